@@ -1,0 +1,30 @@
+/* Agreeing on a deadline: reports go up to process 0, its decision comes down. This is the seam to the wait: nothing
+ * here reads a clock, and nobody who waits knows how the deadline came. */
+#ifndef DOWNBEAT_AGREE_H
+#define DOWNBEAT_AGREE_H
+
+#include "message.h"
+
+/* What each process knows of the last call, and wants of this one. Reduced to the maximum of each word: a maximum over
+ * bit flags in one word would lose all but the highest. */
+struct db_report {
+    int64_t lag_ns;  /* from the decision to the moment this process was ready */
+    int64_t invalid; /* 1 if its flag was 0 */
+    int64_t stale;   /* 1 if its clock should be synchronized anew */
+};
+
+/* What process 0 decides. */
+struct db_decision {
+    int64_t deadline_ns; /* on the global clock; has no meaning if `synchronize` */
+    int64_t slack_ns;
+    int64_t invalid;     /* 1 if any process's flag was 0 in the last call */
+    int64_t synchronize; /* 1: clocks first, then agree again */
+};
+
+/* Returns at process 0 when all have reported. `all` is set there only. */
+int db_gather_reports(const struct db_channel *channel, const struct db_report *mine, struct db_report *all);
+
+/* Sends process 0's decision to all. */
+int db_spread_decision(const struct db_channel *channel, struct db_decision *decision);
+
+#endif

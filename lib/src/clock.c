@@ -1,0 +1,50 @@
+#define _POSIX_C_SOURCE 200809L
+#include "clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const void *const db_clock_types[] = {
+    &db_clock_tsc, &db_clock_monotonic, &db_clock_monotonic_raw, &db_clock_realtime, &db_clock_wtime, NULL,
+};
+
+int db_clock_open(struct db_clock *clock, const struct db_clock_type *type) {
+    memset(clock, 0, sizeof *clock);
+    if (type == NULL) {
+        if (db_clock_open(clock, &db_clock_tsc) == 0)
+            return 0;
+        type = &db_clock_monotonic_raw;
+    }
+    clock->type = type;
+    clock->ns_per_tick = 1.0;
+    return type->open(clock);
+}
+
+void db_clock_close(struct db_clock *clock) {
+    db_validation_close(clock);
+    memset(clock, 0, sizeof *clock);
+}
+
+void db_clock_identify(char identity[DB_IDENTITY_SIZE], const char *source, int namespaced) {
+    char boot[64] = "";
+    char space[64] = "";
+    identity[0] = '\0';
+
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
+    if (file == NULL)
+        return;
+    if (fscanf(file, "%63s", boot) != 1)
+        boot[0] = '\0';
+    fclose(file);
+    if (boot[0] == '\0')
+        return;
+
+    /* A kernel without time namespaces (before Linux 5.6) has no such link, and all its processes share one. */
+    if (namespaced) {
+        ssize_t length = readlink("/proc/self/ns/time", space, sizeof space - 1);
+        space[length > 0 ? length : 0] = '\0';
+    }
+    snprintf(identity, DB_IDENTITY_SIZE, "%s@%.40s/%.30s", source, boot, space);
+}

@@ -1,0 +1,70 @@
+/* Local clocks: reading one, and waiting until an instant on it.
+ *
+ * A clock counts int64_t ticks. What a tick is worth in nanoseconds is known only approximately for a hardware counter
+ * and gets better as time passes (refine), so ticks are scaled as late as possible, by a clock map (clock_map.h):
+ * processes that read the same counter then share one map, and their different calibrations cannot drive them apart. */
+#ifndef DOWNBEAT_CLOCK_H
+#define DOWNBEAT_CLOCK_H
+
+#include "validation.h"
+
+#include <stdint.h>
+
+#define DB_IDENTITY_SIZE 128
+
+struct db_clock;
+
+struct db_clock_type {
+    const char *name;
+    /* Fills in ns_per_tick, identity and its own part of `data`. Returns 0, or -1 where this machine lacks the clock.
+     */
+    int (*open)(struct db_clock *clock);
+    int64_t (*read)(const struct db_clock *clock);
+    /* Spins until the clock shows at least `ticks`; returns the reading that ended the wait. */
+    int64_t (*wait_until)(const struct db_clock *clock, int64_t ticks);
+    /* Improves ns_per_tick by the time that has passed since open; NULL where a tick is a nanosecond by definition. */
+    void (*refine)(struct db_clock *clock);
+};
+
+struct db_clock {
+    const struct db_clock_type *type;
+    double ns_per_tick;
+    /* Two processes whose clocks have the same identity may be reading the same one: host, time namespace, source.
+     * Empty: nothing is known, the clock is never shared. */
+    char identity[DB_IDENTITY_SIZE];
+    union {
+        struct {
+            int64_t anchor_ticks; /* when the clock was opened, on this clock ... */
+            int64_t anchor_ns;    /* ... and on the reference that it is calibrated against */
+            int64_t baseline_ns;  /* over which ns_per_tick was measured */
+        } counter;
+        double wtime_origin;
+        struct {
+            struct db_validation_clock *state; /* owned */
+        } validation;
+    } data;
+};
+
+extern const struct db_clock_type db_clock_tsc;
+extern const struct db_clock_type db_clock_monotonic;
+extern const struct db_clock_type db_clock_monotonic_raw;
+extern const struct db_clock_type db_clock_realtime;
+extern const struct db_clock_type db_clock_wtime;
+
+/* Registry of the clocks that can be chosen by name (registry.h). */
+extern const void *const db_clock_types[];
+
+/* Opens the clock `type`; NULL stands for the default: tsc where it is invariant, else monotonic_raw.
+ * Returns 0, or -1 where this machine lacks the clock. */
+int db_clock_open(struct db_clock *clock, const struct db_clock_type *type);
+
+/* Releases what the clock owns. A zeroed clock may be closed. */
+void db_clock_close(struct db_clock *clock);
+
+static inline int64_t db_clock_read(const struct db_clock *clock) { return clock->type->read(clock); }
+
+/* Identity of a clock called `source` that belongs to this booted kernel and, where `namespaced`, to this time
+ * namespace. Leaves `identity` empty where the system does not tell. */
+void db_clock_identify(char identity[DB_IDENTITY_SIZE], const char *source, int namespaced);
+
+#endif

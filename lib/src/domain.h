@@ -1,0 +1,23 @@
+/* Clock domains: the processes that read one and the same clock. One of each domain, its representative, synchronizes;
+ * the others take over its map. */
+#ifndef DOWNBEAT_DOMAIN_H
+#define DOWNBEAT_DOMAIN_H
+
+#include "offset.h"
+
+struct db_domain {
+    struct db_channel members; /* of this process's domain, the representative is 0; MPI_COMM_NULL where it is alone */
+    struct db_channel leaders; /* of all representatives, in the order of their ranks; MPI_COMM_NULL on others */
+    int count;                 /* of domains in the communicator */
+    double bound_ns;           /* of the difference between this process's clock and its representative's; hard */
+};
+
+/* Finds the domains of the processes of `channel`: those whose clocks have the same identity and between which an
+ * exchange of timestamps finds no offset. Collective. */
+int db_domain_find(struct db_domain *domain, const struct db_channel *channel, const struct db_clock *clock,
+                   const struct db_offset_type *offset);
+
+/* Frees the communicators. A zeroed domain is not valid; one that db_domain_find has failed on is. */
+void db_domain_free(struct db_domain *domain);
+
+#endif

@@ -1,0 +1,60 @@
+#include "error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+int db_explain(struct db_reason *reason, int code, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason->text, sizeof reason->text, format, arguments);
+    va_end(arguments);
+    return code;
+}
+
+/* One call of fprintf, so that the lines of several processes do not mix. */
+void db_tell(const char *text) { fprintf(stderr, "downbeat: %s\n", text); }
+
+int db_agree(MPI_Comm comm, int code, const struct db_reason *reason) {
+    int rank;
+    int size;
+    int failed;
+    DB_TRY(MPI_Comm_rank(comm, &rank));
+    DB_TRY(MPI_Comm_size(comm, &size));
+    int mine = code != MPI_SUCCESS ? rank : size;
+    DB_TRY(MPI_Allreduce(&mine, &failed, 1, MPI_INT, MPI_MIN, comm));
+    if (failed == size)
+        return MPI_SUCCESS;
+    if (rank == failed)
+        db_tell(reason->text);
+    DB_TRY(MPI_Bcast(&code, 1, MPI_INT, failed, comm));
+    return code;
+}
+
+int db_check_mpi(const char *function) {
+    int initialized;
+    int finalized;
+    MPI_Initialized(&initialized);
+    MPI_Finalized(&finalized);
+    if (initialized && !finalized)
+        return MPI_SUCCESS;
+    struct db_reason reason;
+    db_explain(&reason, MPI_ERR_OTHER, "%s was called %s; valid: between the two", function,
+               initialized ? "after MPI_Finalize" : "before MPI_Init");
+    db_tell(reason.text);
+    return MPI_ERR_OTHER;
+}
+
+int db_raise(MPI_Comm comm, int code) {
+    if (code == MPI_SUCCESS)
+        return MPI_SUCCESS;
+    if (comm == MPI_COMM_NULL) {
+        /* Errors without a communicator: MPI-4.0, section 9.3, moved them from MPI_COMM_WORLD to MPI_COMM_SELF. */
+#if MPI_VERSION >= 4
+        comm = MPI_COMM_SELF;
+#else
+        comm = MPI_COMM_WORLD;
+#endif
+    }
+    MPI_Comm_call_errhandler(comm, code);
+    return code;
+}

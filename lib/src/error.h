@@ -1,0 +1,39 @@
+/* The one idiom for errors: every function that can fail returns an MPI error code, DB_TRY hands it on. What an error
+ * class leaves open is put into words where it is found (db_explain) and printed once per communicator (db_agree). Only
+ * the public functions call an error handler. */
+#ifndef DOWNBEAT_ERROR_H
+#define DOWNBEAT_ERROR_H
+
+#include <mpi.h>
+
+#define DB_TRY(call)                                                                                                   \
+    do {                                                                                                               \
+        int db_try_code = (call);                                                                                      \
+        if (db_try_code != MPI_SUCCESS)                                                                                \
+            return db_try_code;                                                                                        \
+    } while (0)
+
+/* Why something failed, in one line. */
+struct db_reason {
+    char text[768];
+};
+
+/* Puts the reason into words; returns `code`. */
+__attribute__((format(printf, 3, 4))) int db_explain(struct db_reason *reason, int code, const char *format, ...);
+
+/* Collective over comm: whether all processes come with MPI_SUCCESS. If not, all return the code of the lowest process
+ * that comes with another, and that one prints its reason as a line "downbeat: ..." on standard error. */
+int db_agree(MPI_Comm comm, int code, const struct db_reason *reason);
+
+/* Prints a line "downbeat: ..." on standard error. */
+void db_tell(const char *text);
+
+/* MPI_ERR_OTHER, after a line on standard error, unless MPI is initialized and not finalized. `function` is the
+ * caller's. */
+int db_check_mpi(const char *function);
+
+/* Calls the error handler that the MPI standard names for an error on comm, and returns `code` if the handler returns.
+ */
+int db_raise(MPI_Comm comm, int code);
+
+#endif

@@ -1,0 +1,50 @@
+#define _POSIX_C_SOURCE 200809L
+#include "message.h"
+
+#include "error.h"
+
+#include <sched.h>
+
+#define TAG 0 /* the communicator is private, so one tag will do */
+
+static int complete(MPI_Request *request) {
+    for (;;) {
+        int done;
+        DB_TRY(MPI_Test(request, &done, MPI_STATUS_IGNORE));
+        if (done)
+            return MPI_SUCCESS;
+        sched_yield();
+    }
+}
+
+int db_send(const struct db_channel *channel, const int64_t *words, int count, int destination) {
+    if (!channel->patient)
+        return MPI_Send(words, count, MPI_INT64_T, destination, TAG, channel->comm);
+    MPI_Request request;
+    DB_TRY(MPI_Isend(words, count, MPI_INT64_T, destination, TAG, channel->comm, &request));
+    return complete(&request);
+}
+
+int db_receive(const struct db_channel *channel, int64_t *words, int count, int source) {
+    if (!channel->patient)
+        return MPI_Recv(words, count, MPI_INT64_T, source, TAG, channel->comm, MPI_STATUS_IGNORE);
+    MPI_Request request;
+    DB_TRY(MPI_Irecv(words, count, MPI_INT64_T, source, TAG, channel->comm, &request));
+    return complete(&request);
+}
+
+int db_reduce_max(const struct db_channel *channel, const int64_t *words, int64_t *result, int count) {
+    if (!channel->patient)
+        return MPI_Reduce(words, result, count, MPI_INT64_T, MPI_MAX, 0, channel->comm);
+    MPI_Request request;
+    DB_TRY(MPI_Ireduce(words, result, count, MPI_INT64_T, MPI_MAX, 0, channel->comm, &request));
+    return complete(&request);
+}
+
+int db_broadcast(const struct db_channel *channel, int64_t *words, int count) {
+    if (!channel->patient)
+        return MPI_Bcast(words, count, MPI_INT64_T, 0, channel->comm);
+    MPI_Request request;
+    DB_TRY(MPI_Ibcast(words, count, MPI_INT64_T, 0, channel->comm, &request));
+    return complete(&request);
+}

@@ -1,0 +1,27 @@
+/* The library's own traffic on a communicator, in two manners.
+ *
+ * Where every process has a processor, blocking calls are fastest. Where processes share processors, one that spins
+ * inside MPI starves the one it waits for (12 ms per collective in MPICH 4.0), so a patient channel tests and yields
+ * instead. The manner must be the same on all processes: MPI does not match a blocking collective with a nonblocking
+ * one. */
+#ifndef DOWNBEAT_MESSAGE_H
+#define DOWNBEAT_MESSAGE_H
+
+#include <mpi.h>
+#include <stdint.h>
+
+struct db_channel {
+    MPI_Comm comm;
+    int patient;
+};
+
+int db_send(const struct db_channel *channel, const int64_t *words, int count, int destination);
+int db_receive(const struct db_channel *channel, int64_t *words, int count, int source);
+
+/* Elementwise maximum of all processes' words, at process 0. `result` is used there only. */
+int db_reduce_max(const struct db_channel *channel, const int64_t *words, int64_t *result, int count);
+
+/* Process 0's words, everywhere. */
+int db_broadcast(const struct db_channel *channel, int64_t *words, int count);
+
+#endif

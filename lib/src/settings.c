@@ -1,0 +1,243 @@
+#define _GNU_SOURCE
+#include "settings.h"
+
+#include "registry.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern char **environ;
+
+#define PREFIX "DOWNBEAT_"
+#define TEXT_SIZE 256
+
+/* A setting: its key, and how its text is read and written. parse returns 0, or -1 with what would have been valid. */
+struct setting {
+    const char *key;
+    int (*parse)(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]);
+    void (*format)(const struct db_settings *settings, char text[TEXT_SIZE]);
+};
+
+static const void *parse_name(const void *const *registry, const char *text, char valid[TEXT_SIZE]) {
+    const void *entry = db_registry_find(registry, text);
+    if (entry == NULL) {
+        valid[0] = '\0';
+        db_registry_names(registry, valid, TEXT_SIZE);
+    }
+    return entry;
+}
+
+static int parse_number(const char *text, double low, double high, double *value, char valid[TEXT_SIZE]) {
+    char *end;
+    errno = 0;
+    double number = strtod(text, &end);
+    if (end == text || *end != '\0' || errno != 0 || !(number >= low && number <= high)) {
+        snprintf(valid, TEXT_SIZE, "a number from %g to %g", low, high);
+        return -1;
+    }
+    *value = number;
+    return 0;
+}
+
+static int parse_clock(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
+    settings->clock = parse_name(db_clock_types, text, valid);
+    return settings->clock != NULL ? 0 : -1;
+}
+
+static void format_clock(const struct db_settings *settings, char text[TEXT_SIZE]) {
+    snprintf(text, TEXT_SIZE, "%s", settings->clock->name);
+}
+
+static int parse_sync(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
+    settings->sync = parse_name(db_sync_types, text, valid);
+    return settings->sync != NULL ? 0 : -1;
+}
+
+static void format_sync(const struct db_settings *settings, char text[TEXT_SIZE]) {
+    snprintf(text, TEXT_SIZE, "%s", settings->sync->name);
+}
+
+static int parse_offset(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
+    settings->offset = parse_name(db_offset_types, text, valid);
+    return settings->offset != NULL ? 0 : -1;
+}
+
+static void format_offset(const struct db_settings *settings, char text[TEXT_SIZE]) {
+    snprintf(text, TEXT_SIZE, "%s", settings->offset->name);
+}
+
+static int parse_slack(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
+    double seconds;
+    if (strcmp(text, "auto") == 0) {
+        settings->slack_ns = 0;
+        return 0;
+    }
+    if (parse_number(text, 1e-9, 3600.0, &seconds, valid) != 0) {
+        snprintf(valid, TEXT_SIZE, "auto, or seconds from 1e-9 to 3600");
+        return -1;
+    }
+    settings->slack_ns = (int64_t)(seconds * 1e9 + 0.5);
+    return 0;
+}
+
+static void format_slack(const struct db_settings *settings, char text[TEXT_SIZE]) {
+    if (settings->slack_ns == 0)
+        snprintf(text, TEXT_SIZE, "auto");
+    else
+        snprintf(text, TEXT_SIZE, "%.9g", (double)settings->slack_ns * 1e-9);
+}
+
+static int parse_tolerance(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
+    double seconds;
+    if (parse_number(text, 0.0, 3600.0, &seconds, valid) != 0)
+        return -1;
+    settings->tolerance_ns = (int64_t)(seconds * 1e9 + 0.5);
+    return 0;
+}
+
+static void format_tolerance(const struct db_settings *settings, char text[TEXT_SIZE]) {
+    snprintf(text, TEXT_SIZE, "%.9g", (double)settings->tolerance_ns * 1e-9);
+}
+
+/* The settings that are a plain number. */
+#define NUMBER_SETTING(NAME, MEMBER, LOW, HIGH, SCALE)                                                                 \
+    static int parse_##NAME(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {                   \
+        double value;                                                                                                  \
+        if (parse_number(text, LOW, HIGH, &value, valid) != 0)                                                         \
+            return -1;                                                                                                 \
+        settings->MEMBER = value * (SCALE);                                                                            \
+        return 0;                                                                                                      \
+    }                                                                                                                  \
+    static void format_##NAME(const struct db_settings *settings, char text[TEXT_SIZE]) {                              \
+        snprintf(text, TEXT_SIZE, "%.9g", settings->MEMBER / (SCALE));                                                 \
+    }
+
+NUMBER_SETTING(max_age, max_age_ns, 1e-6, 1e6, 1e9)
+NUMBER_SETTING(max_error, max_error_ns, 1e-9, 1e6, 1e9)
+NUMBER_SETTING(max_skew, max_skew, 0.0, 0.1, 1.0)
+
+static int parse_validation(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
+    const char *message = db_validation_parse(&settings->validation, text);
+    if (message == NULL)
+        return 0;
+    snprintf(valid, TEXT_SIZE, "%s", message);
+    return -1;
+}
+
+static void format_validation(const struct db_settings *settings, char text[TEXT_SIZE]) {
+    db_validation_format(&settings->validation, text, TEXT_SIZE);
+}
+
+#define SETTING(NAME)                                                                                                  \
+    { .key = #NAME, .parse = parse_##NAME, .format = format_##NAME }
+
+static const struct setting setting_clock = SETTING(clock);
+static const struct setting setting_sync = SETTING(sync);
+static const struct setting setting_offset = SETTING(offset);
+static const struct setting setting_slack = SETTING(slack);
+static const struct setting setting_tolerance = SETTING(tolerance);
+static const struct setting setting_max_age = SETTING(max_age);
+static const struct setting setting_max_error = SETTING(max_error);
+static const struct setting setting_max_skew = SETTING(max_skew);
+static const struct setting setting_validation = SETTING(validation);
+
+static const void *const settings_registry[] = {
+    &setting_clock,   &setting_sync,      &setting_offset,   &setting_slack,      &setting_tolerance,
+    &setting_max_age, &setting_max_error, &setting_max_skew, &setting_validation, NULL,
+};
+
+static void list_keys(char text[TEXT_SIZE]) {
+    text[0] = '\0';
+    db_registry_names(settings_registry, text, TEXT_SIZE);
+}
+
+/* "DOWNBEAT_MAX_AGE" is key "max_age". */
+static void key_of_variable(const char *variable, char key[TEXT_SIZE]) {
+    const char *name = variable + strlen(PREFIX);
+    size_t length = 0;
+    for (; *name != '\0' && *name != '=' && length < TEXT_SIZE - 1; ++name)
+        key[length++] = isupper((unsigned char)*name) || *name == '_' || isdigit((unsigned char)*name)
+                            ? (char)tolower((unsigned char)*name)
+                            : '?';
+    key[length] = '\0';
+}
+
+int db_settings_from_environment(struct db_settings *settings, struct db_reason *reason) {
+    *settings = (struct db_settings){
+        .clock = NULL,
+        .sync = db_sync_types[0],
+        .offset = db_offset_types[0],
+        .slack_ns = 0,
+        .tolerance_ns = 500,
+        .max_age_ns = 1e9, /* Schuchart 2023, Alg. 1, line 7 */
+        .max_error_ns = 5e3,
+        .max_skew = 20e-6, /* two oscillators of +-10 ppm */
+    };
+    db_validation_parse(&settings->validation, "off");
+
+    char key[TEXT_SIZE];
+    char valid[TEXT_SIZE];
+    for (char **variable = environ; *variable != NULL; ++variable) {
+        if (strncmp(*variable, PREFIX, strlen(PREFIX)) != 0)
+            continue;
+        const char *value = strchr(*variable, '=');
+        if (value == NULL)
+            continue;
+        int name_length = (int)(value - *variable);
+        key_of_variable(*variable, key);
+        const struct setting *setting = db_registry_find(settings_registry, key);
+        if (setting == NULL) {
+            list_keys(valid);
+            return db_explain(reason, MPI_ERR_ARG,
+                              "environment variable %.*s is unknown; valid: " PREFIX " and one of %s in capitals",
+                              name_length, *variable, valid);
+        }
+        if (setting->parse(settings, value + 1, valid) != 0)
+            return db_explain(reason, MPI_ERR_ARG, "environment variable %s is not valid; valid: %s", *variable, valid);
+    }
+    return MPI_SUCCESS;
+}
+
+int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db_reason *reason) {
+    struct db_settings changed = *settings;
+    if (info == MPI_INFO_NULL)
+        return MPI_SUCCESS;
+
+    int count;
+    DB_TRY(MPI_Info_get_nkeys(info, &count));
+    for (int i = 0; i < count; ++i) {
+        char key[MPI_MAX_INFO_KEY + 1];
+        char value[TEXT_SIZE];
+        char valid[TEXT_SIZE];
+        int found;
+        DB_TRY(MPI_Info_get_nthkey(info, i, key));
+        DB_TRY(MPI_Info_get(info, key, TEXT_SIZE - 1, value, &found));
+        const struct setting *setting = db_registry_find(settings_registry, key);
+        if (setting == NULL) {
+            list_keys(valid);
+            return db_explain(reason, MPI_ERR_INFO_KEY, "info key '%s' is unknown; valid: %s", key, valid);
+        }
+        if (setting->parse(&changed, value, valid) != 0)
+            return db_explain(reason, MPI_ERR_INFO_VALUE, "info key %s cannot be '%s'; valid: %s", key, value, valid);
+    }
+    *settings = changed;
+    return MPI_SUCCESS;
+}
+
+int db_settings_to_info(const struct db_settings *settings, MPI_Info *info) {
+    DB_TRY(MPI_Info_create(info));
+    for (const void *const *entry = settings_registry; *entry != NULL; ++entry) {
+        const struct setting *setting = *entry;
+        char text[TEXT_SIZE];
+        setting->format(settings, text);
+        int code = MPI_Info_set(*info, setting->key, text);
+        if (code != MPI_SUCCESS) {
+            MPI_Info_free(info);
+            return code;
+        }
+    }
+    return MPI_SUCCESS;
+}

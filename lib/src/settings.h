@@ -1,0 +1,36 @@
+/* The settings of a communicator: one table of keys serves MPI_Info, the environment and what is told back. */
+#ifndef DOWNBEAT_SETTINGS_H
+#define DOWNBEAT_SETTINGS_H
+
+#include "clock.h"
+#include "error.h"
+#include "offset.h"
+#include "sync.h"
+#include "validation.h"
+
+#include <mpi.h>
+
+struct db_settings {
+    const struct db_clock_type *clock; /* NULL: the default, tsc where it is invariant, else monotonic_raw */
+    const struct db_sync_type *sync;
+    const struct db_offset_type *offset;
+    struct db_validation validation;
+    int64_t slack_ns; /* from decision to deadline; 0: follows the machine */
+    int64_t tolerance_ns;
+    double max_age_ns;
+    double max_error_ns;
+    double max_skew; /* relative */
+};
+
+/* Built-in defaults, changed by the environment variables DOWNBEAT_*. Returns MPI_ERR_ARG and says why where a variable
+ * is unknown or has a bad value. */
+int db_settings_from_environment(struct db_settings *settings, struct db_reason *reason);
+
+/* Applies all keys of `info`, or none. Returns MPI_ERR_INFO_KEY or MPI_ERR_INFO_VALUE and says why where a key is
+ * unknown or has a bad value. */
+int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db_reason *reason);
+
+/* Creates an info object with every key and its value; settings->clock must be known. */
+int db_settings_to_info(const struct db_settings *settings, MPI_Info *info);
+
+#endif

@@ -1,0 +1,326 @@
+#include "state.h"
+
+#include "agree.h"
+#include "processors.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* All states of a process, hanging on MPI_COMM_SELF, so that those which the application has not freed are freed at the
+ * beginning of MPI_Finalize, while MPI still works. */
+struct db_process {
+    struct db_state *first;
+    int told_oversubscribed;
+};
+
+/* The library's only globals: how to find everything else. Created once, the same for all communicators and threads. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int state_key = MPI_KEYVAL_INVALID;
+static int process_key = MPI_KEYVAL_INVALID;
+
+/* Rounds of agreement after which the slack controller knows enough to begin. */
+#define TRIAL_ROUNDS 16
+
+static void free_state(struct db_state *state) {
+    db_domain_free(&state->domain);
+    db_clock_close(&state->clock);
+    if (state->channel.comm != MPI_COMM_NULL)
+        MPI_Comm_free(&state->channel.comm);
+    free(state);
+}
+
+/* Called when a communicator is freed. */
+static int delete_state(MPI_Comm comm, int key, void *attribute, void *extra) {
+    (void)comm;
+    (void)key;
+    (void)extra;
+    struct db_state *state = attribute;
+    struct db_process *process;
+    int found;
+    pthread_mutex_lock(&lock);
+    MPI_Comm_get_attr(MPI_COMM_SELF, process_key, (void *)&process, &found);
+    if (found) {
+        struct db_state **link = &process->first;
+        while (*link != NULL && *link != state)
+            link = &(*link)->next;
+        if (*link != NULL)
+            *link = state->next;
+    }
+    pthread_mutex_unlock(&lock);
+    free_state(state);
+    return MPI_SUCCESS;
+}
+
+/* Called when MPI_Finalize frees MPI_COMM_SELF. */
+static int delete_process(MPI_Comm comm, int key, void *attribute, void *extra) {
+    (void)comm;
+    (void)key;
+    (void)extra;
+    struct db_process *process = attribute;
+    struct db_state *state = process->first;
+    process->first = NULL;
+    while (state != NULL) {
+        struct db_state *next = state->next;
+        MPI_Comm_delete_attr(state->user, state_key);
+        state = next;
+    }
+    free(process);
+    return MPI_SUCCESS;
+}
+
+/* The record of this process. The lock must be held. */
+static int process_record(struct db_process **process) {
+    int found;
+    if (process_key == MPI_KEYVAL_INVALID)
+        DB_TRY(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_process, &process_key, NULL));
+    if (state_key == MPI_KEYVAL_INVALID) {
+        int key;
+        DB_TRY(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_state, &key, NULL));
+        state_key = key;
+    }
+    DB_TRY(MPI_Comm_get_attr(MPI_COMM_SELF, process_key, (void *)process, &found));
+    if (found)
+        return MPI_SUCCESS;
+    *process = calloc(1, sizeof **process);
+    if (*process == NULL)
+        return MPI_ERR_NO_MEM;
+    int code = MPI_Comm_set_attr(MPI_COMM_SELF, process_key, *process);
+    if (code != MPI_SUCCESS)
+        free(*process);
+    return code;
+}
+
+/* Hangs the state on its communicator and enters it into the record of the process. */
+static int attach(struct db_state *state) {
+    struct db_process *process;
+    pthread_mutex_lock(&lock);
+    int code = process_record(&process);
+    if (code == MPI_SUCCESS)
+        code = MPI_Comm_set_attr(state->user, state_key, state);
+    if (code == MPI_SUCCESS) {
+        state->next = process->first;
+        process->first = state;
+    }
+    pthread_mutex_unlock(&lock);
+    return code;
+}
+
+/* Says that processors are oversubscribed: process 0 of a communicator, once per process. */
+static int tell_oversubscribed(const struct db_state *state) {
+    if (!state->oversubscribed || state->rank != 0)
+        return MPI_SUCCESS;
+    struct db_process *process;
+    pthread_mutex_lock(&lock);
+    int code = process_record(&process);
+    int tell = 0;
+    if (code == MPI_SUCCESS) {
+        tell = !process->told_oversubscribed;
+        process->told_oversubscribed = 1;
+    }
+    pthread_mutex_unlock(&lock);
+    if (tell)
+        db_tell("more processes than processors on a node: processes yield while they wait, and those that get no "
+                "processor at the deadline have flag 0; use at most one process per processor for valid starts");
+    return code;
+}
+
+int db_state_synchronize(struct db_state *state) {
+    struct db_clock_map *map = &state->map;
+    int64_t begin = db_clock_read(&state->clock);
+    int64_t version = map->version;
+
+    /* A better rate takes effect from now on, and here only, so that the clock does not jump. */
+    int64_t global_ns = db_map_global_ns(map, begin);
+    if (state->clock.type->refine != NULL)
+        state->clock.type->refine(&state->clock);
+
+    if (state->domain.leaders.comm != MPI_COMM_NULL) {
+        struct db_sync_group group = {.channel = state->domain.leaders,
+                                      .clock = &state->clock,
+                                      .offset = state->settings.offset,
+                                      .max_skew = state->settings.max_skew,
+                                      .pairs = state->pairs};
+        DB_TRY(MPI_Comm_rank(group.channel.comm, &group.rank));
+        DB_TRY(MPI_Comm_size(group.channel.comm, &group.size));
+        if (group.rank == 0)
+            *map =
+                (struct db_clock_map){.ticks = begin, .global_ns = global_ns, .ns_per_tick = state->clock.ns_per_tick};
+        DB_TRY(state->settings.sync->synchronize(&group, map));
+    }
+    if (state->domain.members.comm != MPI_COMM_NULL) {
+        /* One clock, one map: ticks mean the same in the whole domain. */
+        DB_TRY(MPI_Bcast(map, sizeof *map, MPI_BYTE, 0, state->domain.members.comm));
+        map->bound_ns += state->domain.bound_ns;
+    }
+    map->version = version + 1;
+    ++state->syncs;
+    state->sync_ns += (double)(db_clock_read(&state->clock) - begin) * state->clock.ns_per_tick;
+    return MPI_SUCCESS;
+}
+
+/* Rounds of agreement that nobody waits for: the first messages set up connections, the lags of the others give the
+ * slack controller its first window. */
+static int trial_rounds(struct db_state *state) {
+    struct db_report report = {0};
+    for (int round = 0; round <= TRIAL_ROUNDS; ++round) {
+        struct db_report all;
+        struct db_decision decision = {0};
+        DB_TRY(db_gather_reports(&state->channel, &report, &all));
+        if (state->rank == 0) {
+            if (round > 1)
+                db_slack_observe(&state->slack, all.lag_ns, all.lag_ns, all.lag_ns);
+            decision.deadline_ns = db_map_global_ns(&state->map, db_clock_read(&state->clock));
+        }
+        DB_TRY(db_spread_decision(&state->channel, &decision));
+        report.lag_ns = db_map_global_ns(&state->map, db_clock_read(&state->clock)) - decision.deadline_ns;
+    }
+    return MPI_SUCCESS;
+}
+
+/* Opens the clock that the settings ask for, and writes into them which one the default turned out to be. Collective.
+ */
+static int open_clock(const struct db_state *state, struct db_settings *settings, struct db_clock *clock) {
+    struct db_reason reason = {""};
+    int code = MPI_SUCCESS;
+    if (db_clock_open(clock, settings->clock) != 0)
+        code = db_explain(&reason, MPI_ERR_OTHER, "clock %s: this machine does not have it; valid: another clock",
+                          clock->type->name);
+    DB_TRY(db_agree(state->channel.comm, code, &reason));
+    settings->clock = clock->type;
+    if (!settings->validation.enabled)
+        return MPI_SUCCESS;
+
+    /* True time is one and the same function of the shared counter everywhere, so process 0's scale holds for all. */
+    int64_t origin = db_clock_read(clock);
+    double ns_per_tick = clock->ns_per_tick;
+    DB_TRY(MPI_Bcast(&origin, 1, MPI_INT64_T, 0, state->channel.comm));
+    DB_TRY(MPI_Bcast(&ns_per_tick, 1, MPI_DOUBLE, 0, state->channel.comm));
+    if (db_validation_wrap(clock, &settings->validation, state->rank, origin, ns_per_tick) != 0)
+        code = db_explain(&reason, MPI_ERR_NO_MEM, "out of memory");
+    return db_agree(state->channel.comm, code, &reason);
+}
+
+/* Replaces clock, domains and map. Collective; leaves all as it was if it fails. */
+static int change_clock(struct db_state *state, struct db_settings *settings) {
+    struct db_clock clock = {0};
+    struct db_domain domain;
+    int code = open_clock(state, settings, &clock);
+    if (code != MPI_SUCCESS) {
+        db_clock_close(&clock);
+        return code;
+    }
+    code = db_domain_find(&domain, &state->channel, &clock, settings->offset);
+    if (code != MPI_SUCCESS) {
+        db_domain_free(&domain);
+        db_clock_close(&clock);
+        return code;
+    }
+    /* The global clock goes on from where it is; before the first clock, it begins. */
+    int64_t global_ns = state->map.version == 0 ? 0 : db_map_global_ns(&state->map, db_clock_read(&state->clock));
+    state->map = (struct db_clock_map){.version = state->map.version,
+                                       .ticks = db_clock_read(&clock),
+                                       .global_ns = global_ns,
+                                       .ns_per_tick = clock.ns_per_tick};
+    db_domain_free(&state->domain);
+    db_clock_close(&state->clock);
+    state->domain = domain;
+    state->clock = clock;
+    memset(state->pairs, 0, sizeof state->pairs);
+    return MPI_SUCCESS;
+}
+
+static int same_validation(const struct db_validation *a, const struct db_validation *b) {
+    char texts[2][256];
+    db_validation_format(a, texts[0], sizeof texts[0]);
+    db_validation_format(b, texts[1], sizeof texts[1]);
+    return strcmp(texts[0], texts[1]) == 0;
+}
+
+int db_state_configure(struct db_state *state, const struct db_settings *wanted) {
+    struct db_settings changed = *wanted;
+    struct db_settings *settings = &changed;
+    const struct db_settings *old = &state->settings;
+    int first = state->map.version == 0;
+    int other_clock =
+        first || settings->clock != old->clock || !same_validation(&settings->validation, &old->validation);
+    int other_sync = other_clock || settings->sync != old->sync || settings->offset != old->offset;
+    int other_slack = other_clock || settings->slack_ns != old->slack_ns;
+
+    if (other_clock)
+        DB_TRY(change_clock(state, settings));
+    state->settings = *settings;
+    if (other_sync)
+        DB_TRY(db_state_synchronize(state));
+    if (other_slack) {
+        db_slack_init(&state->slack, settings->slack_ns);
+        DB_TRY(trial_rounds(state));
+    }
+    return MPI_SUCCESS;
+}
+
+/* Everything that a new state needs, but the attribute. */
+static int build(struct db_state *state) {
+    struct db_settings settings;
+    struct db_reason reason = {""};
+    DB_TRY(MPI_Comm_dup(state->user, &state->channel.comm));
+    DB_TRY(MPI_Comm_set_errhandler(state->channel.comm, MPI_ERRORS_RETURN));
+    DB_TRY(MPI_Comm_rank(state->channel.comm, &state->rank));
+    DB_TRY(MPI_Comm_size(state->channel.comm, &state->size));
+    int code = db_settings_from_environment(&settings, &reason);
+    DB_TRY(db_agree(state->channel.comm, code, &reason));
+    DB_TRY(db_processors_oversubscribed(state->channel.comm, &state->oversubscribed));
+    state->channel.patient = state->oversubscribed;
+    DB_TRY(tell_oversubscribed(state));
+    return db_state_configure(state, &settings);
+}
+
+static int create(MPI_Comm comm, struct db_state **state) {
+    int inter;
+    DB_TRY(MPI_Comm_test_inter(comm, &inter));
+    if (inter)
+        return MPI_ERR_COMM;
+    struct db_state *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return MPI_ERR_NO_MEM;
+    made->user = comm;
+    made->verdict = MPI_UNDEFINED;
+    made->channel.comm = MPI_COMM_NULL;
+    made->domain.members.comm = MPI_COMM_NULL;
+    made->domain.leaders.comm = MPI_COMM_NULL;
+
+    int code = build(made);
+    if (code == MPI_SUCCESS)
+        code = attach(made);
+    if (code != MPI_SUCCESS) {
+        free_state(made);
+        return code;
+    }
+    *state = made;
+    return MPI_SUCCESS;
+}
+
+/* NULL if comm has no state. */
+static int look_up(MPI_Comm comm, struct db_state **state) {
+    int found = 0;
+    *state = NULL;
+    if (comm == MPI_COMM_NULL)
+        return MPI_ERR_COMM;
+    if (state_key == MPI_KEYVAL_INVALID)
+        return MPI_SUCCESS;
+    DB_TRY(MPI_Comm_get_attr(comm, state_key, (void *)state, &found));
+    if (!found)
+        *state = NULL;
+    return MPI_SUCCESS;
+}
+
+int db_state_prepare(MPI_Comm comm, struct db_state **state) {
+    DB_TRY(look_up(comm, state));
+    return *state != NULL ? MPI_SUCCESS : create(comm, state);
+}
+
+int db_state_find(MPI_Comm comm, struct db_state **state) {
+    DB_TRY(look_up(comm, state));
+    return *state != NULL ? MPI_SUCCESS : MPI_ERR_OTHER;
+}

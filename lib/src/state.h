@@ -1,0 +1,71 @@
+/* What Downbeat knows of a communicator: hangs on it as an attribute, with a private duplicate for the traffic. */
+#ifndef DOWNBEAT_STATE_H
+#define DOWNBEAT_STATE_H
+
+#include "clock.h"
+#include "clock_map.h"
+#include "domain.h"
+#include "error.h"
+#include "message.h"
+#include "mpix_harmonize.h"
+#include "offset.h"
+#include "settings.h"
+#include "slack.h"
+#include "sync.h"
+
+struct db_state {
+    MPI_Comm user; /* the communicator that this hangs on */
+    struct db_channel channel;
+    int rank;
+    int size;
+    struct db_settings settings;
+    int oversubscribed;
+
+    struct db_clock clock;
+    struct db_domain domain;
+    struct db_clock_map map;
+    struct db_pair pairs[DB_MAX_PAIRS];
+
+    struct db_slack slack; /* used on process 0 */
+
+    /* The last call. */
+    int64_t deadline_ns;
+    int64_t slack_ns;
+    int64_t lag_ns;
+    int invalid; /* this process's flag was 0 */
+    int verdict; /* on the call before it */
+
+    /* On process 0: the decision of the last call, and what the next call is to tell the slack controller of the one
+     * before. Telling is put off to where process 0 comes in, so that nobody waits for it between report and decision.
+     */
+    int64_t decided_ns;
+    struct {
+        int known;
+        int64_t lag_ns;
+        int64_t given_ns;
+        int64_t rest_ns;
+    } observation;
+
+    long long calls;
+    long long late_arrivals;
+    long long late_exits;
+    long long invalid_calls;
+    long long syncs;
+    double sync_ns;
+
+    struct db_state *next; /* of this process's states; see state.c */
+};
+
+/* The state of comm, prepared if need be. Collective where it may be missing. */
+int db_state_prepare(MPI_Comm comm, struct db_state **state);
+
+/* The state of comm, or MPI_ERR_OTHER if comm was never prepared. Local. */
+int db_state_find(MPI_Comm comm, struct db_state **state);
+
+/* Puts other settings into force. Collective; changes all or nothing. */
+int db_state_configure(struct db_state *state, const struct db_settings *wanted);
+
+/* Synchronizes the clocks. Collective. */
+int db_state_synchronize(struct db_state *state);
+
+#endif

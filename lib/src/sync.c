@@ -1,0 +1,31 @@
+#include "sync.h"
+
+#include "error.h"
+
+#include <stddef.h>
+
+const void *const db_sync_types[] = {&db_sync_hca3_offset, NULL};
+
+/* Timestamps and maps are whole nanoseconds: one of them on either side, one in the map. */
+#define ROUNDING_NS 3.0
+
+int db_sync_learn(const struct db_sync_group *group, int peer, struct db_pair *pair, struct db_clock_map *map) {
+    /* Times relative to the start keep full precision, whatever the counter shows. */
+    const struct db_clock_map local = {.ticks = db_clock_read(group->clock), .ns_per_tick = group->clock->ns_per_tick};
+    const struct db_asker asker = {
+        .channel = &group->channel, .peer = peer, .timeline = {.clock = group->clock, .map = &local}};
+    struct db_offset offset;
+    DB_TRY(group->offset->measure(&asker, pair, &offset));
+
+    map->ticks = db_map_ticks(&local, offset.at);
+    map->global_ns = offset.at + llrint(offset.offset_ns);
+    map->ns_per_tick = local.ns_per_tick;
+    map->bound_ns = offset.bound_ns + offset.peer_bound_ns + group->max_skew * offset.duration_ns + ROUNDING_NS;
+    map->growth = group->max_skew;
+    return MPI_SUCCESS;
+}
+
+int db_sync_teach(const struct db_sync_group *group, int peer, const struct db_clock_map *map) {
+    const struct db_timeline timeline = {.clock = group->clock, .map = map};
+    return db_exchange_serve(&group->channel, peer, &timeline);
+}
