@@ -29,6 +29,8 @@ struct db_clock_type {
 struct db_clock {
     const struct db_clock_type *type;
     double ns_per_tick;
+    /* What a reading can be behind: the smallest step between readings, so at most the time that reading takes. */
+    double resolution_ns;
     /* Two processes whose clocks have the same identity may be reading the same one: host, time namespace, source.
      * Empty: nothing is known, the clock is never shared. */
     char identity[DB_IDENTITY_SIZE];

@@ -35,9 +35,11 @@ static int verify(const struct db_channel *candidates, int rank, int size, const
     struct db_pair pair = {0};
     struct db_offset found;
     DB_TRY(offset->measure(&asker, &pair, &found));
-    *shared = *shared && fabs(found.offset_ns) <= found.bound_ns;
+    double offset_ns = fabs(found.offset_ns) * clock->ns_per_tick;
+    double error_ns = found.bound_ns * clock->ns_per_tick + clock->resolution_ns;
+    *shared = *shared && offset_ns <= error_ns;
     if (*shared)
-        *bound_ns = (fabs(found.offset_ns) + found.bound_ns) * clock->ns_per_tick;
+        *bound_ns = offset_ns + error_ns;
     return MPI_SUCCESS;
 }
 

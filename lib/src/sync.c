@@ -6,7 +6,8 @@
 
 const void *const db_sync_types[] = {&db_sync_hca3_offset, NULL};
 
-/* Timestamps and maps are whole nanoseconds: one of them on either side, one in the map. */
+/* Timestamps and maps are whole nanoseconds: one of them on either side, one in the map. Beyond that a timestamp is
+ * behind by the clock's resolution, which is taken to be the same on both sides. */
 #define ROUNDING_NS 3.0
 
 int db_sync_learn(const struct db_sync_group *group, int peer, struct db_pair *pair, struct db_clock_map *map) {
@@ -20,7 +21,8 @@ int db_sync_learn(const struct db_sync_group *group, int peer, struct db_pair *p
     map->ticks = db_map_ticks(&local, offset.at);
     map->global_ns = offset.at + llrint(offset.offset_ns);
     map->ns_per_tick = local.ns_per_tick;
-    map->bound_ns = offset.bound_ns + offset.peer_bound_ns + group->max_skew * offset.duration_ns + ROUNDING_NS;
+    map->bound_ns = offset.bound_ns + offset.peer_bound_ns + group->max_skew * offset.duration_ns +
+                    group->clock->resolution_ns + ROUNDING_NS;
     map->growth = group->max_skew;
     return MPI_SUCCESS;
 }

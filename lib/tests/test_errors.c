@@ -1,0 +1,187 @@
+/* Every misuse ends in the right error class, through the error handler of the communicator. */
+#include "check_mpi.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int handled;
+static int handled_class;
+
+static void handler(MPI_Comm *comm, int *code, ...) {
+    (void)comm;
+    ++handled;
+    MPI_Error_class(*code, &handled_class);
+}
+
+/* The call fails with that class, and the handler has seen it once. */
+#define HANDLED_AS(error_class, call)                                                                                  \
+    do {                                                                                                               \
+        handled = 0;                                                                                                   \
+        FAILS_WITH(error_class, call);                                                                                 \
+        CHECK_THAT(handled, ==, 1);                                                                                    \
+        CHECK_THAT(handled_class, ==, error_class);                                                                    \
+    } while (0)
+
+static void outside_of_mpi(void) {
+    int flag;
+    double value;
+    CHECK(MPIX_Harmonize(MPI_COMM_WORLD, &flag) == MPI_ERR_OTHER);
+    CHECK(MPIX_Harmonize_delayed(MPI_COMM_WORLD, 0.0, &flag) == MPI_ERR_OTHER);
+    CHECK(MPIX_Harmonize_time(MPI_COMM_WORLD, &value) == MPI_ERR_OTHER);
+    CHECK(MPIX_Harmonize_sync(MPI_COMM_WORLD) == MPI_ERR_OTHER);
+    CHECK(MPIX_Harmonize_set_info(MPI_COMM_WORLD, MPI_INFO_NULL) == MPI_ERR_OTHER);
+    CHECK(MPIX_Harmonize_true_error(MPI_COMM_WORLD, &value) == MPI_ERR_OTHER);
+}
+
+static void null_communicator(void) {
+    int flag;
+    double value;
+    MPI_Info info;
+    MPIX_Harmonize_stats stats;
+    HANDLED_AS(MPI_ERR_COMM, MPIX_Harmonize(MPI_COMM_NULL, &flag));
+    HANDLED_AS(MPI_ERR_COMM, MPIX_Harmonize_delayed(MPI_COMM_NULL, 0.0, &flag));
+    HANDLED_AS(MPI_ERR_COMM, MPIX_Harmonize_deadline(MPI_COMM_NULL, &value));
+    HANDLED_AS(MPI_ERR_COMM, MPIX_Harmonize_verdict(MPI_COMM_NULL, &flag));
+    HANDLED_AS(MPI_ERR_COMM, MPIX_Harmonize_time(MPI_COMM_NULL, &value));
+    HANDLED_AS(MPI_ERR_COMM, MPIX_Harmonize_error_bound(MPI_COMM_NULL, &value));
+    HANDLED_AS(MPI_ERR_COMM, MPIX_Harmonize_sync(MPI_COMM_NULL));
+    HANDLED_AS(MPI_ERR_COMM, MPIX_Harmonize_true_error(MPI_COMM_NULL, &value));
+    HANDLED_AS(MPI_ERR_COMM, MPIX_Harmonize_get_stats(MPI_COMM_NULL, &stats));
+    HANDLED_AS(MPI_ERR_COMM, MPIX_Harmonize_set_info(MPI_COMM_NULL, MPI_INFO_NULL));
+    HANDLED_AS(MPI_ERR_COMM, MPIX_Harmonize_get_info(MPI_COMM_NULL, &info));
+}
+
+static void intercommunicator(MPI_Comm world) {
+    int rank;
+    int size;
+    MPI_Comm half;
+    MPI_Comm inter;
+    MPI_Comm_rank(world, &rank);
+    MPI_Comm_size(world, &size);
+    if (size < 2)
+        return;
+    OK(MPI_Comm_split(world, rank % 2, rank, &half));
+    OK(MPI_Intercomm_create(half, 0, world, 1 - rank % 2, 0, &inter));
+    MPI_Errhandler errors;
+    OK(MPI_Comm_create_errhandler(handler, &errors));
+    OK(MPI_Comm_set_errhandler(inter, errors));
+    int flag;
+    HANDLED_AS(MPI_ERR_COMM, MPIX_Harmonize(inter, &flag));
+    HANDLED_AS(MPI_ERR_COMM, MPIX_Harmonize_sync(inter));
+    OK(MPI_Errhandler_free(&errors));
+    OK(MPI_Comm_free(&inter));
+    OK(MPI_Comm_free(&half));
+}
+
+static void bad_arguments(MPI_Comm comm) {
+    int flag;
+    double value;
+    HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize(comm, NULL));
+    HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_delayed(comm, 0.0, NULL));
+    HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_delayed(comm, -1e-9, &flag));
+    HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_delayed(comm, strtod("nan", NULL), &flag));
+    HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_delayed(comm, strtod("inf", NULL), &flag));
+    HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_time(comm, NULL));
+    HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_error_bound(comm, NULL));
+    HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_deadline(comm, NULL));
+    HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_verdict(comm, NULL));
+    HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_true_error(comm, NULL));
+    HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_get_stats(comm, NULL));
+    HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_get_info(comm, NULL));
+
+    HANDLED_AS(MPI_ERR_OTHER, MPIX_Harmonize_time(comm, &value)); /* not yet prepared */
+    OK(MPIX_Harmonize_sync(comm));
+    OK(MPIX_Harmonize_time(comm, &value));
+    HANDLED_AS(MPI_ERR_OTHER, MPIX_Harmonize_deadline(comm, &value));   /* no call yet */
+    HANDLED_AS(MPI_ERR_OTHER, MPIX_Harmonize_true_error(comm, &value)); /* no validation clock */
+}
+
+static void value_of(MPI_Comm comm, const char *key, char value[256]) {
+    MPI_Info info;
+    int found;
+    OK(MPIX_Harmonize_get_info(comm, &info));
+    OK(MPI_Info_get(info, key, 255, value, &found));
+    CHECK(found);
+    OK(MPI_Info_free(&info));
+}
+
+static void settings(MPI_Comm comm) {
+    const char *const bad[][2] = {
+        {"clock", "rdtsc"},     {"sync", "hca9"},    {"offset", "skampi2"}, {"slack", "0"},
+        {"slack", "automatic"}, {"tolerance", "-1"}, {"tolerance", "1us"},  {"max_age", "0"},
+        {"max_error", "nan"},   {"max_skew", "2"},   {"validation", "on"},  {"validation", "x=1"},
+        {"max_age", "1e-3 "},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i)
+        HANDLED_AS(MPI_ERR_INFO_VALUE, set_one(comm, bad[i][0], bad[i][1]));
+    HANDLED_AS(MPI_ERR_INFO_KEY, set_one(comm, "clok", "tsc"));
+
+    /* All keys or none. */
+    char value[256];
+    MPI_Info info;
+    OK(MPI_Info_create(&info));
+    OK(MPI_Info_set(info, "max_age", "7"));
+    OK(MPI_Info_set(info, "tolerance", "bad"));
+    HANDLED_AS(MPI_ERR_INFO_VALUE, MPIX_Harmonize_set_info(comm, info));
+    value_of(comm, "max_age", value);
+    CHECK(strcmp(value, "1") == 0);
+    OK(MPI_Info_set(info, "tolerance", "2e-6"));
+    OK(MPIX_Harmonize_set_info(comm, info));
+    OK(MPI_Info_free(&info));
+    value_of(comm, "max_age", value);
+    CHECK(strcmp(value, "7") == 0);
+    value_of(comm, "tolerance", value);
+    CHECK(strcmp(value, "2e-06") == 0);
+
+    /* What is told can be given back. */
+    OK(MPIX_Harmonize_get_info(comm, &info));
+    OK(MPIX_Harmonize_set_info(comm, info));
+    OK(MPI_Info_free(&info));
+    OK(MPIX_Harmonize_set_info(comm, MPI_INFO_NULL));
+}
+
+static void environment(MPI_Comm world, MPI_Errhandler errors) {
+    int flag;
+    MPI_Comm comm;
+    OK(MPI_Comm_dup(world, &comm));
+    OK(MPI_Comm_set_errhandler(comm, errors));
+    setenv("DOWNBEAT_CLOK", "tsc", 1);
+    HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize(comm, &flag));
+    unsetenv("DOWNBEAT_CLOK");
+    setenv("DOWNBEAT_MAX_AGE", "old", 1);
+    HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize(comm, &flag));
+    setenv("DOWNBEAT_MAX_AGE", "2.5", 1);
+    OK(MPIX_Harmonize(comm, &flag)); /* what failed has left nothing behind */
+    char value[256];
+    value_of(comm, "max_age", value);
+    CHECK(strcmp(value, "2.5") == 0);
+    unsetenv("DOWNBEAT_MAX_AGE");
+    OK(MPI_Comm_free(&comm));
+}
+
+int main(int argc, char **argv) {
+    outside_of_mpi();
+    MPI_Init(&argc, &argv);
+    MPI_Errhandler errors;
+    MPI_Comm comm;
+    OK(MPI_Comm_create_errhandler(handler, &errors));
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    OK(MPI_Comm_set_errhandler(comm, errors));
+    /* Where there is no communicator, the standard names the handler of one of these two. */
+    OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, errors));
+    OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, errors));
+
+    null_communicator();
+    intercommunicator(comm);
+    bad_arguments(comm);
+    settings(comm);
+    environment(comm, errors);
+
+    OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+    OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
+    OK(MPI_Comm_free(&comm));
+    OK(MPI_Errhandler_free(&errors));
+    MPI_Finalize();
+    outside_of_mpi();
+    return 0;
+}

@@ -1,0 +1,203 @@
+/* What MPIX_Harmonize promises, checked on a clock that all ranks of one machine share. */
+#include "check_mpi.h"
+
+#include <math.h>
+#include <string.h>
+
+static MPI_Comm comm;
+static int rank;
+static int size;
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static double deadline(void) {
+    double found;
+    OK(MPIX_Harmonize_deadline(comm, &found));
+    return found;
+}
+
+static double global_time(void) {
+    double time;
+    OK(MPIX_Harmonize_time(comm, &time));
+    return time;
+}
+
+static MPIX_Harmonize_stats stats(void) {
+    MPIX_Harmonize_stats found;
+    OK(MPIX_Harmonize_get_stats(comm, &found));
+    return found;
+}
+
+static void set(const char *key, const char *value) { OK(set_one(comm, key, value)); }
+
+/* Nobody leaves before the last one has come; nobody leaves before the deadline; the deadline is one. */
+static void in_space_and_in_time(void) {
+    for (int i = 0; i < 12; ++i) {
+        int flag = -1;
+        if (rank == i % size)
+            pause_for(2e-3);
+        double entered = now();
+        OK(MPIX_Harmonize(comm, &flag));
+        double left = now();
+        double left_global = global_time();
+        CHECK(flag == 0 || flag == 1);
+        CHECK_THAT(left_global, >=, deadline());
+        double last_entered;
+        double deadlines[2] = {deadline(), -deadline()};
+        OK(MPI_Allreduce(&entered, &last_entered, 1, MPI_DOUBLE, MPI_MAX, comm));
+        OK(MPI_Allreduce(MPI_IN_PLACE, deadlines, 2, MPI_DOUBLE, MPI_MAX, comm));
+        CHECK_THAT(left, >=, last_entered);
+        CHECK_THAT(deadlines[0], ==, -deadlines[1]);
+    }
+}
+
+/* The verdict of a call is the logical and of all flags of the call before. */
+static void verdict_is_everybodys(void) {
+    int flag;
+    OK(MPIX_Harmonize(comm, &flag));
+    long long invalid = stats().invalid_calls;
+    for (int i = 0; i < 10; ++i) {
+        if (i % 4 == 1) /* the next deadline is missed, by all but perhaps one */
+            set("slack", "1e-9");
+        if (i % 4 == 2)
+            set("slack", "auto");
+        int all;
+        OK(MPI_Allreduce(&flag, &all, 1, MPI_INT, MPI_MIN, comm));
+        OK(MPIX_Harmonize(comm, &flag));
+        int verdict;
+        OK(MPIX_Harmonize_verdict(comm, &verdict));
+        CHECK_THAT(verdict, ==, all);
+        invalid += !all;
+        CHECK_THAT(stats().invalid_calls, ==, invalid);
+    }
+}
+
+/* A deadline that nobody can meet: late everywhere but perhaps on the rank that set it, known to all, and no reason to
+ * synchronize clocks. */
+static void misses_are_told_and_cost_no_synchronization(void) {
+    set("max_age", "1e6");
+    set("max_error", "1e6");
+    set("slack", "1e-9");
+    MPIX_Harmonize_stats before = stats();
+    int flag;
+    for (int i = 0; i < 20; ++i) {
+        OK(MPIX_Harmonize(comm, &flag));
+        if (rank != 0)
+            CHECK_THAT(flag, ==, 0);
+    }
+    MPIX_Harmonize_stats after = stats();
+    CHECK_THAT(after.calls - before.calls, ==, 20);
+    CHECK_THAT(after.syncs, ==, before.syncs);
+    CHECK_THAT(after.slack, ==, 1e-9);
+    if (rank != 0) {
+        CHECK_THAT(after.late_arrivals - before.late_arrivals, ==, 20);
+        CHECK_THAT(after.lag, >, 1e-9);
+    }
+    if (size > 1)
+        CHECK_THAT(after.invalid_calls - before.invalid_calls, >=, 19);
+    set("slack", "auto");
+}
+
+/* With a slack that nobody can miss, a call takes at least that long and the flag is the wait's alone. */
+static void long_slack_is_waited_for(void) {
+    set("slack", "0.02");
+    MPIX_Harmonize_stats before = stats();
+    double begin = now();
+    int flag;
+    OK(MPIX_Harmonize(comm, &flag));
+    CHECK_THAT(now() - begin, >=, 0.0199);
+    CHECK_THAT(stats().slack, ==, 0.02);
+    CHECK_THAT(flag, ==, stats().late_exits == before.late_exits && stats().late_arrivals == before.late_arrivals);
+    set("slack", "auto");
+}
+
+/* Each rank leaves at the deadline plus its own delay; the deadline stays common. */
+static void delays(void) {
+    const double delay = 2e-3 * rank;
+    int flag;
+    OK(MPIX_Harmonize_delayed(comm, delay, &flag));
+    CHECK_THAT(global_time(), >=, deadline() + delay - 1e-9);
+    double deadlines[2] = {deadline(), -deadline()};
+    OK(MPI_Allreduce(MPI_IN_PLACE, deadlines, 2, MPI_DOUBLE, MPI_MAX, comm));
+    CHECK_THAT(deadlines[0], ==, -deadlines[1]);
+}
+
+/* Age asks for a synchronization, and so does a bound that drift has carried too far; neither more often than that. */
+static void age_and_bound_synchronize(void) {
+    int flag;
+    set("validation", "offset=1e-3,skew=5e-6");
+    set("max_error", "1e6");
+    set("max_age", "1e6");
+    OK(MPIX_Harmonize(comm, &flag));
+    long long syncs = stats().syncs;
+    OK(MPIX_Harmonize(comm, &flag));
+    CHECK_THAT(stats().syncs, ==, syncs);
+
+    set("max_age", "1e-3");
+    pause_for(2e-3);
+    OK(MPIX_Harmonize(comm, &flag));
+    CHECK_THAT(stats().syncs, >=, syncs + 1);
+    set("max_age", "1e6");
+
+    set("max_skew", "0.01"); /* a bound that grows by 1 ms in 0.1 s, more than twice what it began with */
+    set("max_error", "1e-9");
+    OK(MPIX_Harmonize_sync(comm));
+    double bound;
+    OK(MPIX_Harmonize_error_bound(comm, &bound));
+    OK(MPI_Allreduce(MPI_IN_PLACE, &bound, 1, MPI_DOUBLE, MPI_MAX, comm));
+    syncs = stats().syncs;
+    pause_for(3.0 * bound / 0.01 + 1e-3);
+    OK(MPIX_Harmonize(comm, &flag));
+    if (size > 1)
+        CHECK_THAT(stats().syncs, >=, syncs + 1);
+    CHECK_THAT(stats().sync_seconds, >, 0.0);
+    set("validation", "off");
+    set("max_skew", "20e-6");
+}
+
+/* The global clock of a rank that is process 0 never jumps, whatever is changed. */
+static void global_clock_goes_on(void) {
+    double last = global_time();
+    const char *const clocks[] = {"monotonic", "realtime", "wtime", "monotonic_raw"};
+    for (int i = 0; i < 4; ++i) {
+        double begin = now();
+        double before = global_time();
+        set("clock", clocks[i]);
+        double after = global_time();
+        if (rank == 0) {
+            CHECK_THAT(after, >=, last);
+            CHECK_THAT(fabs((after - before) - (now() - begin)), <, 0.02 + 0.5 * (now() - begin));
+        }
+        last = after;
+    }
+}
+
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+
+    int flag;
+    int verdict;
+    OK(MPIX_Harmonize(comm, &flag));
+    OK(MPIX_Harmonize_verdict(comm, &verdict));
+    CHECK_THAT(verdict, ==, MPI_UNDEFINED);
+    CHECK_THAT(stats().calls, ==, 1);
+
+    in_space_and_in_time();
+    verdict_is_everybodys();
+    misses_are_told_and_cost_no_synchronization();
+    long_slack_is_waited_for();
+    delays();
+    age_and_bound_synchronize();
+    global_clock_goes_on();
+
+    MPI_Comm_free(&comm);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,108 @@
+/* The validation clock does what it is told: offset, skew and wander as given, the same for the same seed. Without MPI.
+ */
+#include "check.h"
+#include "clock.h"
+#include "validation.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct db_clock open_one(const char *text, int rank) {
+    struct db_validation validation;
+    struct db_clock clock;
+    CHECK(db_validation_parse(&validation, text) == NULL);
+    CHECK(db_clock_open(&clock, &db_clock_monotonic) == 0);
+    CHECK(db_validation_wrap(&clock, &validation, rank, 1000, 1.0) == 0);
+    return clock;
+}
+
+static double error_at(const struct db_clock *clock, double true_ns) {
+    return db_validation_at(clock, 1000 + (int64_t)true_ns) - true_ns;
+}
+
+static void offset_and_skew(void) {
+    double widest = 0.0;
+    for (int rank = 0; rank < 200; ++rank) {
+        struct db_clock clock = open_one("offset=1e-3,skew=20e-6", rank);
+        double at_start = error_at(&clock, 0.0);
+        double rate = (error_at(&clock, 1e9) - at_start) / 1e9;
+        CHECK_THAT(fabs(at_start), <=, 1e6);
+        CHECK_THAT(fabs(rate), <=, 20e-6);
+        CHECK_THAT(fabs((error_at(&clock, 1e11) - at_start) / 1e11 - rate), <, 1e-12);
+        widest = fmax(widest, fabs(at_start));
+        db_clock_close(&clock);
+    }
+    CHECK_THAT(widest, >, 0.9e6); /* the whole range is drawn from */
+}
+
+static void wander_is_bounded_and_there(void) {
+    struct db_clock clock = open_one("wander=1e-6", 3);
+    double fastest = 0.0;
+    for (double t = 0.0; t < 60e9; t += 1e7)
+        fastest = fmax(fastest, fabs(error_at(&clock, t + 1e7) - error_at(&clock, t)) / 1e7);
+    CHECK_THAT(fastest, <=, 1e-6 * (1 + 1e-3));
+    CHECK_THAT(fastest, >, 0.3e-6);
+    db_clock_close(&clock);
+}
+
+static void seeds_and_groups(void) {
+    struct db_clock a = open_one("offset=1e-3,seed=5,ranks_per_clock=2", 0);
+    struct db_clock b = open_one("offset=1e-3,seed=5,ranks_per_clock=2", 1);
+    struct db_clock c = open_one("offset=1e-3,seed=5,ranks_per_clock=2", 2);
+    struct db_clock d = open_one("offset=1e-3,seed=6,ranks_per_clock=2", 0);
+    struct db_clock e = open_one("offset=1e-3,seed=5,false_claim=1", 2);
+    struct db_clock f = open_one("offset=1e-3,seed=5,false_claim=1", 0);
+    CHECK_THAT(error_at(&a, 0), ==, error_at(&b, 0));
+    CHECK_THAT(error_at(&a, 0), !=, error_at(&c, 0));
+    CHECK_THAT(error_at(&a, 0), !=, error_at(&d, 0));
+    CHECK(strcmp(a.identity, b.identity) == 0 && strcmp(a.identity, c.identity) != 0);
+    CHECK(strcmp(e.identity, f.identity) == 0 && error_at(&e, 0) != error_at(&f, 0));
+    struct db_clock *const all[] = {&a, &b, &c, &d, &e, &f};
+    for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
+        db_clock_close(all[i]);
+}
+
+static void reads_and_waits_on_its_own_time(void) {
+    struct db_clock clock = open_one("offset=10,skew=1e-3", 1);
+    int64_t target = db_clock_read(&clock) + 100000;
+    CHECK(clock.type->wait_until(&clock, target) >= target);
+    double shown = db_validation_at(&clock, db_validation_true_ticks(&clock));
+    CHECK_THAT(fabs((double)db_clock_read(&clock) - shown), <, 1e8);
+    db_clock_close(&clock);
+}
+
+static void text(void) {
+    struct db_validation validation;
+    char formatted[256];
+    const char *const bad[] = {"",
+                               "on",
+                               "offset",
+                               "offset=",
+                               "offset=-1",
+                               "skew=1",
+                               "seed=1.5",
+                               "offset=1,",
+                               "ranks_per_clock=0",
+                               "false_claim=2",
+                               "ofset=1e-3",
+                               "offset=1e-3;skew=0",
+                               "offset=nan"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i)
+        CHECK(db_validation_parse(&validation, bad[i]) != NULL);
+    CHECK(db_validation_parse(&validation, "off") == NULL && !validation.enabled);
+    CHECK(db_validation_parse(&validation, "offset=1e-3,skew=2e-5,wander=1e-6,seed=7,ranks_per_clock=4") == NULL);
+    db_validation_format(&validation, formatted, sizeof formatted);
+    struct db_validation again;
+    CHECK(db_validation_parse(&again, formatted) == NULL);
+    CHECK(again.enabled && again.offset == 1e-3 && again.skew == 2e-5 && again.wander == 1e-6 && again.seed == 7 &&
+          again.ranks_per_clock == 4 && again.false_claim == 0);
+}
+
+int main(void) {
+    offset_and_skew();
+    wander_is_bounded_and_there();
+    seeds_and_groups();
+    reads_and_waits_on_its_own_time();
+    text();
+    return 0;
+}
