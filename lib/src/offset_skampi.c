@@ -12,17 +12,15 @@
 
 #define MIN_EXCHANGES 10
 #define MAX_EXCHANGES 100
-/* A round trip this close to the best known of the pair has met no delay worth waiting out. */
+/* Once a round trip has come this close to the best known of the pair, more exchanges would not narrow the interval
+ * much. */
 #define GOOD_RTT 1.1
-
-static int good_round_trip(const struct db_pair *pair, int64_t rtt_ns) {
-    return (double)rtt_ns <= GOOD_RTT * (double)pair->best_rtt_ns;
-}
 
 static int measure(const struct db_asker *asker, struct db_pair *pair, struct db_offset *offset) {
     int64_t lower = INT64_MIN;
     int64_t upper = INT64_MAX;
     int64_t first_sent = 0;
+    int64_t shortest_ns = INT64_MAX;
     struct db_exchange exchange;
     for (int count = 1;; ++count) {
         DB_TRY(db_exchange_ask(asker, &exchange));
@@ -33,11 +31,12 @@ static int measure(const struct db_asker *asker, struct db_pair *pair, struct db
         if (exchange.remote - exchange.sent < upper)
             upper = exchange.remote - exchange.sent;
 
-        /* The first exchanges of a pair set up connections; their round trips are no standard but are beaten soon. */
-        int64_t rtt = exchange.received - exchange.sent;
-        if (pair->best_rtt_ns == 0 || rtt < pair->best_rtt_ns)
-            pair->best_rtt_ns = rtt;
-        if ((count >= MIN_EXCHANGES && good_round_trip(pair, rtt)) || count >= MAX_EXCHANGES)
+        if (exchange.received - exchange.sent < shortest_ns)
+            shortest_ns = exchange.received - exchange.sent;
+        if (pair->best_rtt_ns == 0 || shortest_ns < pair->best_rtt_ns)
+            pair->best_rtt_ns = shortest_ns;
+        int good = (double)shortest_ns <= GOOD_RTT * (double)pair->best_rtt_ns;
+        if ((good && count >= MIN_EXCHANGES) || count >= MAX_EXCHANGES)
             break;
     }
     DB_TRY(db_exchange_stop(asker));

@@ -15,8 +15,10 @@ struct db_process {
     int told_oversubscribed;
 };
 
-/* The library's only globals: how to find everything else. Created once, the same for all communicators and threads. */
+/* The library's only globals: how to find everything else, the same for all communicators and threads. They come with
+ * the first record of a process and go with the last; a simulator may run many processes in one. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int process_count;
 static atomic_int state_key = MPI_KEYVAL_INVALID;
 static int process_key = MPI_KEYVAL_INVALID;
 
@@ -53,6 +55,13 @@ static int delete_state(MPI_Comm comm, int key, void *attribute, void *extra) {
     return MPI_SUCCESS;
 }
 
+static int free_keys(void) {
+    int key = state_key;
+    state_key = MPI_KEYVAL_INVALID;
+    DB_TRY(MPI_Comm_free_keyval(&key));
+    return MPI_Comm_free_keyval(&process_key);
+}
+
 /* Called when MPI_Finalize frees MPI_COMM_SELF. */
 static int delete_process(MPI_Comm comm, int key, void *attribute, void *extra) {
     (void)comm;
@@ -67,19 +76,25 @@ static int delete_process(MPI_Comm comm, int key, void *attribute, void *extra) 
         state = next;
     }
     free(process);
+    pthread_mutex_lock(&lock);
+    int code = --process_count == 0 ? free_keys() : MPI_SUCCESS;
+    pthread_mutex_unlock(&lock);
+    return code;
+}
+
+static int create_keys(void) {
+    int key;
+    DB_TRY(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_process, &process_key, NULL));
+    DB_TRY(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_state, &key, NULL));
+    state_key = key;
     return MPI_SUCCESS;
 }
 
 /* The record of this process. The lock must be held. */
 static int process_record(struct db_process **process) {
-    int found;
+    int found = 0;
     if (process_key == MPI_KEYVAL_INVALID)
-        DB_TRY(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_process, &process_key, NULL));
-    if (state_key == MPI_KEYVAL_INVALID) {
-        int key;
-        DB_TRY(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_state, &key, NULL));
-        state_key = key;
-    }
+        DB_TRY(create_keys());
     DB_TRY(MPI_Comm_get_attr(MPI_COMM_SELF, process_key, (void *)process, &found));
     if (found)
         return MPI_SUCCESS;
@@ -87,7 +102,9 @@ static int process_record(struct db_process **process) {
     if (*process == NULL)
         return MPI_ERR_NO_MEM;
     int code = MPI_Comm_set_attr(MPI_COMM_SELF, process_key, *process);
-    if (code != MPI_SUCCESS)
+    if (code == MPI_SUCCESS)
+        ++process_count;
+    else
         free(*process);
     return code;
 }

@@ -44,13 +44,19 @@ static void alone(void) {
     CHECK_THAT(bound, ==, 0.0);
 }
 
+/* MPI_Finalize must do. Open MPI itself then leaks the communicator: tests/lsan.supp names this function. */
+static void leave_a_communicator(void) {
+    MPI_Comm comm;
+    int flag;
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    OK(MPIX_Harmonize(comm, &flag));
+}
+
 /* lifecycle COUNT */
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
-    MPI_Comm left_over;
     int flag;
-    OK(MPI_Comm_dup(MPI_COMM_WORLD, &left_over));
-    OK(MPIX_Harmonize(left_over, &flag)); /* never freed: MPI_Finalize must do */
+    leave_a_communicator();
     OK(MPIX_Harmonize(MPI_COMM_WORLD, &flag));
     duplicates_begin_anew();
     alone();

@@ -155,9 +155,9 @@ static void mode_start(void) {
     if (rank == 0)
         printf("{\"exit_skew_ratio\": %.4f, \"exit_skew_ns\": %.2f, \"false_valid_percent\": %.4f, "
                "\"rejected_percent\": %.4f, \"call_cost_us\": %.4f, \"barrier_skew_ns\": %.2f, "
-               "\"barrier_false_percent\": %.4f, \"barrier_cost_us\": %.4f}\n",
+               "\"barrier_false_percent\": %.4f, \"barrier_cost_us\": %.4f, \"stamp_step_ns\": %.2f}\n",
                h.skew_ns / b.skew_ns, h.skew_ns, h.false_percent, h.rejected_percent, harmonize.cost_ns / 1e3,
-               b.skew_ns, b.false_percent, barrier.cost_ns / 1e3);
+               b.skew_ns, b.false_percent, barrier.cost_ns / 1e3, (double)stamp_step() * scale);
     free_starts(&barrier);
     free_starts(&harmonize);
 }

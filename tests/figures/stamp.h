@@ -21,6 +21,19 @@ static inline int64_t stamp(void) {
 static inline int64_t stamp(void) { return monotonic_ns(); }
 #endif
 
+/* The smallest step between stamps: what they can tell apart. */
+static inline int64_t stamp_step(void) {
+    int64_t smallest = INT64_MAX;
+    int64_t last = stamp();
+    for (int i = 0; i < 10000; ++i) {
+        int64_t now = stamp();
+        if (now > last && now - last < smallest)
+            smallest = now - last;
+        last = now;
+    }
+    return smallest;
+}
+
 /* Nanoseconds per stamp, to about 1e-6. */
 static inline double ns_per_stamp(void) {
     const int64_t begin_ns = monotonic_ns();

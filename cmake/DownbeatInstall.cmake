@@ -1,0 +1,46 @@
+# Installation of libdownbeat, and its CMake package and pkg-config files for the installed tree and the build tree.
+include(CMakePackageConfigHelpers)
+
+install(FILES include/mpix_harmonize.h TYPE INCLUDE)
+install(TARGETS downbeat downbeat_static EXPORT downbeatTargets)
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/downbeat")
+install(EXPORT downbeatTargets NAMESPACE downbeat:: DESTINATION ${package_dir})
+export(EXPORT downbeatTargets NAMESPACE downbeat:: FILE "${PROJECT_BINARY_DIR}/downbeatTargets.cmake")
+
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/downbeatConfig.cmake.in"
+                              "${PROJECT_BINARY_DIR}/downbeatConfig.cmake" INSTALL_DESTINATION ${package_dir}
+                              NO_SET_AND_CHECK_MACRO)
+# Before 1.0.0 a minor version may change the interface.
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/downbeatConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/downbeatConfig.cmake" "${PROJECT_BINARY_DIR}/downbeatConfigVersion.cmake"
+        DESTINATION ${package_dir})
+
+# pkg-config. The library belongs to one MPI library; its flags are written out, so that a plain cc finds that one and
+# no other, also where an MPI library ships no .pc file of its own. For C++ they leave out the removed C++ bindings.
+set(pc_mpi_cflags ${MPI_C_COMPILE_OPTIONS} -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX)
+foreach(dir IN LISTS MPI_C_INCLUDE_DIRS)
+    list(APPEND pc_mpi_cflags "-I${dir}")
+endforeach()
+set(pc_mpi_libs "${MPI_C_LIBRARIES}")
+list(JOIN pc_mpi_cflags " " pc_mpi_cflags)
+list(JOIN pc_mpi_libs " " pc_mpi_libs)
+set(pc_mpi_libs "${pc_mpi_libs} ${MPI_C_LINK_FLAGS}")
+string(STRIP "${pc_mpi_libs}" pc_mpi_libs)
+
+# Installed: the prefix is found from the place of the file, so that the tree can be moved.
+set(pc_dir "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig")
+file(RELATIVE_PATH pc_prefix "${pc_dir}" "${CMAKE_INSTALL_PREFIX}")
+string(REGEX REPLACE "/$" "" pc_prefix "\${pcfiledir}/${pc_prefix}")
+file(RELATIVE_PATH pc_libdir "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_FULL_LIBDIR}")
+file(RELATIVE_PATH pc_includedir "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
+set(pc_libdir "\${prefix}/${pc_libdir}")
+set(pc_includedir "\${prefix}/${pc_includedir}")
+configure_file("${PROJECT_SOURCE_DIR}/cmake/downbeat.pc.in" "${PROJECT_BINARY_DIR}/pkgconfig/downbeat.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/pkgconfig/downbeat.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+
+# Build tree: pkg-config takes downbeat-uninstalled.pc for `downbeat` when it is on PKG_CONFIG_PATH.
+set(pc_prefix "${PROJECT_BINARY_DIR}")
+set(pc_libdir "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}")
+set(pc_includedir "${CMAKE_CURRENT_SOURCE_DIR}/include")
+configure_file("${PROJECT_SOURCE_DIR}/cmake/downbeat.pc.in" "${PROJECT_BINARY_DIR}/downbeat-uninstalled.pc" @ONLY)

@@ -1,0 +1,3 @@
+#include "start.h"
+
+int main(int argc, char **argv) { return start_together(&argc, &argv); }

@@ -1,0 +1,122 @@
+"""The installed library works for its users: pkg-config and CMake, C and C++, shared and static."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CONSUMER = Path(__file__).resolve().parent / "consumer"
+PREFIX = "/opt/downbeat"
+CONSUMERS = [f"{language}-{library}" for language in ("c", "cxx") for library in ("downbeat", "downbeat_static")]
+COMPILERS = [("cc", "-std=c11", "consumer.c"), ("c++", "-std=c++20", "consumer.cc")]
+
+
+def run(*command: str | Path, env: dict[str, str] | None = None) -> str:
+    """Runs a command, which must succeed, and returns what it printed."""
+    done = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, **(env or {})}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{shlex.join(map(str, command))}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def starts_together(mpi: str, program: Path, library_dir: Path | None = None) -> bool:
+    """Whether a consumer harmonizes two processes; the library's directory where no run path leads there."""
+    env = {"LD_LIBRARY_PATH": str(library_dir)} if library_dir else None
+    out = run("tools/launch", "--mpi", mpi, "-n", "2", "--timeout", "60", program, env=env)
+    return "2 of 2 processes left together" in out
+
+
+@pytest.fixture(scope="module", params=["openmpi", "mpich"])
+def mpi(request: pytest.FixtureRequest) -> str:
+    """The MPI library; its build tree is build/<mpi>."""
+    name: str = request.param
+    return name
+
+
+@pytest.fixture(scope="module")
+def installed(mpi: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tree that was installed with DESTDIR and moved away from there."""
+    destdir = tmp_path_factory.mktemp("destdir")
+    run("make", "install", f"MPI={mpi}", f"DESTDIR={destdir}", f"PREFIX={PREFIX}")
+    moved = tmp_path_factory.mktemp("moved") / "downbeat"
+    shutil.move(f"{destdir}{PREFIX}", moved)
+    assert [path for path in destdir.rglob("*") if path.is_file()] == []
+    return moved
+
+
+@pytest.fixture(scope="module")
+def build_tree(mpi: str) -> Path:
+    """The build tree itself."""
+    return ROOT / "build" / mpi
+
+
+def libdir(prefix: Path) -> Path:
+    """Returns the directory of the library, lib or lib64 or lib/<triplet>."""
+    return next(prefix.glob("lib*/**/libdownbeat.so")).parent
+
+
+def test_only_the_public_calls_are_exported(installed: Path) -> None:
+    symbols = run("nm", "-D", "--defined-only", libdir(installed) / "libdownbeat.so").split()[2::3]
+    assert "MPIX_Harmonize" in symbols
+    assert [name for name in symbols if not name.startswith("MPIX_Harmonize")] == []
+
+
+def test_every_declared_call_is_exported(installed: Path) -> None:
+    exported = set(run("nm", "-D", "--defined-only", libdir(installed) / "libdownbeat.so").split()[2::3])
+    header = (installed / "include" / "mpix_harmonize.h").read_text(encoding="utf-8")
+    declared = {line.split("(")[0].split()[1] for line in header.splitlines() if line.startswith("int MPIX_")}
+    assert exported == declared
+
+
+def test_nothing_but_mpi_and_libc_is_needed(installed: Path) -> None:
+    dynamic = run("readelf", "-d", libdir(installed) / "libdownbeat.so").splitlines()
+    needed = [line.split("[")[1].rstrip("]") for line in dynamic if "(NEEDED)" in line]
+    assert [name for name in needed if not name.startswith(("libmpi", "libc.so", "libm.so", "libpthread.so"))] == []
+
+
+def test_the_installed_bench_runs_where_it_was_moved(mpi: str, installed: Path) -> None:
+    out = run(
+        "tools/launch", "--mpi", mpi, "-n", "2", "--timeout", "60", installed / "bin" / "downbeat-bench", "--help"
+    )
+    assert "barrier" in out
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("library", ["shared", "static"])
+@pytest.mark.parametrize("tree", ["installed", "build_tree"])
+def test_pkg_config(
+    mpi: str, tree: str, library: str, compiler: tuple[str, str, str], tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    prefix: Path = request.getfixturevalue(tree)
+    libraries = libdir(prefix)
+    pc_dir = libraries / "pkgconfig" if tree == "installed" else prefix
+    static = ["--static"] if library == "static" else []
+    env = {"PKG_CONFIG_PATH": str(pc_dir)}
+    flags = shlex.split(run("pkg-config", *static, "--cflags", "--libs", "downbeat", env=env))
+    if library == "static":  # both libraries lie there, and -l would take the shared one
+        flags = ["-l:libdownbeat.a" if flag == "-ldownbeat" else flag for flag in flags]
+    program = tmp_path / "consumer"
+    command, standard, source = compiler
+    run(command, standard, "-Wall", "-Wextra", "-Werror", CONSUMER / source, "-o", program, *flags)
+    linked = run("readelf", "-d", program)
+    assert ("libdownbeat.so.0" in linked) == (library == "shared")
+    assert starts_together(mpi, program, libraries)
+
+
+@pytest.mark.parametrize("tree", ["installed", "build_tree"])
+def test_cmake_package(mpi: str, tree: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    prefix: Path = request.getfixturevalue(tree)
+    where = f"-Ddownbeat_DIR={prefix}" if tree == "build_tree" else f"-DCMAKE_PREFIX_PATH={prefix}"
+    run("cmake", "-S", CONSUMER, "-B", tmp_path, "-G", "Ninja", where)
+    run("cmake", "--build", tmp_path)
+    for consumer in CONSUMERS:
+        program = tmp_path / consumer
+        assert ("libdownbeat.so.0" in run("readelf", "-d", program)) == (not consumer.endswith("static"))
+        assert starts_together(mpi, program)

@@ -1,0 +1,171 @@
+"""tools/launch starts the right launcher with the right arguments, passes the status on and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+LAUNCH = Path(__file__).resolve().parents[1] / "launch"
+CORES = len(os.sched_getaffinity(0))
+
+# A program that does not end by itself, nor when it is asked to.
+STUBBORN = "trap '' TERM; echo $$ >>{pids}; while :; do sleep 0.1; done"
+
+
+@pytest.fixture(params=["openmpi", "mpich"])
+def mpi(request: pytest.FixtureRequest) -> str:
+    """The MPI library."""
+    name: str = request.param
+    return name
+
+
+def launch(*arguments: str | Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """Runs tools/launch to its end."""
+    command = [sys.executable, str(LAUNCH), *map(str, arguments)]
+    return subprocess.run(
+        command, env={**os.environ, **(env or {})}, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def alive(pid: int) -> bool:
+    """Whether a process exists and is not merely waiting to be reaped."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
+    """Waits until a condition holds."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def read_pids(pids: Path) -> list[int]:
+    """Returns the process numbers that the ranks wrote."""
+    return [int(line) for line in pids.read_text(encoding="ascii").split()] if pids.exists() else []
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 2 * CORES + 1])
+def test_every_rank_runs(mpi: str, ranks: int) -> None:
+    done = launch("--mpi", mpi, "-n", str(ranks), "echo", "--mpi", "word")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["--mpi word"] * ranks
+    assert done.stderr == ""
+
+
+def test_ranks_are_bound_to_different_cpus(mpi: str) -> None:
+    if CORES < 2:
+        pytest.skip("needs 2 cores")
+    done = launch("--mpi", mpi, "-n", "2", "grep", "Cpus_allowed_list", "/proc/self/status")
+    assert len(set(done.stdout.splitlines())) == 2, done.stdout
+
+
+def test_a_narrowed_affinity_is_kept(mpi: str) -> None:
+    last = max(os.sched_getaffinity(0))
+    command = [
+        "taskset",
+        "-c",
+        str(last),
+        str(LAUNCH),
+        "--mpi",
+        mpi,
+        "-n",
+        "1",
+        "grep",
+        "Cpus_allowed_list",
+        "/proc/self/status",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == ["Cpus_allowed_list:", str(last)]
+
+
+@pytest.mark.parametrize("status", [1, 7])
+def test_the_exit_status_is_passed_on(mpi: str, status: int) -> None:
+    assert launch("--mpi", mpi, "-n", "2", "sh", "-c", f"exit {status}").returncode == status
+
+
+def test_a_timeout_ends_every_rank(mpi: str, tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    done = launch("--mpi", mpi, "-n", "3", "--timeout", "2", "sh", "-c", STUBBORN.format(pids=pids))
+    assert done.returncode == 124
+    assert "stopped after 2 s" in done.stderr
+    assert len(read_pids(pids)) == 3
+    assert not any(alive(pid) for pid in read_pids(pids))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_every_rank(mpi: str, number: signal.Signals, tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    command: list[str | Path] = [LAUNCH, "--mpi", mpi, "-n", "3", "sh", "-c", STUBBORN.format(pids=pids)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        assert wait_for(lambda: len(read_pids(pids)) == 3)
+        process.send_signal(number)
+        status = process.wait(30)
+    assert status == 128 + number
+    assert not any(alive(pid) for pid in read_pids(pids))
+
+
+def fake_launcher(directory: Path, name: str, version: str) -> None:
+    """Makes a launcher that tells its version and otherwise prints its arguments."""
+    script = directory / name
+    script.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo "{version}" || echo "$0" "$@"\n', encoding="ascii")
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+
+
+@pytest.mark.parametrize(
+    ("version", "wanted", "expected"),
+    [
+        ("mpirun (Open MPI) 5.0.11", "openmpi", ["--bind-to", "core"]),
+        ("mpirun (PRRTE) 3.0", "openmpi", ["--bind-to", "core"]),
+        ("HYDRA build details:", "mpich", ["-bind-to", "core"]),
+    ],
+)
+def test_a_plain_mpirun_is_known_by_its_version(version: str, wanted: str, expected: list[str], tmp_path: Path) -> None:
+    if (os.cpu_count() or 1) > CORES:
+        pytest.skip("the affinity of this process is narrowed")
+    for tool in ("sh", "true"):
+        found = shutil.which(tool)
+        assert found
+        (tmp_path / tool).symlink_to(found)
+    fake_launcher(tmp_path, "mpirun", version)
+    done = launch("--mpi", wanted, "-n", "1", "true", env={"PATH": str(tmp_path)})
+    assert done.stdout.split() == [str(tmp_path / "mpirun"), "-n", "1", *expected, str(tmp_path / "true")]
+    other = "mpich" if wanted == "openmpi" else "openmpi"
+    refused = launch("--mpi", other, "-n", "1", "true", env={"PATH": str(tmp_path)})
+    assert refused.returncode != 0
+    assert refused.stderr == f"launch: no launcher for {other} found; install {other}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["-n", "0", "true"], "'0'"),
+        (["-n", "two", "true"], "'two'"),
+        (["-n", "2", "--timeout", "nan", "true"], "'nan'"),
+        (["-n", "2", "--timeout", "-1", "true"], "'-1'"),
+        (["-n", "2", "--time", "1", "true"], "--time"),
+        (["--mpi", "lam", "-n", "2", "true"], "'lam'"),
+        (["-n", "2"], "program"),
+        (["true"], "-n"),
+        (["-n", "2", "./no-such-program"], "'./no-such-program'"),
+    ],
+)
+def test_bad_arguments_end_with_one_line(arguments: list[str], named: str) -> None:
+    done = launch(*arguments)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert named in done.stderr

@@ -1,0 +1,114 @@
+"""tools/setup installs what is missing, and only that; without the right to, it names what is missing in one line."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+TOOLS = Path(__file__).resolve().parents[1]
+RUN_PACKAGES = tomllib.loads((TOOLS / "packages.toml").read_text(encoding="utf-8"))["run"]["debian"]
+
+
+class Machine:
+    """A directory of programs that stand in for those of a Debian system, and a copy of tools/setup."""
+
+    def __init__(self, root: Path) -> None:
+        self.programs = root / "bin"
+        self.log = root / "log"
+        self.installed = root / "installed"
+        self.checkout = root / "checkout"
+        self.programs.mkdir()
+        (self.checkout / "tools").mkdir(parents=True)
+        for name in ("setup", "packages.toml"):
+            shutil.copy(TOOLS / name, self.checkout / "tools" / name)
+        for tool in ("sh", "env", "cat", "true"):
+            found = shutil.which(tool)
+            assert found
+            (self.programs / tool).symlink_to(found)
+
+    def program(self, name: str, script: str) -> None:
+        """Adds a stand-in."""
+        path = self.programs / name
+        path.write_text(f"#!/bin/sh\n{script}\n", encoding="ascii")
+        path.chmod(0o755)
+
+    def debian(self, installed: list[str], *, apt_works: bool = True) -> None:
+        """Makes the machine a Debian with some packages."""
+        self.installed.write_text("".join(f"{name} installed\n" for name in installed), encoding="ascii")
+        self.program("dpkg-query", f"cat {self.installed}; exit 1")
+        self.program("apt-get", f'echo "apt-get $@" >>{self.log}; exit {0 if apt_works else 100}')
+
+    def setup(self, *purpose: str) -> subprocess.CompletedProcess[str]:
+        """Runs tools/setup on this machine as a user who is not root."""
+        as_nobody = (
+            "import os, runpy, sys; os.geteuid = lambda: 1000; sys.argv = sys.argv[1:]; "
+            "runpy.run_path(sys.argv[0], run_name='__main__')"
+        )
+        return subprocess.run(
+            [sys.executable, "-c", as_nobody, str(self.checkout / "tools" / "setup"), *purpose],
+            env={"PATH": str(self.programs)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def calls(self) -> list[str]:
+        """Returns how apt-get was called."""
+        return self.log.read_text(encoding="ascii").splitlines() if self.log.exists() else []
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def test_nothing_is_done_where_nothing_is_missing(machine: Machine) -> None:
+    machine.debian(RUN_PACKAGES)
+    done = machine.setup("run")
+    assert (done.returncode, done.stdout, done.stderr, machine.calls()) == (0, "", "", [])
+
+
+def test_without_rights_one_line_names_what_is_missing(machine: Machine) -> None:
+    machine.debian([name for name in RUN_PACKAGES if name not in ("cmake", "libfmt-dev")])
+    done = machine.setup("run")
+    assert done.returncode == 1
+    assert done.stderr == "setup: missing and not root: apt-get install cmake libfmt-dev\n"
+    assert machine.calls() == []
+
+
+def test_only_the_missing_is_installed(machine: Machine) -> None:
+    machine.debian([name for name in RUN_PACKAGES if name != "ninja-build"])
+    machine.program("sudo", 'shift; exec "$@"')
+    done = machine.setup("run")
+    assert done.returncode == 0, done.stderr
+    update, install = machine.calls()
+    assert update.endswith("update")
+    assert install.endswith("install -y --no-install-recommends ninja-build")
+
+
+def test_a_failing_installation_is_an_error(machine: Machine) -> None:
+    machine.debian(RUN_PACKAGES[1:], apt_works=False)
+    machine.program("sudo", 'shift; exec "$@"')
+    done = machine.setup("run")
+    assert done.returncode == 1
+    assert f"could not install {RUN_PACKAGES[0]}" in done.stderr
+
+
+def test_without_dpkg_one_line_tells_and_it_goes_on(machine: Machine) -> None:
+    done = machine.setup("run")
+    assert done.returncode == 0
+    assert done.stdout.count("\n") == 1
+    assert "no dpkg here" in done.stdout
+
+
+@pytest.mark.parametrize("purpose", [[], ["walk"], ["run", "test"]])
+def test_an_unknown_purpose_is_refused(machine: Machine, purpose: list[str]) -> None:
+    done = machine.setup(*purpose)
+    assert done.returncode == 1
+    assert done.stderr == f"setup: '{' '.join(purpose)}' is no purpose; one of run, bench, test is expected\n"
