@@ -1,0 +1,91 @@
+#include "global_clock.h"
+
+#include "error.h"
+#include "names.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace bench {
+namespace {
+
+/// An info object that is freed with its scope.
+class Info {
+public:
+    Info() = default;
+    ~Info() {
+        if (handle_ != MPI_INFO_NULL) {
+            MPI_Info_free(&handle_);
+        }
+    }
+    Info(const Info &) = delete;
+    Info &operator=(const Info &) = delete;
+    MPI_Info *address() { return &handle_; }
+    MPI_Info handle() const { return handle_; }
+
+private:
+    MPI_Info handle_ = MPI_INFO_NULL;
+};
+
+// A setting that cannot be, as in DOWNBEAT_CLOCK=sundial, is refused on all ranks alike; so the run can end in order.
+void prepare(const Communicator &comm, MPI_Info info) {
+    int code = MPIX_Harmonize_set_info(comm.handle(), info);
+    const std::string text = code == MPI_SUCCESS ? "" : mpi_error_text(code);
+    check(MPI_Allreduce(MPI_IN_PLACE, &code, 1, MPI_INT, MPI_MAX, comm.handle()), "MPI_Allreduce");
+    if (code != MPI_SUCCESS) {
+        throw Error::everywhere(fmt::format("the clocks cannot be prepared: {}", text));
+    }
+}
+
+std::vector<std::pair<std::string, std::string>> read_settings(MPI_Comm comm) {
+    Info info;
+    check(MPIX_Harmonize_get_info(comm, info.address()), "MPIX_Harmonize_get_info");
+    int count = 0;
+    check(MPI_Info_get_nkeys(info.handle(), &count), "MPI_Info_get_nkeys");
+    std::vector<std::pair<std::string, std::string>> settings;
+    for (int i = 0; i < count; ++i) {
+        char key[MPI_MAX_INFO_KEY + 1] = "";
+        char value[MPI_MAX_INFO_VAL + 1] = "";
+        int found = 0;
+        check(MPI_Info_get_nthkey(info.handle(), i, key), "MPI_Info_get_nthkey");
+        check(MPI_Info_get(info.handle(), key, MPI_MAX_INFO_VAL, value, &found), "MPI_Info_get");
+        settings.emplace_back(key, value);
+    }
+    return settings;
+}
+
+} // namespace
+
+GlobalClock::GlobalClock(const Communicator &comm, std::optional<double> tolerance) : comm_(comm) {
+    Info info;
+    if (tolerance) {
+        check(MPI_Info_create(info.address()), "MPI_Info_create");
+        check(MPI_Info_set(info.handle(), "tolerance", fmt::format("{}", *tolerance).c_str()), "MPI_Info_set");
+    }
+    prepare(comm, info.handle());
+    settings_ = read_settings(comm.handle());
+    check(MPIX_Harmonize_sync(comm.handle()), "MPIX_Harmonize_sync");
+}
+
+void GlobalClock::refresh() const {
+    // What MPIX_Harmonize does beside synchronizing clocks, the common start, is not wanted here; so neither is its
+    // flag.
+    int flag = 0;
+    check(MPIX_Harmonize(comm_.handle(), &flag), "MPIX_Harmonize");
+}
+
+double GlobalClock::largest_error_bound() const {
+    double bound = 0.0;
+    double largest = 0.0;
+    check(MPIX_Harmonize_error_bound(comm_.handle(), &bound), "MPIX_Harmonize_error_bound");
+    check(MPI_Reduce(&bound, &largest, 1, MPI_DOUBLE, MPI_MAX, 0, comm_.handle()), "MPI_Reduce");
+    return largest;
+}
+
+double GlobalClock::tolerance() const {
+    const auto found = std::find_if(settings_.begin(), settings_.end(),
+                                    [](const auto &setting) { return setting.first == "tolerance"; });
+    return std::stod(found->second);
+}
+
+} // namespace bench

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "communicator.h"
+#include "mpi_check.h"
+
+#include <mpix_harmonize.h>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace bench {
+
+/// The global clock that libdownbeat keeps for a communicator; every stamp is taken on it.
+class GlobalClock {
+public:
+    /// Collective. Prepares the library on `comm`; a `tolerance` (seconds) becomes the library's too. Throws
+    /// Error::everywhere where a setting from the environment cannot be.
+    GlobalClock(const Communicator &comm, std::optional<double> tolerance);
+
+    /// Seconds since the clock's epoch.
+    double now() const {
+        double time = 0.0;
+        check(MPIX_Harmonize_time(comm_.handle(), &time), "MPIX_Harmonize_time");
+        return time;
+    }
+
+    /// Collective. Synchronizes the clocks where they have grown too old. Needed where a synchronizer does not do it.
+    void refresh() const;
+
+    /// Collective. The largest error bound over the ranks, in seconds, at rank 0; 0 elsewhere.
+    double largest_error_bound() const;
+
+    /// The library's settings in force.
+    const std::vector<std::pair<std::string, std::string>> &settings() const { return settings_; }
+
+    /// The library's tolerance in force, in seconds.
+    double tolerance() const;
+
+private:
+    const Communicator &comm_;
+    std::vector<std::pair<std::string, std::string>> settings_;
+};
+
+} // namespace bench

@@ -1,0 +1,37 @@
+#include "names.h"
+
+#include "error.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace bench {
+
+std::string join(const std::vector<std::string> &names, std::string_view separator) {
+    return fmt::format("{}", fmt::join(names, separator));
+}
+
+std::vector<std::string> split(std::string_view list, char separator) {
+    std::vector<std::string> parts;
+    for (;;) {
+        const std::size_t end = list.find(separator);
+        parts.emplace_back(list.substr(0, end));
+        if (end == std::string_view::npos) {
+            return parts;
+        }
+        list.remove_prefix(end + 1);
+    }
+}
+
+void check_names(std::string_view what, const std::vector<std::string> &names, const std::vector<std::string> &valid) {
+    for (auto name = names.begin(); name != names.end(); ++name) {
+        if (std::find(valid.begin(), valid.end(), *name) == valid.end()) {
+            throw Error::usage(fmt::format("unknown {} '{}'; valid are {}", what, *name, join(valid)));
+        }
+        if (std::find(names.begin(), name, *name) != name) {
+            throw Error::usage(fmt::format("{} '{}' is given twice; name each once", what, *name));
+        }
+    }
+}
+
+} // namespace bench

@@ -1,0 +1,226 @@
+#include "metric.h"
+#include "names.h"
+#include "netcdf_file.h"
+#include "reporter_registry.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <netcdf.h>
+
+namespace bench {
+namespace {
+
+/// Every sample with every rank's entry and exit, and the summaries of the cells; docs/downbeat-bench.md lists the
+/// variables. Brought to disk after every batch.
+class NetcdfReporter : public Reporter {
+public:
+    explicit NetcdfReporter(const std::string &path) : file_(path) {}
+
+    void begin(const Context &context, const std::vector<Cell> &cells) override {
+        define(context, cells);
+        write_context(context);
+        file_.end_definitions();
+        write_names(context, cells);
+        file_.sync();
+    }
+
+    void samples(const BatchReport &report) override {
+        const Batch &batch = report.batch;
+        const std::size_t count = batch.size();
+        std::vector<std::int64_t> attempt(count);
+        std::vector<signed char> valid(count);
+        for (std::size_t i = 0; i < count; ++i) {
+            attempt[i] = report.first_attempt + static_cast<std::int64_t>(i);
+            valid[i] = report.verdicts[i] == Verdict::valid ? 1 : 0;
+        }
+        const std::vector<std::size_t> row = {samples_written_};
+        const std::vector<std::size_t> rows = {count};
+        file_.write(cell_index_, row, rows, std::vector<std::int64_t>(count, static_cast<std::int64_t>(report.cell)));
+        file_.write(block_, row, rows, std::vector<std::int64_t>(count, static_cast<std::int64_t>(report.block)));
+        file_.write(attempt_, row, rows, attempt);
+        file_.write(valid_, row, rows, valid);
+        file_.write(deadline_, row, rows, batch.deadline);
+        file_.write(slack_, row, rows, batch.slack);
+
+        const std::vector<std::size_t> matrix = {samples_written_, 0};
+        const std::vector<std::size_t> extent = {count, batch.ranks};
+        file_.write(entry_, matrix, extent, batch.entry);
+        file_.write(exit_, matrix, extent, batch.exit);
+        file_.write(flag_, matrix, extent, std::vector<signed char>(batch.flag.begin(), batch.flag.end()));
+        samples_written_ += count;
+        file_.sync();
+    }
+
+    void cell(const CellResult &result) override {
+        const std::vector<std::size_t> row = {result.index};
+        const std::vector<std::size_t> one = {1};
+        const auto put_count = [&](int variable, long value) {
+            file_.write(variable, row, one, std::vector<std::int64_t>{value});
+        };
+        const auto put = [&](int variable, double value) { file_.write(variable, row, one, std::vector{value}); };
+        file_.write(status_, row, one, std::vector{static_cast<signed char>(result.status)});
+        put_count(valid_count_, result.valid);
+        put_count(late_flag_, result.late_flag);
+        put_count(late_entry_, result.late_entry);
+        put_count(rejected_, result.rejected());
+        put(error_bound_, result.error_bound);
+        put(slack_median_, result.slack);
+        std::size_t summary = 0;
+        for (const Summary &metric : result.metrics) {
+            for (const Statistic &statistic : statistics()) {
+                put(summaries_[summary++], metric.*statistic.value);
+            }
+        }
+        file_.sync();
+    }
+
+    void end(const std::vector<std::string> &warnings) override {
+        file_.late_attribute("warnings", join(warnings, "\n"));
+        file_.close();
+    }
+
+private:
+    int define_variable(const std::string &name, int type, const std::vector<int> &dimensions,
+                        const std::string &meaning, const std::string &unit = "") {
+        const int variable = file_.variable(name, type, dimensions);
+        file_.attribute(variable, "long_name", meaning);
+        if (!unit.empty()) {
+            file_.attribute(variable, "units", unit);
+        }
+        return variable;
+    }
+
+    void define(const Context &context, const std::vector<Cell> &cells) {
+        const int sample = file_.unlimited_dimension("sample");
+        const int rank = file_.dimension("rank", context.ranks.size());
+        const int cell = file_.dimension("cell", cells.size());
+        const int name = file_.dimension("name_len", longest_name(context, cells));
+
+        cell_index_ = define_variable("cell_index", NC_INT, {sample}, "cell that the sample belongs to");
+        block_ =
+            define_variable("block", NC_INT, {sample}, "position of the sample's block in the order of the launch");
+        attempt_ = define_variable("attempt", NC_INT64, {sample}, "number of the sample within its cell, in order");
+        valid_ = define_variable("valid", NC_BYTE, {sample}, "1 if the sample's synchronization held on all ranks");
+        deadline_ = define_variable("deadline", NC_DOUBLE, {sample}, "common start on the global clock", "s");
+        slack_ = define_variable("slack", NC_DOUBLE, {sample}, "time from the decision on the deadline to it", "s");
+        entry_ = define_variable("entry", NC_DOUBLE, {sample, rank}, "entry into the operation, global clock", "s");
+        exit_ = define_variable("exit", NC_DOUBLE, {sample, rank}, "exit from the operation, global clock", "s");
+        flag_ = define_variable("flag", NC_BYTE, {sample, rank}, "0 if the synchronizer reported a late start");
+
+        operation_ = define_variable("operation", NC_CHAR, {cell, name}, "MPI operation");
+        datatype_ = define_variable("datatype", NC_CHAR, {cell, name}, "datatype, and operator of a reduction");
+        synchronizer_ = define_variable("synchronizer", NC_CHAR, {cell, name}, "what synchronized before each sample");
+        size_ =
+            define_variable("size", NC_INT64, {cell}, "message size per process, 0 if the operation has none", "byte");
+        requested_ = define_variable("requested", NC_INT64, {cell}, "valid samples wanted");
+        valid_count_ = define_variable("valid_count", NC_INT64, {cell}, "valid samples");
+        rejected_ = define_variable("rejected", NC_INT64, {cell}, "samples whose synchronization failed; repeated");
+        late_flag_ = define_variable("late_flag", NC_INT64, {cell}, "of these, reported by the synchronizer");
+        late_entry_ =
+            define_variable("late_entry", NC_INT64, {cell},
+                            "of these, not reported, but entered later than the tolerance after the deadline");
+        status_ = define_variable("status", NC_BYTE, {cell}, "whether the cell could be measured");
+        file_.attribute(status_, "flag_values", std::vector<signed char>{0, 1, 2});
+        file_.attribute(status_, "flag_meanings", std::string("ok incomplete failed"));
+        error_bound_ =
+            define_variable("error_bound", NC_DOUBLE, {cell}, "largest error bound of the global clock", "s");
+        slack_median_ = define_variable("slack_median", NC_DOUBLE, {cell}, "median of slack over valid samples", "s");
+        for (const Metric &metric : all_metrics()) {
+            for (const Statistic &statistic : statistics()) {
+                summaries_.push_back(define_variable(
+                    fmt::format("{}_{}", metric.name, statistic.name), NC_DOUBLE, {cell},
+                    fmt::format("{} over valid samples of: {}", statistic.name, metric.description), metric.unit));
+            }
+        }
+        host_ = define_variable("host", NC_CHAR, {rank, name}, "host of the rank");
+        cpuset_ = define_variable("cpuset", NC_CHAR, {rank, name}, "processors that the rank may run on");
+    }
+
+    void write_context(const Context &context) {
+        file_.attribute(NC_GLOBAL, "title", std::string("Samples of MPI operations measured by downbeat-bench"));
+        file_.attribute(NC_GLOBAL, "schema", std::string("downbeat-bench"));
+        file_.attribute(NC_GLOBAL, "schema_version", std::int64_t{schema_version});
+        for (const auto &[name, value] : context_values(context)) {
+            write_value(name, value);
+        }
+        for (const auto &[name, value] : context.clock) {
+            file_.attribute(NC_GLOBAL, "clock_" + name, value);
+        }
+        std::vector<std::string> variables;
+        for (const auto &[name, value] : context.environment) {
+            variables.push_back(fmt::format("{}={}", name, value));
+        }
+        file_.attribute(NC_GLOBAL, "environment", join(variables, "\n"));
+        std::vector<std::string> hosts;
+        for (const HostInfo &host : context.hosts) {
+            hosts.push_back(fmt::format("{}: {} ranks, {} processors, load {:.2f}, governor {}, CPU {}, "
+                                        "virtual machine {}",
+                                        host.name, host.ranks, host.processors, host.load, host.governor,
+                                        host.cpu_model, host.virtual_machine));
+        }
+        file_.attribute(NC_GLOBAL, "hosts", join(hosts, "\n"));
+    }
+
+    void write_value(const std::string &name, const ContextValue &value) {
+        struct Writer {
+            NetcdfFile &file;
+            const std::string &name;
+            void operator()(const std::string &text) const { file.attribute(NC_GLOBAL, name, text); }
+            void operator()(double number) const { file.attribute(NC_GLOBAL, name, number); }
+            void operator()(long number) const { file.attribute(NC_GLOBAL, name, std::int64_t{number}); }
+            // As text, since a seed may exceed what NC_INT64 holds.
+            void operator()(std::uint64_t number) const { file.attribute(NC_GLOBAL, name, fmt::format("{}", number)); }
+        };
+        std::visit(Writer{file_, name}, value);
+    }
+
+    void write_names(const Context &context, const std::vector<Cell> &cells) {
+        for (std::size_t i = 0; i < cells.size(); ++i) {
+            file_.write_text(operation_, i, cells[i].operation);
+            file_.write_text(datatype_, i, cells[i].datatype);
+            file_.write_text(synchronizer_, i, cells[i].synchronizer);
+            file_.write(size_, {i}, {1}, std::vector{static_cast<std::int64_t>(cells[i].size)});
+            file_.write(requested_, {i}, {1}, std::vector<std::int64_t>{context.repetitions});
+        }
+        for (std::size_t i = 0; i < context.ranks.size(); ++i) {
+            file_.write_text(host_, i, context.ranks[i].host);
+            file_.write_text(cpuset_, i, context.ranks[i].cpuset);
+        }
+    }
+
+    static std::size_t longest_name(const Context &context, const std::vector<Cell> &cells) {
+        std::size_t longest = 1;
+        for (const Cell &cell : cells) {
+            longest = std::max({longest, cell.operation.size(), cell.datatype.size(), cell.synchronizer.size()});
+        }
+        for (const RankPlace &place : context.ranks) {
+            longest = std::max({longest, place.host.size(), place.cpuset.size()});
+        }
+        return longest;
+    }
+
+    NetcdfFile file_;
+    std::size_t samples_written_ = 0;
+    // Variable ids, named as the variables.
+    int cell_index_ = 0, block_ = 0, attempt_ = 0, valid_ = 0, deadline_ = 0, slack_ = 0;
+    int entry_ = 0, exit_ = 0, flag_ = 0;
+    int operation_ = 0, datatype_ = 0, synchronizer_ = 0, size_ = 0, requested_ = 0, valid_count_ = 0, rejected_ = 0;
+    int late_flag_ = 0, late_entry_ = 0, status_ = 0, error_bound_ = 0, slack_median_ = 0;
+    int host_ = 0, cpuset_ = 0;
+    std::vector<int> summaries_; // metric by metric, statistic by statistic
+};
+
+} // namespace
+
+ReporterInfo reporters::netcdf() {
+    return {.name = "netcdf",
+            .description = "every sample with every rank's entry and exit, file only; .nc",
+            .suffix = ".nc",
+            .on_stdout = false,
+            .shows_warnings = false,
+            .make = [](const std::string &path) -> std::unique_ptr<Reporter> {
+                return std::make_unique<NetcdfReporter>(path);
+            }};
+}
+
+} // namespace bench

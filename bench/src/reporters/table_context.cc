@@ -1,0 +1,54 @@
+#include "names.h"
+#include "plan.h"
+#include "reporters/table_parts.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace bench {
+namespace {
+
+constexpr std::size_t most_hosts_named = 4;
+
+std::string ranks_line(const Context &context) {
+    std::vector<std::string> hosts;
+    for (const HostInfo &host : context.hosts) {
+        hosts.push_back(fmt::format("{} on {}", host.ranks, host.name));
+    }
+    if (hosts.size() > most_hosts_named) {
+        hosts.resize(most_hosts_named);
+        hosts.emplace_back("...");
+    }
+    const bool bound = std::all_of(context.ranks.begin(), context.ranks.end(),
+                                   [](const RankPlace &place) { return place.cores <= 1; });
+    return fmt::format("{} ({}), {}", context.ranks.size(), join(hosts),
+                       bound ? "bound to cores" : "not bound to cores");
+}
+
+} // namespace
+
+std::string table_context(const Context &context) {
+    const HostInfo &host = context.hosts.front();
+    double load = host.load;
+    for (const HostInfo &other : context.hosts) {
+        load = std::max(load, other.load);
+    }
+    std::string text = fmt::format("downbeat-bench {} ({}), {}\n", context.version, context.revision, context.date);
+    const auto line = [&text](const char *name, const std::string &value) {
+        text += fmt::format("  {:<10}{}\n", name, value);
+    };
+    line("MPI", fmt::format("{} (MPI {})", short_mpi_library(context.mpi_library), context.mpi_standard));
+    line("ranks", ranks_line(context));
+    line("machine", fmt::format("{}, virtual machine: {}, governor: {}, load: {:.2f}", host.cpu_model,
+                                host.virtual_machine, host.governor, load));
+    line("clock",
+         fmt::format("{}, synchronized by {} with {}, error bound {:.3f} us", clock_setting(context, "clock"),
+                     clock_setting(context, "sync"), clock_setting(context, "offset"), context.error_bound * 1e6));
+    line("samples",
+         fmt::format("{} per cell in up to {} blocks in random order, each after {} warm-up calls; "
+                     "seed {}, tolerance {:.2f} us",
+                     context.repetitions, blocks_per_cell, context.warmup, context.seed, context.tolerance * 1e6));
+    return text;
+}
+
+} // namespace bench

@@ -1,0 +1,12 @@
+#include "synchronizer.h"
+
+namespace bench {
+
+const std::vector<SynchronizerInfo> &all_synchronizers() {
+#define BENCH_LIST(name) synchronizers::name(),
+    static const std::vector<SynchronizerInfo> all = {BENCH_SYNCHRONIZERS(BENCH_LIST)};
+#undef BENCH_LIST
+    return all;
+}
+
+} // namespace bench

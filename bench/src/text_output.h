@@ -1,0 +1,23 @@
+#pragma once
+
+#include <fstream>
+#include <ostream>
+#include <string>
+#include <string_view>
+
+namespace bench {
+
+/// A text file, or standard output where the path is standard_output. Every write reaches the file at once, so that a
+/// crash loses nothing, and throws Error::here where it cannot.
+class TextOutput {
+public:
+    explicit TextOutput(const std::string &path);
+    void write(std::string_view text);
+
+private:
+    std::string path_;
+    std::ofstream file_;
+    std::ostream *stream_;
+};
+
+} // namespace bench

@@ -1,0 +1,20 @@
+#include "validity.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace bench {
+
+Verdict judge(const Sample &sample, double tolerance) {
+    if (std::find(sample.flag.begin(), sample.flag.end(), 0) != sample.flag.end()) {
+        return Verdict::late_flag;
+    }
+    // The flag is decided before the synchronizer returns; what interrupts a rank after that shows in its entry alone.
+    if (!std::isnan(sample.deadline) &&
+        *std::max_element(sample.entry.begin(), sample.entry.end()) > sample.deadline + tolerance) {
+        return Verdict::late_entry;
+    }
+    return Verdict::valid;
+}
+
+} // namespace bench

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "batch.h"
+
+namespace bench {
+
+/// Why a sample counts or not. Only the synchronization decides, never how long the operation took.
+enum class Verdict {
+    valid,
+    late_flag,  // the synchronizer itself reported, on some rank, that it failed
+    late_entry, // some rank entered the operation later than the tolerance after the deadline, though all flags were 1
+};
+
+/// `tolerance` in seconds. A sample without a deadline is judged by its flags alone.
+Verdict judge(const Sample &sample, double tolerance);
+
+} // namespace bench

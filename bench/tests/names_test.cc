@@ -1,0 +1,28 @@
+#include "names.h"
+
+#include "expect_usage_error.h"
+
+namespace bench {
+namespace {
+
+TEST(Names, SplitKeepsEmptyParts) {
+    EXPECT_EQ(split("a,,b,"), (std::vector<std::string>{"a", "", "b", ""}));
+    EXPECT_EQ(split(""), std::vector<std::string>{""});
+}
+
+TEST(Names, AcceptsKnownOnes) { EXPECT_NO_THROW(check_names("colour", {"red", "blue"}, {"blue", "green", "red"})); }
+
+TEST(Names, RefusesUnknownOnesAndSaysWhatIsValid) {
+    expect_usage_error(
+        [] {
+            check_names("colour", {"red", "pink"}, {"red", "blue"});
+        },
+        {"unknown colour 'pink'", "valid are red, blue"});
+}
+
+TEST(Names, RefusesOnesGivenTwice) {
+    expect_usage_error([] { check_names("colour", {"red", "red"}, {"red"}); }, {"'red' is given twice"});
+}
+
+} // namespace
+} // namespace bench

@@ -1,0 +1,48 @@
+#include "statistics.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+namespace bench {
+namespace {
+
+TEST(Statistics, QuantilesInterpolateAsNumPyDoes) {
+    // numpy.quantile([1, 2, 4, 8, 16], [0, 0.05, 0.3, 0.5, 0.95, 1])
+    const std::vector<double> values = {1, 2, 4, 8, 16};
+    EXPECT_DOUBLE_EQ(quantile_of_sorted(values, 0.0), 1.0);
+    EXPECT_DOUBLE_EQ(quantile_of_sorted(values, 0.05), 1.2);
+    EXPECT_DOUBLE_EQ(quantile_of_sorted(values, 0.3), 2.4);
+    EXPECT_DOUBLE_EQ(quantile_of_sorted(values, 0.5), 4.0);
+    EXPECT_DOUBLE_EQ(quantile_of_sorted(values, 0.95), 14.4);
+    EXPECT_DOUBLE_EQ(quantile_of_sorted(values, 1.0), 16.0);
+}
+
+TEST(Statistics, SummaryOfUnsortedValues) {
+    const Summary summary = summarize({4, 1, 16, 2, 8});
+    EXPECT_DOUBLE_EQ(summary.mean, 6.2);
+    EXPECT_DOUBLE_EQ(summary.median, 4.0);
+    EXPECT_DOUBLE_EQ(summary.min, 1.0);
+    EXPECT_DOUBLE_EQ(summary.max, 16.0);
+    EXPECT_DOUBLE_EQ(summary.p5, 1.2);
+    EXPECT_DOUBLE_EQ(summary.p95, 14.4);
+    EXPECT_DOUBLE_EQ(summary.p99, 15.68);
+}
+
+TEST(Statistics, MedianOfAnEvenNumberLiesBetween) { EXPECT_DOUBLE_EQ(summarize({1, 2, 4, 8}).median, 3.0); }
+
+TEST(Statistics, OneValueIsEveryStatistic) {
+    const Summary summary = summarize({3.5});
+    for (const Statistic &statistic : statistics()) {
+        EXPECT_DOUBLE_EQ(summary.*statistic.value, 3.5) << statistic.name;
+    }
+}
+
+TEST(Statistics, NoValueIsNeverZero) {
+    const Summary summary = summarize({});
+    for (const Statistic &statistic : statistics()) {
+        EXPECT_TRUE(std::isnan(summary.*statistic.value)) << statistic.name;
+    }
+}
+
+} // namespace
+} // namespace bench

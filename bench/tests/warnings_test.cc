@@ -1,0 +1,67 @@
+#include "warnings.h"
+
+#include "fixture.h"
+
+#include <gtest/gtest.h>
+
+namespace bench {
+namespace {
+
+std::vector<OthersActivity> idle() { return {{"node1", 0.01}}; }
+
+void expect_one(const std::vector<std::string> &warnings, const std::vector<std::string> &parts) {
+    ASSERT_EQ(warnings.size(), 1U);
+    for (const std::string &part : parts) {
+        EXPECT_NE(warnings[0].find(part), std::string::npos) << warnings[0];
+    }
+    EXPECT_EQ(warnings[0].find('\n'), std::string::npos);
+}
+
+TEST(Warnings, NoneOnAQuietMachine) { EXPECT_TRUE(find_warnings(fixture_context(), {}, idle()).empty()); }
+
+TEST(Warnings, MoreRanksThanProcessors) {
+    Context context = fixture_context();
+    context.hosts[0].processors = 1;
+    context.ranks[1].cores = 4; // as launchers place them then
+    expect_one(find_warnings(context, {}, idle()), {"2 ranks share 1 processors on node1", "at most one rank"});
+}
+
+TEST(Warnings, Governor) {
+    Context context = fixture_context();
+    context.hosts[0].governor = "powersave";
+    expect_one(find_warnings(context, {}, idle()),
+               {"governor of node1 is powersave", "set the governor to performance"});
+    context.hosts[0].governor = "unknown";
+    EXPECT_TRUE(find_warnings(context, {}, idle()).empty());
+}
+
+TEST(Warnings, OtherProcesses) {
+    expect_one(find_warnings(fixture_context(), {}, {{"node1", 0.75}}), {"0.8 processors of node1", "idle"});
+}
+
+TEST(Warnings, UnboundRanks) {
+    Context context = fixture_context();
+    context.ranks[1].cores = 4;
+    expect_one(find_warnings(context, {}, idle()), {"1 of 2 ranks may run on more than one core", "bind ranks"});
+}
+
+TEST(Warnings, OneRank) {
+    Context context = fixture_context();
+    context.ranks.resize(1);
+    expect_one(find_warnings(context, {}, idle()), {"one rank only", "mpirun -n 2"});
+}
+
+TEST(Warnings, ErrorBoundBesideWhatIsMeasured) {
+    CellRecord record(0, fixture_cells()[1], 1);
+    Batch batch = one_sample(0.0, {0.0, 0.0}, {4e-6, 4e-6}, {1, 1});
+    batch.error_bound = 0.3e-6;
+    record.add(batch, {Verdict::valid});
+    EXPECT_TRUE(find_warnings(fixture_context(), {record.summarize()}, idle()).empty());
+    batch.error_bound = 1e-6;
+    record.add(batch, {Verdict::valid});
+    expect_one(find_warnings(fixture_context(), {record.summarize()}, idle()),
+               {"1.000 us", "25 % of the makespan of bcast of 8 bytes"});
+}
+
+} // namespace
+} // namespace bench

@@ -1,0 +1,60 @@
+"""How the tests run downbeat-bench: DOWNBEAT_BUILD names the build tree, DOWNBEAT_MPI its MPI library."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / os.environ.get("DOWNBEAT_BUILD", "build/openmpi")
+MPI = os.environ.get("DOWNBEAT_MPI", "openmpi")
+RANKS = 2
+TIMEOUT_SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run left behind."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+    @property
+    def own_lines(self) -> list[str]:
+        """What the program itself wrote to standard error; launchers add lines of their own."""
+        return [line for line in self.stderr.splitlines() if line.startswith("downbeat-bench:")]
+
+
+Bench = Callable[..., Outcome]
+
+
+def run_bench(directory: Path, *arguments: str, env: Mapping[str, str] | None = None) -> Outcome:
+    """Runs downbeat-bench on two ranks in a directory."""
+    program = BUILD / "bin" / "downbeat-bench"
+    if not program.exists():
+        pytest.fail(f"{program} is not built")
+    # The library refuses variables DOWNBEAT_* that it does not know.
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("DOWNBEAT_")}
+    launch = [str(ROOT / "tools/launch"), "--mpi", MPI, "-n", str(RANKS), "--timeout", str(TIMEOUT_SECONDS)]
+    done = subprocess.run(
+        [*launch, str(program), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=directory,
+        env=clean | dict(env or {}),
+    )
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    """Returns a function that runs downbeat-bench in a directory of the test's own."""
+    return partial(run_bench, tmp_path)
