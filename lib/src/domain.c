@@ -16,7 +16,7 @@ static int hash(const char *identity) {
 /* Compares this process's clock with that of process 0 of the candidates, tick by tick: shared if 0 lies in the
  * interval that is left for the offset. The bound is what the interval allows for. */
 static int verify(const struct db_channel *candidates, int rank, int size, const struct db_clock *clock,
-                  const struct db_offset_type *offset, int *shared, double *bound_ns) {
+                  const struct db_offset_type *offset, int *shared) {
     const struct db_clock_map ticks = {.ns_per_tick = 1.0};
     const struct db_timeline timeline = {.clock = clock, .map = &ticks};
 
@@ -24,7 +24,6 @@ static int verify(const struct db_channel *candidates, int rank, int size, const
     memcpy(identity, clock->identity, sizeof identity);
     DB_TRY(MPI_Bcast(identity, sizeof identity, MPI_CHAR, 0, candidates->comm));
     *shared = strcmp(identity, clock->identity) == 0;
-    *bound_ns = 0.0;
 
     if (rank == 0) {
         for (int peer = 1; peer < size; ++peer)
@@ -35,11 +34,8 @@ static int verify(const struct db_channel *candidates, int rank, int size, const
     struct db_pair pair = {0};
     struct db_offset found;
     DB_TRY(offset->measure(&asker, &pair, &found));
-    double offset_ns = fabs(found.offset_ns) * clock->ns_per_tick;
-    double error_ns = found.bound_ns * clock->ns_per_tick + clock->resolution_ns;
-    *shared = *shared && offset_ns <= error_ns;
-    if (*shared)
-        *bound_ns = offset_ns + error_ns;
+    *shared = *shared &&
+              fabs(found.offset_ns) * clock->ns_per_tick <= found.bound_ns * clock->ns_per_tick + clock->resolution_ns;
     return MPI_SUCCESS;
 }
 
@@ -53,7 +49,10 @@ static int split_members(struct db_domain *domain, const struct db_channel *cand
     if (size == 1)
         return MPI_SUCCESS;
     int shared;
-    DB_TRY(verify(candidates, rank, size, clock, offset, &shared, &domain->bound_ns));
+    DB_TRY(verify(candidates, rank, size, clock, offset, &shared));
+    /* One clock of one kernel, and the exchange has not refuted it: what is left is the reading. */
+    if (shared && rank > 0)
+        domain->bound_ns = clock->resolution_ns;
     return MPI_Comm_split(candidates->comm, shared ? 0 : MPI_UNDEFINED, rank, &domain->members.comm);
 }
 

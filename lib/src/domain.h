@@ -9,7 +9,7 @@ struct db_domain {
     struct db_channel members; /* of this process's domain, the representative is 0; MPI_COMM_NULL where it is alone */
     struct db_channel leaders; /* of all representatives, in the order of their ranks; MPI_COMM_NULL on others */
     int count;                 /* of domains in the communicator */
-    double bound_ns;           /* of the difference between this process's clock and its representative's; hard */
+    double bound_ns;           /* of the difference between this process's reading and its representative's */
 };
 
 /* Finds the domains of the processes of `channel`: those whose clocks have the same identity and between which an

@@ -6,7 +6,7 @@
 
 /* What is known of a pair of processes from earlier synchronizations. A zeroed one knows nothing. */
 struct db_pair {
-    int64_t best_rtt_ns; /* smallest round trip seen, 0 before the first */
+    int64_t best_rtt_ns; /* smallest round trip to be expected, 0 before the first */
 };
 
 /* The offset of the peer's clock against the asker's: peer = asker + offset, at the asker's time `at`. */
