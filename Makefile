@@ -22,7 +22,7 @@ CTEST        = ctest --output-on-failure --no-tests=error --test-dir
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help run test bench build install format lint clean
-.PHONY: setup-run setup-bench setup-test build-sanitize pytest $(foreach m,$(MPIS),build-$m ctest-$m) ctest-sanitize
+.PHONY: setup-run setup-bench setup-test setup-run-openmpi setup-run-mpich build-sanitize pytest $(foreach m,$(MPIS),build-$m ctest-$m) ctest-sanitize
 
 help:
 	@echo 'make run       install what is missing, build, measure barrier, bcast, reduce and allreduce on this machine'
@@ -36,7 +36,9 @@ help:
 	@echo
 	@echo 'Variables: MPI=openmpi|mpich, PREFIX=/usr/local, DESTDIR=, WERROR=ON|OFF (warnings are errors)'
 
-run: setup-run build
+# Only what is needed: the tests are not built.
+run: setup-run-$(MPI)
+	$(call compile,build/$(MPI),-DDOWNBEAT_MPI=$(MPI),downbeat-bench)
 	tools/launch --mpi $(MPI) -n $(RANKS) build/$(MPI)/bin/downbeat-bench barrier bcast reduce allreduce -m 8:64K \
 	    --sync mpi_barrier,harmonize -o build/downbeat.nc
 
@@ -48,15 +50,19 @@ bench: setup-bench build-openmpi build-mpich
 setup-run setup-bench setup-test: setup-%:
 	@tools/setup $*
 
+setup-run-openmpi: setup-run
+setup-run-mpich: setup-bench
+
 build: build-$(MPI)
 
-# One build tree per MPI library; quiet unless something fails.
+# $(call compile,tree,options,targets): one build tree per MPI library; all targets if none is named; quiet unless it
+# fails.
 define compile
 	@echo 'building $(1)'
 	@mkdir -p $(1)
 	@cmake -S . -B $(1) -G Ninja $(2) -DDOWNBEAT_WERROR=$(WERROR) -DCMAKE_INSTALL_PREFIX='$(PREFIX)' \
 	    >$(1)/configure.log 2>&1 || { cat $(1)/configure.log; exit 1; }
-	@ninja --quiet -C $(1)
+	@ninja --quiet -C $(1) $(3)
 endef
 
 build-openmpi build-mpich: build-%:
