@@ -45,7 +45,8 @@ int db_clock_open(struct db_clock *clock, const struct db_clock_type *type) {
 }
 
 void db_clock_close(struct db_clock *clock) {
-    db_validation_close(clock);
+    if (clock->type != NULL && clock->type->close != NULL)
+        clock->type->close(clock);
     memset(clock, 0, sizeof *clock);
 }
 

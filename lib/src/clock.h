@@ -6,8 +6,6 @@
 #ifndef DOWNBEAT_CLOCK_H
 #define DOWNBEAT_CLOCK_H
 
-#include "validation.h"
-
 #include <stdint.h>
 
 #define DB_IDENTITY_SIZE 128
@@ -24,6 +22,8 @@ struct db_clock_type {
     int64_t (*wait_until)(const struct db_clock *clock, int64_t ticks);
     /* Improves ns_per_tick by the time that has passed since open; NULL where a tick is a nanosecond by definition. */
     void (*refine)(struct db_clock *clock);
+    /* Releases what the clock owns; NULL where it owns nothing. */
+    void (*close)(struct db_clock *clock);
 };
 
 struct db_clock {

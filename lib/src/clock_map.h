@@ -1,6 +1,6 @@
 /* A clock map takes this process's clock to the global clock of a communicator. It carries a version, the error bound
  * it had when it was made and how fast that bound grows. Deadlines, global times and bounds are always asked from the
- * map in force; nobody keeps an offset of his own. */
+ * map in force; nobody keeps an offset of his own. Only 64-bit words, so that it can be sent as such. */
 #ifndef DOWNBEAT_CLOCK_MAP_H
 #define DOWNBEAT_CLOCK_MAP_H
 

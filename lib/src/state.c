@@ -3,29 +3,14 @@
 #include "agree.h"
 #include "processors.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* All states of a process, hanging on MPI_COMM_SELF, so that those which the application has not freed are freed at the
- * beginning of MPI_Finalize, while MPI still works. */
-struct db_process {
-    struct db_state *first;
-    int told_oversubscribed;
-};
-
-/* The library's only globals: how to find everything else, the same for all communicators and threads. They come with
- * the first record of a process and go with the last; a simulator may run many processes in one. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int process_count;
-static atomic_int state_key = MPI_KEYVAL_INVALID;
-static int process_key = MPI_KEYVAL_INVALID;
 
 /* Rounds of agreement after which the slack controller knows enough to begin. */
 #define TRIAL_ROUNDS 16
 
-static void free_state(struct db_state *state) {
+static void destroy(struct db_attribute *attribute) {
+    struct db_state *state = (struct db_state *)attribute;
     db_domain_free(&state->domain);
     db_clock_close(&state->clock);
     if (state->channel.comm != MPI_COMM_NULL)
@@ -33,114 +18,15 @@ static void free_state(struct db_state *state) {
     free(state);
 }
 
-/* Called when a communicator is freed. */
-static int delete_state(MPI_Comm comm, int key, void *attribute, void *extra) {
-    (void)comm;
-    (void)key;
-    (void)extra;
-    struct db_state *state = attribute;
-    struct db_process *process;
-    int found;
-    pthread_mutex_lock(&lock);
-    MPI_Comm_get_attr(MPI_COMM_SELF, process_key, (void *)&process, &found);
-    if (found) {
-        struct db_state **link = &process->first;
-        while (*link != NULL && *link != state)
-            link = &(*link)->next;
-        if (*link != NULL)
-            *link = state->next;
-    }
-    pthread_mutex_unlock(&lock);
-    free_state(state);
-    return MPI_SUCCESS;
-}
-
-static int free_keys(void) {
-    int key = state_key;
-    state_key = MPI_KEYVAL_INVALID;
-    DB_TRY(MPI_Comm_free_keyval(&key));
-    return MPI_Comm_free_keyval(&process_key);
-}
-
-/* Called when MPI_Finalize frees MPI_COMM_SELF. */
-static int delete_process(MPI_Comm comm, int key, void *attribute, void *extra) {
-    (void)comm;
-    (void)key;
-    (void)extra;
-    struct db_process *process = attribute;
-    struct db_state *state = process->first;
-    process->first = NULL;
-    while (state != NULL) {
-        struct db_state *next = state->next;
-        MPI_Comm_delete_attr(state->user, state_key);
-        state = next;
-    }
-    free(process);
-    pthread_mutex_lock(&lock);
-    int code = --process_count == 0 ? free_keys() : MPI_SUCCESS;
-    pthread_mutex_unlock(&lock);
-    return code;
-}
-
-static int create_keys(void) {
-    int key;
-    DB_TRY(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_process, &process_key, NULL));
-    DB_TRY(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_state, &key, NULL));
-    state_key = key;
-    return MPI_SUCCESS;
-}
-
-/* The record of this process. The lock must be held. */
-static int process_record(struct db_process **process) {
-    int found = 0;
-    if (process_key == MPI_KEYVAL_INVALID)
-        DB_TRY(create_keys());
-    DB_TRY(MPI_Comm_get_attr(MPI_COMM_SELF, process_key, (void *)process, &found));
-    if (found)
-        return MPI_SUCCESS;
-    *process = calloc(1, sizeof **process);
-    if (*process == NULL)
-        return MPI_ERR_NO_MEM;
-    int code = MPI_Comm_set_attr(MPI_COMM_SELF, process_key, *process);
-    if (code == MPI_SUCCESS)
-        ++process_count;
-    else
-        free(*process);
-    return code;
-}
-
-/* Hangs the state on its communicator and enters it into the record of the process. */
-static int attach(struct db_state *state) {
-    struct db_process *process;
-    pthread_mutex_lock(&lock);
-    int code = process_record(&process);
-    if (code == MPI_SUCCESS)
-        code = MPI_Comm_set_attr(state->user, state_key, state);
-    if (code == MPI_SUCCESS) {
-        state->next = process->first;
-        process->first = state;
-    }
-    pthread_mutex_unlock(&lock);
-    return code;
-}
-
 /* Says that processors are oversubscribed: process 0 of a communicator, once per process. */
 static int tell_oversubscribed(const struct db_state *state) {
-    if (!state->oversubscribed || state->rank != 0)
-        return MPI_SUCCESS;
-    struct db_process *process;
-    pthread_mutex_lock(&lock);
-    int code = process_record(&process);
-    int tell = 0;
-    if (code == MPI_SUCCESS) {
-        tell = !process->told_oversubscribed;
-        process->told_oversubscribed = 1;
-    }
-    pthread_mutex_unlock(&lock);
-    if (tell)
+    int first = 0;
+    if (state->oversubscribed && state->rank == 0)
+        DB_TRY(db_attribute_first_time(&first));
+    if (first)
         db_tell("more processes than processors on a node: processes yield while they wait, and those that get no "
                 "processor at the deadline have flag 0; use at most one process per processor for valid starts");
-    return code;
+    return MPI_SUCCESS;
 }
 
 int db_state_synchronize(struct db_state *state) {
@@ -168,7 +54,7 @@ int db_state_synchronize(struct db_state *state) {
     }
     if (state->domain.members.comm != MPI_COMM_NULL) {
         /* One clock, one map: ticks mean the same in the whole domain. */
-        DB_TRY(MPI_Bcast(map, sizeof *map, MPI_BYTE, 0, state->domain.members.comm));
+        DB_TRY(db_broadcast(&state->domain.members, (int64_t *)map, sizeof *map / sizeof(int64_t)));
         map->bound_ns += state->domain.bound_ns;
     }
     map->version = version + 1;
@@ -281,7 +167,7 @@ int db_state_configure(struct db_state *state, const struct db_settings *wanted)
 static int build(struct db_state *state) {
     struct db_settings settings;
     struct db_reason reason = {""};
-    DB_TRY(MPI_Comm_dup(state->user, &state->channel.comm));
+    DB_TRY(MPI_Comm_dup(state->attribute.comm, &state->channel.comm));
     DB_TRY(MPI_Comm_set_errhandler(state->channel.comm, MPI_ERRORS_RETURN));
     DB_TRY(MPI_Comm_rank(state->channel.comm, &state->rank));
     DB_TRY(MPI_Comm_size(state->channel.comm, &state->size));
@@ -301,7 +187,7 @@ static int create(MPI_Comm comm, struct db_state **state) {
     struct db_state *made = calloc(1, sizeof *made);
     if (made == NULL)
         return MPI_ERR_NO_MEM;
-    made->user = comm;
+    made->attribute = (struct db_attribute){.comm = comm, .destroy = destroy};
     made->verdict = MPI_UNDEFINED;
     made->channel.comm = MPI_COMM_NULL;
     made->domain.members.comm = MPI_COMM_NULL;
@@ -309,9 +195,9 @@ static int create(MPI_Comm comm, struct db_state **state) {
 
     int code = build(made);
     if (code == MPI_SUCCESS)
-        code = attach(made);
+        code = db_attribute_attach(&made->attribute);
     if (code != MPI_SUCCESS) {
-        free_state(made);
+        destroy(&made->attribute);
         return code;
     }
     *state = made;
@@ -320,15 +206,9 @@ static int create(MPI_Comm comm, struct db_state **state) {
 
 /* NULL if comm has no state. */
 static int look_up(MPI_Comm comm, struct db_state **state) {
-    int found = 0;
-    *state = NULL;
-    if (comm == MPI_COMM_NULL)
-        return MPI_ERR_COMM;
-    if (state_key == MPI_KEYVAL_INVALID)
-        return MPI_SUCCESS;
-    DB_TRY(MPI_Comm_get_attr(comm, state_key, (void *)state, &found));
-    if (!found)
-        *state = NULL;
+    struct db_attribute *attribute;
+    DB_TRY(db_attribute_find(comm, &attribute));
+    *state = (struct db_state *)attribute;
     return MPI_SUCCESS;
 }
 

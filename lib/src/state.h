@@ -2,6 +2,7 @@
 #ifndef DOWNBEAT_STATE_H
 #define DOWNBEAT_STATE_H
 
+#include "attribute.h"
 #include "clock.h"
 #include "clock_map.h"
 #include "domain.h"
@@ -14,7 +15,7 @@
 #include "sync.h"
 
 struct db_state {
-    MPI_Comm user; /* the communicator that this hangs on */
+    struct db_attribute attribute; /* first: this is what hangs on the communicator */
     struct db_channel channel;
     int rank;
     int size;
@@ -52,8 +53,6 @@ struct db_state {
     long long invalid_calls;
     long long syncs;
     double sync_ns;
-
-    struct db_state *next; /* of this process's states; see state.c */
 };
 
 /* The state of comm, prepared if need be. Collective where it may be missing. */

@@ -61,9 +61,15 @@ static int64_t validation_wait_until(const struct db_clock *clock, int64_t ticks
     return reading;
 }
 
+static void validation_close(struct db_clock *clock) { free(clock->data.validation.state); }
+
 /* Not in the registry: it is put around a clock, never opened by name. */
-static const struct db_clock_type validation_type = {
-    .name = "validation", .open = NULL, .read = validation_read, .wait_until = validation_wait_until, .refine = NULL};
+static const struct db_clock_type validation_type = {.name = "validation",
+                                                     .open = NULL,
+                                                     .read = validation_read,
+                                                     .wait_until = validation_wait_until,
+                                                     .refine = NULL,
+                                                     .close = validation_close};
 
 int db_validation_wraps(const struct db_clock *clock) { return clock->type == &validation_type; }
 
@@ -99,11 +105,6 @@ int db_validation_wrap(struct db_clock *clock, const struct db_validation *valid
         snprintf(clock->identity, sizeof clock->identity, "%.100s+%d", self->inner.identity,
                  validation->false_claim ? -1 : group);
     return 0;
-}
-
-void db_validation_close(struct db_clock *clock) {
-    if (clock->type == &validation_type)
-        free(clock->data.validation.state);
 }
 
 static int parse_number(const char *text, double low, double high, double *value) {

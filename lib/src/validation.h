@@ -32,8 +32,9 @@ const char *db_validation_parse(struct db_validation *validation, const char *te
 /* Writes the specification so that db_validation_parse reads it back. */
 void db_validation_format(const struct db_validation *validation, char *text, size_t size);
 
-/* Puts the validation clock of `rank` around `clock`, which must be open. True time is (ticks - origin) * ns_per_tick
- * on the inner clock, with values that all processes have agreed on. Returns 0, or -1 when out of memory. */
+/* Puts the validation clock of `rank` around `clock`, which must be open; db_clock_close frees it. True time is (ticks
+ * - origin) * ns_per_tick on the inner clock, with values that all processes have agreed on. Returns 0, or -1 when out
+ * of memory. */
 int db_validation_wrap(struct db_clock *clock, const struct db_validation *validation, int rank, int64_t origin,
                        double ns_per_tick);
 
@@ -48,8 +49,5 @@ double db_validation_at(const struct db_clock *clock, int64_t true_ticks);
 
 /* Nonzero if `clock` is a validation clock. */
 int db_validation_wraps(const struct db_clock *clock);
-
-/* Frees what the validation clock owns; does nothing to other clocks. */
-void db_validation_close(struct db_clock *clock);
 
 #endif

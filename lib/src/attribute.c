@@ -1,0 +1,136 @@
+#include "attribute.h"
+
+#include "error.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+/* The record of a process. It hangs on MPI_COMM_SELF, which is what MPI_Finalize frees first. */
+struct process {
+    struct db_attribute *first;
+    int told;
+};
+
+/* The library's only globals: how to find everything else, the same for all communicators and threads. They come with
+ * the first record of a process and go with the last; a simulator may run many processes in one. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int process_count;
+static int process_key = MPI_KEYVAL_INVALID;
+static atomic_int attribute_key = MPI_KEYVAL_INVALID;
+
+/* Called when a communicator is freed. */
+static int delete_attribute(MPI_Comm comm, int key, void *value, void *extra) {
+    (void)comm;
+    (void)key;
+    (void)extra;
+    struct db_attribute *attribute = value;
+    struct process *process;
+    int found = 0;
+    pthread_mutex_lock(&lock);
+    int code = MPI_Comm_get_attr(MPI_COMM_SELF, process_key, (void *)&process, &found);
+    if (found) {
+        struct db_attribute **link = &process->first;
+        while (*link != NULL && *link != attribute)
+            link = &(*link)->next;
+        if (*link != NULL)
+            *link = attribute->next;
+    }
+    pthread_mutex_unlock(&lock);
+    attribute->destroy(attribute);
+    return code;
+}
+
+static int free_keys(void) {
+    int key = attribute_key;
+    attribute_key = MPI_KEYVAL_INVALID;
+    DB_TRY(MPI_Comm_free_keyval(&key));
+    return MPI_Comm_free_keyval(&process_key);
+}
+
+/* Called when MPI_Finalize frees MPI_COMM_SELF. */
+static int delete_process(MPI_Comm comm, int key, void *value, void *extra) {
+    (void)comm;
+    (void)key;
+    (void)extra;
+    struct process *process = value;
+    struct db_attribute *attribute = process->first;
+    process->first = NULL;
+    while (attribute != NULL) {
+        struct db_attribute *next = attribute->next;
+        MPI_Comm_delete_attr(attribute->comm, attribute_key);
+        attribute = next;
+    }
+    free(process);
+    pthread_mutex_lock(&lock);
+    int code = --process_count == 0 ? free_keys() : MPI_SUCCESS;
+    pthread_mutex_unlock(&lock);
+    return code;
+}
+
+static int create_keys(void) {
+    int key;
+    DB_TRY(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_process, &process_key, NULL));
+    DB_TRY(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_attribute, &key, NULL));
+    attribute_key = key;
+    return MPI_SUCCESS;
+}
+
+/* The record of this process. The lock must be held. */
+static int process_record(struct process **process) {
+    int found = 0;
+    if (process_key == MPI_KEYVAL_INVALID)
+        DB_TRY(create_keys());
+    DB_TRY(MPI_Comm_get_attr(MPI_COMM_SELF, process_key, (void *)process, &found));
+    if (found)
+        return MPI_SUCCESS;
+    *process = calloc(1, sizeof **process);
+    if (*process == NULL)
+        return MPI_ERR_NO_MEM;
+    int code = MPI_Comm_set_attr(MPI_COMM_SELF, process_key, *process);
+    if (code == MPI_SUCCESS)
+        ++process_count;
+    else
+        free(*process);
+    return code;
+}
+
+int db_attribute_attach(struct db_attribute *attribute) {
+    struct process *process;
+    pthread_mutex_lock(&lock);
+    int code = process_record(&process);
+    if (code == MPI_SUCCESS)
+        code = MPI_Comm_set_attr(attribute->comm, attribute_key, attribute);
+    if (code == MPI_SUCCESS) {
+        attribute->next = process->first;
+        process->first = attribute;
+    }
+    pthread_mutex_unlock(&lock);
+    return code;
+}
+
+int db_attribute_find(MPI_Comm comm, struct db_attribute **attribute) {
+    int found = 0;
+    *attribute = NULL;
+    if (comm == MPI_COMM_NULL)
+        return MPI_ERR_COMM;
+    if (attribute_key == MPI_KEYVAL_INVALID)
+        return MPI_SUCCESS;
+    DB_TRY(MPI_Comm_get_attr(comm, attribute_key, (void *)attribute, &found));
+    if (!found)
+        *attribute = NULL;
+    return MPI_SUCCESS;
+}
+
+int db_attribute_first_time(int *first) {
+    struct process *process;
+    pthread_mutex_lock(&lock);
+    int code = process_record(&process);
+    if (code == MPI_SUCCESS) {
+        *first = !process->told;
+        process->told = 1;
+    }
+    pthread_mutex_unlock(&lock);
+    return code;
+}

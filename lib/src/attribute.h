@@ -1,0 +1,24 @@
+/* What hangs on communicators: attached once, found by the communicator, destroyed with it, or at the latest at the
+ * beginning of MPI_Finalize, while MPI still works. */
+#ifndef DOWNBEAT_ATTRIBUTE_H
+#define DOWNBEAT_ATTRIBUTE_H
+
+#include <mpi.h>
+
+/* The first member of what is attached. */
+struct db_attribute {
+    MPI_Comm comm;
+    void (*destroy)(struct db_attribute *attribute);
+    struct db_attribute *next; /* of this process's attributes; see attribute.c */
+};
+
+/* Hangs `attribute`, with comm and destroy set, on its communicator. */
+int db_attribute_attach(struct db_attribute *attribute);
+
+/* The attribute of comm, or NULL. Local. */
+int db_attribute_find(MPI_Comm comm, struct db_attribute **attribute);
+
+/* Sets `first` to 1 at the first call in this process, else to 0: for what is to be said once. */
+int db_attribute_first_time(int *first);
+
+#endif
