@@ -33,12 +33,8 @@ static int64_t spin(clockid_t id, int64_t ticks) {
         (void)clock;                                                                                                   \
         return spin(ID, ticks);                                                                                        \
     }                                                                                                                  \
-    const struct db_clock_type db_clock_##NAME = {.name = #NAME,                                                       \
-                                                  .open = NAME##_open,                                                 \
-                                                  .read = NAME##_read,                                                 \
-                                                  .wait_until = NAME##_wait_until,                                     \
-                                                  .refine = NULL,                                                      \
-                                                  .close = NULL}
+    const struct db_clock_type db_clock_##NAME = {                                                                     \
+        .name = #NAME, .open = NAME##_open, .read = NAME##_read, .wait_until = NAME##_wait_until}
 
 POSIX_CLOCK(monotonic, CLOCK_MONOTONIC, 1);
 POSIX_CLOCK(monotonic_raw, CLOCK_MONOTONIC_RAW, 1);

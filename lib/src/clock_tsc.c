@@ -132,9 +132,5 @@ static void tsc_refine(struct db_clock *clock) {
         calibrate(clock);
 }
 
-const struct db_clock_type db_clock_tsc = {.name = "tsc",
-                                           .open = tsc_open,
-                                           .read = tsc_read,
-                                           .wait_until = tsc_wait_until,
-                                           .refine = tsc_refine,
-                                           .close = NULL};
+const struct db_clock_type db_clock_tsc = {
+    .name = "tsc", .open = tsc_open, .read = tsc_read, .wait_until = tsc_wait_until, .refine = tsc_refine};

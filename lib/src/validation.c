@@ -68,7 +68,6 @@ static const struct db_clock_type validation_type = {.name = "validation",
                                                      .open = NULL,
                                                      .read = validation_read,
                                                      .wait_until = validation_wait_until,
-                                                     .refine = NULL,
                                                      .close = validation_close};
 
 int db_validation_wraps(const struct db_clock *clock) { return clock->type == &validation_type; }
