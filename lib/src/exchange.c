@@ -10,19 +10,17 @@ static int64_t now(const struct db_timeline *timeline) {
 
 int db_exchange_ask(const struct db_asker *asker, struct db_exchange *exchange) {
     int64_t question = ASK;
-    int64_t answer[2];
     exchange->sent = now(&asker->timeline);
     DB_TRY(db_send(asker->channel, &question, 1, asker->peer));
-    DB_TRY(db_receive(asker->channel, answer, 2, asker->peer));
+    DB_TRY(db_receive(asker->channel, &exchange->remote, 1, asker->peer));
     exchange->received = now(&asker->timeline);
-    exchange->remote = answer[0];
-    exchange->remote_bound = answer[1];
     return MPI_SUCCESS;
 }
 
-int db_exchange_stop(const struct db_asker *asker) {
+int db_exchange_stop(const struct db_asker *asker, int64_t *bound_ns) {
     int64_t question = STOP;
-    return db_send(asker->channel, &question, 1, asker->peer);
+    DB_TRY(db_send(asker->channel, &question, 1, asker->peer));
+    return db_receive(asker->channel, bound_ns, 1, asker->peer);
 }
 
 int db_exchange_serve(const struct db_channel *channel, int peer, const struct db_timeline *timeline) {
@@ -30,10 +28,10 @@ int db_exchange_serve(const struct db_channel *channel, int peer, const struct d
         int64_t question;
         DB_TRY(db_receive(channel, &question, 1, peer));
         if (question == STOP)
-            return MPI_SUCCESS;
-        int64_t ticks = db_clock_read(timeline->clock);
-        int64_t answer[2] = {db_map_global_ns(timeline->map, ticks),
-                             (int64_t)ceil(db_map_bound_ns(timeline->map, ticks))};
-        DB_TRY(db_send(channel, answer, 2, peer));
+            break;
+        int64_t answer = now(timeline);
+        DB_TRY(db_send(channel, &answer, 1, peer));
     }
+    int64_t bound_ns = (int64_t)ceil(db_map_bound_ns(timeline->map, db_clock_read(timeline->clock)));
+    return db_send(channel, &bound_ns, 1, peer);
 }

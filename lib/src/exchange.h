@@ -25,14 +25,15 @@ struct db_exchange {
     int64_t sent;
     int64_t remote;
     int64_t received;
-    int64_t remote_bound; /* of the error of `remote` against the peer's own reference */
 };
 
 /* Asks once. Times on the timeline of either side. */
 int db_exchange_ask(const struct db_asker *asker, struct db_exchange *exchange);
 
-/* Ends the conversation. */
-int db_exchange_stop(const struct db_asker *asker);
+/* Ends the conversation. `bound_ns` is that of the error of the peer's clock against the peer's own reference: it is
+ * told here and not with each answer, because what the peer computes between timestamp and answer makes the way back
+ * longer than the way there. */
+int db_exchange_stop(const struct db_asker *asker, int64_t *bound_ns);
 
 /* Answers `peer` until it stops. */
 int db_exchange_serve(const struct db_channel *channel, int peer, const struct db_timeline *timeline);

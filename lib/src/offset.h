@@ -15,7 +15,7 @@ struct db_offset {
     double offset_ns;
     double bound_ns;      /* of the error of offset_ns; hard, but for drift during the exchanges */
     double duration_ns;   /* from the first to the last exchange */
-    double peer_bound_ns; /* what the peer said of its own clock, at the last exchange */
+    double peer_bound_ns; /* what the peer says of its own clock, after the last exchange */
 };
 
 struct db_offset_type {

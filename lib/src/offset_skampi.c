@@ -45,7 +45,8 @@ static int measure(const struct db_asker *asker, struct db_pair *pair, struct db
             break;
         }
     }
-    DB_TRY(db_exchange_stop(asker));
+    int64_t peer_bound_ns;
+    DB_TRY(db_exchange_stop(asker, &peer_bound_ns));
 
     /* Clocks that drifted during the exchanges may have left the bounds crossed by a little; the width counts all the
      * same. */
@@ -54,7 +55,7 @@ static int measure(const struct db_asker *asker, struct db_pair *pair, struct db
     offset->offset_ns = (double)lower + width / 2.0;
     offset->bound_ns = fabs(width) / 2.0;
     offset->duration_ns = (double)(exchange.received - first_sent);
-    offset->peer_bound_ns = (double)exchange.remote_bound;
+    offset->peer_bound_ns = (double)peer_bound_ns;
     return MPI_SUCCESS;
 }
 

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#define MARGIN_NS 250 /* above the lag that the slack was chosen for: slack.c */
+
 static struct db_slack slack;
 static uint64_t random_state = 1;
 
@@ -55,7 +57,7 @@ static void least_cost_is_least(void) {
             best = lags[i];
         }
     }
-    CHECK_THAT(slack.least_cost_ns, ==, best + 100);
+    CHECK_THAT(slack.least_cost_ns, ==, best + MARGIN_NS);
     CHECK_THAT(best, <, 600); /* the tail is cheaper repeated than waited for */
 }
 
@@ -64,7 +66,7 @@ static void grows_and_comes_back(void) {
     for (int i = 0; i < 1000; ++i)
         call(400 + uniform(20));
     int64_t quiet = db_slack_next(&slack);
-    CHECK_THAT(quiet, <, 600);
+    CHECK_THAT(quiet, <=, 420 + MARGIN_NS);
     for (int i = 0; i < 600; ++i)
         call(5000 + uniform(20));
     CHECK_THAT(db_slack_next(&slack), >=, 5000);
@@ -103,8 +105,8 @@ static void dear_calls_wait_longer(void) {
             db_slack_observe(&slack, i % 50 == 0 ? 5000 : 400, INT64_MAX, dear ? 100000000 : 10000);
         slacks[dear] = db_slack_next(&slack);
     }
-    CHECK_THAT(slacks[0], ==, 500);
-    CHECK_THAT(slacks[1], ==, 5100);
+    CHECK_THAT(slacks[0], ==, 400 + MARGIN_NS);
+    CHECK_THAT(slacks[1], ==, 5000 + MARGIN_NS);
 }
 
 static void fixed_stays(void) {

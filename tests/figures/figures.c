@@ -73,33 +73,48 @@ struct starts {
     int count;
     int64_t *exits;
     int *flags;
-    double cost_ns; /* per call, beyond the work, on this rank */
+    double *costs_ns; /* of each call, beyond the work, on this rank */
+    double cost_ns;   /* mean */
 };
 
 static struct starts make_starts(int count) {
     return (struct starts){
-        .count = count, .exits = allocate(count, sizeof(int64_t)), .flags = allocate(count, sizeof(int))};
+        .count = count,
+        .exits = allocate(count, sizeof(int64_t)),
+        .flags = allocate(count, sizeof(int)),
+        .costs_ns = allocate(count, sizeof(double)),
+    };
 }
 
 static void free_starts(struct starts *starts) {
     free(starts->exits);
     free(starts->flags);
+    free(starts->costs_ns);
 }
 
-static void run_block(struct starts *starts, int begin, int end, bool harmonize) {
+static void with_nothing(int *flag) { *flag = 1; }
+
+static void with_barrier(int *flag) {
+    MPI_Barrier(comm);
+    *flag = 1;
+}
+
+static void with_harmonize(int *flag) { MPIX_Harmonize(comm, flag); }
+
+static void run_block(struct starts *starts, int begin, int end, void (*synchronize)(int *flag)) {
     MPI_Barrier(comm);
     int64_t begin_stamp = stamp();
+    int64_t last = begin_stamp;
     for (int i = begin; i < end; ++i) {
+        int flag;
         work();
-        if (harmonize)
-            MPIX_Harmonize(comm, &starts->flags[i]);
-        else
-            MPI_Barrier(comm);
+        synchronize(&flag);
         starts->exits[i] = stamp();
-        if (!harmonize)
-            starts->flags[i] = 1;
+        starts->flags[i] = flag;
+        starts->costs_ns[i] = (double)(starts->exits[i] - last) * scale - WORK_NS;
+        last = starts->exits[i];
     }
-    starts->cost_ns += ((double)(stamp() - begin_stamp) * scale - (double)(end - begin) * WORK_NS) / starts->count;
+    starts->cost_ns += ((double)(last - begin_stamp) * scale - (double)(end - begin) * WORK_NS) / starts->count;
 }
 
 /* What rank 0 concludes from the starts of all. */
@@ -142,22 +157,31 @@ static struct conclusion conclude(struct starts *starts, double limit_ns) {
 
 static void mode_start(void) {
     enum { CALLS = 20000 };
+    struct starts nothing = make_starts(CALLS);
     struct starts barrier = make_starts(CALLS);
     struct starts harmonize = make_starts(CALLS);
     int flag;
     MPIX_Harmonize(comm, &flag);
     for (int block = 0; block < BLOCKS; ++block) {
-        run_block(&barrier, block * (CALLS / BLOCKS), (block + 1) * (CALLS / BLOCKS), false);
-        run_block(&harmonize, block * (CALLS / BLOCKS), (block + 1) * (CALLS / BLOCKS), true);
+        const int begin = block * (CALLS / BLOCKS);
+        const int end = begin + CALLS / BLOCKS;
+        run_block(&nothing, begin, end, with_nothing);
+        run_block(&barrier, begin, end, with_barrier);
+        run_block(&harmonize, begin, end, with_harmonize);
     }
+    /* Whoever synchronizes waits for the interruptions of all, and they hardly ever coincide. */
+    MPI_Allreduce(MPI_IN_PLACE, &nothing.cost_ns, 1, MPI_DOUBLE, MPI_SUM, comm);
     struct conclusion b = conclude(&barrier, 1000.0);
     struct conclusion h = conclude(&harmonize, 1000.0);
     if (rank == 0)
         printf("{\"exit_skew_ratio\": %.4f, \"exit_skew_ns\": %.2f, \"false_valid_percent\": %.4f, "
                "\"rejected_percent\": %.4f, \"call_cost_us\": %.4f, \"barrier_skew_ns\": %.2f, "
-               "\"barrier_false_percent\": %.4f, \"barrier_cost_us\": %.4f, \"stamp_step_ns\": %.2f}\n",
+               "\"barrier_false_percent\": %.4f, \"barrier_cost_us\": %.4f, \"stamp_step_ns\": %.2f, "
+               "\"call_cost_median_us\": %.4f, \"barrier_cost_median_us\": %.4f, \"interruptions_us\": %.4f}\n",
                h.skew_ns / b.skew_ns, h.skew_ns, h.false_percent, h.rejected_percent, harmonize.cost_ns / 1e3,
-               b.skew_ns, b.false_percent, barrier.cost_ns / 1e3, (double)stamp_step() * scale);
+               b.skew_ns, b.false_percent, barrier.cost_ns / 1e3, (double)stamp_step() * scale,
+               median(harmonize.costs_ns, CALLS) / 1e3, median(barrier.costs_ns, CALLS) / 1e3, nothing.cost_ns / 1e3);
+    free_starts(&nothing);
     free_starts(&barrier);
     free_starts(&harmonize);
 }
@@ -225,7 +249,7 @@ static void mode_crowd(void) {
     struct starts harmonize = make_starts(CALLS);
     int flag;
     MPIX_Harmonize(comm, &flag);
-    run_block(&harmonize, 0, CALLS, true);
+    run_block(&harmonize, 0, CALLS, with_harmonize);
     struct conclusion h = conclude(&harmonize, 10000.0);
     if (rank == 0)
         printf("{\"oversub_cost_us\": %.3f, \"oversub_false_valid_percent\": %.4f, \"oversub_valid_percent\": %.4f}\n",
