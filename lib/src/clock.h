@@ -29,6 +29,8 @@ struct db_clock_type {
 struct db_clock {
     const struct db_clock_type *type;
     double ns_per_tick;
+    /* Bound of the relative error of ns_per_tick; 0 where a tick is a nanosecond by definition. */
+    double rate_error;
     /* What a reading can be behind: the smallest step between readings, so at most the time that reading takes. */
     double resolution_ns;
     /* Two processes whose clocks have the same identity may be reading the same one: host, time namespace, source.
@@ -37,7 +39,8 @@ struct db_clock {
     union {
         struct {
             int64_t anchor_ticks; /* when the clock was opened, on this clock ... */
-            int64_t anchor_ns;    /* ... and on the reference that it is calibrated against */
+            int64_t anchor_ns;    /* ... and on the reference that it is calibrated against, ... */
+            int64_t anchor_width; /* ticks between which the reference was read */
             int64_t baseline_ns;  /* over which ns_per_tick was measured */
         } counter;
         double wtime_origin;

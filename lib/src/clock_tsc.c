@@ -76,34 +76,42 @@ static int64_t reference_ns(void) {
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* Reads counter and reference at one instant: the pair with the narrowest bracket out of a few. */
-static void read_pair(int64_t *ticks, int64_t *ns) {
-    int64_t narrowest = INT64_MAX;
-    for (int attempt = 0; attempt < 8; ++attempt) {
+/* Counter and reference at one instant, but for the ticks between which the reference was read. */
+struct pair {
+    int64_t ticks;
+    int64_t ns;
+    int64_t width;
+};
+
+/* The narrowest pair of many: the first readings are slow, and any may be interrupted. */
+static struct pair read_pair(void) {
+    struct pair best = {.width = INT64_MAX};
+    for (int attempt = 0; attempt < 64; ++attempt) {
         int64_t before = counter_read();
-        int64_t reference = reference_ns();
-        int64_t after = counter_read();
-        if (after - before < narrowest) {
-            narrowest = after - before;
-            *ticks = before + narrowest / 2;
-            *ns = reference;
-        }
+        int64_t ns = reference_ns();
+        int64_t width = counter_read() - before;
+        if (width < best.width)
+            best = (struct pair){.ticks = before + width / 2, .ns = ns, .width = width};
     }
+    return best;
 }
 
 static void calibrate(struct db_clock *clock) {
-    int64_t ticks;
-    int64_t ns;
-    read_pair(&ticks, &ns);
-    clock->data.counter.baseline_ns = ns - clock->data.counter.anchor_ns;
-    clock->ns_per_tick = (double)clock->data.counter.baseline_ns / (double)(ticks - clock->data.counter.anchor_ticks);
+    struct pair pair = read_pair();
+    double ticks = (double)(pair.ticks - clock->data.counter.anchor_ticks);
+    clock->data.counter.baseline_ns = pair.ns - clock->data.counter.anchor_ns;
+    clock->ns_per_tick = (double)clock->data.counter.baseline_ns / ticks;
+    clock->rate_error = (double)(pair.width + clock->data.counter.anchor_width) / 2.0 / ticks;
 }
 
 static int tsc_open(struct db_clock *clock) {
     if (!counter_invariant())
         return -1;
     db_clock_identify(clock->identity, "tsc", 0);
-    read_pair(&clock->data.counter.anchor_ticks, &clock->data.counter.anchor_ns);
+    struct pair anchor = read_pair();
+    clock->data.counter.anchor_ticks = anchor.ticks;
+    clock->data.counter.anchor_ns = anchor.ns;
+    clock->data.counter.anchor_width = anchor.width;
     while (reference_ns() - clock->data.counter.anchor_ns < CALIBRATION_NS)
         relax();
     calibrate(clock);

@@ -66,7 +66,7 @@ static void domains(void) {
     CHECK_THAT(stats().clock_domains, ==, 1);
     OK(set_one(comm, "validation", "offset=10e-3,ranks_per_clock=2"));
     CHECK_THAT(stats().clock_domains, ==, (size + 1) / 2);
-    OK(set_one(comm, "validation", "offset=10e-3,false_claim=1"));
+    OK(set_one(comm, "validation", "offset=10,false_claim=1"));
     CHECK_THAT(stats().clock_domains, ==, size);
     true_error_within_bound();
     OK(set_one(comm, "validation", "off"));
