@@ -14,8 +14,7 @@ struct db_clock;
 
 struct db_clock_type {
     const char *name;
-    /* Fills in ns_per_tick, identity and its own part of `data`. Returns 0, or -1 where this machine lacks the clock.
-     */
+    /* Fills in ns_per_tick, identity and its part of `data`. Returns 0, or -1 where this machine lacks the clock. */
     int (*open)(struct db_clock *clock);
     int64_t (*read)(const struct db_clock *clock);
     /* Spins until the clock shows at least `ticks`; returns the reading that ended the wait. */

@@ -1,5 +1,4 @@
-/* The kernel's clocks: monotonic (rate steered by NTP), monotonic_raw (never steered), realtime (steered, and stepped).
- */
+/* The kernel's clocks: monotonic (steered by NTP), monotonic_raw (never steered), realtime (steered and stepped). */
 #define _GNU_SOURCE
 #include "clock.h"
 

@@ -68,8 +68,7 @@ static int counter_invariant(void) { return 0; }
 /* Of the wait's end that must poll as fast as it can: a pause takes up to 150 cycles. */
 #define POLL_NS 500
 
-/* The monotonic clock that NTP does not steer: a slew of 500 ppm during the calibration would break the error bounds.
- */
+/* The monotonic clock that NTP does not steer: a slew of 500 ppm during the calibration would break all bounds. */
 static int64_t reference_ns(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC_RAW, &time);

@@ -39,15 +39,13 @@ static int let_compare(const struct db_channel *candidates, int size, const stru
             DB_TRY(db_receive(candidates, &word, 1, peer));
         }
     }
-    /* Until here those who were done have waited patiently: where processors are shared, they would disturb the others.
-     */
+    /* Until here those who were done have waited patiently: on shared processors they would disturb the others. */
     for (int peer = 1; peer < size; ++peer)
         DB_TRY(db_send(candidates, &word, 1, peer));
     return MPI_SUCCESS;
 }
 
-/* Compares this process's clock with process 0's, tick by tick: shared if 0 lies in a narrow interval for the offset.
- */
+/* Compares this process's clock with process 0's, in ticks: shared if 0 lies in a narrow interval for the offset. */
 static int compare(const struct db_asker *asker, const struct db_offset_type *offset, int *shared) {
     const struct db_clock *clock = asker->timeline.clock;
     struct db_pair pair = {0};
@@ -67,8 +65,7 @@ static int compare(const struct db_asker *asker, const struct db_offset_type *of
     return db_receive(asker->channel, &word, 1, asker->peer);
 }
 
-/* Whether this process shares the clock of process 0 of the candidates: both say so, and the comparison bears it out.
- */
+/* Whether this process shares the clock of process 0 of the candidates: both say so, and it bears comparison. */
 static int verify(const struct db_channel *candidates, int rank, int size, const struct db_clock *clock,
                   const struct db_offset_type *offset, int *shared) {
     const struct db_clock_map ticks = {.ns_per_tick = 1.0};

@@ -32,8 +32,7 @@ void db_tell(const char *text);
  * caller's. */
 int db_check_mpi(const char *function);
 
-/* Calls the error handler that the MPI standard names for an error on comm, and returns `code` if the handler returns.
- */
+/* Calls the error handler that the MPI standard names for an error on comm; returns `code` if the handler returns. */
 int db_raise(MPI_Comm comm, int code);
 
 #endif

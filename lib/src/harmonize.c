@@ -39,8 +39,7 @@ static void decide(struct db_state *state, int64_t lag_ns, struct db_decision *d
     state->decided_ns = now;
 }
 
-/* All processes agree on a deadline; clocks are synchronized first where any process needs it (Schuchart 2023, Alg. 1).
- */
+/* All processes agree on a deadline; clocks are synchronized first where any needs it (Schuchart 2023, Alg. 1). */
 static int agree(struct db_state *state, struct db_decision *decision) {
     struct db_report all = {0};
     struct db_report mine = {.lag_ns = state->lag_ns, .invalid = state->invalid, .stale = stale(state)};

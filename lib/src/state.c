@@ -82,8 +82,7 @@ static int trial_rounds(struct db_state *state) {
     return MPI_SUCCESS;
 }
 
-/* Opens the clock that the settings ask for, and writes into them which one the default turned out to be. Collective.
- */
+/* Opens the clock that the settings ask for, and writes into them which one the default is. Collective. */
 static int open_clock(const struct db_state *state, struct db_settings *settings, struct db_clock *clock) {
     struct db_reason reason = {""};
     int code = MPI_SUCCESS;

@@ -37,8 +37,7 @@ struct db_state {
     int verdict; /* on the call before it */
 
     /* On process 0: the decision of the last call, and what the next call is to tell the slack controller of the one
-     * before. Telling is put off to where process 0 comes in, so that nobody waits for it between report and decision.
-     */
+     * before. It is told when process 0 comes in, so that nobody waits for it between report and decision. */
     int64_t decided_ns;
     struct {
         int known;

@@ -1,5 +1,4 @@
-/* The slack controller against brute force, and against what it promises: slack grows with the lags and shrinks again.
- */
+/* The slack controller against brute force, and against its promise: slack grows with the lags and shrinks again. */
 #include "check.h"
 #include "slack.h"
 
