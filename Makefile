@@ -80,7 +80,6 @@ ctest-sanitize: build-sanitize
 
 pytest: setup-test build-openmpi build-mpich
 	$(VENV)/pytest tools tests
-	DOWNBEAT_MPI=mpich DOWNBEAT_BUILD=build/mpich $(VENV)/pytest tests/bench
 
 install: build
 	@DESTDIR='$(DESTDIR)' cmake --install build/$(MPI)

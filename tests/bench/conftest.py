@@ -1,4 +1,4 @@
-"""How the tests run downbeat-bench: DOWNBEAT_BUILD names the build tree, DOWNBEAT_MPI its MPI library."""
+"""How the tests run downbeat-bench: every test under each MPI library."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-BUILD = ROOT / os.environ.get("DOWNBEAT_BUILD", "build/openmpi")
-MPI = os.environ.get("DOWNBEAT_MPI", "openmpi")
 RANKS = 2
 TIMEOUT_SECONDS = 120
 
@@ -35,14 +33,14 @@ class Outcome:
 Bench = Callable[..., Outcome]
 
 
-def run_bench(directory: Path, *arguments: str, env: Mapping[str, str] | None = None) -> Outcome:
+def run_bench(mpi: str, directory: Path, *arguments: str, env: Mapping[str, str] | None = None) -> Outcome:
     """Runs downbeat-bench on two ranks in a directory."""
-    program = BUILD / "bin" / "downbeat-bench"
+    program = ROOT / "build" / mpi / "bin" / "downbeat-bench"
     if not program.exists():
         pytest.fail(f"{program} is not built")
     # The library refuses variables DOWNBEAT_* that it does not know.
     clean = {name: value for name, value in os.environ.items() if not name.startswith("DOWNBEAT_")}
-    launch = [str(ROOT / "tools/launch"), "--mpi", MPI, "-n", str(RANKS), "--timeout", str(TIMEOUT_SECONDS)]
+    launch = [str(ROOT / "tools/launch"), "--mpi", mpi, "-n", str(RANKS), "--timeout", str(TIMEOUT_SECONDS)]
     done = subprocess.run(
         [*launch, str(program), *arguments],
         capture_output=True,
@@ -54,7 +52,13 @@ def run_bench(directory: Path, *arguments: str, env: Mapping[str, str] | None = 
     return Outcome(done.returncode, done.stdout, done.stderr)
 
 
+@pytest.fixture(scope="session", params=["openmpi", "mpich"])
+def mpi(request: pytest.FixtureRequest) -> str:
+    """Returns the MPI library to run under."""
+    return str(request.param)
+
+
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
+def bench(mpi: str, tmp_path: Path) -> Bench:
     """Returns a function that runs downbeat-bench in a directory of the test's own."""
-    return partial(run_bench, tmp_path)
+    return partial(run_bench, mpi, tmp_path)

@@ -44,10 +44,10 @@ class Run:
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def run(mpi: str, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A complete run with a file of each kind."""
     directory = tmp_path_factory.mktemp("run")
-    outcome = run_bench(directory, *ARGUMENTS, *FILES, env={"DOWNBEAT_MAX_AGE": "0.5"})
+    outcome = run_bench(mpi, directory, *ARGUMENTS, *FILES, env={"DOWNBEAT_MAX_AGE": "0.5"})
     assert outcome.status == 0, outcome.stderr
     return Run(outcome, directory)
 
