@@ -1,5 +1,4 @@
-/* The validation clock does what it is told: offset, skew and wander as given, the same for the same seed. Without MPI.
- */
+/* The validation clock does what it is told: offset, skew and wander as given, the same for a seed. Without MPI. */
 #include "check.h"
 #include "clock.h"
 #include "validation.h"
