@@ -212,14 +212,19 @@ int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db
         char key[MPI_MAX_INFO_KEY + 1];
         char value[TEXT_SIZE];
         char valid[TEXT_SIZE];
+        int length;
         int found;
         DB_TRY(MPI_Info_get_nthkey(info, i, key));
-        DB_TRY(MPI_Info_get(info, key, TEXT_SIZE - 1, value, &found));
+        DB_TRY(MPI_Info_get_valuelen(info, key, &length, &found));
         const struct setting *setting = db_registry_find(settings_registry, key);
         if (setting == NULL) {
             list_keys(valid);
             return db_explain(reason, MPI_ERR_INFO_KEY, "info key '%s' is unknown; valid: %s", key, valid);
         }
+        if (length >= TEXT_SIZE) /* MPI_Info_get would cut it off */
+            return db_explain(reason, MPI_ERR_INFO_VALUE, "info key %s: the value is too long; valid: %d characters",
+                              key, TEXT_SIZE - 1);
+        DB_TRY(MPI_Info_get(info, key, TEXT_SIZE - 1, value, &found));
         if (setting->parse(&changed, value, valid) != 0)
             return db_explain(reason, MPI_ERR_INFO_VALUE, "info key %s cannot be '%s'; valid: %s", key, value, valid);
     }
