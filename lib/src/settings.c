@@ -222,8 +222,8 @@ int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db
             return db_explain(reason, MPI_ERR_INFO_KEY, "info key '%s' is unknown; valid: %s", key, valid);
         }
         if (length >= TEXT_SIZE) /* MPI_Info_get would cut it off */
-            return db_explain(reason, MPI_ERR_INFO_VALUE, "info key %s: the value is too long; valid: %d characters",
-                              key, TEXT_SIZE - 1);
+            return db_explain(reason, MPI_ERR_INFO_VALUE,
+                              "info key %s: the value is too long; valid: at most %d characters", key, TEXT_SIZE - 1);
         DB_TRY(MPI_Info_get(info, key, TEXT_SIZE - 1, value, &found));
         if (setting->parse(&changed, value, valid) != 0)
             return db_explain(reason, MPI_ERR_INFO_VALUE, "info key %s cannot be '%s'; valid: %s", key, value, valid);

@@ -115,12 +115,14 @@ static void settings(MPI_Comm comm) {
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i)
         HANDLED_AS(MPI_ERR_INFO_VALUE, set_one(comm, bad[i][0], bad[i][1]));
     HANDLED_AS(MPI_ERR_INFO_KEY, set_one(comm, "clok", "tsc"));
-    char long_value[400]; /* what fits of it would be valid */
+#if MPI_MAX_INFO_VAL > 400 /* others refuse such a value themselves */
+    char long_value[400];  /* what fits of it would be valid */
     memset(long_value, '0', sizeof long_value);
     memcpy(long_value, "0.", 2);
     long_value[sizeof long_value - 2] = 'x';
     long_value[sizeof long_value - 1] = '\0';
     HANDLED_AS(MPI_ERR_INFO_VALUE, set_one(comm, "tolerance", long_value));
+#endif
 
     /* All keys or none. */
     char value[256];
