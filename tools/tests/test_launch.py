@@ -98,6 +98,19 @@ def test_the_exit_status_is_passed_on(mpi: str, status: int) -> None:
     assert launch("--mpi", mpi, "-n", "2", "sh", "-c", f"exit {status}").returncode == status
 
 
+def test_a_failing_program_has_the_last_word(mpi: str) -> None:
+    done = launch("--mpi", mpi, "-n", "2", "sh", "-c", "echo out of luck >&2; exit 3")
+    assert done.returncode == 3
+    assert set(done.stderr.splitlines()) == {"out of luck"}  # the launcher may end the other rank before it speaks
+
+
+def test_other_messages_are_passed_on(mpi: str) -> None:
+    message = "\n".join(["-" * 74, "something else", "-" * 74, "-" * 74, "never closed"]) + "\n"
+    done = launch("--mpi", mpi, "-n", "1", "sh", "-c", 'printf %s "$0" >&2', message)
+    assert done.returncode == 0
+    assert done.stderr == message
+
+
 def test_a_timeout_ends_every_rank(mpi: str, tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     done = launch("--mpi", mpi, "-n", "3", "--timeout", "2", "sh", "-c", STUBBORN.format(pids=pids))
