@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* Above the lag it was chosen for. Around its minimum the cost is flat, so the side with fewer repeated calls is taken;
- * and the window is a sample: 0.1 us leaves half as many misses again as it promises. */
+/* Above the lag it was chosen for. Around its minimum the cost is flat, so the side with fewer repeated calls is taken:
+ * with 2 ranks of one node 1.2 % of the calls were rejected with 0.1 us, 0.9 % with this. */
 #define MARGIN_NS 250
 /* Before any lag is known. */
 #define UNKNOWN_NS 1000000

@@ -117,6 +117,14 @@ static void run_block(struct starts *starts, int begin, int end, void (*synchron
     starts->cost_ns += ((double)(last - begin_stamp) * scale - (double)(end - begin) * WORK_NS) / starts->count;
 }
 
+/* Ends the run where there is nothing to make a figure of: a figure of nothing would look met. */
+static void require(bool condition, const char *what) {
+    if (condition)
+        return;
+    fprintf(stderr, "figures: %s\n", what);
+    MPI_Abort(comm, 1);
+}
+
 /* What rank 0 concludes from the starts of all. */
 struct conclusion {
     double skew_ns;       /* median over valid starts */
@@ -173,6 +181,7 @@ static void mode_start(void) {
     MPI_Allreduce(MPI_IN_PLACE, &nothing.cost_ns, 1, MPI_DOUBLE, MPI_SUM, comm);
     struct conclusion b = conclude(&barrier, 1000.0);
     struct conclusion h = conclude(&harmonize, 1000.0);
+    require(rank != 0 || h.rejected_percent < 100.0, "no valid start");
     if (rank == 0)
         printf("{\"exit_skew_ratio\": %.4f, \"exit_skew_ns\": %.2f, \"false_valid_percent\": %.4f, "
                "\"rejected_percent\": %.4f, \"call_cost_us\": %.4f, \"barrier_skew_ns\": %.2f, "
@@ -202,13 +211,23 @@ static double usual_slack(int calls) {
     return slack;
 }
 
+/* Deadlines that any rank has missed so far because it was not ready. */
+static long long missed_deadlines(void) {
+    MPIX_Harmonize_stats stats;
+    MPIX_Harmonize_get_stats(comm, &stats);
+    MPI_Allreduce(MPI_IN_PLACE, &stats.late_arrivals, 1, MPI_LONG_LONG, MPI_SUM, comm);
+    return stats.late_arrivals;
+}
+
 static void mode_recovery(void) {
     usual_slack(1000);
     double before = usual_slack(100);
+    const long long missed = missed_deadlines();
     for (int i = 0; i < DISTURBANCES; ++i) {
         disturb_next = rank == size - 1;
         usual_slack(10);
     }
+    require(missed_deadlines() - missed >= DISTURBANCES / 2, "the disturbances did not reach the library");
     usual_slack(900);
     double after = usual_slack(100);
     if (rank == 0)
