@@ -140,6 +140,7 @@ typedef struct MPIX_Harmonize_stats {
     long long invalid_calls; /* calls in which any process's flag was 0; the last call is not yet counted */
     long long syncs;         /* clock synchronizations */
     double sync_seconds;     /* time spent in clock synchronizations */
+    long long sync_messages; /* that this process sent or received for them, collective operations not counted */
     double slack;            /* seconds from the decision of process 0 to the deadline, last call */
     double lag;              /* seconds from the decision to the moment this process was ready, last call */
     double error_bound;      /* as MPIX_Harmonize_error_bound, now */
@@ -164,18 +165,23 @@ int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats);
  * environment gives the defaults: key `max_age` is DOWNBEAT_MAX_AGE. Unknown keys and unknown variables DOWNBEAT_* are
  * refused. Times are seconds, as in 0.5e-6.
  *
- *   key         default            meaning
- *   clock       tsc or             local clock: tsc, monotonic, monotonic_raw, realtime, wtime; the default is tsc
- * where monotonic_raw      it is invariant, else monotonic_raw sync        hca3_offset        clock synchronization
- * scheme offset      skampi             estimator of the offset between two clocks slack       auto               auto,
- * or a fixed time from decision to deadline tolerance   0.5e-6             a process that leaves later than this after
- * the deadline has flag 0 max_age     1.0                clocks are synchronized anew after this time max_error   5e-6
- * and when drift may have carried the error bound beyond this max_skew    20e-6              relative difference in
- * frequency that is allowed for between any two clocks validation  off                off, or what to add to the local
- * clock, seeded, per process: for example offset=1e-3,skew=20e-6,wander=1e-6,seed=1,ranks_per_clock=1
- * (docs/validation.md)
+ *   clock       local clock: tsc, monotonic, monotonic_raw, realtime, wtime.
+ *               Default: tsc where it is invariant, else monotonic_raw
+ *   sync        clock synchronization scheme with its parts, as "hca3(over=2,offset=skampi(max=50))"; downbeat/clock.h
+ *               tells the names. Default: hca3_offset
+ *   share       verified: processes that share a clock, verifiably, are synchronized as one; never: each for itself.
+ *               Default: verified
+ *   slack       auto, or a fixed time from decision to deadline. Default: auto
+ *   tolerance   a process that leaves later than this after the deadline has flag 0. Default: 0.5e-6
+ *   max_age     clocks are synchronized anew after this time. Default: auto, 1.0, or 100 times that over which the
+ *               scheme spreads its fit points
+ *   max_error   and when drift may have carried the error bound beyond this. Default: 5e-6
+ *   max_skew    relative difference in frequency that is allowed for between any two clocks. Default: 20e-6
+ *   max_wander  by which that difference may change while a fitted drift is in use. Default: 1e-6
+ *   validation  off, or what to add to the local clock, seeded, per process, as "offset=1e-3,skew=20e-6,wander=1e-6,
+ *               seed=1,ranks_per_clock=1" (docs/validation.md). Default: off
  *
- * A change of clock, sync, offset or validation resynchronizes the clocks. */
+ * A change of clock, sync, share or validation resynchronizes the clocks. */
 int MPIX_Harmonize_set_info(MPI_Comm comm, MPI_Info info);
 
 /* MPIX_Harmonize_get_info: all settings in force.

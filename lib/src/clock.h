@@ -6,6 +6,8 @@
 #ifndef DOWNBEAT_CLOCK_H
 #define DOWNBEAT_CLOCK_H
 
+#include "part.h"
+
 #include <stdint.h>
 
 #define DB_IDENTITY_SIZE 128
@@ -13,7 +15,7 @@
 struct db_clock;
 
 struct db_clock_type {
-    const char *name;
+    struct db_part part;
     /* Fills in ns_per_tick, identity and its part of `data`. Returns 0, or -1 where this machine lacks the clock. */
     int (*open)(struct db_clock *clock);
     int64_t (*read)(const struct db_clock *clock);

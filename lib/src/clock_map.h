@@ -33,4 +33,16 @@ static inline double db_map_bound_ns(const struct db_clock_map *map, int64_t tic
     return map->bound_ns + map->growth * fabs(db_map_elapsed_ns(map, ticks));
 }
 
+/* From the inner map's clock to the outer's global clock: the inner map leads to the clock that the outer one begins
+ * with. What Hunold 2015, Eq. 1, does with slopes and intercepts. */
+static inline struct db_clock_map db_map_compose(const struct db_clock_map *inner, const struct db_clock_map *outer) {
+    return (struct db_clock_map){.version = inner->version,
+                                 .ticks = inner->ticks,
+                                 .global_ns = outer->global_ns + llrint(db_map_elapsed_ns(outer, inner->global_ns)),
+                                 .ns_per_tick = inner->ns_per_tick * outer->ns_per_tick,
+                                 .bound_ns =
+                                     inner->bound_ns * outer->ns_per_tick + db_map_bound_ns(outer, inner->global_ns),
+                                 .growth = inner->growth + outer->growth};
+}
+
 #endif

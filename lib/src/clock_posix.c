@@ -19,7 +19,7 @@ static int64_t spin(clockid_t id, int64_t ticks) {
 }
 
 /* One set of functions per clock, so that the identifier is a constant where the clock is read. */
-#define POSIX_CLOCK(NAME, ID, NAMESPACED)                                                                              \
+#define POSIX_CLOCK(NAME, ID, NAMESPACED, SUMMARY)                                                                     \
     static int NAME##_open(struct db_clock *clock) {                                                                   \
         db_clock_identify(clock->identity, #NAME, NAMESPACED);                                                         \
         return 0;                                                                                                      \
@@ -33,8 +33,11 @@ static int64_t spin(clockid_t id, int64_t ticks) {
         return spin(ID, ticks);                                                                                        \
     }                                                                                                                  \
     const struct db_clock_type db_clock_##NAME = {                                                                     \
-        .name = #NAME, .open = NAME##_open, .read = NAME##_read, .wait_until = NAME##_wait_until}
+        .part = {.described = {.name = #NAME, .summary = SUMMARY, .source = "", .parameters = db_no_parameters}},      \
+        .open = NAME##_open,                                                                                           \
+        .read = NAME##_read,                                                                                           \
+        .wait_until = NAME##_wait_until}
 
-POSIX_CLOCK(monotonic, CLOCK_MONOTONIC, 1);
-POSIX_CLOCK(monotonic_raw, CLOCK_MONOTONIC_RAW, 1);
-POSIX_CLOCK(realtime, CLOCK_REALTIME, 0);
+POSIX_CLOCK(monotonic, CLOCK_MONOTONIC, 1, "CLOCK_MONOTONIC, its rate steered by NTP");
+POSIX_CLOCK(monotonic_raw, CLOCK_MONOTONIC_RAW, 1, "CLOCK_MONOTONIC_RAW, never steered");
+POSIX_CLOCK(realtime, CLOCK_REALTIME, 0, "CLOCK_REALTIME, steered and stepped");

@@ -140,4 +140,12 @@ static void tsc_refine(struct db_clock *clock) {
 }
 
 const struct db_clock_type db_clock_tsc = {
-    .name = "tsc", .open = tsc_open, .read = tsc_read, .wait_until = tsc_wait_until, .refine = tsc_refine};
+    .part = {.described = {.name = "tsc",
+                           .summary = "the processor's counter, where it is invariant, calibrated against "
+                                      "CLOCK_MONOTONIC_RAW",
+                           .source = "",
+                           .parameters = db_no_parameters}},
+    .open = tsc_open,
+    .read = tsc_read,
+    .wait_until = tsc_wait_until,
+    .refine = tsc_refine};

@@ -45,19 +45,22 @@ static int let_compare(const struct db_channel *candidates, int size, const stru
     return MPI_SUCCESS;
 }
 
-/* Compares this process's clock with process 0's, in ticks: shared if 0 lies in a narrow interval for the offset. */
-static int compare(const struct db_asker *asker, const struct db_offset_type *offset, int *shared) {
-    const struct db_clock *clock = asker->timeline.clock;
+/* Compares this process's clock with process 0's: shared if 0 lies in a narrow interval for the offset. */
+static int compare(const struct db_asker *asker, int *shared) {
+    const struct db_node skampi = {.part = &db_offset_skampi.part, .values = {{.number = 10}, {.number = 100}}};
     struct db_pair pair = {0};
     int64_t word = MEASURE;
     int refuted = 0;
     *shared = 0;
     for (int i = 0; i < MAX_MEASUREMENTS && !*shared && !refuted; ++i) {
         struct db_offset found;
+        struct db_standing standing;
         DB_TRY(db_send(asker->channel, &word, 1, asker->peer));
-        DB_TRY(offset->measure(asker, &pair, &found));
-        double error_ns = found.bound_ns * clock->ns_per_tick + clock->resolution_ns;
-        refuted = fabs(found.offset_ns) * clock->ns_per_tick > error_ns;
+        DB_TRY(db_exchange_begin(asker));
+        DB_TRY(db_offset_measure(&skampi, asker, &pair, &found));
+        DB_TRY(db_exchange_stop(asker, &standing));
+        double error_ns = db_offset_bound(&found) + asker->timeline.clock->resolution_ns;
+        refuted = fabs(found.offset_ns) > error_ns;
         *shared = !refuted && error_ns <= NARROW_NS;
     }
     word = DONE;
@@ -65,11 +68,13 @@ static int compare(const struct db_asker *asker, const struct db_offset_type *of
     return db_receive(asker->channel, &word, 1, asker->peer);
 }
 
-/* Whether this process shares the clock of process 0 of the candidates: both say so, and it bears comparison. */
-static int verify(const struct db_channel *candidates, int rank, int size, const struct db_clock *clock,
-                  const struct db_offset_type *offset, int *shared) {
-    const struct db_clock_map ticks = {.ns_per_tick = 1.0};
-    const struct db_timeline timeline = {.clock = clock, .map = &ticks};
+/* Whether this process shares the clock of process 0 of the candidates: both say so, and it bears comparison. One and
+ * the same counter must be seen at one and the same scale, or its large readings would lie apart: process 0's. */
+static int verify(const struct db_channel *candidates, int rank, int size, const struct db_clock *clock, int *shared) {
+    struct db_clock_map scale = {.ticks = db_clock_read(clock), .ns_per_tick = clock->ns_per_tick};
+    DB_TRY(MPI_Bcast(&scale.ticks, 1, MPI_INT64_T, 0, candidates->comm));
+    DB_TRY(MPI_Bcast(&scale.ns_per_tick, 1, MPI_DOUBLE, 0, candidates->comm));
+    const struct db_timeline timeline = {.clock = clock, .map = &scale};
     const struct db_asker asker = {.channel = candidates, .peer = 0, .timeline = timeline};
     int same;
     DB_TRY(same_identity(candidates, clock, &same));
@@ -77,14 +82,13 @@ static int verify(const struct db_channel *candidates, int rank, int size, const
         *shared = 1;
         return let_compare(candidates, size, &timeline);
     }
-    DB_TRY(compare(&asker, offset, shared));
+    DB_TRY(compare(&asker, shared));
     *shared = *shared && same;
     return MPI_SUCCESS;
 }
 
 /* The processes that verifiably share process 0's clock of the candidates, this one among them; or MPI_COMM_NULL. */
-static int split_members(struct db_domain *domain, const struct db_channel *candidates, const struct db_clock *clock,
-                         const struct db_offset_type *offset) {
+static int split_members(struct db_domain *domain, const struct db_channel *candidates, const struct db_clock *clock) {
     int rank;
     int size;
     DB_TRY(MPI_Comm_rank(candidates->comm, &rank));
@@ -92,7 +96,7 @@ static int split_members(struct db_domain *domain, const struct db_channel *cand
     if (size == 1)
         return MPI_SUCCESS;
     int shared;
-    DB_TRY(verify(candidates, rank, size, clock, offset, &shared));
+    DB_TRY(verify(candidates, rank, size, clock, &shared));
     /* One clock of one kernel, and the exchange has not refuted it: what is left is the reading. */
     if (shared && rank > 0)
         domain->bound_ns = clock->resolution_ns;
@@ -100,17 +104,18 @@ static int split_members(struct db_domain *domain, const struct db_channel *cand
 }
 
 int db_domain_find(struct db_domain *domain, const struct db_channel *channel, const struct db_clock *clock,
-                   const struct db_offset_type *offset) {
-    *domain = (struct db_domain){.members = {.comm = MPI_COMM_NULL, .patient = channel->patient},
-                                 .leaders = {.comm = MPI_COMM_NULL, .patient = channel->patient}};
+                   int share) {
+    *domain = (struct db_domain){.members = *channel, .leaders = *channel};
+    domain->members.comm = MPI_COMM_NULL;
+    domain->leaders.comm = MPI_COMM_NULL;
     int rank;
     DB_TRY(MPI_Comm_rank(channel->comm, &rank));
 
-    struct db_channel candidates = {.patient = channel->patient};
-    int color = clock->identity[0] != '\0' ? hash(clock->identity) : MPI_UNDEFINED;
+    struct db_channel candidates = *channel;
+    int color = share && clock->identity[0] != '\0' ? hash(clock->identity) : MPI_UNDEFINED;
     DB_TRY(MPI_Comm_split(channel->comm, color, rank, &candidates.comm));
     if (candidates.comm != MPI_COMM_NULL) {
-        int code = split_members(domain, &candidates, clock, offset);
+        int code = split_members(domain, &candidates, clock);
         MPI_Comm_free(&candidates.comm);
         DB_TRY(code);
     }

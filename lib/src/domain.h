@@ -13,9 +13,8 @@ struct db_domain {
 };
 
 /* Finds the domains of the processes of `channel`: those whose clocks have the same identity and between which an
- * exchange of timestamps finds no offset. Collective. */
-int db_domain_find(struct db_domain *domain, const struct db_channel *channel, const struct db_clock *clock,
-                   const struct db_offset_type *offset);
+ * exchange of timestamps finds no offset. Without `share` each process is taken for a domain of its own. Collective. */
+int db_domain_find(struct db_domain *domain, const struct db_channel *channel, const struct db_clock *clock, int share);
 
 /* Frees the communicators. A zeroed domain is not valid; one that db_domain_find has failed on is. */
 void db_domain_free(struct db_domain *domain);

@@ -1,5 +1,6 @@
 /* Exchanges of timestamps between two processes: one asks, the other answers with its clock until it is told to stop.
- * The asking side alone decides how many exchanges it wants, so the answering side serves every offset estimator. */
+ * The asking side alone decides how many exchanges it wants, so the answering side serves every offset estimator and
+ * every drift model. */
 #ifndef DOWNBEAT_EXCHANGE_H
 #define DOWNBEAT_EXCHANGE_H
 
@@ -12,6 +13,10 @@ struct db_timeline {
     const struct db_clock *clock;
     const struct db_clock_map *map;
 };
+
+static inline int64_t db_timeline_now(const struct db_timeline *timeline) {
+    return db_map_global_ns(timeline->map, db_clock_read(timeline->clock));
+}
 
 /* The asking end of a connection. */
 struct db_asker {
@@ -27,13 +32,22 @@ struct db_exchange {
     int64_t received;
 };
 
+/* How far a timeline can be from the one that it follows, and by how much that grows per ns. */
+struct db_standing {
+    double bound_ns;
+    double growth;
+};
+
+/* Waits until the peer is there to answer. Without it the first exchange of a pair would contain all the time for which
+ * the peer is busy with others, and estimators that take a mean would keep it. */
+int db_exchange_begin(const struct db_asker *asker);
+
 /* Asks once. Times on the timeline of either side. */
 int db_exchange_ask(const struct db_asker *asker, struct db_exchange *exchange);
 
-/* Ends the conversation. `bound_ns` is that of the error of the peer's clock against the peer's own reference: it is
- * told here and not with each answer, because what the peer computes between timestamp and answer makes the way back
- * longer than the way there. */
-int db_exchange_stop(const struct db_asker *asker, int64_t *bound_ns);
+/* Ends the conversation. The peer's standing is told here and not with each answer, because what the peer computes
+ * between timestamp and answer makes the way back longer than the way there. */
+int db_exchange_stop(const struct db_asker *asker, struct db_standing *standing);
 
 /* Answers `peer` until it stops. */
 int db_exchange_serve(const struct db_channel *channel, int peer, const struct db_timeline *timeline);

@@ -13,7 +13,7 @@
 static int stale(const struct db_state *state) {
     int64_t ticks = db_clock_read(&state->clock);
     double limit_ns = fmax(state->settings.max_error_ns, 2.0 * state->map.bound_ns);
-    return db_map_elapsed_ns(&state->map, ticks) > state->settings.max_age_ns ||
+    return db_map_elapsed_ns(&state->map, ticks) > db_settings_max_age_ns(&state->settings) ||
            db_map_bound_ns(&state->map, ticks) > limit_ns;
 }
 

@@ -4,6 +4,7 @@
 #include "error.h"
 
 #include <sched.h>
+#include <stddef.h>
 
 #define TAG 0 /* the communicator is private, so one tag will do */
 
@@ -17,7 +18,13 @@ static int complete(MPI_Request *request) {
     }
 }
 
+static void count_message(const struct db_channel *channel) {
+    if (channel->messages != NULL)
+        ++*channel->messages;
+}
+
 int db_send(const struct db_channel *channel, const int64_t *words, int count, int destination) {
+    count_message(channel);
     if (!channel->patient)
         return MPI_Send(words, count, MPI_INT64_T, destination, TAG, channel->comm);
     MPI_Request request;
@@ -26,6 +33,7 @@ int db_send(const struct db_channel *channel, const int64_t *words, int count, i
 }
 
 int db_receive(const struct db_channel *channel, int64_t *words, int count, int source) {
+    count_message(channel);
     if (!channel->patient)
         return MPI_Recv(words, count, MPI_INT64_T, source, TAG, channel->comm, MPI_STATUS_IGNORE);
     MPI_Request request;
@@ -46,5 +54,13 @@ int db_broadcast(const struct db_channel *channel, int64_t *words, int count) {
         return MPI_Bcast(words, count, MPI_INT64_T, 0, channel->comm);
     MPI_Request request;
     DB_TRY(MPI_Ibcast(words, count, MPI_INT64_T, 0, channel->comm, &request));
+    return complete(&request);
+}
+
+int db_scatter(const struct db_channel *channel, const int64_t *words, int64_t *mine, int count) {
+    if (!channel->patient)
+        return MPI_Scatter(words, count, MPI_INT64_T, mine, count, MPI_INT64_T, 0, channel->comm);
+    MPI_Request request;
+    DB_TRY(MPI_Iscatter(words, count, MPI_INT64_T, mine, count, MPI_INT64_T, 0, channel->comm, &request));
     return complete(&request);
 }

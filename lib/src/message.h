@@ -13,6 +13,7 @@
 struct db_channel {
     MPI_Comm comm;
     int patient;
+    long long *messages; /* counts what db_send and db_receive send and receive; NULL: nobody counts */
 };
 
 int db_send(const struct db_channel *channel, const int64_t *words, int count, int destination);
@@ -23,5 +24,9 @@ int db_reduce_max(const struct db_channel *channel, const int64_t *words, int64_
 
 /* Process 0's words, everywhere. */
 int db_broadcast(const struct db_channel *channel, int64_t *words, int count);
+
+/* To each process its `count` words of process 0's, which come in the order of the ranks. `words` is used there only.
+ */
+int db_scatter(const struct db_channel *channel, const int64_t *words, int64_t *mine, int count);
 
 #endif

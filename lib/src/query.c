@@ -52,6 +52,7 @@ int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats) {
         .invalid_calls = state->invalid_calls,
         .syncs = state->syncs,
         .sync_seconds = state->sync_ns * NS,
+        .sync_messages = state->sync_messages,
         .slack = (double)state->slack_ns * NS,
         .lag = (double)state->lag_ns * NS,
         .error_bound = db_map_bound_ns(&state->map, db_clock_read(&state->clock)) * NS,

@@ -12,9 +12,10 @@
 extern char **environ;
 
 #define PREFIX "DOWNBEAT_"
-#define TEXT_SIZE 256
+#define TEXT_SIZE DOWNBEAT_MAX_MESSAGE
 
-/* A setting: its key, and how its text is read and written. parse returns 0, or -1 with what would have been valid. */
+/* A setting: its key, and how its text is read and written. parse returns 0, or -1 with what
+ * is wrong, if the value does not tell, and what would be valid. */
 struct setting {
     const char *key;
     int (*parse)(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]);
@@ -24,7 +25,7 @@ struct setting {
 static const void *parse_name(const void *const *registry, const char *text, char valid[TEXT_SIZE]) {
     const void *entry = db_registry_find(registry, text);
     if (entry == NULL) {
-        valid[0] = '\0';
+        snprintf(valid, TEXT_SIZE, "valid: ");
         db_registry_names(registry, valid, TEXT_SIZE);
     }
     return entry;
@@ -35,7 +36,7 @@ static int parse_number(const char *text, double low, double high, double *value
     errno = 0;
     double number = strtod(text, &end);
     if (end == text || *end != '\0' || errno != 0 || !(number >= low && number <= high)) {
-        snprintf(valid, TEXT_SIZE, "a number from %g to %g", low, high);
+        snprintf(valid, TEXT_SIZE, "valid: a number from %g to %g", low, high);
         return -1;
     }
     *value = number;
@@ -48,25 +49,34 @@ static int parse_clock(struct db_settings *settings, const char *text, char vali
 }
 
 static void format_clock(const struct db_settings *settings, char text[TEXT_SIZE]) {
-    snprintf(text, TEXT_SIZE, "%s", settings->clock->name);
+    snprintf(text, TEXT_SIZE, "%s", settings->clock->part.described.name);
 }
 
 static int parse_sync(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
-    settings->sync = parse_name(db_sync_types, text, valid);
-    return settings->sync != NULL ? 0 : -1;
+    char back[TEXT_SIZE];
+    if (db_scheme_parse(&settings->sync, "scheme", text, valid) != 0)
+        return -1;
+    db_scheme_format(&settings->sync, back, sizeof back);
+    if (strlen(back) < MPI_MAX_INFO_VAL)
+        return 0;
+    snprintf(valid, TEXT_SIZE, "valid: at most %d characters, which this MPI library can tell", MPI_MAX_INFO_VAL - 1);
+    return -1;
 }
 
 static void format_sync(const struct db_settings *settings, char text[TEXT_SIZE]) {
-    snprintf(text, TEXT_SIZE, "%s", settings->sync->name);
+    db_scheme_format(&settings->sync, text, TEXT_SIZE);
 }
 
-static int parse_offset(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
-    settings->offset = parse_name(db_offset_types, text, valid);
-    return settings->offset != NULL ? 0 : -1;
+static int parse_share(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
+    settings->share = strcmp(text, "verified") == 0;
+    if (settings->share || strcmp(text, "never") == 0)
+        return 0;
+    snprintf(valid, TEXT_SIZE, "valid: verified, never");
+    return -1;
 }
 
-static void format_offset(const struct db_settings *settings, char text[TEXT_SIZE]) {
-    snprintf(text, TEXT_SIZE, "%s", settings->offset->name);
+static void format_share(const struct db_settings *settings, char text[TEXT_SIZE]) {
+    snprintf(text, TEXT_SIZE, "%s", settings->share ? "verified" : "never");
 }
 
 static int parse_slack(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
@@ -76,7 +86,7 @@ static int parse_slack(struct db_settings *settings, const char *text, char vali
         return 0;
     }
     if (parse_number(text, 1e-9, 3600.0, &seconds, valid) != 0) {
-        snprintf(valid, TEXT_SIZE, "auto, or seconds from 1e-9 to 3600");
+        snprintf(valid, TEXT_SIZE, "valid: auto, or seconds from 1e-9 to 3600");
         return -1;
     }
     settings->slack_ns = (int64_t)(seconds * 1e9 + 0.5);
@@ -88,6 +98,27 @@ static void format_slack(const struct db_settings *settings, char text[TEXT_SIZE
         snprintf(text, TEXT_SIZE, "auto");
     else
         snprintf(text, TEXT_SIZE, "%.9g", (double)settings->slack_ns * 1e-9);
+}
+
+static int parse_max_age(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
+    double seconds;
+    if (strcmp(text, "auto") == 0) {
+        settings->max_age_ns = 0.0;
+        return 0;
+    }
+    if (parse_number(text, 1e-6, 1e6, &seconds, valid) != 0) {
+        snprintf(valid, TEXT_SIZE, "valid: auto, or seconds from 1e-6 to 1e6");
+        return -1;
+    }
+    settings->max_age_ns = seconds * 1e9;
+    return 0;
+}
+
+static void format_max_age(const struct db_settings *settings, char text[TEXT_SIZE]) {
+    if (settings->max_age_ns == 0.0)
+        snprintf(text, TEXT_SIZE, "auto");
+    else
+        snprintf(text, TEXT_SIZE, "%.9g", settings->max_age_ns * 1e-9);
 }
 
 static int parse_tolerance(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
@@ -115,15 +146,15 @@ static void format_tolerance(const struct db_settings *settings, char text[TEXT_
         snprintf(text, TEXT_SIZE, "%.9g", settings->MEMBER / (SCALE));                                                 \
     }
 
-NUMBER_SETTING(max_age, max_age_ns, 1e-6, 1e6, 1e9)
 NUMBER_SETTING(max_error, max_error_ns, 1e-9, 1e6, 1e9)
 NUMBER_SETTING(max_skew, max_skew, 0.0, 0.1, 1.0)
+NUMBER_SETTING(max_wander, max_wander, 0.0, 0.1, 1.0)
 
 static int parse_validation(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
     const char *message = db_validation_parse(&settings->validation, text);
     if (message == NULL)
         return 0;
-    snprintf(valid, TEXT_SIZE, "%s", message);
+    snprintf(valid, TEXT_SIZE, "valid: %s", message);
     return -1;
 }
 
@@ -136,17 +167,27 @@ static void format_validation(const struct db_settings *settings, char text[TEXT
 
 static const struct setting setting_clock = SETTING(clock);
 static const struct setting setting_sync = SETTING(sync);
-static const struct setting setting_offset = SETTING(offset);
+static const struct setting setting_share = SETTING(share);
 static const struct setting setting_slack = SETTING(slack);
 static const struct setting setting_tolerance = SETTING(tolerance);
 static const struct setting setting_max_age = SETTING(max_age);
 static const struct setting setting_max_error = SETTING(max_error);
 static const struct setting setting_max_skew = SETTING(max_skew);
+static const struct setting setting_max_wander = SETTING(max_wander);
 static const struct setting setting_validation = SETTING(validation);
 
 static const void *const settings_registry[] = {
-    &setting_clock,   &setting_sync,      &setting_offset,   &setting_slack,      &setting_tolerance,
-    &setting_max_age, &setting_max_error, &setting_max_skew, &setting_validation, NULL,
+    &setting_clock,
+    &setting_sync,
+    &setting_share,
+    &setting_slack,
+    &setting_tolerance,
+    &setting_max_age,
+    &setting_max_error,
+    &setting_max_skew,
+    &setting_max_wander,
+    &setting_validation,
+    NULL,
 };
 
 static void list_keys(char text[TEXT_SIZE]) {
@@ -168,15 +209,17 @@ static void key_of_variable(const char *variable, char key[TEXT_SIZE]) {
 int db_settings_from_environment(struct db_settings *settings, struct db_reason *reason) {
     *settings = (struct db_settings){
         .clock = NULL,
-        .sync = db_sync_types[0],
-        .offset = db_offset_types[0],
+        .share = 1,
         .slack_ns = 0,
         .tolerance_ns = 500,
-        .max_age_ns = 1e9, /* Schuchart 2023, Alg. 1, line 7 */
+        .max_age_ns = 0.0,
         .max_error_ns = 5e3,
-        .max_skew = 20e-6, /* two oscillators of +-10 ppm */
+        .max_skew = 20e-6,  /* two oscillators of +-10 ppm */
+        .max_wander = 1e-6, /* an oscillator moves by some 0.1 ppm when the room's temperature does */
     };
     db_validation_parse(&settings->validation, "off");
+    char ignored[DOWNBEAT_MAX_MESSAGE];
+    db_scheme_parse(&settings->sync, "scheme", "hca3_offset", ignored);
 
     char key[TEXT_SIZE];
     char valid[TEXT_SIZE];
@@ -196,7 +239,7 @@ int db_settings_from_environment(struct db_settings *settings, struct db_reason 
                               name_length, *variable, valid);
         }
         if (setting->parse(settings, value + 1, valid) != 0)
-            return db_explain(reason, MPI_ERR_ARG, "environment variable %s is not valid; valid: %s", *variable, valid);
+            return db_explain(reason, MPI_ERR_ARG, "environment variable %s is not valid; %s", *variable, valid);
     }
     return MPI_SUCCESS;
 }
@@ -226,10 +269,18 @@ int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db
                               "info key %s: the value is too long; valid: at most %d characters", key, TEXT_SIZE - 1);
         DB_TRY(MPI_Info_get(info, key, TEXT_SIZE - 1, value, &found));
         if (setting->parse(&changed, value, valid) != 0)
-            return db_explain(reason, MPI_ERR_INFO_VALUE, "info key %s cannot be '%s'; valid: %s", key, value, valid);
+            return db_explain(reason, MPI_ERR_INFO_VALUE, "info key %s cannot be '%s'; %s", key, value, valid);
     }
     *settings = changed;
     return MPI_SUCCESS;
+}
+
+/* Schuchart 2023, Alg. 1, line 7, and what keeps the share of time that goes into synchronization at 1 % where drift is
+ * fitted. */
+double db_settings_max_age_ns(const struct db_settings *settings) {
+    if (settings->max_age_ns > 0.0)
+        return settings->max_age_ns;
+    return fmax(1e9, 100.0 * db_scheme_sum(&settings->sync, "over") * 1e9);
 }
 
 int db_settings_to_info(const struct db_settings *settings, MPI_Info *info) {

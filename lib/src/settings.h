@@ -12,14 +12,15 @@
 
 struct db_settings {
     const struct db_clock_type *clock; /* NULL: the default, tsc where it is invariant, else monotonic_raw */
-    const struct db_sync_type *sync;
-    const struct db_offset_type *offset;
+    struct db_scheme sync;
+    int share; /* processes that verifiably share a clock are synchronized as one */
     struct db_validation validation;
     int64_t slack_ns; /* from decision to deadline; 0: follows the machine */
     int64_t tolerance_ns;
-    double max_age_ns;
+    double max_age_ns; /* 0: follows from the scheme, db_settings_max_age_ns */
     double max_error_ns;
-    double max_skew; /* relative */
+    double max_skew; /* relative, as max_wander */
+    double max_wander;
 };
 
 /* Built-in defaults, changed by the environment variables DOWNBEAT_*. Returns MPI_ERR_ARG and says why where a variable
@@ -29,6 +30,9 @@ int db_settings_from_environment(struct db_settings *settings, struct db_reason 
 /* Applies all keys of `info`, or none. Returns MPI_ERR_INFO_KEY or MPI_ERR_INFO_VALUE and says why where a key is
  * unknown or has a bad value. */
 int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db_reason *reason);
+
+/* The age at which clocks are synchronized anew. */
+double db_settings_max_age_ns(const struct db_settings *settings);
 
 /* Creates an info object with every key and its value; settings->clock must be known. */
 int db_settings_to_info(const struct db_settings *settings, MPI_Info *info);

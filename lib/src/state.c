@@ -11,6 +11,7 @@
 
 static void destroy(struct db_attribute *attribute) {
     struct db_state *state = (struct db_state *)attribute;
+    db_levels_free(&state->levels);
     db_domain_free(&state->domain);
     db_clock_close(&state->clock);
     if (state->channel.comm != MPI_COMM_NULL)
@@ -29,29 +30,40 @@ static int tell_oversubscribed(const struct db_state *state) {
     return MPI_SUCCESS;
 }
 
+/* Synchronizes the representatives of the domains. */
+static int synchronize_leaders(struct db_state *state, int64_t begin, int64_t global_ns) {
+    struct db_sync_group group = {
+        .channel = state->domain.leaders,
+        .clock = &state->clock,
+        .local = {.ticks = begin, .ns_per_tick = state->clock.ns_per_tick},
+        /* Frequencies differ as those of the oscillators do, and by what either side's calibration is off, which is
+         * taken to be the same on both sides. */
+        .limits = {.skew = state->settings.max_skew + 2.0 * state->clock.rate_error,
+                   .wander = state->settings.max_wander},
+        .pairs = state->pairs,
+        .levels = &state->levels,
+    };
+    DB_TRY(MPI_Comm_rank(group.channel.comm, &group.rank));
+    DB_TRY(MPI_Comm_size(group.channel.comm, &group.size));
+    if (group.rank == 0)
+        state->map =
+            (struct db_clock_map){.ticks = begin, .global_ns = global_ns, .ns_per_tick = state->clock.ns_per_tick};
+    return db_sync_run(&state->settings.sync.nodes[0], &group, &state->map);
+}
+
 int db_state_synchronize(struct db_state *state) {
     struct db_clock_map *map = &state->map;
     int64_t begin = db_clock_read(&state->clock);
     int64_t version = map->version;
+    long long messages = state->messages;
 
     /* A better rate takes effect from now on, and here only, so that the clock does not jump. */
     int64_t global_ns = db_map_global_ns(map, begin);
     if (state->clock.type->refine != NULL)
         state->clock.type->refine(&state->clock);
 
-    if (state->domain.leaders.comm != MPI_COMM_NULL) {
-        struct db_sync_group group = {.channel = state->domain.leaders,
-                                      .clock = &state->clock,
-                                      .offset = state->settings.offset,
-                                      .max_skew = state->settings.max_skew,
-                                      .pairs = state->pairs};
-        DB_TRY(MPI_Comm_rank(group.channel.comm, &group.rank));
-        DB_TRY(MPI_Comm_size(group.channel.comm, &group.size));
-        if (group.rank == 0)
-            *map =
-                (struct db_clock_map){.ticks = begin, .global_ns = global_ns, .ns_per_tick = state->clock.ns_per_tick};
-        DB_TRY(state->settings.sync->synchronize(&group, map));
-    }
+    if (state->domain.leaders.comm != MPI_COMM_NULL)
+        DB_TRY(synchronize_leaders(state, begin, global_ns));
     if (state->domain.members.comm != MPI_COMM_NULL) {
         /* One clock, one map: ticks mean the same in the whole domain. */
         DB_TRY(db_broadcast(&state->domain.members, (int64_t *)map, sizeof *map / sizeof(int64_t)));
@@ -59,6 +71,7 @@ int db_state_synchronize(struct db_state *state) {
     }
     map->version = version + 1;
     ++state->syncs;
+    state->sync_messages += state->messages - messages;
     state->sync_ns += (double)(db_clock_read(&state->clock) - begin) * state->clock.ns_per_tick;
     return MPI_SUCCESS;
 }
@@ -88,7 +101,7 @@ static int open_clock(const struct db_state *state, struct db_settings *settings
     int code = MPI_SUCCESS;
     if (db_clock_open(clock, settings->clock) != 0)
         code = db_explain(&reason, MPI_ERR_OTHER, "clock %s: this machine does not have it; valid: another clock",
-                          clock->type->name);
+                          clock->type->part.described.name);
     DB_TRY(db_agree(state->channel.comm, code, &reason));
     settings->clock = clock->type;
     if (!settings->validation.enabled)
@@ -113,7 +126,7 @@ static int change_clock(struct db_state *state, struct db_settings *settings) {
         db_clock_close(&clock);
         return code;
     }
-    code = db_domain_find(&domain, &state->channel, &clock, settings->offset);
+    code = db_domain_find(&domain, &state->channel, &clock, settings->share);
     if (code != MPI_SUCCESS) {
         db_domain_free(&domain);
         db_clock_close(&clock);
@@ -129,8 +142,19 @@ static int change_clock(struct db_state *state, struct db_settings *settings) {
     db_clock_close(&state->clock);
     state->domain = domain;
     state->clock = clock;
-    memset(state->pairs, 0, sizeof state->pairs);
+    state->origin = state->map.ticks;
     return MPI_SUCCESS;
+}
+
+/* Divides the representatives into levels, where the scheme wants them divided. Collective. */
+static int divide(struct db_state *state) {
+    const struct db_node *scheme = &state->settings.sync.nodes[0];
+    const struct db_sync_type *type = (const struct db_sync_type *)scheme->part;
+    db_levels_free(&state->levels);
+    memset(state->pairs, 0, sizeof state->pairs);
+    if (!type->divided || state->domain.leaders.comm == MPI_COMM_NULL)
+        return MPI_SUCCESS;
+    return db_levels_divide(&state->levels, &state->domain.leaders, scheme);
 }
 
 static int same_validation(const struct db_validation *a, const struct db_validation *b) {
@@ -145,16 +169,18 @@ int db_state_configure(struct db_state *state, const struct db_settings *wanted)
     struct db_settings *settings = &changed;
     const struct db_settings *old = &state->settings;
     int first = state->map.version == 0;
-    int other_clock =
-        first || settings->clock != old->clock || !same_validation(&settings->validation, &old->validation);
-    int other_sync = other_clock || settings->sync != old->sync || settings->offset != old->offset;
+    int other_clock = first || settings->clock != old->clock || settings->share != old->share ||
+                      !same_validation(&settings->validation, &old->validation);
+    int other_sync = other_clock || !db_scheme_equal(&settings->sync, &old->sync);
     int other_slack = other_clock || settings->slack_ns != old->slack_ns;
 
     if (other_clock)
         DB_TRY(change_clock(state, settings));
     state->settings = *settings;
-    if (other_sync)
+    if (other_sync) {
+        DB_TRY(divide(state));
         DB_TRY(db_state_synchronize(state));
+    }
     if (other_slack) {
         db_slack_init(&state->slack, settings->slack_ns);
         DB_TRY(trial_rounds(state));
@@ -174,6 +200,7 @@ static int build(struct db_state *state) {
     DB_TRY(db_agree(state->channel.comm, code, &reason));
     DB_TRY(db_processors_oversubscribed(state->channel.comm, &state->oversubscribed));
     state->channel.patient = state->oversubscribed;
+    state->channel.messages = &state->messages;
     DB_TRY(tell_oversubscribed(state));
     return db_state_configure(state, &settings);
 }
@@ -191,6 +218,8 @@ static int create(MPI_Comm comm, struct db_state **state) {
     made->channel.comm = MPI_COMM_NULL;
     made->domain.members.comm = MPI_COMM_NULL;
     made->domain.leaders.comm = MPI_COMM_NULL;
+    for (int i = 0; i < DB_LEVELS; ++i)
+        made->levels.level[i].channel.comm = MPI_COMM_NULL;
 
     int code = build(made);
     if (code == MPI_SUCCESS)

@@ -7,6 +7,7 @@
 #include "clock_map.h"
 #include "domain.h"
 #include "error.h"
+#include "levels.h"
 #include "message.h"
 #include "mpix_harmonize.h"
 #include "offset.h"
@@ -23,9 +24,11 @@ struct db_state {
     int oversubscribed;
 
     struct db_clock clock;
+    int64_t origin; /* its reading when it was opened */
     struct db_domain domain;
     struct db_clock_map map;
-    struct db_pair pairs[DB_MAX_PAIRS];
+    struct db_levels levels; /* where the scheme asks for them */
+    struct db_pair pairs[DB_LEVELS * DB_MAX_PAIRS];
 
     struct db_slack slack; /* used on process 0 */
 
@@ -52,6 +55,8 @@ struct db_state {
     long long invalid_calls;
     long long syncs;
     double sync_ns;
+    long long messages; /* sent and received one by one */
+    long long sync_messages;
 };
 
 /* The state of comm, prepared if need be. Collective where it may be missing. */

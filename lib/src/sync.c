@@ -1,36 +1,52 @@
 #include "sync.h"
 
 #include "error.h"
+#include "levels.h"
 
-#include <stddef.h>
+const void *const db_sync_types[] = {
+    &db_sync_hca3_offset, &db_sync_hca3,   &db_sync_hca2,     &db_sync_hca,          &db_sync_jk,
+    &db_sync_netgauge,    &db_sync_skampi, &db_sync_cristian, &db_sync_hierarchical, NULL,
+};
 
-const void *const db_sync_types[] = {&db_sync_hca3_offset, NULL};
+#define FLAT                                                                                                           \
+    &db_sync_hca3_offset, &db_sync_hca3, &db_sync_hca2, &db_sync_hca, &db_sync_jk, &db_sync_netgauge, &db_sync_skampi, \
+        &db_sync_cristian
 
-/* Timestamps and maps are whole nanoseconds: one of them on either side, one in the map. Beyond that a timestamp is
- * behind by the clock's resolution, which is taken to be the same on both sides. */
-#define ROUNDING_NS 3.0
+const void *const db_sync_flat_types[] = {FLAT, NULL};
+const void *const db_sync_level_types[] = {&db_level_skip, &db_level_propagate, FLAT, NULL};
+const void *const db_sync_within_types[] = {&db_level_propagate, FLAT, NULL};
 
-/* The relative difference in frequency to allow for: that of the oscillators, and what either side's calibration is off
- * by, which is taken to be the same on both sides. */
-static double allowed_skew(const struct db_sync_group *group) {
-    return group->max_skew + 2.0 * group->clock->rate_error;
+int db_sync_run(const struct db_node *chosen, const struct db_sync_group *group, struct db_clock_map *map) {
+    const struct db_sync_type *type = (const struct db_sync_type *)chosen->part;
+    return type->synchronize(chosen, group, map);
 }
 
-int db_sync_learn(const struct db_sync_group *group, int peer, struct db_pair *pair, struct db_clock_map *map) {
-    /* Times relative to the start keep full precision, whatever the counter shows. */
-    const struct db_clock_map local = {.ticks = db_clock_read(group->clock), .ns_per_tick = group->clock->ns_per_tick};
-    const struct db_asker asker = {
-        .channel = &group->channel, .peer = peer, .timeline = {.clock = group->clock, .map = &local}};
-    struct db_offset offset;
-    DB_TRY(group->offset->measure(&asker, pair, &offset));
+struct db_clock_map db_sync_from_local(const struct db_sync_group *group, const struct db_clock_map *map) {
+    struct db_clock_map seen = *map;
+    double start = (double)map->global_ns + db_map_elapsed_ns(map, group->local.ticks);
+    seen.ticks = 0;
+    seen.global_ns = llrint(start);
+    seen.ns_per_tick = map->ns_per_tick / group->local.ns_per_tick;
+    seen.bound_ns = db_map_bound_ns(map, group->local.ticks);
+    return seen;
+}
 
-    map->ticks = db_map_ticks(&local, offset.at);
-    map->global_ns = offset.at + llrint(offset.offset_ns);
-    map->ns_per_tick = local.ns_per_tick;
-    map->bound_ns = offset.bound_ns + offset.peer_bound_ns + allowed_skew(group) * offset.duration_ns +
-                    group->clock->resolution_ns + ROUNDING_NS;
-    map->growth = allowed_skew(group);
-    return MPI_SUCCESS;
+void db_sync_adopt(const struct db_sync_group *group, const struct db_clock_map *model, struct db_clock_map *map) {
+    /* A tick may be many nanoseconds: the global time at a whole tick, not at the model's time. */
+    map->ticks = db_map_ticks(&group->local, model->ticks);
+    double local = db_map_elapsed_ns(&group->local, map->ticks);
+    map->global_ns = model->global_ns + llrint((local - (double)model->ticks) * model->ns_per_tick);
+    map->ns_per_tick = model->ns_per_tick * group->local.ns_per_tick;
+    map->bound_ns = model->bound_ns;
+    /* However long the chain of references: process 0's clock and this one are two clocks. */
+    map->growth = fmin(model->growth, group->limits.skew + fabs(model->ns_per_tick - 1.0));
+}
+
+int db_sync_learn(const struct db_sync_group *group, const struct db_learning *learning, int peer, struct db_pair *pair,
+                  struct db_clock_map *model) {
+    const struct db_asker asker = {
+        .channel = &group->channel, .peer = peer, .timeline = {.clock = group->clock, .map = &group->local}};
+    return db_drift_learn(learning, &group->limits, &asker, pair, model);
 }
 
 int db_sync_teach(const struct db_sync_group *group, int peer, const struct db_clock_map *map) {

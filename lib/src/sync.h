@@ -1,11 +1,13 @@
-/* Clock synchronization of a communicator: who compares his clock with whom. */
+/* Clock synchronization of a group of processes: who compares his clock with whom. */
 #ifndef DOWNBEAT_SYNC_H
 #define DOWNBEAT_SYNC_H
 
-#include "offset.h"
+#include "drift.h"
 
-/* Enough for one partner per level of a binomial tree over 2^31 processes, and one for the remainder. */
-#define DB_MAX_PAIRS 32
+/* Enough for one partner per level of a binomial tree over 2^31 processes, one for the remainder, and process 0. */
+#define DB_MAX_PAIRS 34
+
+struct db_levels;
 
 /* One process's part in the synchronization of a group. */
 struct db_sync_group {
@@ -13,26 +15,64 @@ struct db_sync_group {
     int rank;
     int size;
     const struct db_clock *clock;
-    const struct db_offset_type *offset;
-    double max_skew;
+    struct db_clock_map local; /* local time: ns since this process began the synchronization */
+    struct db_limits limits;
     struct db_pair *pairs; /* DB_MAX_PAIRS, by round of the scheme: the partner of a round is always the same */
+    const struct db_levels *levels; /* how the group is divided, for schemes that have asked for it */
 };
 
 struct db_sync_type {
-    const char *name;
-    /* Collective over the group. Process 0's map is the global clock and stays as it is; the others' is set. */
-    int (*synchronize)(const struct db_sync_group *group, struct db_clock_map *map);
+    struct db_part part;
+    int divided; /* 1 if the group's levels are needed */
+    /* Collective over the group. Process 0's map is the global clock and stays as it is; the others' is set. `self` has
+     * the parameters. */
+    int (*synchronize)(const struct db_node *self, const struct db_sync_group *group, struct db_clock_map *map);
 };
 
 extern const struct db_sync_type db_sync_hca3_offset;
+extern const struct db_sync_type db_sync_hca3;
+extern const struct db_sync_type db_sync_hca2;
+extern const struct db_sync_type db_sync_hca;
+extern const struct db_sync_type db_sync_jk;
+extern const struct db_sync_type db_sync_netgauge;
+extern const struct db_sync_type db_sync_skampi;
+extern const struct db_sync_type db_sync_cristian;
+extern const struct db_sync_type db_sync_hierarchical;
 
-/* Registry (registry.h); the first is the default. */
+/* Registries (registry.h); the first is the default. All schemes; those that can serve one level of a hierarchy; what
+ * else can stand for a level. */
 extern const void *const db_sync_types[];
+extern const void *const db_sync_flat_types[];
+extern const void *const db_sync_level_types[];
+extern const void *const db_sync_within_types[];
 
-/* Sets `map` from the offset to `peer`, who answers with its global clock. For schemes. */
-int db_sync_learn(const struct db_sync_group *group, int peer, struct db_pair *pair, struct db_clock_map *map);
+/* Synchronizes by the chosen scheme. */
+int db_sync_run(const struct db_node *chosen, const struct db_sync_group *group, struct db_clock_map *map);
 
-/* Answers `peer`, who calls db_sync_learn. For schemes. */
+/* A map as it is seen from local time instead of ticks. For schemes. */
+struct db_clock_map db_sync_from_local(const struct db_sync_group *group, const struct db_clock_map *map);
+
+/* Sets `map` to a model that leads from local time to the global clock. For schemes. */
+void db_sync_adopt(const struct db_sync_group *group, const struct db_clock_map *model, struct db_clock_map *map);
+
+/* Learns the clock that `peer` answers with; the model leads from local time to it. For schemes. */
+int db_sync_learn(const struct db_sync_group *group, const struct db_learning *learning, int peer, struct db_pair *pair,
+                  struct db_clock_map *model);
+
+/* Answers `peer`, who learns this process's clock as seen through `map`. For schemes. */
 int db_sync_teach(const struct db_sync_group *group, int peer, const struct db_clock_map *map);
+
+/* The three ways in which a group can be gone through; process 0 and the maps as in db_sync_type. */
+
+/* Every process with process 0, one after another: p - 1 rounds. */
+int db_one_by_one(const struct db_sync_group *group, const struct db_learning *learning, struct db_clock_map *map);
+
+/* A binomial tree from process 0 down: in each round every synchronized process is the reference of one that is not
+ * yet. ceil(log2 p) rounds. */
+int db_tree_down(const struct db_sync_group *group, const struct db_learning *learning, struct db_clock_map *map);
+
+/* A binomial tree from the leaves up: each pair learns for itself, models are merged on the way to process 0 and
+ * scattered from there. ceil(log2 p) rounds. */
+int db_tree_up(const struct db_sync_group *group, const struct db_learning *learning, struct db_clock_map *map);
 
 #endif

@@ -64,11 +64,12 @@ static int64_t validation_wait_until(const struct db_clock *clock, int64_t ticks
 static void validation_close(struct db_clock *clock) { free(clock->data.validation.state); }
 
 /* Not in the registry: it is put around a clock, never opened by name. */
-static const struct db_clock_type validation_type = {.name = "validation",
-                                                     .open = NULL,
-                                                     .read = validation_read,
-                                                     .wait_until = validation_wait_until,
-                                                     .close = validation_close};
+static const struct db_clock_type validation_type = {
+    .part = {.described = {.name = "validation", .summary = "", .source = "", .parameters = db_no_parameters}},
+    .open = NULL,
+    .read = validation_read,
+    .wait_until = validation_wait_until,
+    .close = validation_close};
 
 int db_validation_wraps(const struct db_clock *clock) { return clock->type == &validation_type; }
 

@@ -1,0 +1,204 @@
+#include "drift.h"
+
+#include "error.h"
+#include "wait.h"
+
+#include <stdlib.h>
+
+const struct db_part db_intercept_fit = {.described = {.name = "fit",
+                                                       .summary = "that of the fitted line",
+                                                       .source = "Jones, Koenig 2012",
+                                                       .parameters = db_no_parameters}};
+
+const struct db_node db_intercept_of_fit = {.part = &db_intercept_fit};
+
+const void *const db_intercept_types[] = {
+    &db_intercept_fit,
+    &db_offset_skampi,
+    &db_offset_netgauge,
+    &db_offset_mean_rtt,
+    &db_offset_cristian,
+    &db_offset_best_rtt,
+    NULL,
+};
+
+struct db_learning db_learning_fit(const struct db_node *scheme) {
+    return (struct db_learning){.offset = db_child(scheme, DB_OFFSET),
+                                .fit_points = db_whole(scheme, DB_FIT),
+                                .over_ns = db_number(scheme, DB_OVER) * 1e9,
+                                .intercept = db_child(scheme, DB_INTERCEPT)};
+}
+
+struct db_learning db_learning_offset(const struct db_node *scheme) {
+    return (struct db_learning){.offset = db_child(scheme, 0)};
+}
+
+/* Timestamps and maps are whole nanoseconds: one of them on either side, one in the map. Beyond that a timestamp is
+ * behind by the clock's resolution, which is taken to be the same on both sides. */
+#define ROUNDING_NS 3.0
+
+/* Model time = global_ns + (local time - ticks) * ns_per_tick. Offset only: the drift that is allowed for is all there
+ * is to know of the other clock's frequency. */
+static struct db_clock_map offset_model(const struct db_offset *offset, double skew) {
+    return (struct db_clock_map){.ticks = offset->at,
+                                 .global_ns = offset->at + llrint(offset->offset_ns),
+                                 .ns_per_tick = 1.0,
+                                 .bound_ns = db_offset_bound(offset) + skew * offset->duration_ns,
+                                 .growth = skew};
+}
+
+/* A line: offset = value + slope (t - at), t and at local. */
+struct line {
+    double at;
+    double value;
+    double slope;
+};
+
+static double line_at(const struct line *line, double time) { return line->value + line->slope * (time - line->at); }
+
+static double width(const struct db_offset *point) { return fabs(point->upper_ns - point->lower_ns); }
+
+/* Least squares (Hunold 2015, Alg. 4, line 20). A point counts by the inverse square of the width of its interval: with
+ * equal widths that is the plain fit, and a point that was measured while the machine was disturbed cannot bend the
+ * line. Relative to the first point, so that large timestamps cost no digits. */
+static struct line fit(const struct db_offset *points, int count, double resolution_ns) {
+    double weights = 0.0;
+    double times = 0.0;
+    double offsets = 0.0;
+    double squares = 0.0;
+    double products = 0.0;
+    for (int i = 0; i < count; ++i) {
+        double scale = width(&points[i]) + resolution_ns + 1.0;
+        double weight = 1.0 / (scale * scale);
+        double time = (double)(points[i].at - points[0].at);
+        double offset = points[i].offset_ns - points[0].offset_ns;
+        weights += weight;
+        times += weight * time;
+        offsets += weight * offset;
+        squares += weight * time * time;
+        products += weight * time * offset;
+    }
+    double variance = squares - times * times / weights;
+    double covariance = products - times * offsets / weights;
+    return (struct line){.at = (double)points[0].at + times / weights,
+                         .value = points[0].offset_ns + offsets / weights,
+                         .slope = variance > 0.0 ? covariance / variance : 0.0};
+}
+
+static const struct db_offset *narrowest(const struct db_offset *points, int count) {
+    const struct db_offset *best = points;
+    for (int i = 1; i < count; ++i)
+        if (width(&points[i]) < width(best))
+            best = &points[i];
+    return best;
+}
+
+/* How far the slope can be from the true one. Between the narrowest intervals near the beginning and near the end the
+ * mean slope is confined by their limits; at any other time the true one is within the wander of that mean. */
+static double slope_error(const struct db_offset *points, int count, double slope, const struct db_limits *limits) {
+    int part = count / 4 > 0 ? count / 4 : 1;
+    const struct db_offset *early = narrowest(points, part);
+    const struct db_offset *late = narrowest(points + count - part, part);
+    double drift = limits->skew * (early->duration_ns + late->duration_ns);
+    double span = (double)(late->at - early->at);
+    double unknown = limits->skew + fabs(slope); /* what is so without any measurement */
+    if (span <= 0.0)
+        return unknown;
+    double smallest = (late->lower_ns - early->upper_ns - drift) / span;
+    double largest = (late->upper_ns - early->lower_ns + drift) / span;
+    return fmin(unknown, fmax(fabs(slope - smallest), fabs(largest - slope)) + limits->wander);
+}
+
+/* The bound of the line's error at `time`: each point confines it there, and from there on the slope's error does. */
+static double line_bound(const struct line *line, const struct db_offset *points, int count, double time, double growth,
+                         double skew) {
+    double bound = INFINITY;
+    for (int i = 0; i < count; ++i) {
+        const struct db_offset *point = &points[i];
+        struct db_offset predicted = *point;
+        predicted.offset_ns = line_at(line, (double)point->at);
+        double here = db_offset_bound(&predicted) + skew * point->duration_ns;
+        bound = fmin(bound, here + growth * fabs(time - (double)point->at));
+    }
+    return bound;
+}
+
+static struct db_clock_map line_model(const struct line *line, const struct db_offset *points, int count,
+                                      const struct db_limits *limits) {
+    struct db_clock_map model = {.ticks = points[count - 1].at, .ns_per_tick = 1.0 + line->slope};
+    double time = (double)model.ticks;
+    model.global_ns = model.ticks + llrint(line_at(line, time));
+    model.growth = slope_error(points, count, line->slope, limits);
+    model.bound_ns = line_bound(line, points, count, time, model.growth, limits->skew);
+    return model;
+}
+
+/* Measures the fit points; the i-th not before its share of the time has passed. */
+static int measure_points(const struct db_learning *learning, const struct db_asker *asker, struct db_pair *pair,
+                          struct db_offset *points) {
+    const struct db_timeline *timeline = &asker->timeline;
+    double start = (double)db_timeline_now(timeline);
+    for (int i = 0; i < learning->fit_points; ++i) {
+        double due = start + learning->over_ns * i / (learning->fit_points - 1);
+        if (learning->over_ns > 0.0)
+            db_wait_until(timeline->clock, db_map_ticks(timeline->map, llrint(due)), asker->channel->patient);
+        DB_TRY(db_offset_measure(learning->offset, asker, pair, &points[i]));
+    }
+    return MPI_SUCCESS;
+}
+
+/* What has been measured, until the peer has told its standing. */
+struct findings {
+    struct db_offset *points; /* fit_points of them */
+    struct db_offset fresh;   /* with fit_points: the intercept, if it is not the fit's; without: the offset */
+};
+
+static int measure(const struct db_learning *learning, const struct db_asker *asker, struct db_pair *pair,
+                   struct findings *findings, struct db_standing *peer) {
+    DB_TRY(db_exchange_begin(asker));
+    pair->mean_rtt_ns = 0.0;
+    if (learning->fit_points == 0)
+        DB_TRY(db_offset_measure(learning->offset, asker, pair, &findings->fresh));
+    else
+        DB_TRY(measure_points(learning, asker, pair, findings->points));
+    if (learning->fit_points > 0 && !db_is(learning->intercept, &db_intercept_fit))
+        DB_TRY(db_offset_measure(learning->intercept, asker, pair, &findings->fresh));
+    return db_exchange_stop(asker, peer);
+}
+
+static struct db_clock_map conclude(const struct db_learning *learning, const struct findings *findings,
+                                    const struct db_limits *limits, double resolution_ns) {
+    if (learning->fit_points == 0)
+        return offset_model(&findings->fresh, limits->skew);
+    struct line line = fit(findings->points, learning->fit_points, resolution_ns);
+    struct db_clock_map model = line_model(&line, findings->points, learning->fit_points, limits);
+    if (!db_is(learning->intercept, &db_intercept_fit)) {
+        /* Hunold 2015, Alg. 4, line 26. */
+        double growth = model.growth;
+        model = offset_model(&findings->fresh, limits->skew);
+        model.ns_per_tick = 1.0 + line.slope;
+        model.growth = growth;
+    }
+    return model;
+}
+
+int db_drift_learn(const struct db_learning *learning, const struct db_limits *limits, const struct db_asker *asker,
+                   struct db_pair *pair, struct db_clock_map *model) {
+    struct findings findings = {NULL};
+    if (learning->fit_points > 0) {
+        findings.points = malloc((size_t)learning->fit_points * sizeof *findings.points);
+        if (findings.points == NULL)
+            return MPI_ERR_NO_MEM;
+    }
+    struct db_standing peer;
+    int code = measure(learning, asker, pair, &findings, &peer);
+    if (code == MPI_SUCCESS) {
+        /* The peer's time may run faster or slower than the clock that it stands for. */
+        const struct db_limits allowed = {.skew = limits->skew + peer.growth, .wander = limits->wander};
+        *model = conclude(learning, &findings, &allowed, asker->timeline.clock->resolution_ns);
+        model->bound_ns += peer.bound_ns + asker->timeline.clock->resolution_ns + ROUNDING_NS;
+        model->growth += peer.growth;
+    }
+    free(findings.points);
+    return code;
+}

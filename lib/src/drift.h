@@ -1,0 +1,55 @@
+/* What one process learns of another's clock: an offset, or a line through offsets that were measured over some time.
+ *
+ * The result is a clock map from the learner's local time (ns since the synchronization began) to the time that the
+ * peer answers with. It carries a bound of its error that holds whatever the message latencies were, as long as two
+ * clocks differ in frequency by at most max_skew, and this difference changes by at most max_wander. */
+#ifndef DOWNBEAT_DRIFT_H
+#define DOWNBEAT_DRIFT_H
+
+#include "offset.h"
+
+/* How much clocks are allowed to drift; relative. */
+struct db_limits {
+    double skew;   /* largest difference in frequency between any two clocks */
+    double wander; /* by which that difference may change while a fitted line is in use */
+};
+
+/* How to learn. */
+struct db_learning {
+    const struct db_node *offset;    /* estimator */
+    int fit_points;                  /* of the line, at least 2; 0: offset only, no drift */
+    double over_ns;                  /* the fit points are spread over this time; 0: back to back */
+    const struct db_node *intercept; /* estimator of a fresh offset that the line is led through, or db_intercept_fit */
+};
+
+/* Where the intercept of a line comes from: the fit, or any offset estimator. Registries (registry.h). */
+extern const struct db_part db_intercept_fit;
+extern const struct db_node db_intercept_of_fit; /* db_intercept_fit, chosen */
+extern const void *const db_intercept_types[];
+
+/* Parameters of schemes that fit drift, in this order: */
+enum { DB_FIT, DB_OVER, DB_OFFSET, DB_INTERCEPT };
+
+/* Their descriptions, but for the last one's. Counts are the published ones; a line learned from a short burst is worse
+ * a second later than no line, so by default the points are spread. */
+#define DB_FIT_PARAMETERS(POINTS, ESTIMATOR)                                                                            \
+    {"fit", POINTS, "fit points (N_FITPTS)", NULL, 2, 1e6, 1},                                                          \
+        {"over", "1", "seconds over which the fit points are spread, at least; 0: back to back, as published", NULL, 0, \
+         3600,   0},                                                                                                    \
+    {                                                                                                                   \
+        "offset", ESTIMATOR, "estimator of the offset at each fit point", "offset", 0, 0, 0                             \
+    }
+
+/* What a scheme's node with parameters DB_FIT .. DB_INTERCEPT asks for. */
+struct db_learning db_learning_fit(const struct db_node *scheme);
+
+/* The first and only parameter of schemes that do not fit drift, and what it asks for. */
+#define DB_OFFSET_PARAMETER(ESTIMATOR)                                                                                 \
+    { "offset", ESTIMATOR, "estimator of the offset", "offset", 0, 0, 0 }
+struct db_learning db_learning_offset(const struct db_node *scheme);
+
+/* Learns the asker's peer, who answers until this is over, on the asker's local timeline. */
+int db_drift_learn(const struct db_learning *learning, const struct db_limits *limits, const struct db_asker *asker,
+                   struct db_pair *pair, struct db_clock_map *model);
+
+#endif

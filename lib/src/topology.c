@@ -1,0 +1,45 @@
+#define _GNU_SOURCE
+#include "topology.h"
+
+#include <dirent.h>
+#include <sched.h>
+#include <stdio.h>
+
+#define PATH_SIZE 256
+
+static int read_socket(const char *tree, int processor) {
+    char path[PATH_SIZE];
+    int socket = 0;
+    snprintf(path, sizeof path, "%s/cpu%d/topology/physical_package_id", tree, processor);
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        return 0;
+    if (fscanf(file, "%d", &socket) != 1 || socket < 0) /* -1: the machine does not know */
+        socket = 0;
+    fclose(file);
+    return socket;
+}
+
+/* A processor's folder has a link node<N> to its NUMA domain. */
+static int read_numa(const char *tree, int processor) {
+    char path[PATH_SIZE];
+    int numa = 0;
+    snprintf(path, sizeof path, "%s/cpu%d", tree, processor);
+    DIR *folder = opendir(path);
+    if (folder == NULL)
+        return 0;
+    for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder))
+        if (sscanf(entry->d_name, "node%d", &numa) == 1)
+            break;
+    closedir(folder);
+    return numa;
+}
+
+struct db_place db_place_of(const char *tree, int processor) {
+    return (struct db_place){.socket = read_socket(tree, processor), .numa = read_numa(tree, processor)};
+}
+
+struct db_place db_place_here(void) {
+    int processor = sched_getcpu();
+    return db_place_of("/sys/devices/system/cpu", processor < 0 ? 0 : processor);
+}

@@ -1,0 +1,165 @@
+/* Every clock synchronization scheme, with every estimator and every drift model, against known truth: each process's
+ * true error lies within the bound that the library reports, directly after and later. */
+#include "check_mpi.h"
+#include "downbeat/clock.h"
+
+#include <math.h>
+#include <string.h>
+
+static MPI_Comm comm;
+static int rank;
+static int size;
+
+/* Few messages: more processes than processors make each of them slow. */
+static const char *const schemes[] = {
+    "hca3_offset(offset=skampi(min=5,max=20))",
+    "hca3_offset(offset=best_rtt(exchanges=20))",
+    "skampi(offset=skampi(min=5,max=20))",
+    "cristian(offset=cristian(exchanges=20))",
+    "netgauge(offset=netgauge(stop=10))",
+    "netgauge(offset=mean_rtt(rtt=20,exchanges=10))",
+    "jk(fit=10,over=0,offset=mean_rtt(rtt=20,exchanges=10))",
+    "jk(fit=5,over=0.05,offset=skampi(min=3,max=10),intercept=best_rtt(exchanges=10))",
+    "hca(fit=10,over=0.05,offset=mean_rtt(rtt=20,exchanges=10),intercept=skampi(min=3,max=10))",
+    "hca2(fit=10,over=0,offset=mean_rtt(rtt=20,exchanges=10),intercept=skampi(min=3,max=10))",
+    "hca2(fit=10,over=0.05,offset=netgauge(stop=5),intercept=fit)",
+    "hca3(fit=10,over=0.05,offset=skampi(min=3,max=10))",
+    "hca3(fit=10,over=0,offset=cristian(exchanges=10),intercept=netgauge(stop=5))",
+    "hierarchical(nodes=hca3_offset,within=skampi(offset=skampi(min=3,max=10)))",
+    "hierarchical(nodes=hca3(fit=5,over=0.05,offset=skampi(min=3,max=10)),sockets=propagate,within=propagate)",
+};
+
+static double true_error_within_bound(const char *scheme) {
+    double error;
+    double bound;
+    OK(MPIX_Harmonize_true_error(comm, &error));
+    OK(MPIX_Harmonize_error_bound(comm, &bound)); /* later, so not smaller than at the time of the error */
+    if (!(fabs(error) <= bound))
+        fprintf(stderr, "rank %d of %d, %s\n", rank, size, scheme);
+    CHECK_THAT(fabs(error), <=, bound);
+    if (rank == 0)
+        CHECK_THAT(bound, ==, 0.0);
+    return error;
+}
+
+static void within_bound_now_and_later(const char *scheme) {
+    OK(set_one(comm, "sync", scheme));
+    for (int i = 0; i < 3; ++i) {
+        double error = true_error_within_bound(scheme);
+        CHECK_THAT(fabs(error), <, 20e-3); /* clocks are up to 2 s apart: they were synchronized */
+        pause_for(0.02);
+        true_error_within_bound(scheme);
+        OK(MPIX_Harmonize_sync(comm));
+    }
+    true_error_within_bound(scheme);
+}
+
+/* A process with one clock of its own and those that share it make one map, whatever the scheme. */
+static void shared_clocks(const char *scheme) {
+    OK(set_one(comm, "validation", "offset=1,skew=9e-6,seed=4,ranks_per_clock=2"));
+    OK(set_one(comm, "sync", scheme));
+    MPIX_Harmonize_stats stats;
+    OK(MPIX_Harmonize_get_stats(comm, &stats));
+    CHECK_THAT(stats.clock_domains, ==, (size + 1) / 2);
+    true_error_within_bound(scheme);
+    OK(set_one(comm, "share", "never"));
+    OK(MPIX_Harmonize_get_stats(comm, &stats));
+    CHECK_THAT(stats.clock_domains, ==, size);
+    true_error_within_bound(scheme);
+    OK(set_one(comm, "share", "verified"));
+}
+
+/* How many messages a process takes part in: in a tree no one has more than its level's share, one after another
+ * process 0 has them all. With as many exchanges for every pair. */
+static void messages(void) {
+    OK(set_one(comm, "share", "never"));
+    const char *const tree = "hca3_offset(offset=skampi(min=10,max=10))";
+    const char *const linear = "skampi(offset=skampi(min=10,max=10))";
+    const long long per_pair = 1 + 2 * 10 + 2;
+    int rounds = 0;
+    while (1 << rounds < size)
+        ++rounds;
+    for (int i = 0; i < 2; ++i) {
+        MPIX_Harmonize_stats before;
+        MPIX_Harmonize_stats after;
+        long long most;
+        OK(set_one(comm, "sync", i == 0 ? tree : linear));
+        OK(MPIX_Harmonize_get_stats(comm, &before));
+        OK(MPIX_Harmonize_sync(comm));
+        OK(MPIX_Harmonize_get_stats(comm, &after));
+        long long mine = after.sync_messages - before.sync_messages;
+        OK(MPI_Allreduce(&mine, &most, 1, MPI_LONG_LONG, MPI_MAX, comm));
+        CHECK_THAT(most, ==, per_pair * (i == 0 ? rounds : size - 1));
+    }
+    OK(set_one(comm, "share", "verified"));
+}
+
+/* Offsets and exchanges between two processes, on either timeline. */
+static void studies(void) {
+    Downbeat_exchange exchanges[20];
+    Downbeat_offset found;
+    double epoch_error;
+    OK(set_one(comm, "validation", "offset=1,seed=5"));
+    OK(MPIX_Harmonize_true_error(comm, &epoch_error));
+    for (int peer = 1; peer < size; ++peer) {
+        if (rank == 0 || rank == peer) {
+            OK(Downbeat_record(comm, 0, peer, DOWNBEAT_LOCAL, 20, rank == 0 ? exchanges : NULL));
+            OK(Downbeat_measure(comm, 0, peer, DOWNBEAT_GLOBAL, "skampi(min=5,max=20)", rank == 0 ? &found : NULL));
+        }
+        double peer_error = epoch_error;
+        OK(MPI_Bcast(&peer_error, 1, MPI_DOUBLE, peer, comm));
+        if (rank != 0)
+            continue;
+        for (int i = 0; i < 20; ++i) {
+            CHECK(exchanges[i].sent < exchanges[i].received);
+            CHECK(i == 0 || exchanges[i - 1].received <= exchanges[i].sent);
+            CHECK(i == 0 || exchanges[i - 1].remote < exchanges[i].remote);
+        }
+        CHECK_THAT(fabs(found.offset - peer_error), <=, found.bound + 1e-9);
+        CHECK_THAT(found.exchanges, >=, 5);
+        CHECK_THAT(found.rtt, >, 0);
+        CHECK_THAT(found.deviation, >=, 0);
+    }
+    OK(MPI_Barrier(comm));
+}
+
+static void study_errors(void) {
+    Downbeat_exchange exchange;
+    Downbeat_offset found;
+    OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    FAILS_WITH(MPI_ERR_RANK, Downbeat_record(comm, 0, size, DOWNBEAT_LOCAL, 1, &exchange));
+    FAILS_WITH(MPI_ERR_RANK, Downbeat_record(comm, -1, 0, DOWNBEAT_LOCAL, 1, &exchange));
+    FAILS_WITH(MPI_ERR_RANK, Downbeat_record(comm, rank, rank, DOWNBEAT_LOCAL, 1, &exchange));
+    if (rank < 2) {
+        FAILS_WITH(MPI_ERR_ARG, Downbeat_record(comm, 0, 1, 2, 1, &exchange));
+        FAILS_WITH(MPI_ERR_ARG, Downbeat_record(comm, 0, 1, DOWNBEAT_LOCAL, 0, &exchange));
+        int code = Downbeat_measure(comm, 0, 1, DOWNBEAT_GLOBAL, "skampy", &found);
+        CHECK_THAT(code, ==, rank == 0 ? MPI_ERR_ARG : MPI_SUCCESS);
+    } else {
+        FAILS_WITH(MPI_ERR_RANK, Downbeat_measure(comm, 0, 1, DOWNBEAT_GLOBAL, NULL, &found));
+    }
+    MPI_Comm fresh;
+    OK(MPI_Comm_dup(comm, &fresh));
+    FAILS_WITH(MPI_ERR_OTHER, Downbeat_measure(fresh, 0, 1, DOWNBEAT_GLOBAL, NULL, &found));
+    OK(MPI_Comm_free(&fresh));
+}
+
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+
+    OK(set_one(comm, "validation", "offset=1,skew=9.9e-6,wander=50e-9,seed=1"));
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; ++i)
+        within_bound_now_and_later(schemes[i]);
+    shared_clocks(schemes[0]);
+    shared_clocks("hierarchical");
+    messages();
+    studies();
+    study_errors();
+
+    MPI_Comm_free(&comm);
+    MPI_Finalize();
+    return 0;
+}
