@@ -33,7 +33,7 @@ static int64_t spin(clockid_t id, int64_t ticks) {
         return spin(ID, ticks);                                                                                        \
     }                                                                                                                  \
     const struct db_clock_type db_clock_##NAME = {                                                                     \
-        .part = {.described = {.name = #NAME, .summary = SUMMARY, .source = "", .parameters = db_no_parameters}},      \
+        .part = {.described = {.name = #NAME, .summary = (SUMMARY), .source = "", .parameters = db_no_parameters}},    \
         .open = NAME##_open,                                                                                           \
         .read = NAME##_read,                                                                                           \
         .wait_until = NAME##_wait_until}

@@ -68,7 +68,7 @@ static struct line fit(const struct db_offset *points, int count, double resolut
     double squares = 0.0;
     double products = 0.0;
     for (int i = 0; i < count; ++i) {
-        double scale = width(&points[i]) + resolution_ns + 1.0;
+        double scale = width(&points[i]) + resolution_ns + 1.0; /* never 0 */
         double weight = 1.0 / (scale * scale);
         double time = (double)(points[i].at - points[0].at);
         double offset = points[i].offset_ns - points[0].offset_ns;
@@ -93,20 +93,32 @@ static const struct db_offset *narrowest(const struct db_offset *points, int cou
     return best;
 }
 
-/* How far the slope can be from the true one. Between the narrowest intervals near the beginning and near the end the
- * mean slope is confined by their limits; at any other time the true one is within the wander of that mean. */
-static double slope_error(const struct db_offset *points, int count, double slope, const struct db_limits *limits) {
+/* Between which the mean slope of the offsets lies. */
+struct slopes {
+    double smallest;
+    double largest;
+};
+
+/* What the limits of the narrowest intervals near the beginning and near the end confine it to, and what clocks are
+ * allowed to differ by, unless the measurement proves them to differ by more. */
+static struct slopes confine_slope(const struct db_offset *points, int count, double skew) {
     int part = count / 4 > 0 ? count / 4 : 1;
     const struct db_offset *early = narrowest(points, part);
     const struct db_offset *late = narrowest(points + count - part, part);
-    double drift = limits->skew * (early->duration_ns + late->duration_ns);
+    double drift = skew * (early->duration_ns + late->duration_ns);
     double span = (double)(late->at - early->at);
-    double unknown = limits->skew + fabs(slope); /* what is so without any measurement */
-    if (span <= 0.0)
-        return unknown;
-    double smallest = (late->lower_ns - early->upper_ns - drift) / span;
-    double largest = (late->upper_ns - early->lower_ns + drift) / span;
-    return fmin(unknown, fmax(fabs(slope - smallest), fabs(largest - slope)) + limits->wander);
+    double smallest = span > 0.0 ? (late->lower_ns - early->upper_ns - drift) / span : -(double)INFINITY;
+    double largest = span > 0.0 ? (late->upper_ns - early->lower_ns + drift) / span : (double)INFINITY;
+    if (smallest > skew || largest < -skew)
+        return (struct slopes){smallest, largest};
+    return (struct slopes){fmax(smallest, -skew), fmin(largest, skew)};
+}
+
+/* How far the slope can be from the true one at any time: that is within the wander of the mean slope, and was within
+ * the skew without any measurement. */
+static double slope_error(double slope, const struct slopes *possible, const struct db_limits *limits) {
+    double error = fmax(fabs(slope - possible->smallest), fabs(possible->largest - slope)) + limits->wander;
+    return fmin(error, limits->skew + fabs(slope));
 }
 
 /* The bound of the line's error at `time`: each point confines it there, and from there on the slope's error does. */
@@ -123,14 +135,21 @@ static double line_bound(const struct line *line, const struct db_offset *points
     return bound;
 }
 
-static struct db_clock_map line_model(const struct line *line, const struct db_offset *points, int count,
-                                      const struct db_limits *limits) {
-    struct db_clock_map model = {.ticks = points[count - 1].at, .ns_per_tick = 1.0 + line->slope};
-    double time = (double)model.ticks;
-    model.global_ns = model.ticks + llrint(line_at(line, time));
-    model.growth = slope_error(points, count, line->slope, limits);
-    model.bound_ns = line_bound(line, points, count, time, model.growth, limits->skew);
-    return model;
+static struct db_clock_map line_model(const struct db_offset *points, int count, const struct db_limits *limits,
+                                      double resolution_ns) {
+    struct line line = fit(points, count, resolution_ns);
+    struct slopes possible = confine_slope(points, count, limits->skew);
+    line.slope = fmin(fmax(line.slope, possible.smallest), possible.largest);
+    double error = slope_error(line.slope, &possible, limits);
+
+    int64_t time = points[count - 1].at;
+    return (struct db_clock_map){
+        .ticks = time,
+        .global_ns = time + llrint(line_at(&line, (double)time)),
+        .ns_per_tick = 1.0 + line.slope,
+        .bound_ns = line_bound(&line, points, count, (double)time, error, limits->skew),
+        .growth = error / (1.0 + line.slope), /* per ns of the peer's time */
+    };
 }
 
 /* Measures the fit points; the i-th not before its share of the time has passed. */
@@ -170,15 +189,13 @@ static struct db_clock_map conclude(const struct db_learning *learning, const st
                                     const struct db_limits *limits, double resolution_ns) {
     if (learning->fit_points == 0)
         return offset_model(&findings->fresh, limits->skew);
-    struct line line = fit(findings->points, learning->fit_points, resolution_ns);
-    struct db_clock_map model = line_model(&line, findings->points, learning->fit_points, limits);
-    if (!db_is(learning->intercept, &db_intercept_fit)) {
-        /* Hunold 2015, Alg. 4, line 26. */
-        double growth = model.growth;
-        model = offset_model(&findings->fresh, limits->skew);
-        model.ns_per_tick = 1.0 + line.slope;
-        model.growth = growth;
-    }
+    struct db_clock_map line = line_model(findings->points, learning->fit_points, limits, resolution_ns);
+    if (db_is(learning->intercept, &db_intercept_fit))
+        return line;
+    /* Hunold 2015, Alg. 4, line 26. */
+    struct db_clock_map model = offset_model(&findings->fresh, limits->skew);
+    model.ns_per_tick = line.ns_per_tick;
+    model.growth = line.growth;
     return model;
 }
 

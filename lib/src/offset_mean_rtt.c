@@ -29,8 +29,9 @@ static int compare_round_trips(const void *a, const void *b) {
 /* Mean without outliers: without what lies farther than 1.5 quartile ranges from the quartiles (Tukey). */
 static double robust_mean(int64_t *values, int count) {
     qsort(values, (size_t)count, sizeof *values, compare_round_trips);
-    double first = (double)values[count / 4];
-    double third = (double)values[count - 1 - count / 4];
+    int quarter = count / 4;
+    double first = (double)values[quarter];
+    double third = (double)values[count - 1 - quarter];
     double fence = 1.5 * (third - first);
     double sum = 0.0;
     int kept = 0;

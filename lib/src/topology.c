@@ -2,20 +2,28 @@
 #include "topology.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define PATH_SIZE 256
 
+/* The number that a text is; 0 if it is none, or one that stands for not known. */
+static int number(const char *text) {
+    long value = strtol(text, NULL, 10);
+    return value > 0 && value <= INT_MAX ? (int)value : 0;
+}
+
 static int read_socket(const char *tree, int processor) {
     char path[PATH_SIZE];
-    int socket = 0;
+    char line[32] = "";
     snprintf(path, sizeof path, "%s/cpu%d/topology/physical_package_id", tree, processor);
     FILE *file = fopen(path, "r");
     if (file == NULL)
         return 0;
-    if (fscanf(file, "%d", &socket) != 1 || socket < 0) /* -1: the machine does not know */
-        socket = 0;
+    int socket = fgets(line, sizeof line, file) != NULL ? number(line) : 0;
     fclose(file);
     return socket;
 }
@@ -29,8 +37,8 @@ static int read_numa(const char *tree, int processor) {
     if (folder == NULL)
         return 0;
     for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder))
-        if (sscanf(entry->d_name, "node%d", &numa) == 1)
-            break;
+        if (strncmp(entry->d_name, "node", 4) == 0)
+            numa = number(entry->d_name + 4);
     closedir(folder);
     return numa;
 }
