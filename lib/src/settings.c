@@ -14,8 +14,8 @@ extern char **environ;
 #define PREFIX "DOWNBEAT_"
 #define TEXT_SIZE DOWNBEAT_MAX_MESSAGE
 
-/* A setting: its key, and how its text is read and written. parse returns 0, or -1 with what
- * is wrong, if the value does not tell, and what would be valid. */
+/* A setting: its key, and how its text is read and written. parse returns 0, or -1 with what would be valid, and
+ * before that what is wrong where that is not plain. */
 struct setting {
     const char *key;
     int (*parse)(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]);
@@ -79,46 +79,42 @@ static void format_share(const struct db_settings *settings, char text[TEXT_SIZE
     snprintf(text, TEXT_SIZE, "%s", settings->share ? "verified" : "never");
 }
 
-static int parse_slack(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
-    double seconds;
-    if (strcmp(text, "auto") == 0) {
-        settings->slack_ns = 0;
-        return 0;
-    }
-    if (parse_number(text, 1e-9, 3600.0, &seconds, valid) != 0) {
-        snprintf(valid, TEXT_SIZE, "valid: auto, or seconds from 1e-9 to 3600");
+/* A time that may be left to the library, which 0 stands for. */
+static int parse_auto(const char *text, double low, double high, double *ns, char valid[TEXT_SIZE]) {
+    double seconds = 0.0;
+    if (strcmp(text, "auto") != 0 && parse_number(text, low, high, &seconds, valid) != 0) {
+        snprintf(valid, TEXT_SIZE, "valid: auto, or seconds from %g to %g", low, high);
         return -1;
     }
-    settings->slack_ns = (int64_t)(seconds * 1e9 + 0.5);
+    *ns = seconds * 1e9;
+    return 0;
+}
+
+static void format_auto(double ns, char text[TEXT_SIZE]) {
+    if (ns == 0.0)
+        snprintf(text, TEXT_SIZE, "auto");
+    else
+        snprintf(text, TEXT_SIZE, "%.9g", ns * 1e-9);
+}
+
+static int parse_slack(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
+    double ns;
+    if (parse_auto(text, 1e-9, 3600.0, &ns, valid) != 0)
+        return -1;
+    settings->slack_ns = (int64_t)(ns + 0.5);
     return 0;
 }
 
 static void format_slack(const struct db_settings *settings, char text[TEXT_SIZE]) {
-    if (settings->slack_ns == 0)
-        snprintf(text, TEXT_SIZE, "auto");
-    else
-        snprintf(text, TEXT_SIZE, "%.9g", (double)settings->slack_ns * 1e-9);
+    format_auto((double)settings->slack_ns, text);
 }
 
 static int parse_max_age(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
-    double seconds;
-    if (strcmp(text, "auto") == 0) {
-        settings->max_age_ns = 0.0;
-        return 0;
-    }
-    if (parse_number(text, 1e-6, 1e6, &seconds, valid) != 0) {
-        snprintf(valid, TEXT_SIZE, "valid: auto, or seconds from 1e-6 to 1e6");
-        return -1;
-    }
-    settings->max_age_ns = seconds * 1e9;
-    return 0;
+    return parse_auto(text, 1e-6, 1e6, &settings->max_age_ns, valid);
 }
 
 static void format_max_age(const struct db_settings *settings, char text[TEXT_SIZE]) {
-    if (settings->max_age_ns == 0.0)
-        snprintf(text, TEXT_SIZE, "auto");
-    else
-        snprintf(text, TEXT_SIZE, "%.9g", settings->max_age_ns * 1e-9);
+    format_auto(settings->max_age_ns, text);
 }
 
 static int parse_tolerance(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
