@@ -31,7 +31,7 @@ def run_figures(mpi: str, ranks: int, mode: str, **environment: str) -> tuple[in
     [
         ("DOWNBEAT_CLOK", "tsc", "DOWNBEAT_CLOK is unknown"),
         ("DOWNBEAT_CLOCK", "rdtsc", "valid: tsc, monotonic, monotonic_raw, realtime, wtime"),
-        ("DOWNBEAT_SLACK", "1us", "valid: auto, or seconds from 1e-9 to 3600"),
+        ("DOWNBEAT_SLACK", "1us", "valid: auto, or seconds from 1e-09 to 3600"),
         ("DOWNBEAT_VALIDATION", "skw=1e-6", "offset=1e-3,skew=20e-6"),
     ],
 )
