@@ -101,14 +101,14 @@ struct slopes {
 
 /* What the limits of the narrowest intervals near the beginning and near the end confine it to, and what clocks are
  * allowed to differ by, unless the measurement proves them to differ by more. */
-static struct slopes confine_slope(const struct db_offset *points, int count, double skew) {
+static struct slopes confine_slope(const struct db_offset *points, int count, double skew, double resolution_ns) {
     int part = count / 4 > 0 ? count / 4 : 1;
     const struct db_offset *early = narrowest(points, part);
     const struct db_offset *late = narrowest(points + count - part, part);
-    double drift = skew * (early->duration_ns + late->duration_ns);
+    double margin = skew * (early->duration_ns + late->duration_ns) + 2.0 * (resolution_ns + ROUNDING_NS);
     double span = (double)(late->at - early->at);
-    double smallest = span > 0.0 ? (late->lower_ns - early->upper_ns - drift) / span : -(double)INFINITY;
-    double largest = span > 0.0 ? (late->upper_ns - early->lower_ns + drift) / span : (double)INFINITY;
+    double smallest = span > 0.0 ? (late->lower_ns - early->upper_ns - margin) / span : -(double)INFINITY;
+    double largest = span > 0.0 ? (late->upper_ns - early->lower_ns + margin) / span : (double)INFINITY;
     if (smallest > skew || largest < -skew)
         return (struct slopes){smallest, largest};
     return (struct slopes){fmax(smallest, -skew), fmin(largest, skew)};
@@ -138,7 +138,7 @@ static double line_bound(const struct line *line, const struct db_offset *points
 static struct db_clock_map line_model(const struct db_offset *points, int count, const struct db_limits *limits,
                                       double resolution_ns) {
     struct line line = fit(points, count, resolution_ns);
-    struct slopes possible = confine_slope(points, count, limits->skew);
+    struct slopes possible = confine_slope(points, count, limits->skew, resolution_ns);
     line.slope = fmin(fmax(line.slope, possible.smallest), possible.largest);
     double error = slope_error(line.slope, &possible, limits);
 
