@@ -21,13 +21,14 @@ CTEST        = ctest --output-on-failure --no-tests=error --test-dir
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test bench build install format lint clean
+.PHONY: help run test bench bench-clocks build install format lint clean
 .PHONY: setup-run setup-bench setup-test setup-run-openmpi setup-run-mpich build-sanitize pytest $(foreach m,$(MPIS),build-$m ctest-$m) ctest-sanitize
 
 help:
 	@echo 'make run       install what is missing, build, measure barrier, bcast, reduce and allreduce on this machine'
 	@echo 'make test      install what is missing, build and run all tests, under Open MPI and MPICH'
 	@echo 'make bench     measure Downbeat itself against MPI_Barrier, under each MPI library'
+	@echo 'make bench-clocks  measure the clock synchronization schemes against true time, half an hour'
 	@echo 'make build     build into build/$(MPI)'
 	@echo 'make install   install from there to [DESTDIR]$(PREFIX)'
 	@echo 'make format    format C, C++ and Python'
@@ -46,6 +47,9 @@ test: setup-test build-openmpi build-mpich build-sanitize lint ctest-openmpi cte
 
 bench: setup-bench build-openmpi build-mpich
 	tools/bench
+
+bench-clocks: setup-bench build-$(MPI)
+	tools/bench-clocks --mpi $(MPI)
 
 setup-run setup-bench setup-test: setup-%:
 	@tools/setup $*
