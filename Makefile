@@ -25,15 +25,15 @@ CTEST        = ctest --output-on-failure --no-tests=error --test-dir
 .PHONY: setup-run setup-bench setup-test setup-run-openmpi setup-run-mpich build-sanitize pytest $(foreach m,$(MPIS),build-$m ctest-$m) ctest-sanitize
 
 help:
-	@echo 'make run       install what is missing, build, measure barrier, bcast, reduce and allreduce on this machine'
-	@echo 'make test      install what is missing, build and run all tests, under Open MPI and MPICH'
-	@echo 'make bench     measure Downbeat itself against MPI_Barrier, under each MPI library'
+	@echo 'make run           install what is missing, build, measure barrier, bcast, reduce and allreduce on this machine'
+	@echo 'make test          install what is missing, build and run all tests, under Open MPI and MPICH'
+	@echo 'make bench         measure Downbeat itself against MPI_Barrier, under each MPI library'
 	@echo 'make bench-clocks  measure the clock synchronization schemes against true time, half an hour'
-	@echo 'make build     build into build/$(MPI)'
-	@echo 'make install   install from there to [DESTDIR]$(PREFIX)'
-	@echo 'make format    format C, C++ and Python'
-	@echo 'make lint      check format and run static analysis'
-	@echo 'make clean     remove build/'
+	@echo 'make build         build into build/$(MPI)'
+	@echo 'make install       install from there to [DESTDIR]$(PREFIX)'
+	@echo 'make format        format C, C++ and Python'
+	@echo 'make lint          check format and run static analysis'
+	@echo 'make clean         remove build/'
 	@echo
 	@echo 'Variables: MPI=openmpi|mpich, PREFIX=/usr/local, DESTDIR=, WERROR=ON|OFF (warnings are errors)'
 
