@@ -1,10 +1,13 @@
 #include "context.h"
 
+#include "names.h"
+
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace bench {
 
-std::vector<std::pair<std::string, ContextValue>> context_values(const Context &context) {
+ContextValues context_values(const Context &context) {
     return {
         {"downbeat_version", context.version},
         {"git_revision", context.revision},
@@ -14,13 +17,37 @@ std::vector<std::pair<std::string, ContextValue>> context_values(const Context &
         {"mpi_library", context.mpi_library},
         {"mpi_standard", context.mpi_standard},
         {"error_bound_s", context.error_bound},
-        {"repetitions", context.repetitions},
-        {"max_attempts", context.max_attempts},
-        {"warmup", context.warmup},
-        {"root", static_cast<long>(context.root)},
-        {"tolerance_s", context.tolerance},
         {"seed", context.seed},
     };
+}
+
+ContextValues context_values(const SamplingContext &context) {
+    ContextValues values = context_values(static_cast<const Context &>(context));
+    const ContextValues sampling = {{"repetitions", context.repetitions},
+                                    {"max_attempts", context.max_attempts},
+                                    {"warmup", context.warmup},
+                                    {"root", static_cast<long>(context.root)},
+                                    {"tolerance_s", context.tolerance}};
+    values.insert(values.end(), sampling.begin(), sampling.end());
+    return values;
+}
+
+std::string describe_environment(const Context &context) {
+    std::vector<std::string> variables;
+    for (const auto &[name, value] : context.environment) {
+        variables.push_back(fmt::format("{}={}", name, value));
+    }
+    return join(variables, "\n");
+}
+
+std::string describe_hosts(const Context &context) {
+    std::vector<std::string> hosts;
+    for (const HostInfo &host : context.hosts) {
+        hosts.push_back(fmt::format("{}: {} ranks, {} processors, load {:.2f}, governor {}, CPU {}, virtual machine {}",
+                                    host.name, host.ranks, host.processors, host.load, host.governor, host.cpu_model,
+                                    host.virtual_machine));
+    }
+    return join(hosts, "\n");
 }
 
 std::string clock_setting(const Context &context, const std::string &name) {

@@ -41,13 +41,17 @@ struct Context {
     std::vector<std::pair<std::string, std::string>> clock; // settings of libdownbeat
     double error_bound;                                     // seconds, largest over the ranks, before the measurement
     std::vector<std::pair<std::string, std::string>> environment;
+    std::uint64_t seed;
+    std::vector<std::string> outputs;
+};
+
+/// The context of samples of operations.
+struct SamplingContext : Context {
     long repetitions;
     long max_attempts;
     long warmup;
     int root;
     double tolerance; // seconds
-    std::uint64_t seed;
-    std::vector<std::string> outputs;
 };
 
 /// How many processors of a host others than the ranks kept busy, on average over the measurement.
@@ -58,7 +62,14 @@ struct OthersActivity {
 
 /// The scalar part of the context by the names that files use.
 using ContextValue = std::variant<std::string, double, long, std::uint64_t>;
-std::vector<std::pair<std::string, ContextValue>> context_values(const Context &context);
+using ContextValues = std::vector<std::pair<std::string, ContextValue>>;
+ContextValues context_values(const Context &context);
+ContextValues context_values(const SamplingContext &context);
+
+/// "DOWNBEAT_CLOCK=tsc", one line per variable.
+std::string describe_environment(const Context &context);
+/// One line per host.
+std::string describe_hosts(const Context &context);
 
 /// A setting of the clock by its name; "unknown" where the library does not have it.
 std::string clock_setting(const Context &context, const std::string &name);

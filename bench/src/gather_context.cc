@@ -76,8 +76,8 @@ void gather_places(const Communicator &comm, Context &context) {
 
 } // namespace
 
-Context gather_context(const Communicator &comm, const GlobalClock &clock, const Options &options, std::uint64_t seed,
-                       const std::string &command_line) {
+Context gather_context(const Communicator &comm, const GlobalClock &clock, const CommonOptions &options,
+                       std::uint64_t seed, const std::string &command_line) {
     Context context;
     context.version = build_version;
     context.revision = build_revision;
@@ -90,11 +90,6 @@ Context gather_context(const Communicator &comm, const GlobalClock &clock, const
     context.clock = clock.settings();
     context.error_bound = clock.largest_error_bound();
     context.environment = relevant_environment();
-    context.repetitions = options.repetitions;
-    context.max_attempts = options.max_attempts;
-    context.warmup = options.warmup;
-    context.root = options.root;
-    context.tolerance = clock.tolerance();
     context.seed = seed;
     context.outputs = options.outputs;
     return context;

@@ -1,41 +1,12 @@
 #include "global_clock.h"
 
-#include "error.h"
-#include "names.h"
+#include "mpi_info.h"
 
 #include <algorithm>
 #include <fmt/format.h>
 
 namespace bench {
 namespace {
-
-/// An info object that is freed with its scope.
-class Info {
-public:
-    Info() = default;
-    ~Info() {
-        if (handle_ != MPI_INFO_NULL) {
-            MPI_Info_free(&handle_);
-        }
-    }
-    Info(const Info &) = delete;
-    Info &operator=(const Info &) = delete;
-    MPI_Info *address() { return &handle_; }
-    MPI_Info handle() const { return handle_; }
-
-private:
-    MPI_Info handle_ = MPI_INFO_NULL;
-};
-
-// A setting that cannot be, as in DOWNBEAT_CLOCK=sundial, is refused on all ranks alike; so the run can end in order.
-void prepare(const Communicator &comm, MPI_Info info) {
-    int code = MPIX_Harmonize_set_info(comm.handle(), info);
-    const std::string text = code == MPI_SUCCESS ? "" : mpi_error_text(code);
-    check(MPI_Allreduce(MPI_IN_PLACE, &code, 1, MPI_INT, MPI_MAX, comm.handle()), "MPI_Allreduce");
-    if (code != MPI_SUCCESS) {
-        throw Error::everywhere(fmt::format("the clocks cannot be prepared: {}", text));
-    }
-}
 
 std::vector<std::pair<std::string, std::string>> read_settings(MPI_Comm comm) {
     Info info;
@@ -59,10 +30,12 @@ std::vector<std::pair<std::string, std::string>> read_settings(MPI_Comm comm) {
 GlobalClock::GlobalClock(const Communicator &comm, std::optional<double> tolerance) : comm_(comm) {
     Info info;
     if (tolerance) {
-        check(MPI_Info_create(info.address()), "MPI_Info_create");
-        check(MPI_Info_set(info.handle(), "tolerance", fmt::format("{}", *tolerance).c_str()), "MPI_Info_set");
+        info.set("tolerance", fmt::format("{}", *tolerance));
     }
-    prepare(comm, info.handle());
+    // A setting that cannot be, as in DOWNBEAT_CLOCK=sundial, is refused on all ranks alike; so the run can end in
+    // order.
+    const int code = MPIX_Harmonize_set_info(comm.handle(), info.handle());
+    check_everywhere(comm, code, "the clocks cannot be prepared");
     settings_ = read_settings(comm.handle());
     check(MPIX_Harmonize_sync(comm.handle()), "MPIX_Harmonize_sync");
 }

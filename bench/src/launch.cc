@@ -3,6 +3,7 @@
 #include "names.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <utility>
 
 namespace bench {
@@ -31,7 +32,7 @@ Launch::Launch(const Communicator &comm, const GlobalClock &clock, const Options
                std::vector<std::unique_ptr<Reporter>> &reporters)
     : comm_(comm), options_(options), tolerance_(clock.tolerance()), reporters_(reporters), cells_(list_cells(options)),
       blocks_(plan_blocks(cells_.size(), options.repetitions, seed)), sampler_(comm, clock, options.warmup),
-      progress_(options.quiet, cells_.size(), blocks_.size()) {
+      progress_(options.quiet, blocks_.size()) {
     for (std::size_t i = 0; i < cells_.size(); ++i) {
         records_.emplace_back(i, cells_[i], options.repetitions);
     }
@@ -82,7 +83,8 @@ void Launch::measure(const Block &block, std::size_t position) {
                 reporter->cell(results_.back());
             }
         }
-        progress_.update(results_.size(), position + 1, rejected_);
+        progress_.update(position + 1, fmt::format("{} of {} cells complete, {} samples rejected", results_.size(),
+                                                   cells_.size(), rejected_));
         return 0;
     });
 }

@@ -17,4 +17,9 @@ inline void check(int code, const char *call) {
     }
 }
 
+class Communicator;
+
+/// Collective. Throws Error::everywhere, on all ranks, unless every rank brings MPI_SUCCESS; `what` begins the message.
+void check_everywhere(const Communicator &comm, int code, const std::string &what);
+
 } // namespace bench

@@ -23,6 +23,20 @@ std::vector<std::string> split(std::string_view list, char separator) {
     }
 }
 
+std::vector<std::string> split_outside_parentheses(std::string_view list) {
+    std::vector<std::string> parts(1);
+    int depth = 0;
+    for (const char c : list) {
+        depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+        if (c == ',' && depth <= 0) {
+            parts.emplace_back();
+        } else {
+            parts.back() += c;
+        }
+    }
+    return parts;
+}
+
 void check_names(std::string_view what, const std::vector<std::string> &names, const std::vector<std::string> &valid) {
     for (auto name = names.begin(); name != names.end(); ++name) {
         if (std::find(valid.begin(), valid.end(), *name) == valid.end()) {

@@ -12,6 +12,9 @@ std::string join(const std::vector<std::string> &names, std::string_view separat
 /// The parts of a comma-separated list, empty ones included, so that the caller can refuse them.
 std::vector<std::string> split(std::string_view list, char separator = ',');
 
+/// The same, but commas within parentheses separate nothing: "a(x=1,y=2),b".
+std::vector<std::string> split_outside_parentheses(std::string_view list);
+
 /// Throws Error::usage unless every name is one of `valid` and none occurs twice; `what` is the kind, as "operation".
 void check_names(std::string_view what, const std::vector<std::string> &names, const std::vector<std::string> &valid);
 

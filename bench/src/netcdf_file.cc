@@ -66,11 +66,11 @@ void NetcdfFile::end_definitions() {
     check(nc__enddef(id_, header_room, data_alignment, 0, data_alignment), "the header");
 }
 
-void NetcdfFile::late_attribute(const std::string &name, const std::string &value) {
-    check(nc_redef(id_), "the header");
-    attribute(NC_GLOBAL, name, value);
-    check(nc_enddef(id_), "the header");
-}
+const int NetcdfFile::global = NC_GLOBAL;
+
+void NetcdfFile::redefine() { check(nc_redef(id_), "the header"); }
+
+void NetcdfFile::end_redefinition() { check(nc_enddef(id_), "the header"); }
 
 void NetcdfFile::write(int variable, const std::vector<std::size_t> &start, const std::vector<std::size_t> &count,
                        std::span<const double> values) {

@@ -33,7 +33,11 @@ public:
     void end_definitions();
 
     /// Adds a global attribute when the data are written.
-    void late_attribute(const std::string &name, const std::string &value);
+    template <typename Value> void late_attribute(const std::string &name, const Value &value) {
+        redefine();
+        attribute(global, name, value);
+        end_redefinition();
+    }
 
     void write(int variable, const std::vector<std::size_t> &start, const std::vector<std::size_t> &count,
                std::span<const double> values);
@@ -50,6 +54,10 @@ public:
 
 private:
     void check(int code, std::string_view what) const;
+    void redefine();
+    void end_redefinition();
+
+    static const int global; // NC_GLOBAL
 
     std::string path_;
     int id_ = 0;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "command_line.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,7 +11,7 @@
 namespace bench {
 
 /// The command line, checked: every name is known, every size fits every operation that takes sizes.
-struct Options {
+struct Options : CommonOptions {
     std::vector<std::string> operations;
     std::vector<std::uint64_t> sizes; // bytes per process
     std::vector<std::string> synchronizers;
@@ -18,10 +20,6 @@ struct Options {
     long warmup = 20;        // attempts before every block
     int root = 0;
     std::optional<double> tolerance; // seconds
-    std::optional<std::uint64_t> seed;
-    std::vector<std::string> outputs;
-    std::string format = "table";
-    bool quiet = false;
 };
 
 /// The options, or the text that --help or --version asks for. Throws Error::usage. `ranks` is the size of the

@@ -1,23 +1,11 @@
 #include "plan.h"
 
+#include "shuffle.h"
+
 #include <algorithm>
 #include <random>
-#include <utility>
 
 namespace bench {
-namespace {
-
-// std::shuffle and the standard distributions differ between standard libraries; the engine does not. The bias of the
-// remainder is below 2^-40 for any number of blocks that fits a run.
-void shuffle(std::vector<Block> &blocks, std::uint64_t seed) {
-    std::mt19937_64 random(seed);
-    for (std::size_t left = blocks.size(); left > 1; --left) {
-        std::swap(blocks[left - 1], blocks[random() % left]);
-    }
-}
-
-} // namespace
-
 std::vector<Block> plan_blocks(std::size_t cells, long samples_per_cell, std::uint64_t seed) {
     const long count = std::min(blocks_per_cell, samples_per_cell);
     std::vector<Block> blocks;
@@ -27,7 +15,8 @@ std::vector<Block> plan_blocks(std::size_t cells, long samples_per_cell, std::ui
             blocks.push_back({cell, samples, false});
         }
     }
-    shuffle(blocks, seed);
+    std::mt19937_64 random(seed);
+    shuffle(blocks, random);
 
     std::vector<bool> seen(cells, false);
     for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {

@@ -12,18 +12,17 @@ constexpr std::chrono::milliseconds log_interval{2000}; // launchers forward sta
 
 } // namespace
 
-Progress::Progress(bool quiet, std::size_t cells, std::size_t blocks)
-    : quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1), cells_(cells), blocks_(blocks), last_(Clock::now()) {}
+Progress::Progress(bool quiet, std::size_t steps)
+    : quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1), steps_(steps), last_(Clock::now()) {}
 
-void Progress::update(std::size_t cells_done, std::size_t blocks_done, long rejected) {
-    const bool done = blocks_done == blocks_;
+void Progress::update(std::size_t steps_done, const std::string &what) {
+    const bool done = steps_done == steps_;
     const Clock::time_point now = Clock::now();
     if (quiet_ || (!done && now - last_ < (terminal_ ? terminal_interval : log_interval))) {
         return;
     }
     last_ = now;
-    const std::string text = fmt::format("downbeat-bench: {:3} %, {} of {} cells complete, {} samples rejected",
-                                         100 * blocks_done / blocks_, cells_done, cells_, rejected);
+    const std::string text = fmt::format("downbeat-bench: {:3} %, {}", 100 * steps_done / steps_, what);
     if (terminal_) {
         std::cerr << "\r" << text << "\033[K" << (done ? "\n" : "") << std::flush;
     } else {

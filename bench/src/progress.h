@@ -2,23 +2,24 @@
 
 #include <chrono>
 #include <cstddef>
+#include <string>
 
 namespace bench {
 
-/// How far the launch is, on standard error: one line that is rewritten on a terminal, else a line now and then.
+/// How far the run is, on standard error: one line that is rewritten on a terminal, else a line now and then.
 class Progress {
 public:
-    Progress(bool quiet, std::size_t cells, std::size_t blocks);
+    Progress(bool quiet, std::size_t steps);
 
-    void update(std::size_t cells_done, std::size_t blocks_done, long rejected);
+    /// `what` follows the percentage, as "3 of 8 cells complete".
+    void update(std::size_t steps_done, const std::string &what);
 
 private:
     using Clock = std::chrono::steady_clock;
 
     bool quiet_;
     bool terminal_;
-    std::size_t cells_;
-    std::size_t blocks_;
+    std::size_t steps_;
     Clock::time_point last_;
 };
 

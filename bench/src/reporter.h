@@ -2,6 +2,7 @@
 
 #include "batch.h"
 #include "cell.h"
+#include "clock_agreement.h"
 #include "context.h"
 #include "validity.h"
 
@@ -20,6 +21,12 @@ struct BatchReport {
     const std::vector<Verdict> &verdicts; // per sample
 };
 
+/// What is known when the last cell is complete.
+struct RunEnd {
+    ClockAgreement agreement;
+    std::vector<std::string> warnings;
+};
+
 /// Something that results are written to, at rank 0 alone. Opening it is the constructor's work; all calls throw Error
 /// where writing fails.
 class Reporter {
@@ -27,7 +34,7 @@ public:
     virtual ~Reporter() = default;
 
     /// Before the first sample.
-    virtual void begin(const Context &context, const std::vector<Cell> &cells) = 0;
+    virtual void begin(const SamplingContext &context, const std::vector<Cell> &cells) = 0;
 
     /// After each batch; who keeps summaries only has nothing to do.
     virtual void samples(const BatchReport &) {}
@@ -36,7 +43,7 @@ public:
     virtual void cell(const CellResult &result) = 0;
 
     /// After the last cell.
-    virtual void end(const std::vector<std::string> &warnings) = 0;
+    virtual void end(const RunEnd &end) = 0;
 };
 
 } // namespace bench

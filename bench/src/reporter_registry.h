@@ -1,5 +1,6 @@
 #pragma once
 
+#include "find_by_suffix.h"
 #include "reporter.h"
 
 #include <memory>
@@ -37,8 +38,5 @@ const std::vector<ReporterInfo> &all_reporters();
 
 /// The names of what can be printed on standard output.
 std::vector<std::string> stdout_formats();
-
-/// The reporter for a file, by the suffix of its path. Throws Error::usage where no reporter has that suffix.
-const ReporterInfo &find_reporter_by_suffix(const std::string &path);
 
 } // namespace bench

@@ -1,6 +1,7 @@
 #include "warnings.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace bench {
@@ -78,15 +79,33 @@ void warn_of_clock(const std::vector<CellResult> &results, std::vector<std::stri
     }
 }
 
+void warn_of_agreement(const ClockAgreement &agreement, std::vector<std::string> &warnings) {
+    if (agreement.outside > 0) {
+        warnings.push_back(
+            fmt::format("the clocks no longer agree: at the end rank {} was measured {:.3f} us off rank 0, but the "
+                        "reported bounds allow {:.3f} us ({} of {} ranks are outside): clocks drift faster than the "
+                        "library allows for, and makespan and exit skew are wrong by that much; raise "
+                        "DOWNBEAT_MAX_SKEW, lower DOWNBEAT_MAX_AGE",
+                        agreement.worst, std::abs(agreement.offset) * 1e6, agreement.allowed * 1e6, agreement.outside,
+                        agreement.ranks));
+    }
+}
+
 } // namespace
 
-std::vector<std::string> find_warnings(const Context &context, const std::vector<CellResult> &results,
-                                       const std::vector<OthersActivity> &others) {
+std::vector<std::string> find_machine_warnings(const Context &context, const std::vector<OthersActivity> &others) {
     std::vector<std::string> warnings;
     warn_of_hosts(context, warnings);
     warn_of_others(others, warnings);
     warn_of_ranks(context, warnings);
+    return warnings;
+}
+
+std::vector<std::string> find_warnings(const Context &context, const std::vector<CellResult> &results,
+                                       const std::vector<OthersActivity> &others, const ClockAgreement &agreement) {
+    std::vector<std::string> warnings = find_machine_warnings(context, others);
     warn_of_clock(results, warnings);
+    warn_of_agreement(agreement, warnings);
     return warnings;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cell.h"
+#include "clock_agreement.h"
 #include "context.h"
 
 #include <string>
@@ -8,8 +9,13 @@
 
 namespace bench {
 
-/// What a reader should know before trusting the numbers. Each is one line: what was seen, why it matters, what to do.
+// What a reader should know before trusting the numbers. Each is one line: what was seen, why it matters, what to do.
+
+/// Of the machine, whatever is measured on it.
+std::vector<std::string> find_machine_warnings(const Context &context, const std::vector<OthersActivity> &others);
+
+/// Of samples of operations.
 std::vector<std::string> find_warnings(const Context &context, const std::vector<CellResult> &results,
-                                       const std::vector<OthersActivity> &others);
+                                       const std::vector<OthersActivity> &others, const ClockAgreement &agreement);
 
 } // namespace bench

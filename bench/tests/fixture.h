@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cell.h"
+#include "clock_agreement.h"
 #include "context.h"
 #include "samples.h"
 
@@ -8,8 +9,8 @@ namespace bench {
 
 /// A launch of two ranks whose numbers are exact in binary and decimal: cell 0 under the barrier, 1 under harmonize
 /// with a rejected sample, 2 without any valid one.
-inline Context fixture_context() {
-    Context context;
+inline SamplingContext fixture_context() {
+    SamplingContext context;
     context.version = "0.1.0";
     context.revision = "abc";
     context.compiler = "GNU 12.2.0";
@@ -19,7 +20,7 @@ inline Context fixture_context() {
     context.mpi_standard = "3.1";
     context.ranks = {{"node1", "0", 1}, {"node1", "1", 1}};
     context.hosts = {{"node1", 2, 2, 0.25, "performance", "CPU X", "no"}};
-    context.clock = {{"clock", "tsc"}, {"offset", "skampi"}, {"sync", "hca3_offset"}};
+    context.clock = {{"clock", "tsc"}, {"sync", "hca3_offset"}};
     context.error_bound = 0.0;
     context.environment = {{"DOWNBEAT_CLOCK", "tsc"}};
     context.repetitions = 2;
@@ -38,6 +39,9 @@ inline std::vector<Cell> fixture_cells() {
             {"barrier", 0, "none", "mpi_barrier"},
             {"barrier", 0, "none", "harmonize"}};
 }
+
+/// A clock that is off by an eighth of a microsecond, and may be by a quarter.
+inline ClockAgreement fixture_agreement() { return judge_clocks({{0.125e-6, 0.125e-6, 0.125e-6}}); }
 
 struct FixtureBatch {
     std::size_t cell;

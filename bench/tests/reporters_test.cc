@@ -2,17 +2,14 @@
 
 #include "error.h"
 #include "expect_usage_error.h"
+#include "files.h"
 #include "fixture.h"
 #include "names.h"
+#include "netcdf_reader.h"
 
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <gtest/gtest.h>
-#include <netcdf.h>
-#include <sstream>
-#include <unistd.h>
 
 namespace bench {
 namespace {
@@ -38,52 +35,30 @@ void report(Reporter &reporter, const std::string &without = "") {
             reporter.cell(records[i].summarize());
         }
     }
-    reporter.end({warning});
+    reporter.end({fixture_agreement(), {warning}});
 }
 
-class Reporters : public testing::Test {
+class Reporters : public Files {
 protected:
-    void SetUp() override { std::filesystem::create_directories(directory_); }
-    void TearDown() override { std::filesystem::remove_all(directory_); }
-
-    std::string path(const std::string &name) const { return directory_ / name; }
-
-    static std::string read(const std::string &path) {
-        std::ostringstream text;
-        text << std::ifstream(path).rdbuf();
-        return text.str();
-    }
-
-    /// What a reporter writes equals the file golden/`golden`. BENCH_UPDATE_GOLDEN=1 writes that file anew.
-    void expect_golden(const std::string &reporter, const std::string &golden, const std::string &without = "") const {
+    void expect_reported(const std::string &reporter, const std::string &golden,
+                         const std::string &without = "") const {
         const std::string actual_path = path(golden);
         report(*find_by_name(all_reporters(), reporter).make(actual_path), without);
-        const std::string golden_path = std::string(BENCH_GOLDEN_DIR) + "/" + golden;
-        if (std::getenv("BENCH_UPDATE_GOLDEN") != nullptr) {
-            std::filesystem::copy_file(actual_path, golden_path, std::filesystem::copy_options::overwrite_existing);
-        }
-        EXPECT_EQ(read(actual_path), read(golden_path)) << golden_path;
+        expect_golden(read(actual_path), golden);
     }
-
-private:
-    std::filesystem::path directory_ =
-        std::filesystem::temp_directory_path() / ("downbeat-bench-tests-" + std::to_string(getpid()));
 };
 
-TEST_F(Reporters, TableOfTwoSynchronizersComparesThem) { expect_golden("table", "comparison.txt"); }
+TEST_F(Reporters, TableOfTwoSynchronizersComparesThem) { expect_reported("table", "comparison.txt"); }
 
-TEST_F(Reporters, TableOfOneSynchronizerShowsDetails) { expect_golden("table", "details.txt", "mpi_barrier"); }
+TEST_F(Reporters, TableOfOneSynchronizerShowsDetails) { expect_reported("table", "details.txt", "mpi_barrier"); }
 
-TEST_F(Reporters, Csv) { expect_golden("csv", "cells.csv"); }
+TEST_F(Reporters, Csv) { expect_reported("csv", "cells.csv"); }
 
-TEST_F(Reporters, Json) { expect_golden("json", "lines.json"); }
+TEST_F(Reporters, Json) { expect_reported("json", "lines.json"); }
 
 TEST_F(Reporters, NoTableIsWiderThan120Columns) {
     for (const char *golden : {"comparison.txt", "details.txt"}) {
-        std::istringstream lines(read(std::string(BENCH_GOLDEN_DIR) + "/" + golden));
-        for (std::string line; std::getline(lines, line);) {
-            EXPECT_LT(line.size(), 120U) << line;
-        }
+        expect_narrow(read(std::string(BENCH_GOLDEN_DIR) + "/" + golden));
     }
 }
 
@@ -93,73 +68,6 @@ TEST_F(Reporters, CellsWithoutAValidSampleAreNowhereZero) {
     EXPECT_EQ(table.substr(row, table.find('\n', row + 1) - row).find(" 0.0"), std::string::npos);
     EXPECT_NE(table.find("failed: barrier under harmonize: 0 of 2 samples valid"), std::string::npos);
 }
-
-/// A netCDF file to be read.
-class Reader {
-public:
-    explicit Reader(const std::string &path) { EXPECT_EQ(nc_open(path.c_str(), NC_NOWRITE, &id_), NC_NOERR); }
-    ~Reader() { nc_close(id_); }
-    Reader(const Reader &) = delete;
-    Reader &operator=(const Reader &) = delete;
-
-    int format() const {
-        int format = 0;
-        EXPECT_EQ(nc_inq_format(id_, &format), NC_NOERR);
-        return format;
-    }
-
-    std::vector<double> numbers(const std::string &name) const {
-        std::vector<double> values(size_of(name));
-        EXPECT_EQ(nc_get_var_double(id_, id_of(name), values.data()), NC_NOERR) << name;
-        return values;
-    }
-
-    std::vector<std::string> texts(const std::string &name) const {
-        std::string all(size_of(name), '\0');
-        EXPECT_EQ(nc_get_var_text(id_, id_of(name), all.data()), NC_NOERR) << name;
-        int last = 0;
-        std::size_t width = 0;
-        EXPECT_EQ(nc_inq_dimid(id_, "name_len", &last), NC_NOERR);
-        EXPECT_EQ(nc_inq_dimlen(id_, last, &width), NC_NOERR);
-        std::vector<std::string> values;
-        for (std::size_t i = 0; i < all.size(); i += width) {
-            values.emplace_back(all.substr(i, width).c_str()); // up to the padding
-        }
-        return values;
-    }
-
-    std::string attribute(const std::string &name, const std::string &variable = "") const {
-        const int where = variable.empty() ? NC_GLOBAL : id_of(variable);
-        std::size_t length = 0;
-        EXPECT_EQ(nc_inq_attlen(id_, where, name.c_str(), &length), NC_NOERR) << name;
-        std::string text(length, '\0');
-        EXPECT_EQ(nc_get_att_text(id_, where, name.c_str(), text.data()), NC_NOERR) << name;
-        return text;
-    }
-
-private:
-    int id_of(const std::string &name) const {
-        int variable = -1;
-        EXPECT_EQ(nc_inq_varid(id_, name.c_str(), &variable), NC_NOERR) << name;
-        return variable;
-    }
-
-    std::size_t size_of(const std::string &name) const {
-        int count = 0;
-        EXPECT_EQ(nc_inq_varndims(id_, id_of(name), &count), NC_NOERR);
-        std::vector<int> dimensions(static_cast<std::size_t>(count));
-        EXPECT_EQ(nc_inq_vardimid(id_, id_of(name), dimensions.data()), NC_NOERR);
-        std::size_t size = 1;
-        for (const int dimension : dimensions) {
-            std::size_t length = 0;
-            EXPECT_EQ(nc_inq_dimlen(id_, dimension, &length), NC_NOERR);
-            size *= length;
-        }
-        return size;
-    }
-
-    int id_ = 0;
-};
 
 TEST_F(Reporters, NetcdfHoldsEverySample) {
     const std::string file = path("out.nc");
@@ -218,6 +126,7 @@ TEST_F(Reporters, NetcdfHoldsCellsAndContext) {
     EXPECT_EQ(reader.attribute("environment"), "DOWNBEAT_CLOCK=tsc");
     EXPECT_EQ(reader.attribute("seed"), "7");
     EXPECT_EQ(reader.attribute("warnings"), warning);
+    EXPECT_EQ(reader.attribute("clock_check"), describe(fixture_agreement()));
     EXPECT_NE(reader.attribute("hosts").find("governor performance"), std::string::npos);
 }
 
@@ -245,11 +154,11 @@ TEST_F(Reporters, WhatCannotBeWrittenIsNoticedAtOnce) {
 }
 
 TEST_F(Reporters, AreFoundBySuffix) {
-    EXPECT_EQ(find_reporter_by_suffix("a/b.nc").name, "netcdf");
-    EXPECT_EQ(find_reporter_by_suffix("b.x.csv").name, "csv");
+    EXPECT_EQ(find_by_suffix(all_reporters(), "a/b.nc").name, "netcdf");
+    EXPECT_EQ(find_by_suffix(all_reporters(), "b.x.csv").name, "csv");
     for (const char *name : {"b", "b.", "b.txt", ".nc", ""}) {
         SCOPED_TRACE(name);
-        expect_usage_error([&] { find_reporter_by_suffix(name); }, {".csv, .json, .nc"});
+        expect_usage_error([&] { find_by_suffix(all_reporters(), name); }, {".csv, .json, .nc"});
     }
 }
 

@@ -7,6 +7,8 @@
 namespace bench {
 namespace {
 
+const ClockAgreement agreeing{.ranks = 1, .outside = 0, .worst = 1, .offset = 1e-8, .allowed = 2e-8};
+
 std::vector<OthersActivity> idle() { return {{"node1", 0.01}}; }
 
 void expect_one(const std::vector<std::string> &warnings, const std::vector<std::string> &parts) {
@@ -17,38 +19,40 @@ void expect_one(const std::vector<std::string> &warnings, const std::vector<std:
     EXPECT_EQ(warnings[0].find('\n'), std::string::npos);
 }
 
-TEST(Warnings, NoneOnAQuietMachine) { EXPECT_TRUE(find_warnings(fixture_context(), {}, idle()).empty()); }
+TEST(Warnings, NoneOnAQuietMachine) { EXPECT_TRUE(find_warnings(fixture_context(), {}, idle(), agreeing).empty()); }
 
 TEST(Warnings, MoreRanksThanProcessors) {
-    Context context = fixture_context();
+    SamplingContext context = fixture_context();
     context.hosts[0].processors = 1;
     context.ranks[1].cores = 4; // as launchers place them then
-    expect_one(find_warnings(context, {}, idle()), {"2 ranks share 1 processors on node1", "at most one rank"});
+    expect_one(find_warnings(context, {}, idle(), agreeing),
+               {"2 ranks share 1 processors on node1", "at most one rank"});
 }
 
 TEST(Warnings, Governor) {
-    Context context = fixture_context();
+    SamplingContext context = fixture_context();
     context.hosts[0].governor = "powersave";
-    expect_one(find_warnings(context, {}, idle()),
+    expect_one(find_warnings(context, {}, idle(), agreeing),
                {"governor of node1 is powersave", "set the governor to performance"});
     context.hosts[0].governor = "unknown";
-    EXPECT_TRUE(find_warnings(context, {}, idle()).empty());
+    EXPECT_TRUE(find_warnings(context, {}, idle(), agreeing).empty());
 }
 
 TEST(Warnings, OtherProcesses) {
-    expect_one(find_warnings(fixture_context(), {}, {{"node1", 0.75}}), {"0.8 processors of node1", "idle"});
+    expect_one(find_warnings(fixture_context(), {}, {{"node1", 0.75}}, agreeing), {"0.8 processors of node1", "idle"});
 }
 
 TEST(Warnings, UnboundRanks) {
-    Context context = fixture_context();
+    SamplingContext context = fixture_context();
     context.ranks[1].cores = 4;
-    expect_one(find_warnings(context, {}, idle()), {"1 of 2 ranks may run on more than one core", "bind ranks"});
+    expect_one(find_warnings(context, {}, idle(), agreeing),
+               {"1 of 2 ranks may run on more than one core", "bind ranks"});
 }
 
 TEST(Warnings, OneRank) {
-    Context context = fixture_context();
+    SamplingContext context = fixture_context();
     context.ranks.resize(1);
-    expect_one(find_warnings(context, {}, idle()), {"one rank only", "mpirun -n 2"});
+    expect_one(find_warnings(context, {}, idle(), agreeing), {"one rank only", "mpirun -n 2"});
 }
 
 TEST(Warnings, ErrorBoundBesideWhatIsMeasured) {
@@ -56,11 +60,17 @@ TEST(Warnings, ErrorBoundBesideWhatIsMeasured) {
     Batch batch = one_sample(0.0, {0.0, 0.0}, {4e-6, 4e-6}, {1, 1});
     batch.error_bound = 0.3e-6;
     record.add(batch, {Verdict::valid});
-    EXPECT_TRUE(find_warnings(fixture_context(), {record.summarize()}, idle()).empty());
+    EXPECT_TRUE(find_warnings(fixture_context(), {record.summarize()}, idle(), agreeing).empty());
     batch.error_bound = 1e-6;
     record.add(batch, {Verdict::valid});
-    expect_one(find_warnings(fixture_context(), {record.summarize()}, idle()),
+    expect_one(find_warnings(fixture_context(), {record.summarize()}, idle(), agreeing),
                {"1.000 us", "25 % of the makespan of bcast of 8 bytes"});
+}
+
+TEST(Warnings, ClocksThatNoLongerAgree) {
+    const ClockAgreement apart{.ranks = 3, .outside = 2, .worst = 3, .offset = -12.5e-6, .allowed = 0.25e-6};
+    expect_one(find_warnings(fixture_context(), {}, idle(), apart),
+               {"rank 3 was measured 12.500 us off rank 0", "allow 0.250 us", "2 of 3 ranks", "DOWNBEAT_MAX_SKEW"});
 }
 
 } // namespace

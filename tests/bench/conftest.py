@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import os
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
+import xarray as xr
 
 ROOT = Path(__file__).resolve().parents[2]
 RANKS = 2
@@ -33,14 +37,16 @@ class Outcome:
 Bench = Callable[..., Outcome]
 
 
-def run_bench(mpi: str, directory: Path, *arguments: str, env: Mapping[str, str] | None = None) -> Outcome:
-    """Runs downbeat-bench on two ranks in a directory."""
+def run_bench(
+    mpi: str, directory: Path, *arguments: str, env: Mapping[str, str] | None = None, ranks: int = RANKS
+) -> Outcome:
+    """Runs downbeat-bench in a directory."""
     program = ROOT / "build" / mpi / "bin" / "downbeat-bench"
     if not program.exists():
         pytest.fail(f"{program} is not built")
     # The library refuses variables DOWNBEAT_* that it does not know.
     clean = {name: value for name, value in os.environ.items() if not name.startswith("DOWNBEAT_")}
-    launch = [str(ROOT / "tools/launch"), "--mpi", mpi, "-n", str(RANKS), "--timeout", str(TIMEOUT_SECONDS)]
+    launch = [str(ROOT / "tools/launch"), "--mpi", mpi, "-n", str(ranks), "--timeout", str(TIMEOUT_SECONDS)]
     done = subprocess.run(
         [*launch, str(program), *arguments],
         capture_output=True,
@@ -62,3 +68,20 @@ def mpi(request: pytest.FixtureRequest) -> str:
 def bench(mpi: str, tmp_path: Path) -> Bench:
     """Returns a function that runs downbeat-bench in a directory of the test's own."""
     return partial(run_bench, mpi, tmp_path)
+
+
+def read_dataset(path: Path) -> xr.Dataset:
+    """Returns the whole content of a netCDF file."""
+    with xr.open_dataset(path, engine="netcdf4") as data:
+        return data.load()
+
+
+def read_records(path: Path) -> list[dict[str, Any]]:
+    """Returns the objects of a file of JSON lines."""
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def read_rows(path: Path, variable: str) -> list[dict[str, str]]:
+    """Returns the rows of one variable of a CSV file in long form."""
+    with path.open() as file:
+        return [row for row in csv.DictReader(file) if row["variable"] == variable]

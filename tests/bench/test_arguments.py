@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import Bench
+from conftest import Bench, run_bench
 
 BAD = [
     ("", "no operation is given; valid are barrier, bcast, reduce, allreduce"),
@@ -39,6 +39,34 @@ BAD = [
     ("barrier --frobnicate", "--frobnicate; valid options are --help, --version, --sizes"),
     ("barrier -r", "--repetitions: 1 required N missing"),
     ("barrier -r 1 -r 2", "--repetitions:"),
+    ("barrier clock", "clock is no operation but an experiment of its own"),
+    ("list barriers", "unknown kind 'barriers'; valid are scheme, offset, intercept"),
+    ("list --format csv", "unknown format 'csv'; valid are table, json"),
+    ("clock --schemes hca4", "--schemes cannot be 'hca4': 'hca4' is not known; valid: hca3_offset, hca3"),
+    ("clock --schemes hca3(fit=1)", "fit cannot be '1'; valid: a whole number from 2"),
+    ("clock --schemes skampi,skampi", "scheme 'skampi' is given twice"),
+    ("clock --schemes skampi,", "--schemes cannot be ''"),
+    ("clock --waits 0,3601", "--waits cannot be '3601'; valid are 0 to 3600, seconds"),
+    ("clock --waits 0,0.0", "wait '0.0' is given twice"),
+    ("clock --waits 5s", "--waits cannot be '5s'; valid are 0 to 3600"),
+    ("clock --rounds 0", "--rounds cannot be '0'; valid are 1 to"),
+    ("clock -r 0", "--repetitions cannot be '0'; valid are 1 to"),
+    ("clock --sample 2", "--sample cannot be '2'; valid are all, and 1 to 1"),
+    ("clock --sample some", "--sample cannot be 'some'; valid are all, and 1 to 1"),
+    ("clock --estimator best", "--estimator cannot be 'best': 'best' is not known; valid: skampi, netgauge"),
+    ("clock --format xml", "unknown format 'xml'; valid are table, csv, json"),
+    ("clock -o out.txt", "the kind of file 'out.txt' is unknown; valid suffixes are .csv, .json, .nc"),
+    ("clock barrier", "not expected: barrier"),
+    ("clock --sizes 8", "valid options are --help, --schemes, --waits"),
+    ("rtt --pairs 0:2", "--pairs cannot contain '0:2'; valid are pairs of two different ranks from 0 to 1, as 0:1"),
+    ("rtt --pairs 0:1,0:1", "pair '0:1' is given twice"),
+    ("rtt --count 0", "--count cannot be '0'; valid are 1 to"),
+    ("rtt --interval -1", "--interval cannot be '-1'; valid are 0 to 3600, seconds"),
+    ("rtt --resamples 0", "--resamples cannot be '0'; valid are 1 to"),
+    ("drift --duration 1", "1 s in steps of 0.5 s are 3 measurements; valid are 4 to"),
+    ("drift --interval 0", "--interval cannot be '0'; valid are"),
+    ("drift --estimator best", "--estimator cannot be 'best'"),
+    ("drift --seed 1", "not expected: 1"),
 ]
 
 
@@ -50,6 +78,34 @@ def test_bad_arguments(bench: Bench, tmp_path: Path, arguments: str, message: st
     assert message in outcome.own_lines[0]
     assert outcome.stdout == ""
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("experiment", "option"), [("clock", "--schemes"), ("rtt", "--resamples"), ("drift", "--duration")]
+)
+def test_help_of_experiments(bench: Bench, experiment: str, option: str) -> None:
+    outcome = bench(experiment, "--help")
+    assert outcome.status == 0
+    assert f"Usage: downbeat-bench {experiment}" in outcome.stdout
+    assert option in outcome.stdout
+
+
+@pytest.mark.parametrize("experiment", ["clock", "rtt", "drift"])
+def test_experiments_notice_files_that_cannot_be_written_before_measuring(bench: Bench, experiment: str) -> None:
+    # Longer than the time limit.
+    long = {"clock": ["--waits", "3600"], "rtt": ["--interval", "3600"], "drift": ["--duration", "3600"]}
+    outcome = bench(experiment, *long[experiment], "-o", "absent/out.nc")
+    assert outcome.status == 1
+    assert len(outcome.own_lines) == 1
+    assert "cannot write 'absent/out.nc'" in outcome.own_lines[0]
+
+
+@pytest.mark.parametrize("experiment", ["clock", "rtt", "drift"])
+def test_experiments_need_two_ranks(mpi: str, tmp_path: Path, experiment: str) -> None:
+    outcome = run_bench(mpi, tmp_path, experiment, ranks=1)
+    assert outcome.status == 2
+    assert len(outcome.own_lines) == 1
+    assert "there is one rank only" in outcome.own_lines[0]
 
 
 @pytest.mark.parametrize("name", ["out.nc", "out.csv", "out.json"])
@@ -73,7 +129,16 @@ def test_a_setting_of_the_library_that_cannot_be(bench: Bench) -> None:
 def test_help_names_what_there_is(bench: Bench) -> None:
     outcome = bench("--help")
     assert outcome.status == 0
-    for word in ("allreduce", "mpi_barrier", "harmonize", "netcdf", "--tolerance", "Exit status"):
+    for word in (
+        "allreduce",
+        "clock --help",
+        "drift",
+        "mpi_barrier",
+        "harmonize",
+        "netcdf",
+        "--tolerance",
+        "Exit status",
+    ):
         assert word in outcome.stdout
     assert outcome.stdout.count("Usage:") == 1
 

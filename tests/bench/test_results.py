@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
-from conftest import RANKS, Bench, Outcome, run_bench
+from conftest import RANKS, Bench, Outcome, read_dataset, read_records, run_bench
 from numpy.typing import NDArray
 
 REPETITIONS = 60
@@ -36,7 +36,7 @@ class Run:
 
     @property
     def samples(self) -> xr.Dataset:
-        return read_samples(self.directory / "out.nc")
+        return read_dataset(self.directory / "out.nc")
 
     @property
     def records(self) -> list[dict[str, Any]]:
@@ -50,15 +50,6 @@ def run(mpi: str, tmp_path_factory: pytest.TempPathFactory) -> Run:
     outcome = run_bench(mpi, directory, *ARGUMENTS, *FILES, env={"DOWNBEAT_MAX_AGE": "0.5"})
     assert outcome.status == 0, outcome.stderr
     return Run(outcome, directory)
-
-
-def read_samples(path: Path) -> xr.Dataset:
-    with xr.open_dataset(path, engine="netcdf4") as data:
-        return data.load()
-
-
-def read_records(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def metrics_of(data: xr.Dataset, cell: int) -> dict[str, Floats]:
@@ -152,7 +143,7 @@ def test_the_seed_decides_the_order_in_which_cells_are_interleaved(bench: Bench,
     orders = []
     for seed in ("1", "1", "2"):
         assert bench("barrier", "bcast", "-m", "8:64", "-r", "10", "-q", "--seed", seed, "-o", "out.nc").status == 0
-        data = read_samples(tmp_path / "out.nc")
+        data = read_dataset(tmp_path / "out.nc")
         assert data.attrs["seed"] == seed
         assert (np.diff(data.block.values) >= 0).all()
         orders.append(order_of_cells(data))

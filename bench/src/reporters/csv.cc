@@ -17,7 +17,7 @@ class CsvReporter : public Reporter {
 public:
     explicit CsvReporter(const std::string &path) : output_(path) {}
 
-    void begin(const Context &, const std::vector<Cell> &) override {
+    void begin(const SamplingContext &, const std::vector<Cell> &) override {
         std::vector<std::string> columns = {"cell",       "operation",     "size",   "datatype", "synchronizer",
                                             "status",     "requested",     "valid",  "rejected", "late_flag",
                                             "late_entry", "error_bound_s", "slack_s"};
@@ -43,7 +43,7 @@ public:
         output_.write(row + "\n");
     }
 
-    void end(const std::vector<std::string> &) override {}
+    void end(const RunEnd &) override {}
 
 private:
     TextOutput output_;

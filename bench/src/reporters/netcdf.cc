@@ -1,5 +1,6 @@
 #include "metric.h"
 #include "names.h"
+#include "netcdf_context.h"
 #include "netcdf_file.h"
 #include "reporter_registry.h"
 
@@ -16,9 +17,10 @@ class NetcdfReporter : public Reporter {
 public:
     explicit NetcdfReporter(const std::string &path) : file_(path) {}
 
-    void begin(const Context &context, const std::vector<Cell> &cells) override {
+    void begin(const SamplingContext &context, const std::vector<Cell> &cells) override {
         define(context, cells);
-        write_context(context);
+        file_.attribute(NC_GLOBAL, "title", std::string("Samples of MPI operations measured by downbeat-bench"));
+        write_netcdf_context(file_, context, context_values(context));
         file_.end_definitions();
         write_names(context, cells);
         file_.sync();
@@ -74,8 +76,13 @@ public:
         file_.sync();
     }
 
-    void end(const std::vector<std::string> &warnings) override {
-        file_.late_attribute("warnings", join(warnings, "\n"));
+    void end(const RunEnd &end) override {
+        const ClockAgreement &agreement = end.agreement;
+        file_.late_attribute("clock_check", describe(agreement));
+        file_.late_attribute("clock_check_offset_s", agreement.offset);
+        file_.late_attribute("clock_check_allowed_s", agreement.allowed);
+        file_.late_attribute("clock_check_ranks_outside", std::int64_t{agreement.outside});
+        file_.late_attribute("warnings", join(end.warnings, "\n"));
         file_.close();
     }
 
@@ -90,7 +97,7 @@ private:
         return variable;
     }
 
-    void define(const Context &context, const std::vector<Cell> &cells) {
+    void define(const SamplingContext &context, const std::vector<Cell> &cells) {
         const int sample = file_.unlimited_dimension("sample");
         const int rank = file_.dimension("rank", context.ranks.size());
         const int cell = file_.dimension("cell", cells.size());
@@ -136,45 +143,7 @@ private:
         cpuset_ = define_variable("cpuset", NC_CHAR, {rank, name}, "processors that the rank may run on");
     }
 
-    void write_context(const Context &context) {
-        file_.attribute(NC_GLOBAL, "title", std::string("Samples of MPI operations measured by downbeat-bench"));
-        file_.attribute(NC_GLOBAL, "schema", std::string("downbeat-bench"));
-        file_.attribute(NC_GLOBAL, "schema_version", std::int64_t{schema_version});
-        for (const auto &[name, value] : context_values(context)) {
-            write_value(name, value);
-        }
-        for (const auto &[name, value] : context.clock) {
-            file_.attribute(NC_GLOBAL, "clock_" + name, value);
-        }
-        std::vector<std::string> variables;
-        for (const auto &[name, value] : context.environment) {
-            variables.push_back(fmt::format("{}={}", name, value));
-        }
-        file_.attribute(NC_GLOBAL, "environment", join(variables, "\n"));
-        std::vector<std::string> hosts;
-        for (const HostInfo &host : context.hosts) {
-            hosts.push_back(fmt::format("{}: {} ranks, {} processors, load {:.2f}, governor {}, CPU {}, "
-                                        "virtual machine {}",
-                                        host.name, host.ranks, host.processors, host.load, host.governor,
-                                        host.cpu_model, host.virtual_machine));
-        }
-        file_.attribute(NC_GLOBAL, "hosts", join(hosts, "\n"));
-    }
-
-    void write_value(const std::string &name, const ContextValue &value) {
-        struct Writer {
-            NetcdfFile &file;
-            const std::string &name;
-            void operator()(const std::string &text) const { file.attribute(NC_GLOBAL, name, text); }
-            void operator()(double number) const { file.attribute(NC_GLOBAL, name, number); }
-            void operator()(long number) const { file.attribute(NC_GLOBAL, name, std::int64_t{number}); }
-            // As text, since a seed may exceed what NC_INT64 holds.
-            void operator()(std::uint64_t number) const { file.attribute(NC_GLOBAL, name, fmt::format("{}", number)); }
-        };
-        std::visit(Writer{file_, name}, value);
-    }
-
-    void write_names(const Context &context, const std::vector<Cell> &cells) {
+    void write_names(const SamplingContext &context, const std::vector<Cell> &cells) {
         for (std::size_t i = 0; i < cells.size(); ++i) {
             file_.write_text(operation_, i, cells[i].operation);
             file_.write_text(datatype_, i, cells[i].datatype);

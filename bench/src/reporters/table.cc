@@ -31,17 +31,17 @@ class TableReporter : public Reporter {
 public:
     explicit TableReporter(const std::string &path) : output_(path) {}
 
-    void begin(const Context &context, const std::vector<Cell> &) override { context_ = context; }
+    void begin(const SamplingContext &context, const std::vector<Cell> &) override { context_ = context; }
 
     void cell(const CellResult &result) override { results_.push_back(result); }
 
-    void end(const std::vector<std::string> &warnings) override {
+    void end(const RunEnd &end) override {
         std::sort(results_.begin(), results_.end(),
                   [](const CellResult &a, const CellResult &b) { return a.index < b.index; });
-        std::string text = table_context(context_) + "\n" +
+        std::string text = table_context(context_, end.agreement) + "\n" +
                            (is_comparison(results_) ? table_comparison(results_) : table_details(results_)) +
                            unmeasured() + "\n";
-        for (const std::string &warning : warnings) {
+        for (const std::string &warning : end.warnings) {
             text += fmt::format("warning: {}\n", warning);
         }
         for (const std::string &path : context_.outputs) {
@@ -63,7 +63,7 @@ private:
     }
 
     TextOutput output_;
-    Context context_;
+    SamplingContext context_;
     std::vector<CellResult> results_;
 };
 

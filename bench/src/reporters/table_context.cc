@@ -25,30 +25,32 @@ std::string ranks_line(const Context &context) {
                        bound ? "bound to cores" : "not bound to cores");
 }
 
+std::string line(const char *name, const std::string &value) { return fmt::format("  {:<10}{}\n", name, value); }
+
 } // namespace
 
-std::string table_context(const Context &context) {
+std::string table_machine(const Context &context) {
     const HostInfo &host = context.hosts.front();
     double load = host.load;
     for (const HostInfo &other : context.hosts) {
         load = std::max(load, other.load);
     }
-    std::string text = fmt::format("downbeat-bench {} ({}), {}\n", context.version, context.revision, context.date);
-    const auto line = [&text](const char *name, const std::string &value) {
-        text += fmt::format("  {:<10}{}\n", name, value);
-    };
-    line("MPI", fmt::format("{} (MPI {})", short_mpi_library(context.mpi_library), context.mpi_standard));
-    line("ranks", ranks_line(context));
-    line("machine", fmt::format("{}, virtual machine: {}, governor: {}, load: {:.2f}", host.cpu_model,
-                                host.virtual_machine, host.governor, load));
-    line("clock",
-         fmt::format("{}, synchronized by {} with {}, error bound {:.3f} us", clock_setting(context, "clock"),
-                     clock_setting(context, "sync"), clock_setting(context, "offset"), context.error_bound * 1e6));
-    line("samples",
-         fmt::format("{} per cell in up to {} blocks in random order, each after {} warm-up calls; "
-                     "seed {}, tolerance {:.2f} us",
-                     context.repetitions, blocks_per_cell, context.warmup, context.seed, context.tolerance * 1e6));
-    return text;
+    return fmt::format("downbeat-bench {} ({}), {}\n", context.version, context.revision, context.date) +
+           line("MPI", fmt::format("{} (MPI {})", short_mpi_library(context.mpi_library), context.mpi_standard)) +
+           line("ranks", ranks_line(context)) +
+           line("machine", fmt::format("{}, virtual machine: {}, governor: {}, load: {:.2f}", host.cpu_model,
+                                       host.virtual_machine, host.governor, load));
+}
+
+std::string table_context(const SamplingContext &context, const ClockAgreement &agreement) {
+    return table_machine(context) +
+           line("clock", fmt::format("{}, synchronized by {}, error bound {:.3f} us", clock_setting(context, "clock"),
+                                     clock_setting(context, "sync"), context.error_bound * 1e6)) +
+           line("", fmt::format("at the end of the run {}", describe(agreement))) +
+           line("samples", fmt::format("{} per cell in up to {} blocks in random order, each after {} warm-up calls; "
+                                       "seed {}, tolerance {:.2f} us",
+                                       context.repetitions, blocks_per_cell, context.warmup, context.seed,
+                                       context.tolerance * 1e6));
 }
 
 } // namespace bench

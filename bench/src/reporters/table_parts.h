@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cell.h"
+#include "clock_agreement.h"
 #include "context.h"
 
 #include <string>
@@ -8,8 +9,11 @@
 
 namespace bench {
 
+/// The lines above every table: who measured on what machine.
+std::string table_machine(const Context &context);
+
 /// The lines above the table: what was measured on what.
-std::string table_context(const Context &context);
+std::string table_context(const SamplingContext &context, const ClockAgreement &agreement);
 
 /// MPI_Barrier beside MPIX_Harmonize, one row per operation and size; for runs with just these two synchronizers.
 bool is_comparison(const std::vector<CellResult> &results);

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <fmt/format.h>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace bench {
+
+/// Splits a command line into words by their options; what the words mean is for its user to check. The one place that
+/// knows CLI11.
+class CommandLine {
+public:
+    /// `name` as the user calls it, "downbeat-bench clock".
+    CommandLine(const std::string &description, const std::string &name);
+    ~CommandLine();
+    CommandLine(const CommandLine &) = delete;
+    CommandLine &operator=(const CommandLine &) = delete;
+
+    /// An option that takes one word, as "-r,--repetitions"; `type` is how help calls the word.
+    void option(const std::string &names, std::string &word, const std::string &type, const std::string &meaning);
+    /// An option that may be given several times.
+    void repeated(const std::string &names, std::vector<std::string> &words, const std::string &type,
+                  const std::string &meaning);
+    void flag(const std::string &names, bool &given, const std::string &meaning);
+    /// What stands without an option.
+    void positional(const std::string &name, std::vector<std::string> &words, const std::string &meaning);
+    void version(const std::string &text);
+    void footer(const std::string &text);
+
+    /// Fills the words. Returns the text that --help or --version asks for, if one does. Throws Error::usage where the
+    /// line cannot be split.
+    std::optional<std::string> parse(int argc, char **argv);
+
+    /// Whether the option, as "--root", was on the line.
+    bool given(const std::string &option) const;
+
+private:
+    std::unique_ptr<CLI::App> app_;
+};
+
+/// What every experiment that measures lets its user choose.
+struct CommonOptions {
+    std::optional<std::uint64_t> seed;
+    std::vector<std::string> outputs; // files
+    std::string format = "table";     // on standard output
+    bool quiet = false;
+};
+
+/// The words behind CommonOptions.
+struct CommonWords {
+    std::string seed;
+    std::vector<std::string> outputs;
+    std::string format = "table";
+    bool quiet = false;
+    bool takes_seed = false;
+
+    /// `seed_meaning`: what the seed decides, as "of the random order of the blocks"; "" where nothing is random, and
+    /// no seed is taken.
+    void declare(CommandLine &line, const std::string &seed_meaning);
+    /// Throws Error::usage.
+    void check(const CommandLine &line, CommonOptions &options) const;
+};
+
+/// Names and descriptions of a registry's entries, a line each, for the end of a help text.
+template <typename Registry> std::string describe_entries(const Registry &registry) {
+    std::string text;
+    for (const auto &entry : registry) {
+        text += fmt::format("  {:<26}{}\n", entry.name, entry.description);
+    }
+    return text;
+}
+
+} // namespace bench

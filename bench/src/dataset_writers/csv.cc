@@ -1,0 +1,84 @@
+#include "dataset_writer.h"
+#include "names.h"
+#include "text_output.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace bench {
+namespace {
+
+std::string quoted(const std::string &text) {
+    if (text.find_first_of(",\"\n") == std::string::npos) {
+        return text;
+    }
+    std::string result = "\"";
+    for (const char c : text) {
+        result += c == '"' ? "\"\"" : std::string(1, c);
+    }
+    return result + "\"";
+}
+
+struct Field {
+    std::size_t element;
+    // What does not exist is an empty field, as R and pandas read it.
+    std::string operator()(const std::vector<double> &values) const {
+        return std::isnan(values[element]) ? "" : fmt::format("{}", values[element]);
+    }
+    std::string operator()(const std::vector<std::int64_t> &values) const { return fmt::format("{}", values[element]); }
+    std::string operator()(const std::vector<std::string> &values) const { return quoted(values[element]); }
+};
+
+/// Long form: one row per value, a column per dimension, empty where the variable lacks it. The context is in the JSON
+/// and netCDF files.
+class CsvWriter : public DatasetWriter {
+public:
+    explicit CsvWriter(const std::string &path) : output_(path) {}
+
+    void write(const Context &, const Dataset &dataset, const std::vector<std::string> &) override {
+        std::vector<std::string> columns = {"variable"};
+        for (const Dimension &dimension : dataset.dimensions) {
+            columns.push_back(dimension.name);
+        }
+        columns.insert(columns.end(), {"value", "unit"});
+        std::string text = join(columns, ",") + "\n";
+        for (const Variable &variable : dataset.variables) {
+            if (!is_coordinate(variable)) {
+                for (std::size_t element = 0; element < dataset.size(variable); ++element) {
+                    text += row(dataset, variable, element);
+                }
+            }
+        }
+        output_.write(text);
+    }
+
+private:
+    static std::string row(const Dataset &dataset, const Variable &variable, std::size_t element) {
+        const std::vector<std::size_t> indices = unravel(dataset, variable, element);
+        std::string text = variable.name;
+        for (const Dimension &dimension : dataset.dimensions) {
+            text += ",";
+            const auto found = std::find(variable.dimensions.begin(), variable.dimensions.end(), dimension.name);
+            if (found != variable.dimensions.end()) {
+                const std::size_t index = indices[static_cast<std::size_t>(found - variable.dimensions.begin())];
+                const Variable *const coordinates = dataset.coordinates(dimension.name);
+                text +=
+                    coordinates == nullptr ? fmt::format("{}", index) : std::visit(Field{index}, coordinates->values);
+            }
+        }
+        return fmt::format("{},{},{}\n", text, std::visit(Field{element}, variable.values), variable.unit);
+    }
+
+    TextOutput output_;
+};
+
+} // namespace
+
+DatasetWriterInfo dataset_writers::csv() {
+    return {"csv", ".csv", [](const std::string &path) -> std::unique_ptr<DatasetWriter> {
+                return std::make_unique<CsvWriter>(path);
+            }};
+}
+
+} // namespace bench

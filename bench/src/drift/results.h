@@ -1,0 +1,60 @@
+#pragma once
+
+#include "context.h"
+#include "dataset.h"
+#include "pair.h"
+
+#include <string>
+#include <vector>
+
+namespace bench {
+
+/// What was measured of one pair. Seconds; [time].
+struct DriftSeries {
+    Pair pair;
+    std::vector<double> at;     // on the asker's local clock
+    std::vector<double> offset; // by which the answerer's local clock is ahead
+    std::vector<double> bound;  // of the error of offset
+    std::vector<double> rtt;    // shortest of the measurement
+};
+
+/// Drift of one pair. Parts per million are microseconds per second: the largest absolute value of the run divided by
+/// the run's duration.
+struct DriftPair {
+    DriftSeries series;
+    double duration;              // seconds, from the first measurement to the last
+    std::vector<double> drift;    // offset - first offset, seconds
+    std::vector<double> residual; // offset - least squares line, seconds
+    double skew;                  // slope of the line, relative
+    double largest_drift;         // absolute, seconds
+    double largest_residual;      // absolute, seconds
+    double rms_residual;          // seconds
+    double prediction_error;      // last offset - what the line through the first half says, seconds
+    double prediction_period;     // from the last measurement of the first half to the last one, seconds
+    double uncorrected_error;     // last offset - last offset of the first half, seconds
+};
+
+/// The first half are the first (n + 1) / 2 of the n measurements; n is 4 at least.
+DriftPair study_drift(DriftSeries series);
+
+/// Each measurement is the one with the smallest bound of so many, so that a moment in which the kernel took a
+/// processor away does not look like drift.
+constexpr int drift_rounds = 3;
+
+struct DriftOptions {
+    std::vector<Pair> pairs;
+    double duration = 60.0; // seconds
+    double interval = 0.5;  // seconds
+    std::string estimator;  // of kind "offset"
+
+    /// Measurements of each pair.
+    long count() const;
+};
+
+/// `started`: when each round of measurements began, seconds since the first.
+std::string drift_table(const DriftOptions &options, const std::vector<double> &started,
+                        const std::vector<DriftPair> &pairs);
+Dataset drift_dataset(const Context &context, const DriftOptions &options, const std::vector<double> &started,
+                      const std::vector<DriftPair> &pairs);
+
+} // namespace bench

@@ -1,0 +1,123 @@
+#include "measure_operations.h"
+
+#include "activity.h"
+#include "clock_agreement.h"
+#include "gather_context.h"
+#include "launch.h"
+#include "measure_agreement.h"
+#include "names.h"
+#include "options.h"
+#include "print_error.h"
+#include "reporter_registry.h"
+#include "seed.h"
+#include "warnings.h"
+
+#include <fmt/format.h>
+#include <utility>
+
+namespace bench {
+namespace {
+
+std::vector<std::unique_ptr<Reporter>> open_reporters(const Options &options) {
+    std::vector<std::unique_ptr<Reporter>> reporters;
+    for (const std::string &path : options.outputs) {
+        reporters.push_back(find_by_suffix(all_reporters(), path).make(path));
+    }
+    // Last, so that what it says of the files is true when it says it.
+    reporters.push_back(find_by_name(all_reporters(), options.format).make(standard_output));
+    return reporters;
+}
+
+std::string describe_unmeasured(const std::vector<const CellResult *> &unmeasured) {
+    constexpr std::size_t most_named = 3;
+    std::vector<std::string> named;
+    for (const CellResult *result : unmeasured) {
+        if (named.size() == most_named) {
+            named.emplace_back("...");
+            break;
+        }
+        named.push_back(fmt::format("{}: {} of {}", describe(result->cell), result->valid, result->requested));
+    }
+    return join(named);
+}
+
+/// At rank 0: the run's exit status; where a cell lacks samples, one line that says which and what would help.
+ExitStatus judge_run(const std::vector<CellResult> &results) {
+    std::vector<const CellResult *> unmeasured;
+    for (const CellResult &result : results) {
+        if (result.status != CellStatus::ok) {
+            unmeasured.push_back(&result);
+        }
+    }
+    if (unmeasured.empty()) {
+        return ExitStatus::success;
+    }
+    print_error(
+        fmt::format("{} of {} cells have too few valid samples ({}): ranks missed the deadlines; what helps: no "
+                    "more ranks than processors, an idle machine, DOWNBEAT_SLACK=auto, a larger --tolerance",
+                    unmeasured.size(), results.size(), describe_unmeasured(unmeasured)));
+    return ExitStatus::unmeasured;
+}
+
+ExitStatus measure(const Communicator &comm, const Options &options, const std::string &command) {
+    const std::uint64_t seed = choose_seed(comm, options.seed);
+    std::vector<std::unique_ptr<Reporter>> reporters;
+    comm.on_root([&] {
+        reporters = open_reporters(options);
+        return 0;
+    });
+    const GlobalClock clock(comm, options.tolerance);
+    const SamplingContext context{gather_context(comm, clock, options, seed, command),
+                                  options.repetitions,
+                                  options.max_attempts,
+                                  options.warmup,
+                                  options.root,
+                                  clock.tolerance()};
+    comm.on_root([&] {
+        for (const auto &reporter : reporters) {
+            reporter->begin(context, list_cells(options));
+        }
+        return 0;
+    });
+
+    const ActivityWatch watch;
+    const std::vector<CellResult> results = Launch(comm, clock, options, seed, reporters).run();
+    const ClockAgreement agreement = judge_clocks(measure_agreement(comm));
+    const std::vector<OthersActivity> others = watch.finish(comm);
+
+    return static_cast<ExitStatus>(comm.on_root([&] {
+        const std::vector<std::string> warnings = find_warnings(context, results, others, agreement);
+        for (const auto &reporter : reporters) {
+            reporter->end({agreement, warnings});
+        }
+        if (!find_by_name(all_reporters(), options.format).shows_warnings) {
+            for (const std::string &warning : warnings) {
+                print_error(fmt::format("warning: {}", warning));
+            }
+        }
+        return static_cast<long>(judge_run(results));
+    }));
+}
+
+class MeasureOperations : public Experiment {
+public:
+    explicit MeasureOperations(Options options) : options_(std::move(options)) {}
+    ExitStatus run(const Communicator &comm, const std::string &command) override {
+        return measure(comm, options_, command);
+    }
+
+private:
+    Options options_;
+};
+
+} // namespace
+
+ParsedExperiment parse_operations(int argc, char **argv, int ranks) {
+    auto parsed = parse_options(argc, argv, ranks);
+    if (const std::string *text = std::get_if<std::string>(&parsed)) {
+        return *text;
+    }
+    return std::make_unique<MeasureOperations>(std::get<Options>(std::move(parsed)));
+}
+
+} // namespace bench

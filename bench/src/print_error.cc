@@ -1,0 +1,13 @@
+#include "print_error.h"
+
+#include <fmt/format.h>
+#include <iostream>
+
+namespace bench {
+
+void print_error(const std::string &message) {
+    // One write, so that lines of different ranks do not mix.
+    std::cerr << fmt::format("downbeat-bench: {}\n", message) << std::flush;
+}
+
+} // namespace bench

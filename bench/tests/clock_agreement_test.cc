@@ -1,0 +1,38 @@
+#include "clock_agreement.h"
+
+#include <gtest/gtest.h>
+
+namespace bench {
+namespace {
+
+TEST(ClockAgreement, NamesTheRankThatIsFarthestOff) {
+    const ClockAgreement agreement = judge_clocks({{1e-8, 1e-8, 2e-8}, {-3e-8, 2e-8, 3e-8}, {2e-8, 1e-8, 2e-8}});
+    EXPECT_EQ(agreement.ranks, 3);
+    EXPECT_EQ(agreement.outside, 0);
+    EXPECT_EQ(agreement.worst, 2);
+    EXPECT_EQ(agreement.offset, -3e-8);
+    EXPECT_DOUBLE_EQ(agreement.allowed, 5e-8);
+}
+
+TEST(ClockAgreement, ARankOutsideItsBoundsIsWorseThanAFartherOneWithin) {
+    const ClockAgreement agreement = judge_clocks({{9e-8, 5e-8, 5e-8}, {-4e-8, 1e-8, 2e-8}, {3.5e-8, 1e-8, 2e-8}});
+    EXPECT_EQ(agreement.outside, 2);
+    EXPECT_EQ(agreement.worst, 2);
+    EXPECT_EQ(agreement.offset, -4e-8);
+    EXPECT_EQ(describe(agreement), "measured 0.040 us off rank 0's at most (rank 2), outside the bounds (0.030 us)");
+}
+
+TEST(ClockAgreement, WhatIsJustAllowedIsWithin) {
+    EXPECT_EQ(judge_clocks({{0.75, 0.25, 0.5}}).outside, 0);
+    EXPECT_EQ(judge_clocks({{-0.75, 0.25, 0.25}}).outside, 1);
+}
+
+TEST(ClockAgreement, AClockThatIsExactlyRightIsNamedToo) { EXPECT_EQ(judge_clocks({{0.0, 0.0, 0.0}}).worst, 1); }
+
+TEST(ClockAgreement, OneRankHasNobodyToAgreeWith) {
+    EXPECT_EQ(judge_clocks({}).ranks, 0);
+    EXPECT_EQ(describe(judge_clocks({})), "there is no other to compare it with");
+}
+
+} // namespace
+} // namespace bench

@@ -1,0 +1,58 @@
+#include "rtt/histogram.h"
+
+#include <gtest/gtest.h>
+#include <numeric>
+
+namespace bench {
+namespace {
+
+std::vector<double> count_to(int last) {
+    std::vector<double> values(static_cast<std::size_t>(last) + 1);
+    std::iota(values.begin(), values.end(), 0.0);
+    return values;
+}
+
+TEST(Histogram, CountsInUniformBinsUpToTheQuantile) {
+    const Histogram histogram = make_histogram(count_to(100), 4, 0.8, 1e-9);
+    EXPECT_EQ(histogram.low, 0.0);
+    EXPECT_EQ(histogram.high, 80.0);
+    EXPECT_EQ(histogram.width(), 20.0);
+    EXPECT_EQ(histogram.counts, (std::vector<std::size_t>{20, 20, 20, 21})); // 80 itself is in the last bin
+    EXPECT_EQ(histogram.overflow, 20U);
+}
+
+TEST(Histogram, EveryValueIsCountedOnce) {
+    const std::vector<double> values = {0.271, 0.28, 0.28, 0.3, 0.31, 0.5, 12050.0};
+    for (const double quantile : {0.0, 0.5, 0.99, 1.0}) {
+        const Histogram histogram = make_histogram(values, 200, quantile, 1e-3);
+        EXPECT_EQ(std::accumulate(histogram.counts.begin(), histogram.counts.end(), histogram.overflow), 7U);
+    }
+}
+
+TEST(Histogram, ValuesThatAreAllAlikeFillTheFirstBin) {
+    const Histogram histogram = make_histogram(std::vector<double>(5, 2.0), 10, 0.99, 0.5);
+    EXPECT_EQ(histogram.counts.front(), 5U);
+    EXPECT_EQ(histogram.overflow, 0U);
+    EXPECT_EQ(histogram.width(), 0.5);
+}
+
+TEST(Histogram, IsDrawnInProportion) {
+    const Histogram histogram{0.0, 4.0, {4, 2, 1, 0}, 0};
+    EXPECT_EQ(draw(histogram, 4, 4), "  |#\n"
+                                     "  |#\n"
+                                     "  |##\n"
+                                     "  |###\n"
+                                     "  +----\n");
+    EXPECT_EQ(draw(histogram, 4, 1), "  |##.\n  +----\n"); // one of four is there, but less than half a row
+}
+
+TEST(Histogram, BinsBetweenTheStepsOfAClockLeaveNoGaps) {
+    Histogram histogram{0.0, 40.0, std::vector<std::size_t>(40, 0), 0};
+    for (std::size_t bin = 0; bin < 40; bin += 2) {
+        histogram.counts[bin] = 10; // the clock ticks in steps of two bins
+    }
+    EXPECT_EQ(draw(histogram, 40, 1), "  |" + std::string(40, '#') + "\n  +" + std::string(40, '-') + "\n");
+}
+
+} // namespace
+} // namespace bench

@@ -1,0 +1,196 @@
+"""`downbeat-bench clock` against the truth that the validation clock knows."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from conftest import RANKS, Bench, Outcome, read_dataset, read_records, read_rows, run_bench
+
+SCHEMES = ["hca3_offset", "skampi", "hca3(fit=40,over=0.1,offset=skampi(max=50))"]
+WAITS = [0.0, 0.3]
+REPETITIONS = 3
+# Two clocks differ in frequency by 2 (skew + wander) at most, for which the library's max_skew of 20e-6 allows.
+VALIDATION = {"DOWNBEAT_VALIDATION": "offset=1,skew=5e-6,wander=1e-6,seed=3"}
+LARGEST_SKEW = 12e-6
+SHARED = "all ranks share one clock"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run whose outcome and files several tests look at."""
+
+    outcome: Outcome
+    directory: Path
+    data: xr.Dataset
+
+
+@pytest.fixture(scope="module")
+def run(mpi: str, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run under the validation clock with a file of each kind."""
+    directory = tmp_path_factory.mktemp("clock")
+    waits = ",".join(str(wait) for wait in WAITS)
+    options = ["--schemes", ",".join(SCHEMES), "--waits", waits, "-r", str(REPETITIONS), "--seed", "5", "-q"]
+    files = ["-o", "out.nc", "-o", "out.csv", "-o", "out.json"]
+    outcome = run_bench(mpi, directory, "clock", *options, *files, env=VALIDATION)
+    assert outcome.status == 0, outcome.stderr
+    return Run(outcome, directory, read_dataset(directory / "out.nc"))
+
+
+def test_dimensions_are_those_of_the_experiment(run: Run) -> None:
+    data = run.data
+    assert data.sizes["scheme"] == len(SCHEMES)
+    assert [str(scheme) for scheme in data.scheme.values] == SCHEMES
+    assert list(data.wait.values) == WAITS
+    assert list(data["rank"].values) == list(range(RANKS))
+    assert data.offset.dims == ("scheme", "repetition", "wait", "rank")
+    assert data.duration.dims == ("scheme", "repetition")
+    assert data.attrs["experiment"] == "clock"
+    assert data.attrs["clock_domains"] == RANKS
+    assert data.attrs["seed"] == "5"
+    assert data.attrs["clock_validation"].startswith("offset=1,skew=5e-06")
+    assert float(data.sel(scheme="skampi", wait=0.3).true_error.isel(repetition=0, rank=0)) == 0.0
+
+
+def test_true_errors_are_within_the_bound(run: Run) -> None:
+    data = run.data
+    assert (np.abs(data.true_error.values) <= data.error_bound.values).all()
+    assert (data.outside.values == 0.0).all()
+    assert (data.error_bound.values[..., 1:] > 0.0).all()
+    assert "every true error was within the bound" in run.outcome.stdout
+
+
+def test_measured_offsets_are_within_their_bound_of_the_true_errors(run: Run) -> None:
+    other = run.data.isel(rank=slice(1, None))
+    drift = (other.measured_at - other.achieved_wait) * LARGEST_SKEW  # since the true error was taken
+    assert (np.abs(other.offset - other.true_error) <= other.offset_bound + drift).all()
+    assert (other.offset_bound.values > 0.0).all()
+    assert np.isnan(run.data.offset.isel(rank=0).values).all()
+
+
+def test_waits_are_those_that_happened(run: Run) -> None:
+    data = run.data
+    assert (data.achieved_wait.values >= data.wait.values).all()
+    assert (data.measured_at.isel(rank=1).values > data.achieved_wait.values).all()
+
+
+def test_each_repetition_has_its_own_order(run: Run) -> None:
+    for repetition in range(REPETITIONS):
+        assert sorted(run.data.position.isel(repetition=repetition).values) == list(range(len(SCHEMES)))
+
+
+def test_summaries_follow_from_what_was_measured(run: Run) -> None:
+    data = run.data
+    other = data.isel(rank=slice(1, None))
+    for name, expected in {
+        "duration_median": data.duration.median("repetition"),
+        "messages_median": data.messages.median("repetition"),
+        "offset_max": np.abs(other.offset).max("rank").median("repetition"),
+        "true_max": np.abs(other.true_error).max("rank").median("repetition"),
+        "true_median": other.true_error.median(["rank", "repetition"]),
+        "bound_max": other.error_bound.max(["rank", "repetition"]),
+    }.items():
+        np.testing.assert_allclose(data[name].values, expected.values, rtol=1e-12, err_msg=name)
+    assert data.attrs["barrier_mean_s"] == pytest.approx(float(data.barrier.mean()))
+    assert (data.barrier.values > 0.0).all()
+    assert (data.messages.values > 0.0).all()
+
+    assert data.attrs["front_wait_s"] == 0.3  # the nearest to 5 s
+    cost = np.stack([data.duration_median.values, data.true_max.sel(wait=0.3).values])
+    for i, scheme in enumerate(SCHEMES):
+        beaten = any((cost[:, j] <= cost[:, i]).all() and (cost[:, j] < cost[:, i]).any() for j in range(len(SCHEMES)))
+        assert bool(data.on_front.values[i]) is not beaten, scheme
+
+
+def test_table_shows_the_same_numbers(run: Run) -> None:
+    lines = run.outcome.stdout.splitlines()
+    assert all(len(line) < 120 or line.startswith("warning: ") for line in lines)
+    row = next(line.split() for line in lines if line.startswith(("* hca3_offset ", "  hca3_offset ")))
+    data = run.data.sel(scheme="hca3_offset")
+    numbers = [float(word) for word in row[-3:]]
+    assert numbers[0] == pytest.approx(float(data.duration_median) * 1e6, abs=0.0051)
+    assert numbers[1] == pytest.approx(float(data.messages_median), abs=0.51)
+    assert numbers[2] == pytest.approx(float(data.true_max.sel(wait=0.3)) * 1e6, abs=0.00051)
+    assert (row[0] == "*") == bool(data.on_front)
+    after = lines[next(i for i, line in enumerate(lines) if line.startswith("after 0.3 s")) :]
+    row = next(line.split() for line in after if line.startswith("  hca3_offset"))
+    values = [data[name].sel(wait=0.3) * 1e6 for name in ("offset_max", "true_max", "true_median", "bound_max")]
+    assert [float(word) for word in row[1:5]] == pytest.approx([float(value) for value in values], abs=0.00051)
+    assert row[5] == "0.0%"
+    assert [line for line in lines if line.startswith("written: ")] == [
+        f"written: out.{suffix}" for suffix in ("nc", "csv", "json")
+    ]
+
+
+def test_files_agree(run: Run) -> None:
+    stacked = run.data.true_error.values.ravel()
+    rows = read_rows(run.directory / "out.csv", "true_error")
+    assert [float(row["value"]) for row in rows] == list(stacked)
+    assert {row["scheme"] for row in rows} == set(SCHEMES)
+    assert {row["unit"] for row in rows} == {"s"}
+    records = read_records(run.directory / "out.json")
+    assert [records[0]["record"], records[-1]["record"]] == ["context", "end"]
+    assert {record["schema_version"] for record in records} == {1}
+    found = [record["true_error"] for record in records if "true_error" in record]
+    assert found == list(stacked)
+    assert records[0]["variables"]["true_error"]["unit"] == "s"
+    assert VALIDATION.items() <= records[0]["environment"].items()
+    assert records[-1]["warnings"] == run.data.attrs["warnings"].splitlines()
+
+
+def test_the_seed_decides_the_order(bench: Bench, tmp_path: Path) -> None:
+    orders = []
+    for seed in ("1", "1", "2"):
+        options = ["--schemes", "hca3_offset,skampi,netgauge,cristian", "--waits", "0", "-r", "4", "-q"]
+        assert bench("clock", *options, "--seed", seed, "-o", "out.nc", env=VALIDATION).status == 0
+        orders.append(read_dataset(tmp_path / "out.nc").position.values.tolist())
+    assert orders[0] == orders[1] != orders[2]
+
+
+def test_a_shared_clock_is_warned_of(bench: Bench) -> None:
+    arguments = ["clock", "--schemes", "hca3_offset", "--waits", "0", "-r", "1", "-q"]
+    outcome = bench(*arguments)
+    assert outcome.status == 0
+    assert SHARED in outcome.stdout
+    assert "DOWNBEAT_SHARE=never" in outcome.stdout
+    for env in (VALIDATION, {"DOWNBEAT_SHARE": "never"}):
+        assert SHARED not in bench(*arguments, env=env).stdout
+
+
+def test_without_the_validation_clock_there_is_no_truth(bench: Bench, tmp_path: Path) -> None:
+    arguments = ["clock", "--schemes", "hca3_offset", "--waits", "0", "-r", "2", "-q", "-o", "out.nc"]
+    outcome = bench(*arguments, env={"DOWNBEAT_SHARE": "never"})
+    assert outcome.status == 0
+    data = read_dataset(tmp_path / "out.nc")
+    assert "true_error" not in data
+    assert "outside" not in data
+    assert "truth is unknown" in outcome.stdout
+    assert data.attrs["clock_domains"] == RANKS
+    # The ranks read one clock after all: whatever was measured cannot be farther off than both bounds allow.
+    other = data.isel(rank=slice(1, None))
+    drift = (other.measured_at - other.achieved_wait) * 20e-6
+    assert (np.abs(other.offset) <= other.offset_bound + other.error_bound + drift).all()
+
+
+def test_formats_on_standard_output(bench: Bench) -> None:
+    arguments = ["clock", "--schemes", "hca3_offset", "--waits", "0", "-r", "1", "-q", "--format", "csv"]
+    rows = list(csv.DictReader(bench(*arguments, env=VALIDATION).stdout.splitlines()))
+    assert {"duration", "offset", "true_error", "barrier"} <= {row["variable"] for row in rows}
+
+
+def test_a_sample_of_four_ranks(mpi: str, tmp_path: Path) -> None:
+    arguments = ["clock", "--schemes", "hca3_offset,skampi", "--waits", "0", "-r", "2", "--rounds", "2", "-q"]
+    outcome = run_bench(mpi, tmp_path, *arguments, "--sample", "1", "-o", "out.nc", env=VALIDATION, ranks=4)
+    assert outcome.status == 0, outcome.stderr
+    data = read_dataset(tmp_path / "out.nc")
+    checked = np.flatnonzero(data.checked.values)
+    assert len(checked) == 1
+    assert checked[0] in (2, 3)
+    assert np.array_equal(~np.isnan(data.offset.values).all(axis=(0, 1, 2)), data.checked.values == 1)
+    assert f"rank {checked[0]} against rank 0" in outcome.stdout
+    assert (np.abs(data.true_error.values) <= data.error_bound.values).all()
+    assert (data.outside.values == 0.0).all()

@@ -1,0 +1,96 @@
+"""`downbeat-bench drift` against clocks whose drift is exactly linear."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from conftest import read_dataset, run_bench
+
+COUNT = 31
+INTERVAL = 0.05
+# Without wander the offset is a straight line. Skews are drawn from +-9e-6, so that two clocks differ by less than the
+# library's max_skew.
+VALIDATION = {"DOWNBEAT_VALIDATION": "offset=1,skew=9e-6,seed=2"}
+
+
+@pytest.fixture(scope="module")
+def data(mpi: str, tmp_path_factory: pytest.TempPathFactory) -> xr.Dataset:
+    """A run of both directions of one pair."""
+    directory = tmp_path_factory.mktemp("drift")
+    options = ["--pairs", "0:1,1:0", "--duration", str((COUNT - 1) * INTERVAL), "--interval", str(INTERVAL), "-q"]
+    outcome = run_bench(mpi, directory, "drift", *options, "-o", "out.nc", env=VALIDATION)
+    assert outcome.status == 0, outcome.stderr
+    lines = outcome.stdout.splitlines()
+    assert all(len(line) < 120 or line.startswith("warning: ") for line in lines)
+    found = read_dataset(directory / "out.nc")
+    row = next(line.split() for line in lines if line.startswith("0:1 "))
+    assert float(row[1]) == pytest.approx(float(found["skew"][0]) * 1e6, abs=0.00051)
+    assert float(row[4]) == pytest.approx(float(found.residual_max[0]) * 1e9, abs=0.051)
+    return found
+
+
+def test_all_pairs_are_measured_in_every_interval(data: xr.Dataset) -> None:
+    assert data.offset.dims == ("pair", "time")
+    assert data.sizes["time"] == COUNT
+    assert (data.time.values >= np.arange(COUNT) * INTERVAL).all()
+    assert (np.diff(data["at"].values, axis=1) > 0.0).all()
+    assert (data.offset_bound.values > 0.0).all()
+
+
+def test_offsets_are_a_line_within_their_bounds(data: xr.Dataset) -> None:
+    for pair in range(2):
+        one = data.isel(pair=pair)
+        at, offset, bound = one["at"].values, one.offset.values, one.offset_bound.values
+        # There is a line within all bounds: the steepest that the bounds allow is no flatter than the flattest.
+        rise = (offset[None, :] - offset[:, None]) / np.where(np.eye(COUNT) == 1, np.nan, at[None, :] - at[:, None])
+        room = (bound[None, :] + bound[:, None]) / np.abs(at[None, :] - at[:, None] + np.eye(COUNT))
+        flattest, steepest = np.nanmax(rise - room), np.nanmin(rise + room)
+        assert flattest <= steepest
+        assert flattest > -1.9e-5
+        assert steepest < 1.9e-5
+
+
+def test_both_directions_see_the_same_drift(data: xr.Dataset) -> None:
+    forth, back = data["skew"].values
+    assert abs(forth) > 1e-6  # the seed draws no equal skews
+    # A slope is off by at most the bounds over the time that they are apart; (1 + a) (1 + b) = 1.
+    tolerance = 6 * float(data.offset_bound.max()) / float(data.duration.min()) + 1e-9
+    assert abs(forth + back) < tolerance
+
+
+def test_what_is_derived_follows(data: xr.Dataset) -> None:
+    for pair in range(2):
+        one = data.isel(pair=pair)
+        at, offset = one["at"].values - one["at"].values[0], one.offset.values - one.offset.values[0]
+        slope, intercept = np.polyfit(at, offset, 1)
+        residual = offset - (intercept + slope * at)
+        half = (COUNT + 1) // 2
+        predicted = np.polyval(np.polyfit(at[:half], offset[:half], 1), at[-1])
+        for name, expected in {
+            "skew": slope,
+            "duration": at[-1],
+            "drift_max": np.abs(offset).max(),
+            "drift_ppm": np.abs(offset).max() / at[-1] * 1e6,
+            "residual_max": np.abs(residual).max(),
+            "residual_rms": np.sqrt((residual**2).mean()),
+            "residual_ppm": np.abs(residual).max() / at[-1] * 1e6,
+            "prediction_error": offset[-1] - predicted,
+            "prediction_ppm": abs(offset[-1] - predicted) / (at[-1] - at[half - 1]) * 1e6,
+            "uncorrected_error": offset[-1] - offset[half - 1],
+        }.items():
+            assert float(one[name]) == pytest.approx(expected, rel=1e-4, abs=1e-12), name
+        np.testing.assert_allclose(one.drift.values, offset, atol=1e-15)
+        np.testing.assert_allclose(one.residual.values, residual, atol=1e-13)
+
+
+def test_four_ranks(mpi: str, tmp_path: Path) -> None:
+    arguments = ["drift", "--pairs", "2:3,0:3", "--duration", "0.5", "--interval", "0.1", "-q", "-o", "out.nc"]
+    outcome = run_bench(mpi, tmp_path, *arguments, env=VALIDATION, ranks=4)
+    assert outcome.status == 0, outcome.stderr
+    data = read_dataset(tmp_path / "out.nc")
+    assert list(data.answerer.values) == [3, 3]
+    assert data.sizes["time"] == 6
+    assert (data.offset_bound.values > 0.0).all()

@@ -1,0 +1,92 @@
+"""What `downbeat-bench list` says is what the other commands take."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT, Bench
+
+KINDS = [
+    "scheme",
+    "offset",
+    "intercept",
+    "flat",
+    "level",
+    "within",
+    "clock",
+    "operation",
+    "synchronizer",
+    "metric",
+    "format",
+]
+
+
+@pytest.fixture
+def parts(bench: Bench) -> list[dict[str, Any]]:
+    """Returns all parts as JSON has them."""
+    outcome = bench("list", "--format", "json")
+    assert outcome.status == 0
+    return [json.loads(line) for line in outcome.stdout.splitlines()]
+
+
+def test_all_kinds_are_listed(bench: Bench, parts: list[dict[str, Any]]) -> None:
+    assert list(dict.fromkeys(part["kind"] for part in parts)) == KINDS
+    table = bench("list").stdout.splitlines()
+    assert [line.split(":")[0] for line in table if line and not line.startswith(" ")] == KINDS
+    assert all(len(line) < 120 for line in table)
+    for part in parts:
+        assert any(line.startswith(f"  {part['name']} ") for line in table)
+
+
+def test_one_kind(bench: Bench) -> None:
+    lines = bench("list", "operation", "--format", "json").stdout.splitlines()
+    assert [json.loads(line)["name"] for line in lines] == ["barrier", "bcast", "reduce", "allreduce"]
+
+
+def test_what_the_papers_describe_is_there(parts: list[dict[str, Any]]) -> None:
+    names = {kind: {part["name"] for part in parts if part["kind"] == kind} for kind in KINDS}
+    assert names["scheme"] >= {
+        "skampi",
+        "netgauge",
+        "jk",
+        "hca",
+        "hca2",
+        "hca3",
+        "hca3_offset",
+        "hierarchical",
+        "cristian",
+    }
+    assert names["offset"] >= {"skampi", "netgauge", "mean_rtt", "cristian", "best_rtt"}
+
+
+def test_parameters_are_complete(parts: list[dict[str, Any]]) -> None:
+    listed = [parameter for part in parts for parameter in part["parameters"]]
+    assert listed
+    for parameter in listed:
+        assert parameter["meaning"]
+        if "kind" in parameter:
+            kind = [part["name"] for part in parts if part["kind"] == parameter["kind"]]
+            assert parameter["default"].split("(")[0] in kind
+        else:
+            assert parameter["low"] <= float(parameter["default"]) <= parameter["high"]
+
+
+def test_a_number_beyond_its_range_is_refused_and_the_range_named(bench: Bench, parts: list[dict[str, Any]]) -> None:
+    hca3 = next(part for part in parts if part["kind"] == "scheme" and part["name"] == "hca3")
+    fit = next(parameter for parameter in hca3["parameters"] if parameter["name"] == "fit")
+    outcome = bench("clock", "--schemes", f"hca3(fit={fit['low'] - 1:.0f})")
+    assert outcome.status == 2
+    assert f"from {fit['low']:.0f} to {fit['high']:.0f}" in outcome.own_lines[0]
+
+
+def test_no_launcher_is_needed(mpi: str, tmp_path: Path) -> None:
+    program = ROOT / "build" / mpi / "bin" / "downbeat-bench"
+    done = subprocess.run(
+        [str(program), "list", "scheme"], capture_output=True, text=True, check=False, cwd=tmp_path, timeout=60
+    )
+    assert done.returncode == 0
+    assert "hca3_offset" in done.stdout
