@@ -1,0 +1,99 @@
+/* A world of processes in virtual time, for the library's schemes without MPI and with true time known.
+ *
+ * Schemes talk to each other through message.h alone and read time through clock.h alone. virtual.c defines the
+ * functions of message.h, so the linker leaves message.c out, and offers a clock. Every process is a thread with a true
+ * time of its own that only its own doings move on: reading its clock, sending and receiving cost time, a message
+ * arrives a random delay after it was sent, and a receive ends when the message is there. Because a receive names its
+ * sender, and a delay depends on the seed, the pair and the number of the message alone, what comes out does not depend
+ * on how threads are scheduled: one seed, one result, to the last bit. One process runs at a time; a deadlock, a
+ * message that nobody received and one of another length than expected end the test.
+ *
+ * Every message carries the length of the longest chain of messages that led to it (Lamport 1978), so the depth of a
+ * synchronization, its messages on the critical path, is counted and not timed. */
+#ifndef DOWNBEAT_VIRTUAL_H
+#define DOWNBEAT_VIRTUAL_H
+
+#include "clock.h"
+#include "clock_map.h"
+#include "message.h"
+
+#include <stdint.h>
+
+#define VIRTUAL_SINES 3
+
+/* What a process's clock shows at true time t is (t + offset + skew t + wander(t)) / ns_per_tick, whole ticks, counted
+ * from long ago; the process takes a tick for ns_per_tick (1 + calibration). */
+struct virtual_oscillator {
+    double offset_ns;
+    double skew;   /* relative */
+    double wander; /* relative: bound of the deviation of frequency by the wander, a sum of slow sines */
+    double phase[VIRTUAL_SINES];
+    double ns_per_tick;
+    double calibration; /* relative */
+};
+
+/* One-way delays, ns: fixed + Exp(exponential) + Pareto of shape 1.5 and scale `tail`, for a share of the messages, +
+ * what the way itself adds at that time. */
+struct virtual_network {
+    double overhead_ns; /* of sending a message, and of receiving one, to the process that does */
+    double fixed_ns;
+    double exponential_ns;
+    double tail_ns;
+    double tail_share;
+    double (*way_ns)(int source, int destination, double true_ns); /* NULL: nothing */
+};
+
+/* Always the same delay. */
+extern const struct virtual_network virtual_quiet;
+/* That of the simulations of the literature on estimators: light noise, and a heavy tail. */
+extern const struct virtual_network virtual_heavy;
+
+/* Clocks are drawn uniformly from within +- these bounds, where they are bounds. */
+struct virtual_model {
+    uint64_t seed;
+    struct virtual_network network;
+    double offset_ns;
+    double skew;
+    double wander;
+    double calibration; /* also what db_clock says of it */
+    double ns_per_tick;
+    double read_ns; /* what reading the clock takes; it shows the instant in the middle */
+};
+
+struct virtual_world;
+
+/* Processes 0 .. size - 1, at true time 0. */
+struct virtual_world *virtual_create(const struct virtual_model *model, int size);
+void virtual_free(struct virtual_world *world);
+
+/* The oscillator of a process, to be looked at or, before virtual_run, replaced. */
+struct virtual_oscillator *virtual_oscillator(struct virtual_world *world, int process);
+
+/* A channel between the given processes, or between all where `members` is NULL: in it, a process has the rank of its
+ * place among them. For use by the members, in this world. */
+struct db_channel virtual_channel(struct virtual_world *world, const int *members, int size);
+
+/* Runs `body` on every process until all have returned, each from where its time stood. */
+void virtual_run(struct virtual_world *world, void (*body)(int process, void *argument), void *argument);
+
+/* The clock of the process that calls, from within a body. */
+const struct db_clock *virtual_clock(void);
+
+/* True time of the process that is furthest, ns. */
+double virtual_now(const struct virtual_world *world);
+
+/* Moves all processes on to the same true time, ns. */
+void virtual_pass_until(struct virtual_world *world, double true_ns);
+
+/* Of the last run: messages on the longest chain, and in all; those sent from one process to another. */
+long virtual_depth(const struct virtual_world *world);
+long virtual_messages(const struct virtual_world *world);
+long virtual_messages_between(const struct virtual_world *world, int source, int destination);
+
+/* What a process's clock shows, whole ticks. */
+int64_t virtual_ticks(struct virtual_world *world, int process, double true_ns);
+
+/* What a process's clock shows through a map, ns with fractions. */
+double virtual_global_ns(struct virtual_world *world, int process, const struct db_clock_map *map, double true_ns);
+
+#endif
