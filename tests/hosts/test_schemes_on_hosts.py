@@ -1,0 +1,46 @@
+"""Every synchronization scheme works across hosts, and its error bound holds there."""
+
+from __future__ import annotations
+
+import subprocess
+
+from on_hosts import built, need_hosts, truth, under_each_mpi
+
+# Every scheme, with few exchanges: the processors are shared by the ranks, and the network is slow.
+FEW = "fit=10,over=0,offset=mean_rtt(rtt=10,exchanges=10)"
+SCHEMES = {
+    "cristian": "cristian(offset=cristian(exchanges=20))",
+    "hca": f"hca({FEW})",
+    "hca2": f"hca2({FEW})",
+    "hca3": f"hca3({FEW})",
+    "hca3_offset": "hca3_offset",
+    "hierarchical": "hierarchical(nodes=netgauge(offset=netgauge(stop=10)),within=propagate)",
+    "jk": f"jk({FEW})",
+    "netgauge": "netgauge(offset=netgauge(stop=10))",
+    "skampi": "skampi",
+}
+
+
+@under_each_mpi
+def test_every_scheme_keeps_its_bound_across_hosts(mpi: str) -> None:
+    need_hosts()
+    names = subprocess.run([built(mpi, "truth"), "--parts", "scheme"], capture_output=True, text=True, check=True)
+    assert sorted(names.stdout.split()) == sorted(SCHEMES), "a scheme that is not tried across hosts"
+    outcome = truth(mpi, *SCHEMES.values(), hosts=3, repetitions=3)
+    for each in outcome.synchronizations:
+        assert each.clock_domains == 3
+        assert all(rank.within_bound for rank in each.ranks), each
+
+
+@under_each_mpi
+def test_levels_follow_the_hosts(mpi: str) -> None:
+    outcome = truth(
+        mpi,
+        "hierarchical(nodes=skampi,within=propagate)",
+        "hierarchical(nodes=jk(fit=10,over=0,offset=skampi),within=skampi)",
+        ranks_per_host=2,
+        repetitions=3,
+    )
+    for each in outcome.synchronizations:
+        assert each.clock_domains == 2
+        assert all(rank.within_bound for rank in each.ranks), each
