@@ -38,8 +38,8 @@ void db_sync_adopt(const struct db_sync_group *group, const struct db_clock_map 
     map->global_ns = model->global_ns + llrint((local - (double)model->ticks) * model->ns_per_tick);
     map->ns_per_tick = model->ns_per_tick * group->local.ns_per_tick;
     map->bound_ns = model->bound_ns;
-    /* However long the chain of references: process 0's clock and this one are two clocks. */
-    map->growth = fmin(model->growth, group->limits.skew + fabs(model->ns_per_tick - 1.0));
+    /* However long the chain of references: process 0's clock and this one are two clocks. Per ns of global time. */
+    map->growth = fmin(model->growth, (group->limits.skew + fabs(model->ns_per_tick - 1.0)) / model->ns_per_tick);
 }
 
 int db_sync_learn(const struct db_sync_group *group, const struct db_learning *learning, int peer, struct db_pair *pair,

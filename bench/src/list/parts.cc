@@ -1,9 +1,12 @@
 #include "list/parts.h"
 
 #include "json_records.h"
+#include "names.h"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
+#include <utility>
 
 namespace bench {
 namespace {
@@ -63,10 +66,20 @@ Json to_json(const ListedParameter &parameter) {
 
 std::string list_table(const std::vector<ListedKind> &kinds) {
     std::string text;
+    // The same part may be of several kinds; what it is called alone does not tell, as for skampi.
+    std::set<std::pair<std::string, std::string>> described;
     for (const ListedKind &kind : kinds) {
         text += fmt::format("{}{}: {}\n", text.empty() ? "" : "\n", kind.name, kind.description);
+        std::vector<std::string> known;
         for (const ListedPart &part : kind.parts) {
-            text += describe(part);
+            if (described.emplace(part.name, part.summary).second) {
+                text += describe(part);
+            } else {
+                known.push_back(part.name);
+            }
+        }
+        if (!known.empty()) {
+            text += fmt::format("  as above: {}\n", fill(join(known), 12));
         }
     }
     return text;

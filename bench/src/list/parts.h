@@ -31,7 +31,7 @@ struct ListedKind {
     std::vector<ListedPart> parts;
 };
 
-/// The parts by their kinds, the parameters of each below it.
+/// The parts by their kinds, the parameters of each below it; what is of several kinds is described once.
 std::string list_table(const std::vector<ListedKind> &kinds);
 /// JSON lines, one part each.
 std::string list_json(const std::vector<ListedKind> &kinds);

@@ -47,9 +47,14 @@ typedef struct Downbeat_part {
 
 /* Downbeat_parts: all parts of a kind.
  *
- *   IN   kind  "scheme": who compares clocks with whom (setting sync); "offset": estimators of the offset between two
- *              clocks; "intercept": where the intercept of a fit comes from; "level": what serves one level of a
- *              hierarchical scheme; "clock": local clocks (setting clock) (string)
+ *   IN   kind  (string), one of
+ *                "scheme"     who compares clocks with whom (setting sync)
+ *                "offset"     estimators of the offset between two clocks
+ *                "intercept"  where the intercept of a fit comes from
+ *                "flat"       schemes that can serve between the nodes of a hierarchical one
+ *                "level"      what can serve between its sockets and NUMA domains
+ *                "within"     what can serve its lowest level
+ *                "clock"      local clocks (setting clock)
  *
  * Returns a list that ends with NULL, the default first, or NULL if there is no such kind. Valid forever. Local; may be
  * called without MPI. */
