@@ -7,17 +7,21 @@ has to know.
 
 from __future__ import annotations
 
-import statistics
 import subprocess
 
 import pytest
-from on_hosts import Outcome, built, truth, under_each_mpi
+from on_hosts import Rank, built, need_hosts, truth, under_each_mpi
 
 # Large against what time slices of other programs add to them.
 THERE = 12e-3  # seconds from host 0 to host 1
 BACK = 2e-3
+HALF_RTT_NS = (THERE + BACK) / 2 * 1e9
 BIAS_NS = (BACK - THERE) / 2 * 1e9  # of host 1's global clock; that of host 0 is right by definition
 REPETITIONS = 3
+# On a busy machine a rank may wait for its processor in step with the messages, as if they had taken longer. The round
+# trips show it, so the bound does: then the network was not the one that was asked for, and the experiment is repeated.
+LAUNCHES = 4
+DISTURBED = 1.15
 ESTIMATORS = {
     "best_rtt": "best_rtt(exchanges=20)",
     "cristian": "cristian(exchanges=20)",
@@ -27,32 +31,36 @@ ESTIMATORS = {
 }
 
 
-def every_estimator(mpi: str, delay: str) -> tuple[Outcome, dict[str, float]]:
-    """Returns the outcome, and host 1's median error in ns for each estimator."""
+def every_estimator(mpi: str, delay: str) -> dict[str, Rank]:
+    """Returns host 1 after the least disturbed synchronization by each estimator. All have to keep their bound."""
     names = subprocess.run([built(mpi, "truth"), "--parts", "offset"], capture_output=True, text=True, check=True)
     assert sorted(names.stdout.split()) == sorted(ESTIMATORS), "an estimator that is not tried"
     schemes = [f"hca3_offset(offset={each})" for each in ESTIMATORS.values()]
-    outcome = truth(mpi, *schemes, wire=["--delay", delay], repetitions=REPETITIONS)
-    errors = [each.ranks[1].error_ns for each in outcome.synchronizations]
-    medians = {
-        name: statistics.median(errors[i * REPETITIONS : (i + 1) * REPETITIONS]) for i, name in enumerate(ESTIMATORS)
-    }
-    return outcome, medians
+    least: dict[str, Rank] = {}
+    for _ in range(LAUNCHES):
+        outcome = truth(mpi, *schemes, wire=["--delay", delay], repetitions=REPETITIONS)
+        for i, each in enumerate(outcome.synchronizations):
+            rank = each.ranks[1]
+            assert rank.within_bound, each
+            # A shorter round trip than the wire allows for would be a claim that nobody can make.
+            assert rank.bound_ns >= HALF_RTT_NS, each
+            name = list(ESTIMATORS)[i // REPETITIONS]
+            if name not in least or rank.bound_ns < least[name].bound_ns:
+                least[name] = rank
+        if all(rank.bound_ns < DISTURBED * HALF_RTT_NS for rank in least.values()):
+            return least
+    pytest.fail(f"bounds far beyond half the round trip, {HALF_RTT_NS} ns, in {LAUNCHES} launches: {least}")
 
 
 @under_each_mpi
 def test_asymmetry_biases_every_estimator_by_half_of_it_and_the_bound_says_so(mpi: str) -> None:
-    outcome, medians = every_estimator(mpi, f"{THERE}:{BACK}")
-    for name, median in medians.items():
-        assert median == pytest.approx(BIAS_NS, rel=0.3), name
-    for each in outcome.synchronizations:
-        assert each.ranks[1].within_bound, each
-        assert each.ranks[1].bound_ns >= (THERE + BACK) / 2 * 1e9  # the other extreme was as likely, for all it knows
+    need_hosts(wire=True)
+    for name, rank in every_estimator(mpi, f"{THERE}:{BACK}").items():
+        assert rank.error_ns == pytest.approx(BIAS_NS, rel=0.3), name
 
 
 @under_each_mpi
 def test_equal_delays_bias_no_estimator(mpi: str) -> None:
-    outcome, medians = every_estimator(mpi, f"{(THERE + BACK) / 2}")
-    for name, median in medians.items():
-        assert abs(median) < 0.3 * abs(BIAS_NS), name
-    assert all(each.ranks[1].within_bound for each in outcome.synchronizations)
+    need_hosts(wire=True)
+    for name, rank in every_estimator(mpi, f"{(THERE + BACK) / 2}").items():
+        assert abs(rank.error_ns) < 0.3 * abs(BIAS_NS), name
