@@ -5,16 +5,31 @@
 
 #include <sched.h>
 #include <stddef.h>
+#include <time.h>
 
 #define TAG 0 /* the communicator is private, so one tag will do */
 
+/* After so many looks in vain the wait is a long one: for a turn in a synchronization, or for the next fit point.
+ * Whoever only yields then slows down the pair whose turn it is, and with it its round trips; so naps follow, longer
+ * and longer.
+ */
+#define LOOKS_BEFORE_NAPS 500
+#define SHORTEST_NAP_NS 50000
+#define LONGEST_NAP_NS 800000
+
 static int complete(MPI_Request *request) {
-    for (;;) {
+    long nap_ns = SHORTEST_NAP_NS;
+    for (int looks = 0;; ++looks) {
         int done;
         DB_TRY(MPI_Test(request, &done, MPI_STATUS_IGNORE));
         if (done)
             return MPI_SUCCESS;
-        sched_yield();
+        if (looks < LOOKS_BEFORE_NAPS) {
+            sched_yield();
+            continue;
+        }
+        nanosleep(&(struct timespec){.tv_nsec = nap_ns}, NULL);
+        nap_ns = 2 * nap_ns < LONGEST_NAP_NS ? 2 * nap_ns : LONGEST_NAP_NS;
     }
 }
 
