@@ -33,10 +33,6 @@ struct db_learning db_learning_offset(const struct db_node *scheme) {
     return (struct db_learning){.offset = db_child(scheme, 0)};
 }
 
-/* Timestamps and maps are whole nanoseconds: one of them on either side, one in the map. Beyond that a timestamp is
- * behind by the clock's resolution, which is taken to be the same on both sides. */
-#define ROUNDING_NS 3.0
-
 /* Model time = global_ns + (local time - ticks) * ns_per_tick. Offset only: the drift that is allowed for is all there
  * is to know of the other clock's frequency. */
 static struct db_clock_map offset_model(const struct db_offset *offset, double skew) {
@@ -105,7 +101,7 @@ static struct slopes confine_slope(const struct db_offset *points, int count, do
     int part = count / 4 > 0 ? count / 4 : 1;
     const struct db_offset *early = narrowest(points, part);
     const struct db_offset *late = narrowest(points + count - part, part);
-    double margin = skew * (early->duration_ns + late->duration_ns) + 2.0 * (resolution_ns + ROUNDING_NS);
+    double margin = skew * (early->duration_ns + late->duration_ns) + 2.0 * (resolution_ns + DB_ROUNDING_NS);
     double span = (double)(late->at - early->at);
     double smallest = span > 0.0 ? (late->lower_ns - early->upper_ns - margin) / span : -(double)INFINITY;
     double largest = span > 0.0 ? (late->upper_ns - early->lower_ns + margin) / span : (double)INFINITY;
@@ -213,7 +209,7 @@ int db_drift_learn(const struct db_learning *learning, const struct db_limits *l
         /* The peer's time may run faster or slower than the clock that it stands for. */
         const struct db_limits allowed = {.skew = limits->skew + peer.growth, .wander = limits->wander};
         *model = conclude(learning, &findings, &allowed, asker->timeline.clock->resolution_ns);
-        model->bound_ns += peer.bound_ns + asker->timeline.clock->resolution_ns + ROUNDING_NS;
+        model->bound_ns += peer.bound_ns + asker->timeline.clock->resolution_ns + DB_ROUNDING_NS;
         model->growth += peer.growth;
     }
     free(findings.points);

@@ -16,6 +16,10 @@
 /* Exchanges per estimate at most, where an estimator keeps them all. */
 #define DB_MAX_EXCHANGES 1000
 
+/* Timestamps and maps are whole nanoseconds: one of them on either side, one in the map. Beyond that a timestamp is
+ * behind by the clock's resolution, which is taken to be the same on both sides. */
+#define DB_ROUNDING_NS 3.0
+
 /* What is known of a pair of processes. A zeroed one knows nothing. */
 struct db_pair {
     int64_t best_rtt_ns; /* smallest round trip to be expected, 0 before the first; lasts */

@@ -74,7 +74,9 @@ static int measure(const struct study *study, const struct db_node *estimator, d
     DB_TRY(db_exchange_stop(&asker, &standing));
     *found = (Downbeat_offset){
         .offset = offset.offset_ns * NS,
-        .bound = (db_offset_bound(&offset) + skew * offset.duration_ns + study->timeline.clock->resolution_ns) * NS,
+        .bound = (db_offset_bound(&offset) + skew * offset.duration_ns + study->timeline.clock->resolution_ns +
+                  DB_ROUNDING_NS) *
+                 NS,
         .deviation = offset.deviation_ns * NS,
         .rtt = offset.rtt_ns * NS,
         .at = (double)offset.at * NS,
