@@ -9,7 +9,8 @@
 #define STOPPED_SECONDS 5e-3
 
 static int to_stopper[2];
-static int stop_before_wait; /* by the wrapper below */
+static int completions_due;        /* of the library's collectives, up to that of its broadcast */
+static void (*at_broadcast)(void); /* what the wrappers below do then */
 
 /* A process that stops its parent on request and lets it go on 5 ms later. The byte says after how many ms. */
 static void run_stopper(void) {
@@ -34,8 +35,8 @@ static double now(void) {
 
 /* Returns when this process has been stopped and goes on: its time has a gap. */
 static void be_stopped(void) {
+    double last = now(); /* first: the stopper may run as soon as it is asked */
     request_stop(0);
-    double last = now();
     for (double begin = last; last - begin < 10.0;) {
         double next = now();
         if (next - last > 0.8 * STOPPED_SECONDS)
@@ -45,27 +46,31 @@ static void be_stopped(void) {
     CHECK(!"stopped within 10 s");
 }
 
-/* The library's own broadcast: when it returns, the deadline is set, and this rank is not ready yet. */
-static void after_broadcast(void) {
-    if (stop_before_wait) {
-        stop_before_wait = 0;
-        be_stopped();
-    }
+/* Returns at once; the stop begins about 1 ms later. */
+static void be_stopped_soon(void) { request_stop(1); }
+
+static void count_completion(void) {
+    if (completions_due > 0 && --completions_due == 0)
+        at_broadcast();
+}
+
+/* When the library's own broadcast completes, the deadline is set, and this rank is not ready yet. */
+static void expect_broadcast(int oversubscribed, void (*what)(void)) {
+    at_broadcast = what;
+    completions_due = oversubscribed ? 2 : 1;
 }
 
 int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
     int code = PMPI_Bcast(buffer, count, type, root, comm);
-    after_broadcast();
+    count_completion();
     return code;
 }
 
-/* Where ranks share processors the library broadcasts without blocking. */
+/* Where ranks share processors the library does not block: this completes the reduction, then the broadcast. */
 int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
     int code = PMPI_Test(request, flag, status);
-    if (*flag && stop_before_wait == 2) /* the first completes the reduction, the second the broadcast */
-        stop_before_wait = 1;
-    else if (*flag)
-        after_broadcast();
+    if (*flag)
+        count_completion();
     return code;
 }
 
@@ -98,7 +103,7 @@ int main(int argc, char **argv) {
     OK(MPIX_Harmonize_get_stats(comm, &before));
     for (int i = 0; i < 3; ++i) {
         if (rank == victim)
-            stop_before_wait = before.oversubscribed ? 2 : 1;
+            expect_broadcast(before.oversubscribed, be_stopped);
         OK(MPIX_Harmonize(comm, &flag));
         OK(MPIX_Harmonize_get_stats(comm, &after));
         if (rank == victim) {
@@ -120,8 +125,9 @@ int main(int argc, char **argv) {
     if (!after.oversubscribed)
         CHECK_THAT(after.slack, <, 0.2 * STOPPED_SECONDS);
 
-    /* During the wait, which ends 3 ms after the decision: the stop begins about 1 ms after it. When exactly is the
-     * scheduler's affair, so try until a stop has covered the deadline; whoever left late must know it. */
+    /* During the wait, which ends 3 ms after the decision: the stop begins about 1 ms after this rank knows of it. When
+     * exactly is the scheduler's affair, so try until a stop has covered the deadline; whoever left late must know it.
+     */
     OK(set_one(comm, "slack", "3e-3"));
     int covered = 0;
     for (int attempt = 0; attempt < 100 && !covered; ++attempt) {
@@ -129,7 +135,7 @@ int main(int argc, char **argv) {
         double left;
         OK(MPIX_Harmonize_get_stats(comm, &before));
         if (rank == victim)
-            request_stop(1);
+            expect_broadcast(before.oversubscribed, be_stopped_soon);
         OK(MPIX_Harmonize(comm, &flag));
         OK(MPIX_Harmonize_time(comm, &left));
         OK(MPIX_Harmonize_get_stats(comm, &after));
