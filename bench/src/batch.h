@@ -9,27 +9,36 @@ namespace bench {
 
 /// One sample: what all ranks stamped in one attempt. Times are seconds on the global clock.
 struct Sample {
-    double deadline; // NaN where the synchronizer has none
-    std::span<const double> entry;
-    std::span<const double> exit;
+    double deadline;                    // NaN where the synchronizer has none
+    std::span<const double> sync_entry; // into the synchronizer
+    std::span<const double> entry;      // into the operation
+    std::span<const double> exit;       // from the operation
+    std::span<const double> delay;      // seconds that the rank was to start after the common start
     std::span<const std::uint8_t> flag; // 0 where the synchronizer reported that this rank started late
+    long calls;                         // of the operation between entry and exit
+    std::size_t observed;               // the rank whose own time is reported
 };
 
 /// Attempts of one cell that were made in one go, in order. Arrays over ranks are sample-major: [sample][rank].
 struct Batch {
-    std::size_t ranks;
-    std::vector<double> deadline; // seconds, per sample
-    std::vector<double> slack;    // seconds, per sample; NaN where the synchronizer has none
-    std::vector<double> entry;    // seconds, [sample][rank]
-    std::vector<double> exit;     // seconds, [sample][rank]
-    std::vector<std::uint8_t> flag;
-    double error_bound; // seconds, largest over the ranks after the last sample
+    std::size_t ranks = 0;
+    long calls = 1;           // of the operation per sample
+    std::size_t observed = 0; // the rank whose own time is reported
+    double error_bound = 0.0; // seconds, largest over the ranks after the last sample
+
+    std::vector<double> deadline;   // seconds, per sample
+    std::vector<double> slack;      // seconds, per sample; NaN where the synchronizer has none
+    std::vector<double> sync_entry; // seconds, [sample][rank]
+    std::vector<double> entry;      // seconds, [sample][rank]
+    std::vector<double> exit;       // seconds, [sample][rank]
+    std::vector<double> delay;      // seconds, [sample][rank]
+    std::vector<std::uint8_t> flag; // [sample][rank]
 
     std::size_t size() const { return deadline.size(); }
 
     Sample operator[](std::size_t i) const {
-        return {deadline[i], std::span(entry).subspan(i * ranks, ranks), std::span(exit).subspan(i * ranks, ranks),
-                std::span(flag).subspan(i * ranks, ranks)};
+        const auto row = [&](const auto &values) { return std::span(values).subspan(i * ranks, ranks); };
+        return {deadline[i], row(sync_entry), row(entry), row(exit), row(delay), row(flag), calls, observed};
     }
 };
 

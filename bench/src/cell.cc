@@ -1,18 +1,39 @@
 #include "cell.h"
 
 #include "metric.h"
+#include "names.h"
+#include "sample_times.h"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 namespace bench {
+namespace {
+
+constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
+
+Overlap overlap(double undelayed, double delayed, double delay) {
+    const double hidden = undelayed + delay - delayed;
+    return {hidden / delayed, hidden / std::min(undelayed, delay)};
+}
+
+} // namespace
 
 std::string describe(const Cell &cell) {
     const std::string size = cell.size == 0 ? "" : fmt::format(" of {} bytes", cell.size);
-    return fmt::format("{}{} under {}", cell.operation, size, cell.synchronizer);
+    const std::string timing =
+        cell.timing == "per_call" || cell.timing == cell.synchronizer ? "" : fmt::format(", {}", cell.timing);
+    const std::string pattern =
+        cell.pattern == "none" ? "" : fmt::format(", {} by {:g} us", cell.pattern, cell.delay * 1e6);
+    return fmt::format("{}{} under {}{}{}", cell.operation, size, cell.synchronizer, timing, pattern);
+}
+
+bool same_but_for_arrival(const Cell &a, const Cell &b) {
+    return a.operation == b.operation && a.size == b.size && a.synchronizer == b.synchronizer && a.timing == b.timing;
 }
 
 std::string to_string(CellStatus status) {
@@ -22,28 +43,30 @@ std::string to_string(CellStatus status) {
 
 const Summary &CellResult::metric(const std::string &name) const {
     const auto &all = all_metrics();
-    const auto found = std::find_if(all.begin(), all.end(), [&](const Metric &metric) { return metric.name == name; });
-    return metrics.at(static_cast<std::size_t>(found - all.begin()));
+    return metrics.at(static_cast<std::size_t>(&find_by_name(all, name) - all.data()));
 }
 
-CellRecord::CellRecord(std::size_t index, Cell cell, long requested)
-    : result_{.index = index,
-              .cell = std::move(cell),
-              .status = CellStatus::failed,
-              .requested = requested,
-              .valid = 0,
-              .late_flag = 0,
-              .late_entry = 0,
-              .error_bound = 0.0,
-              .slack = std::numeric_limits<double>::quiet_NaN(),
-              .metrics = {}},
-      values_(all_metrics().size()) {}
+void compare_with_undelayed(CellResult &result, const CellResult &undelayed) {
+    const double delay = result.metric("imbalance_worst").median; // achieved, not asked for
+    result.overlap_median = overlap(undelayed.metric("global_time").median, result.metric("global_time").median, delay);
+    result.overlap_min = overlap(undelayed.metric("global_time").min, result.metric("global_time").min, delay);
+}
+
+CellRecord::CellRecord(std::size_t index, Cell cell) : values_(all_metrics().size()) {
+    result_.index = index;
+    result_.cell = std::move(cell);
+    result_.calls = 1;
+    result_.overlap_median = result_.overlap_min = {no_value, no_value};
+}
 
 void CellRecord::add(const Batch &batch, const std::vector<Verdict> &verdicts) {
     result_.error_bound = std::max(result_.error_bound, batch.error_bound);
+    result_.calls = batch.calls;
+    time_.resize(batch.ranks);
     for (std::size_t i = 0; i < batch.size(); ++i) {
         result_.late_flag += verdicts[i] == Verdict::late_flag ? 1 : 0;
         result_.late_entry += verdicts[i] == Verdict::late_entry ? 1 : 0;
+        result_.discarded += verdicts[i] == Verdict::warmup ? 1 : 0;
         if (verdicts[i] != Verdict::valid) {
             continue;
         }
@@ -51,21 +74,42 @@ void CellRecord::add(const Batch &batch, const std::vector<Verdict> &verdicts) {
         if (!std::isnan(batch.slack[i])) {
             slack_.push_back(batch.slack[i]);
         }
+        const Sample sample = batch[i];
         for (std::size_t m = 0; m < values_.size(); ++m) {
-            values_[m].push_back(all_metrics()[m].value(batch[i]));
+            values_[m].push_back(all_metrics()[m].value(sample));
+        }
+        for (std::size_t rank = 0; rank < batch.ranks; ++rank) {
+            time_[rank] += latency(sample, rank);
         }
     }
 }
 
-CellResult CellRecord::summarize() const {
+void CellRecord::end_block(bool starved) {
+    ++blocks_;
+    starved_ = starved;
+}
+
+CellProgress CellRecord::progress() const {
+    return {.blocks = blocks_,
+            .valid = result_.valid,
+            .seconds = result_.wall_time,
+            .starved = starved_,
+            .values = values_};
+}
+
+CellResult CellRecord::summarize(const StoppingRule &rule) const {
     CellResult result = result_;
-    result.status = result.valid == 0                 ? CellStatus::failed
-                    : result.valid < result.requested ? CellStatus::incomplete
-                                                      : CellStatus::ok;
+    result.requested = rule.least();
+    result.status = result.valid == 0             ? CellStatus::failed
+                    : !rule.satisfied(progress()) ? CellStatus::incomplete
+                                                  : CellStatus::ok;
     result.slack = bench::summarize(slack_).median;
     for (const std::vector<double> &values : values_) {
         result.metrics.push_back(bench::summarize(values));
     }
+    const auto valid = static_cast<double>(result.valid); // without any the means are 0 / 0, NaN
+    result.mean_of_means = std::accumulate(time_.begin(), time_.end(), 0.0) / static_cast<double>(time_.size()) / valid;
+    result.max_of_means = time_.empty() ? no_value : *std::max_element(time_.begin(), time_.end()) / valid;
     return result;
 }
 

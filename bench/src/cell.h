@@ -2,6 +2,7 @@
 
 #include "batch.h"
 #include "statistics.h"
+#include "stopping_rule.h"
 #include "validity.h"
 
 #include <cstdint>
@@ -10,23 +11,37 @@
 
 namespace bench {
 
-/// What is measured: one combination of everything that varies within a launch.
+/// What is measured: one combination of everything that varies within a launch. Parts by their texts.
 struct Cell {
     std::string operation;
-    std::uint64_t size;   // bytes per process; 0 where the operation has no size
-    std::string datatype; // what the bytes are, and what is done with them, as "MPI_DOUBLE MPI_SUM"
+    std::uint64_t size = 0; // bytes per process; 0 where the operation has no size
+    std::string datatype;   // what the bytes are, and what is done with them, as "MPI_DOUBLE MPI_SUM"
     std::string synchronizer;
+    std::string timing = "per_call";
+    std::string pattern = "none";
+    double delay = 0.0; // seconds, the largest of the pattern, as asked for
 };
 
-/// "bcast of 8 bytes under harmonize"
+/// "bcast of 8 bytes under harmonize, one_late by 50 us"
 std::string describe(const Cell &cell);
+
+/// Whether the two differ at most in when ranks are to arrive.
+bool same_but_for_arrival(const Cell &a, const Cell &b);
 
 enum class CellStatus {
     ok,
-    incomplete, // fewer valid samples than requested
+    incomplete, // less than the stopping rule asks for
     failed,     // no valid sample at all
 };
 std::string to_string(CellStatus status);
+
+/// What a delay costs, against the cell without (Niethammer 2016, section IV). NaN where there is no delay or nothing
+/// to compare with. Of first entry to last exit; t0: without delay, t: with it, delta: the largest delay that was
+/// achieved.
+struct Overlap {
+    double benefit; // (t0 + delta - t) / t, Eq. 5
+    double share;   // (t0 + delta - t) / min(t0, delta): 1 where the shorter of the two is hidden completely
+};
 
 struct CellResult {
     std::size_t index;
@@ -36,31 +51,50 @@ struct CellResult {
     long valid;
     long late_flag;               // rejected, see Verdict
     long late_entry;              // rejected, see Verdict
+    long discarded;               // warm-up
+    long calls;                   // of the operation per sample
     double error_bound;           // seconds, largest over ranks and blocks
     double slack;                 // seconds, median over valid samples; NaN where the synchronizer has none
+    double wall_time;             // seconds spent on the cell, warm-up and rejected samples included
+    double mean_of_means;         // seconds in the operation: mean over ranks of the mean over valid samples
+    double max_of_means;          // largest over ranks of the same
     std::vector<Summary> metrics; // over valid samples, in the order of all_metrics()
+    Overlap overlap_median;       // from medians
+    Overlap overlap_min;          // from minima, as the paper does
+    std::string advice;           // of the synchronizer, where samples are rejected
 
     long rejected() const { return late_flag + late_entry; }
     const Summary &metric(const std::string &name) const;
 };
 
+/// Fills in what the delay of `result` costs against `undelayed`.
+void compare_with_undelayed(CellResult &result, const CellResult &undelayed);
+
 /// Collects the batches of one cell.
 class CellRecord {
 public:
-    CellRecord(std::size_t index, Cell cell, long requested);
+    CellRecord(std::size_t index, Cell cell);
 
     /// Takes the valid samples in and counts the others. `verdicts` has one entry per sample of the batch.
     void add(const Batch &batch, const std::vector<Verdict> &verdicts);
 
-    /// Attempts so far, valid or not.
-    long attempts() const { return result_.valid + result_.rejected(); }
+    void add_time(double seconds) { result_.wall_time += seconds; }
+    /// `starved`: it gave up before it had its samples.
+    void end_block(bool starved);
 
-    CellResult summarize() const;
+    /// Attempts so far, valid or not, warm-up included.
+    long recorded() const { return result_.valid + result_.rejected() + result_.discarded; }
+    CellProgress progress() const;
+
+    CellResult summarize(const StoppingRule &rule) const;
 
 private:
-    CellResult result_;
+    CellResult result_{};
+    long blocks_ = 0;
+    bool starved_ = false;
     std::vector<std::vector<double>> values_; // per metric
     std::vector<double> slack_;
+    std::vector<double> time_; // per rank, sum over valid samples of the time in the operation per call
 };
 
 } // namespace bench

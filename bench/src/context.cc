@@ -23,10 +23,12 @@ ContextValues context_values(const Context &context) {
 
 ContextValues context_values(const SamplingContext &context) {
     ContextValues values = context_values(static_cast<const Context &>(context));
-    const ContextValues sampling = {{"repetitions", context.repetitions},
+    const ContextValues sampling = {{"stopping_rule", context.stopping},
+                                    {"warmup_rule", context.warmup},
                                     {"max_attempts", context.max_attempts},
-                                    {"warmup", context.warmup},
                                     {"root", static_cast<long>(context.root)},
+                                    {"observed_rank", static_cast<long>(context.observed)},
+                                    {"patterns_permuted", static_cast<long>(context.permuted)},
                                     {"tolerance_s", context.tolerance}};
     values.insert(values.end(), sampling.begin(), sampling.end());
     return values;

@@ -47,10 +47,12 @@ struct Context {
 
 /// The context of samples of operations.
 struct SamplingContext : Context {
-    long repetitions;
+    std::string stopping; // rule
+    std::string warmup;   // rule
     long max_attempts;
-    long warmup;
     int root;
+    int observed;     // rank
+    bool permuted;    // arrival patterns, over the ranks
     double tolerance; // seconds
 };
 

@@ -25,6 +25,13 @@ public:
         return time;
     }
 
+    /// Local. Returns at an instant of the clock (seconds); false if it is later than the tolerance after it.
+    bool wait_until(double time) const {
+        int flag = 0;
+        check(MPIX_Harmonize_wait_until(comm_.handle(), time, &flag), "MPIX_Harmonize_wait_until");
+        return flag != 0;
+    }
+
     /// Collective. Synchronizes the clocks where they have grown too old. Needed where a synchronizer does not do it.
     void refresh() const;
 

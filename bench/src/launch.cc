@@ -1,9 +1,16 @@
 #include "launch.h"
 
+#include "everywhere.h"
+#include "metric.h"
+#include "mpi_check.h"
 #include "names.h"
+#include "shuffle.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <fmt/format.h>
+#include <numeric>
 #include <utility>
 
 namespace bench {
@@ -12,96 +19,242 @@ namespace {
 // Samples between two looks at the clocks' age, and in the memory of every rank at a time.
 constexpr long largest_batch = 1000;
 
+// Calls from which the time of an operation is estimated, after as many that do not count.
+constexpr int estimate_calls = 20;
+
+using Seconds = std::chrono::duration<double>;
+
 } // namespace
 
-std::vector<Cell> list_cells(const Options &options) {
-    std::vector<Cell> cells;
-    for (const std::string &name : options.operations) {
-        const OperationInfo &operation = find_by_name(all_operations(), name);
-        const std::vector<std::uint64_t> sizes = operation.sized ? options.sizes : std::vector<std::uint64_t>{0};
-        for (const std::uint64_t size : sizes) {
-            for (const std::string &synchronizer : options.synchronizers) {
-                cells.push_back({name, size, operation.datatype(size), synchronizer});
+Launch::Launch(const Communicator &comm, const GlobalClock &clock, const Options &options, std::uint64_t seed)
+    : comm_(comm), clock_(clock), options_(options), seed_(seed),
+      warmup_(find_by_name(all_warmup_rules(), options.warmup.name()).make(options.warmup)),
+      sampler_(comm, clock, options.observed) {
+    check(MPI_Comm_dup(comm.handle(), &messages_), "MPI_Comm_dup");
+    make_patterns();
+    for (const Part &operation : options.operations) {
+        const bool sized = find_by_name(all_operations(), operation.name()).traits.sized;
+        for (const std::uint64_t size : sized ? options.sizes : std::vector<std::uint64_t>{0}) {
+            add_cells(operation, size);
+        }
+    }
+}
+
+Launch::~Launch() {
+    runners_.clear(); // synchronizers may have something to say to each other
+    MPI_Comm_free(&messages_);
+}
+
+void Launch::make_patterns() {
+    const std::vector<int> nodes = number_nodes(comm_);
+    const auto read = [this](const std::string &path) { return read_everywhere(comm_, path); };
+    for (const Part &part : options_.patterns) {
+        patterns_.push_back(find_by_name(all_patterns(), part.name()).make({part, comm_.size(), nodes, seed_, read}));
+    }
+    place_ =
+        options_.permute ? permuted_places(comm_.size(), seed_)[static_cast<std::size_t>(comm_.rank())] : comm_.rank();
+}
+
+Launch::Subject Launch::make_subject(const Part &operation, std::uint64_t size) {
+    Subject subject;
+    subject.operation =
+        find_by_name(all_operations(), operation.name()).make({comm_.handle(), size, options_.root, operation});
+    subject.time = estimate_time(*subject.operation);
+    return subject;
+}
+
+double Launch::estimate_time(Operation &operation) {
+    std::vector<double> times;
+    for (int i = 0; i < 2 * estimate_calls; ++i) {
+        check(MPI_Barrier(comm_.handle()), "MPI_Barrier");
+        const double begin = clock_.now();
+        operation.run();
+        times.push_back(clock_.now() - begin);
+    }
+    std::vector<double> slowest(estimate_calls);
+    check(MPI_Allreduce(times.data() + estimate_calls, slowest.data(), estimate_calls, MPI_DOUBLE, MPI_MAX,
+                        comm_.handle()),
+          "MPI_Allreduce");
+    return summarize(slowest).median;
+}
+
+void Launch::add_cells(const Part &operation, std::uint64_t size) {
+    // The cells of one operation and size share their buffers, so that synchronizers are compared on the same memory.
+    const Subject subject = make_subject(operation, size);
+    Cell cell;
+    cell.operation = operation.text();
+    cell.size = size;
+    cell.datatype = find_by_name(all_operations(), operation.name()).datatype(size);
+    for (const SynchronizedTiming &timing : options_.timings) {
+        for (std::size_t pattern = 0; pattern < patterns_.size(); ++pattern) {
+            if (options_.patterns[pattern].name() == no_pattern || options_.delays.empty()) {
+                cell.delay = patterns_[pattern]->own_delay().value_or(0.0);
+                add_cell(cell, subject, timing, pattern);
+                continue;
+            }
+            for (const AskedDelay &delay : options_.delays) {
+                cell.delay = delay.seconds ? *delay.seconds : *delay.multiple * subject.time;
+                add_cell(cell, subject, timing, pattern);
             }
         }
+    }
+}
+
+void Launch::add_cell(Cell cell, const Subject &subject, const SynchronizedTiming &start, std::size_t pattern) {
+    const auto &[synchronizer, timing] = start;
+    cell.synchronizer = synchronizer.text();
+    cell.timing = timing.text();
+    cell.pattern = options_.patterns[pattern].text();
+    Runner runner{
+        .index = runners_.size(),
+        .cell = cell,
+        .subject = subject,
+        .synchronizer =
+            find_by_name(all_synchronizers(), synchronizer.name()).make({comm_, clock_, messages_, synchronizer}),
+        .timing = find_by_name(all_timings(), timing.name()).make(timing),
+        .delays = PlannedDelays(patterns_[pattern], cell.delay, place_),
+        .stopping = nullptr,
+        .record = CellRecord(runners_.size(), cell)};
+    const auto budget = runner.synchronizer->budget();
+    const Part stopping =
+        budget ? parse_part("stopping rule", fmt::format("budget(time={}ns)", std::llround(*budget * 1e9)),
+                            all_stopping_rules())
+               : options_.stopping;
+    runner.stopping = find_by_name(all_stopping_rules(), stopping.name()).make(stopping);
+    runner.duration = cell.delay + subject.time * static_cast<double>(runner.timing->calls());
+    runner.wanted = next_block(runner);
+    runners_.push_back(std::move(runner));
+}
+
+std::vector<Cell> Launch::cells() const {
+    std::vector<Cell> cells;
+    for (const Runner &runner : runners_) {
+        cells.push_back(runner.cell);
     }
     return cells;
 }
 
-Launch::Launch(const Communicator &comm, const GlobalClock &clock, const Options &options, std::uint64_t seed,
-               std::vector<std::unique_ptr<Reporter>> &reporters)
-    : comm_(comm), options_(options), tolerance_(clock.tolerance()), reporters_(reporters), cells_(list_cells(options)),
-      blocks_(plan_blocks(cells_.size(), options.repetitions, seed)), sampler_(comm, clock, options.warmup),
-      progress_(options.quiet, blocks_.size()) {
-    for (std::size_t i = 0; i < cells_.size(); ++i) {
-        records_.emplace_back(i, cells_[i], options.repetitions);
-    }
-    make_runners();
-}
-
-void Launch::make_runners() {
-    std::map<std::pair<std::string, std::uint64_t>, std::shared_ptr<Operation>> operations;
-    std::map<std::string, std::shared_ptr<Synchronizer>> synchronizers;
-    for (const Cell &cell : cells_) {
-        // The cells of one operation and size share their buffers, so that synchronizers are compared on the same
-        // memory.
-        std::shared_ptr<Operation> &operation = operations[{cell.operation, cell.size}];
-        if (!operation) {
-            operation = find_by_name(all_operations(), cell.operation).make({comm_.handle(), cell.size, options_.root});
+std::vector<CellResult> Launch::run(const Reporters &reporters) {
+    reporters_ = &reporters;
+    const std::size_t steps = runners_.size() * blocks_per_cell; // as many as the usual rule makes
+    Progress progress(options_.quiet, steps);
+    std::vector<std::size_t> open(runners_.size());
+    std::iota(open.begin(), open.end(), 0);
+    std::mt19937_64 random(seed_);
+    while (!open.empty()) {
+        std::vector<std::size_t> order = open;
+        shuffle(order, random);
+        open.clear();
+        for (const std::size_t cell : order) {
+            Runner &runner = runners_[cell];
+            measure_block(runner);
+            if (runner.wanted > 0) {
+                open.push_back(cell);
+            }
+            comm_.on_root([&] {
+                if (runner.wanted == 0) {
+                    complete(runner);
+                }
+                progress.update(std::min(position_, steps), fmt::format("{} of {} cells complete, {} samples rejected",
+                                                                        results_.size(), runners_.size(), rejected_));
+                return 0;
+            });
         }
-        std::shared_ptr<Synchronizer> &synchronizer = synchronizers[cell.synchronizer];
-        if (!synchronizer) {
-            synchronizer = find_by_name(all_synchronizers(), cell.synchronizer).make(comm_.handle());
-        }
-        runners_.push_back({operation, synchronizer});
-    }
-}
-
-std::vector<CellResult> Launch::run() {
-    for (std::size_t position = 0; position < blocks_.size(); ++position) {
-        measure(blocks_[position], position);
+        std::sort(open.begin(), open.end());
     }
     std::sort(results_.begin(), results_.end(),
               [](const CellResult &a, const CellResult &b) { return a.index < b.index; });
     return results_;
 }
 
-void Launch::measure(const Block &block, std::size_t position) {
-    const Runner &runner = runners_[block.cell];
-    long missing = block.samples;
-    long attempts_left = block.samples * options_.max_attempts;
-    while (missing > 0 && attempts_left > 0) {
-        const long count = std::min({missing, attempts_left, largest_batch});
-        const Batch batch = sampler_.sample(*runner.synchronizer, *runner.operation, count);
-        missing -= comm_.on_root([&] { return take(batch, block.cell, position); });
-        attempts_left -= count;
-    }
-    comm_.on_root([&] {
-        if (block.last) {
-            results_.push_back(records_[block.cell].summarize());
-            for (const auto &reporter : reporters_) {
-                reporter->cell(results_.back());
-            }
-        }
-        progress_.update(position + 1, fmt::format("{} of {} cells complete, {} samples rejected", results_.size(),
-                                                   cells_.size(), rejected_));
-        return 0;
-    });
+long Launch::next_block(const Runner &runner) const {
+    return comm_.on_root([&] { return runner.stopping->next_block(runner.record.progress()); });
 }
 
-long Launch::take(const Batch &batch, std::size_t cell, std::size_t position) {
+void Launch::measure_block(Runner &runner) {
+    long missing = runner.wanted;
+    long attempts_left = runner.wanted * options_.max_attempts;
+    warm_up(runner);
+    while (missing > 0 && attempts_left > 0) {
+        const long count = std::min({missing, attempts_left, largest_batch});
+        const Batch batch = sample(runner, runner.attempts, count);
+        missing -= comm_.on_root([&] { return take(batch, runner, true); });
+        runner.attempts += count;
+        attempts_left -= count;
+    }
+    runner.record.end_block(missing > 0);
+    ++position_;
+    runner.wanted = next_block(runner);
+}
+
+void Launch::warm_up(Runner &runner) {
+    const Metric &latency = find_by_name(all_metrics(), "latency_avg");
+    std::vector<double> times; // at rank 0
+    for (;;) {
+        const long count = comm_.on_root([&] { return warmup_->next(times); });
+        if (count == 0) {
+            return;
+        }
+        const Batch batch = sample(runner, 0, count);
+        comm_.on_root([&] {
+            for (std::size_t i = 0; i < batch.size(); ++i) {
+                times.push_back(latency.value(batch[i]));
+            }
+            return take(batch, runner, false);
+        });
+    }
+}
+
+Batch Launch::sample(Runner &runner, long first, long count) {
+    const auto begin = std::chrono::steady_clock::now();
+    Batch batch = sampler_.sample(*runner.synchronizer, *runner.subject.operation, *runner.timing,
+                                  runner.delays.of_calls(first, count), runner.duration);
+    runner.record.add_time(Seconds(std::chrono::steady_clock::now() - begin).count());
+    return batch;
+}
+
+long Launch::take(const Batch &batch, Runner &runner, bool counts) {
     std::vector<Verdict> verdicts;
     for (std::size_t i = 0; i < batch.size(); ++i) {
-        verdicts.push_back(judge(batch[i], tolerance_));
+        verdicts.push_back(counts ? judge(batch[i], clock_.tolerance()) : Verdict::warmup);
     }
-    const BatchReport report{cell, position, records_[cell].attempts(), batch, verdicts};
-    for (const auto &reporter : reporters_) {
+    const BatchReport report{runner.index, position_, runner.record.recorded(), batch, verdicts};
+    for (const auto &reporter : *reporters_) {
         reporter->samples(report);
     }
-    records_[cell].add(batch, verdicts);
+    runner.record.add(batch, verdicts);
     const long valid = std::count(verdicts.begin(), verdicts.end(), Verdict::valid);
-    rejected_ += static_cast<long>(verdicts.size()) - valid;
+    rejected_ += counts ? static_cast<long>(batch.size()) - valid : 0;
     return valid;
+}
+
+void Launch::complete(const Runner &runner) {
+    waiting_.push_back(runner.record.summarize(*runner.stopping));
+    waiting_.back().advice = runner.synchronizer->advice();
+    report_completed();
+}
+
+void Launch::report_completed() {
+    for (auto waiting = waiting_.begin(); waiting != waiting_.end();) {
+        const auto undelayed = std::find_if(runners_.begin(), runners_.end(), [&](const Runner &runner) {
+            return runner.cell.pattern == no_pattern && same_but_for_arrival(runner.cell, waiting->cell);
+        });
+        if (waiting->cell.pattern != no_pattern && undelayed != runners_.end()) {
+            const auto known = std::find_if(results_.begin(), results_.end(),
+                                            [&](const CellResult &result) { return result.index == undelayed->index; });
+            if (known == results_.end()) {
+                ++waiting;
+                continue;
+            }
+            compare_with_undelayed(*waiting, *known);
+        }
+        results_.push_back(std::move(*waiting));
+        waiting = waiting_.erase(waiting);
+        for (const auto &reporter : *reporters_) {
+            reporter->cell(results_.back());
+        }
+        waiting = waiting_.begin(); // who waited for this one stands before it
+    }
 }
 
 } // namespace bench

@@ -5,53 +5,90 @@
 #include "global_clock.h"
 #include "operation.h"
 #include "options.h"
-#include "plan.h"
+#include "planned_delays.h"
 #include "progress.h"
 #include "reporter.h"
 #include "sampler.h"
+#include "stopping_rule.h"
 #include "synchronizer.h"
+#include "timing.h"
+#include "warmup_rule.h"
 
-#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace bench {
 
-/// Operation x size x synchronizer, in the order of the command line.
-std::vector<Cell> list_cells(const Options &options);
+using Reporters = std::vector<std::unique_ptr<Reporter>>;
 
-/// All measurements of one run: every cell, block by block in random order.
+/// All measurements of one run: every cell, block by block. In every round each cell that is not complete gets one
+/// block, in random order, so that what disturbs the machine for a while falls on parts of many cells.
 class Launch {
 public:
-    /// `reporters` is empty but at rank 0.
-    Launch(const Communicator &comm, const GlobalClock &clock, const Options &options, std::uint64_t seed,
-           std::vector<std::unique_ptr<Reporter>> &reporters);
+    /// Collective. Makes all that is to run. Throws Error where something cannot be.
+    Launch(const Communicator &comm, const GlobalClock &clock, const Options &options, std::uint64_t seed);
+    ~Launch();
+    Launch(const Launch &) = delete;
+    Launch &operator=(const Launch &) = delete;
 
-    /// Collective. The results of all cells, in the order of list_cells, at rank 0.
-    std::vector<CellResult> run();
+    /// Operation x size x synchronizer x timing scheme x pattern x delay, in the order of the command line. On all
+    /// ranks.
+    std::vector<Cell> cells() const;
+
+    /// Collective. The results of all cells, in that order, at rank 0. `reporters` is empty but there.
+    std::vector<CellResult> run(const Reporters &reporters);
 
 private:
-    struct Runner {
+    struct Subject { // an operation with a size
         std::shared_ptr<Operation> operation;
+        double time; // seconds that it takes, estimated
+    };
+    struct Runner { // all that a cell needs
+        std::size_t index;
+        Cell cell;
+        Subject subject;
         std::shared_ptr<Synchronizer> synchronizer;
+        std::shared_ptr<Timing> timing;
+        PlannedDelays delays;
+        std::shared_ptr<StoppingRule> stopping;
+        double duration = 0.0; // seconds from a start to the end of the timed part, estimated
+        long wanted = 0;       // valid samples in the next block
+        long attempts = 0;     // warm-up apart
+        CellRecord record;     // filled at rank 0
     };
 
-    void make_runners();
-    void measure(const Block &block, std::size_t position);
-    long take(const Batch &batch, std::size_t cell, std::size_t position);
+    void make_patterns();
+    void add_cells(const Part &operation, std::uint64_t size);
+    void add_cell(Cell cell, const Subject &subject, const SynchronizedTiming &start, std::size_t pattern);
+    Subject make_subject(const Part &operation, std::uint64_t size);
+    double estimate_time(Operation &operation);
+
+    long next_block(const Runner &runner) const;
+    void measure_block(Runner &runner);
+    void warm_up(Runner &runner);
+    Batch sample(Runner &runner, long first, long count);
+    long take(const Batch &batch, Runner &runner, bool counts);
+    void complete(const Runner &runner);
+    void report_completed();
 
     const Communicator &comm_;
+    const GlobalClock &clock_;
     const Options &options_;
-    double tolerance_; // seconds
-    std::vector<std::unique_ptr<Reporter>> &reporters_;
-    std::vector<Cell> cells_;
-    std::vector<Block> blocks_;
-    std::vector<Runner> runners_;     // per cell
-    std::vector<CellRecord> records_; // per cell; filled at rank 0
-    std::vector<CellResult> results_;
+    std::uint64_t seed_;
+    MPI_Comm messages_ = MPI_COMM_NULL; // of the synchronizers
+    std::vector<std::shared_ptr<const ArrivalPattern>> patterns_;
+    int place_ = 0; // of this rank in patterns
+    std::unique_ptr<WarmupRule> warmup_;
+    std::vector<Runner> runners_;
     Sampler sampler_;
-    Progress progress_;
+
+    // At rank 0:
+    const Reporters *reporters_ = nullptr;
+    std::vector<CellResult> waiting_; // complete, but for what they are compared with
+    std::vector<CellResult> results_; // complete and reported
     long rejected_ = 0;
+    std::size_t position_ = 0; // of the block in the order of the launch
 };
 
 } // namespace bench

@@ -12,14 +12,15 @@
 #include "seed.h"
 #include "warnings.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <utility>
 
 namespace bench {
 namespace {
 
-std::vector<std::unique_ptr<Reporter>> open_reporters(const Options &options) {
-    std::vector<std::unique_ptr<Reporter>> reporters;
+Reporters open_reporters(const Options &options) {
+    Reporters reporters;
     for (const std::string &path : options.outputs) {
         reporters.push_back(find_by_suffix(all_reporters(), path).make(path));
     }
@@ -44,44 +45,48 @@ std::string describe_unmeasured(const std::vector<const CellResult *> &unmeasure
 /// At rank 0: the run's exit status; where a cell lacks samples, one line that says which and what would help.
 ExitStatus judge_run(const std::vector<CellResult> &results) {
     std::vector<const CellResult *> unmeasured;
+    std::vector<std::string> advice;
     for (const CellResult &result : results) {
-        if (result.status != CellStatus::ok) {
-            unmeasured.push_back(&result);
+        if (result.status == CellStatus::ok) {
+            continue;
+        }
+        unmeasured.push_back(&result);
+        if (std::find(advice.begin(), advice.end(), result.advice) == advice.end()) {
+            advice.push_back(result.advice);
         }
     }
     if (unmeasured.empty()) {
         return ExitStatus::success;
     }
-    print_error(
-        fmt::format("{} of {} cells have too few valid samples ({}): ranks missed the deadlines; what helps: no "
-                    "more ranks than processors, an idle machine, DOWNBEAT_SLACK=auto, a larger --tolerance",
-                    unmeasured.size(), results.size(), describe_unmeasured(unmeasured)));
+    print_error(fmt::format("{} of {} cells have too few valid samples ({}); what helps: {}", unmeasured.size(),
+                            results.size(), describe_unmeasured(unmeasured), join(advice, "; ")));
     return ExitStatus::unmeasured;
 }
 
 ExitStatus measure(const Communicator &comm, const Options &options, const std::string &command) {
     const std::uint64_t seed = choose_seed(comm, options.seed);
-    std::vector<std::unique_ptr<Reporter>> reporters;
+    const GlobalClock clock(comm, options.tolerance);
+    Launch launch(comm, clock, options, seed);
+    SamplingContext context;
+    static_cast<Context &>(context) = gather_context(comm, clock, options, seed, command);
+    context.stopping = options.stopping.full_text();
+    context.warmup = options.warmup.full_text();
+    context.max_attempts = options.max_attempts;
+    context.root = options.root;
+    context.observed = options.observed;
+    context.permuted = options.permute;
+    context.tolerance = clock.tolerance();
+    Reporters reporters;
     comm.on_root([&] {
         reporters = open_reporters(options);
-        return 0;
-    });
-    const GlobalClock clock(comm, options.tolerance);
-    const SamplingContext context{gather_context(comm, clock, options, seed, command),
-                                  options.repetitions,
-                                  options.max_attempts,
-                                  options.warmup,
-                                  options.root,
-                                  clock.tolerance()};
-    comm.on_root([&] {
         for (const auto &reporter : reporters) {
-            reporter->begin(context, list_cells(options));
+            reporter->begin(context, launch.cells());
         }
         return 0;
     });
 
     const ActivityWatch watch;
-    const std::vector<CellResult> results = Launch(comm, clock, options, seed, reporters).run();
+    const std::vector<CellResult> results = launch.run(reporters);
     const ClockAgreement agreement = judge_clocks(measure_agreement(comm));
     const std::vector<OthersActivity> others = watch.finish(comm);
 

@@ -7,11 +7,12 @@
 
 namespace bench {
 
-/// One number drawn from one sample.
+/// One number drawn from one sample. Times in the operation are per call of it.
 struct Metric {
     std::string name;
     std::string description;
     std::string unit;
+    int error_bounds; // of the clock's, that its error may reach: 0 where it needs no common clock
     double (*value)(const Sample &sample);
 };
 
@@ -19,8 +20,14 @@ struct Metric {
 #define BENCH_METRICS(METRIC)                                                                                          \
     METRIC(latency_avg)                                                                                                \
     METRIC(latency_max)                                                                                                \
+    METRIC(latency_min)                                                                                                \
+    METRIC(latency_observed)                                                                                           \
+    METRIC(global_time)                                                                                                \
     METRIC(makespan)                                                                                                   \
-    METRIC(exit_skew)
+    METRIC(after_last_entry)                                                                                           \
+    METRIC(exit_skew)                                                                                                  \
+    METRIC(imbalance_worst)                                                                                            \
+    METRIC(imbalance_mean)
 
 namespace metrics {
 #define BENCH_DECLARE(name) Metric name();

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "part.h"
+
 #include <cstdint>
 #include <memory>
 #include <mpi.h>
@@ -21,15 +23,19 @@ struct OperationArguments {
     MPI_Comm comm;
     std::uint64_t size; // bytes per process
     int root;
+    const Part &part;
 };
 
-struct OperationInfo {
-    std::string name;
-    std::string description;
-    bool sized;                 // takes message sizes
-    bool rooted;                // takes --root
+/// What an operation takes.
+struct OperationTraits {
+    bool sized;                 // message sizes
+    bool rooted;                // --root
     std::uint64_t size_divisor; // every size is a multiple of this
     std::uint64_t max_size;     // bytes that a count of MPI elements can hold
+};
+
+struct OperationInfo : PartInfo {
+    OperationTraits traits;
     std::string (*datatype)(std::uint64_t size);
     std::unique_ptr<Operation> (*make)(const OperationArguments &arguments);
 };

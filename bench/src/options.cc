@@ -1,5 +1,6 @@
 #include "options.h"
 
+#include "arrival_pattern.h"
 #include "build_info.h"
 #include "error.h"
 #include "experiment.h"
@@ -8,37 +9,50 @@
 #include "parse_number.h"
 #include "reporter_registry.h"
 #include "sizes.h"
+#include "stopping_rule.h"
 #include "synchronizer.h"
+#include "timing.h"
+#include "warmup_rule.h"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <functional>
 
 namespace bench {
 namespace {
 
 constexpr const char *default_sizes = "8:64K";
 constexpr const char *default_synchronizers = "mpi_barrier,harmonize";
-constexpr long most_samples = 1'000'000'000;
 
 // What the command line says, before it is checked.
 struct Words {
     std::vector<std::string> operations;
     std::string sizes;
     std::string synchronizers = default_synchronizers;
+    std::string timings = "per_call";
+    std::string patterns = no_pattern;
+    std::string delays;
+    bool permute = false;
     std::string repetitions;
+    std::string stopping = "fixed";
+    std::string warmup = "fixed";
     std::string max_attempts;
-    std::string warmup;
     std::string root;
+    std::string observed;
     std::string tolerance;
     CommonWords common;
 };
 
 std::string footer() {
-    return fmt::format("\nOperations:\n{}\nSynchronizers:\n{}\nFormats and files:\n{}\n"
-                       "Experiments, in place of operations (downbeat-bench clock --help):\n{}\n"
-                       "Exit status: 0 all measured, 1 failure, 2 bad arguments, 3 a cell has too few valid samples.",
-                       describe_entries(all_operations()), describe_entries(all_synchronizers()),
-                       describe_entries(all_reporters()), describe_entries(all_experiments()));
+    return fmt::format(
+        "\nOperations:\n{}\nSynchronizers:\n{}\nTiming schemes:\n{}\nArrival patterns:\n{}\nStopping rules:\n{}\n"
+        "Warm-up rules:\n{}\nFormats and files:\n{}\n"
+        "Parameters follow a name in parentheses, as one_late(rank=1); downbeat-bench list shows them all.\n\n"
+        "Experiments, in place of operations (downbeat-bench clock --help):\n{}\n"
+        "Exit status: 0 all measured, 1 failure, 2 bad arguments, 3 a cell has too few valid samples.",
+        describe_entries(all_operations()), describe_entries(all_synchronizers()), describe_entries(all_timings()),
+        describe_entries(all_patterns()), describe_entries(all_stopping_rules()), describe_entries(all_warmup_rules()),
+        describe_entries(all_reporters()), describe_entries(all_experiments()));
 }
 
 void declare(CommandLine &line, Words &words) {
@@ -49,53 +63,70 @@ void declare(CommandLine &line, Words &words) {
                             default_sizes));
     line.option("--sync", words.synchronizers, "NAMES",
                 fmt::format("synchronizers before each sample, a list [default {}]", default_synchronizers));
-    line.option("-r,--repetitions", words.repetitions, "N", "valid samples per cell [default 1000]");
+    line.option("--timing", words.timings, "NAMES",
+                "timing schemes: what the stamps enclose, a list [default per_call]");
+    line.option("--pattern", words.patterns, "NAMES",
+                "arrival patterns, a list; any but none is compared with none [default none]");
+    line.option("--delay", words.delays, "DELAYS",
+                "largest delays of the patterns, a list: with a unit (10us), or multiples of the operation's own time "
+                "without delays (1.5x)");
+    line.flag("--permute", words.permute, "permute the patterns over the ranks, by the seed");
+    line.option("-r,--repetitions", words.repetitions, "N",
+                "valid samples per cell; short for --stop 'fixed(samples=N)'");
+    line.option("--stop", words.stopping, "RULE", "how long a cell is measured [default fixed]");
+    line.option("--warmup", words.warmup, "RULE",
+                "what runs before each block of samples and does not count; a number is short for 'fixed(calls=N)' "
+                "[default fixed]");
     line.option("--max-attempts", words.max_attempts, "N",
-                "give a cell up after so many attempts per valid sample wanted [default 20]");
-    line.option("--warmup", words.warmup, "N", "unrecorded attempts before each block of samples [default 20]");
+                "give a block up after so many attempts per valid sample wanted [default 20]");
     line.option("--root", words.root, "RANK", "root of rooted operations [default 0]");
+    line.option("--observe", words.observed, "RANK", "rank whose own time is metric latency_observed [default 0]");
     line.option("--tolerance", words.tolerance, "SECONDS",
-                "a rank that starts later than this after the deadline makes the sample invalid "
+                "a rank that starts later than this after its time makes the sample invalid "
                 "[default: setting tolerance of the library, 0.5e-6]");
-    words.common.declare(line, "of the random order of the blocks");
+    words.common.declare(line, "of the random order of the blocks, of random patterns and permutations");
     line.footer(footer());
 }
 
+const OperationTraits &traits_of(const Part &operation) {
+    return find_by_name(all_operations(), operation.name()).traits;
+}
+
 void check_sizes(const Options &options) {
-    for (const std::string &name : options.operations) {
-        const OperationInfo &operation = find_by_name(all_operations(), name);
-        if (!operation.sized) {
+    for (const Part &operation : options.operations) {
+        const OperationTraits &traits = traits_of(operation);
+        if (!traits.sized) {
             continue;
         }
         for (const std::uint64_t size : options.sizes) {
-            if (size % operation.size_divisor != 0) {
+            if (size % traits.size_divisor != 0) {
                 throw Error::usage(fmt::format("{} cannot take messages of {} bytes; valid are multiples of {} bytes",
-                                               name, size, operation.size_divisor));
+                                               operation.name(), size, traits.size_divisor));
             }
-            if (size > operation.max_size) {
-                throw Error::usage(fmt::format("{} cannot take messages of {} bytes; valid are at most {} bytes", name,
-                                               size, operation.max_size));
+            if (size > traits.max_size) {
+                throw Error::usage(fmt::format("{} cannot take messages of {} bytes; valid are at most {} bytes",
+                                               operation.name(), size, traits.max_size));
             }
         }
     }
 }
 
-bool any_operation(const Options &options, bool OperationInfo::*property) {
+bool any_operation(const Options &options, bool OperationTraits::*property) {
     return std::any_of(options.operations.begin(), options.operations.end(),
-                       [&](const std::string &name) { return find_by_name(all_operations(), name).*property; });
+                       [&](const Part &operation) { return traits_of(operation).*property; });
 }
 
-std::vector<std::string> names_with(bool OperationInfo::*property) {
+std::vector<std::string> names_with(bool OperationTraits::*property) {
     std::vector<std::string> names;
     for (const OperationInfo &operation : all_operations()) {
-        if (operation.*property) {
+        if (operation.traits.*property) {
             names.push_back(operation.name);
         }
     }
     return names;
 }
 
-void check_operations(const std::vector<std::string> &operations) {
+std::vector<Part> check_operations(const std::vector<std::string> &operations) {
     const std::vector<std::string> valid = names_of(all_operations());
     const std::vector<std::string> experiments = names_of(all_experiments());
     if (operations.empty()) {
@@ -109,40 +140,135 @@ void check_operations(const std::vector<std::string> &operations) {
                                            name));
         }
     }
-    check_names("operation", operations, valid);
+    return parse_parts("operation", join(operations, ","), all_operations());
+}
+
+std::vector<std::string> delaying_patterns() {
+    std::vector<std::string> names = names_of(all_patterns());
+    names.erase(std::remove(names.begin(), names.end(), no_pattern), names.end());
+    return names;
+}
+
+/// Every timing scheme with every synchronizer, but for timing scheme window, which has synchronizer window and no
+/// other, and brings it along.
+std::vector<SynchronizedTiming> check_timings(const CommandLine &line, const Words &words) {
+    std::vector<Part> synchronizers = parse_parts("synchronizer", words.synchronizers, all_synchronizers());
+    const std::vector<Part> timings = parse_parts("timing scheme", words.timings, all_timings());
+    const auto is_window = [](const Part &part) { return part.name() == window_name; };
+    const bool windows = std::any_of(timings.begin(), timings.end(), is_window);
+    if (windows && timings.size() == 1) {
+        const auto other = std::find_if_not(synchronizers.begin(), synchronizers.end(), is_window);
+        if (line.given("--sync") && other != synchronizers.end()) {
+            throw Error::usage(
+                fmt::format("timing scheme window goes with synchronizer window alone; {} has none", other->text()));
+        }
+        synchronizers.erase(std::remove_if(synchronizers.begin(), synchronizers.end(), std::not_fn(is_window)),
+                            synchronizers.end());
+    }
+    if (windows && std::none_of(synchronizers.begin(), synchronizers.end(), is_window)) {
+        synchronizers.push_back(parse_part("synchronizer", window_name, all_synchronizers()));
+    }
+    std::vector<SynchronizedTiming> pairs;
+    for (const Part &synchronizer : synchronizers) {
+        for (const Part &timing : timings) {
+            const bool same = windows && is_window(synchronizer) && timing.name() == "per_call"; // as window
+            if ((!is_window(timing) || is_window(synchronizer)) && !same) {
+                pairs.push_back({synchronizer, timing});
+            }
+        }
+    }
+    return pairs;
+}
+
+void check_delays(const CommandLine &line, const Words &words, Options &options) {
+    options.patterns = parse_parts("arrival pattern", words.patterns, all_patterns());
+    const auto is_none = [](const Part &pattern) { return pattern.name() == no_pattern; };
+    const auto delaying = std::find_if_not(options.patterns.begin(), options.patterns.end(), is_none);
+    if (delaying == options.patterns.end()) {
+        for (const char *option : {"--delay", "--permute"}) {
+            if (line.given(option)) {
+                throw Error::usage(fmt::format("{} is given, but no arrival pattern that delays ranks; these do: {}",
+                                               option, join(delaying_patterns())));
+            }
+        }
+        return;
+    }
+    const std::string first = delaying->text();
+    if (std::none_of(options.patterns.begin(), options.patterns.end(), is_none)) {
+        options.patterns.insert(options.patterns.begin(), parse_part("arrival pattern", no_pattern, all_patterns()));
+    }
+    options.permute = words.permute;
+    if (!line.given("--delay")) {
+        for (const Part &pattern : options.patterns) {
+            if (!is_none(pattern) && !find_by_name(all_patterns(), pattern.name()).knows_delay) {
+                throw Error::usage(fmt::format("arrival pattern {} needs --delay, as --delay 10us,50us or --delay 1.5x",
+                                               pattern.text()));
+            }
+        }
+        return;
+    }
+    const std::vector<std::string> delays = split(words.delays);
+    check_names("delay", delays, delays); // none twice
+    for (const std::string &delay : delays) {
+        if (delay.ends_with('x')) {
+            options.delays.push_back(
+                {std::nullopt, parse_number("--delay", delay.substr(0, delay.size() - 1), 1e-3, 1e6)});
+        } else if (const double seconds = parse_duration("--delay", delay); seconds > 0.0) { // without: pattern none
+            options.delays.push_back({seconds, std::nullopt});
+        }
+    }
+    if (options.delays.empty()) {
+        throw Error::usage(
+            fmt::format("--delay cannot be '{}' alone; without delay there is no arrival pattern", words.delays));
+    }
+}
+
+Part check_stopping(const CommandLine &line, const Words &words) {
+    if (!line.given("--repetitions")) {
+        return parse_part("stopping rule", words.stopping, all_stopping_rules());
+    }
+    if (line.given("--stop")) {
+        throw Error::usage("--repetitions and --stop are both given; --repetitions N is short for "
+                           "--stop 'fixed(samples=N)'");
+    }
+    const long samples = parse_number("--repetitions", words.repetitions, 1L, 1'000'000'000L);
+    return parse_part("stopping rule", fmt::format("fixed(samples={})", samples), all_stopping_rules());
+}
+
+Part check_warmup(const Words &words) {
+    const bool number = !words.warmup.empty() && words.warmup.find_first_not_of("0123456789") == std::string::npos;
+    return parse_part("warm-up rule", number ? fmt::format("fixed(calls={})", words.warmup) : words.warmup,
+                      all_warmup_rules());
 }
 
 Options check(const CommandLine &line, const Words &words, int ranks) {
     Options options;
-    check_operations(words.operations);
-    options.operations = words.operations;
+    options.operations = check_operations(words.operations);
+    options.timings = check_timings(line, words);
+    check_delays(line, words, options);
+    options.stopping = check_stopping(line, words);
+    options.warmup = check_warmup(words);
 
-    options.synchronizers = split(words.synchronizers);
-    check_names("synchronizer", options.synchronizers, names_of(all_synchronizers()));
-
-    if (any_operation(options, &OperationInfo::sized)) {
+    if (any_operation(options, &OperationTraits::sized)) {
         options.sizes = parse_sizes(line.given("--sizes") ? words.sizes : default_sizes);
         check_sizes(options);
     } else if (line.given("--sizes")) {
         throw Error::usage(fmt::format("--sizes is given, but no operation that has a size; these have: {}",
-                                       join(names_with(&OperationInfo::sized))));
+                                       join(names_with(&OperationTraits::sized))));
     }
 
     if (line.given("--root")) {
-        if (!any_operation(options, &OperationInfo::rooted)) {
+        if (!any_operation(options, &OperationTraits::rooted)) {
             throw Error::usage(fmt::format("--root is given, but no operation that has a root; these have: {}",
-                                           join(names_with(&OperationInfo::rooted))));
+                                           join(names_with(&OperationTraits::rooted))));
         }
         options.root = parse_number("--root", words.root, 0, ranks - 1);
     }
-    if (line.given("--repetitions")) {
-        options.repetitions = parse_number("--repetitions", words.repetitions, 1L, most_samples);
+    if (line.given("--observe")) {
+        options.observed = parse_number("--observe", words.observed, 0, ranks - 1);
     }
     if (line.given("--max-attempts")) {
         options.max_attempts = parse_number("--max-attempts", words.max_attempts, 1L, 1'000'000L);
-    }
-    if (line.given("--warmup")) {
-        options.warmup = parse_number("--warmup", words.warmup, 0L, most_samples);
     }
     if (line.given("--tolerance")) {
         options.tolerance = parse_number("--tolerance", words.tolerance, 0.0, 1.0);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "command_line.h"
+#include "part.h"
 
 #include <cstdint>
 #include <optional>
@@ -10,15 +11,31 @@
 
 namespace bench {
 
+/// The largest delay of an arrival pattern as the user gives it; one of the two is set.
+struct AskedDelay {
+    std::optional<double> seconds;
+    std::optional<double> multiple; // of the time that the operation takes without delays
+};
+
+/// What starts a sample, and what its stamps enclose.
+struct SynchronizedTiming {
+    Part synchronizer;
+    Part timing;
+};
+
 /// The command line, checked: every name is known, every size fits every operation that takes sizes.
 struct Options : CommonOptions {
-    std::vector<std::string> operations;
+    std::vector<Part> operations;
     std::vector<std::uint64_t> sizes; // bytes per process
-    std::vector<std::string> synchronizers;
-    long repetitions = 1000; // valid samples per cell
-    long max_attempts = 20;  // per valid sample wanted
-    long warmup = 20;        // attempts before every block
+    std::vector<SynchronizedTiming> timings;
+    std::vector<Part> patterns;     // with one that delays, also the one that does not
+    std::vector<AskedDelay> delays; // for the patterns that delay
+    bool permute = false;           // patterns, over the ranks
+    Part stopping;
+    Part warmup;
+    long max_attempts = 20; // per valid sample wanted
     int root = 0;
+    int observed = 0;                // rank
     std::optional<double> tolerance; // seconds
 };
 

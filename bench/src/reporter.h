@@ -16,7 +16,7 @@ namespace bench {
 struct BatchReport {
     std::size_t cell;
     std::size_t block;  // position in the order of the launch
-    long first_attempt; // of the batch, within its cell, from 0
+    long first_attempt; // of the batch, within its cell, from 0, warm-up included
     const Batch &batch;
     const std::vector<Verdict> &verdicts; // per sample
 };

@@ -3,72 +3,53 @@
 #include "mpi_check.h"
 
 namespace bench {
-namespace {
 
-/// The values of all ranks at rank 0, turned from [rank][sample], as they arrive, into [sample][rank].
-template <typename Value>
-std::vector<Value> gather_by_sample(const Communicator &comm, const std::vector<Value> &mine, std::size_t count,
-                                    MPI_Datatype datatype) {
-    const auto ranks = static_cast<std::size_t>(comm.is_root() ? comm.size() : 0);
-    std::vector<Value> by_rank(ranks * count);
-    check(MPI_Gather(mine.data(), static_cast<int>(count), datatype, by_rank.data(), static_cast<int>(count), datatype,
-                     0, comm.handle()),
-          "MPI_Gather");
-    std::vector<Value> by_sample(ranks * count);
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-        for (std::size_t i = 0; i < count; ++i) {
-            by_sample[i * ranks + rank] = by_rank[rank * count + i];
-        }
-    }
-    return by_sample;
-}
-
-} // namespace
-
-void Sampler::attempt(Synchronizer &synchronizer, Operation &operation, std::size_t index) {
-    const bool in_time = synchronizer.start();
-    const double entry = clock_.now();
-    operation.run();
-    const double exit = clock_.now();
-
-    const Start start = synchronizer.last_start();
-    record_.entry[index] = entry;
-    record_.exit[index] = exit;
-    record_.deadline[index] = start.deadline;
-    record_.slack[index] = start.slack;
-    record_.flag[index] = in_time ? 1 : 0;
-}
-
-Batch Sampler::sample(Synchronizer &synchronizer, Operation &operation, long count) {
-    const auto samples = static_cast<std::size_t>(count);
-    // Written in full before the first attempt, so that recording faults no page in.
-    record_.entry.assign(samples, 0.0);
-    record_.exit.assign(samples, 0.0);
-    record_.deadline.assign(samples, 0.0);
-    record_.slack.assign(samples, 0.0);
-    record_.flag.assign(samples, 0);
-
+Batch Sampler::sample(Synchronizer &synchronizer, Operation &operation, Timing &timing,
+                      const std::vector<double> &delays, double duration) {
+    records_.assign(delays.size(), Record{}); // written in full before the first attempt: recording faults no page in
     clock_.refresh();
-    for (long i = 0; i < warmup_; ++i) {
-        attempt(synchronizer, operation, 0); // overwritten by the first sample
+    synchronizer.prepare({static_cast<long>(delays.size()), duration});
+    for (std::size_t i = 0; i < delays.size(); ++i) {
+        const double sync_entry = clock_.now();
+        const bool in_time = synchronizer.start(delays[i]);
+        const double entry = clock_.now();
+        timing.run(operation, synchronizer);
+        const double exit = clock_.now();
+
+        const Start start = synchronizer.last_start();
+        records_[i] = {sync_entry, entry, exit, delays[i], in_time ? 1.0 : 0.0, start.deadline, start.slack};
     }
-    for (std::size_t i = 0; i < samples; ++i) {
-        attempt(synchronizer, operation, i);
-    }
-    return gather(samples);
+    Batch batch = gather();
+    batch.calls = timing.calls();
+    batch.observed = observed_;
+    batch.error_bound = clock_.largest_error_bound();
+    return batch;
 }
 
-Batch Sampler::gather(std::size_t count) const {
+Batch Sampler::gather() const {
+    constexpr std::size_t width = sizeof(Record) / sizeof(double);
+    const std::size_t count = records_.size();
+    const auto ranks = static_cast<std::size_t>(comm_.size());
+    const int numbers = static_cast<int>(count * width);
+    std::vector<Record> all(comm_.is_root() ? ranks * count : 0); // [rank][sample]
+    check(MPI_Gather(records_.data(), numbers, MPI_DOUBLE, all.data(), numbers, MPI_DOUBLE, 0, comm_.handle()),
+          "MPI_Gather");
     Batch batch;
-    batch.error_bound = clock_.largest_error_bound();
-    batch.ranks = static_cast<std::size_t>(comm_.size());
-    batch.entry = gather_by_sample(comm_, record_.entry, count, MPI_DOUBLE);
-    batch.exit = gather_by_sample(comm_, record_.exit, count, MPI_DOUBLE);
-    batch.flag = gather_by_sample(comm_, record_.flag, count, MPI_UNSIGNED_CHAR);
-    if (comm_.is_root()) {
-        // The same on all ranks.
-        batch.deadline = record_.deadline;
-        batch.slack = record_.slack;
+    batch.ranks = ranks;
+    if (!comm_.is_root()) {
+        return batch;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        batch.deadline.push_back(records_[i].deadline);
+        batch.slack.push_back(records_[i].slack);
+        for (std::size_t rank = 0; rank < ranks; ++rank) {
+            const Record &record = all[rank * count + i];
+            batch.sync_entry.push_back(record.sync_entry);
+            batch.entry.push_back(record.entry);
+            batch.exit.push_back(record.exit);
+            batch.delay.push_back(record.delay);
+            batch.flag.push_back(record.flag > 0.0 ? 1 : 0);
+        }
     }
     return batch;
 }

@@ -5,36 +5,43 @@
 #include "global_clock.h"
 #include "operation.h"
 #include "synchronizer.h"
+#include "timing.h"
+
+#include <vector>
 
 namespace bench {
 
 /// Makes attempts: synchronizes, stamps, runs the operation, stamps.
 class Sampler {
 public:
-    /// `warmup` attempts precede every batch and leave no trace.
-    Sampler(const Communicator &comm, const GlobalClock &clock, long warmup)
-        : comm_(comm), clock_(clock), warmup_(warmup) {}
+    /// `observed`: the rank whose own time is reported.
+    Sampler(const Communicator &comm, const GlobalClock &clock, int observed)
+        : comm_(comm), clock_(clock), observed_(static_cast<std::size_t>(observed)) {}
 
-    /// Collective. `count` attempts; the batch at rank 0, an empty one elsewhere.
-    Batch sample(Synchronizer &synchronizer, Operation &operation, long count);
+    /// Collective. One attempt for each of this rank's delays (seconds; as many on all ranks). `duration`: seconds that
+    /// an attempt is estimated to take from its start, the same on all ranks. The batch at rank 0, an empty one
+    /// elsewhere.
+    Batch sample(Synchronizer &synchronizer, Operation &operation, Timing &timing, const std::vector<double> &delays,
+                 double duration);
 
 private:
-    // What one rank records of its attempts.
+    // What one rank records of an attempt; numbers alone, so that all of it travels as one array.
     struct Record {
-        std::vector<double> entry;
-        std::vector<double> exit;
-        std::vector<double> deadline;
-        std::vector<double> slack;
-        std::vector<unsigned char> flag;
+        double sync_entry;
+        double entry;
+        double exit;
+        double delay;
+        double flag;
+        double deadline; // as the slack the same on all ranks
+        double slack;
     };
 
-    void attempt(Synchronizer &synchronizer, Operation &operation, std::size_t index);
-    Batch gather(std::size_t count) const;
+    Batch gather() const;
 
     const Communicator &comm_;
     const GlobalClock &clock_;
-    long warmup_;
-    Record record_;
+    std::size_t observed_;
+    std::vector<Record> records_;
 };
 
 } // namespace bench

@@ -1,8 +1,13 @@
 #pragma once
 
+#include "communicator.h"
+#include "global_clock.h"
+#include "part.h"
+
 #include <limits>
 #include <memory>
 #include <mpi.h>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,8 +15,14 @@ namespace bench {
 
 /// What is known of a start afterwards, in seconds; NaN where the synchronizer has no such thing.
 struct Start {
-    double deadline = std::numeric_limits<double>::quiet_NaN(); // on the global clock
+    double deadline = std::numeric_limits<double>::quiet_NaN(); // on the global clock, without any rank's delay
     double slack = std::numeric_limits<double>::quiet_NaN();
+};
+
+/// What a synchronizer is told before a series of starts. The same on all ranks.
+struct Series {
+    long starts;
+    double duration; // seconds from a start to the next call of start(), estimated: the operation and the longest delay
 };
 
 /// A way to let all ranks start together.
@@ -19,21 +30,38 @@ class Synchronizer {
 public:
     virtual ~Synchronizer() = default;
 
-    /// Collective. Returns when this rank is to start; false if it knows that it starts late.
-    virtual bool start() = 0;
+    /// Collective. Before every series: to agree on what the starts need, and to learn from the series before.
+    virtual void prepare(const Series &) {}
+
+    /// Collective. Returns when this rank is to start, `delay` seconds (which may differ between ranks) after the
+    /// common start; false if it knows that it starts late.
+    virtual bool start(double delay) = 0;
 
     /// Local. About the last start; called after the operation, so that asking costs no time before it.
-    virtual Start last_start() const = 0;
+    virtual Start last_start() const { return {}; }
+
+    /// Seconds after which a cell is complete with what it has; none where the stopping rule alone decides.
+    virtual std::optional<double> budget() const { return std::nullopt; }
+
+    /// What helps where too many starts fail, for the error message.
+    virtual std::string advice() const { return "no more ranks than processors, an idle machine"; }
 };
 
-struct SynchronizerInfo {
-    std::string name;
-    std::string description;
-    std::unique_ptr<Synchronizer> (*make)(MPI_Comm comm);
+struct SynchronizerArguments {
+    const Communicator &comm;
+    const GlobalClock &clock; // of comm
+    MPI_Comm messages;        // a duplicate of comm for messages of the synchronizer's own
+    const Part &part;
+};
+
+struct SynchronizerInfo : PartInfo {
+    /// Collective.
+    std::unique_ptr<Synchronizer> (*make)(const SynchronizerArguments &arguments);
 };
 
 // One line per synchronizer; synchronizers/<name>.cc defines the function of that name.
 #define BENCH_SYNCHRONIZERS(SYNCHRONIZER)                                                                              \
+    SYNCHRONIZER(none)                                                                                                 \
     SYNCHRONIZER(mpi_barrier)                                                                                          \
     SYNCHRONIZER(harmonize)
 

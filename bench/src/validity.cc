@@ -10,9 +10,12 @@ Verdict judge(const Sample &sample, double tolerance) {
         return Verdict::late_flag;
     }
     // The flag is decided before the synchronizer returns; what interrupts a rank after that shows in its entry alone.
-    if (!std::isnan(sample.deadline) &&
-        *std::max_element(sample.entry.begin(), sample.entry.end()) > sample.deadline + tolerance) {
-        return Verdict::late_entry;
+    if (!std::isnan(sample.deadline)) {
+        for (std::size_t rank = 0; rank < sample.entry.size(); ++rank) {
+            if (sample.entry[rank] > sample.deadline + sample.delay[rank] + tolerance) {
+                return Verdict::late_entry;
+            }
+        }
     }
     return Verdict::valid;
 }

@@ -8,10 +8,12 @@ namespace bench {
 enum class Verdict {
     valid,
     late_flag,  // the synchronizer itself reported, on some rank, that it failed
-    late_entry, // some rank entered the operation later than the tolerance after the deadline, though all flags were 1
+    late_entry, // some rank entered the operation later than the tolerance after its start, though all flags were 1
+    warmup,     // not judged: it was never to count
 };
 
-/// `tolerance` in seconds. A sample without a deadline is judged by its flags alone.
+/// `tolerance` in seconds; a rank's start is the deadline and its delay. A sample without a deadline is judged by its
+/// flags alone.
 Verdict judge(const Sample &sample, double tolerance);
 
 } // namespace bench

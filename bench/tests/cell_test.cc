@@ -18,14 +18,14 @@ void add(CellRecord &record, double latency, Verdict verdict) {
 }
 
 TEST(CellRecord, OnlyValidSamplesEnterTheStatistics) {
-    CellRecord record(4, bcast_cell(), 2);
+    CellRecord record(4, bcast_cell());
     add(record, 1.0, Verdict::valid);
     add(record, 100.0, Verdict::late_flag);
     add(record, 200.0, Verdict::late_entry);
     add(record, 3.0, Verdict::valid);
-    EXPECT_EQ(record.attempts(), 4);
+    EXPECT_EQ(record.recorded(), 4);
 
-    const CellResult result = record.summarize();
+    const CellResult result = record.summarize(*wanting(2));
     EXPECT_EQ(result.status, CellStatus::ok);
     EXPECT_EQ(result.index, 4U);
     EXPECT_EQ(result.valid, 2);
@@ -39,24 +39,24 @@ TEST(CellRecord, OnlyValidSamplesEnterTheStatistics) {
 }
 
 TEST(CellRecord, FewerThanRequestedIsIncomplete) {
-    CellRecord record(0, bcast_cell(), 2);
+    CellRecord record(0, bcast_cell());
     add(record, 1.0, Verdict::valid);
-    EXPECT_EQ(record.summarize().status, CellStatus::incomplete);
+    EXPECT_EQ(record.summarize(*wanting(2)).status, CellStatus::incomplete);
 }
 
 TEST(CellRecord, NoneIsAFailureAndNotZero) {
-    CellRecord record(0, bcast_cell(), 2);
+    CellRecord record(0, bcast_cell());
     add(record, 1.0, Verdict::late_flag);
-    const CellResult result = record.summarize();
+    const CellResult result = record.summarize(*wanting(2));
     EXPECT_EQ(result.status, CellStatus::failed);
     EXPECT_TRUE(std::isnan(result.metric("latency_avg").mean));
     EXPECT_TRUE(std::isnan(result.slack));
 }
 
 TEST(CellRecord, WithoutSlackThereIsNone) {
-    CellRecord record(0, bcast_cell(), 1);
+    CellRecord record(0, bcast_cell());
     record.add(one_sample(none, {0.0}, {1.0}, {1}), {Verdict::valid});
-    EXPECT_TRUE(std::isnan(record.summarize().slack));
+    EXPECT_TRUE(std::isnan(record.summarize(*wanting(1)).slack));
 }
 
 TEST(Cell, Describes) {

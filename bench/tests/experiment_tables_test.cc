@@ -60,8 +60,8 @@ std::vector<ListedKind> kinds() {
          {{"hca3",
            "a summary so long that it does not fit on what is left of the line, and so goes on below where it began",
            "Hunold 2018",
-           {{"fit", "500", "fit points", "", 2, 1e6, true},
-            {"offset", "skampi", "estimator", "offset", 0, 0, false}}}}},
+           {{"fit", "500", "fit points", "", PartValues::whole(2, 1e6)},
+            {"offset", "skampi", "estimator", "offset", {}}}}}},
         {"metric", "numbers drawn from a sample", {{"makespan", "to the last exit", "", {}}}}};
 }
 

@@ -23,10 +23,12 @@ inline SamplingContext fixture_context() {
     context.clock = {{"clock", "tsc"}, {"sync", "hca3_offset"}};
     context.error_bound = 0.0;
     context.environment = {{"DOWNBEAT_CLOCK", "tsc"}};
-    context.repetitions = 2;
+    context.stopping = "fixed(samples=2)";
+    context.warmup = "fixed";
     context.max_attempts = 20;
-    context.warmup = 20;
     context.root = 0;
+    context.observed = 0;
+    context.permuted = false;
     context.tolerance = 0.5e-6;
     context.seed = 7;
     context.outputs = {"out.nc"};
@@ -53,12 +55,8 @@ inline std::vector<FixtureBatch> fixture_batches() {
     const double us = 0x1p-20; // about a microsecond, exact in binary
     const auto batch = [us](std::vector<double> deadline, std::vector<double> slack, std::vector<double> entry,
                             std::vector<double> exit, std::vector<std::uint8_t> flag) {
-        for (std::vector<double> *times : {&deadline, &slack, &entry, &exit}) {
-            for (double &time : *times) {
-                time *= us;
-            }
-        }
-        return Batch{2, deadline, slack, entry, exit, flag, 0.0};
+        return samples(2, std::move(deadline), std::move(slack), std::move(entry), std::move(exit), std::move(flag),
+                       us);
     };
     return {{1,
              batch({16, 32}, {4, 4}, {16, 16, 32, 40}, {18, 20, 34, 44}, {1, 1, 1, 1}),

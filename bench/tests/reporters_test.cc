@@ -21,18 +21,18 @@ void report(Reporter &reporter, const std::string &without = "") {
     const std::vector<Cell> cells = fixture_cells();
     std::vector<CellRecord> records;
     for (std::size_t i = 0; i < cells.size(); ++i) {
-        records.emplace_back(i, cells[i], fixture_context().repetitions);
+        records.emplace_back(i, cells[i]);
     }
     reporter.begin(fixture_context(), cells);
     std::size_t block = 0;
     for (const FixtureBatch &fixture : fixture_batches()) {
         CellRecord &record = records[fixture.cell];
-        reporter.samples({fixture.cell, block++, record.attempts(), fixture.batch, fixture.verdicts});
+        reporter.samples({fixture.cell, block++, record.recorded(), fixture.batch, fixture.verdicts});
         record.add(fixture.batch, fixture.verdicts);
     }
     for (const std::size_t i : {1, 0, 2, 3}) { // as they complete
         if (cells[i].synchronizer != without) {
-            reporter.cell(records[i].summarize());
+            reporter.cell(records[i].summarize(*wanting(2)));
         }
     }
     reporter.end({fixture_agreement(), {warning}});

@@ -56,14 +56,14 @@ TEST(Warnings, OneRank) {
 }
 
 TEST(Warnings, ErrorBoundBesideWhatIsMeasured) {
-    CellRecord record(0, fixture_cells()[1], 1);
+    CellRecord record(0, fixture_cells()[1]);
     Batch batch = one_sample(0.0, {0.0, 0.0}, {4e-6, 4e-6}, {1, 1});
     batch.error_bound = 0.3e-6;
     record.add(batch, {Verdict::valid});
-    EXPECT_TRUE(find_warnings(fixture_context(), {record.summarize()}, idle(), agreeing).empty());
+    EXPECT_TRUE(find_warnings(fixture_context(), {record.summarize(*wanting(1))}, idle(), agreeing).empty());
     batch.error_bound = 1e-6;
     record.add(batch, {Verdict::valid});
-    expect_one(find_warnings(fixture_context(), {record.summarize()}, idle(), agreeing),
+    expect_one(find_warnings(fixture_context(), {record.summarize(*wanting(1))}, idle(), agreeing),
                {"1.000 us", "25 % of the makespan of bcast of 8 bytes"});
 }
 

@@ -103,6 +103,16 @@ int MPIX_Harmonize_verdict(MPI_Comm comm, int *verdict);
  */
 int MPIX_Harmonize_time(MPI_Comm comm, double *time);
 
+/* MPIX_Harmonize_wait_until: returns at an instant of the global clock.
+ *
+ *   IN   comm  communicator (handle), prepared
+ *   IN   time  seconds, as MPIX_Harmonize_time gives them (double)
+ *   OUT  flag  1 if this process left within setting tolerance of `time`, 0 if later (logical)
+ *
+ * Local. A time that has passed returns at once, with flag 0. Errors: MPI_ERR_ARG if `time` is not finite or more than
+ * 3e9 away from 0; MPI_ERR_OTHER if comm was never prepared. */
+int MPIX_Harmonize_wait_until(MPI_Comm comm, double time, int *flag);
+
 /* MPIX_Harmonize_error_bound: how far this process's global clock can be from process 0's now.
  *
  *   IN   comm   communicator (handle)

@@ -61,18 +61,35 @@ static int agree(struct db_state *state, struct db_decision *decision) {
     return db_spread_decision(&state->channel, decision);
 }
 
+/* When a process may leave, and when it is too late. */
+struct release {
+    int64_t ticks;
+    int64_t latest;
+};
+
+static struct release release_at(const struct db_state *state, int64_t global_ns) {
+    return (struct release){.ticks = db_map_ticks(&state->map, global_ns),
+                            .latest = db_map_ticks(&state->map, global_ns + state->settings.tolerance_ns)};
+}
+
+/* Waits; whether it left in time. `late`: it came too late already. From here to the return as little as possible: the
+ * kernel may take the processor away at any moment, and what happens after the last look at the clock is not noticed.
+ */
+static int leave_in_time(const struct db_state *state, const struct release *release, int late) {
+    int64_t left = db_wait_until(&state->clock, release->ticks, state->oversubscribed);
+    return !late && left <= release->latest;
+}
+
 static int harmonize(struct db_state *state, double delay, int *flag) {
     if (state->rank == 0)
         observe(state);
     struct db_decision decision;
     DB_TRY(agree(state, &decision));
 
-    int64_t release_ns = decision.deadline_ns + (int64_t)llrint(delay * 1e9);
-    int64_t release = db_map_ticks(&state->map, release_ns);
-    int64_t latest = db_map_ticks(&state->map, release_ns + state->settings.tolerance_ns);
+    struct release release = release_at(state, decision.deadline_ns + (int64_t)llrint(delay * 1e9));
     int64_t ready = db_clock_read(&state->clock);
     int64_t lag_ns = db_map_global_ns(&state->map, ready) - (decision.deadline_ns - decision.slack_ns);
-    int late = ready > release;
+    int late = ready > release.ticks;
 
     state->verdict = state->calls == 0 ? MPI_UNDEFINED : !decision.invalid;
     state->invalid_calls += state->calls > 0 && decision.invalid;
@@ -82,13 +99,9 @@ static int harmonize(struct db_state *state, double delay, int *flag) {
     state->slack_ns = decision.slack_ns;
     state->lag_ns = lag_ns > 0 ? lag_ns : 0;
 
-    /* From here to the return as little as possible: the kernel may take the processor away at any moment, and what
-     * happens after the last look at the clock is not noticed. */
-    int64_t left = db_wait_until(&state->clock, release, state->oversubscribed);
-    int missed = late || left > latest;
-    *flag = !missed;
-    state->invalid = missed;
-    state->late_exits += missed && !late;
+    *flag = leave_in_time(state, &release, late);
+    state->invalid = !*flag;
+    state->late_exits += !*flag && !late;
     return MPI_SUCCESS;
 }
 
@@ -104,3 +117,16 @@ int MPIX_Harmonize_delayed(MPI_Comm comm, double delay, int *flag) {
 }
 
 int MPIX_Harmonize(MPI_Comm comm, int *flag) { return MPIX_Harmonize_delayed(comm, 0.0, flag); }
+
+int MPIX_Harmonize_wait_until(MPI_Comm comm, double time, int *flag) {
+    struct db_state *state;
+    DB_TRY(db_check_mpi("MPIX_Harmonize_wait_until"));
+    if (comm != MPI_COMM_NULL && (flag == NULL || !(fabs(time) <= MAX_DELAY_SECONDS)))
+        return db_raise(comm, MPI_ERR_ARG);
+    int code = db_state_find(comm, &state);
+    if (code != MPI_SUCCESS)
+        return db_raise(comm, code);
+    struct release release = release_at(state, (int64_t)llrint(time * 1e9));
+    *flag = leave_in_time(state, &release, db_clock_read(&state->clock) > release.ticks);
+    return MPI_SUCCESS;
+}

@@ -1,4 +1,5 @@
 #include "experiment.h"
+#include "arrival_pattern.h"
 
 #include "command_line.h"
 #include "list/parts.h"
@@ -6,8 +7,11 @@
 #include "names.h"
 #include "operation.h"
 #include "reporter_registry.h"
+#include "stopping_rule.h"
 #include "synchronizer.h"
 #include "text_output.h"
+#include "timing.h"
+#include "warmup_rule.h"
 
 #include <algorithm>
 #include <array>
@@ -16,10 +20,22 @@
 namespace bench {
 namespace {
 
-template <typename Registry> std::vector<ListedPart> own_parts(const Registry &registry) {
+/// Of entries without parameters.
+template <typename Registry> std::vector<ListedPart> own_names(const Registry &registry) {
     std::vector<ListedPart> parts;
     for (const auto &entry : registry) {
         parts.push_back({entry.name, entry.description, "", {}});
+    }
+    return parts;
+}
+
+template <typename Registry> std::vector<ListedPart> own_parts(const Registry &registry) {
+    std::vector<ListedPart> parts;
+    for (const PartInfo &entry : registry) {
+        parts.push_back({entry.name, entry.description, entry.source, {}});
+        for (const PartParameter &p : entry.parameters) {
+            parts.back().parameters.push_back({p.name, p.value, p.meaning, "", p.values});
+        }
     }
     return parts;
 }
@@ -30,7 +46,8 @@ std::vector<ListedPart> library_parts(const char *kind) {
         ListedPart listed{(*part)->name, (*part)->summary, (*part)->source, {}};
         for (const Downbeat_parameter *p = (*part)->parameters; p->name != nullptr; ++p) {
             listed.parameters.push_back(
-                {p->name, p->value, p->meaning, p->kind == nullptr ? "" : p->kind, p->low, p->high, p->whole != 0});
+                {p->name, p->value, p->meaning, p->kind == nullptr ? "" : p->kind,
+                 p->whole != 0 ? PartValues::whole(p->low, p->high) : PartValues::real(p->low, p->high)});
         }
         parts.push_back(listed);
     }
@@ -44,8 +61,8 @@ struct Kind {
     std::vector<ListedPart> (*parts)();
 };
 
-const std::array<Kind, 11> &all_kinds() {
-    static const std::array<Kind, 11> all = {{
+const std::array<Kind, 15> &all_kinds() {
+    static const std::array<Kind, 15> all = {{
         {"scheme", "clock synchronization schemes (setting sync)", [] { return library_parts("scheme"); }},
         {"offset", "estimators of the offset between two clocks", [] { return library_parts("offset"); }},
         {"intercept", "where the intercept of a fit comes from", [] { return library_parts("intercept"); }},
@@ -56,8 +73,12 @@ const std::array<Kind, 11> &all_kinds() {
         {"clock", "local clocks (setting clock)", [] { return library_parts("clock"); }},
         {"operation", "operations to measure", [] { return own_parts(all_operations()); }},
         {"synchronizer", "what synchronizes before a sample", [] { return own_parts(all_synchronizers()); }},
-        {"metric", "numbers drawn from a sample", [] { return own_parts(all_metrics()); }},
-        {"format", "what results are printed and written as", [] { return own_parts(all_reporters()); }},
+        {"timing", "what the stamps of a sample enclose", [] { return own_parts(all_timings()); }},
+        {"pattern", "arrival patterns", [] { return own_parts(all_patterns()); }},
+        {"stopping", "how long a cell is measured", [] { return own_parts(all_stopping_rules()); }},
+        {"warmup", "what runs before each block of samples", [] { return own_parts(all_warmup_rules()); }},
+        {"metric", "numbers drawn from a sample", [] { return own_names(all_metrics()); }},
+        {"format", "what results are printed and written as", [] { return own_names(all_reporters()); }},
     }};
     return all;
 }

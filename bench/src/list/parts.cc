@@ -41,9 +41,8 @@ std::string describe(const ListedPart &part) {
         "  {:<26} {}\n", part.name,
         fill(part.source.empty() ? part.summary : fmt::format("{} [{}]", part.summary, part.source), indent));
     for (const ListedParameter &parameter : part.parameters) {
-        const std::string valid = parameter.kind.empty() ? fmt::format("{} to {}{}", parameter.low, parameter.high,
-                                                                       parameter.whole ? ", whole" : "")
-                                                         : fmt::format("any of kind {}", parameter.kind);
+        const std::string valid =
+            parameter.kind.empty() ? parameter.values.describe() : fmt::format("any of kind {}", parameter.kind);
         text += fmt::format("    {:<24} {}\n", fmt::format("{}={}", parameter.name, parameter.value),
                             fill(fmt::format("{} ({})", parameter.meaning, valid), indent));
     }
@@ -52,12 +51,14 @@ std::string describe(const ListedPart &part) {
 
 Json to_json(const ListedParameter &parameter) {
     Json json = {{"name", parameter.name}, {"default", parameter.value}, {"meaning", parameter.meaning}};
-    if (parameter.kind.empty()) {
-        json["low"] = parameter.low;
-        json["high"] = parameter.high;
-        json["whole"] = parameter.whole;
-    } else {
+    if (!parameter.kind.empty()) {
         json["kind"] = parameter.kind;
+    } else if (parameter.values.kind == PartValues::Kind::choice) {
+        json["choices"] = parameter.values.choices;
+    } else if (parameter.values.kind != PartValues::Kind::text) {
+        json["low"] = parameter.values.low;
+        json["high"] = parameter.values.high;
+        json["whole"] = parameter.values.kind == PartValues::Kind::whole;
     }
     return json;
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "part.h"
+
 #include <string>
 #include <vector>
 
@@ -10,10 +12,8 @@ struct ListedParameter {
     std::string name;
     std::string value;   // the default
     std::string meaning; // with its unit
-    std::string kind;    // of part that it takes; "" for a number
-    double low;          // of a number
-    double high;
-    bool whole;
+    std::string kind;    // of part that it takes; "" where it takes none
+    PartValues values;   // where it takes no part
 };
 
 /// Something that has a name on the command line or in the settings.

@@ -5,10 +5,15 @@
 namespace bench::metrics {
 
 Metric exit_skew() {
-    return {"exit_skew", "time from the first to the last rank's leaving the synchronizer", "s",
-            [](const Sample &sample) {
-                const auto [first, last] = std::minmax_element(sample.entry.begin(), sample.entry.end());
-                return *last - *first;
+    return {"exit_skew", "time from the first to the last rank's leaving the synchronizer, each rank's delay taken out",
+            "s", 2, [](const Sample &sample) {
+                double first = sample.entry[0] - sample.delay[0];
+                double last = first;
+                for (std::size_t rank = 1; rank < sample.entry.size(); ++rank) {
+                    first = std::min(first, sample.entry[rank] - sample.delay[rank]);
+                    last = std::max(last, sample.entry[rank] - sample.delay[rank]);
+                }
+                return last - first;
             }};
 }
 

@@ -1,14 +1,13 @@
 #include "metric.h"
-
-#include <algorithm>
+#include "sample_times.h"
 
 namespace bench::metrics {
 
 Metric latency_max() {
-    return {"latency_max", "largest over ranks of the time in the operation", "s", [](const Sample &sample) {
-                double longest = sample.exit[0] - sample.entry[0];
+    return {"latency_max", "time in the operation, largest over ranks", "s", 0, [](const Sample &sample) {
+                double longest = latency(sample, 0);
                 for (std::size_t rank = 1; rank < sample.entry.size(); ++rank) {
-                    longest = std::max(longest, sample.exit[rank] - sample.entry[rank]);
+                    longest = std::max(longest, latency(sample, rank));
                 }
                 return longest;
             }};

@@ -1,17 +1,15 @@
 #include "metric.h"
+#include "sample_times.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace bench::metrics {
 
 Metric makespan() {
     return {"makespan", "time from the common start to the last exit; the start is the deadline, else the first entry",
-            "s", [](const Sample &sample) {
-                const double start = std::isnan(sample.deadline)
-                                         ? *std::min_element(sample.entry.begin(), sample.entry.end())
-                                         : sample.deadline;
-                return *std::max_element(sample.exit.begin(), sample.exit.end()) - start;
+            "s", 2, [](const Sample &sample) {
+                const double start = std::isnan(sample.deadline) ? first_entry(sample) : sample.deadline;
+                return (last_exit(sample) - start) / static_cast<double>(sample.calls);
             }};
 }
 

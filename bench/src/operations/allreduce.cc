@@ -25,15 +25,13 @@ private:
 } // namespace
 
 OperationInfo operations::allreduce() {
-    return {.name = "allreduce",
-            .description =
-                "MPI_Allreduce with MPI_SUM on MPI_DOUBLE, or on MPI_FLOAT where the size is no multiple of 8",
-            .sized = true,
-            .rooted = false,
-            .size_divisor = Reduction::size_divisor,
-            .max_size = Reduction::max_size,
-            .datatype = [](std::uint64_t size) { return Reduction(size).name(); },
-            .make = [](const OperationArguments &arguments) -> std::unique_ptr<Operation> {
+    return {{"allreduce",
+             "MPI_Allreduce with MPI_SUM on MPI_DOUBLE, or on MPI_FLOAT where the size is no multiple of 8",
+             "",
+             {}},
+            {.sized = true, .rooted = false, .size_divisor = Reduction::size_divisor, .max_size = Reduction::max_size},
+            [](std::uint64_t size) { return Reduction(size).name(); },
+            [](const OperationArguments &arguments) -> std::unique_ptr<Operation> {
                 return std::make_unique<Allreduce>(arguments);
             }};
 }

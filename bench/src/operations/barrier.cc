@@ -16,14 +16,10 @@ private:
 } // namespace
 
 OperationInfo operations::barrier() {
-    return {.name = "barrier",
-            .description = "MPI_Barrier",
-            .sized = false,
-            .rooted = false,
-            .size_divisor = 1,
-            .max_size = 0,
-            .datatype = [](std::uint64_t) -> std::string { return "none"; },
-            .make = [](const OperationArguments &arguments) -> std::unique_ptr<Operation> {
+    return {{"barrier", "MPI_Barrier", "", {}},
+            {.sized = false, .rooted = false, .size_divisor = 1, .max_size = 0},
+            [](std::uint64_t) -> std::string { return "none"; },
+            [](const OperationArguments &arguments) -> std::unique_ptr<Operation> {
                 return std::make_unique<Barrier>(arguments);
             }};
 }

@@ -24,14 +24,10 @@ private:
 } // namespace
 
 OperationInfo operations::bcast() {
-    return {.name = "bcast",
-            .description = "MPI_Bcast of MPI_BYTE",
-            .sized = true,
-            .rooted = true,
-            .size_divisor = 1,
-            .max_size = std::numeric_limits<int>::max(),
-            .datatype = [](std::uint64_t) -> std::string { return "MPI_BYTE"; },
-            .make = [](const OperationArguments &arguments) -> std::unique_ptr<Operation> {
+    return {{"bcast", "MPI_Bcast of MPI_BYTE", "", {}},
+            {.sized = true, .rooted = true, .size_divisor = 1, .max_size = std::numeric_limits<int>::max()},
+            [](std::uint64_t) -> std::string { return "MPI_BYTE"; },
+            [](const OperationArguments &arguments) -> std::unique_ptr<Operation> {
                 return std::make_unique<Bcast>(arguments);
             }};
 }

@@ -28,16 +28,13 @@ private:
 } // namespace
 
 OperationInfo operations::reduce() {
-    return {.name = "reduce",
-            .description = "MPI_Reduce with MPI_SUM on MPI_DOUBLE, or on MPI_FLOAT where the size is no multiple of 8",
-            .sized = true,
-            .rooted = true,
-            .size_divisor = Reduction::size_divisor,
-            .max_size = Reduction::max_size,
-            .datatype = [](std::uint64_t size) { return Reduction(size).name(); },
-            .make = [](const OperationArguments &arguments) -> std::unique_ptr<Operation> {
-                return std::make_unique<Reduce>(arguments);
-            }};
+    return {
+        {"reduce", "MPI_Reduce with MPI_SUM on MPI_DOUBLE, or on MPI_FLOAT where the size is no multiple of 8", "", {}},
+        {.sized = true, .rooted = true, .size_divisor = Reduction::size_divisor, .max_size = Reduction::max_size},
+        [](std::uint64_t size) { return Reduction(size).name(); },
+        [](const OperationArguments &arguments) -> std::unique_ptr<Operation> {
+            return std::make_unique<Reduce>(arguments);
+        }};
 }
 
 } // namespace bench

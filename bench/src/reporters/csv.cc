@@ -12,18 +12,43 @@ namespace {
 // What does not exist is an empty field, as R and pandas read it.
 std::string field(double value) { return std::isnan(value) ? "" : fmt::format("{}", value); }
 
+// A part with several parameters has commas in its text.
+std::string quote(const std::string &text) { return text.find(',') == std::string::npos ? text : '"' + text + '"'; }
+
 /// One row per cell, units in the column names. The context is in the JSON and netCDF files.
 class CsvReporter : public Reporter {
 public:
     explicit CsvReporter(const std::string &path) : output_(path) {}
 
     void begin(const SamplingContext &, const std::vector<Cell> &) override {
-        std::vector<std::string> columns = {"cell",       "operation",     "size",   "datatype", "synchronizer",
-                                            "status",     "requested",     "valid",  "rejected", "late_flag",
-                                            "late_entry", "error_bound_s", "slack_s"};
+        std::vector<std::string> columns = {"cell",
+                                            "operation",
+                                            "size",
+                                            "datatype",
+                                            "synchronizer",
+                                            "timing",
+                                            "pattern",
+                                            "delay_s",
+                                            "status",
+                                            "requested",
+                                            "valid",
+                                            "rejected",
+                                            "late_flag",
+                                            "late_entry",
+                                            "discarded",
+                                            "calls",
+                                            "error_bound_s",
+                                            "slack_s",
+                                            "wall_time_s",
+                                            "mean_of_means_s",
+                                            "max_of_means_s",
+                                            "overlap_benefit_median",
+                                            "overlap_share_median",
+                                            "overlap_benefit_min",
+                                            "overlap_share_min"};
         for (const Metric &metric : all_metrics()) {
             for (const Statistic &statistic : statistics()) {
-                columns.push_back(fmt::format("{}_{}_{}", metric.name, statistic.name, metric.unit));
+                columns.push_back(metric.name + "_" + statistic.name + (statistic.has_unit ? "_" + metric.unit : ""));
             }
         }
         output_.write(join(columns, ",") + "\n");
@@ -31,16 +56,25 @@ public:
 
     void cell(const CellResult &result) override {
         const Cell &cell = result.cell;
-        std::string row = fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}", result.index, cell.operation, cell.size,
-                                      cell.datatype, cell.synchronizer, to_string(result.status), result.requested,
-                                      result.valid, result.rejected(), result.late_flag, result.late_entry,
-                                      field(result.error_bound), field(result.slack));
+        std::vector<std::string> fields = {
+            fmt::format("{}", result.index), quote(cell.operation), fmt::format("{}", cell.size), cell.datatype,
+            quote(cell.synchronizer),        quote(cell.timing),    quote(cell.pattern),          field(cell.delay),
+            to_string(result.status)};
+        for (const long count : {result.requested, result.valid, result.rejected(), result.late_flag, result.late_entry,
+                                 result.discarded, result.calls}) {
+            fields.push_back(fmt::format("{}", count));
+        }
+        for (const double value : {result.error_bound, result.slack, result.wall_time, result.mean_of_means,
+                                   result.max_of_means, result.overlap_median.benefit, result.overlap_median.share,
+                                   result.overlap_min.benefit, result.overlap_min.share}) {
+            fields.push_back(field(value));
+        }
         for (const Summary &summary : result.metrics) {
             for (const Statistic &statistic : statistics()) {
-                row += "," + field(summary.*statistic.value);
+                fields.push_back(field(summary.*statistic.value));
             }
         }
-        output_.write(row + "\n");
+        output_.write(join(fields, ",") + "\n");
     }
 
     void end(const RunEnd &) override {}

@@ -13,18 +13,29 @@ Json to_json(const CellResult &result) {
     json["size"] = result.cell.size;
     json["datatype"] = result.cell.datatype;
     json["synchronizer"] = result.cell.synchronizer;
+    json["timing"] = result.cell.timing;
+    json["pattern"] = result.cell.pattern;
+    json["delay_s"] = result.cell.delay;
     json["status"] = to_string(result.status);
     json["requested"] = result.requested;
     json["valid"] = result.valid;
     json["rejected"] = result.rejected();
     json["late_flag"] = result.late_flag;
     json["late_entry"] = result.late_entry;
+    json["discarded"] = result.discarded;
+    json["calls"] = result.calls;
     json["error_bound_s"] = result.error_bound;
     json["slack_s"] = result.slack;
+    json["wall_time_s"] = result.wall_time;
+    json["mean_of_means_s"] = result.mean_of_means;
+    json["max_of_means_s"] = result.max_of_means;
+    json["overlap_benefit"] = {{"median", result.overlap_median.benefit}, {"min", result.overlap_min.benefit}};
+    json["overlap_share"] = {{"median", result.overlap_median.share}, {"min", result.overlap_min.share}};
     for (std::size_t m = 0; m < result.metrics.size(); ++m) {
         const Metric &metric = all_metrics()[m];
         Json &summary = json["metrics"][metric.name];
         summary["unit"] = metric.unit;
+        summary["error_bound"] = metric.error_bounds * result.error_bound;
         for (const Statistic &statistic : statistics()) {
             summary[statistic.name] = result.metrics[m].*statistic.value;
         }

@@ -31,9 +31,11 @@ public:
         const std::size_t count = batch.size();
         std::vector<std::int64_t> attempt(count);
         std::vector<signed char> valid(count);
+        std::vector<signed char> verdict(count);
         for (std::size_t i = 0; i < count; ++i) {
             attempt[i] = report.first_attempt + static_cast<std::int64_t>(i);
             valid[i] = report.verdicts[i] == Verdict::valid ? 1 : 0;
+            verdict[i] = static_cast<signed char>(report.verdicts[i]);
         }
         const std::vector<std::size_t> row = {samples_written_};
         const std::vector<std::size_t> rows = {count};
@@ -41,13 +43,16 @@ public:
         file_.write(block_, row, rows, std::vector<std::int64_t>(count, static_cast<std::int64_t>(report.block)));
         file_.write(attempt_, row, rows, attempt);
         file_.write(valid_, row, rows, valid);
+        file_.write(verdict_, row, rows, verdict);
         file_.write(deadline_, row, rows, batch.deadline);
         file_.write(slack_, row, rows, batch.slack);
 
         const std::vector<std::size_t> matrix = {samples_written_, 0};
         const std::vector<std::size_t> extent = {count, batch.ranks};
+        file_.write(sync_entry_, matrix, extent, batch.sync_entry);
         file_.write(entry_, matrix, extent, batch.entry);
         file_.write(exit_, matrix, extent, batch.exit);
+        file_.write(delay_, matrix, extent, batch.delay);
         file_.write(flag_, matrix, extent, std::vector<signed char>(batch.flag.begin(), batch.flag.end()));
         samples_written_ += count;
         file_.sync();
@@ -65,8 +70,18 @@ public:
         put_count(late_flag_, result.late_flag);
         put_count(late_entry_, result.late_entry);
         put_count(rejected_, result.rejected());
+        put_count(discarded_, result.discarded);
+        put_count(requested_, result.requested);
+        put_count(calls_, result.calls);
         put(error_bound_, result.error_bound);
         put(slack_median_, result.slack);
+        put(wall_time_, result.wall_time);
+        put(mean_of_means_, result.mean_of_means);
+        put(max_of_means_, result.max_of_means);
+        put(overlap_benefit_median_, result.overlap_median.benefit);
+        put(overlap_share_median_, result.overlap_median.share);
+        put(overlap_benefit_min_, result.overlap_min.benefit);
+        put(overlap_share_min_, result.overlap_min.share);
         std::size_t summary = 0;
         for (const Summary &metric : result.metrics) {
             for (const Statistic &statistic : statistics()) {
@@ -110,18 +125,31 @@ private:
         valid_ = define_variable("valid", NC_BYTE, {sample}, "1 if the sample's synchronization held on all ranks");
         deadline_ = define_variable("deadline", NC_DOUBLE, {sample}, "common start on the global clock", "s");
         slack_ = define_variable("slack", NC_DOUBLE, {sample}, "time from the decision on the deadline to it", "s");
+        verdict_ = define_variable("verdict", NC_BYTE, {sample}, "why the sample counts or not");
+        file_.attribute(verdict_, "flag_values", std::vector<signed char>{0, 1, 2, 3});
+        file_.attribute(verdict_, "flag_meanings", std::string("valid late_flag late_entry warmup"));
+        sync_entry_ =
+            define_variable("sync_entry", NC_DOUBLE, {sample, rank}, "entry into the synchronizer, global clock", "s");
         entry_ = define_variable("entry", NC_DOUBLE, {sample, rank}, "entry into the operation, global clock", "s");
         exit_ = define_variable("exit", NC_DOUBLE, {sample, rank}, "exit from the operation, global clock", "s");
+        delay_ = define_variable("delay", NC_DOUBLE, {sample, rank}, "planned start after the common one, as asked for",
+                                 "s");
         flag_ = define_variable("flag", NC_BYTE, {sample, rank}, "0 if the synchronizer reported a late start");
 
         operation_ = define_variable("operation", NC_CHAR, {cell, name}, "MPI operation");
         datatype_ = define_variable("datatype", NC_CHAR, {cell, name}, "datatype, and operator of a reduction");
         synchronizer_ = define_variable("synchronizer", NC_CHAR, {cell, name}, "what synchronized before each sample");
+        timing_ = define_variable("timing", NC_CHAR, {cell, name}, "what the stamps of a sample enclose");
+        pattern_ = define_variable("pattern", NC_CHAR, {cell, name}, "arrival pattern");
+        largest_delay_ = define_variable("largest_delay", NC_DOUBLE, {cell}, "of the pattern, as asked for", "s");
+        calls_ = define_variable("calls", NC_INT64, {cell}, "calls of the operation per sample; metrics are per call");
         size_ =
             define_variable("size", NC_INT64, {cell}, "message size per process, 0 if the operation has none", "byte");
-        requested_ = define_variable("requested", NC_INT64, {cell}, "valid samples wanted");
+        requested_ =
+            define_variable("requested", NC_INT64, {cell}, "valid samples without which the cell is incomplete");
         valid_count_ = define_variable("valid_count", NC_INT64, {cell}, "valid samples");
         rejected_ = define_variable("rejected", NC_INT64, {cell}, "samples whose synchronization failed; repeated");
+        discarded_ = define_variable("discarded", NC_INT64, {cell}, "samples of the warm-up");
         late_flag_ = define_variable("late_flag", NC_INT64, {cell}, "of these, reported by the synchronizer");
         late_entry_ =
             define_variable("late_entry", NC_INT64, {cell},
@@ -132,11 +160,30 @@ private:
         error_bound_ =
             define_variable("error_bound", NC_DOUBLE, {cell}, "largest error bound of the global clock", "s");
         slack_median_ = define_variable("slack_median", NC_DOUBLE, {cell}, "median of slack over valid samples", "s");
+        const auto define_number = [&](const char *variable, const char *meaning, const char *unit) {
+            return define_variable(variable, NC_DOUBLE, {cell}, meaning, unit);
+        };
+        wall_time_ = define_number("wall_time", "spent on the cell, warm-up and rejected samples included", "s");
+        mean_of_means_ = define_number("mean_of_means",
+                                       "mean over ranks of the mean over valid samples of the time in "
+                                       "the operation",
+                                       "s");
+        max_of_means_ = define_number("max_of_means",
+                                      "largest over ranks of the mean over valid samples of the time in "
+                                      "the operation",
+                                      "s");
+        overlap_benefit_median_ =
+            define_number("overlap_benefit_median", "delay overlap benefit, Niethammer 2016, Eq. 5, of medians", "");
+        overlap_share_median_ =
+            define_number("overlap_share_median", "hidden time / the shorter of operation and delay, of medians", "");
+        overlap_benefit_min_ = define_number("overlap_benefit_min", "delay overlap benefit, of minima", "");
+        overlap_share_min_ = define_number("overlap_share_min", "hidden time / the shorter, of minima", "");
         for (const Metric &metric : all_metrics()) {
             for (const Statistic &statistic : statistics()) {
-                summaries_.push_back(define_variable(
-                    fmt::format("{}_{}", metric.name, statistic.name), NC_DOUBLE, {cell},
-                    fmt::format("{} over valid samples of: {}", statistic.name, metric.description), metric.unit));
+                summaries_.push_back(
+                    define_variable(fmt::format("{}_{}", metric.name, statistic.name), NC_DOUBLE, {cell},
+                                    fmt::format("{} over valid samples of: {}", statistic.name, metric.description),
+                                    statistic.has_unit ? metric.unit : ""));
             }
         }
         host_ = define_variable("host", NC_CHAR, {rank, name}, "host of the rank");
@@ -149,7 +196,9 @@ private:
             file_.write_text(datatype_, i, cells[i].datatype);
             file_.write_text(synchronizer_, i, cells[i].synchronizer);
             file_.write(size_, {i}, {1}, std::vector{static_cast<std::int64_t>(cells[i].size)});
-            file_.write(requested_, {i}, {1}, std::vector<std::int64_t>{context.repetitions});
+            file_.write_text(timing_, i, cells[i].timing);
+            file_.write_text(pattern_, i, cells[i].pattern);
+            file_.write(largest_delay_, {i}, {1}, std::vector{cells[i].delay});
         }
         for (std::size_t i = 0; i < context.ranks.size(); ++i) {
             file_.write_text(host_, i, context.ranks[i].host);
@@ -160,7 +209,8 @@ private:
     static std::size_t longest_name(const Context &context, const std::vector<Cell> &cells) {
         std::size_t longest = 1;
         for (const Cell &cell : cells) {
-            longest = std::max({longest, cell.operation.size(), cell.datatype.size(), cell.synchronizer.size()});
+            longest = std::max({longest, cell.operation.size(), cell.datatype.size(), cell.synchronizer.size(),
+                                cell.timing.size(), cell.pattern.size()});
         }
         for (const RankPlace &place : context.ranks) {
             longest = std::max({longest, place.host.size(), place.cpuset.size()});
@@ -172,7 +222,10 @@ private:
     std::size_t samples_written_ = 0;
     // Variable ids, named as the variables.
     int cell_index_ = 0, block_ = 0, attempt_ = 0, valid_ = 0, deadline_ = 0, slack_ = 0;
-    int entry_ = 0, exit_ = 0, flag_ = 0;
+    int verdict_ = 0, sync_entry_ = 0, entry_ = 0, exit_ = 0, delay_ = 0, flag_ = 0;
+    int timing_ = 0, pattern_ = 0, largest_delay_ = 0, calls_ = 0, discarded_ = 0, wall_time_ = 0;
+    int mean_of_means_ = 0, max_of_means_ = 0;
+    int overlap_benefit_median_ = 0, overlap_share_median_ = 0, overlap_benefit_min_ = 0, overlap_share_min_ = 0;
     int operation_ = 0, datatype_ = 0, synchronizer_ = 0, size_ = 0, requested_ = 0, valid_count_ = 0, rejected_ = 0;
     int late_flag_ = 0, late_entry_ = 0, status_ = 0, error_bound_ = 0, slack_median_ = 0;
     int host_ = 0, cpuset_ = 0;

@@ -8,11 +8,11 @@ namespace {
 
 class Harmonize : public Synchronizer {
 public:
-    explicit Harmonize(MPI_Comm comm) : comm_(comm) {}
+    explicit Harmonize(const SynchronizerArguments &arguments) : comm_(arguments.comm.handle()) {}
 
-    bool start() override {
+    bool start(double delay) override {
         int flag = 0;
-        check(MPIX_Harmonize(comm_, &flag), "MPIX_Harmonize");
+        check(MPIX_Harmonize_delayed(comm_, delay, &flag), "MPIX_Harmonize_delayed");
         return flag != 0;
     }
 
@@ -25,6 +25,10 @@ public:
         return start;
     }
 
+    std::string advice() const override {
+        return "no more ranks than processors, an idle machine, DOWNBEAT_SLACK=auto, a larger --tolerance";
+    }
+
 private:
     MPI_Comm comm_;
 };
@@ -32,8 +36,11 @@ private:
 } // namespace
 
 SynchronizerInfo synchronizers::harmonize() {
-    return {"harmonize", "MPIX_Harmonize of libdownbeat: all ranks start at one deadline",
-            [](MPI_Comm comm) -> std::unique_ptr<Synchronizer> { return std::make_unique<Harmonize>(comm); }};
+    return {
+        {"harmonize", "MPIX_Harmonize of libdownbeat: all ranks start at one deadline", "Schuchart 2023, Alg. 1", {}},
+        [](const SynchronizerArguments &arguments) -> std::unique_ptr<Synchronizer> {
+            return std::make_unique<Harmonize>(arguments);
+        }};
 }
 
 } // namespace bench

@@ -1,0 +1,16 @@
+#include "metric.h"
+#include "sample_times.h"
+
+namespace bench::metrics {
+
+Metric latency_min() {
+    return {"latency_min", "time in the operation, smallest over ranks", "s", 0, [](const Sample &sample) {
+                double shortest = latency(sample, 0);
+                for (std::size_t rank = 1; rank < sample.entry.size(); ++rank) {
+                    shortest = std::min(shortest, latency(sample, rank));
+                }
+                return shortest;
+            }};
+}
+
+} // namespace bench::metrics

@@ -1,0 +1,51 @@
+#include "stopping_rule.h"
+
+#include <algorithm>
+
+namespace bench {
+namespace {
+
+// Of the first block, from which the pace of the others is taken.
+constexpr long first_block = 10;
+
+class Budget : public StoppingRule {
+public:
+    Budget(double seconds, long most) : seconds_(seconds), most_(most) {}
+
+    long next_block(const CellProgress &progress) const override {
+        const double left = seconds_ - progress.seconds;
+        const long missing = most_ - progress.valid;
+        if (progress.blocks == 0) {
+            return std::min(first_block, missing);
+        }
+        if (left <= 0.0 || missing <= 0) {
+            return 0;
+        }
+        if (progress.valid == 0) {
+            return first_block;
+        }
+        const double pace = progress.seconds / static_cast<double>(progress.valid);
+        const double share = std::min(left, seconds_ / static_cast<double>(blocks_per_cell));
+        return std::clamp(static_cast<long>(std::min(share / pace, 1e9)), 1L, missing);
+    }
+    bool satisfied(const CellProgress &progress) const override { return progress.valid >= least(); }
+
+private:
+    double seconds_;
+    long most_;
+};
+
+} // namespace
+
+StoppingRuleInfo stopping_rules::budget() {
+    return {{"budget",
+             "as many samples as fit into a time, rejected ones and warm-up included",
+             "Hunold 2018 (Round-Time)",
+             {{"time", "1s", "per cell", PartValues::duration(1e-6, 1e6)},
+              {"most", "1000000", "valid samples per cell at most", PartValues::whole(1, 1e9)}}},
+            [](const Part &part) -> std::unique_ptr<StoppingRule> {
+                return std::make_unique<Budget>(part.seconds("time"), part.whole("most"));
+            }};
+}
+
+} // namespace bench

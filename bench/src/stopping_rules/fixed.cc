@@ -1,0 +1,35 @@
+#include "stopping_rule.h"
+
+#include <algorithm>
+
+namespace bench {
+namespace {
+
+class Fixed : public StoppingRule {
+public:
+    explicit Fixed(long samples) : samples_(samples), blocks_(std::min(blocks_per_cell, samples)) {}
+
+    long next_block(const CellProgress &progress) const override {
+        if (progress.blocks == blocks_) {
+            return 0;
+        }
+        return samples_ / blocks_ + (progress.blocks < samples_ % blocks_ ? 1 : 0);
+    }
+    bool satisfied(const CellProgress &progress) const override { return progress.valid >= samples_; }
+    long least() const override { return samples_; }
+
+private:
+    long samples_;
+    long blocks_;
+};
+
+} // namespace
+
+StoppingRuleInfo stopping_rules::fixed() {
+    return {{"fixed", "so many valid samples", "", {{"samples", "1000", "per cell", PartValues::whole(1, 1e9)}}},
+            [](const Part &part) -> std::unique_ptr<StoppingRule> {
+                return std::make_unique<Fixed>(part.whole("samples"));
+            }};
+}
+
+} // namespace bench

@@ -1,0 +1,24 @@
+#include "barrier_synchronizer.h"
+
+namespace bench {
+namespace {
+
+class None : public BarrierSynchronizer {
+public:
+    using BarrierSynchronizer::BarrierSynchronizer;
+
+private:
+    void barrier() override {}
+};
+
+} // namespace
+
+SynchronizerInfo synchronizers::none() {
+    return {
+        {"none", "nothing: each rank starts when it has finished the operation before", "Hoefler 2008, listing 2", {}},
+        [](const SynchronizerArguments &arguments) -> std::unique_ptr<Synchronizer> {
+            return std::make_unique<None>(arguments);
+        }};
+}
+
+} // namespace bench

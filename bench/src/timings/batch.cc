@@ -1,0 +1,30 @@
+#include "timing.h"
+
+namespace bench {
+namespace {
+
+class Batched : public Timing {
+public:
+    explicit Batched(long calls) : calls_(calls) {}
+    void run(Operation &operation, Synchronizer &) override {
+        for (long i = 0; i < calls_; ++i) {
+            operation.run();
+        }
+    }
+    long calls() const override { return calls_; }
+
+private:
+    long calls_;
+};
+
+} // namespace
+
+TimingInfo timings::batch() {
+    return {{"batch",
+             "synchronize once, time many calls in a row; calls overlap (pipelining)",
+             "Hunold 2015, Fig. 2 (2); Hoefler 2008, listings 1 to 3; mpptest, IMB, MPBench",
+             {calls_parameter()}},
+            [](const Part &part) -> std::unique_ptr<Timing> { return std::make_unique<Batched>(part.whole("calls")); }};
+}
+
+} // namespace bench

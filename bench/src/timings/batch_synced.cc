@@ -1,0 +1,32 @@
+#include "timing.h"
+
+namespace bench {
+namespace {
+
+class BatchSynced : public Timing {
+public:
+    explicit BatchSynced(long calls) : calls_(calls) {}
+    void run(Operation &operation, Synchronizer &synchronizer) override {
+        for (long i = 0; i < calls_; ++i) {
+            operation.run();
+            synchronizer.start(0.0); // its time counts: that is the scheme's error, and it is to be seen
+        }
+    }
+    long calls() const override { return calls_; }
+
+private:
+    long calls_;
+};
+
+} // namespace
+
+TimingInfo timings::batch_synced() {
+    return {
+        {"batch_synced",
+         "time many calls, each followed by the synchronizer, whose time counts",
+         "Hunold 2015, Fig. 2 (3); Phloem, mpiBench",
+         {calls_parameter()}},
+        [](const Part &part) -> std::unique_ptr<Timing> { return std::make_unique<BatchSynced>(part.whole("calls")); }};
+}
+
+} // namespace bench

@@ -1,0 +1,28 @@
+#include "timing.h"
+
+namespace bench {
+namespace {
+
+class PerCall : public Timing {
+public:
+    void run(Operation &operation, Synchronizer &) override { operation.run(); }
+};
+
+std::unique_ptr<Timing> make(const Part &) { return std::make_unique<PerCall>(); }
+
+} // namespace
+
+TimingInfo timings::per_call() {
+    return {{"per_call", "synchronize and time every call", "Hunold 2015, Fig. 2 (1); OSU", {}}, make};
+}
+
+// What differs is the synchronizer.
+TimingInfo timings::window() {
+    return {{"window",
+             "time every call at the beginning of a window of its own, with synchronizer window",
+             "Hunold 2015, Fig. 2 (4); SKaMPI, NBCBench",
+             {}},
+            make};
+}
+
+} // namespace bench

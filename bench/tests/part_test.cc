@@ -1,0 +1,87 @@
+#include "part.h"
+
+#include "expect_usage_error.h"
+
+#include <gtest/gtest.h>
+
+namespace bench {
+namespace {
+
+const std::vector<PartInfo> registry = {
+    {"plain", "without parameters", "", {}},
+    {"window",
+     "with all kinds of them",
+     "",
+     {{"size", "auto", "of a window", PartValues::duration(1e-9, 1.0)},
+      {"growth", "2", "factor", PartValues::real(1, 10)},
+      {"count", "3", "number", PartValues::whole(1, 100)},
+      {"layout", "blocked", "order", PartValues::choice({"blocked", "alternating"})}}},
+    {"trace", "with one that must be given", "", {{"file", "", "path", PartValues::text()}}}};
+
+Part parse(const std::string &text) { return parse_part("thing", text, registry); }
+
+TEST(Part, DefaultsHold) {
+    const Part part = parse("window");
+    EXPECT_EQ(part.name(), "window");
+    EXPECT_EQ(part.text(), "window");
+    EXPECT_EQ(part.full_text(), "window(size=auto,growth=2,count=3,layout=blocked)");
+    EXPECT_TRUE(part.is_auto("size"));
+    EXPECT_DOUBLE_EQ(part.real("growth"), 2.0);
+    EXPECT_EQ(part.whole("count"), 3);
+    EXPECT_EQ(part.word("layout"), "blocked");
+}
+
+TEST(Part, TextIsTheShortestAndOnlyOne) {
+    const Part part = parse("window(layout=alternating,growth=2.0,size=0.05ms)");
+    EXPECT_EQ(part.text(), "window(size=50us,layout=alternating)");
+    EXPECT_DOUBLE_EQ(part.seconds("size"), 50e-6);
+    EXPECT_EQ(parse(part.text()).text(), part.text());
+    EXPECT_EQ(parse(part.full_text()).text(), part.text());
+    EXPECT_EQ(parse("window(size=auto)").text(), "window");
+    EXPECT_EQ(parse("trace(file=a/b.txt)").text(), "trace(file=a/b.txt)");
+}
+
+TEST(Part, DurationsAreExact) {
+    EXPECT_EQ(parse_duration("x", "50us"), 50e-6);
+    EXPECT_EQ(parse_duration("x", "1500ns"), 1.5e-6);
+    EXPECT_EQ(parse_duration("x", "2s"), 2.0);
+    EXPECT_EQ(parse_duration("x", "0"), 0.0);
+    for (const char *text : {"50", "us", "-1us", "1h", "", "1 us", "infs"}) {
+        SCOPED_TRACE(text);
+        expect_usage_error([&] { parse_duration("--delay", text); }, {"--delay", "50us"});
+    }
+}
+
+TEST(Part, ListsAreSplitOutsideParentheses) {
+    const std::vector<Part> parts = parse_parts("thing", "plain,window(size=1us,count=4),window", registry);
+    ASSERT_EQ(parts.size(), 3U);
+    EXPECT_EQ(parts[1].text(), "window(size=1us,count=4)");
+}
+
+TEST(Part, WhatIsWrongIsNamedAndWhatIsValid) {
+    const auto refused = [](const std::string &text, const std::vector<std::string> &said) {
+        SCOPED_TRACE(text);
+        expect_usage_error([&] { parse_parts("thing", text, registry); }, said);
+    };
+    refused("nothing", {"unknown thing 'nothing'", "plain, window, trace"});
+    refused("", {"unknown thing ''", "plain"});
+    refused("plain(x=1)", {"plain takes no parameters"});
+    refused("window(x=1)", {"unknown parameter 'x'", "size, growth, count, layout"});
+    refused("window(size)", {"size has no value"});
+    refused("window(size=5)", {"size cannot be '5'", "auto, or 1ns to 1s"});
+    refused("window(size=2s)", {"size cannot be '2s'", "1ns to 1s"});
+    refused("window(growth=0.5)", {"growth cannot be '0.5'", "1 to 10"});
+    refused("window(growth=auto)", {"growth cannot be 'auto'"});
+    refused("window(growth=nan)", {"growth cannot be 'nan'"});
+    refused("window(count=2.5)", {"count cannot be '2.5'", "1 to 100, whole"});
+    refused("window(layout=odd)", {"layout cannot be 'odd'", "blocked, alternating"});
+    refused("window(count=2,count=3)", {"count is given twice"});
+    refused("window(count=2", {"parenthesis"});
+    refused("window(count=2)x", {"parenthesis"});
+    refused("trace", {"file must be given"});
+    refused("trace(file=)", {"file cannot be ''"});
+    refused("window(growth=2),window", {"'window' is given twice"});
+}
+
+} // namespace
+} // namespace bench
