@@ -38,10 +38,21 @@ struct PatternInfo : PartInfo {
     std::unique_ptr<ArrivalPattern> (*make)(const PatternArguments &arguments);
 };
 
-// One line per pattern; patterns/<name>.cc defines the function of that name.
+// One line per pattern; a file of patterns/ defines the function of that name.
 #define BENCH_PATTERNS(PATTERN)                                                                                        \
     PATTERN(none)                                                                                                      \
-    PATTERN(one_late)
+    PATTERN(one_late)                                                                                                  \
+    PATTERN(one_early)                                                                                                 \
+    PATTERN(ascending)                                                                                                 \
+    PATTERN(descending)                                                                                                \
+    PATTERN(half_late)                                                                                                 \
+    PATTERN(bell)                                                                                                      \
+    PATTERN(inverse_bell)                                                                                              \
+    PATTERN(node_steps)                                                                                                \
+    PATTERN(uniform)                                                                                                   \
+    PATTERN(normal)                                                                                                    \
+    PATTERN(exponential)                                                                                               \
+    PATTERN(trace)
 
 namespace patterns {
 #define BENCH_DECLARE(name) PatternInfo name();

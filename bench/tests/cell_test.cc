@@ -59,9 +59,59 @@ TEST(CellRecord, WithoutSlackThereIsNone) {
     EXPECT_TRUE(std::isnan(record.summarize(*wanting(1)).slack));
 }
 
+TEST(CellRecord, MeansAreTakenPerRankFirst) {
+    CellRecord record(0, bcast_cell());
+    record.add(one_sample(none, {0.0, 0.0}, {1.0, 5.0}, {1, 1}), {Verdict::valid});
+    record.add(one_sample(none, {0.0, 0.0}, {3.0, 1.0}, {1, 1}), {Verdict::valid});
+    record.add(one_sample(none, {0.0, 0.0}, {99.0, 99.0}, {1, 1}), {Verdict::warmup});
+    const CellResult result = record.summarize(*wanting(2));
+    EXPECT_DOUBLE_EQ(result.mean_of_means, 2.5); // of 2 and 3
+    EXPECT_DOUBLE_EQ(result.max_of_means, 3.0);  // where the mean of the largest is 4
+    EXPECT_DOUBLE_EQ(result.metric("latency_max").mean, 4.0);
+    EXPECT_EQ(result.discarded, 1);
+    EXPECT_EQ(result.valid, 2);
+}
+
+CellResult delayed_by(double delay, double time) {
+    CellRecord record(0, bcast_cell());
+    record.add(one_sample(none, {0.0, delay}, {time, time}, {1, 1}), {Verdict::valid});
+    return record.summarize(*wanting(1));
+}
+
+TEST(Overlap, IsWhatNiethammersEquationFiveSays) {
+    const CellResult undelayed = delayed_by(0.0, 4.0);
+    CellResult added = delayed_by(10.0, 14.0); // the delay just adds to the operation
+    compare_with_undelayed(added, undelayed);
+    EXPECT_DOUBLE_EQ(added.overlap_median.benefit, 0.0);
+    EXPECT_DOUBLE_EQ(added.overlap_median.share, 0.0);
+
+    CellResult hidden = delayed_by(10.0, 10.0); // the operation is over when the late rank comes
+    compare_with_undelayed(hidden, undelayed);
+    EXPECT_DOUBLE_EQ(hidden.overlap_median.benefit, 0.4);
+    EXPECT_DOUBLE_EQ(hidden.overlap_median.share, 1.0);
+    EXPECT_DOUBLE_EQ(hidden.overlap_min.share, 1.0);
+
+    CellResult short_delay = delayed_by(1.0, 4.0); // the delay is hidden within the operation
+    compare_with_undelayed(short_delay, undelayed);
+    EXPECT_DOUBLE_EQ(short_delay.overlap_median.benefit, 0.25);
+    EXPECT_DOUBLE_EQ(short_delay.overlap_median.share, 1.0);
+
+    CellResult harmful = delayed_by(10.0, 16.0);
+    compare_with_undelayed(harmful, undelayed);
+    EXPECT_DOUBLE_EQ(harmful.overlap_median.benefit, -2.0 / 16.0);
+    EXPECT_DOUBLE_EQ(harmful.overlap_median.share, -0.5);
+
+    EXPECT_TRUE(std::isnan(undelayed.overlap_median.benefit));
+}
+
 TEST(Cell, Describes) {
     EXPECT_EQ(describe(bcast_cell()), "bcast of 8 bytes under harmonize");
     EXPECT_EQ(describe({"barrier", 0, "none", "mpi_barrier"}), "barrier under mpi_barrier");
+    Cell cell = bcast_cell();
+    cell.timing = "batch";
+    cell.pattern = "one_late(rank=1)";
+    cell.delay = 20e-6;
+    EXPECT_EQ(describe(cell), "bcast of 8 bytes under harmonize, batch, one_late(rank=1) by 20 us");
 }
 
 } // namespace

@@ -13,15 +13,47 @@ double value(const char *metric, double deadline) {
     return find_by_name(all_metrics(), metric).value(batch[0]);
 }
 
-TEST(Metrics, LatencyAvgIsTheMeanOverRanks) { EXPECT_DOUBLE_EQ(value("latency_avg", 9.0), (2.0 + 3.0 + 2.0) / 3); }
+TEST(Metrics, LatenciesAreTimesInTheOperation) {
+    EXPECT_DOUBLE_EQ(value("latency_avg", 9.0), (2.0 + 3.0 + 2.0) / 3);
+    EXPECT_DOUBLE_EQ(value("latency_max", 9.0), 3.0);
+    EXPECT_DOUBLE_EQ(value("latency_min", 9.0), 2.0);
+}
 
-TEST(Metrics, LatencyMaxIsTheSlowestRank) { EXPECT_DOUBLE_EQ(value("latency_max", 9.0), 3.0); }
+TEST(Metrics, ObservedIsTheChosenRank) {
+    Batch batch = one_sample(9.0, {10.0, 11.0, 10.5}, {12.0, 14.0, 12.5}, {1, 1, 1});
+    EXPECT_DOUBLE_EQ(find_by_name(all_metrics(), "latency_observed").value(batch[0]), 2.0);
+    batch.observed = 1;
+    EXPECT_DOUBLE_EQ(find_by_name(all_metrics(), "latency_observed").value(batch[0]), 3.0);
+}
 
-TEST(Metrics, MakespanRunsFromTheDeadline) { EXPECT_DOUBLE_EQ(value("makespan", 9.0), 5.0); }
+TEST(Metrics, TimesAcrossRanksBeginWhereTheirNamesSay) {
+    EXPECT_DOUBLE_EQ(value("makespan", 9.0), 5.0);
+    EXPECT_DOUBLE_EQ(value("makespan", none), 4.0); // without a deadline from the first entry
+    EXPECT_DOUBLE_EQ(value("global_time", 9.0), 4.0);
+    EXPECT_DOUBLE_EQ(value("after_last_entry", 9.0), 3.0);
+}
 
-TEST(Metrics, MakespanRunsFromTheFirstEntryWithoutADeadline) { EXPECT_DOUBLE_EQ(value("makespan", none), 4.0); }
+TEST(Metrics, ExitSkewLeavesDelaysOut) {
+    EXPECT_DOUBLE_EQ(value("exit_skew", 9.0), 1.0);
+    Batch batch = one_sample(9.0, {10.0, 11.0, 10.5}, {12.0, 14.0, 12.5}, {1, 1, 1});
+    batch.delay = {0.0, 1.25, 0.0};
+    EXPECT_DOUBLE_EQ(find_by_name(all_metrics(), "exit_skew").value(batch[0]), 0.75); // 9.75 to 10.5
+}
 
-TEST(Metrics, ExitSkewIsTheSpreadOfEntries) { EXPECT_DOUBLE_EQ(value("exit_skew", 9.0), 1.0); }
+TEST(Metrics, ImbalanceIsThatOfEntries) {
+    EXPECT_DOUBLE_EQ(value("imbalance_worst", 9.0), 1.0);
+    EXPECT_DOUBLE_EQ(value("imbalance_mean", 9.0), (0.5 + 0.5 + 0.0) / 3);
+}
+
+TEST(Metrics, TimesInTheOperationArePerCallAndTimesOfEntryAreNot) {
+    Batch batch = one_sample(9.0, {10.0, 11.0, 10.5}, {12.0, 14.0, 12.5}, {1, 1, 1});
+    const Batch once = batch;
+    batch.calls = 4;
+    for (const Metric &metric : all_metrics()) {
+        const bool of_entries = metric.name == "exit_skew" || metric.name.starts_with("imbalance");
+        EXPECT_DOUBLE_EQ(metric.value(batch[0]) * (of_entries ? 1 : 4), metric.value(once[0])) << metric.name;
+    }
+}
 
 } // namespace
 } // namespace bench

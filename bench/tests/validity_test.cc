@@ -29,6 +29,14 @@ TEST(Validity, WithoutADeadlineTheFlagsDecide) {
     EXPECT_EQ(verdict(none, {10.0, 99.0}, {1, 0}), Verdict::late_flag);
 }
 
+TEST(Validity, ARanksStartIsItsOwn) {
+    Batch batch = one_sample(10.0, {10.0, 13.25}, {15.0, 15.0}, {1, 1});
+    batch.delay = {0.0, 3.0};
+    EXPECT_EQ(judge(batch[0], tolerance), Verdict::valid);
+    batch.delay = {0.0, 2.5};
+    EXPECT_EQ(judge(batch[0], tolerance), Verdict::late_entry);
+}
+
 TEST(Validity, ASlowOperationIsNoReason) {
     const Batch batch = one_sample(10.0, {10.0, 10.0}, {1e6, 1e6}, {1, 1});
     EXPECT_EQ(judge(batch[0], tolerance), Verdict::valid);

@@ -1,6 +1,4 @@
-#include "arrival_pattern.h"
-
-#include <fmt/format.h>
+#include "patterns/single_rank.h"
 
 namespace bench {
 namespace {
@@ -20,15 +18,10 @@ PatternInfo patterns::one_late() {
     return {{"one_late",
              "one rank is late, the others are together",
              "Niethammer 2016, section III.D",
-             {{"rank", "0", "the late one", PartValues::whole(0, 1e9)}}},
+             {single_rank_parameter("the late one")}},
             false,
             [](const PatternArguments &arguments) -> std::unique_ptr<ArrivalPattern> {
-                const long rank = arguments.part.whole("rank");
-                if (rank >= arguments.ranks) {
-                    throw Error::usage(fmt::format("pattern cannot be '{}'; valid ranks are 0 to {}",
-                                                   arguments.part.text(), arguments.ranks - 1));
-                }
-                return std::make_unique<OneLate>(static_cast<int>(rank));
+                return std::make_unique<OneLate>(single_rank(arguments));
             }};
 }
 

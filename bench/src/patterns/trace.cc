@@ -1,0 +1,88 @@
+#include "arrival_pattern.h"
+#include "names.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fmt/format.h>
+#include <sstream>
+#include <utility>
+
+namespace bench {
+namespace {
+
+/// Replays what has been recorded: a line per call, which lasts for all calls if it is the only one.
+class Trace : public ArrivalPattern {
+public:
+    explicit Trace(std::vector<std::vector<double>> delays) : delays_(std::move(delays)) {
+        for (const std::vector<double> &call : delays_) {
+            largest_ = std::max(largest_, *std::max_element(call.begin(), call.end()));
+        }
+    }
+    double share(int place, long call) const override {
+        return delays_[static_cast<std::size_t>(call) % delays_.size()][static_cast<std::size_t>(place)] / largest_;
+    }
+    std::optional<double> own_delay() const override { return largest_; }
+
+private:
+    std::vector<std::vector<double>> delays_; // seconds, [call][place]
+    double largest_ = 0.0;
+};
+
+double parse_delay(const std::string &word, const std::string &where) {
+    double seconds = 0.0;
+    const auto [rest, error] = std::from_chars(word.data(), word.data() + word.size(), seconds);
+    // An hour is no delay but a mistake.
+    if (error != std::errc{} || rest != word.data() + word.size() || !(seconds >= 0.0 && seconds <= 3600.0)) {
+        throw Error::usage(
+            fmt::format("{}: '{}' is no delay; valid are seconds from 0 to 3600, as 1e-05", where, word));
+    }
+    return seconds;
+}
+
+std::vector<std::vector<double>> parse_trace(const std::string &path, const std::string &text, int ranks) {
+    std::vector<std::vector<double>> delays;
+    int number = 0;
+    for (std::string &line : split(text, '\n')) {
+        const std::string where = fmt::format("'{}', line {}", path, ++number);
+        line = line.substr(0, line.find('#'));
+        std::replace(line.begin(), line.end(), ',', ' ');
+        std::istringstream words(line);
+        std::vector<double> call;
+        for (std::string word; words >> word;) {
+            call.push_back(parse_delay(word, where));
+        }
+        if (!call.empty() && call.size() != static_cast<std::size_t>(ranks)) {
+            throw Error::usage(fmt::format("{}: there are {} delays, but {} ranks; valid is one delay per rank", where,
+                                           call.size(), ranks));
+        }
+        if (!call.empty()) {
+            delays.push_back(std::move(call));
+        }
+    }
+    const auto delays_any = [](const std::vector<double> &call) {
+        return std::any_of(call.begin(), call.end(), [](double delay) { return delay > 0.0; });
+    };
+    if (std::none_of(delays.begin(), delays.end(), delays_any)) {
+        throw Error::usage(fmt::format("'{}' has no delay above 0; valid is a line of delays in seconds, one per rank, "
+                                       "for each call",
+                                       path));
+    }
+    return delays;
+}
+
+} // namespace
+
+PatternInfo patterns::trace() {
+    return {{"trace",
+             "delays from a file: seconds, one per rank, a line per call, replayed again and again",
+             "",
+             {{"file", "", "its path; # begins a comment", PartValues::text()}}},
+            true,
+            [](const PatternArguments &arguments) -> std::unique_ptr<ArrivalPattern> {
+                const std::string &path = arguments.part.word("file");
+                return std::make_unique<Trace>(parse_trace(path, arguments.read(path), arguments.ranks));
+            }};
+}
+
+} // namespace bench
