@@ -156,7 +156,7 @@ def test_the_seed_decides_the_order_in_which_cells_are_interleaved(bench: Bench,
         data = read_dataset(tmp_path / "out.nc")
         assert data.attrs["seed"] == seed
         assert (np.diff(data.block.values) >= 0).all()
-        orders.append(order_of_cells(data))
+        orders.append(order_of_cells(data)[:100])  # then what a disturbed machine made blocks give up
     assert orders[0] == orders[1] != orders[2]
     assert sorted(orders[0]) == sorted(orders[2]) == sorted(list(range(10)) * 10)
     assert orders[0] != sorted(orders[0])
