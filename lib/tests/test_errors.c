@@ -28,6 +28,7 @@ static void outside_of_mpi(void) {
     CHECK(MPIX_Harmonize(MPI_COMM_WORLD, &flag) == MPI_ERR_OTHER);
     CHECK(MPIX_Harmonize_delayed(MPI_COMM_WORLD, 0.0, &flag) == MPI_ERR_OTHER);
     CHECK(MPIX_Harmonize_time(MPI_COMM_WORLD, &value) == MPI_ERR_OTHER);
+    CHECK(MPIX_Harmonize_wait_until(MPI_COMM_WORLD, 0.0, &flag) == MPI_ERR_OTHER);
     CHECK(MPIX_Harmonize_sync(MPI_COMM_WORLD) == MPI_ERR_OTHER);
     CHECK(MPIX_Harmonize_set_info(MPI_COMM_WORLD, MPI_INFO_NULL) == MPI_ERR_OTHER);
     CHECK(MPIX_Harmonize_true_error(MPI_COMM_WORLD, &value) == MPI_ERR_OTHER);
@@ -44,6 +45,7 @@ static void null_communicator(void) {
     HANDLED_AS(MPI_ERR_COMM, MPIX_Harmonize_verdict(MPI_COMM_NULL, &flag));
     HANDLED_AS(MPI_ERR_COMM, MPIX_Harmonize_time(MPI_COMM_NULL, &value));
     HANDLED_AS(MPI_ERR_COMM, MPIX_Harmonize_error_bound(MPI_COMM_NULL, &value));
+    HANDLED_AS(MPI_ERR_COMM, MPIX_Harmonize_wait_until(MPI_COMM_NULL, 0.0, &flag));
     HANDLED_AS(MPI_ERR_COMM, MPIX_Harmonize_sync(MPI_COMM_NULL));
     HANDLED_AS(MPI_ERR_COMM, MPIX_Harmonize_true_error(MPI_COMM_NULL, &value));
     HANDLED_AS(MPI_ERR_COMM, MPIX_Harmonize_get_stats(MPI_COMM_NULL, &stats));
@@ -82,6 +84,9 @@ static void bad_arguments(MPI_Comm comm) {
     HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_delayed(comm, strtod("nan", NULL), &flag));
     HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_delayed(comm, strtod("inf", NULL), &flag));
     HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_time(comm, NULL));
+    HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_wait_until(comm, 0.0, NULL));
+    HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_wait_until(comm, strtod("nan", NULL), &flag));
+    HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_wait_until(comm, -4e9, &flag));
     HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_error_bound(comm, NULL));
     HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_deadline(comm, NULL));
     HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_verdict(comm, NULL));
@@ -90,6 +95,7 @@ static void bad_arguments(MPI_Comm comm) {
     HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_get_info(comm, NULL));
 
     HANDLED_AS(MPI_ERR_OTHER, MPIX_Harmonize_time(comm, &value)); /* not yet prepared */
+    HANDLED_AS(MPI_ERR_OTHER, MPIX_Harmonize_wait_until(comm, 0.0, &flag));
     OK(MPIX_Harmonize_sync(comm));
     OK(MPIX_Harmonize_time(comm, &value));
     HANDLED_AS(MPI_ERR_OTHER, MPIX_Harmonize_deadline(comm, &value));   /* no call yet */

@@ -127,6 +127,22 @@ static void delays(void) {
 }
 
 /* Age asks for a synchronization, and so does a bound that drift has carried too far; neither more often than that. */
+/* Of instants of the global clock. With a tolerance of 10 s no interruption makes a process late. */
+static void waits_until(void) {
+    int flag;
+    set("tolerance", "10");
+    for (int i = 0; i < 20; ++i) {
+        double instant = global_time() + 1e-3 + 1e-4 * rank;
+        OK(MPIX_Harmonize_wait_until(comm, instant, &flag));
+        CHECK_THAT(global_time(), >=, instant - 1e-9); /* a double of seconds is rounded */
+        CHECK_THAT(flag, ==, 1);
+    }
+    double before = global_time();
+    OK(MPIX_Harmonize_wait_until(comm, before - 1e-6, &flag)); /* has passed */
+    CHECK_THAT(flag, ==, 0);
+    set("tolerance", "0.5e-6");
+}
+
 static void age_and_bound_synchronize(void) {
     int flag;
     set("validation", "offset=1e-3,skew=5e-6");
@@ -198,6 +214,7 @@ int main(int argc, char **argv) {
     misses_are_told_and_cost_no_synchronization();
     long_slack_is_waited_for();
     delays();
+    waits_until();
     age_and_bound_synchronize();
     global_clock_goes_on();
 
