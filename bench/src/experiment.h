@@ -34,7 +34,8 @@ struct ExperimentInfo {
     EXPERIMENT(list)                                                                                                   \
     EXPERIMENT(clock)                                                                                                  \
     EXPERIMENT(rtt)                                                                                                    \
-    EXPERIMENT(drift)
+    EXPERIMENT(drift)                                                                                                  \
+    EXPERIMENT(skew)
 
 namespace experiments {
 #define BENCH_DECLARE(name) ExperimentInfo name();

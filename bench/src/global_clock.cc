@@ -55,9 +55,13 @@ double GlobalClock::largest_error_bound() const {
     return largest;
 }
 
-double GlobalClock::tolerance() const {
-    const auto found = std::find_if(settings_.begin(), settings_.end(),
-                                    [](const auto &setting) { return setting.first == "tolerance"; });
+double GlobalClock::longest_unchecked() const { return setting("max_error") / setting("max_skew"); }
+
+double GlobalClock::tolerance() const { return setting("tolerance"); }
+
+double GlobalClock::setting(const std::string &name) const {
+    const auto found =
+        std::find_if(settings_.begin(), settings_.end(), [&](const auto &setting) { return setting.first == name; });
     return std::stod(found->second);
 }
 

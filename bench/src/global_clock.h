@@ -35,6 +35,10 @@ public:
     /// Collective. Synchronizes the clocks where they have grown too old. Needed where a synchronizer does not do it.
     void refresh() const;
 
+    /// Seconds in which drift carries an error bound from 0 to what the library allows (settings max_error, max_skew):
+    /// nothing should go on for longer between two calls of refresh().
+    double longest_unchecked() const;
+
     /// Collective. The largest error bound over the ranks, in seconds, at rank 0; 0 elsewhere.
     double largest_error_bound() const;
 
@@ -45,6 +49,8 @@ public:
     double tolerance() const;
 
 private:
+    double setting(const std::string &name) const;
+
     const Communicator &comm_;
     std::vector<std::pair<std::string, std::string>> settings_;
 };

@@ -3,6 +3,7 @@
 #include "activity.h"
 #include "clock_agreement.h"
 #include "gather_context.h"
+#include "judge_run.h"
 #include "launch.h"
 #include "measure_agreement.h"
 #include "names.h"
@@ -12,7 +13,6 @@
 #include "seed.h"
 #include "warnings.h"
 
-#include <algorithm>
 #include <fmt/format.h>
 #include <utility>
 
@@ -27,40 +27,6 @@ Reporters open_reporters(const Options &options) {
     // Last, so that what it says of the files is true when it says it.
     reporters.push_back(find_by_name(all_reporters(), options.format).make(standard_output));
     return reporters;
-}
-
-std::string describe_unmeasured(const std::vector<const CellResult *> &unmeasured) {
-    constexpr std::size_t most_named = 3;
-    std::vector<std::string> named;
-    for (const CellResult *result : unmeasured) {
-        if (named.size() == most_named) {
-            named.emplace_back("...");
-            break;
-        }
-        named.push_back(fmt::format("{}: {} of {}", describe(result->cell), result->valid, result->requested));
-    }
-    return join(named);
-}
-
-/// At rank 0: the run's exit status; where a cell lacks samples, one line that says which and what would help.
-ExitStatus judge_run(const std::vector<CellResult> &results) {
-    std::vector<const CellResult *> unmeasured;
-    std::vector<std::string> advice;
-    for (const CellResult &result : results) {
-        if (result.status == CellStatus::ok) {
-            continue;
-        }
-        unmeasured.push_back(&result);
-        if (std::find(advice.begin(), advice.end(), result.advice) == advice.end()) {
-            advice.push_back(result.advice);
-        }
-    }
-    if (unmeasured.empty()) {
-        return ExitStatus::success;
-    }
-    print_error(fmt::format("{} of {} cells have too few valid samples ({}); what helps: {}", unmeasured.size(),
-                            results.size(), describe_unmeasured(unmeasured), join(advice, "; ")));
-    return ExitStatus::unmeasured;
 }
 
 ExitStatus measure(const Communicator &comm, const Options &options, const std::string &command) {

@@ -41,9 +41,25 @@ double normal_quantile(double p) {
     return low;
 }
 
+/// What `count` values with this autocorrelation at lag 1 are worth, 1 at least.
+double effective_number(double count, double r1) {
+    return std::clamp(count * (1.0 - r1) / (1.0 + r1), std::min(count, 1.0), count);
+}
+
+// The quantile of Student's distribution from the normal one, by the expansion 26.7.5 of Abramowitz and Stegun 1964:
+// within 1 % from 3 degrees of freedom on.
+double student_quantile(double p, double freedom) {
+    const double z = normal_quantile(p);
+    const double z3 = std::pow(z, 3);
+    const double z5 = std::pow(z, 5);
+    const double z7 = std::pow(z, 7);
+    return z + (z3 + z) / (4.0 * freedom) + (5.0 * z5 + 16.0 * z3 + 3.0 * z) / (96.0 * std::pow(freedom, 2)) +
+           (3.0 * z7 + 19.0 * z5 + 17.0 * z3 - 15.0 * z) / (384.0 * std::pow(freedom, 3));
+}
+
 MedianInterval interval_of(std::span<const double> sorted, double r1, double confidence) {
     const auto count = static_cast<double>(sorted.size());
-    const double effective = std::clamp(count * (1.0 - r1) / (1.0 + r1), std::min(count, 1.0), count);
+    const double effective = effective_number(count, r1);
     const double z = normal_quantile(0.5 + confidence / 2.0);
     // In ranks from 0; the number of values below the median has a standard deviation of sqrt(n) / 2.
     const double half = z * count / (2.0 * std::sqrt(effective));
@@ -69,6 +85,27 @@ MedianInterval median_interval(std::span<const double> values, double confidence
     std::vector<double> sorted(values.begin(), values.end());
     std::sort(sorted.begin(), sorted.end());
     return interval_of(sorted, r1, confidence);
+}
+
+MeanInterval mean_interval(std::span<const double> values, double confidence) {
+    if (values.empty()) {
+        return {no_value, no_value, 0.0};
+    }
+    const auto count = static_cast<double>(values.size());
+    const double mean = mean_of(values);
+    const double effective = effective_number(count, std::max(autocorrelation(values, mean), 0.0));
+    if (effective <= 1.0) {
+        return {mean, no_value, effective};
+    }
+    double squares = 0.0;
+    for (const double value : values) {
+        squares += (value - mean) * (value - mean);
+    }
+    // The mean follows values that hang together; so the variance is underestimated by what they are worth, not by
+    // their number.
+    const double variance = squares / count * effective / (effective - 1.0);
+    const double t = student_quantile(0.5 + confidence / 2.0, effective - 1.0);
+    return {mean, t * std::sqrt(variance / effective), effective};
 }
 
 double runs_deviation(std::span<const double> values) {

@@ -24,6 +24,17 @@ struct MedianInterval {
 /// there are none; with few values the interval is all of their range, and its confidence lower.
 MedianInterval median_interval(std::span<const double> values, double confidence);
 
+/// An interval for the mean.
+struct MeanInterval {
+    double mean;
+    double half;      // of the interval's width; NaN where the values are worth no more than one
+    double effective; // see MedianInterval
+};
+
+/// By Student's distribution, with the number of values replaced as above, for the interval's width and for the degrees
+/// of freedom. NaN, NaN, 0 if there are none.
+MeanInterval mean_interval(std::span<const double> values, double confidence);
+
 /// By how many standard deviations the number of runs above and below the median lies off what independent values would
 /// have (Wald and Wolfowitz 1940); values at the median are left out. Negative where there are few runs, as under a
 /// trend; 0 where all values are alike.

@@ -33,6 +33,9 @@ public:
     /// Collective. Before every series: to agree on what the starts need, and to learn from the series before.
     virtual void prepare(const Series &) {}
 
+    /// Seconds from a start to the next one, where such a call (see Series) takes `duration`. The same on all ranks.
+    virtual double period(double duration) const { return duration; }
+
     /// Collective. Returns when this rank is to start, `delay` seconds (which may differ between ranks) after the
     /// common start; false if it knows that it starts late.
     virtual bool start(double delay) = 0;
@@ -59,10 +62,22 @@ struct SynchronizerInfo : PartInfo {
     std::unique_ptr<Synchronizer> (*make)(const SynchronizerArguments &arguments);
 };
 
-// One line per synchronizer; synchronizers/<name>.cc defines the function of that name.
+// One line per synchronizer; synchronizers/<name>.cc defines the function of that name. Barriers bring all ranks
+// together and have no parameters; so they may also run before another synchronizer.
+#define BENCH_BARRIERS(SYNCHRONIZER)                                                                                   \
+    SYNCHRONIZER(mpi_barrier)                                                                                          \
+    SYNCHRONIZER(double_mpi_barrier)                                                                                   \
+    SYNCHRONIZER(linear)                                                                                               \
+    SYNCHRONIZER(double_ring)                                                                                          \
+    SYNCHRONIZER(recursive_doubling)                                                                                   \
+    SYNCHRONIZER(bruck)                                                                                                \
+    SYNCHRONIZER(tree)                                                                                                 \
+    SYNCHRONIZER(central)
 #define BENCH_SYNCHRONIZERS(SYNCHRONIZER)                                                                              \
     SYNCHRONIZER(none)                                                                                                 \
-    SYNCHRONIZER(mpi_barrier)                                                                                          \
+    BENCH_BARRIERS(SYNCHRONIZER)                                                                                       \
+    SYNCHRONIZER(window)                                                                                               \
+    SYNCHRONIZER(roundtime)                                                                                            \
     SYNCHRONIZER(harmonize)
 
 namespace synchronizers {
@@ -72,5 +87,6 @@ BENCH_SYNCHRONIZERS(BENCH_DECLARE)
 } // namespace synchronizers
 
 const std::vector<SynchronizerInfo> &all_synchronizers();
+const std::vector<SynchronizerInfo> &all_barriers();
 
 } // namespace bench

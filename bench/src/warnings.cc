@@ -79,6 +79,8 @@ void warn_of_clock(const std::vector<CellResult> &results, std::vector<std::stri
     }
 }
 
+} // namespace
+
 void warn_of_agreement(const ClockAgreement &agreement, std::vector<std::string> &warnings) {
     if (agreement.outside > 0) {
         warnings.push_back(
@@ -90,8 +92,6 @@ void warn_of_agreement(const ClockAgreement &agreement, std::vector<std::string>
                         agreement.ranks));
     }
 }
-
-} // namespace
 
 std::vector<std::string> find_machine_warnings(const Context &context, const std::vector<OthersActivity> &others) {
     std::vector<std::string> warnings;

@@ -14,6 +14,9 @@ namespace bench {
 /// Of the machine, whatever is measured on it.
 std::vector<std::string> find_machine_warnings(const Context &context, const std::vector<OthersActivity> &others);
 
+/// Of clocks that no longer agree at the end.
+void warn_of_agreement(const ClockAgreement &agreement, std::vector<std::string> &warnings);
+
 /// Of samples of operations.
 std::vector<std::string> find_warnings(const Context &context, const std::vector<CellResult> &results,
                                        const std::vector<OthersActivity> &others, const ClockAgreement &agreement);

@@ -1,8 +1,11 @@
 #include "drift/results.h"
 #include "files.h"
+#include "fixture.h"
 #include "list/parts.h"
 #include "rtt/results.h"
+#include "skew/results.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 #include <numeric>
 
@@ -51,6 +54,59 @@ TEST_F(ExperimentTables, Drift) {
     const std::string text = drift_table(options, started, pairs);
     expect_golden(text, "drift.txt");
     expect_narrow(text);
+}
+
+/// Rank r leaves r steps of a quarter of a microsecond after rank 0, in some attempts double as late; without valid
+/// attempts where there are none to be.
+Skew fixture_skew(const std::string &synchronizer, std::size_t ranks, Verdict verdict) {
+    SkewRecording recording;
+    CellResult cell{};
+    cell.cell.synchronizer = synchronizer;
+    cell.requested = 8;
+    cell.error_bound = 0x1p-26;
+    for (int attempt = 0; attempt < 8; ++attempt) {
+        recording.verdict.push_back(verdict);
+        recording.deadline.push_back(none);
+        (verdict == Verdict::valid ? cell.valid : cell.late_flag) += 1;
+        for (std::size_t rank = 0; rank < ranks; ++rank) {
+            recording.entry.push_back(attempt);
+            recording.exit.push_back(attempt + 0x1p-22 * static_cast<double>(rank) * (attempt % 4 == 3 ? 2 : 1));
+        }
+    }
+    return study_skew(std::move(recording), cell, ranks);
+}
+
+TEST_F(ExperimentTables, Skew) {
+    const std::vector<Skew> skews = {fixture_skew("linear", 13, Verdict::valid),
+                                     fixture_skew("window(size=100us,growth=1)", 13, Verdict::valid),
+                                     fixture_skew("harmonize", 13, Verdict::late_flag)};
+    const std::string text = skew_table(fixture_context(), skews, fixture_agreement());
+    expect_golden(text, "skew.txt");
+    expect_narrow(text);
+}
+
+TEST_F(ExperimentTables, SkewsFollowFromTheExits) {
+    const Skew skew = fixture_skew("linear", 3, Verdict::valid);
+    const double step = 0x1p-22;
+    EXPECT_DOUBLE_EQ(skew.skew.median, 2 * step);
+    EXPECT_DOUBLE_EQ(skew.skew.max, 4 * step);
+    EXPECT_DOUBLE_EQ(skew.exits[0].mean, 0.0);
+    EXPECT_DOUBLE_EQ(skew.exits[1].mean, 1.25 * step);
+    EXPECT_DOUBLE_EQ(skew.exits[2].mean, 2.5 * step);
+    EXPECT_EQ(skew.histogram.counts.front(), 6U);
+    EXPECT_EQ(skew.histogram.counts.back() + skew.histogram.overflow, 2U);
+    EXPECT_TRUE(std::isnan(fixture_skew("linear", 3, Verdict::late_entry).exits[1].mean));
+}
+
+TEST_F(ExperimentTables, AClockThatIsNotSmallAgainstTheSkewIsWarnedOf) {
+    std::vector<Skew> skews = {fixture_skew("linear", 3, Verdict::valid), fixture_skew("tree", 3, Verdict::valid)};
+    EXPECT_TRUE(find_skew_warnings(skews, fixture_agreement()).empty());
+    skews[1].cell.error_bound = 0x1p-23;
+    const std::vector<std::string> warnings = find_skew_warnings(skews, fixture_agreement());
+    ASSERT_EQ(warnings.size(), 1U);
+    EXPECT_NE(warnings[0].find("0.119 us at most, is not small against the median skew of tree (0.477 us)"),
+              std::string::npos)
+        << warnings[0];
 }
 
 std::vector<ListedKind> kinds() {

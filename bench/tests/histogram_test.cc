@@ -1,4 +1,4 @@
-#include "rtt/histogram.h"
+#include "histogram.h"
 
 #include <gtest/gtest.h>
 #include <numeric>

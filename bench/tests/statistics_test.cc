@@ -103,6 +103,38 @@ TEST(MedianInterval, OfFewValuesIsAllOfThem) {
     EXPECT_EQ(median_interval({}, 0.95).effective, 0.0);
 }
 
+double mean_coverage(double memory, std::size_t count) {
+    std::mt19937_64 random(6);
+    int inside = 0;
+    constexpr int runs = 2000;
+    for (int i = 0; i < runs; ++i) {
+        const MeanInterval interval = mean_interval(process(random, count, memory), 0.95);
+        inside += std::abs(interval.mean) <= interval.half ? 1 : 0;
+    }
+    return static_cast<double>(inside) / runs;
+}
+
+TEST(MeanInterval, CoversTheMeanAsOftenAsItSays) {
+    // The standard deviation of the estimate is 0.005.
+    EXPECT_NEAR(mean_coverage(0.0, 200), 0.95, 0.015);
+    EXPECT_NEAR(mean_coverage(0.6, 400), 0.95, 0.02); // without regard to it, 0.67
+    EXPECT_GT(mean_coverage(0.0, 5), 0.93);           // by the normal distribution, 0.88
+}
+
+TEST(MeanInterval, IsThatOfStudent) {
+    // 2.776 is the quantile of Student's distribution with 4 degrees of freedom; the values do not hang together.
+    const MeanInterval interval = mean_interval(std::vector<double>{1, 5, 2, 4, 3}, 0.95);
+    EXPECT_DOUBLE_EQ(interval.mean, 3.0);
+    EXPECT_DOUBLE_EQ(interval.effective, 5.0);
+    EXPECT_NEAR(interval.half, 2.776 * std::sqrt(2.5 / 5.0), 0.01);
+}
+
+TEST(MeanInterval, OfOneValueIsNone) {
+    EXPECT_EQ(mean_interval(std::vector<double>{3.0}, 0.95).mean, 3.0);
+    EXPECT_TRUE(std::isnan(mean_interval(std::vector<double>{3.0}, 0.95).half));
+    EXPECT_TRUE(std::isnan(mean_interval({}, 0.95).mean));
+}
+
 TEST(Runs, AreAsManyAsChanceMakes) {
     std::mt19937_64 random(2);
     int unusual = 0;

@@ -2,8 +2,8 @@
 
 #include "context.h"
 #include "dataset.h"
+#include "histogram.h"
 #include "pair.h"
-#include "rtt/histogram.h"
 #include "rtt/stop_rule.h"
 #include "statistics.h"
 

@@ -6,11 +6,23 @@
 namespace bench {
 namespace {
 
+constexpr const char *no_barrier = "none";
+
 class Harmonize : public Synchronizer {
 public:
-    explicit Harmonize(const SynchronizerArguments &arguments) : comm_(arguments.comm.handle()) {}
+    explicit Harmonize(const SynchronizerArguments &arguments) : comm_(arguments.comm.handle()) {
+        const std::string &barrier = arguments.part.word("after");
+        if (barrier != no_barrier) {
+            const Part part = parse_part("synchronizer", barrier, all_barriers());
+            barrier_ =
+                find_by_name(all_barriers(), barrier).make({arguments.comm, arguments.clock, arguments.messages, part});
+        }
+    }
 
     bool start(double delay) override {
+        if (barrier_) {
+            barrier_->start(0.0);
+        }
         int flag = 0;
         check(MPIX_Harmonize_delayed(comm_, delay, &flag), "MPIX_Harmonize_delayed");
         return flag != 0;
@@ -31,16 +43,24 @@ public:
 
 private:
     MPI_Comm comm_;
+    std::unique_ptr<Synchronizer> barrier_; // where one runs before
 };
 
 } // namespace
 
 SynchronizerInfo synchronizers::harmonize() {
-    return {
-        {"harmonize", "MPIX_Harmonize of libdownbeat: all ranks start at one deadline", "Schuchart 2023, Alg. 1", {}},
-        [](const SynchronizerArguments &arguments) -> std::unique_ptr<Synchronizer> {
-            return std::make_unique<Harmonize>(arguments);
-        }};
+    std::vector<std::string> choices = {no_barrier};
+    for (const SynchronizerInfo &barrier : all_barriers()) {
+        choices.push_back(barrier.name);
+    }
+    return {{"harmonize",
+             "MPIX_Harmonize of libdownbeat: all ranks start at one deadline",
+             "Schuchart 2023, Alg. 1",
+             {{"after", no_barrier, "barrier that runs before it, to see that its pattern does no harm",
+               PartValues::choice(choices)}}},
+            [](const SynchronizerArguments &arguments) -> std::unique_ptr<Synchronizer> {
+                return std::make_unique<Harmonize>(arguments);
+            }};
 }
 
 } // namespace bench

@@ -1,4 +1,4 @@
-#include "rtt/histogram.h"
+#include "histogram.h"
 
 #include "statistics.h"
 

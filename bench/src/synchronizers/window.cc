@@ -1,0 +1,101 @@
+#include "broadcast_lag.h"
+#include "mpi_check.h"
+#include "synchronizer.h"
+#include "window_size.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace bench {
+namespace {
+
+// Broadcasts that the first window waits for: its start must not have passed when the last rank learns it.
+constexpr double lead_broadcasts = 10.0;
+
+/// Windows follow each other without a message. A rank that is late for one runs the operation at once, and so comes
+/// nearer to the time of the windows with every operation that takes less than one: a slow operation costs the windows
+/// that it ran into and those until the lost time is made good.
+class Window : public Synchronizer {
+public:
+    explicit Window(const SynchronizerArguments &arguments)
+        : comm_(arguments.comm), clock_(arguments.clock), messages_(arguments.messages),
+          adapts_(arguments.part.real("growth") > 1.0),
+          size_(arguments.part.is_auto("size") ? std::nullopt : std::optional(arguments.part.seconds("size")),
+                arguments.part.real("growth"), arguments.part.real("share")) {}
+
+    void prepare(const Series &series) override {
+        if (!lag_) {
+            lag_ = measure_broadcast_lag(comm_, clock_, messages_);
+        }
+        // The ranks gather here; so rank 0 decides when all have arrived.
+        std::vector<std::uint8_t> fits(fits_.size());
+        check(MPI_Reduce(fits_.data(), fits.data(), static_cast<int>(fits.size()), MPI_UNSIGNED_CHAR, MPI_MAX, 0,
+                         messages_),
+              "MPI_Reduce");
+        check(MPI_Barrier(messages_), "MPI_Barrier"); // the first time there was nothing to gather
+        std::array<double, 2> decision{};
+        if (comm_.is_root()) {
+            size_.learn(fits, series.duration);
+            decision = {clock_.now() + lead_broadcasts * *lag_, size_.value()};
+        }
+        check(MPI_Bcast(decision.data(), decision.size(), MPI_DOUBLE, 0, messages_), "MPI_Bcast");
+        next_ = decision[0];
+        size_.set(decision[1]);
+        fits_.clear();
+        fits_.reserve(static_cast<std::size_t>(series.starts)); // no memory is sought while windows run
+    }
+
+    double period(double duration) const override { return std::max(size_.value(), size_.smallest(duration)); }
+
+    bool start(double delay) override {
+        const double arrival = clock_.now() - delay;
+        const WindowFit fit = arrival > next_                                     ? WindowFit::missed
+                              : arrival > next_ - size_.value() + size_.smaller() ? WindowFit::tight
+                                                                                  : WindowFit::ample;
+        fits_.push_back(static_cast<std::uint8_t>(fit));
+        start_ = next_;
+        next_ += size_.value();
+        return clock_.wait_until(start_ + delay);
+    }
+
+    Start last_start() const override { return {.deadline = start_}; }
+
+    std::string advice() const override {
+        return fmt::format("a window larger than {:.3g} us, as window(size={:.0f}us){}; no more ranks than processors, "
+                           "an idle machine",
+                           size_.value() * 1e6, std::ceil(size_.value() * 1e7),
+                           adapts_ ? "" : ", or one that grows, as growth=2");
+    }
+
+private:
+    const Communicator &comm_;
+    const GlobalClock &clock_;
+    MPI_Comm messages_;
+    bool adapts_;
+    WindowSize size_;
+    std::optional<double> lag_;      // seconds, of a broadcast
+    double start_ = 0.0;             // of the window in force, seconds on the global clock
+    double next_ = 0.0;              // start of the next
+    std::vector<std::uint8_t> fits_; // of the series, WindowFit
+};
+
+} // namespace
+
+SynchronizerInfo synchronizers::window() {
+    return {{"window",
+             "all ranks wait for the next of a row of instants that they agreed on before",
+             "Hunold 2015, Fig. 2 (4); Hoefler 2008, section 1.3; SKaMPI, NBCBench",
+             {{"size", "auto", "from one start to the next; auto: twice the call and its largest delay, and 10 us",
+               PartValues::duration(1e-9, 1e3)},
+              {"growth", "2", "factor by which the size grows where too many windows were missed; 1: fixed",
+               PartValues::real(1, 1000)},
+              {"share", "0.25", "of the windows of a series; where more were missed, the size grows",
+               PartValues::real(0, 1)}}},
+            [](const SynchronizerArguments &arguments) -> std::unique_ptr<Synchronizer> {
+                return std::make_unique<Window>(arguments);
+            }};
+}
+
+} // namespace bench

@@ -1,0 +1,127 @@
+"""`downbeat-bench skew`: the numbers follow from the stamps, and clocks that are off do not show."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from conftest import Bench, read_dataset, run_bench
+
+SAMPLES = 60
+NAMES = ["mpi_barrier", "linear", "central", "window(size=100us)", "roundtime", "harmonize"]
+VALIDATION = {"DOWNBEAT_VALIDATION": "offset=1,skew=9e-6,seed=5"}
+
+
+@pytest.fixture(scope="module")
+def data(mpi: str, tmp_path_factory: pytest.TempPathFactory) -> xr.Dataset:
+    """A run whose clocks are off by up to a second, and the table that goes with it."""
+    directory = tmp_path_factory.mktemp("skew")
+    options = ["--sync", ",".join(NAMES), "-r", str(SAMPLES), "-q", "-o", "out.nc"]
+    outcome = run_bench(mpi, directory, "skew", *options, env=VALIDATION)
+    assert outcome.status == 0, outcome.stderr
+    found = read_dataset(directory / "out.nc")
+    lines = outcome.stdout.splitlines()
+    assert all(len(line) < 120 or line.startswith("warning: ") for line in lines)
+    first, second = (line.split() for line in lines if line.startswith("linear "))
+    at = list(found.synchronizer.values).index("linear")
+    assert float(first[1]) == pytest.approx(float(found.skew_median[at]) * 1e6, abs=0.00051)
+    assert float(first[9]) == pytest.approx(float(found.error_bound[at]) * 1e6, abs=0.00051)
+    assert float(second[2]) == pytest.approx(float(found.exit_mean[at, 1]) * 1e6, abs=0.00051)
+    assert float(second[3]) == pytest.approx(float(found.exit_half[at].max()) * 1e6, abs=0.00051)
+    return found
+
+
+def test_every_sample_of_every_rank_is_there(data: xr.Dataset) -> None:
+    assert list(data.synchronizer.values) == NAMES
+    assert data.exit.dims == ("synchronizer", "attempt", "rank")
+    assert (data.valid_count.values == SAMPLES).all()
+    assert ((data.valid.values == 1).sum(axis=1) == SAMPLES).all()
+    assert ((data.valid.values == 0).sum(axis=1) == data.rejected.values).all()
+    assert (np.isnan(data.exit.values).all(axis=2) == (data.valid.values == -1)).all()
+
+
+def test_clocks_that_are_off_do_not_show(data: xr.Dataset) -> None:
+    for name in NAMES:
+        one = data.isel(synchronizer=NAMES.index(name))
+        counts = one.valid.values == 1
+        exits, allowed = one.exit.values[counts], 2 * float(one.error_bound)
+        if not name.startswith("window"):  # which nobody enters together
+            assert (exits.min(axis=1) >= one.entry.values[counts].max(axis=1) - allowed).all(), name
+        if not np.isnan(one.deadline.values[counts]).any():
+            late = exits - one.deadline.values[counts, None]
+            assert (late >= 0).all(), name
+            assert (late <= float(data.attrs["clock_tolerance"])).all(), name
+            assert float(one.skew_max) <= float(data.attrs["clock_tolerance"]), name
+
+
+def test_numbers_follow_from_the_stamps(data: xr.Dataset) -> None:
+    for at in range(len(NAMES)):
+        one = data.isel(synchronizer=at)
+        exits = one.exit.values[one.valid.values == 1]
+        after = exits - exits.min(axis=1, keepdims=True)
+        skew = after.max(axis=1)
+        for statistic, expected in {
+            "median": np.median(skew),
+            "mean": skew.mean(),
+            "p95": np.quantile(skew, 0.95),
+            "min": skew.min(),
+            "max": skew.max(),
+        }.items():
+            assert float(one[f"skew_{statistic}"]) == pytest.approx(expected, abs=1e-14)
+        np.testing.assert_allclose(one.exit_mean.values, after.mean(axis=0), atol=1e-14)
+        assert int(one.histogram_count.sum()) + int(one.histogram_overflow) == SAMPLES
+        edge = float(one.histogram_left[-1] + one.histogram_width)
+        assert int(one.histogram_overflow) == (skew > edge + 1e-15).sum()
+
+
+def test_released_ranks_leave_after_rank_0_knows(mpi: str, tmp_path: Path) -> None:
+    """In `linear` rank 0 releases the others one by one: it has been released itself when it begins."""
+    outcome = run_bench(mpi, tmp_path, "skew", "--sync", "linear", "-r", "100", "-q", "-o", "out.nc")
+    assert outcome.status == 0, outcome.stderr
+    exits = read_dataset(tmp_path / "out.nc").exit.values[0]
+    # Rank 0 leaves when it has sent, rank 1 when it has received: seldom in the other order.
+    assert ((exits[:, 1] > exits[:, 0]).mean()) > 0.5
+
+
+@pytest.mark.parametrize("ranks", [1, 3, 5])
+def test_other_numbers_of_ranks(mpi: str, tmp_path: Path, ranks: int) -> None:
+    if mpi == "mpich" and ranks > 3:
+        pytest.skip("MPICH takes 12 ms for a message between ranks that share a processor")
+    options = ["--sync", "bruck,tree", "-r", "10", "--warmup", "1", "-q", "-o", "out.nc"]
+    outcome = run_bench(mpi, tmp_path, "skew", *options, ranks=ranks)
+    assert outcome.status == 0, outcome.stderr
+    data = read_dataset(tmp_path / "out.nc")
+    assert data.exit.shape == (2, 10, ranks)
+    assert (data.exit.values.min(axis=2) >= data.entry.values.max(axis=2) - 2 * float(data.error_bound.max())).all()
+    assert (data.exit_mean.values >= 0.0).all()
+    assert (data.skew_max.values >= 0.0).all()
+
+
+def test_what_cannot_be_synchronized_is_an_error(bench: Bench) -> None:
+    arguments = ["skew", "--sync", "mpi_barrier,harmonize", "-r", "10", "--max-attempts", "2", "-q"]
+    outcome = bench(*arguments, env={"DOWNBEAT_SLACK": "1e-9"})
+    assert outcome.status == 3
+    assert "1 of 2 cells have too few valid samples (nothing under harmonize: 0 of 10)" in outcome.own_lines[0]
+    row = next(line for line in outcome.stdout.splitlines() if line.startswith("harmonize "))
+    assert row.split()[1:9] == ["-"] * 8
+
+
+def test_all_but_none_is_the_default(bench: Bench, tmp_path: Path) -> None:
+    outcome = bench("skew", "-r", "2", "--warmup", "1", "-q", "-o", "out.nc")
+    assert outcome.status == 0, outcome.stderr
+    listed = [json.loads(line)["name"] for line in bench("list", "synchronizer", "--format", "json").stdout.splitlines()]
+    assert list(read_dataset(tmp_path / "out.nc").synchronizer.values) == [name for name in listed if name != "none"]
+
+
+def test_arguments(bench: Bench) -> None:
+    for words, message in {
+        "--sync barrier": "unknown synchronizer 'barrier'; valid are none, mpi_barrier",
+        "-r 0": "--repetitions cannot be '0'; valid are 1 to",
+        "--warmup -1": "--warmup cannot be '-1'; valid are 0 to",
+    }.items():
+        outcome = bench("skew", *words.split())
+        assert outcome.status == 2
+        assert message in outcome.own_lines[0]

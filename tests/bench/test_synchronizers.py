@@ -1,0 +1,161 @@
+"""Every synchronizer is a barrier at least: nobody leaves before the last has entered. Windows and round times fit, or say so."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from conftest import Bench, read_dataset, run_bench
+
+BARRIERS = [
+    "mpi_barrier",
+    "double_mpi_barrier",
+    "linear",
+    "double_ring",
+    "recursive_doubling",
+    "bruck",
+    "tree",
+    "central",
+]
+LATE = 300e-6
+# Clocks that are wrong by up to a second, and by what the library's max_skew allows.
+VALIDATION = {"DOWNBEAT_VALIDATION": "offset=1,skew=9e-6,seed=3"}
+
+
+def bounds(data: xr.Dataset) -> np.ndarray:
+    """Returns what two clocks may be apart, per sample."""
+    found: np.ndarray = 2 * data.error_bound.values[data.cell_index.values]
+    return found
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
+def test_nobody_leaves_before_the_last_has_entered(mpi: str, tmp_path: Path, ranks: int) -> None:
+    if mpi == "mpich" and ranks > 5:
+        pytest.skip("MPICH takes 12 ms for a message between ranks that share a processor")
+    few = mpi == "mpich" and ranks > 2
+    late = [ranks - 1] if few else range(ranks)
+    # Ranks of one machine share a clock, verified by the library: stamps are in true time.
+    arguments = ["nothing", "--sync", ",".join([*BARRIERS, "harmonize(after=double_ring)"])]
+    arguments += ["--pattern", ",".join(f"one_late(rank={rank})" for rank in late), "--delay", "300us"]
+    arguments += ["-r", "3" if few else "10", "--warmup", "1", "--max-attempts", "1", "-q", "-o", "out.nc"]
+    outcome = run_bench(mpi, tmp_path, *arguments, ranks=ranks)
+    assert outcome.status in (0, 3), outcome.stderr  # harmonize on shared processors
+    data = read_dataset(tmp_path / "out.nc")
+    entered, left = data.sync_entry.values, data.entry.values
+    assert left.shape[1] == ranks
+    assert (left.min(axis=1) >= entered.max(axis=1) - bounds(data)).all()
+    barriers = set(data.synchronizer.values)
+    assert barriers == {*BARRIERS, "harmonize(after=double_ring)"}
+    # A rank that started late comes late to the next synchronizer: the test would see who does not wait for it.
+    delayed = data.delay.values.max(axis=1) > 0
+    assert delayed.any()
+    for sample in np.flatnonzero(delayed):
+        rank = int(data.delay.values[sample].argmax())
+        assert left[sample, rank] >= entered[sample].max() + LATE - bounds(data)[sample]
+
+
+def test_clocks_that_are_off_do_not_show(bench: Bench, tmp_path: Path) -> None:
+    arguments = ["nothing", "--sync", "central,bruck,window,roundtime,harmonize", "-r", "50", "-q", "-o", "out.nc"]
+    outcome = bench(*arguments, env=VALIDATION)
+    assert outcome.status == 0, outcome.stderr
+    data = read_dataset(tmp_path / "out.nc")
+    valid = data.valid.values == 1
+    allowed = bounds(data)[valid]
+    assert (data.entry.values[valid].min(axis=1) >= data.sync_entry.values[valid].max(axis=1) - allowed)[
+        np.isin(data.synchronizer.values[data.cell_index.values[valid]], ["central", "bruck", "roundtime", "harmonize"])
+    ].all()
+    timed = valid & ~np.isnan(data.deadline.values)
+    assert timed.sum() >= 150
+    late = data.entry.values[timed] - data.deadline.values[timed, None]
+    assert (late >= 0).all()
+    assert (late <= data.attrs["tolerance_s"]).all()
+
+
+def windows(bench: Bench, tmp_path: Path, *arguments: str) -> tuple[int, str, xr.Dataset]:
+    """Returns status, own line and file of a run."""
+    outcome = bench(*arguments, "-q", "-o", "out.nc")
+    return outcome.status, "\n".join(outcome.own_lines), read_dataset(tmp_path / "out.nc")
+
+
+def test_windows_follow_each_other_without_a_gap(bench: Bench, tmp_path: Path) -> None:
+    arguments = ["nothing", "--sync", "window(size=200us,growth=1)", "-r", "200", "--warmup", "0"]
+    status, text, data = windows(bench, tmp_path, *arguments)
+    assert status == 0, text
+    deadline = data.deadline.values
+    steps = np.diff(deadline)
+    within = np.diff(data.block.values) == 0
+    near = np.abs(steps - 200e-6) < 1e-9
+    # 10 blocks, each one series, but for those that are repeated.
+    assert near[within].sum() >= 150
+    assert (steps[within & ~near] > 0).all()
+
+
+def test_a_window_too_small_is_an_error_that_says_what_helps(bench: Bench, tmp_path: Path) -> None:
+    arguments = ["bcast", "-m", "1M", "--sync", "window(size=1us,growth=1)", "-r", "100", "--max-attempts", "2"]
+    status, text, data = windows(bench, tmp_path, *arguments)
+    assert status == 3
+    assert "bcast of 1048576 bytes under window(size=1us,growth=1): " in text
+    assert "a window larger than 1 us, as window(size=10us), or one that grows, as growth=2" in text
+    valid = data.valid.values == 1
+    late = (data.flag.values == 0).any(axis=1)
+    assert not (valid & late).any()
+    assert late.sum() >= 100
+
+
+def test_a_window_too_small_grows_until_the_operation_fits(bench: Bench, tmp_path: Path) -> None:
+    arguments = ["bcast", "-m", "1M", "--sync", "window(size=1us,growth=4)", "-r", "100", "--max-attempts", "50"]
+    status, text, data = windows(bench, tmp_path, *arguments)
+    assert status == 0, text
+    steps = np.diff(data.deadline.values)
+    sizes = np.unique(np.round(steps[(np.diff(data.block.values) == 0) & (steps < 0.2)] * 1e9))
+    took = float(data.latency_max_median.values[0])
+    assert any(size * 1e-9 >= took for size in sizes)
+    # Each size is a power of 4 us, but for the step from one series of a block to the next.
+    powers = [1e3 * 4**power for power in range(9)]
+    assert sum(any(abs(size - power) <= 1 for power in powers) for size in sizes) >= 1
+
+
+def test_a_round_time_starts_so_many_broadcasts_after_the_decision(bench: Bench, tmp_path: Path) -> None:
+    arguments = ["nothing", "--sync", "roundtime(factor=0),roundtime(factor=1000)", "-r", "20", "--max-attempts", "2"]
+    outcome = bench(*arguments, "--tolerance", "0.0001", "-q", "-o", "out.nc")
+    assert outcome.status == 3  # an instant that is over when it is decided
+    assert "nothing under roundtime(factor=0): 0 of 20" in outcome.own_lines[0]
+    data = read_dataset(tmp_path / "out.nc")
+    none, long = (data.cell_index.values == cell for cell in range(2))
+    assert (data.slack.values[none] == 0.0).all()
+    assert len(np.unique(data.slack.values[long])) == 1  # of one measurement
+    rest = data.deadline.values[long] - data.sync_entry.values[long].max(axis=1)
+    assert (rest >= data.slack.values[long] - bounds(data)[long]).all()
+
+
+def test_a_round_time_budget_ends_the_cell(bench: Bench, tmp_path: Path) -> None:
+    outcome = bench("nothing", "--sync", "roundtime(budget=100ms)", "-q", "-o", "out.json")
+    assert outcome.status == 0, outcome.stderr
+    cell = json.loads((tmp_path / "out.json").read_text().splitlines()[1])
+    assert cell["valid"] > 10
+    assert cell["wall_time"] >= 0.1
+
+
+def test_shared_processors_end_in_advice(mpi: str, tmp_path: Path) -> None:
+    if mpi == "mpich":
+        pytest.skip("12 ms per start")
+    outcome = run_bench(mpi, tmp_path, "nothing", "--sync", "harmonize", "-r", "20", "-q", "--tolerance", "0", ranks=4)
+    assert outcome.status == 3
+    assert "nothing under harmonize: 0 of 20" in outcome.own_lines[-1]
+    assert "no more ranks than processors" in outcome.own_lines[-1]
+
+
+def test_parameters_are_checked(bench: Bench) -> None:
+    for text, message in {
+        "window(size=0)": "size cannot be '0'; valid are auto, or 1ns to",
+        "window(growth=0.5)": "growth cannot be '0.5'; valid are 1 to 1000",
+        "roundtime(factor=-1)": "factor cannot be '-1'; valid are 0 to",
+        "harmonize(after=window)": "after cannot be 'window'; valid are none, mpi_barrier",
+        "linear(x=1)": "linear takes no parameters",
+    }.items():
+        outcome = bench("nothing", "--sync", text)
+        assert outcome.status == 2
+        assert message in outcome.own_lines[0]
