@@ -168,5 +168,11 @@ TEST_F(Reporters, AreFoundBySuffix) {
     }
 }
 
+#ifndef BENCH_OTF2
+TEST_F(Reporters, OfALibraryThatWasAbsentSayWhichPackageBringsIt) {
+    expect_usage_error([] { find_reporter("a.otf2"); }, {"a.otf2", "libotf2-trace-dev"});
+}
+#endif
+
 } // namespace
 } // namespace bench
