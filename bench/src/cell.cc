@@ -23,13 +23,16 @@ Overlap overlap(double undelayed, double delayed, double delay) {
 
 } // namespace
 
+std::string describe_start(const Cell &cell) {
+    const bool single = cell.timing == "per_call" || cell.timing == cell.synchronizer;
+    return single ? cell.synchronizer : fmt::format("{}, {}", cell.synchronizer, cell.timing);
+}
+
 std::string describe(const Cell &cell) {
     const std::string size = cell.size == 0 ? "" : fmt::format(" of {} bytes", cell.size);
-    const std::string timing =
-        cell.timing == "per_call" || cell.timing == cell.synchronizer ? "" : fmt::format(", {}", cell.timing);
     const std::string pattern =
         cell.pattern == "none" ? "" : fmt::format(", {} by {:g} us", cell.pattern, cell.delay * 1e6);
-    return fmt::format("{}{} under {}{}{}", cell.operation, size, cell.synchronizer, timing, pattern);
+    return fmt::format("{}{} under {}{}", cell.operation, size, describe_start(cell), pattern);
 }
 
 bool same_but_for_arrival(const Cell &a, const Cell &b) {
@@ -64,6 +67,7 @@ void CellRecord::add(const Batch &batch, const std::vector<Verdict> &verdicts) {
     result_.calls = batch.calls;
     time_.resize(batch.ranks);
     for (std::size_t i = 0; i < batch.size(); ++i) {
+        result_.has_deadline = !std::isnan(batch.deadline[i]);
         result_.late_flag += verdicts[i] == Verdict::late_flag ? 1 : 0;
         result_.late_entry += verdicts[i] == Verdict::late_entry ? 1 : 0;
         result_.discarded += verdicts[i] == Verdict::warmup ? 1 : 0;

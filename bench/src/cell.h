@@ -22,6 +22,9 @@ struct Cell {
     double delay = 0.0; // seconds, the largest of the pattern, as asked for
 };
 
+/// "harmonize, batch(calls=100)": the synchronizer, and the timing scheme where it is no single call.
+std::string describe_start(const Cell &cell);
+
 /// "bcast of 8 bytes under harmonize, one_late by 50 us"
 std::string describe(const Cell &cell);
 
@@ -53,6 +56,7 @@ struct CellResult {
     long late_entry;              // rejected, see Verdict
     long discarded;               // warm-up
     long calls;                   // of the operation per sample
+    bool has_deadline;            // whether the synchronizer has
     double error_bound;           // seconds, largest over ranks and blocks
     double slack;                 // seconds, median over valid samples; NaN where the synchronizer has none
     double wall_time;             // seconds spent on the cell, warm-up and rejected samples included

@@ -21,12 +21,13 @@ std::vector<std::string> option_names(const CLI::App &app) {
     return names;
 }
 
-void check_outputs(const std::vector<std::string> &outputs) {
+void check_outputs(const std::vector<std::string> &outputs,
+                   const std::function<void(const std::string &path)> &check_file) {
     for (auto output = outputs.begin(); output != outputs.end(); ++output) {
         if (std::find(outputs.begin(), output, *output) != output) {
             throw Error::usage(fmt::format("file '{}' is given twice; name each once", *output));
         }
-        find_by_suffix(all_reporters(), *output); // throws where there is none
+        check_file(*output);
     }
 }
 
@@ -91,11 +92,12 @@ void CommonWords::declare(CommandLine &line, const std::string &seed_meaning) {
     line.flag("-q,--quiet", quiet, "no progress on standard error");
 }
 
-void CommonWords::check(const CommandLine &line, CommonOptions &options) const {
+void CommonWords::check(const CommandLine &line, CommonOptions &options,
+                        const std::function<void(const std::string &path)> &check_file) const {
     if (takes_seed && line.given("--seed")) {
         options.seed = parse_number<std::uint64_t>("--seed", seed, 0, UINT64_MAX);
     }
-    check_outputs(outputs);
+    check_outputs(outputs, check_file);
     options.outputs = outputs;
     check_names("format", {format}, stdout_formats());
     options.format = format;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <fmt/format.h>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -64,8 +65,9 @@ struct CommonWords {
     /// `seed_meaning`: what the seed decides, as "of the random order of the blocks"; "" where nothing is random, and
     /// no seed is taken.
     void declare(CommandLine &line, const std::string &seed_meaning);
-    /// Throws Error::usage.
-    void check(const CommandLine &line, CommonOptions &options) const;
+    /// Throws Error::usage. `check_file` does where nothing writes a file of that name.
+    void check(const CommandLine &line, CommonOptions &options,
+               const std::function<void(const std::string &path)> &check_file) const;
 };
 
 /// Names and descriptions of a registry's entries, a line each, for the end of a help text.

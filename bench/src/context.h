@@ -51,9 +51,10 @@ struct SamplingContext : Context {
     std::string warmup;   // rule
     long max_attempts;
     int root;
-    int observed;     // rank
-    bool permuted;    // arrival patterns, over the ranks
-    double tolerance; // seconds
+    int observed;       // rank
+    bool permuted;      // arrival patterns, over the ranks
+    double tolerance;   // seconds
+    long trace_samples; // the first so many of each cell, without warm-up, are shown in traces
 };
 
 /// How many processors of a host others than the ranks kept busy, on average over the measurement.

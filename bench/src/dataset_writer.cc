@@ -1,5 +1,7 @@
 #include "dataset_writer.h"
 
+#include "find_by_suffix.h"
+
 namespace bench {
 
 const std::vector<DatasetWriterInfo> &all_dataset_writers() {
@@ -7,6 +9,10 @@ const std::vector<DatasetWriterInfo> &all_dataset_writers() {
     static const std::vector<DatasetWriterInfo> all = {BENCH_DATASET_WRITERS(BENCH_LIST)};
 #undef BENCH_LIST
     return all;
+}
+
+const DatasetWriterInfo &find_dataset_writer(const std::string &path) {
+    return find_by_suffix(all_dataset_writers(), path);
 }
 
 } // namespace bench

@@ -37,4 +37,7 @@ BENCH_DATASET_WRITERS(BENCH_DECLARE)
 
 const std::vector<DatasetWriterInfo> &all_dataset_writers();
 
+/// The one that writes this file. Throws Error::usage where there is none.
+const DatasetWriterInfo &find_dataset_writer(const std::string &path);
+
 } // namespace bench

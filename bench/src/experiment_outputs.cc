@@ -1,6 +1,5 @@
 #include "experiment_outputs.h"
 
-#include "find_by_suffix.h"
 #include "names.h"
 #include "print_error.h"
 #include "reporter_registry.h"
@@ -27,7 +26,7 @@ void print_table(const Context &context, const std::string &table, const std::ve
 
 ExperimentOutputs::ExperimentOutputs(const CommonOptions &options) : options_(options) {
     for (const std::string &path : options.outputs) {
-        files_.push_back(find_by_suffix(all_dataset_writers(), path).make(path));
+        files_.push_back(find_dataset_writer(path).make(path));
     }
 }
 

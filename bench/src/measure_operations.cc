@@ -22,7 +22,7 @@ namespace {
 Reporters open_reporters(const Options &options) {
     Reporters reporters;
     for (const std::string &path : options.outputs) {
-        reporters.push_back(find_by_suffix(all_reporters(), path).make(path));
+        reporters.push_back(find_reporter(path).make(path));
     }
     // Last, so that what it says of the files is true when it says it.
     reporters.push_back(find_by_name(all_reporters(), options.format).make(standard_output));
@@ -42,6 +42,7 @@ ExitStatus measure(const Communicator &comm, const Options &options, const std::
     context.observed = options.observed;
     context.permuted = options.permute;
     context.tolerance = clock.tolerance();
+    context.trace_samples = options.trace_samples;
     Reporters reporters;
     comm.on_root([&] {
         reporters = open_reporters(options);

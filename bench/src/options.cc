@@ -40,6 +40,7 @@ struct Words {
     std::string root;
     std::string observed;
     std::string tolerance;
+    std::string trace_samples;
     CommonWords common;
 };
 
@@ -84,6 +85,8 @@ void declare(CommandLine &line, Words &words) {
     line.option("--tolerance", words.tolerance, "SECONDS",
                 "a rank that starts later than this after its time makes the sample invalid "
                 "[default: setting tolerance of the library, 0.5e-6]");
+    line.option("--trace-samples", words.trace_samples, "N",
+                "a trace shows the first N samples of each cell, without the warm-up [default 100]");
     words.common.declare(line, "of the random order of the blocks, of random patterns and permutations");
     line.footer(footer());
 }
@@ -241,6 +244,28 @@ Part check_warmup(const Words &words) {
                       all_warmup_rules());
 }
 
+std::vector<std::string> trace_suffixes() {
+    std::vector<std::string> suffixes;
+    for (const ReporterInfo &reporter : all_reporters()) {
+        if (reporter.is_trace) {
+            suffixes.push_back(reporter.suffix);
+        }
+    }
+    return suffixes;
+}
+
+void check_traces(const CommandLine &line, const Words &words, Options &options) {
+    if (!line.given("--trace-samples")) {
+        return;
+    }
+    if (std::none_of(options.outputs.begin(), options.outputs.end(),
+                     [](const std::string &path) { return find_reporter(path).is_trace; })) {
+        throw Error::usage(fmt::format("--trace-samples is given, but no file that holds a trace; these do: {}",
+                                       join(trace_suffixes())));
+    }
+    options.trace_samples = parse_number("--trace-samples", words.trace_samples, 1L, 1'000'000'000L);
+}
+
 Options check(const CommandLine &line, const Words &words, int ranks) {
     Options options;
     options.operations = check_operations(words.operations);
@@ -273,7 +298,8 @@ Options check(const CommandLine &line, const Words &words, int ranks) {
     if (line.given("--tolerance")) {
         options.tolerance = parse_number("--tolerance", words.tolerance, 0.0, 1.0);
     }
-    words.common.check(line, options);
+    words.common.check(line, options, find_reporter);
+    check_traces(line, words, options);
     return options;
 }
 

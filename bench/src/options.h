@@ -37,6 +37,7 @@ struct Options : CommonOptions {
     int root = 0;
     int observed = 0;                // rank
     std::optional<double> tolerance; // seconds
+    long trace_samples = 100;        // of each cell that a trace shows
 };
 
 /// The options, or the text that --help or --version asks for. Throws Error::usage. `ranks` is the size of the

@@ -1,5 +1,7 @@
 #include "reporter_registry.h"
 
+#include "find_by_suffix.h"
+
 namespace bench {
 
 const std::vector<ReporterInfo> &all_reporters() {
@@ -7,6 +9,17 @@ const std::vector<ReporterInfo> &all_reporters() {
     static const std::vector<ReporterInfo> all = {BENCH_REPORTERS(BENCH_LIST)};
 #undef BENCH_LIST
     return all;
+}
+
+const ReporterInfo &find_reporter(const std::string &path) {
+#ifndef BENCH_OTF2
+    if (path.ends_with(".otf2")) {
+        throw Error::usage(fmt::format("'{}' cannot be written: downbeat-bench was built without the OTF2 library "
+                                       "(Debian package libotf2-trace-dev)",
+                                       path));
+    }
+#endif
+    return find_by_suffix(all_reporters(), path);
 }
 
 std::vector<std::string> stdout_formats() {

@@ -5,6 +5,11 @@
 
 namespace bench {
 
+std::string to_string(Verdict verdict) {
+    constexpr const char *names[] = {"valid", "late_flag", "late_entry", "warmup"};
+    return names[static_cast<std::size_t>(verdict)];
+}
+
 Verdict judge(const Sample &sample, double tolerance) {
     if (std::find(sample.flag.begin(), sample.flag.end(), 0) != sample.flag.end()) {
         return Verdict::late_flag;

@@ -30,6 +30,7 @@ inline SamplingContext fixture_context() {
     context.observed = 0;
     context.permuted = false;
     context.tolerance = 0.5e-6;
+    context.trace_samples = 100;
     context.seed = 7;
     context.outputs = {"out.nc"};
     return context;

@@ -56,6 +56,10 @@ TEST_F(Reporters, Csv) { expect_reported("csv", "cells.csv"); }
 
 TEST_F(Reporters, Json) { expect_reported("json", "lines.json"); }
 
+TEST_F(Reporters, Ascii) { expect_reported("ascii", "times.txt"); }
+
+TEST_F(Reporters, Perfetto) { expect_reported("perfetto", "trace.perfetto.json"); }
+
 TEST_F(Reporters, NoTableIsWiderThan120Columns) {
     for (const char *golden : {"comparison.txt", "details.txt"}) {
         expect_narrow(read(std::string(BENCH_GOLDEN_DIR) + "/" + golden));
@@ -154,13 +158,21 @@ TEST_F(Reporters, WhatCannotBeWrittenIsNoticedAtOnce) {
 }
 
 TEST_F(Reporters, AreFoundBySuffix) {
-    EXPECT_EQ(find_by_suffix(all_reporters(), "a/b.nc").name, "netcdf");
-    EXPECT_EQ(find_by_suffix(all_reporters(), "b.x.csv").name, "csv");
-    for (const char *name : {"b", "b.", "b.txt", ".nc", ""}) {
+    EXPECT_EQ(find_reporter("a/b.nc").name, "netcdf");
+    EXPECT_EQ(find_reporter("b.x.csv").name, "csv");
+    EXPECT_EQ(find_reporter("a/perfetto.json").name, "json");
+    EXPECT_EQ(find_reporter("a/b.perfetto.json").name, "perfetto");
+    for (const char *name : {"b", "b.", "b.dat", ".nc", ""}) {
         SCOPED_TRACE(name);
-        expect_usage_error([&] { find_by_suffix(all_reporters(), name); }, {".csv, .json, .nc"});
+        expect_usage_error([&] { find_reporter(name); }, {".csv, .json, .nc, .txt, .perfetto.json"});
     }
 }
+
+#ifndef BENCH_OTF2
+TEST_F(Reporters, OfALibraryThatWasAbsentSayWhichPackageBringsIt) {
+    expect_usage_error([] { find_reporter("a.otf2"); }, {"a.otf2", "libotf2-trace-dev"});
+}
+#endif
 
 } // namespace
 } // namespace bench

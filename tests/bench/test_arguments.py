@@ -55,7 +55,15 @@ BAD = [
     ("barrier --tolerance 1us", "--tolerance cannot be '1us'; valid are"),
     ("barrier --seed -1", "--seed cannot be '-1'; valid are 0 to"),
     ("barrier --format xml", "unknown format 'xml'; valid are table, csv, json"),
-    ("barrier -o out.txt", "the kind of file 'out.txt' is unknown; valid suffixes are .csv, .json, .nc"),
+    (
+        "barrier -o out.dat",
+        "the kind of file 'out.dat' is unknown; valid suffixes are .csv, .json, .nc, .txt, .perfetto.json, .otf2",
+    ),
+    (
+        "barrier -o out.nc --trace-samples 5",
+        "--trace-samples is given, but no file that holds a trace; these do: .perfetto.json, .otf2",
+    ),
+    ("barrier -o out.perfetto.json --trace-samples 0", "--trace-samples cannot be '0'"),
     ("barrier -o out.nc -o out.nc", "file 'out.nc' is given twice"),
     ("barrier --frobnicate", "--frobnicate; valid options are --help, --version, --sizes"),
     ("barrier -r", "--repetitions: 1 required N missing"),

@@ -3,6 +3,7 @@
 #include "clock/measure.h"
 #include "clock/results.h"
 #include "command_line.h"
+#include "dataset_writer.h"
 #include "experiment_session.h"
 #include "names.h"
 #include "parse_number.h"
@@ -132,7 +133,7 @@ Request check(const CommandLine &line, const Words &words, int ranks) {
     request.sample = parse_sample(words.sample, ranks);
     options.estimator = line.given("--estimator") ? words.estimator : part_names("offset").front();
     check_part("--estimator", "offset", options.estimator);
-    words.common.check(line, request.common);
+    words.common.check(line, request.common, find_dataset_writer);
     return request;
 }
 

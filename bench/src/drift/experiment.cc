@@ -1,6 +1,7 @@
 #include "experiment.h"
 
 #include "command_line.h"
+#include "dataset_writer.h"
 #include "drift/results.h"
 #include "experiment_session.h"
 #include "mpi_check.h"
@@ -125,7 +126,7 @@ ParsedExperiment parse(int argc, char **argv, int ranks) {
     options.estimator = line.given("--estimator") ? estimator : part_names("offset").front();
     check_part("--estimator", "offset", options.estimator);
     CommonOptions common;
-    words.check(line, common);
+    words.check(line, common, find_dataset_writer);
     return std::make_unique<Drift>(options, common);
 }
 

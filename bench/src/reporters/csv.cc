@@ -91,6 +91,7 @@ ReporterInfo reporters::csv() {
             .suffix = ".csv",
             .on_stdout = true,
             .shows_warnings = false,
+            .is_trace = false,
             .make = [](const std::string &path) -> std::unique_ptr<Reporter> {
                 return std::make_unique<CsvReporter>(path);
             }};

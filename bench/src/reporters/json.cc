@@ -82,6 +82,7 @@ ReporterInfo reporters::json() {
             .suffix = ".json",
             .on_stdout = true,
             .shows_warnings = true,
+            .is_trace = false,
             .make = [](const std::string &path) -> std::unique_ptr<Reporter> {
                 return std::make_unique<JsonReporter>(path);
             }};

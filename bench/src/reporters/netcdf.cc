@@ -240,6 +240,7 @@ ReporterInfo reporters::netcdf() {
             .suffix = ".nc",
             .on_stdout = false,
             .shows_warnings = false,
+            .is_trace = false,
             .make = [](const std::string &path) -> std::unique_ptr<Reporter> {
                 return std::make_unique<NetcdfReporter>(path);
             }};

@@ -1,3 +1,6 @@
+#include "arrival_pattern.h"
+#include "metric.h"
+#include "names.h"
 #include "reporter_registry.h"
 #include "reporters/table_parts.h"
 #include "text_output.h"
@@ -5,12 +8,36 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <iterator>
 
 namespace bench {
 
 std::string microseconds(double seconds, int width, int decimals) {
     return std::isnan(seconds) ? fmt::format("{:>{}}", "-", width)
                                : fmt::format("{:{}.{}f}", seconds * 1e6, width, decimals);
+}
+
+std::string ratio(double value, int width) {
+    return std::isnan(value) ? fmt::format("{:>{}}", "-", width) : fmt::format("{:{}.2f}", value, width);
+}
+
+std::string clock_error(const CellResult &result, const char *metric) {
+    const double bounds = find_by_name(all_metrics(), metric).error_bounds;
+    return microseconds(result.valid > 0 ? bounds * result.error_bound : std::nan(""), 7, 3);
+}
+
+std::string describe_subject(const Cell &cell) {
+    return cell.size == 0 ? cell.operation : fmt::format("{}, {} bytes", cell.operation, cell.size);
+}
+
+std::vector<std::string> distinct(const std::vector<CellResult> &results, std::string (*describe)(const Cell &cell)) {
+    std::vector<std::string> texts;
+    for (const CellResult &result : results) {
+        if (std::find(texts.begin(), texts.end(), describe(result.cell)) == texts.end()) {
+            texts.push_back(describe(result.cell));
+        }
+    }
+    return texts;
 }
 
 std::string rejected_share(const CellResult &result) {
@@ -26,6 +53,15 @@ std::string size_text(const Cell &cell) { return cell.size == 0 ? "-" : fmt::for
 
 namespace {
 
+/// What there is more of stands in the rows: the operations and sizes, or the synchronizers.
+std::string table_undelayed(const std::vector<CellResult> &results) {
+    if (is_comparison(results)) {
+        return table_comparison(results);
+    }
+    const bool many = distinct(results, describe_start).size() > distinct(results, describe_subject).size();
+    return many ? table_synchronizers(results) : table_details(results);
+}
+
 /// What a reader of the terminal sees, at the end of the run.
 class TableReporter : public Reporter {
 public:
@@ -38,9 +74,14 @@ public:
     void end(const RunEnd &end) override {
         std::sort(results_.begin(), results_.end(),
                   [](const CellResult &a, const CellResult &b) { return a.index < b.index; });
-        std::string text = table_context(context_, end.agreement) + "\n" +
-                           (is_comparison(results_) ? table_comparison(results_) : table_details(results_)) +
-                           unmeasured() + "\n";
+        std::vector<CellResult> undelayed;
+        std::copy_if(results_.begin(), results_.end(), std::back_inserter(undelayed),
+                     [](const CellResult &result) { return result.cell.pattern == no_pattern; });
+        std::string text = table_context(context_, end.agreement) + "\n" + table_undelayed(undelayed);
+        if (undelayed.size() < results_.size()) {
+            text += "\n" + table_arrival(results_);
+        }
+        text += unmeasured() + "\n";
         for (const std::string &warning : end.warnings) {
             text += fmt::format("warning: {}\n", warning);
         }
@@ -75,6 +116,7 @@ ReporterInfo reporters::table() {
             .suffix = "",
             .on_stdout = true,
             .shows_warnings = true,
+            .is_trace = false,
             .make = [](const std::string &path) -> std::unique_ptr<Reporter> {
                 return std::make_unique<TableReporter>(path);
             }};

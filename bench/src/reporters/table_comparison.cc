@@ -42,15 +42,18 @@ std::string row(const CellResult &with_barrier, const CellResult &with_harmonize
 } // namespace
 
 bool is_comparison(const std::vector<CellResult> &results) {
-    return std::all_of(results.begin(), results.end(), [&](const CellResult &result) {
-        const std::string &name = result.cell.synchronizer;
-        return (name == barrier || name == harmonize) && find(results, result.cell, barrier) != nullptr &&
-               find(results, result.cell, harmonize) != nullptr;
-    });
+    return distinct(results, [](const Cell &cell) { return cell.timing; }).size() == 1 &&
+           std::all_of(results.begin(), results.end(), [&](const CellResult &result) {
+               const std::string &name = result.cell.synchronizer;
+               return (name == barrier || name == harmonize) && find(results, result.cell, barrier) != nullptr &&
+                      find(results, result.cell, harmonize) != nullptr;
+           });
 }
 
 std::string table_comparison(const std::vector<CellResult> &results) {
-    std::string text = header;
+    const std::string &timing = results.front().cell.timing;
+    std::string text = timing == "per_call" ? "" : fmt::format("timing {}, times per call\n", timing);
+    text += header;
     const CellResult *before = nullptr;
     for (const CellResult &result : results) {
         if (result.cell.synchronizer == barrier) {

@@ -1,6 +1,7 @@
 #include "experiment.h"
 
 #include "command_line.h"
+#include "dataset_writer.h"
 #include "experiment_session.h"
 #include "mpi_check.h"
 #include "parse_number.h"
@@ -120,7 +121,7 @@ ParsedExperiment parse(int argc, char **argv, int ranks) {
         options.resamples = parse_number("--resamples", resamples, 1L, 1'000'000L);
     }
     CommonOptions common;
-    words.check(line, common);
+    words.check(line, common, find_dataset_writer);
     return std::make_unique<Rtt>(options, common);
 }
 

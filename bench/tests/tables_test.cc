@@ -1,0 +1,110 @@
+#include "files.h"
+#include "fixture.h"
+#include "reporter_registry.h"
+
+#include <gtest/gtest.h>
+#include <map>
+
+namespace bench {
+namespace {
+
+constexpr double us = 1e-6;
+
+/// A cell whose two samples take so long (microseconds) on both ranks; rank 1 enters after `late` and both leave
+/// together; the second sample takes one more.
+struct MeasuredCell {
+    Cell cell;
+    double time;
+    double late;
+    bool has_deadline;
+};
+
+Batch measure(const MeasuredCell &measured) {
+    const double deadline = measured.has_deadline ? 0.0 : none;
+    const double longer = measured.time + 1.0;
+    Batch batch = samples(2, {deadline, deadline}, {none, none}, {0.0, measured.late, 0.0, measured.late},
+                          {measured.time, measured.time, longer, longer}, {1, 1, 1, 1}, us);
+    batch.delay = {0.0, measured.cell.delay, 0.0, measured.cell.delay};
+    batch.error_bound = 0.125 * us;
+    return batch;
+}
+
+class Tables : public Files {
+protected:
+    std::string table(const std::vector<MeasuredCell> &measured) const {
+        const std::string file = path("table.txt");
+        const auto reporter = find_by_name(all_reporters(), "table").make(file);
+        std::vector<Cell> cells;
+        for (const MeasuredCell &one : measured) {
+            cells.push_back(one.cell);
+        }
+        reporter->begin(fixture_context(), cells);
+        std::vector<CellResult> results;
+        for (std::size_t i = 0; i < cells.size(); ++i) {
+            CellRecord record(i, cells[i]);
+            record.add(measure(measured[i]), {Verdict::valid, Verdict::valid});
+            results.push_back(record.summarize(*wanting(2)));
+            for (const CellResult &other : results) { // cells without delay come first
+                if (cells[i].pattern != "none" && other.cell.pattern == "none" &&
+                    same_but_for_arrival(other.cell, cells[i])) {
+                    compare_with_undelayed(results.back(), other);
+                }
+            }
+            reporter->cell(results.back());
+        }
+        reporter->end({fixture_agreement(), {}});
+        return read(file);
+    }
+
+    void expect_table(const std::vector<MeasuredCell> &measured, const std::string &golden) const {
+        const std::string text = table(measured);
+        expect_golden(text, golden);
+        expect_narrow(text);
+    }
+};
+
+Cell bcast(const std::string &synchronizer, const std::string &timing = "per_call", const std::string &pattern = "none",
+           double delay = 0.0) {
+    return {"bcast", 8, "MPI_BYTE", synchronizer, timing, pattern, delay};
+}
+
+TEST_F(Tables, ManySynchronizersAreRows) {
+    std::vector<MeasuredCell> measured;
+    double time = 2.0;
+    for (const char *synchronizer : {"mpi_barrier", "linear", "double_ring", "recursive_doubling",
+                                     "window(size=100us,growth=1.5)", "roundtime(budget=0.25s,slack=3)", "harmonize"}) {
+        measured.push_back({bcast(synchronizer), time, time / 4, time > 6.0});
+        time += 1.0;
+    }
+    expect_table(measured, "synchronizers.txt");
+}
+
+TEST_F(Tables, TimingSchemesAreToldApart) {
+    expect_table({{bcast("mpi_barrier"), 4.0, 1.0, false},
+                  {bcast("mpi_barrier", "batch(calls=100)"), 3.0, 1.0, false},
+                  {bcast("harmonize"), 2.0, 0.0, true},
+                  {bcast("harmonize", "batch(calls=100)"), 3.0, 0.0, true}},
+                 "timings.txt");
+    const std::string compared = table({{bcast("mpi_barrier", "batch(calls=100)"), 3.0, 1.0, false},
+                                        {bcast("harmonize", "batch(calls=100)"), 3.0, 0.0, true}});
+    EXPECT_NE(compared.find("\ntiming batch(calls=100), times per call\n"), std::string::npos);
+}
+
+TEST_F(Tables, DelaysAreComparedWithNone) {
+    std::vector<MeasuredCell> measured;
+    for (const bool harmonized : {false, true}) {
+        const char *synchronizer = harmonized ? "harmonize" : "mpi_barrier";
+        // 10 us without delay: 50 us of delay hide 6 of them, all 10, or cost 5 more.
+        measured.push_back({bcast(synchronizer), 9.5, 0.0, harmonized});
+        measured.push_back({bcast(synchronizer, "per_call", "one_late(rank=1)", 5 * us), 9.5, 5.0, harmonized});
+        measured.push_back({bcast(synchronizer, "per_call", "one_late(rank=1)", 50 * us), 53.5, 50.0, harmonized});
+        measured.push_back({bcast(synchronizer, "per_call", "ascending", 50 * us), 64.5, 50.0, harmonized});
+    }
+    expect_table(measured, "arrival.txt");
+    // t0 = 10, t = 54, delay 50: 6 of 10 are hidden; Eq. 5 relates them to t.
+    const std::string text = table(measured);
+    EXPECT_NE(text.find(" 0.11    0.60 "), std::string::npos);
+}
+
+} // namespace
+} // namespace bench
