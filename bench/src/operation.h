@@ -45,7 +45,8 @@ struct OperationInfo : PartInfo {
     OPERATION(barrier)                                                                                                 \
     OPERATION(bcast)                                                                                                   \
     OPERATION(reduce)                                                                                                  \
-    OPERATION(allreduce)
+    OPERATION(allreduce)                                                                                               \
+    OPERATION(synthetic)
 
 namespace operations {
 #define BENCH_DECLARE(name) OperationInfo name();
