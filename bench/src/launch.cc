@@ -155,8 +155,10 @@ std::vector<CellResult> Launch::run(const Reporters &reporters) {
                 if (runner.wanted == 0) {
                     complete(runner);
                 }
-                progress.update(std::min(position_, steps), fmt::format("{} of {} cells complete, {} samples rejected",
-                                                                        results_.size(), runners_.size(), rejected_));
+                // 100 % once all is complete, whatever the stopping rule makes of it.
+                const std::size_t done = results_.size() == runners_.size() ? steps : std::min(position_, steps - 1);
+                progress.update(done, fmt::format("{} of {} cells complete, {} samples rejected", results_.size(),
+                                                  runners_.size(), rejected_));
                 return 0;
             });
         }

@@ -43,10 +43,17 @@ TEST(StoppingRule, FixedIsSatisfiedByAllOfItsSamplesOnly) {
     CellProgress progress;
     progress.blocks = 10;
     progress.valid = 9;
-    EXPECT_EQ(fixed->next_block(progress), 0); // a block that gave up is not made good by another
+    EXPECT_EQ(fixed->next_block(progress), 1); // what a block that gave up has left out
+    EXPECT_FALSE(fixed->satisfied(progress));
+    progress.blocks = 20;
+    EXPECT_EQ(fixed->next_block(progress), 0);
     EXPECT_FALSE(fixed->satisfied(progress));
     progress.valid = 10;
     EXPECT_TRUE(fixed->satisfied(progress));
+    progress.blocks = 10;
+    EXPECT_EQ(fixed->next_block(progress), 0);
+    progress.valid = 0;
+    EXPECT_EQ(fixed->next_block(progress), 0); // what never succeeds is not tried for ever
 }
 
 TEST(StoppingRule, BudgetFillsItsTimeInShares) {

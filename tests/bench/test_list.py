@@ -20,9 +20,21 @@ KINDS = [
     "clock",
     "operation",
     "synchronizer",
+    "timing",
+    "pattern",
+    "stopping",
+    "warmup",
     "metric",
     "format",
 ]
+
+
+def to_number(text: str) -> float:
+    """Returns the number that a parameter is given as, seconds where it is a duration."""
+    for unit, seconds in {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}.items():
+        if text.endswith(unit):
+            return float(text.removesuffix(unit)) * seconds
+    return float(text)
 
 
 @pytest.fixture
@@ -71,8 +83,12 @@ def test_parameters_are_complete(parts: list[dict[str, Any]]) -> None:
         if "kind" in parameter:
             kind = [part["name"] for part in parts if part["kind"] == parameter["kind"]]
             assert parameter["default"].split("(")[0] in kind
-        else:
-            assert parameter["low"] <= float(parameter["default"]) <= parameter["high"]
+        elif "choices" in parameter:
+            assert parameter["default"] in parameter["choices"]
+        elif "low" in parameter:
+            assert parameter["low"] < parameter["high"]
+            if parameter["default"] != "auto":
+                assert parameter["low"] <= to_number(parameter["default"]) <= parameter["high"]
 
 
 def test_a_number_beyond_its_range_is_refused_and_the_range_named(bench: Bench, parts: list[dict[str, Any]]) -> None:

@@ -46,10 +46,9 @@ std::string table_context(const SamplingContext &context, const ClockAgreement &
            line("clock", fmt::format("{}, synchronized by {}, error bound {:.3f} us", clock_setting(context, "clock"),
                                      clock_setting(context, "sync"), context.error_bound * 1e6)) +
            line("", fmt::format("at the end of the run {}", describe(agreement))) +
-           line("samples",
-                fmt::format("per cell {}, in blocks in random order, each after warm-up {}; seed {}, tolerance "
-                            "{:.2f} us",
-                            context.stopping, context.warmup, context.seed, context.tolerance * 1e6));
+           line("samples", fmt::format("{} per cell, in blocks in random order, each after {} warm-up",
+                                       context.stopping, context.warmup)) +
+           line("", fmt::format("seed {}, tolerance {:.2f} us", context.seed, context.tolerance * 1e6));
 }
 
 } // namespace bench

@@ -10,8 +10,9 @@ public:
     explicit Fixed(long samples) : samples_(samples), blocks_(std::min(blocks_per_cell, samples)) {}
 
     long next_block(const CellProgress &progress) const override {
-        if (progress.blocks == blocks_) {
-            return 0;
+        if (progress.blocks >=
+            blocks_) { // what blocks that gave up have left out, later, when the machine may be calmer
+            return progress.valid > 0 && progress.blocks < 2 * blocks_ ? samples_ - progress.valid : 0;
         }
         return samples_ / blocks_ + (progress.blocks < samples_ % blocks_ ? 1 : 0);
     }
