@@ -23,10 +23,15 @@ from conftest import RANKS, Bench, read_dataset, read_records, run_bench
 DURATION, STEP, DELAY = 40e-6, 20e-6, 100e-6  # s
 OPERATION = "synthetic(duration=40us,step=20us)"
 NO_TIME = "synthetic(duration=0,step=0)"
-GRID = 1e-3  # s; longer than any of the above
-ON_GRID = "synthetic(step=20us,grid=1ms)"
+GRID = 200e-6  # s
+ON_GRID = "synthetic(step=20us,grid=200us)"
 CALLS = 3
-TIMINGS = {"per_call": "per_call", "batch": f"batch(calls={CALLS})", "batch_synced": f"batch_synced(calls={CALLS})"}
+TIMINGS = {
+    "per_call": "per_call",
+    "batch": f"batch(calls={CALLS})",
+    "batch_synced": f"batch_synced(calls={CALLS})",
+    "window": "window",
+}
 
 # Clocks are synchronized before every few samples, so that the bounds are narrow.
 CLOCKS = {
@@ -238,28 +243,33 @@ def test_overlap_of_a_late_rank_that_others_hide(mpi: str, reading: float, tmp_p
         assert cell.record["overlap_share"]["median"] == pytest.approx(hidden / delay, abs=error / delay * 2)
 
 
-def test_timing_schemes(mpi: str, reading: float, tmp_path: Path) -> None:
-    schemes = [part.split("(")[0] for part in variants(mpi, tmp_path, "timing")]
-    assert set(schemes) - {"window"} == set(TIMINGS)
-    arguments = ["--sync", "mpi_barrier,harmonize", "--timing", ",".join(TIMINGS.values())]
+def test_timing_schemes(mpi: str, synchronizers: list[str], reading: float, tmp_path: Path) -> None:
+    assert set(variants(mpi, tmp_path, "timing")) == set(TIMINGS)
+    # Timing scheme window brings the synchronizer of that name along.
+    schemes = [text for text in TIMINGS.values() if text != "window" or text in synchronizers]
+    arguments = ["--sync", "mpi_barrier,harmonize", "--timing", ",".join(schemes)]
     late = ["--pattern", "one_late(rank=0)", "--delay", f"{DELAY * 1e6:.0f}us"]
     cells = measure(mpi, tmp_path, OPERATION, *arguments, *late)
-    assert {cell.record["timing"] for cell in cells} == set(TIMINGS.values())
+    assert {cell.record["timing"] for cell in cells} == set(schemes)
     for cell in cells:
         truth = known(cell, reading)
-        assert truth.calls == (1 if cell.record["timing"] == "per_call" else CALLS)
+        assert truth.calls == (CALLS if cell.record["timing"].startswith("batch") else 1)
         if cell.record["timing"] != TIMINGS["batch_synced"]:
             assert contradictions(cell, truth) == {}
-            continue
-        # All wait for the last after every call, also after the last one; what synchronizing costs comes on top.
-        per_call = DURATION + STEP * np.arange(RANKS)
-        end = (truth.delay + per_call).max(axis=1) + (CALLS - 1) * per_call.max()
-        low = (end[:, np.newaxis] - truth.delay - truth.skew[:, np.newaxis]) / CALLS
-        low -= closed_form.ROUNDING + closed_form.RATE * low
-        metrics = cell.record["metrics"]
-        assert metrics["latency_max"]["median"] >= np.median(low.max(axis=1))
-        assert metrics["latency_min"]["median"] >= np.median(low.min(axis=1))
-        assert metrics["latency_avg"]["median"] >= np.median(low.mean(axis=1))
+        elif cell.record["synchronizer"] != "window":
+            assert_all_wait(cell, truth)
+
+
+def assert_all_wait(cell: Cell, truth: Known) -> None:
+    """Every call, the last one too, ends when all ranks are done with it; what synchronizing costs comes on top."""
+    per_call = truth.duration / CALLS
+    end = (truth.delay + per_call).max(axis=1) + (CALLS - 1) * per_call.max()
+    low = (end[:, np.newaxis] - truth.delay - truth.skew[:, np.newaxis]) / CALLS
+    low -= closed_form.ROUNDING + closed_form.RATE * low
+    metrics = cell.record["metrics"]
+    assert metrics["latency_max"]["median"] >= np.median(low.max(axis=1))
+    assert metrics["latency_min"]["median"] >= np.median(low.min(axis=1))
+    assert metrics["latency_avg"]["median"] >= np.median(low.mean(axis=1))
 
 
 def test_stamps_agree_with_true_time(mpi: str, synchronizers: list[str], reading: float, tmp_path: Path) -> None:
@@ -272,10 +282,10 @@ def test_stamps_agree_with_true_time(mpi: str, synchronizers: list[str], reading
     )
     for cell in cells:
         exits = cell.samples.exit.values - STEP * np.arange(RANKS)
-        apart = exits[:, 1:] - exits[:, :1]
-        error = np.abs((apart + GRID / 2) % GRID - GRID / 2)
+        apart = (exits[:, 1:] - exits[:, :1] + GRID / 2) % GRID - GRID / 2
         bound = cell.record["error_bound_s"] + reading + closed_form.RATE * GRID + closed_form.ROUNDING
-        assert np.median(error) <= bound, str(cell)
+        # Either rank may be kept from leaving on time; the median is not moved by what happens to both alike.
+        assert (np.abs(np.median(apart, axis=0)) <= bound).all(), str(cell)
 
 
 def test_more_ranks_than_processors(bench: Bench, tmp_path: Path) -> None:
