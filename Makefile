@@ -21,7 +21,7 @@ CTEST        = ctest --output-on-failure --no-tests=error --test-dir
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test bench bench-clocks build install format lint clean
+.PHONY: help run test bench bench-clocks bench-sync build install format lint clean
 .PHONY: setup-run setup-bench setup-test setup-run-openmpi setup-run-mpich build-sanitize pytest $(foreach m,$(MPIS),build-$m ctest-$m) ctest-sanitize
 
 help:
@@ -29,6 +29,7 @@ help:
 	@echo 'make test          install what is missing, build and run all tests, under Open MPI and MPICH'
 	@echo 'make bench         measure Downbeat itself against MPI_Barrier, under each MPI library'
 	@echo 'make bench-clocks  measure the clock synchronization schemes against true time, half an hour'
+	@echo 'make bench-sync    measure what the choice of a barrier does to latencies, with and without MPIX_Harmonize'
 	@echo 'make build         build into build/$(MPI)'
 	@echo 'make install       install from there to [DESTDIR]$(PREFIX)'
 	@echo 'make format        format C, C++ and Python'
@@ -50,6 +51,9 @@ bench: setup-bench build-openmpi build-mpich
 
 bench-clocks: setup-bench build-$(MPI)
 	tools/bench-clocks --mpi $(MPI)
+
+bench-sync: setup-bench build-$(MPI)
+	tools/bench-sync --mpi $(MPI)
 
 setup-run setup-bench setup-test: setup-%:
 	@tools/setup $*

@@ -46,7 +46,8 @@ struct OperationInfo : PartInfo {
     OPERATION(bcast)                                                                                                   \
     OPERATION(reduce)                                                                                                  \
     OPERATION(allreduce)                                                                                               \
-    OPERATION(nothing)
+    OPERATION(nothing)                                                                                                 \
+    OPERATION(synthetic)
 
 namespace operations {
 #define BENCH_DECLARE(name) OperationInfo name();

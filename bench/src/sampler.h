@@ -32,7 +32,7 @@ private:
         double exit;
         double delay;
         double flag;
-        double deadline; // as the slack the same on all ranks
+        double deadline; // as the slack known at rank 0
         double slack;
     };
 

@@ -123,6 +123,8 @@ int db_attribute_find(MPI_Comm comm, struct db_attribute **attribute) {
     return MPI_SUCCESS;
 }
 
+int db_attribute_in_use(void) { return attribute_key != MPI_KEYVAL_INVALID; }
+
 int db_attribute_first_time(int *first) {
     struct process *process;
     pthread_mutex_lock(&lock);

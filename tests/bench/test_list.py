@@ -56,7 +56,8 @@ def test_all_kinds_are_listed(bench: Bench, parts: list[dict[str, Any]]) -> None
 
 def test_one_kind(bench: Bench) -> None:
     lines = bench("list", "operation", "--format", "json").stdout.splitlines()
-    assert [json.loads(line)["name"] for line in lines] == ["barrier", "bcast", "reduce", "allreduce", "nothing"]
+    names = [json.loads(line)["name"] for line in lines]
+    assert names == ["barrier", "bcast", "reduce", "allreduce", "nothing", "synthetic"]
 
 
 def test_what_the_papers_describe_is_there(parts: list[dict[str, Any]]) -> None:

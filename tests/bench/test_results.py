@@ -180,7 +180,15 @@ def test_context(run: Run) -> None:
     assert attributes["schema_version"] == 1
     assert float(attributes["clock_max_age"]) == 0.5
     assert "DOWNBEAT_MAX_AGE=0.5" in attributes["environment"].splitlines()
-    for name in ("mpi_library", "mpi_standard", "git_revision", "compiler", "command_line", "tolerance_s", "warmup_rule"):
+    for name in (
+        "mpi_library",
+        "mpi_standard",
+        "git_revision",
+        "compiler",
+        "command_line",
+        "tolerance_s",
+        "warmup_rule",
+    ):
         assert attributes[name] == context[name]
     assert attributes["warnings"].splitlines() == records[-1]["warnings"]
 

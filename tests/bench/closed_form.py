@@ -1,0 +1,124 @@
+"""What downbeat-bench must report of a synthetic operation: intervals from what was asked for, and nothing measured.
+
+A rank that starts `delay` after the common start, up to a skew later, and stays `duration` in the operation, leaves no
+room for the metrics but that skew, and what it costs to read the clocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+# Stamps and CLOCK_MONOTONIC are cut to whole ns, at either end of a time.
+ROUNDING = 3e-9  # s
+# The validation clock's skew and wander against true time, and the most by which the kernel steers CLOCK_MONOTONIC.
+RATE = 21e-6 + 500e-6
+
+
+@dataclass(frozen=True)
+class Span:
+    """Bounds of a number, per sample."""
+
+    low: Floats
+    high: Floats
+
+    def median(self) -> tuple[float, float]:
+        """Returns the bounds of the median: where each value lies within its own, the median lies within theirs."""
+        return float(np.median(self.low)), float(np.median(self.high))
+
+    def minimum(self) -> tuple[float, float]:
+        """Returns the bounds of the smallest value."""
+        return float(np.min(self.low)), float(np.min(self.high))
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a cell's samples: all times in s; arrays by sample, or by sample and rank."""
+
+    delay: Floats  # planned, [sample, rank]
+    duration: Floats  # in the operation, [rank], of all calls of a sample together
+    calls: int  # per sample
+    skew: Floats  # by which ranks may have started apart from their plan, [sample]
+    from_deadline: bool  # whether skew counts from a deadline
+    reading: Floats  # what clocks may have cost to read within a sample, [sample]; infinite where it was disturbed
+    observed: int = 0  # rank
+
+    def times(self, low: Floats, high: Floats) -> Span:
+        """Returns bounds of a time in the operation, given those for clocks that are read at no cost, by sample."""
+        samples = len(self.delay)
+        low, high = np.broadcast_to(low, samples), np.broadcast_to(high, samples)
+        return Span(
+            (low - RATE * np.abs(low) - ROUNDING) / self.calls,
+            (high + RATE * np.abs(high) + ROUNDING + self.reading) / self.calls,
+        )
+
+    def around(self, value: Floats) -> Span:
+        """Returns bounds of a time that depends on when ranks start."""
+        return self.times(value - self.skew, value + self.skew)
+
+    def entries(self, value: Floats) -> Span:
+        """Returns bounds of a time between entries, which is not per call."""
+        return Span(value - self.skew - ROUNDING - RATE * value, value + self.skew + ROUNDING + RATE * value)
+
+    @property
+    def last_exit(self) -> Floats:
+        """Returns when the last rank leaves."""
+        return np.asarray((self.delay + self.duration).max(axis=1))
+
+
+def exactly(known: Known, value: float) -> Span:
+    """Returns bounds of a time that does not depend on when ranks start."""
+    return known.times(np.asarray(value), np.asarray(value))
+
+
+def makespan(known: Known) -> Span:
+    """Counts from the deadline where there is one: ranks start at it or later; else from the first entry."""
+    if known.from_deadline:
+        return known.times(known.last_exit, known.last_exit + known.skew)
+    return known.around(known.last_exit - known.delay.min(axis=1))
+
+
+def exit_skew(known: Known) -> Span:
+    """Is the skew itself."""
+    low = np.zeros_like(known.skew) if known.from_deadline else known.skew
+    return Span(low - ROUNDING, known.skew + ROUNDING)
+
+
+def imbalance_mean(known: Known) -> Span:
+    """Is half the distance of two, of more the mean over ranks."""
+    mean = known.delay.mean(axis=1, keepdims=True)
+    return known.entries(np.abs(known.delay - mean).mean(axis=1))
+
+
+METRICS: dict[str, Callable[[Known], Span]] = {
+    "latency_avg": lambda known: exactly(known, known.duration.mean()),
+    "latency_max": lambda known: exactly(known, known.duration.max()),
+    "latency_min": lambda known: exactly(known, known.duration.min()),
+    "latency_observed": lambda known: exactly(known, known.duration[known.observed]),
+    "global_time": lambda known: known.around(known.last_exit - known.delay.min(axis=1)),
+    "makespan": makespan,
+    "after_last_entry": lambda known: known.around(known.last_exit - known.delay.max(axis=1)),
+    "exit_skew": exit_skew,
+    "imbalance_worst": lambda known: known.entries(known.delay.max(axis=1) - known.delay.min(axis=1)),
+    "imbalance_mean": imbalance_mean,
+}
+
+
+def overlap(
+    undelayed: tuple[float, float], delayed: tuple[float, float], delay: tuple[float, float]
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Returns bounds of the delay overlap benefit (Niethammer 2016, Eq. 5) and of the share."""
+    hidden = [undelayed[i] + delay[i] - delayed[1 - i] for i in (0, 1)]
+    shorter = [min(undelayed[i], delay[i]) for i in (0, 1)]
+    # A share below 0, where the delay cost more than itself, is lowest where the shorter of the two is shortest.
+    share = [
+        hidden[0] / shorter[0 if hidden[0] < 0 else 1],
+        hidden[1] / shorter[1 if hidden[1] < 0 else 0],
+    ]
+    benefit = [(undelayed[i] + delay[i]) / delayed[1 - i] - 1 for i in (0, 1)]
+    return (benefit[0], benefit[1]), (share[0], share[1])
