@@ -24,7 +24,8 @@ Batch Sampler::sample(Synchronizer &synchronizer, Operation &operation, Timing &
             timing.run(operation, synchronizer);
             const double exit = clock_.now();
 
-            // The same on all ranks, so that one need ask. Were it all, the next start would wait for whoever asks last.
+            // The same on all ranks, so that one need ask. Were it all, the next start would wait for whoever asks
+            // last.
             const Start start = comm_.is_root() ? synchronizer.last_start() : Start{};
             records_[i] = {sync_entry, entry, exit, delays[i], in_time ? 1.0 : 0.0, start.deadline, start.slack};
         }
