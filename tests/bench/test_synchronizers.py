@@ -1,4 +1,4 @@
-"""Every synchronizer is a barrier at least: nobody leaves before the last has entered. Windows and round times fit, or say so."""
+"""Every synchronizer is a barrier at least: nobody leaves before the last has entered. Windows fit, or say so."""
 
 from __future__ import annotations
 
