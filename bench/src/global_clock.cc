@@ -55,7 +55,7 @@ double GlobalClock::largest_error_bound() const {
     return largest;
 }
 
-double GlobalClock::longest_unchecked() const { return setting("max_error") / setting("max_skew"); }
+double GlobalClock::longest_unwatched() const { return setting("max_error") / setting("max_skew"); }
 
 double GlobalClock::tolerance() const { return setting("tolerance"); }
 

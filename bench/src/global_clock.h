@@ -37,7 +37,7 @@ public:
 
     /// Seconds in which drift carries an error bound from 0 to what the library allows (settings max_error, max_skew):
     /// nothing should go on for longer between two calls of refresh().
-    double longest_unchecked() const;
+    double longest_unwatched() const;
 
     /// Collective. The largest error bound over the ranks, in seconds, at rank 0; 0 elsewhere.
     double largest_error_bound() const;

@@ -10,8 +10,7 @@ Batch Sampler::sample(Synchronizer &synchronizer, Operation &operation, Timing &
                       const std::vector<double> &delays, double duration) {
     records_.assign(delays.size(), Record{}); // written in full before the first attempt: recording faults no page in
     // Without a look at the clocks' age in between, nothing may go on for so long that they drift far apart.
-    const double longest = clock_.longest_unchecked() / std::max(synchronizer.period(duration), 1e-9);
-    const auto series = static_cast<std::size_t>(std::max(std::min(longest, static_cast<double>(delays.size())), 1.0));
+    const auto series = static_cast<std::size_t>(synchronizer.longest_series(duration, clock_.longest_unwatched()));
     double error_bound = 0.0;
     for (std::size_t first = 0; first < delays.size(); first += series) {
         const std::size_t end = std::min(first + series, delays.size());

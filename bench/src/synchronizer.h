@@ -4,6 +4,7 @@
 #include "global_clock.h"
 #include "part.h"
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <mpi.h>
@@ -33,8 +34,11 @@ public:
     /// Collective. Before every series: to agree on what the starts need, and to learn from the series before.
     virtual void prepare(const Series &) {}
 
-    /// Seconds from a start to the next one, where such a call (see Series) takes `duration`. The same on all ranks.
-    virtual double period(double duration) const { return duration; }
+    /// Starts after which prepare() is due, where such a call (see Series) takes `duration`, and the clocks may go
+    /// unwatched for `unwatched` seconds. At least 1, the same on all ranks.
+    virtual long longest_series(double duration, double unwatched) const {
+        return static_cast<long>(std::clamp(unwatched / std::max(duration, 1e-9), 1.0, 1e9));
+    }
 
     /// Collective. Returns when this rank is to start, `delay` seconds (which may differ between ranks) after the
     /// common start; false if it knows that it starts late.

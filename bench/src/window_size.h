@@ -6,11 +6,11 @@
 
 namespace bench {
 
-/// How a window was met; of several ranks the largest counts.
+/// How the call before a window fitted into one; of several ranks the largest counts.
 enum class WindowFit : std::uint8_t {
-    ample, // also a smaller window would have done
-    tight, // a smaller window would have been missed
-    missed // a rank came after its time
+    ample, // also into the next smaller one
+    tight, // but not into the next smaller one
+    missed // it did not
 };
 
 /// The size of windows, and how it follows the operations: it grows by a factor where more than a share of the windows

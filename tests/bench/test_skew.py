@@ -112,7 +112,9 @@ def test_what_cannot_be_synchronized_is_an_error(bench: Bench) -> None:
 def test_all_but_none_is_the_default(bench: Bench, tmp_path: Path) -> None:
     outcome = bench("skew", "-r", "2", "--warmup", "1", "-q", "-o", "out.nc")
     assert outcome.status == 0, outcome.stderr
-    listed = [json.loads(line)["name"] for line in bench("list", "synchronizer", "--format", "json").stdout.splitlines()]
+    listed = [
+        json.loads(line)["name"] for line in bench("list", "synchronizer", "--format", "json").stdout.splitlines()
+    ]
     assert list(read_dataset(tmp_path / "out.nc").synchronizer.values) == [name for name in listed if name != "none"]
 
 

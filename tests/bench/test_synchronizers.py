@@ -1,4 +1,4 @@
-"""Every synchronizer is a barrier at least: nobody leaves before the last has entered. Windows and round times fit, or say so."""
+"""Every synchronizer is a barrier at least: nobody leaves before the last has entered. Windows fit, or say so."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_nobody_leaves_before_the_last_has_entered(mpi: str, tmp_path: Path, ran
     entered, left = data.sync_entry.values, data.entry.values
     assert left.shape[1] == ranks
     assert (left.min(axis=1) >= entered.max(axis=1) - bounds(data)).all()
-    barriers = set(data.synchronizer.values)
+    barriers = {name.decode() for name in data.synchronizer.values}
     assert barriers == {*BARRIERS, "harmonize(after=double_ring)"}
     # A rank that started late comes late to the next synchronizer: the test would see who does not wait for it.
     delayed = data.delay.values.max(axis=1) > 0
@@ -65,7 +65,7 @@ def test_clocks_that_are_off_do_not_show(bench: Bench, tmp_path: Path) -> None:
     valid = data.valid.values == 1
     allowed = bounds(data)[valid]
     assert (data.entry.values[valid].min(axis=1) >= data.sync_entry.values[valid].max(axis=1) - allowed)[
-        np.isin(data.synchronizer.values[data.cell_index.values[valid]], ["central", "bruck", "roundtime", "harmonize"])
+        data.synchronizer.values[data.cell_index.values[valid]] != b"window"  # which nobody enters together
     ].all()
     timed = valid & ~np.isnan(data.deadline.values)
     assert timed.sum() >= 150
@@ -136,7 +136,7 @@ def test_a_round_time_budget_ends_the_cell(bench: Bench, tmp_path: Path) -> None
     assert outcome.status == 0, outcome.stderr
     cell = json.loads((tmp_path / "out.json").read_text().splitlines()[1])
     assert cell["valid"] > 10
-    assert cell["wall_time"] >= 0.1
+    assert cell["wall_time_s"] >= 0.1
 
 
 def test_shared_processors_end_in_advice(mpi: str, tmp_path: Path) -> None:

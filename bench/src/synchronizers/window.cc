@@ -14,9 +14,12 @@ namespace {
 // Broadcasts that the first window waits for: its start must not have passed when the last rank learns it.
 constexpr double lead_broadcasts = 10.0;
 
+// Windows in a row before the ranks agree anew: what one disturbance spoils at most.
+constexpr long most_windows = 100;
+
 /// Windows follow each other without a message. A rank that is late for one runs the operation at once, and so comes
 /// nearer to the time of the windows with every operation that takes less than one: a slow operation costs the windows
-/// that it ran into and those until the lost time is made good.
+/// that it ran into and those until the lost time is made good, or until the ranks agree anew.
 class Window : public Synchronizer {
 public:
     explicit Window(const SynchronizerArguments &arguments)
@@ -41,22 +44,28 @@ public:
             decision = {clock_.now() + lead_broadcasts * *lag_, size_.value()};
         }
         check(MPI_Bcast(decision.data(), decision.size(), MPI_DOUBLE, 0, messages_), "MPI_Bcast");
-        next_ = decision[0];
+        next_ = begin_ = decision[0];
         size_.set(decision[1]);
         fits_.clear();
         fits_.reserve(static_cast<std::size_t>(series.starts)); // no memory is sought while windows run
     }
 
-    double period(double duration) const override { return std::max(size_.value(), size_.smallest(duration)); }
+    long longest_series(double duration, double unwatched) const override {
+        return std::min(Synchronizer::longest_series(std::max(size_.value(), size_.smallest(duration)), unwatched),
+                        most_windows);
+    }
 
     bool start(double delay) override {
-        const double arrival = clock_.now() - delay;
-        const WindowFit fit = arrival > next_                                     ? WindowFit::missed
-                              : arrival > next_ - size_.value() + size_.smaller() ? WindowFit::tight
-                                                                                  : WindowFit::ample;
+        const double arrival = clock_.now();
+        // Since the last start, or since this rank came late for that: time lost earlier says nothing of the size.
+        const double needed = arrival - delay - begin_;
+        const WindowFit fit = needed > size_.value()     ? WindowFit::missed
+                              : needed > size_.smaller() ? WindowFit::tight
+                                                         : WindowFit::ample;
         fits_.push_back(static_cast<std::uint8_t>(fit));
         start_ = next_;
         next_ += size_.value();
+        begin_ = std::max(start_, arrival - delay);
         return clock_.wait_until(start_ + delay);
     }
 
@@ -77,6 +86,7 @@ private:
     WindowSize size_;
     std::optional<double> lag_;      // seconds, of a broadcast
     double start_ = 0.0;             // of the window in force, seconds on the global clock
+    double begin_ = 0.0;             // of the call in force, without its delay: start_, or later where it was missed
     double next_ = 0.0;              // start of the next
     std::vector<std::uint8_t> fits_; // of the series, WindowFit
 };
