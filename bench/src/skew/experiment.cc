@@ -111,7 +111,7 @@ ParsedExperiment parse(int argc, char **argv, int) {
         options.warmup = parse_number("--warmup", warmup, 0L, 1'000'000L);
     }
     CommonOptions common;
-    words.check(line, common);
+    words.check(line, common, find_dataset_writer);
     return std::make_unique<SkewExperiment>(parts, options, common);
 }
 
