@@ -17,7 +17,7 @@ public:
     virtual ~ArrivalPattern() = default;
 
     /// The share of the largest delay, 0 to 1, by which the process at `place` starts late in call `call`, both counted
-    /// from 0. A place is a rank, unless the pattern is permuted over the ranks.
+    /// from 0; calls before are warm-up. A place is a rank, unless the pattern is permuted over the ranks.
     virtual double share(int place, long call) const = 0;
 
     /// Seconds of the largest delay where the pattern knows it itself.

@@ -176,33 +176,37 @@ long Launch::next_block(const Runner &runner) const {
 void Launch::measure_block(Runner &runner) {
     long missing = runner.wanted;
     long attempts_left = runner.wanted * options_.max_attempts;
-    warm_up(runner);
+    long discarded = warm_up(runner);
     while (missing > 0 && attempts_left > 0) {
         const long count = std::min({missing, attempts_left, largest_batch});
-        const Batch batch = sample(runner, runner.attempts, count);
-        missing -= comm_.on_root([&] { return take(batch, runner, true); });
+        const Batch batch = sample(runner, runner.attempts - discarded, discarded + count);
+        missing -= comm_.on_root([&] { return take(batch, runner, discarded); });
         runner.attempts += count;
         attempts_left -= count;
+        discarded = 0;
     }
     runner.record.end_block(missing > 0);
     ++position_;
     runner.wanted = next_block(runner);
 }
 
-void Launch::warm_up(Runner &runner) {
+long Launch::warm_up(Runner &runner) {
+    if (const auto calls = warmup_->number()) {
+        return *calls;
+    }
     const Metric &latency = find_by_name(all_metrics(), "latency_avg");
     std::vector<double> times; // at rank 0
     for (;;) {
         const long count = comm_.on_root([&] { return warmup_->next(times); });
         if (count == 0) {
-            return;
+            return 0;
         }
-        const Batch batch = sample(runner, 0, count);
+        const Batch batch = sample(runner, runner.attempts, count);
         comm_.on_root([&] {
             for (std::size_t i = 0; i < batch.size(); ++i) {
                 times.push_back(latency.value(batch[i]));
             }
-            return take(batch, runner, false);
+            return take(batch, runner, count);
         });
     }
 }
@@ -215,10 +219,10 @@ Batch Launch::sample(Runner &runner, long first, long count) {
     return batch;
 }
 
-long Launch::take(const Batch &batch, Runner &runner, bool counts) {
-    std::vector<Verdict> verdicts;
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-        verdicts.push_back(counts ? judge(batch[i], clock_.tolerance()) : Verdict::warmup);
+long Launch::take(const Batch &batch, Runner &runner, long discarded) {
+    std::vector<Verdict> verdicts(static_cast<std::size_t>(discarded), Verdict::warmup);
+    for (std::size_t i = verdicts.size(); i < batch.size(); ++i) {
+        verdicts.push_back(judge(batch[i], clock_.tolerance()));
     }
     const BatchReport report{runner.index, position_, runner.record.recorded(), batch, verdicts};
     for (const auto &reporter : *reporters_) {
@@ -226,7 +230,7 @@ long Launch::take(const Batch &batch, Runner &runner, bool counts) {
     }
     runner.record.add(batch, verdicts);
     const long valid = std::count(verdicts.begin(), verdicts.end(), Verdict::valid);
-    rejected_ += counts ? static_cast<long>(batch.size()) - valid : 0;
+    rejected_ += static_cast<long>(batch.size()) - discarded - valid;
     return valid;
 }
 

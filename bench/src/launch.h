@@ -66,9 +66,11 @@ private:
 
     long next_block(const Runner &runner) const;
     void measure_block(Runner &runner);
-    void warm_up(Runner &runner);
+    /// Returns how many attempts of the next batch are to be discarded.
+    long warm_up(Runner &runner);
     Batch sample(Runner &runner, long first, long count);
-    long take(const Batch &batch, Runner &runner, bool counts);
+    /// The number of valid samples; the first `discarded` are warm-up.
+    long take(const Batch &batch, Runner &runner, long discarded);
     void complete(const Runner &runner);
     void report_completed();
 

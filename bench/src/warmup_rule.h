@@ -3,6 +3,7 @@
 #include "part.h"
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -13,9 +14,13 @@ class WarmupRule {
 public:
     virtual ~WarmupRule() = default;
 
-    /// How many more are to run; 0 where the block may begin. `times`: what those of this block took so far, in order,
-    /// seconds, mean over ranks.
-    virtual long next(std::span<const double> times) const = 0;
+    /// How many there are where that does not depend on what they take, so that they and the samples can be made in one
+    /// go; else none.
+    virtual std::optional<long> number() const { return std::nullopt; }
+
+    /// Otherwise: how many more are to run; 0 where the block may begin. `times`: what those of this block took so far,
+    /// in order, seconds, mean over ranks.
+    virtual long next(std::span<const double>) const { return 0; }
 };
 
 struct WarmupRuleInfo : PartInfo {

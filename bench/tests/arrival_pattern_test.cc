@@ -123,6 +123,7 @@ TEST(ArrivalPattern, TraceReplaysItsFile) {
     EXPECT_EQ(shares(*pattern, 2, 0), (Shares{0, 0.5}));
     EXPECT_EQ(shares(*pattern, 2, 1), (Shares{1, 0.25}));
     EXPECT_EQ(shares(*pattern, 2, 2), (Shares{0, 0.5}));
+    EXPECT_EQ(shares(*pattern, 2, -1), (Shares{1, 0.25})); // warm-up
 }
 
 TEST(ArrivalPattern, WhatDoesNotFitIsRefused) {

@@ -17,7 +17,10 @@ static int stale(const struct db_state *state) {
            db_map_bound_ns(&state->map, ticks) > limit_ns;
 }
 
-/* Process 0 tells the slack controller what it knows of the call before the last. */
+/* What recording a call takes at most, ns: as long as the slack leaves so much, it costs nothing. */
+#define OBSERVE_NS 250
+
+/* Process 0 tells the slack controller what it knows of the call before this one. */
 static void observe(struct db_state *state) {
     if (!state->observation.known)
         return;
@@ -81,8 +84,10 @@ static int leave_in_time(const struct db_state *state, const struct release *rel
 }
 
 static int harmonize(struct db_state *state, double delay, int *flag) {
-    if (state->rank == 0)
-        observe(state);
+    if (state->rank == 0) {
+        observe(state); /* what the last call left no time for */
+        db_slack_adapt(&state->slack);
+    }
     struct db_decision decision;
     DB_TRY(agree(state, &decision));
 
@@ -99,6 +104,8 @@ static int harmonize(struct db_state *state, double delay, int *flag) {
     state->slack_ns = decision.slack_ns;
     state->lag_ns = lag_ns > 0 ? lag_ns : 0;
 
+    if (state->rank == 0 && decision.slack_ns - lag_ns > OBSERVE_NS)
+        observe(state);
     *flag = leave_in_time(state, &release, late);
     state->invalid = !*flag;
     state->late_exits += !*flag && !late;

@@ -7,8 +7,8 @@
 #define MARGIN_NS 250
 /* Before any lag is known. */
 #define UNKNOWN_NS 1000000
-/* The least cost moves slowly; computing it takes as long as a call has slack. */
-#define COMPUTE_EVERY 16
+/* The least cost moves slowly, and computing it costs. */
+#define COMPUTE_EVERY 32
 #define MISS_DECAY 0.9
 #define BURST_MISSES 1.5
 #define BURST_QUANTILE 0.9
@@ -96,10 +96,17 @@ void db_slack_observe(struct db_slack *slack, int64_t lag_ns, int64_t given_ns, 
 
     int missed = lag_ns > given_ns;
     slack->misses = MISS_DECAY * slack->misses + missed;
-    if (++slack->since_computed >= COMPUTE_EVERY || slack->count < COMPUTE_EVERY || missed) {
-        slack->least_cost_ns = least_cost(slack);
-        slack->since_computed = 0;
-    }
+    slack->missed |= missed;
+    ++slack->since_computed;
+}
+
+void db_slack_adapt(struct db_slack *slack) {
+    int due = slack->since_computed >= COMPUTE_EVERY || slack->count < COMPUTE_EVERY || slack->missed;
+    if (slack->since_computed == 0 || !due)
+        return;
+    slack->least_cost_ns = least_cost(slack);
+    slack->since_computed = 0;
+    slack->missed = 0;
 }
 
 int64_t db_slack_next(const struct db_slack *slack) {

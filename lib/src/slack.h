@@ -22,13 +22,19 @@ struct db_slack {
     double misses;                   /* recent misses, each counting 0.9 of the next one */
     int64_t least_cost_ns;           /* slack of least cost when it was last computed */
     int since_computed;              /* calls since then */
+    int missed;                      /* whether one of them was missed */
 };
 
 /* `fixed_ns` > 0 keeps the slack at that. */
 void db_slack_init(struct db_slack *slack, int64_t fixed_ns);
 
-/* Records a call: its largest lag, the slack it was given, and what the call cost besides its slack. */
+/* Records a call: its largest lag, the slack it was given, and what the call cost besides its slack. Takes some 100 ns.
+ */
 void db_slack_observe(struct db_slack *slack, int64_t lag_ns, int64_t given_ns, int64_t rest_ns);
+
+/* Adapts the slack to what was recorded, where that is due: now and then, and after a miss. Takes as long as a call has
+ * slack. */
+void db_slack_adapt(struct db_slack *slack);
 
 /* The slack for the next call, ns. */
 int64_t db_slack_next(const struct db_slack *slack);

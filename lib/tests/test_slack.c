@@ -19,6 +19,7 @@ static int64_t uniform(int64_t below) {
 static int64_t call(int64_t lag_ns) {
     int64_t given = db_slack_next(&slack);
     db_slack_observe(&slack, lag_ns, given, 50000);
+    db_slack_adapt(&slack);
     return given;
 }
 
@@ -102,6 +103,7 @@ static void dear_calls_wait_longer(void) {
         db_slack_init(&slack, 0);
         for (int i = 0; i < DB_SLACK_WINDOW; ++i)
             db_slack_observe(&slack, i % 50 == 0 ? 5000 : 400, INT64_MAX, dear ? 100000000 : 10000);
+        db_slack_adapt(&slack);
         slacks[dear] = db_slack_next(&slack);
     }
     CHECK_THAT(slacks[0], ==, 400 + MARGIN_NS);

@@ -138,7 +138,7 @@ def test_validity_follows_the_rule(run: Run) -> None:
         mine = data.cell_index.values == cell
         assert data.valid_count.values[cell] == data.requested.values[cell] == (data.valid.values[mine] == 1).sum()
         assert data.rejected.values[cell] == ((data.valid.values[mine] == 0) & ~warmup[mine]).sum()
-        assert data.discarded.values[cell] == warmup[mine].sum() == 20 * 10  # calls by blocks
+        assert data.discarded.values[cell] == warmup[mine].sum() == 10 * 10  # calls by blocks
         assert data.rejected.values[cell] == data.late_flag.values[cell] + data.late_entry.values[cell]
         assert list(data.attempt.values[mine]) == list(range(mine.sum()))
 

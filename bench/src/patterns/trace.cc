@@ -20,7 +20,9 @@ public:
         }
     }
     double share(int place, long call) const override {
-        return delays_[static_cast<std::size_t>(call) % delays_.size()][static_cast<std::size_t>(place)] / largest_;
+        const auto calls = static_cast<long>(delays_.size());
+        const long line = (call % calls + calls) % calls;
+        return delays_[static_cast<std::size_t>(line)][static_cast<std::size_t>(place)] / largest_;
     }
     std::optional<double> own_delay() const override { return largest_; }
 

@@ -35,7 +35,7 @@ Skew study_skew(SkewRecording recording, const CellResult &cell, std::size_t ran
 struct SkewOptions {
     long repetitions = 1000;
     long max_attempts = 20; // per repetition
-    long warmup = 20;       // calls before each block
+    long warmup = 10;       // calls before each block
 };
 
 /// Of the clocks: that they no longer agree, and what is not small against a skew.

@@ -6,7 +6,7 @@ namespace {
 class Fixed : public WarmupRule {
 public:
     explicit Fixed(long calls) : calls_(calls) {}
-    long next(std::span<const double> times) const override { return times.empty() ? calls_ : 0; }
+    std::optional<long> number() const override { return calls_; }
 
 private:
     long calls_;
@@ -16,7 +16,7 @@ private:
 
 WarmupRuleInfo warmup_rules::fixed() {
     return {
-        {"fixed", "so many calls", "", {{"calls", "20", "before every block", PartValues::whole(0, 1e6)}}},
+        {"fixed", "so many calls", "", {{"calls", "10", "before every block", PartValues::whole(0, 1e6)}}},
         [](const Part &part) -> std::unique_ptr<WarmupRule> { return std::make_unique<Fixed>(part.whole("calls")); }};
 }
 
