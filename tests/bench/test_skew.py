@@ -116,14 +116,3 @@ def test_all_but_none_is_the_default(bench: Bench, tmp_path: Path) -> None:
         json.loads(line)["name"] for line in bench("list", "synchronizer", "--format", "json").stdout.splitlines()
     ]
     assert list(read_dataset(tmp_path / "out.nc").synchronizer.values) == [name for name in listed if name != "none"]
-
-
-def test_arguments(bench: Bench) -> None:
-    for words, message in {
-        "--sync barrier": "unknown synchronizer 'barrier'; valid are none, mpi_barrier",
-        "-r 0": "--repetitions cannot be '0'; valid are 1 to",
-        "--warmup -1": "--warmup cannot be '-1'; valid are 0 to",
-    }.items():
-        outcome = bench("skew", *words.split())
-        assert outcome.status == 2
-        assert message in outcome.own_lines[0]

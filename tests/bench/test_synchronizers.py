@@ -146,16 +146,3 @@ def test_shared_processors_end_in_advice(mpi: str, tmp_path: Path) -> None:
     assert outcome.status == 3
     assert "nothing under harmonize: 0 of 20" in outcome.own_lines[-1]
     assert "no more ranks than processors" in outcome.own_lines[-1]
-
-
-def test_parameters_are_checked(bench: Bench) -> None:
-    for text, message in {
-        "window(size=0)": "size cannot be '0'; valid are auto, or 1ns to",
-        "window(growth=0.5)": "growth cannot be '0.5'; valid are 1 to 1000",
-        "roundtime(factor=-1)": "factor cannot be '-1'; valid are 0 to",
-        "harmonize(after=window)": "after cannot be 'window'; valid are none, mpi_barrier",
-        "linear(x=1)": "linear takes no parameters",
-    }.items():
-        outcome = bench("nothing", "--sync", text)
-        assert outcome.status == 2
-        assert message in outcome.own_lines[0]

@@ -104,8 +104,7 @@ public:
     }
 
     void samples(const BatchReport &report) override {
-        const std::size_t shown = selection_.take(report);
-        for (std::size_t i = 0; i < shown; ++i) {
+        for (const std::size_t i : selection_.take(report)) {
             const Sample sample = report.batch[i];
             for (std::size_t rank = 0; rank < report.batch.ranks; ++rank) {
                 const Regions &regions = regions_[report.cell];

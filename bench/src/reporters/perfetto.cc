@@ -63,8 +63,7 @@ public:
     }
 
     void samples(const BatchReport &report) override {
-        const std::size_t shown = selection_.take(report);
-        for (std::size_t i = 0; i < shown; ++i) {
+        for (const std::size_t i : selection_.take(report)) {
             write_sample(report, i);
         }
         output_.write(lines_);

@@ -2,9 +2,10 @@
 
 #include "reporter.h"
 
-#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace bench {
 
@@ -17,17 +18,20 @@ public:
         shown_.assign(cells, 0);
     }
 
-    /// How many samples, from its first on, this batch contributes.
-    std::size_t take(const BatchReport &report) {
-        const auto size = static_cast<long>(report.batch.size());
-        if (report.verdicts.front() == Verdict::warmup) {
-            warmup_ += size;
-            return 0;
+    /// The samples of the batch that are shown.
+    std::vector<std::size_t> take(const BatchReport &report) {
+        std::vector<std::size_t> chosen;
+        for (std::size_t i = 0; i < report.batch.size(); ++i) {
+            if (report.verdicts[i] == Verdict::warmup) {
+                ++warmup_;
+            } else if (shown_[report.cell] < limit_) {
+                ++shown_[report.cell];
+                chosen.push_back(i);
+            } else {
+                ++left_out_;
+            }
         }
-        const long shown = std::min(limit_ - shown_[report.cell], size);
-        shown_[report.cell] += shown;
-        left_out_ += size - shown;
-        return static_cast<std::size_t>(shown);
+        return chosen;
     }
 
     long left_out() const { return left_out_; }

@@ -92,7 +92,7 @@ ParsedExperiment parse(int argc, char **argv, int) {
     line.option("--sync", synchronizers, "NAMES", "synchronizers, a list [default: all but none]");
     line.option("-r,--repetitions", repetitions, "N", "valid samples behind each synchronizer [default 1000]");
     line.option("--max-attempts", max_attempts, "N",
-                "give a block of samples up after so many attempts per valid one wanted [default 10]");
+                "give a block of samples up after so many attempts per valid one wanted [default 20]");
     line.option("--warmup", warmup, "N", "calls before each block of samples, which do not count [default 10]");
     words.declare(line, "of the random order of the blocks");
     line.footer(fmt::format("\nSynchronizers:\n{}", describe_entries(all_synchronizers())));
