@@ -121,7 +121,8 @@ void Launch::add_cell(Cell cell, const Subject &subject, const SynchronizedTimin
                             all_stopping_rules())
                : options_.stopping;
     runner.stopping = find_by_name(all_stopping_rules(), stopping.name()).make(stopping);
-    runner.duration = cell.delay + subject.time * static_cast<double>(runner.timing->calls());
+    const long calls_per_start = runner.timing->synchronizes() ? 1 : runner.timing->calls();
+    runner.duration = cell.delay + subject.time * static_cast<double>(calls_per_start);
     runner.wanted = next_block(runner);
     runners_.push_back(std::move(runner));
 }

@@ -20,12 +20,13 @@ Batch Sampler::sample(Synchronizer &synchronizer, Operation &operation, Timing &
             const double sync_entry = clock_.now();
             const bool in_time = synchronizer.start(delays[i]);
             const double entry = clock_.now();
+            Start start = timing.synchronizes() ? last_start(synchronizer) : Start{};
             timing.run(operation, synchronizer);
             const double exit = clock_.now();
 
-            // The same on all ranks, so that one need ask. Were it all, the next start would wait for whoever asks
-            // last.
-            const Start start = comm_.is_root() ? synchronizer.last_start() : Start{};
+            if (!timing.synchronizes()) {
+                start = last_start(synchronizer);
+            }
             records_[i] = {sync_entry, entry, exit, delays[i], in_time ? 1.0 : 0.0, start.deadline, start.slack};
         }
         error_bound = std::max(error_bound, clock_.largest_error_bound());
@@ -35,6 +36,11 @@ Batch Sampler::sample(Synchronizer &synchronizer, Operation &operation, Timing &
     batch.observed = observed_;
     batch.error_bound = error_bound;
     return batch;
+}
+
+// The same on all ranks, so that one need ask. Were it all, the next start would wait for whoever asks last.
+Start Sampler::last_start(const Synchronizer &synchronizer) const {
+    return comm_.is_root() ? synchronizer.last_start() : Start{};
 }
 
 Batch Sampler::gather() const {

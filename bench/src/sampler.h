@@ -36,6 +36,7 @@ private:
         double slack;
     };
 
+    Start last_start(const Synchronizer &synchronizer) const;
     Batch gather() const;
 
     const Communicator &comm_;

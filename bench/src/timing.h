@@ -19,6 +19,9 @@ public:
 
     /// Calls of the operation per sample; times are divided by it.
     virtual long calls() const { return 1; }
+
+    /// Whether run() uses the synchronizer, whose last start is then no longer that of the sample.
+    virtual bool synchronizes() const { return false; }
 };
 
 struct TimingInfo : PartInfo {

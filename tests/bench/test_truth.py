@@ -275,6 +275,7 @@ def assert_all_wait(cell: Cell, truth: Known) -> None:
     low -= closed_form.ROUNDING + closed_form.RATE * low
     metrics = cell.record["metrics"]
     assert metrics["latency_max"]["median"] >= np.median(low.max(axis=1))
+    assert metrics["makespan"]["median"] >= np.median(low.max(axis=1))
     assert metrics["latency_min"]["median"] >= np.median(low.min(axis=1))
     assert metrics["latency_avg"]["median"] >= np.median(low.mean(axis=1))
 

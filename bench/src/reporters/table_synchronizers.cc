@@ -37,8 +37,9 @@ std::string row(const CellResult &result, double reference, std::size_t width) {
 
 /// NaN where harmonize is not among the synchronizers.
 double latency_under_harmonize(const std::vector<CellResult> &results, const Cell &cell) {
+    const std::string timing = cell.timing == "window" ? "per_call" : cell.timing; // either times single calls
     const auto found = std::find_if(results.begin(), results.end(), [&](const CellResult &result) {
-        return describe_subject(result.cell) == describe_subject(cell) && result.cell.timing == cell.timing &&
+        return describe_subject(result.cell) == describe_subject(cell) && result.cell.timing == timing &&
                result.cell.synchronizer == "harmonize";
     });
     return found == results.end() ? std::nan("") : found->metric("latency_avg").median;

@@ -13,6 +13,7 @@ public:
         }
     }
     long calls() const override { return calls_; }
+    bool synchronizes() const override { return true; }
 
 private:
     long calls_;
