@@ -123,7 +123,23 @@ int db_attribute_find(MPI_Comm comm, struct db_attribute **attribute) {
     return MPI_SUCCESS;
 }
 
-int db_attribute_in_use(void) { return attribute_key != MPI_KEYVAL_INVALID; }
+int db_check_mpi(const char *function) {
+    /* While anything hangs on a communicator MPI is there, since MPI_Finalize takes all of it away first. To know that
+     * costs nothing, unlike asking MPI. */
+    if (attribute_key != MPI_KEYVAL_INVALID)
+        return MPI_SUCCESS;
+    int initialized;
+    int finalized;
+    MPI_Initialized(&initialized);
+    MPI_Finalized(&finalized);
+    if (initialized && !finalized)
+        return MPI_SUCCESS;
+    struct db_reason reason;
+    db_explain(&reason, MPI_ERR_OTHER, "%s was called %s; valid: between the two", function,
+               initialized ? "after MPI_Finalize" : "before MPI_Init");
+    db_tell(reason.text);
+    return MPI_ERR_OTHER;
+}
 
 int db_attribute_first_time(int *first) {
     struct process *process;

@@ -18,9 +18,9 @@ int db_attribute_attach(struct db_attribute *attribute);
 /* The attribute of comm, or NULL. Local. */
 int db_attribute_find(MPI_Comm comm, struct db_attribute **attribute);
 
-/* Whether anything is attached to any communicator, or has been: then MPI is initialized, and MPI_Finalize has not
- * begun yet, which takes all of it away. Costs nothing, unlike asking MPI. */
-int db_attribute_in_use(void);
+/* MPI_ERR_OTHER, after a line on standard error, unless MPI is initialized and not finalized. `function` is the
+ * caller's. */
+int db_check_mpi(const char *function);
 
 /* Sets `first` to 1 at the first call in this process, else to 0: for what is to be said once. */
 int db_attribute_first_time(int *first);

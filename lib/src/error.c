@@ -1,7 +1,5 @@
 #include "error.h"
 
-#include "attribute.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -30,22 +28,6 @@ int db_agree(MPI_Comm comm, int code, const struct db_reason *reason) {
         db_tell(reason->text);
     DB_TRY(MPI_Bcast(&code, 1, MPI_INT, failed, comm));
     return code;
-}
-
-int db_check_mpi(const char *function) {
-    if (db_attribute_in_use())
-        return MPI_SUCCESS;
-    int initialized;
-    int finalized;
-    MPI_Initialized(&initialized);
-    MPI_Finalized(&finalized);
-    if (initialized && !finalized)
-        return MPI_SUCCESS;
-    struct db_reason reason;
-    db_explain(&reason, MPI_ERR_OTHER, "%s was called %s; valid: between the two", function,
-               initialized ? "after MPI_Finalize" : "before MPI_Init");
-    db_tell(reason.text);
-    return MPI_ERR_OTHER;
 }
 
 int db_raise(MPI_Comm comm, int code) {

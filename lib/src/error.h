@@ -28,10 +28,6 @@ int db_agree(MPI_Comm comm, int code, const struct db_reason *reason);
 /* Prints a line "downbeat: ..." on standard error. */
 void db_tell(const char *text);
 
-/* MPI_ERR_OTHER, after a line on standard error, unless MPI is initialized and not finalized. `function` is the
- * caller's. */
-int db_check_mpi(const char *function);
-
 /* Calls the error handler that the MPI standard names for an error on comm; returns `code` if the handler returns. */
 int db_raise(MPI_Comm comm, int code);
 
