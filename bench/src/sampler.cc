@@ -56,6 +56,10 @@ Batch Sampler::gather() const {
     if (!comm_.is_root()) {
         return batch;
     }
+    for (std::vector<double> *times : {&batch.sync_entry, &batch.entry, &batch.exit, &batch.delay}) {
+        times->reserve(ranks * count);
+    }
+    batch.flag.reserve(ranks * count);
     for (std::size_t i = 0; i < count; ++i) {
         batch.deadline.push_back(records_[i].deadline);
         batch.slack.push_back(records_[i].slack);
