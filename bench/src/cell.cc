@@ -16,8 +16,10 @@ namespace {
 
 constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
 
-Overlap overlap(double undelayed, double delayed, double delay) {
-    const double hidden = undelayed + delay - delayed;
+/// Of total times, not per call: `after` is that from the last entry to the last exit, t - delta of the same samples,
+/// so that delays that differ from sample to sample do not mix.
+Overlap overlap(double undelayed, double delayed, double after, double delay) {
+    const double hidden = undelayed - after;
     return {hidden / delayed, hidden / std::min(undelayed, delay)};
 }
 
@@ -50,9 +52,20 @@ const Summary &CellResult::metric(const std::string &name) const {
 }
 
 void compare_with_undelayed(CellResult &result, const CellResult &undelayed) {
+    const auto calls = static_cast<double>(result.calls);
     const double delay = result.metric("imbalance_worst").median; // achieved, not asked for
-    result.overlap_median = overlap(undelayed.metric("global_time").median, result.metric("global_time").median, delay);
-    result.overlap_min = overlap(undelayed.metric("global_time").min, result.metric("global_time").min, delay);
+    const auto compare = [&](double Summary::*statistic) {
+        return overlap(calls * undelayed.metric("global_time").*statistic,
+                       calls * result.metric("global_time").*statistic,
+                       calls * result.metric("after_last_entry").*statistic, delay);
+    };
+    result.overlap_median = compare(&Summary::median);
+    result.overlap_min = compare(&Summary::min);
+}
+
+std::string describe_shortfall(const CellResult &result) {
+    return result.valid < result.requested ? fmt::format("{} of {} samples valid", result.valid, result.requested)
+                                           : fmt::format("{} samples valid, and less precise than asked", result.valid);
 }
 
 CellRecord::CellRecord(std::size_t index, Cell cell) : values_(all_metrics().size()) {

@@ -74,6 +74,9 @@ struct CellResult {
 /// Fills in what the delay of `result` costs against `undelayed`.
 void compare_with_undelayed(CellResult &result, const CellResult &undelayed);
 
+/// Of a cell that is not ok: "3 of 10 samples valid".
+std::string describe_shortfall(const CellResult &result);
+
 /// Collects the batches of one cell.
 class CellRecord {
 public:

@@ -17,7 +17,7 @@ std::string describe_unmeasured(const std::vector<const CellResult *> &unmeasure
             named.emplace_back("...");
             break;
         }
-        named.push_back(fmt::format("{}: {} of {}", describe(result->cell), result->valid, result->requested));
+        named.push_back(fmt::format("{}: {}", describe(result->cell), describe_shortfall(*result)));
     }
     return join(named);
 }
@@ -32,14 +32,17 @@ ExitStatus judge_run(const std::vector<CellResult> &results) {
             continue;
         }
         unmeasured.push_back(&result);
-        if (std::find(advice.begin(), advice.end(), result.advice) == advice.end()) {
-            advice.push_back(result.advice);
+        const std::string help = result.valid < result.requested
+                                     ? result.advice
+                                     : "more samples or a wider interval (precision's max, width)";
+        if (std::find(advice.begin(), advice.end(), help) == advice.end()) {
+            advice.push_back(help);
         }
     }
     if (unmeasured.empty()) {
         return ExitStatus::success;
     }
-    print_error(fmt::format("{} of {} cells have too few valid samples ({}); what helps: {}", unmeasured.size(),
+    print_error(fmt::format("{} of {} cells lack what was asked for ({}); what helps: {}", unmeasured.size(),
                             results.size(), describe_unmeasured(unmeasured), join(advice, "; ")));
     return ExitStatus::unmeasured;
 }

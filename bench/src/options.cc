@@ -50,7 +50,7 @@ std::string footer() {
         "Warm-up rules:\n{}\nFormats and files:\n{}\n"
         "Parameters follow a name in parentheses, as one_late(rank=1); downbeat-bench list shows them all.\n\n"
         "Experiments, in place of operations (downbeat-bench clock --help):\n{}\n"
-        "Exit status: 0 all measured, 1 failure, 2 bad arguments, 3 a cell has too few valid samples.",
+        "Exit status: 0 all measured, 1 failure, 2 bad arguments, 3 a cell lacks valid samples.",
         describe_entries(all_operations()), describe_entries(all_synchronizers()), describe_entries(all_timings()),
         describe_entries(all_patterns()), describe_entries(all_stopping_rules()), describe_entries(all_warmup_rules()),
         describe_entries(all_reporters()), describe_entries(all_experiments()));

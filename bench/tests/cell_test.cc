@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <gtest/gtest.h>
+#include <utility>
 
 namespace bench {
 namespace {
@@ -102,6 +103,27 @@ TEST(Overlap, IsWhatNiethammersEquationFiveSays) {
     EXPECT_DOUBLE_EQ(harmful.overlap_median.share, -0.5);
 
     EXPECT_TRUE(std::isnan(undelayed.overlap_median.benefit));
+}
+
+TEST(Overlap, DoesNotMixDelaysOfDifferentSamples) {
+    // Two samples in which the delay just adds to the operation, and one that was disturbed: from the medians of times
+    // (14) and delays (1) it would seem that the delay costs 9.
+    CellRecord record(0, bcast_cell());
+    for (const auto &[delay, after] : std::vector<std::pair<double, double>>{{0.0, 4.0}, {10.0, 4.0}, {1.0, 30.0}}) {
+        record.add(one_sample(none, {0.0, delay}, {delay + after, delay + after}, {1, 1}), {Verdict::valid});
+    }
+    CellResult result = record.summarize(*wanting(3));
+    compare_with_undelayed(result, delayed_by(0.0, 4.0));
+    EXPECT_DOUBLE_EQ(result.overlap_median.benefit, 0.0);
+    EXPECT_DOUBLE_EQ(result.overlap_median.share, 0.0);
+}
+
+TEST(CellRecord, WhatIsMissingIsSaid) {
+    CellRecord record(0, bcast_cell());
+    add(record, 1.0, Verdict::valid);
+    EXPECT_EQ(describe_shortfall(record.summarize(*wanting(2))), "1 of 2 samples valid");
+    CellResult enough = record.summarize(*wanting(1));
+    EXPECT_EQ(describe_shortfall(enough), "1 samples valid, and less precise than asked");
 }
 
 TEST(Cell, Describes) {

@@ -110,15 +110,25 @@ METRICS: dict[str, Callable[[Known], Span]] = {
 
 
 def overlap(
-    undelayed: tuple[float, float], delayed: tuple[float, float], delay: tuple[float, float]
+    undelayed: tuple[float, float], delayed: tuple[float, float], after: tuple[float, float], delay: tuple[float, float]
 ) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Returns bounds of the delay overlap benefit (Niethammer 2016, Eq. 5) and of the share."""
-    hidden = [undelayed[i] + delay[i] - delayed[1 - i] for i in (0, 1)]
+    """Returns bounds of the delay overlap benefit (Niethammer 2016, Eq. 5) and of the share.
+
+    Args:
+        undelayed: bounds of t0.
+        delayed: bounds of t.
+        after: bounds of t - delta, taken sample by sample: from the last entry to the last exit.
+        delay: bounds of delta.
+    """
+    hidden = [undelayed[i] - after[1 - i] for i in (0, 1)]
     shorter = [min(undelayed[i], delay[i]) for i in (0, 1)]
-    # A share below 0, where the delay cost more than itself, is lowest where the shorter of the two is shortest.
+    # Below 0, where the delay cost more than itself, a ratio is lowest where what it is divided by is smallest.
     share = [
         hidden[0] / shorter[0 if hidden[0] < 0 else 1],
         hidden[1] / shorter[1 if hidden[1] < 0 else 0],
     ]
-    benefit = [(undelayed[i] + delay[i]) / delayed[1 - i] - 1 for i in (0, 1)]
+    benefit = [
+        hidden[0] / delayed[0 if hidden[0] < 0 else 1],
+        hidden[1] / delayed[1 if hidden[1] < 0 else 0],
+    ]
     return (benefit[0], benefit[1]), (share[0], share[1])

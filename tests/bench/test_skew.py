@@ -105,7 +105,9 @@ def test_what_cannot_be_synchronized_is_an_error(bench: Bench) -> None:
     arguments = ["skew", "--sync", "mpi_barrier,harmonize", "-r", "10", "--max-attempts", "2", "-q"]
     outcome = bench(*arguments, env={"DOWNBEAT_SLACK": "1e-9"})
     assert outcome.status == 3
-    assert "1 of 2 cells have too few valid samples (nothing under harmonize: 0 of 10)" in outcome.own_lines[0]
+    assert (
+        "1 of 2 cells lack what was asked for (nothing under harmonize: 0 of 10 samples valid)" in outcome.own_lines[0]
+    )
     row = next(line for line in outcome.stdout.splitlines() if line.startswith("harmonize "))
     assert row.split()[1:9] == ["-"] * 8
 

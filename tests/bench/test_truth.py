@@ -220,14 +220,12 @@ def test_overlap(cells: list[Cell], reading: float) -> None:
         delay = closed_form.METRICS["imbalance_worst"](truth).median()
         if delay[0] <= 0:
             continue  # `none`: entries lie apart as they like
-        global_time = closed_form.METRICS["global_time"]
-        for statistic in ("median", "min"):
-            t0, t = (
-                getattr(global_time(of), "minimum" if statistic == "min" else "median")() for of in (reference, truth)
-            )
+        spans = [("global_time", reference), ("global_time", truth), ("after_last_entry", truth)]
+        for statistic, bounds in {"median": "median", "min": "minimum"}.items():
+            t0, t, after = (getattr(closed_form.METRICS[metric](of), bounds)() for metric, of in spans)
             if t0[0] <= 0 or t[0] <= 0:
                 continue
-            benefit, share = closed_form.overlap(t0, t, delay)
+            benefit, share = closed_form.overlap(t0, t, after, delay)
             assert benefit[0] <= cell.record["overlap_benefit"][statistic] <= benefit[1], str(cell)
             assert share[0] <= cell.record["overlap_share"][statistic] <= share[1], str(cell)
             compared += truth.from_deadline

@@ -26,7 +26,7 @@ def test_it_is_said_in_one_line(bench: Bench) -> None:
     assert outcome.status == 3
     assert len(outcome.own_lines) == 1
     line = outcome.own_lines[0]
-    assert "1 of 2 cells have too few valid samples (barrier under harmonize: 0 of 10)" in line
+    assert "1 of 2 cells lack what was asked for (barrier under harmonize: 0 of 10 samples valid)" in line
     assert "no more ranks than processors" in line
 
 

@@ -96,8 +96,8 @@ private:
         std::string text;
         for (const CellResult &result : results_) {
             if (result.status != CellStatus::ok) {
-                text += fmt::format("{}: {}: {} of {} samples valid\n", to_string(result.status), describe(result.cell),
-                                    result.valid, result.requested);
+                text += fmt::format("{}: {}: {}\n", to_string(result.status), describe(result.cell),
+                                    describe_shortfall(result));
             }
         }
         return text;
