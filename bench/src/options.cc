@@ -15,6 +15,7 @@
 #include "warmup_rule.h"
 
 #include <algorithm>
+#include <charconv>
 #include <fmt/format.h>
 #include <functional>
 
@@ -183,6 +184,18 @@ std::vector<SynchronizedTiming> check_timings(const CommandLine &line, const Wor
     return pairs;
 }
 
+/// The factor of "1.5x".
+double parse_multiple(const std::string &text) {
+    double factor = 0.0;
+    const char *const end = text.data() + text.size() - 1;
+    const auto [rest, error] = std::from_chars(text.data(), end, factor);
+    if (error != std::errc{} || rest != end || !(factor >= 1e-3 && factor <= 1e6)) {
+        throw Error::usage(fmt::format(
+            "--delay cannot be '{}'; valid are multiples from 0.001x to 1000000x, and durations, as 50us", text));
+    }
+    return factor;
+}
+
 void check_delays(const CommandLine &line, const Words &words, Options &options) {
     options.patterns = parse_parts("arrival pattern", words.patterns, all_patterns());
     const auto is_none = [](const Part &pattern) { return pattern.name() == no_pattern; };
@@ -211,13 +224,15 @@ void check_delays(const CommandLine &line, const Words &words, Options &options)
         return;
     }
     const std::vector<std::string> delays = split(words.delays);
-    check_names("delay", delays, delays); // none twice
-    for (const std::string &delay : delays) {
-        if (delay.ends_with('x')) {
-            options.delays.push_back(
-                {std::nullopt, parse_number("--delay", delay.substr(0, delay.size() - 1), 1e-3, 1e6)});
-        } else if (const double seconds = parse_duration("--delay", delay); seconds > 0.0) { // without: pattern none
-            options.delays.push_back({seconds, std::nullopt});
+    for (const std::string &text : delays) {
+        const bool multiple = text.ends_with('x');
+        const AskedDelay delay = multiple ? AskedDelay{std::nullopt, parse_multiple(text)}
+                                          : AskedDelay{parse_duration("--delay", text), std::nullopt};
+        if (std::find(options.delays.begin(), options.delays.end(), delay) != options.delays.end()) {
+            throw Error::usage(fmt::format("delay '{}' is given twice; name each once", text));
+        }
+        if (multiple || *delay.seconds > 0.0) { // without: pattern none
+            options.delays.push_back(delay);
         }
     }
     if (options.delays.empty()) {

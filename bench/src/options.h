@@ -15,6 +15,8 @@ namespace bench {
 struct AskedDelay {
     std::optional<double> seconds;
     std::optional<double> multiple; // of the time that the operation takes without delays
+
+    bool operator==(const AskedDelay &) const = default;
 };
 
 /// What starts a sample, and what its stamps enclose.

@@ -41,8 +41,12 @@ BAD = [
     ("barrier --pattern one_late(rank=2) --delay 1us", "'one_late(rank=2)': valid ranks are 0 to 1"),
     ("barrier --pattern one_late --delay 10", "--delay cannot be '10'; valid are durations with their unit"),
     ("barrier --pattern one_late --delay 1us,1us", "delay '1us' is given twice"),
+    ("barrier --pattern one_late --delay 10us,0.01ms", "delay '0.01ms' is given twice"),
     ("barrier --pattern one_late --delay 0", "--delay cannot be '0' alone"),
-    ("barrier --pattern one_late --delay -1x", "--delay cannot be '-1'"),
+    (
+        "barrier --pattern one_late --delay -1x",
+        "--delay cannot be '-1x'; valid are multiples from 0.001x to 1000000x, and durations",
+    ),
     ("barrier --pattern bell --delay 1us", "bell needs at least 3 ranks; there are 2"),
     ("barrier --pattern node_steps --delay 1us", "node_steps needs ranks on at least 2 nodes"),
     ("barrier --pattern trace", "file must be given"),

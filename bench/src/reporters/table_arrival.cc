@@ -15,8 +15,8 @@ constexpr const char *legend =
     "  global time  from the first entry to the last exit (t_global, Niethammer 2016, Eq. 4) [us]\n"
     "  after last   from the last entry to the last exit, median [us]\n"
     "  +-           what the clock's error can add to these times or take away at most [us]\n"
-    "  benefit      (t0 + delay - t) / t: t, t0 global time with and without delay (medians), delay as it came (Eq. "
-    "5)\n"
+    "  benefit      (t0 + delay - t) / t (Eq. 5): t0, t global time without and with delay; t - delay, of the same\n"
+    "               samples, is after last; of medians\n"
     "  hidden       (t0 + delay - t) / the shorter of t0 and delay; 1: hidden completely\n"
     "  rejected     samples whose synchronization failed, each repeated; count and share of the attempts\n";
 
