@@ -14,6 +14,7 @@ struct Sample {
     std::span<const double> entry;      // into the operation
     std::span<const double> exit;       // from the operation
     std::span<const double> delay;      // seconds that the rank was to start after the common start
+    std::span<const double> computed;   // seconds of computation between entry and exit
     std::span<const std::uint8_t> flag; // 0 where the synchronizer reported that this rank started late
     long calls;                         // of the operation between entry and exit
     std::size_t observed;               // the rank whose own time is reported
@@ -32,13 +33,15 @@ struct Batch {
     std::vector<double> entry;      // seconds, [sample][rank]
     std::vector<double> exit;       // seconds, [sample][rank]
     std::vector<double> delay;      // seconds, [sample][rank]
+    std::vector<double> computed;   // seconds of computation between entry and exit, [sample][rank]
     std::vector<std::uint8_t> flag; // [sample][rank]
 
     std::size_t size() const { return deadline.size(); }
 
     Sample operator[](std::size_t i) const {
         const auto row = [&](const auto &values) { return std::span(values).subspan(i * ranks, ranks); };
-        return {deadline[i], row(sync_entry), row(entry), row(exit), row(delay), row(flag), calls, observed};
+        return {deadline[i],   row(sync_entry), row(entry), row(exit), row(delay),
+                row(computed), row(flag),       calls,      observed};
     }
 };
 

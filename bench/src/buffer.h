@@ -1,21 +1,25 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
 namespace bench {
 
-/// Page-aligned memory whose every byte has been written, so that no page fault falls into a measurement.
+/// Memory whose every byte has been written, so that no page fault falls into a measurement.
 class Buffer {
 public:
-    explicit Buffer(std::uint64_t size);
-    void *data() const { return data_.get(); }
+    /// Begins `place` cache lines (modulo those of a page) after the beginning of a page, so that many buffers do not
+    /// share the same few places of a cache.
+    explicit Buffer(std::uint64_t size, std::size_t place = 0);
+    void *data() const { return data_.get() + offset_; }
 
 private:
     struct Free {
-        void operator()(void *data) const;
+        void operator()(char *data) const;
     };
-    std::unique_ptr<void, Free> data_;
+    std::unique_ptr<char[], Free> data_;
+    std::size_t offset_;
 };
 
 } // namespace bench

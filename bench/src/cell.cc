@@ -42,7 +42,7 @@ bool same_but_for_arrival(const Cell &a, const Cell &b) {
 }
 
 std::string to_string(CellStatus status) {
-    constexpr const char *names[] = {"ok", "incomplete", "failed"};
+    constexpr const char *names[] = {"ok", "incomplete", "failed", "wrong"};
     return names[static_cast<std::size_t>(status)];
 }
 
@@ -64,6 +64,10 @@ void compare_with_undelayed(CellResult &result, const CellResult &undelayed) {
 }
 
 std::string describe_shortfall(const CellResult &result) {
+    if (result.status == CellStatus::wrong) {
+        return fmt::format("wrong results in {} of {} validated calls, {}", result.wrong, result.validated,
+                           result.error);
+    }
     return result.valid < result.requested ? fmt::format("{} of {} samples valid", result.valid, result.requested)
                                            : fmt::format("{} samples valid, and less precise than asked", result.valid);
 }
@@ -101,6 +105,14 @@ void CellRecord::add(const Batch &batch, const std::vector<Verdict> &verdicts) {
     }
 }
 
+void CellRecord::add_validation(long calls, long wrong, const std::string &error) {
+    if (result_.wrong == 0) {
+        result_.error = error;
+    }
+    result_.validated += calls;
+    result_.wrong += wrong;
+}
+
 void CellRecord::end_block(bool starved) {
     ++blocks_;
     starved_ = starved;
@@ -117,7 +129,8 @@ CellProgress CellRecord::progress() const {
 CellResult CellRecord::summarize(const StoppingRule &rule) const {
     CellResult result = result_;
     result.requested = rule.least();
-    result.status = result.valid == 0             ? CellStatus::failed
+    result.status = result.wrong > 0              ? CellStatus::wrong
+                    : result.valid == 0           ? CellStatus::failed
                     : !rule.satisfied(progress()) ? CellStatus::incomplete
                                                   : CellStatus::ok;
     result.slack = bench::summarize(slack_).median;

@@ -14,12 +14,14 @@ namespace bench {
 /// What is measured: one combination of everything that varies within a launch. Parts by their texts.
 struct Cell {
     std::string operation;
-    std::uint64_t size = 0; // bytes per process; 0 where the operation has no size
-    std::string datatype;   // what the bytes are, and what is done with them, as "MPI_DOUBLE MPI_SUM"
+    std::uint64_t size = 0;   // bytes; 0 where the operation has no size
+    std::string size_meaning; // what these bytes are: "of the message"
+    std::string datatype;     // what the bytes are, and what is done with them, as "MPI_DOUBLE MPI_SUM"
     std::string synchronizer;
     std::string timing = "per_call";
     std::string pattern = "none";
-    double delay = 0.0; // seconds, the largest of the pattern, as asked for
+    double delay = 0.0;       // seconds, the largest of the pattern, as asked for
+    double computation = 0.0; // seconds that a call computes, beside the operation
 };
 
 /// "harmonize, batch(calls=100)": the synchronizer, and the timing scheme where it is no single call.
@@ -35,6 +37,7 @@ enum class CellStatus {
     ok,
     incomplete, // less than the stopping rule asks for
     failed,     // no valid sample at all
+    wrong,      // a call left something else than it should
 };
 std::string to_string(CellStatus status);
 
@@ -66,6 +69,9 @@ struct CellResult {
     Overlap overlap_median;       // from medians
     Overlap overlap_min;          // from minima, as the paper does
     std::string advice;           // of the synchronizer, where samples are rejected
+    long validated;               // calls whose results were looked at
+    long wrong;                   // of these
+    std::string error;            // of the first of those: "rank 1: element 3 is 5 instead of 6"
 
     long rejected() const { return late_flag + late_entry; }
     const Summary &metric(const std::string &name) const;
@@ -74,7 +80,7 @@ struct CellResult {
 /// Fills in what the delay of `result` costs against `undelayed`.
 void compare_with_undelayed(CellResult &result, const CellResult &undelayed);
 
-/// Of a cell that is not ok: "3 of 10 samples valid".
+/// Of a cell that is not ok: "3 of 10 samples valid", or what is wrong with its results.
 std::string describe_shortfall(const CellResult &result);
 
 /// Collects the batches of one cell.
@@ -85,6 +91,8 @@ public:
     /// Takes the valid samples in and counts the others. `verdicts` has one entry per sample of the batch.
     void add(const Batch &batch, const std::vector<Verdict> &verdicts);
 
+    /// `error`: of the first wrong one.
+    void add_validation(long calls, long wrong, const std::string &error);
     void add_time(double seconds) { result_.wall_time += seconds; }
     /// `starved`: it gave up before it had its samples.
     void end_block(bool starved);

@@ -26,7 +26,6 @@ ContextValues context_values(const SamplingContext &context) {
     const ContextValues sampling = {{"stopping_rule", context.stopping},
                                     {"warmup_rule", context.warmup},
                                     {"max_attempts", context.max_attempts},
-                                    {"root", static_cast<long>(context.root)},
                                     {"observed_rank", static_cast<long>(context.observed)},
                                     {"patterns_permuted", static_cast<long>(context.permuted)},
                                     {"tolerance_s", context.tolerance}};

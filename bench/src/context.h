@@ -50,7 +50,6 @@ struct SamplingContext : Context {
     std::string stopping; // rule
     std::string warmup;   // rule
     long max_attempts;
-    int root;
     int observed;       // rank
     bool permuted;      // arrival patterns, over the ranks
     double tolerance;   // seconds

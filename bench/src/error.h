@@ -11,6 +11,7 @@ enum class ExitStatus : int {
     failure = 1,       // MPI, a file or the system failed
     bad_arguments = 2, // nothing was measured
     unmeasured = 3,    // a cell got fewer valid samples than requested
+    wrong_results = 4, // an operation left something else than it should
 };
 
 /// The one exception of downbeat-bench; its message is one line.

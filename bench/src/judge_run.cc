@@ -9,10 +9,10 @@
 namespace bench {
 namespace {
 
-std::string describe_unmeasured(const std::vector<const CellResult *> &unmeasured) {
+std::string describe_cells(const std::vector<const CellResult *> &cells) {
     constexpr std::size_t most_named = 3;
     std::vector<std::string> named;
-    for (const CellResult *result : unmeasured) {
+    for (const CellResult *result : cells) {
         if (named.size() == most_named) {
             named.emplace_back("...");
             break;
@@ -25,10 +25,15 @@ std::string describe_unmeasured(const std::vector<const CellResult *> &unmeasure
 } // namespace
 
 ExitStatus judge_run(const std::vector<CellResult> &results) {
+    std::vector<const CellResult *> wrong;
     std::vector<const CellResult *> unmeasured;
     std::vector<std::string> advice;
     for (const CellResult &result : results) {
         if (result.status == CellStatus::ok) {
+            continue;
+        }
+        if (result.status == CellStatus::wrong) {
+            wrong.push_back(&result);
             continue;
         }
         unmeasured.push_back(&result);
@@ -39,12 +44,16 @@ ExitStatus judge_run(const std::vector<CellResult> &results) {
             advice.push_back(help);
         }
     }
+    if (!wrong.empty()) {
+        print_error(
+            fmt::format("{} of {} cells have wrong results ({})", wrong.size(), results.size(), describe_cells(wrong)));
+    }
     if (unmeasured.empty()) {
-        return ExitStatus::success;
+        return wrong.empty() ? ExitStatus::success : ExitStatus::wrong_results;
     }
     print_error(fmt::format("{} of {} cells lack what was asked for ({}); what helps: {}", unmeasured.size(),
-                            results.size(), describe_unmeasured(unmeasured), join(advice, "; ")));
-    return ExitStatus::unmeasured;
+                            results.size(), describe_cells(unmeasured), join(advice, "; ")));
+    return wrong.empty() ? ExitStatus::unmeasured : ExitStatus::wrong_results;
 }
 
 } // namespace bench

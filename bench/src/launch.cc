@@ -32,9 +32,8 @@ Launch::Launch(const Communicator &comm, const GlobalClock &clock, const Options
       sampler_(comm, clock, options.observed) {
     check(MPI_Comm_dup(comm.handle(), &messages_), "MPI_Comm_dup");
     make_patterns();
-    for (const Part &operation : options.operations) {
-        const bool sized = find_by_name(all_operations(), operation.name()).traits.sized;
-        for (const std::uint64_t size : sized ? options.sizes : std::vector<std::uint64_t>{0}) {
+    for (const AskedOperation &operation : options.operations) {
+        for (const std::uint64_t size : operation.info.sized() ? options.sizes : std::vector<std::uint64_t>{0}) {
             add_cells(operation, size);
         }
     }
@@ -55,10 +54,9 @@ void Launch::make_patterns() {
         options_.permute ? permuted_places(comm_.size(), seed_)[static_cast<std::size_t>(comm_.rank())] : comm_.rank();
 }
 
-Launch::Subject Launch::make_subject(const Part &operation, std::uint64_t size) {
+Launch::Subject Launch::make_subject(const AskedOperation &operation, std::uint64_t size) {
     Subject subject;
-    subject.operation =
-        find_by_name(all_operations(), operation.name()).make({comm_.handle(), size, options_.root, operation});
+    subject.operation = operation.info.make({comm_.handle(), size, operation.part});
     subject.time = estimate_time(*subject.operation);
     return subject;
 }
@@ -67,6 +65,7 @@ double Launch::estimate_time(Operation &operation) {
     std::vector<double> times;
     for (int i = 0; i < 2 * estimate_calls; ++i) {
         check(MPI_Barrier(comm_.handle()), "MPI_Barrier");
+        operation.prepare();
         const double begin = clock_.now();
         operation.run();
         times.push_back(clock_.now() - begin);
@@ -78,13 +77,15 @@ double Launch::estimate_time(Operation &operation) {
     return summarize(slowest).median;
 }
 
-void Launch::add_cells(const Part &operation, std::uint64_t size) {
+void Launch::add_cells(const AskedOperation &operation, std::uint64_t size) {
     // The cells of one operation and size share their buffers, so that synchronizers are compared on the same memory.
     const Subject subject = make_subject(operation, size);
     Cell cell;
-    cell.operation = operation.text();
+    cell.operation = operation.part.text();
     cell.size = size;
-    cell.datatype = find_by_name(all_operations(), operation.name()).datatype(size);
+    cell.size_meaning = operation.info.size_meaning;
+    cell.datatype = operation.info.datatype(operation.part, size);
+    cell.computation = subject.operation->computation();
     for (const SynchronizedTiming &timing : options_.timings) {
         for (std::size_t pattern = 0; pattern < patterns_.size(); ++pattern) {
             if (options_.patterns[pattern].name() == no_pattern || options_.delays.empty()) {
@@ -175,6 +176,9 @@ long Launch::next_block(const Runner &runner) const {
 }
 
 void Launch::measure_block(Runner &runner) {
+    if (options_.validate) {
+        validate(runner);
+    }
     long missing = runner.wanted;
     long attempts_left = runner.wanted * options_.max_attempts;
     long discarded = warm_up(runner);
@@ -189,6 +193,24 @@ void Launch::measure_block(Runner &runner) {
     runner.record.end_block(missing > 0);
     ++position_;
     runner.wanted = next_block(runner);
+}
+
+void Launch::validate(Runner &runner) {
+    const std::optional<Validation> own = runner.subject.operation->validate();
+    if (!own) {
+        return;
+    }
+    long wrong = own->wrong;
+    check(MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_LONG, MPI_MAX, comm_.handle()), "MPI_Allreduce");
+    if (wrong == 0) {
+        runner.record.add_validation(own->calls, 0, "");
+        return;
+    }
+    const std::vector<std::string> errors = comm_.gather(own->error);
+    const auto first = std::find_if(errors.begin(), errors.end(), [](const std::string &e) { return !e.empty(); });
+    const std::string error =
+        first == errors.end() ? "" : fmt::format("rank {}: {}", std::distance(errors.begin(), first), *first);
+    runner.record.add_validation(own->calls, wrong, error);
 }
 
 long Launch::warm_up(Runner &runner) {

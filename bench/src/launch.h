@@ -59,13 +59,14 @@ private:
     };
 
     void make_patterns();
-    void add_cells(const Part &operation, std::uint64_t size);
+    void add_cells(const AskedOperation &operation, std::uint64_t size);
     void add_cell(Cell cell, const Subject &subject, const SynchronizedTiming &start, std::size_t pattern);
-    Subject make_subject(const Part &operation, std::uint64_t size);
+    Subject make_subject(const AskedOperation &operation, std::uint64_t size);
     double estimate_time(Operation &operation);
 
     long next_block(const Runner &runner) const;
     void measure_block(Runner &runner);
+    void validate(Runner &runner);
     /// Returns how many attempts of the next batch are to be discarded.
     long warm_up(Runner &runner);
     Batch sample(Runner &runner, long first, long count);

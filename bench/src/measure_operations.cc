@@ -38,7 +38,6 @@ ExitStatus measure(const Communicator &comm, const Options &options, const std::
     context.stopping = options.stopping.full_text();
     context.warmup = options.warmup.full_text();
     context.max_attempts = options.max_attempts;
-    context.root = options.root;
     context.observed = options.observed;
     context.permuted = options.permute;
     context.tolerance = clock.tolerance();

@@ -1,12 +1,31 @@
 #include "operation.h"
 
+#include "collective_operations.h"
+
+#include <utility>
+
 namespace bench {
 
 const std::vector<OperationInfo> &all_operations() {
-#define BENCH_LIST(name) operations::name(),
-    static const std::vector<OperationInfo> all = {BENCH_OPERATIONS(BENCH_LIST)};
+    static const std::vector<OperationInfo> all = [] {
+        std::vector<OperationInfo> operations = collective_operations();
+#define BENCH_LIST(name) operations.push_back(operations::name());
+        BENCH_OPERATIONS(BENCH_LIST)
 #undef BENCH_LIST
+        return operations;
+    }();
     return all;
+}
+
+OperationInfo unsized_operation(PartInfo info,
+                                std::unique_ptr<Operation> (*make)(const OperationArguments &arguments)) {
+    return {std::move(info),
+            "",
+            "",
+            "",
+            [](const Part &, int) { return SizeLimits{}; },
+            [](const Part &, std::uint64_t) { return std::string("none"); },
+            make};
 }
 
 } // namespace bench

@@ -3,49 +3,74 @@
 #include "part.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mpi.h>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace bench {
 
-/// An MPI operation on buffers of its own, ready to be called again and again.
+/// What came of calls with known contents, on one rank.
+struct Validation {
+    long calls = 0;
+    long wrong = 0;
+    std::string error; // of the first wrong one: "element 3 is 5 instead of 6"
+};
+
+/// An operation on buffers of its own, ready to be called again and again.
 class Operation {
 public:
     virtual ~Operation() = default;
 
+    /// Local. Before the synchronization that precedes run(), where what it takes does not count.
+    virtual void prepare() {}
+
     /// Collective. What is timed: from the call to the moment at which the operation is complete on this rank.
     virtual void run() = 0;
+
+    /// Seconds of the calls since the last take_computed() that this rank spent computing, beside the operation.
+    virtual double take_computed() { return 0.0; }
+
+    /// Seconds that a call computes, as planned; 0 where it does not.
+    virtual double computation() const { return 0.0; }
+
+    /// Collective. Calls the operation and looks at what it leaves; nothing where there is nothing to look at.
+    virtual std::optional<Validation> validate() { return std::nullopt; }
 };
 
 struct OperationArguments {
     MPI_Comm comm;
-    std::uint64_t size; // bytes per process
-    int root;
+    std::uint64_t size; // bytes, see OperationInfo::size_meaning
     const Part &part;
 };
 
-/// What an operation takes.
-struct OperationTraits {
-    bool sized;                 // message sizes
-    bool rooted;                // --root
-    std::uint64_t size_divisor; // every size is a multiple of this
-    std::uint64_t max_size;     // bytes that a count of MPI elements can hold
+/// The sizes that an operation with its parameters can take.
+struct SizeLimits {
+    std::uint64_t divisor = 1; // every size is a multiple of this
+    std::uint64_t most = 0;    // bytes that counts and displacements can hold
 };
 
 struct OperationInfo : PartInfo {
-    OperationTraits traits;
-    std::string (*datatype)(std::uint64_t size);
-    std::unique_ptr<Operation> (*make)(const OperationArguments &arguments);
+    std::string call;         // what is called: "MPI_Ibcast, MPI_Wait"
+    std::string size_meaning; // what the bytes of a size are: "of the message"; "" where it has none
+    std::string unavailable;  // why the MPI library at hand does not have it; "" where it does
+
+    /// Of an operation with a size. Throws Error::usage where parameters do not go together with each other, or with so
+    /// many ranks.
+    std::function<SizeLimits(const Part &part, int ranks)> limits;
+    /// What the bytes are, and what is done with them: "MPI_DOUBLE MPI_SUM".
+    std::function<std::string(const Part &part, std::uint64_t size)> datatype;
+    /// Collective.
+    std::function<std::unique_ptr<Operation>(const OperationArguments &arguments)> make;
+
+    bool sized() const { return !size_meaning.empty(); }
 };
 
-// One line per operation; operations/<name>.cc defines the function of that name.
+// One line per operation that is no collective of MPI (collective.h); operations/<name>.cc defines the function of that
+// name.
 #define BENCH_OPERATIONS(OPERATION)                                                                                    \
-    OPERATION(barrier)                                                                                                 \
-    OPERATION(bcast)                                                                                                   \
-    OPERATION(reduce)                                                                                                  \
-    OPERATION(allreduce)                                                                                               \
     OPERATION(nothing)                                                                                                 \
     OPERATION(synthetic)
 
@@ -55,6 +80,10 @@ BENCH_OPERATIONS(BENCH_DECLARE)
 #undef BENCH_DECLARE
 } // namespace operations
 
+/// The collectives in all their forms, and the others.
 const std::vector<OperationInfo> &all_operations();
+
+/// For operations without a size.
+OperationInfo unsized_operation(PartInfo info, std::unique_ptr<Operation> (*make)(const OperationArguments &arguments));
 
 } // namespace bench

@@ -2,8 +2,10 @@
 
 #include "arrival_pattern.h"
 #include "build_info.h"
+#include "collective.h"
 #include "error.h"
 #include "experiment.h"
+#include "fill.h"
 #include "names.h"
 #include "operation.h"
 #include "parse_number.h"
@@ -38,21 +40,34 @@ struct Words {
     std::string stopping = "fixed";
     std::string warmup = "fixed";
     std::string max_attempts;
-    std::string root;
+    std::string parameters;
+    bool validate = false;
     std::string observed;
     std::string tolerance;
     std::string trace_samples;
     CommonWords common;
 };
 
+/// Collectives in their blocking form alone: the others go by the same names.
+std::string list_operations() {
+    std::vector<std::string> others = names_of(all_operations());
+    for (const CollectiveInfo &collective : all_collectives()) {
+        std::erase_if(others, [&](const std::string &name) {
+            return name == collective.name || name == "i" + collective.name || name == collective.name + "_init";
+        });
+    }
+    return fmt::format("  collectives: {}\n  nonblocking, as ibcast, and persistent, as bcast_init\n  others: {}",
+                       fill(join(names_of(all_collectives())), 15), join(others));
+}
+
 std::string footer() {
     return fmt::format(
-        "\nOperations:\n{}\nSynchronizers:\n{}\nTiming schemes:\n{}\nArrival patterns:\n{}\nStopping rules:\n{}\n"
+        "\nOperations:\n{}\n\nSynchronizers:\n{}\nTiming schemes:\n{}\nArrival patterns:\n{}\nStopping rules:\n{}\n"
         "Warm-up rules:\n{}\nFormats and files:\n{}\n"
         "Parameters follow a name in parentheses, as one_late(rank=1); downbeat-bench list shows them all.\n\n"
         "Experiments, in place of operations (downbeat-bench clock --help):\n{}\n"
-        "Exit status: 0 all measured, 1 failure, 2 bad arguments, 3 a cell lacks valid samples.",
-        describe_entries(all_operations()), describe_entries(all_synchronizers()), describe_entries(all_timings()),
+        "Exit status: 0 all measured, 1 failure, 2 bad arguments, 3 a cell lacks valid samples, 4 wrong results.",
+        list_operations(), describe_entries(all_synchronizers()), describe_entries(all_timings()),
         describe_entries(all_patterns()), describe_entries(all_stopping_rules()), describe_entries(all_warmup_rules()),
         describe_entries(all_reporters()), describe_entries(all_experiments()));
 }
@@ -61,8 +76,12 @@ void declare(CommandLine &line, Words &words) {
     line.version(fmt::format("downbeat-bench {} ({})", build_version, build_revision));
     line.positional("operation", words.operations, "operations to measure");
     line.option("-m,--sizes", words.sizes, "SIZES",
-                fmt::format("message sizes in bytes per process: powers of two from:to, a list, or both [default {}]",
+                fmt::format("message sizes in bytes (of what, 'list operation' tells): powers of two from:to, a list, "
+                            "or both [default {}]",
                             default_sizes));
+    line.option("--with", words.parameters, "PARAMETERS",
+                "parameters for all operations that have them, as root=1,type=int32");
+    line.flag("--validate", words.validate, "look at the results of calls before each block of samples");
     line.option("--sync", words.synchronizers, "NAMES",
                 fmt::format("synchronizers before each sample, a list [default {}]", default_synchronizers));
     line.option("--timing", words.timings, "NAMES",
@@ -81,7 +100,6 @@ void declare(CommandLine &line, Words &words) {
                 "[default fixed]");
     line.option("--max-attempts", words.max_attempts, "N",
                 "give a block up after so many attempts per valid sample wanted [default 20]");
-    line.option("--root", words.root, "RANK", "root of rooted operations [default 0]");
     line.option("--observe", words.observed, "RANK", "rank whose own time is metric latency_observed [default 0]");
     line.option("--tolerance", words.tolerance, "SECONDS",
                 "a rank that starts later than this after its time makes the sample invalid "
@@ -92,59 +110,89 @@ void declare(CommandLine &line, Words &words) {
     line.footer(footer());
 }
 
-const OperationTraits &traits_of(const Part &operation) {
-    return find_by_name(all_operations(), operation.name()).traits;
+bool any_sized(const std::vector<AskedOperation> &operations) {
+    return std::any_of(operations.begin(), operations.end(),
+                       [](const AskedOperation &operation) { return operation.info.sized(); });
 }
 
-void check_sizes(const Options &options) {
-    for (const Part &operation : options.operations) {
-        const OperationTraits &traits = traits_of(operation);
-        if (!traits.sized) {
+void check_sizes(const Options &options, int ranks) {
+    for (const auto &[part, info] : options.operations) {
+        const SizeLimits limits = info.limits(part, ranks);
+        for (const std::uint64_t size : info.sized() ? options.sizes : std::vector<std::uint64_t>{}) {
+            if (size % limits.divisor != 0) {
+                throw Error::usage(fmt::format("{} cannot take messages of {} bytes; valid are multiples of {} bytes",
+                                               part.text(), size, limits.divisor));
+            }
+            if (size > limits.most) {
+                throw Error::usage(fmt::format("{} cannot take messages of {} bytes; valid are at most {} bytes",
+                                               part.text(), size, limits.most));
+            }
+        }
+    }
+}
+
+/// The operation with those parameters of --with that it has and does not name itself. Marks what it takes in `used`.
+std::string with_parameters(const std::string &operation, const OperationInfo &info,
+                            const std::vector<std::string> &parameters, std::vector<bool> &used) {
+    std::string own = operation.substr(part_name(operation).size());
+    std::vector<std::string> added;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        const std::string name = parameters[i].substr(0, parameters[i].find('='));
+        const bool has = std::any_of(info.parameters.begin(), info.parameters.end(),
+                                     [&](const PartParameter &parameter) { return parameter.name == name; });
+        if (!has) {
             continue;
         }
-        for (const std::uint64_t size : options.sizes) {
-            if (size % traits.size_divisor != 0) {
-                throw Error::usage(fmt::format("{} cannot take messages of {} bytes; valid are multiples of {} bytes",
-                                               operation.name(), size, traits.size_divisor));
-            }
-            if (size > traits.max_size) {
-                throw Error::usage(fmt::format("{} cannot take messages of {} bytes; valid are at most {} bytes",
-                                               operation.name(), size, traits.max_size));
-            }
+        used[i] = true;
+        if (own.find("(" + name + "=") == std::string::npos && own.find("," + name + "=") == std::string::npos) {
+            added.push_back(parameters[i]);
         }
     }
-}
-
-bool any_operation(const Options &options, bool OperationTraits::*property) {
-    return std::any_of(options.operations.begin(), options.operations.end(),
-                       [&](const Part &operation) { return traits_of(operation).*property; });
-}
-
-std::vector<std::string> names_with(bool OperationTraits::*property) {
-    std::vector<std::string> names;
-    for (const OperationInfo &operation : all_operations()) {
-        if (operation.traits.*property) {
-            names.push_back(operation.name);
-        }
+    if (added.empty()) {
+        return operation;
     }
-    return names;
+    if (own.ends_with(')')) {
+        own.pop_back();
+        return info.name + own + (own == "(" ? "" : ",") + join(added, ",") + ")";
+    }
+    return info.name + "(" + join(added, ",") + ")";
 }
 
-std::vector<Part> check_operations(const std::vector<std::string> &operations) {
+std::vector<AskedOperation> check_operations(const CommandLine &line, const Words &words) {
     const std::vector<std::string> valid = names_of(all_operations());
     const std::vector<std::string> experiments = names_of(all_experiments());
-    if (operations.empty()) {
+    if (words.operations.empty()) {
         throw Error::usage(fmt::format("no operation is given; valid are {}; or, in place of operations, one of {}",
                                        join(valid), join(experiments)));
     }
-    for (const std::string &name : operations) {
+    for (const std::string &name : words.operations) {
         if (std::find(experiments.begin(), experiments.end(), name) != experiments.end()) {
             throw Error::usage(fmt::format("{} is no operation but an experiment of its own; give it in place of the "
                                            "operations, as first word",
                                            name));
         }
     }
-    return parse_parts("operation", join(operations, ","), all_operations());
+    const std::vector<std::string> parameters =
+        line.given("--with") ? split(words.parameters) : std::vector<std::string>{};
+    std::vector<bool> used(parameters.size());
+    std::vector<AskedOperation> operations;
+    std::vector<std::string> texts;
+    for (const std::string &text : split_outside_parentheses(join(words.operations, ","))) {
+        check_names("operation", {part_name(text)}, valid);
+        const OperationInfo &info = find_by_name(all_operations(), part_name(text));
+        if (!info.unavailable.empty()) {
+            throw Error::usage(fmt::format("{} cannot be measured: {}", info.name, info.unavailable));
+        }
+        operations.push_back({Part("operation", with_parameters(text, info, parameters, used), info), info});
+        texts.push_back(operations.back().part.text());
+    }
+    check_names("operation", texts, texts); // none twice
+    const auto unused = std::find(used.begin(), used.end(), false);
+    if (unused != used.end()) {
+        throw Error::usage(fmt::format("--with has '{}', but no operation that takes it",
+                                       parameters[static_cast<std::size_t>(std::distance(used.begin(), unused))]));
+    }
+    return operations;
 }
 
 std::vector<std::string> delaying_patterns() {
@@ -283,27 +331,20 @@ void check_traces(const CommandLine &line, const Words &words, Options &options)
 
 Options check(const CommandLine &line, const Words &words, int ranks) {
     Options options;
-    options.operations = check_operations(words.operations);
+    options.operations = check_operations(line, words);
+    options.validate = words.validate;
     options.timings = check_timings(line, words);
     check_delays(line, words, options);
     options.stopping = check_stopping(line, words);
     options.warmup = check_warmup(words);
 
-    if (any_operation(options, &OperationTraits::sized)) {
+    if (any_sized(options.operations)) {
         options.sizes = parse_sizes(line.given("--sizes") ? words.sizes : default_sizes);
-        check_sizes(options);
     } else if (line.given("--sizes")) {
-        throw Error::usage(fmt::format("--sizes is given, but no operation that has a size; these have: {}",
-                                       join(names_with(&OperationTraits::sized))));
+        throw Error::usage("--sizes is given, but no operation that has a size");
     }
+    check_sizes(options, ranks);
 
-    if (line.given("--root")) {
-        if (!any_operation(options, &OperationTraits::rooted)) {
-            throw Error::usage(fmt::format("--root is given, but no operation that has a root; these have: {}",
-                                           join(names_with(&OperationTraits::rooted))));
-        }
-        options.root = parse_number("--root", words.root, 0, ranks - 1);
-    }
     if (line.given("--observe")) {
         options.observed = parse_number("--observe", words.observed, 0, ranks - 1);
     }

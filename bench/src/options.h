@@ -1,6 +1,7 @@
 #pragma once
 
 #include "command_line.h"
+#include "operation.h"
 #include "part.h"
 
 #include <cstdint>
@@ -19,6 +20,12 @@ struct AskedDelay {
     bool operator==(const AskedDelay &) const = default;
 };
 
+/// An operation with its parameters.
+struct AskedOperation {
+    Part part;
+    OperationInfo info;
+};
+
 /// What starts a sample, and what its stamps enclose.
 struct SynchronizedTiming {
     Part synchronizer;
@@ -27,16 +34,16 @@ struct SynchronizedTiming {
 
 /// The command line, checked: every name is known, every size fits every operation that takes sizes.
 struct Options : CommonOptions {
-    std::vector<Part> operations;
-    std::vector<std::uint64_t> sizes; // bytes per process
+    std::vector<AskedOperation> operations;
+    std::vector<std::uint64_t> sizes; // bytes; of what, each operation says
+    bool validate = false;            // results, before each block of samples
     std::vector<SynchronizedTiming> timings;
     std::vector<Part> patterns;     // with one that delays, also the one that does not
     std::vector<AskedDelay> delays; // for the patterns that delay
     bool permute = false;           // patterns, over the ranks
     Part stopping;
     Part warmup;
-    long max_attempts = 20; // per valid sample wanted
-    int root = 0;
+    long max_attempts = 20;          // per valid sample wanted
     int observed = 0;                // rank
     std::optional<double> tolerance; // seconds
     long trace_samples = 100;        // of each cell that a trace shows

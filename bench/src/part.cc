@@ -55,9 +55,14 @@ std::string write_seconds(double seconds) {
     return fmt::format("{:.9g}ns", seconds * 1e9);
 }
 
+/// Valid whatever the other values are.
+bool is_word(const PartParameter &parameter, const std::string &text) {
+    return !text.empty() && (text == parameter.values.word || (text == "auto" && parameter.value == "auto"));
+}
+
 bool is_valid(const PartParameter &parameter, const std::string &text) {
     const PartValues &values = parameter.values;
-    if (text == "auto" && parameter.value == "auto") {
+    if (is_word(parameter, text)) {
         return true;
     }
     const auto within = [&](std::optional<double> number) {
@@ -79,7 +84,7 @@ bool is_valid(const PartParameter &parameter, const std::string &text) {
 }
 
 std::string canonical(const PartParameter &parameter, const std::string &text) {
-    if (text == "auto") {
+    if (is_word(parameter, text)) {
         return text;
     }
     switch (parameter.values.kind) {
@@ -101,6 +106,11 @@ std::string describe_valid(const PartParameter &parameter) {
 } // namespace
 
 std::string PartValues::describe() const {
+    if (!word.empty()) {
+        PartValues others = *this;
+        others.word.clear();
+        return fmt::format("{}, or {}", word, others.describe());
+    }
     switch (kind) {
     case Kind::whole:
         return fmt::format("{} to {}, whole", low, high);

@@ -17,14 +17,23 @@ struct PartValues {
     double low = 0.0; // of numbers; of durations in seconds
     double high = 0.0;
     std::vector<std::string> choices;
+    std::string word; // valid as well: "rotating" beside numbers; "" for none
 
-    static PartValues whole(double low, double high) { return {Kind::whole, low, high, {}}; }
-    static PartValues real(double low, double high) { return {Kind::real, low, high, {}}; }
+    static PartValues whole(double low, double high) { return {Kind::whole, low, high, {}, ""}; }
+    static PartValues real(double low, double high) { return {Kind::real, low, high, {}, ""}; }
     /// Written with its unit, as 50us; 0 needs none.
-    static PartValues duration(double low, double high) { return {Kind::duration, low, high, {}}; }
-    static PartValues choice(std::vector<std::string> choices) { return {Kind::choice, 0.0, 0.0, std::move(choices)}; }
+    static PartValues duration(double low, double high) { return {Kind::duration, low, high, {}, ""}; }
+    static PartValues choice(std::vector<std::string> choices) {
+        return {Kind::choice, 0.0, 0.0, std::move(choices), ""};
+    }
     /// Anything without commas and parentheses, as the path of a file.
-    static PartValues text() { return {Kind::text, 0.0, 0.0, {}}; }
+    static PartValues text() { return {Kind::text, 0.0, 0.0, {}, ""}; }
+
+    PartValues or_word(std::string valid) const {
+        PartValues values = *this;
+        values.word = std::move(valid);
+        return values;
+    }
 
     /// "1 to 100, whole", as messages and lists say it.
     std::string describe() const;
@@ -60,7 +69,7 @@ public:
     /// With every parameter written out: what says all to a reader.
     const std::string &full_text() const { return full_text_; }
 
-    bool is_auto(const std::string &parameter) const { return values_.at(parameter) == "auto"; }
+    bool is_auto(const std::string &parameter) const { return word(parameter) == "auto"; }
     long whole(const std::string &parameter) const;
     double real(const std::string &parameter) const;
     double seconds(const std::string &parameter) const;

@@ -17,6 +17,7 @@ Batch Sampler::sample(Synchronizer &synchronizer, Operation &operation, Timing &
         clock_.refresh();
         synchronizer.prepare({static_cast<long>(end - first), duration});
         for (std::size_t i = first; i < end; ++i) {
+            operation.prepare();
             const double sync_entry = clock_.now();
             const bool in_time = synchronizer.start(delays[i]);
             const double entry = clock_.now();
@@ -27,7 +28,14 @@ Batch Sampler::sample(Synchronizer &synchronizer, Operation &operation, Timing &
             if (!timing.synchronizes()) {
                 start = last_start(synchronizer);
             }
-            records_[i] = {sync_entry, entry, exit, delays[i], in_time ? 1.0 : 0.0, start.deadline, start.slack};
+            records_[i] = {.sync_entry = sync_entry,
+                           .entry = entry,
+                           .exit = exit,
+                           .delay = delays[i],
+                           .flag = in_time ? 1.0 : 0.0,
+                           .computed = operation.take_computed(),
+                           .deadline = start.deadline,
+                           .slack = start.slack};
         }
         error_bound = std::max(error_bound, clock_.largest_error_bound());
     }
@@ -56,7 +64,7 @@ Batch Sampler::gather() const {
     if (!comm_.is_root()) {
         return batch;
     }
-    for (std::vector<double> *times : {&batch.sync_entry, &batch.entry, &batch.exit, &batch.delay}) {
+    for (std::vector<double> *times : {&batch.sync_entry, &batch.entry, &batch.exit, &batch.delay, &batch.computed}) {
         times->reserve(ranks * count);
     }
     batch.flag.reserve(ranks * count);
@@ -69,6 +77,7 @@ Batch Sampler::gather() const {
             batch.entry.push_back(record.entry);
             batch.exit.push_back(record.exit);
             batch.delay.push_back(record.delay);
+            batch.computed.push_back(record.computed);
             batch.flag.push_back(record.flag > 0.0 ? 1 : 0);
         }
     }

@@ -26,7 +26,6 @@ inline SamplingContext fixture_context() {
     context.stopping = "fixed(samples=2)";
     context.warmup = "fixed";
     context.max_attempts = 20;
-    context.root = 0;
     context.observed = 0;
     context.permuted = false;
     context.tolerance = 0.5e-6;

@@ -1,5 +1,6 @@
 #include "list/parts.h"
 
+#include "fill.h"
 #include "json_records.h"
 #include "names.h"
 
@@ -10,30 +11,6 @@
 
 namespace bench {
 namespace {
-
-constexpr std::size_t width = 120;
-
-/// Appends words to a line that is already so long, and breaks lines before they grow too wide.
-std::string fill(const std::string &text, std::size_t indent) {
-    std::string result;
-    std::size_t column = indent;
-    std::size_t start = 0;
-    while (start < text.size()) {
-        const std::size_t end = std::min(text.find(' ', start), text.size());
-        const std::size_t length = end - start;
-        if (column > indent && column + 1 + length >= width) {
-            result += "\n" + std::string(indent, ' ');
-            column = indent;
-        } else if (column > indent) {
-            result += ' ';
-            ++column;
-        }
-        result += text.substr(start, length);
-        column += length;
-        start = end + 1;
-    }
-    return result;
-}
 
 std::string describe(const ListedPart &part) {
     constexpr std::size_t indent = 29;

@@ -49,21 +49,22 @@ private:
 } // namespace
 
 OperationInfo operations::synthetic() {
-    return {{"synthetic",
-             "no communication: a rank leaves duration + rank * step after it entered, by CLOCK_MONOTONIC; to check "
-             "what is measured of it",
-             "",
-             {{"duration", "20us", "in the operation, on rank 0", PartValues::duration(0.0, 1.0)},
-              {"step", "5us", "longer for each rank than for the one before", PartValues::duration(0.0, 1.0)},
-              {"grid", "0",
-               "above 0, the end of duration is put off to the next multiple of this on the clock, the same on all "
-               "ranks of a host",
-               PartValues::duration(0.0, 1.0)}}},
-            {.sized = false, .rooted = false, .size_divisor = 1, .max_size = 0},
-            [](std::uint64_t) -> std::string { return "none"; },
-            [](const OperationArguments &arguments) -> std::unique_ptr<Operation> {
-                return std::make_unique<Synthetic>(arguments);
-            }};
+    return unsized_operation(
+        {"synthetic",
+         "no communication: a rank leaves duration + rank * step after it entered, by CLOCK_MONOTONIC; to check what "
+         "is "
+         "measured of it",
+         "",
+         {{"duration", "20us", "in the operation, on rank 0", PartValues::duration(0.0, 1.0)},
+          {"step", "5us", "longer for each rank than for the one before", PartValues::duration(0.0, 1.0)},
+          {"grid", "0",
+           "above 0, the end of duration is put off to the next multiple of this on the clock, the same on all ranks "
+           "of "
+           "a host",
+           PartValues::duration(0.0, 1.0)}}},
+        [](const OperationArguments &arguments) -> std::unique_ptr<Operation> {
+            return std::make_unique<Synthetic>(arguments);
+        });
 }
 
 } // namespace bench

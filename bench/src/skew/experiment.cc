@@ -26,7 +26,8 @@ namespace {
 Options launch_options(const std::vector<Part> &synchronizers, const SkewOptions &skew, const CommonOptions &common) {
     Options options;
     static_cast<CommonOptions &>(options) = common;
-    options.operations = {parse_part("operation", "nothing", all_operations())};
+    const OperationInfo &nothing = find_by_name(all_operations(), "nothing");
+    options.operations = {{Part("operation", nothing.name, nothing), nothing}};
     const Part timing = parse_part("timing scheme", "per_call", all_timings());
     for (const Part &synchronizer : synchronizers) {
         options.timings.push_back({synchronizer, timing});

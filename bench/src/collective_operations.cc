@@ -1,0 +1,310 @@
+#include "collective_operations.h"
+
+#include "buffer.h"
+#include "cache.h"
+#include "collective.h"
+#include "collectives/forms.h"
+#include "elements.h"
+#include "error.h"
+#include "mpi_check.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+namespace bench {
+namespace {
+
+// Sets of buffers that rotate, at most, so that the calls with them fit into memory.
+constexpr std::uint64_t most_sets = 4096;
+
+// Calls whose results are looked at in one go.
+constexpr std::size_t most_validated = 64;
+
+constexpr const char *rotating = "rotating";
+
+/// A collective with its memory. What varies from call to call, buffers and root, goes round in a fixed order.
+class CollectiveOperation : public Operation {
+public:
+    CollectiveOperation(const CollectiveInfo &info, const OperationArguments &arguments);
+
+    void prepare() override;
+    std::optional<Validation> validate() override;
+
+protected:
+    struct Variant {
+        CallBuffers buffers;
+        Layout layout;
+        std::unique_ptr<Call> call;
+    };
+    const std::vector<Variant> &variants() const { return variants_; }
+    const char *name() const { return name_.c_str(); }
+
+    /// The number of the next variant.
+    std::size_t next() {
+        const std::size_t current = next_;
+        next_ = next_ + 1 == variants_.size() ? 0 : next_ + 1;
+        return current;
+    }
+
+private:
+    std::vector<int> roots(const Part &part) const;
+    void make_variants(const std::vector<int> &roots, bool rotated);
+    /// Writes what this rank brings.
+    void contribute(const Variant &variant) const;
+    /// Writes what stays as it is however often it is called.
+    void settle() const;
+    std::optional<std::string> first_error(const Variant &variant) const;
+    std::uint64_t bytes(std::uint64_t count) const { return elements_ ? count * elements_->extent() : 0; }
+
+    std::string name_; // of MPI's blocking function
+    MPI_Comm comm_;
+    int rank_ = 0;
+    int ranks_ = 0;
+    bool flushed_ = false;
+    std::unique_ptr<Elements> elements_; // nullptr where the collective has no messages
+    std::unique_ptr<Collective> collective_;
+    std::vector<Buffer> memory_;
+    std::vector<Variant> variants_;
+    std::size_t next_ = 0;
+};
+
+CollectiveOperation::CollectiveOperation(const CollectiveInfo &info, const OperationArguments &arguments)
+    : name_("MPI_" + info.mpi_name), comm_(arguments.comm) {
+    const Part &part = arguments.part;
+    check(MPI_Comm_rank(arguments.comm, &rank_), "MPI_Comm_rank");
+    check(MPI_Comm_size(arguments.comm, &ranks_), "MPI_Comm_size");
+    if (!info.size_meaning.empty()) {
+        elements_ = make_elements(part, arguments.size, ranks_);
+        flushed_ = part.word("buffers") == "flushed";
+    }
+    collective_ = info.make({.comm = arguments.comm,
+                             .rank = rank_,
+                             .ranks = ranks_,
+                             .elements = elements_.get(),
+                             .count = elements_ ? arguments.size / elements_->size() : 0,
+                             .in_place = info.traits.in_place && part.word("in_place") == "yes",
+                             .part = part});
+    make_variants(info.traits.rooted ? roots(part) : std::vector<int>{0},
+                  elements_ && part.word("buffers") == "rotated");
+    settle();
+}
+
+std::vector<int> CollectiveOperation::roots(const Part &part) const {
+    if (part.word("root") != rotating) {
+        return {static_cast<int>(part.whole("root"))};
+    }
+    std::vector<int> roots(static_cast<std::size_t>(ranks_));
+    std::iota(roots.begin(), roots.end(), 0);
+    return roots;
+}
+
+void CollectiveOperation::make_variants(const std::vector<int> &roots, bool rotated) {
+    std::vector<Layout> layouts;
+    std::uint64_t send = 0; // bytes of a buffer that does for every root
+    std::uint64_t receive = 0;
+    for (const int root : roots) {
+        layouts.push_back(collective_->layout(root));
+        send = std::max(send, bytes(layouts.back().send));
+        receive = std::max(receive, bytes(layouts.back().receive));
+    }
+    // As many on all ranks, however large their own buffers are: what is persistent must begin on all alike.
+    std::uint64_t largest = send + receive;
+    check(MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_UINT64_T, MPI_MAX, comm_), "MPI_Allreduce");
+    const std::uint64_t sets =
+        rotated ? std::clamp<std::uint64_t>(2 * largest_cache() / std::max<std::uint64_t>(largest, 1), 2, most_sets)
+                : 1;
+    // Every root with every set would be too many; the next root comes with the next set.
+    const std::uint64_t rounds = (sets + roots.size() - 1) / roots.size();
+    for (std::size_t i = 0; i < rounds * roots.size(); ++i) {
+        if (i < sets) {
+            memory_.emplace_back(send, i);
+            memory_.emplace_back(receive, i);
+        }
+        const std::size_t set = i % sets;
+        const std::size_t which = i % roots.size();
+        CallBuffers buffers{memory_[2 * set].data(), memory_[2 * set + 1].data()};
+        if (layouts[which].own) {
+            buffers.send = MPI_IN_PLACE;
+        }
+        variants_.push_back({buffers, layouts[which], collective_->bind(buffers, roots[which])});
+    }
+}
+
+void CollectiveOperation::contribute(const Variant &variant) const {
+    const std::uint64_t count = variant.layout.send;
+    if (count > 0) {
+        const bool in_place = variant.layout.own.has_value();
+        elements_->write(
+            in_place ? variant.buffers.receive : variant.buffers.send,
+            {.at = variant.layout.own.value_or(0), .count = count, .from = 0, .first_rank = rank_, .last_rank = rank_});
+    }
+}
+
+void CollectiveOperation::settle() const {
+    for (const Variant &variant : variants_) {
+        if (variant.layout.own) {
+            elements_->settle(variant.buffers.receive, variant.layout.receive);
+        } else {
+            contribute(variant);
+        }
+    }
+}
+
+void CollectiveOperation::prepare() {
+    if (flushed_) {
+        const Variant &variant = variants_[next_];
+        if (!variant.layout.own) {
+            flush_from_caches(variant.buffers.send, bytes(variant.layout.send));
+        }
+        flush_from_caches(variant.buffers.receive, bytes(variant.layout.receive));
+    }
+}
+
+std::optional<Validation> CollectiveOperation::validate() {
+    if (!elements_) {
+        return std::nullopt;
+    }
+    Validation validation;
+    for (next_ = 0; next_ < std::min(variants_.size(), most_validated); ++validation.calls) {
+        const Variant &variant = variants_[next_];
+        elements_->poison(variant.buffers.receive, variant.layout.receive);
+        contribute(variant);
+        run();
+        if (const std::optional<std::string> error = first_error(variant)) {
+            if (++validation.wrong == 1) {
+                validation.error = *error;
+            }
+        }
+        if (next_ == 0) {
+            break;
+        }
+    }
+    next_ = 0;
+    settle();
+    return validation;
+}
+
+std::optional<std::string> CollectiveOperation::first_error(const Variant &variant) const {
+    for (const Piece &piece : variant.layout.result) {
+        if (const auto error = elements_->compare(variant.buffers.receive, piece)) {
+            return error;
+        }
+    }
+    return std::nullopt;
+}
+
+class Blocking : public CollectiveOperation {
+public:
+    using CollectiveOperation::CollectiveOperation;
+    void run() override { check(variants()[next()].call->run(), name()); }
+};
+
+class Nonblocking : public CollectiveOperation {
+public:
+    using CollectiveOperation::CollectiveOperation;
+    void run() override {
+        MPI_Request request = MPI_REQUEST_NULL;
+        check(variants()[next()].call->start(&request), name());
+        check(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
+    }
+};
+
+class Persistent : public CollectiveOperation {
+public:
+    Persistent(const CollectiveInfo &info, const OperationArguments &arguments) : CollectiveOperation(info, arguments) {
+        for (const Variant &variant : variants()) {
+            requests_.push_back(MPI_REQUEST_NULL);
+            check(variant.call->init(&requests_.back()), name());
+        }
+    }
+    ~Persistent() override {
+        for (MPI_Request &request : requests_) {
+            MPI_Request_free(&request);
+        }
+    }
+    Persistent(const Persistent &) = delete;
+    Persistent &operator=(const Persistent &) = delete;
+
+    void run() override {
+        MPI_Request &request = requests_[next()];
+        check(MPI_Start(&request), "MPI_Start");
+        check(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
+    }
+
+private:
+    std::vector<MPI_Request> requests_; // of the variants
+};
+
+std::vector<PartParameter> parameters_of(const CollectiveInfo &info) {
+    std::vector<PartParameter> parameters;
+    if (!info.size_meaning.empty()) {
+        parameters = elements_parameters(info.traits.reduces);
+        parameters.push_back(
+            {"buffers", "reused",
+             "the same in every call, or others each time until the largest cache cannot hold them, or "
+             "flushed from the caches before each start",
+             PartValues::choice({"reused", "rotated", "flushed"})});
+    }
+    if (info.traits.in_place) {
+        parameters.push_back({"in_place", "no", "MPI_IN_PLACE", PartValues::choice({"no", "yes"})});
+    }
+    if (info.traits.rooted) {
+        parameters.push_back({"root", "0", "rank, or another one in every call",
+                              PartValues::whole(0, std::numeric_limits<int>::max()).or_word(rotating)});
+    }
+    parameters.insert(parameters.end(), info.parameters.begin(), info.parameters.end());
+    return parameters;
+}
+
+SizeLimits limits_of(const CollectiveInfo &info, const Part &part, int ranks) {
+    if (info.traits.rooted && part.word("root") != rotating && part.whole("root") >= ranks) {
+        throw Error::usage(fmt::format("root of {} cannot be '{}'; valid are 0 to {}, and {}", part.name(),
+                                       part.word("root"), ranks - 1, rotating));
+    }
+    if (info.size_meaning.empty()) {
+        return {};
+    }
+    const std::uint64_t divisor = elements_divisor(part);
+    const std::uint64_t units =
+        info.traits.reach == CollectiveTraits::Reach::all_ranks ? static_cast<std::uint64_t>(ranks) : 1;
+    return {divisor, std::numeric_limits<int>::max() / units * divisor};
+}
+
+template <typename Formed>
+OperationInfo operation(const CollectiveInfo &info, const std::string &name, const std::string &call,
+                        const std::string &unavailable) {
+    return {{name, fmt::format("{} ({})", info.description, call), "", parameters_of(info)},
+            call,
+            info.size_meaning,
+            unavailable,
+            [&info](const Part &part, int ranks) { return limits_of(info, part, ranks); },
+            [&info](const Part &part, std::uint64_t size) {
+                return info.size_meaning.empty() ? std::string("none") : make_elements(part, size, 1)->name();
+            },
+            [&info](const OperationArguments &arguments) -> std::unique_ptr<Operation> {
+                return std::make_unique<Formed>(info, arguments);
+            }};
+}
+
+} // namespace
+
+std::vector<OperationInfo> collective_operations() {
+    std::vector<OperationInfo> operations;
+    for (const CollectiveInfo &info : all_collectives()) {
+        operations.push_back(operation<Blocking>(info, info.name, "MPI_" + info.mpi_name, ""));
+        if (!info.traits.blocking_only) {
+            operations.push_back(
+                operation<Nonblocking>(info, "i" + info.name, fmt::format("MPI_I{}, MPI_Wait", info.name), ""));
+            operations.push_back(operation<Persistent>(
+                info, info.name + "_init",
+                fmt::format("{}_{}_init; MPI_Start, MPI_Wait", persistent_prefix, info.mpi_name),
+                have_persistent_collectives ? "" : "the MPI library has no persistent collectives"));
+        }
+    }
+    return operations;
+}
+
+} // namespace bench
