@@ -16,16 +16,19 @@ struct Sample {
     std::span<const double> delay;      // seconds that the rank was to start after the common start
     std::span<const double> computed;   // seconds of computation between entry and exit
     std::span<const std::uint8_t> flag; // 0 where the synchronizer reported that this rank started late
-    long calls;                         // of the operation between entry and exit
+    std::span<const std::size_t> timed; // ranks whose time in the operation is its latency
+    long calls;                         // of the operation between entry and exit, each as so many as it counts for
     std::size_t observed;               // the rank whose own time is reported
 };
 
 /// Attempts of one cell that were made in one go, in order. Arrays over ranks are sample-major: [sample][rank].
 struct Batch {
     std::size_t ranks = 0;
-    long calls = 1;           // of the operation per sample
+    long calls = 1;           // of the operation per sample, each as so many as it counts for
     std::size_t observed = 0; // the rank whose own time is reported
     double error_bound = 0.0; // seconds, largest over the ranks after the last sample
+
+    std::vector<std::size_t> timed; // ranks whose time in the operation is its latency
 
     std::vector<double> deadline;   // seconds, per sample
     std::vector<double> slack;      // seconds, per sample; NaN where the synchronizer has none
@@ -41,7 +44,7 @@ struct Batch {
     Sample operator[](std::size_t i) const {
         const auto row = [&](const auto &values) { return std::span(values).subspan(i * ranks, ranks); };
         return {deadline[i],   row(sync_entry), row(entry), row(exit), row(delay),
-                row(computed), row(flag),       calls,      observed};
+                row(computed), row(flag),       timed,      calls,     observed};
     }
 };
 

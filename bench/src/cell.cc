@@ -23,6 +23,10 @@ Overlap overlap(double undelayed, double delayed, double after, double delay) {
     return {hidden / delayed, hidden / std::min(undelayed, delay)};
 }
 
+bool same_size_and_start(const Cell &a, const Cell &b) {
+    return a.size == b.size && a.synchronizer == b.synchronizer && a.timing == b.timing;
+}
+
 } // namespace
 
 std::string describe_start(const Cell &cell) {
@@ -38,7 +42,12 @@ std::string describe(const Cell &cell) {
 }
 
 bool same_but_for_arrival(const Cell &a, const Cell &b) {
-    return a.operation == b.operation && a.size == b.size && a.synchronizer == b.synchronizer && a.timing == b.timing;
+    return a.operation == b.operation && same_size_and_start(a, b);
+}
+
+bool same_but_for_computation(const Cell &a, const Cell &b) {
+    return a.pure_operation == b.pure_operation && same_size_and_start(a, b) && a.pattern == b.pattern &&
+           a.delay == b.delay;
 }
 
 std::string to_string(CellStatus status) {
@@ -63,6 +72,16 @@ void compare_with_undelayed(CellResult &result, const CellResult &undelayed) {
     result.overlap_min = compare(&Summary::min);
 }
 
+void compare_with_pure(CellResult &result, const CellResult &pure) {
+    const double pure_time = pure.metric("latency_avg").mean;
+    const double beyond = result.metric("latency_avg").mean - result.computed;
+    const double pure_window = pure.metric("makespan").median;
+    result.computation_overlap = {.osu = std::max(0.0, 1.0 - beyond / pure_time),
+                                  .imb =
+                                      std::clamp((pure_time - beyond) / std::min(pure_time, result.computed), 0.0, 1.0),
+                                  .window = (pure_window - result.uncomputed) / std::min(pure_window, result.computed)};
+}
+
 std::string describe_shortfall(const CellResult &result) {
     if (result.status == CellStatus::wrong) {
         return fmt::format("wrong results in {} of {} validated calls, {}", result.wrong, result.validated,
@@ -77,12 +96,13 @@ CellRecord::CellRecord(std::size_t index, Cell cell) : values_(all_metrics().siz
     result_.cell = std::move(cell);
     result_.calls = 1;
     result_.overlap_median = result_.overlap_min = {no_value, no_value};
+    result_.computation_overlap = {no_value, no_value, no_value};
 }
 
 void CellRecord::add(const Batch &batch, const std::vector<Verdict> &verdicts) {
     result_.error_bound = std::max(result_.error_bound, batch.error_bound);
     result_.calls = batch.calls;
-    time_.resize(batch.ranks);
+    time_.resize(batch.timed.size());
     for (std::size_t i = 0; i < batch.size(); ++i) {
         result_.has_deadline = !std::isnan(batch.deadline[i]);
         result_.late_flag += verdicts[i] == Verdict::late_flag ? 1 : 0;
@@ -99,9 +119,14 @@ void CellRecord::add(const Batch &batch, const std::vector<Verdict> &verdicts) {
         for (std::size_t m = 0; m < values_.size(); ++m) {
             values_[m].push_back(all_metrics()[m].value(sample));
         }
-        for (std::size_t rank = 0; rank < batch.ranks; ++rank) {
-            time_[rank] += latency(sample, rank);
+        for (std::size_t t = 0; t < batch.timed.size(); ++t) {
+            time_[t] += latency(sample, batch.timed[t]);
         }
+        const auto calls = static_cast<double>(batch.calls);
+        result_.computed +=
+            std::reduce(sample.computed.begin(), sample.computed.end()) / static_cast<double>(batch.ranks) / calls;
+        const double computed = *std::max_element(sample.computed.begin(), sample.computed.end()) / calls;
+        uncomputed_.push_back(find_by_name(all_metrics(), "makespan").value(sample) - computed);
     }
 }
 
@@ -134,6 +159,8 @@ CellResult CellRecord::summarize(const StoppingRule &rule) const {
                     : !rule.satisfied(progress()) ? CellStatus::incomplete
                                                   : CellStatus::ok;
     result.slack = bench::summarize(slack_).median;
+    result.computed /= static_cast<double>(result.valid);
+    result.uncomputed = bench::summarize(uncomputed_).median;
     for (const std::vector<double> &values : values_) {
         result.metrics.push_back(bench::summarize(values));
     }

@@ -14,14 +14,15 @@ namespace bench {
 /// What is measured: one combination of everything that varies within a launch. Parts by their texts.
 struct Cell {
     std::string operation;
-    std::uint64_t size = 0;   // bytes; 0 where the operation has no size
-    std::string size_meaning; // what these bytes are: "of the message"
-    std::string datatype;     // what the bytes are, and what is done with them, as "MPI_DOUBLE MPI_SUM"
+    std::uint64_t size = 0; // bytes; 0 where the operation has no size
+    std::string datatype;   // what the bytes are, and what is done with them, as "MPI_DOUBLE MPI_SUM"
     std::string synchronizer;
     std::string timing = "per_call";
     std::string pattern = "none";
-    double delay = 0.0;       // seconds, the largest of the pattern, as asked for
-    double computation = 0.0; // seconds that a call computes, beside the operation
+    double delay = 0.0;           // seconds, the largest of the pattern, as asked for
+    std::string size_meaning{};   // what the bytes of the size are: "of the message"
+    double computation = 0.0;     // seconds that a call computes beside the operation, as planned
+    std::string pure_operation{}; // the same without computation
 };
 
 /// "harmonize, batch(calls=100)": the synchronizer, and the timing scheme where it is no single call.
@@ -32,6 +33,9 @@ std::string describe(const Cell &cell);
 
 /// Whether the two differ at most in when ranks are to arrive.
 bool same_but_for_arrival(const Cell &a, const Cell &b);
+
+/// Whether the two differ at most in what is computed beside the operation.
+bool same_but_for_computation(const Cell &a, const Cell &b);
 
 enum class CellStatus {
     ok,
@@ -47,6 +51,14 @@ std::string to_string(CellStatus status);
 struct Overlap {
     double benefit; // (t0 + delta - t) / t, Eq. 5
     double share;   // (t0 + delta - t) / min(t0, delta): 1 where the shorter of the two is hidden completely
+};
+
+/// How much of a nonblocking operation and of computation beside it went on at once, against the cell without. t_pure:
+/// time of a call without, t: with, c: in computation. NaN where there is no computation.
+struct ComputationOverlap {
+    double osu;    // max(0, 1 - (t - c) / t_pure), of means over samples and ranks; OSU micro-benchmarks, osu_i*
+    double imb;    // (t_pure + c - t) / min(t_pure, c) within 0 and 1, of the same; IMB-NBC
+    double window; // the same fraction of medians of the time from the common start to the last exit, as it is
 };
 
 struct CellResult {
@@ -68,10 +80,13 @@ struct CellResult {
     std::vector<Summary> metrics; // over valid samples, in the order of all_metrics()
     Overlap overlap_median;       // from medians
     Overlap overlap_min;          // from minima, as the paper does
-    std::string advice;           // of the synchronizer, where samples are rejected
-    long validated;               // calls whose results were looked at
-    long wrong;                   // of these
-    std::string error;            // of the first of those: "rank 1: element 3 is 5 instead of 6"
+    double computed;              // seconds of computation per call, mean over valid samples and ranks
+    double uncomputed;            // seconds, median of makespan less the longest computation of a rank
+    ComputationOverlap computation_overlap;
+    std::string advice; // of the synchronizer, where samples are rejected
+    long validated;     // calls whose results were looked at
+    long wrong;         // of these
+    std::string error;  // of the first of those: "rank 1: element 3 is 5 instead of 6"
 
     long rejected() const { return late_flag + late_entry; }
     const Summary &metric(const std::string &name) const;
@@ -79,6 +94,9 @@ struct CellResult {
 
 /// Fills in what the delay of `result` costs against `undelayed`.
 void compare_with_undelayed(CellResult &result, const CellResult &undelayed);
+
+/// Fills in how computation overlaps with the operation, against `pure` without.
+void compare_with_pure(CellResult &result, const CellResult &pure);
 
 /// Of a cell that is not ok: "3 of 10 samples valid", or what is wrong with its results.
 std::string describe_shortfall(const CellResult &result);
@@ -109,7 +127,8 @@ private:
     bool starved_ = false;
     std::vector<std::vector<double>> values_; // per metric
     std::vector<double> slack_;
-    std::vector<double> time_; // per rank, sum over valid samples of the time in the operation per call
+    std::vector<double> uncomputed_; // per valid sample
+    std::vector<double> time_;       // per timed rank, sum over valid samples of the time in the operation per call
 };
 
 } // namespace bench

@@ -4,6 +4,7 @@
 #include "cache.h"
 #include "collective.h"
 #include "collectives/forms.h"
+#include "computation.h"
 #include "elements.h"
 #include "error.h"
 #include "mpi_check.h"
@@ -12,6 +13,7 @@
 #include <fmt/format.h>
 #include <limits>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 
 namespace bench {
@@ -202,19 +204,40 @@ public:
     void run() override { check(variants()[next()].call->run(), name()); }
 };
 
-class Nonblocking : public CollectiveOperation {
+/// One that is started, and waited for; computation may lie between.
+class Started : public CollectiveOperation {
 public:
-    using CollectiveOperation::CollectiveOperation;
+    Started(const CollectiveInfo &info, const OperationArguments &arguments)
+        : CollectiveOperation(info, arguments), computation_(arguments.part) {}
+    void choose_computation(double own_time) override { computation_.choose(own_time); }
+    double computation() const override { return computation_.seconds(); }
+    double take_computed() override { return computation_.take(); }
+
+protected:
+    void compute(MPI_Request *request) {
+        if (computation_.seconds() > 0.0) {
+            computation_.run(request);
+        }
+    }
+
+private:
+    Computation computation_;
+};
+
+class Nonblocking : public Started {
+public:
+    using Started::Started;
     void run() override {
         MPI_Request request = MPI_REQUEST_NULL;
         check(variants()[next()].call->start(&request), name());
+        compute(&request);
         check(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
     }
 };
 
-class Persistent : public CollectiveOperation {
+class Persistent : public Started {
 public:
-    Persistent(const CollectiveInfo &info, const OperationArguments &arguments) : CollectiveOperation(info, arguments) {
+    Persistent(const CollectiveInfo &info, const OperationArguments &arguments) : Started(info, arguments) {
         for (const Variant &variant : variants()) {
             requests_.push_back(MPI_REQUEST_NULL);
             check(variant.call->init(&requests_.back()), name());
@@ -231,6 +254,7 @@ public:
     void run() override {
         MPI_Request &request = requests_[next()];
         check(MPI_Start(&request), "MPI_Start");
+        compute(&request);
         check(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
     }
 
@@ -238,7 +262,7 @@ private:
     std::vector<MPI_Request> requests_; // of the variants
 };
 
-std::vector<PartParameter> parameters_of(const CollectiveInfo &info) {
+std::vector<PartParameter> parameters_of(const CollectiveInfo &info, bool computes) {
     std::vector<PartParameter> parameters;
     if (!info.size_meaning.empty()) {
         parameters = elements_parameters(info.traits.reduces);
@@ -256,6 +280,10 @@ std::vector<PartParameter> parameters_of(const CollectiveInfo &info) {
                               PartValues::whole(0, std::numeric_limits<int>::max()).or_word(rotating)});
     }
     parameters.insert(parameters.end(), info.parameters.begin(), info.parameters.end());
+    if (computes) {
+        const std::vector<PartParameter> computation = computation_parameters();
+        parameters.insert(parameters.end(), computation.begin(), computation.end());
+    }
     return parameters;
 }
 
@@ -274,13 +302,20 @@ SizeLimits limits_of(const CollectiveInfo &info, const Part &part, int ranks) {
 }
 
 template <typename Formed>
-OperationInfo operation(const CollectiveInfo &info, const std::string &name, const std::string &call,
-                        const std::string &unavailable) {
-    return {{name, fmt::format("{} ({})", info.description, call), "", parameters_of(info)},
+OperationInfo make_operation(const CollectiveInfo &info, const std::string &name, const std::string &call,
+                             const std::string &unavailable) {
+    constexpr bool computes = std::is_base_of_v<Started, Formed>;
+    return {{name, fmt::format("{} ({})", info.description, call), "", parameters_of(info, computes)},
             call,
             info.size_meaning,
+            computes,
             unavailable,
-            [&info](const Part &part, int ranks) { return limits_of(info, part, ranks); },
+            [&info](const Part &part, int ranks) {
+                if (computes) {
+                    check_computation(part);
+                }
+                return limits_of(info, part, ranks);
+            },
             [&info](const Part &part, std::uint64_t size) {
                 return info.size_meaning.empty() ? std::string("none") : make_elements(part, size, 1)->name();
             },
@@ -294,11 +329,11 @@ OperationInfo operation(const CollectiveInfo &info, const std::string &name, con
 std::vector<OperationInfo> collective_operations() {
     std::vector<OperationInfo> operations;
     for (const CollectiveInfo &info : all_collectives()) {
-        operations.push_back(operation<Blocking>(info, info.name, "MPI_" + info.mpi_name, ""));
+        operations.push_back(make_operation<Blocking>(info, info.name, "MPI_" + info.mpi_name, ""));
         if (!info.traits.blocking_only) {
             operations.push_back(
-                operation<Nonblocking>(info, "i" + info.name, fmt::format("MPI_I{}, MPI_Wait", info.name), ""));
-            operations.push_back(operation<Persistent>(
+                make_operation<Nonblocking>(info, "i" + info.name, fmt::format("MPI_I{}, MPI_Wait", info.name), ""));
+            operations.push_back(make_operation<Persistent>(
                 info, info.name + "_init",
                 fmt::format("{}_{}_init; MPI_Start, MPI_Wait", persistent_prefix, info.mpi_name),
                 have_persistent_collectives ? "" : "the MPI library has no persistent collectives"));

@@ -1,5 +1,6 @@
 #include "launch.h"
 
+#include "computation.h"
 #include "everywhere.h"
 #include "metric.h"
 #include "mpi_check.h"
@@ -58,6 +59,10 @@ Launch::Subject Launch::make_subject(const AskedOperation &operation, std::uint6
     Subject subject;
     subject.operation = operation.info.make({comm_.handle(), size, operation.part});
     subject.time = estimate_time(*subject.operation);
+    subject.operation->choose_computation(subject.time);
+    if (subject.operation->computation() > 0.0) {
+        subject.time = estimate_time(*subject.operation);
+    }
     return subject;
 }
 
@@ -86,6 +91,8 @@ void Launch::add_cells(const AskedOperation &operation, std::uint64_t size) {
     cell.size_meaning = operation.info.size_meaning;
     cell.datatype = operation.info.datatype(operation.part, size);
     cell.computation = subject.operation->computation();
+    cell.pure_operation =
+        operation.info.computes ? without_computation(operation.part, operation.info).text() : cell.operation;
     for (const SynchronizedTiming &timing : options_.timings) {
         for (std::size_t pattern = 0; pattern < patterns_.size(); ++pattern) {
             if (options_.patterns[pattern].name() == no_pattern || options_.delays.empty()) {
@@ -263,19 +270,35 @@ void Launch::complete(const Runner &runner) {
     report_completed();
 }
 
+const CellResult *Launch::result_of(const Runner &runner) const {
+    const auto known = std::find_if(results_.begin(), results_.end(),
+                                    [&](const CellResult &result) { return result.index == runner.index; });
+    return known == results_.end() ? nullptr : &*known;
+}
+
+bool Launch::compare(CellResult &result, bool (*same)(const Cell &, const Cell &), bool (*is_reference)(const Cell &),
+                     void (*fill_in)(CellResult &, const CellResult &)) const {
+    const auto reference = std::find_if(runners_.begin(), runners_.end(), [&](const Runner &runner) {
+        return is_reference(runner.cell) && same(runner.cell, result.cell);
+    });
+    if (is_reference(result.cell) || reference == runners_.end()) {
+        return true;
+    }
+    const CellResult *known = result_of(*reference);
+    if (known != nullptr) {
+        fill_in(result, *known);
+    }
+    return known != nullptr;
+}
+
 void Launch::report_completed() {
     for (auto waiting = waiting_.begin(); waiting != waiting_.end();) {
-        const auto undelayed = std::find_if(runners_.begin(), runners_.end(), [&](const Runner &runner) {
-            return runner.cell.pattern == no_pattern && same_but_for_arrival(runner.cell, waiting->cell);
-        });
-        if (waiting->cell.pattern != no_pattern && undelayed != runners_.end()) {
-            const auto known = std::find_if(results_.begin(), results_.end(),
-                                            [&](const CellResult &result) { return result.index == undelayed->index; });
-            if (known == results_.end()) {
-                ++waiting;
-                continue;
-            }
-            compare_with_undelayed(*waiting, *known);
+        const auto is_undelayed = [](const Cell &cell) { return cell.pattern == no_pattern; };
+        const auto is_pure = [](const Cell &cell) { return cell.computation == 0.0; };
+        if (!compare(*waiting, same_but_for_arrival, is_undelayed, compare_with_undelayed) ||
+            !compare(*waiting, same_but_for_computation, is_pure, compare_with_pure)) {
+            ++waiting;
+            continue;
         }
         results_.push_back(std::move(*waiting));
         waiting = waiting_.erase(waiting);

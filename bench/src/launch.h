@@ -74,6 +74,11 @@ private:
     long take(const Batch &batch, Runner &runner, long discarded);
     void complete(const Runner &runner);
     void report_completed();
+    const CellResult *result_of(const Runner &runner) const;
+    /// Compares a result with that of its reference: of the same but for what makes a reference. False where that is
+    /// not there yet.
+    bool compare(CellResult &result, bool (*same)(const Cell &, const Cell &), bool (*is_reference)(const Cell &),
+                 void (*fill_in)(CellResult &, const CellResult &)) const;
 
     const Communicator &comm_;
     const GlobalClock &clock_;

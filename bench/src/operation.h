@@ -30,8 +30,18 @@ public:
     /// Collective. What is timed: from the call to the moment at which the operation is complete on this rank.
     virtual void run() = 0;
 
+    /// What a call counts as: the 2 ways of a round trip, where half of it is the latency.
+    virtual long parts() const { return 1; }
+
+    /// Ranks whose time in the operation is its latency; all where there are none.
+    virtual std::vector<std::size_t> timed_ranks() const { return {}; }
+
     /// Seconds of the calls since the last take_computed() that this rank spent computing, beside the operation.
     virtual double take_computed() { return 0.0; }
+
+    /// Local. Told how long a call takes that does not compute (seconds, the same on all ranks), before any call that
+    /// does.
+    virtual void choose_computation(double) {}
 
     /// Seconds that a call computes, as planned; 0 where it does not.
     virtual double computation() const { return 0.0; }
@@ -55,6 +65,7 @@ struct SizeLimits {
 struct OperationInfo : PartInfo {
     std::string call;         // what is called: "MPI_Ibcast, MPI_Wait"
     std::string size_meaning; // what the bytes of a size are: "of the message"; "" where it has none
+    bool computes = false;    // has parameters of Computation
     std::string unavailable;  // why the MPI library at hand does not have it; "" where it does
 
     /// Of an operation with a size. Throws Error::usage where parameters do not go together with each other, or with so
@@ -71,6 +82,7 @@ struct OperationInfo : PartInfo {
 // One line per operation that is no collective of MPI (collective.h); operations/<name>.cc defines the function of that
 // name.
 #define BENCH_OPERATIONS(OPERATION)                                                                                    \
+    OPERATION(ping_pong)                                                                                               \
     OPERATION(nothing)                                                                                                 \
     OPERATION(synthetic)
 

@@ -3,6 +3,7 @@
 #include "arrival_pattern.h"
 #include "build_info.h"
 #include "collective.h"
+#include "computation.h"
 #include "error.h"
 #include "experiment.h"
 #include "fill.h"
@@ -48,26 +49,31 @@ struct Words {
     CommonWords common;
 };
 
-/// Collectives in their blocking form alone: the others go by the same names.
-std::string list_operations() {
+/// Operations that are no collective in one of its forms.
+std::vector<std::string> other_operations() {
     std::vector<std::string> others = names_of(all_operations());
     for (const CollectiveInfo &collective : all_collectives()) {
         std::erase_if(others, [&](const std::string &name) {
             return name == collective.name || name == "i" + collective.name || name == collective.name + "_init";
         });
     }
-    return fmt::format("  collectives: {}\n  nonblocking, as ibcast, and persistent, as bcast_init\n  others: {}",
-                       fill(join(names_of(all_collectives())), 15), join(others));
+    return others;
+}
+
+/// Collectives by their blocking form alone: the others go by the same names.
+std::string valid_operations() {
+    return fmt::format("{}, each also nonblocking, as ibcast, and persistent, as bcast_init; and {}",
+                       join(names_of(all_collectives())), join(other_operations()));
 }
 
 std::string footer() {
     return fmt::format(
-        "\nOperations:\n{}\n\nSynchronizers:\n{}\nTiming schemes:\n{}\nArrival patterns:\n{}\nStopping rules:\n{}\n"
+        "\nOperations:\n  {}\n\nSynchronizers:\n{}\nTiming schemes:\n{}\nArrival patterns:\n{}\nStopping rules:\n{}\n"
         "Warm-up rules:\n{}\nFormats and files:\n{}\n"
         "Parameters follow a name in parentheses, as one_late(rank=1); downbeat-bench list shows them all.\n\n"
         "Experiments, in place of operations (downbeat-bench clock --help):\n{}\n"
         "Exit status: 0 all measured, 1 failure, 2 bad arguments, 3 a cell lacks valid samples, 4 wrong results.",
-        list_operations(), describe_entries(all_synchronizers()), describe_entries(all_timings()),
+        fill(valid_operations(), 2), describe_entries(all_synchronizers()), describe_entries(all_timings()),
         describe_entries(all_patterns()), describe_entries(all_stopping_rules()), describe_entries(all_warmup_rules()),
         describe_entries(all_reporters()), describe_entries(all_experiments()));
 }
@@ -158,12 +164,28 @@ std::string with_parameters(const std::string &operation, const OperationInfo &i
     return info.name + "(" + join(added, ",") + ")";
 }
 
+/// What computes beside an operation is compared with the operation alone.
+void add_pure(std::vector<AskedOperation> &operations) {
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+        const AskedOperation operation = operations[i];
+        if (!operation.info.computes || !computes(operation.part)) {
+            continue;
+        }
+        const Part pure = without_computation(operation.part, operation.info);
+        const auto known = std::find_if(operations.begin(), operations.end(),
+                                        [&](const AskedOperation &other) { return other.part.text() == pure.text(); });
+        if (known == operations.end()) {
+            operations.insert(operations.begin() + static_cast<std::ptrdiff_t>(i), {pure, operation.info});
+            ++i;
+        }
+    }
+}
+
 std::vector<AskedOperation> check_operations(const CommandLine &line, const Words &words) {
-    const std::vector<std::string> valid = names_of(all_operations());
     const std::vector<std::string> experiments = names_of(all_experiments());
     if (words.operations.empty()) {
         throw Error::usage(fmt::format("no operation is given; valid are {}; or, in place of operations, one of {}",
-                                       join(valid), join(experiments)));
+                                       valid_operations(), join(experiments)));
     }
     for (const std::string &name : words.operations) {
         if (std::find(experiments.begin(), experiments.end(), name) != experiments.end()) {
@@ -178,8 +200,11 @@ std::vector<AskedOperation> check_operations(const CommandLine &line, const Word
     std::vector<AskedOperation> operations;
     std::vector<std::string> texts;
     for (const std::string &text : split_outside_parentheses(join(words.operations, ","))) {
-        check_names("operation", {part_name(text)}, valid);
-        const OperationInfo &info = find_by_name(all_operations(), part_name(text));
+        const std::string name = part_name(text);
+        if (const auto known = names_of(all_operations()); std::find(known.begin(), known.end(), name) == known.end()) {
+            throw Error::usage(fmt::format("unknown operation '{}'; valid are {}", name, valid_operations()));
+        }
+        const OperationInfo &info = find_by_name(all_operations(), name);
         if (!info.unavailable.empty()) {
             throw Error::usage(fmt::format("{} cannot be measured: {}", info.name, info.unavailable));
         }
@@ -187,6 +212,7 @@ std::vector<AskedOperation> check_operations(const CommandLine &line, const Word
         texts.push_back(operations.back().part.text());
     }
     check_names("operation", texts, texts); // none twice
+    add_pure(operations);
     const auto unused = std::find(used.begin(), used.end(), false);
     if (unused != used.end()) {
         throw Error::usage(fmt::format("--with has '{}', but no operation that takes it",

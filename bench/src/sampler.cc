@@ -3,6 +3,7 @@
 #include "mpi_check.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace bench {
 
@@ -40,7 +41,12 @@ Batch Sampler::sample(Synchronizer &synchronizer, Operation &operation, Timing &
         error_bound = std::max(error_bound, clock_.largest_error_bound());
     }
     Batch batch = gather();
-    batch.calls = timing.calls();
+    batch.calls = timing.calls() * operation.parts();
+    batch.timed = operation.timed_ranks();
+    if (batch.timed.empty()) {
+        batch.timed.resize(batch.ranks);
+        std::iota(batch.timed.begin(), batch.timed.end(), 0);
+    }
     batch.observed = observed_;
     batch.error_bound = error_bound;
     return batch;

@@ -118,6 +118,67 @@ TEST(Overlap, DoesNotMixDelaysOfDifferentSamples) {
     EXPECT_DOUBLE_EQ(result.overlap_median.share, 0.0);
 }
 
+/// A cell whose calls take so long on both ranks, of which they compute so long.
+CellResult computing(double time, double computed) {
+    CellRecord record(0, bcast_cell());
+    Batch batch = one_sample(none, {0.0, 0.0}, {time, time}, {1, 1});
+    batch.computed = {computed, computed};
+    record.add(batch, {Verdict::valid});
+    return record.summarize(*wanting(1));
+}
+
+TEST(ComputationOverlap, IsWhatItsAuthorsSay) {
+    const CellResult pure = computing(8.0, 0.0);
+    EXPECT_DOUBLE_EQ(pure.computed, 0.0);
+    EXPECT_TRUE(std::isnan(pure.computation_overlap.osu));
+
+    const auto expect = [&](double time, double computed, const ComputationOverlap &expected) {
+        CellResult result = computing(time, computed);
+        EXPECT_DOUBLE_EQ(result.computed, computed);
+        compare_with_pure(result, pure);
+        EXPECT_DOUBLE_EQ(result.computation_overlap.osu, expected.osu);
+        EXPECT_DOUBLE_EQ(result.computation_overlap.imb, expected.imb);
+        EXPECT_DOUBLE_EQ(result.computation_overlap.window, expected.window);
+    };
+    expect(8.0, 8.0, {1.0, 1.0, 1.0});   // as long as either: all is hidden
+    expect(16.0, 8.0, {0.0, 0.0, 0.0});  // one after the other
+    expect(12.0, 8.0, {0.5, 0.5, 0.5});  // half of it
+    expect(8.0, 4.0, {0.5, 1.0, 1.0});   // computation too short to hide all: only OSU counts that against it
+    expect(40.0, 36.0, {0.5, 0.5, 0.5}); // long computation
+    expect(20.0, 8.0, {0.0, 0.0, -0.5}); // in each other's way: two of the figures are cut off
+}
+
+TEST(ComputationOverlap, ComparesWithTheSameOperationAlone) {
+    Cell pure = bcast_cell();
+    pure.pure_operation = pure.operation = "ibcast(type=int8)";
+    Cell computing = pure;
+    computing.operation = "ibcast(type=int8,compute=5us)";
+    computing.computation = 5e-6;
+    EXPECT_TRUE(same_but_for_computation(pure, computing));
+    Cell other = computing;
+    other.pattern = "one_late";
+    EXPECT_FALSE(same_but_for_computation(pure, other));
+    other = computing;
+    other.size = 16;
+    EXPECT_FALSE(same_but_for_computation(pure, other));
+    other = computing;
+    other.pure_operation = "ibcast";
+    EXPECT_FALSE(same_but_for_computation(pure, other));
+}
+
+TEST(CellRecord, WrongResultsAreAFailureOfTheirOwn) {
+    CellRecord record(0, bcast_cell());
+    add(record, 1.0, Verdict::valid);
+    record.add_validation(4, 0, "");
+    EXPECT_EQ(record.summarize(*wanting(1)).status, CellStatus::ok);
+    record.add_validation(4, 2, "rank 1: element 3 is 5 instead of 6");
+    record.add_validation(4, 1, "rank 0: element 0 is 1 instead of 2");
+    const CellResult result = record.summarize(*wanting(1));
+    EXPECT_EQ(result.status, CellStatus::wrong);
+    EXPECT_EQ(describe_shortfall(result),
+              "wrong results in 3 of 12 validated calls, rank 1: element 3 is 5 instead of 6");
+}
+
 TEST(CellRecord, WhatIsMissingIsSaid) {
     CellRecord record(0, bcast_cell());
     add(record, 1.0, Verdict::valid);

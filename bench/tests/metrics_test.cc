@@ -19,6 +19,16 @@ TEST(Metrics, LatenciesAreTimesInTheOperation) {
     EXPECT_DOUBLE_EQ(value("latency_min", 9.0), 2.0);
 }
 
+TEST(Metrics, LatenciesAreOfTheRanksThatCount) {
+    Batch batch = one_sample(9.0, {10.0, 11.0, 10.5}, {12.0, 14.0, 12.5}, {1, 1, 1});
+    batch.timed = {1};
+    batch.calls = 2;
+    for (const char *metric : {"latency_avg", "latency_max", "latency_min"}) {
+        EXPECT_DOUBLE_EQ(find_by_name(all_metrics(), metric).value(batch[0]), 1.5);
+    }
+    EXPECT_DOUBLE_EQ(find_by_name(all_metrics(), "makespan").value(batch[0]), 2.5); // of all ranks
+}
+
 TEST(Metrics, ObservedIsTheChosenRank) {
     Batch batch = one_sample(9.0, {10.0, 11.0, 10.5}, {12.0, 14.0, 12.5}, {1, 1, 1});
     EXPECT_DOUBLE_EQ(find_by_name(all_metrics(), "latency_observed").value(batch[0]), 2.0);

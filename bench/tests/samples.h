@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,9 @@ inline Batch samples(std::size_t ranks, std::vector<double> deadline, std::vecto
         }
     }
     batch.delay.assign(batch.entry.size(), 0.0);
+    batch.computed.assign(batch.entry.size(), 0.0);
+    batch.timed.resize(ranks);
+    std::iota(batch.timed.begin(), batch.timed.end(), 0);
     batch.flag = std::move(flag);
     return batch;
 }

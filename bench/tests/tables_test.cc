@@ -25,6 +25,7 @@ Batch measure(const MeasuredCell &measured) {
     Batch batch = samples(2, {deadline, deadline}, {none, none}, {0.0, measured.late, 0.0, measured.late},
                           {measured.time, measured.time, longer, longer}, {1, 1, 1, 1}, us);
     batch.delay = {0.0, measured.cell.delay, 0.0, measured.cell.delay};
+    batch.computed.assign(4, measured.cell.computation);
     batch.error_bound = 0.125 * us;
     return batch;
 }
@@ -48,6 +49,10 @@ protected:
                 if (cells[i].pattern != "none" && other.cell.pattern == "none" &&
                     same_but_for_arrival(other.cell, cells[i])) {
                     compare_with_undelayed(results.back(), other);
+                }
+                if (cells[i].computation > 0.0 && other.cell.computation == 0.0 &&
+                    same_but_for_computation(other.cell, cells[i])) {
+                    compare_with_pure(results.back(), other);
                 }
             }
             reporter->cell(results.back());
@@ -88,6 +93,30 @@ TEST_F(Tables, TimingSchemesAreToldApart) {
     const std::string compared = table({{bcast("mpi_barrier", "batch(calls=100)"), 3.0, 1.0, false},
                                         {bcast("harmonize", "batch(calls=100)"), 3.0, 0.0, true}});
     EXPECT_NE(compared.find("\ntiming batch(calls=100), times per call\n"), std::string::npos);
+}
+
+TEST_F(Tables, ComputationHasATableOfItsOwn) {
+    std::vector<MeasuredCell> measured;
+    for (const bool harmonized : {false, true}) {
+        Cell pure = bcast(harmonized ? "harmonize" : "mpi_barrier");
+        pure.size_meaning = "of the message";
+        pure.operation = pure.pure_operation = "ibcast";
+        Cell computing = pure;
+        computing.operation = "ibcast(compute=20us,tests=4)";
+        computing.computation = 20 * us;
+        measured.push_back({pure, 9.5, 0.0, harmonized});
+        measured.push_back({computing, 24.5, 0.0, harmonized}); // 5 of 10 hidden
+    }
+    expect_table(measured, "overlap.txt");
+}
+
+TEST_F(Tables, LongNamesStandAbove) {
+    Cell first = bcast("harmonize");
+    first.operation = "neighbor_alltoallw_init(topology=graph)";
+    Cell second = first;
+    second.size = 16;
+    Cell third = bcast("harmonize");
+    expect_table({{first, 4.0, 0.0, true}, {second, 5.0, 0.0, true}, {third, 6.0, 0.0, true}}, "long_names.txt");
 }
 
 TEST_F(Tables, DelaysAreComparedWithNone) {

@@ -219,5 +219,7 @@ def test_progress_is_on_standard_error_and_can_be_silenced(bench: Bench) -> None
 
 
 def test_root_may_be_any_rank(bench: Bench, tmp_path: Path) -> None:
-    assert bench("bcast", "reduce", "-m", "8", "-r", "5", "-q", "--root", "1", "-o", "out.json").status == 0
-    assert read_records(tmp_path / "out.json")[0]["root"] == 1
+    done = bench("bcast", "reduce", "barrier", "-m", "8", "-r", "5", "-q", "--with", "root=1", "-o", "out.json")
+    assert done.status == 0
+    operations = {record["operation"] for record in read_records(tmp_path / "out.json") if record["record"] == "cell"}
+    assert operations == {"bcast(root=1)", "reduce(root=1)", "barrier"}

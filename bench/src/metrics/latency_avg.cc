@@ -7,10 +7,10 @@ Metric latency_avg() {
     return {"latency_avg", "time in the operation, mean over ranks (what OSU reports as average latency)", "s", 0,
             [](const Sample &sample) {
                 double sum = 0.0;
-                for (std::size_t rank = 0; rank < sample.entry.size(); ++rank) {
+                for (const std::size_t rank : sample.timed) {
                     sum += latency(sample, rank);
                 }
-                return sum / static_cast<double>(sample.entry.size());
+                return sum / static_cast<double>(sample.timed.size());
             }};
 }
 

@@ -5,8 +5,8 @@ namespace bench::metrics {
 
 Metric latency_max() {
     return {"latency_max", "time in the operation, largest over ranks", "s", 0, [](const Sample &sample) {
-                double longest = latency(sample, 0);
-                for (std::size_t rank = 1; rank < sample.entry.size(); ++rank) {
+                double longest = latency(sample, sample.timed[0]);
+                for (const std::size_t rank : sample.timed) {
                     longest = std::max(longest, latency(sample, rank));
                 }
                 return longest;

@@ -24,11 +24,13 @@ public:
         std::vector<std::string> columns = {"cell",
                                             "operation",
                                             "size",
+                                            "size_meaning",
                                             "datatype",
                                             "synchronizer",
                                             "timing",
                                             "pattern",
                                             "delay_s",
+                                            "computation_s",
                                             "status",
                                             "requested",
                                             "valid",
@@ -37,6 +39,8 @@ public:
                                             "late_entry",
                                             "discarded",
                                             "calls",
+                                            "validated",
+                                            "wrong",
                                             "error_bound_s",
                                             "slack_s",
                                             "wall_time_s",
@@ -45,7 +49,11 @@ public:
                                             "overlap_benefit_median",
                                             "overlap_share_median",
                                             "overlap_benefit_min",
-                                            "overlap_share_min"};
+                                            "overlap_share_min",
+                                            "computed_s",
+                                            "overlap_osu",
+                                            "overlap_imb",
+                                            "overlap_window"};
         for (const Metric &metric : all_metrics()) {
             for (const Statistic &statistic : statistics()) {
                 columns.push_back(metric.name + "_" + statistic.name + (statistic.has_unit ? "_" + metric.unit : ""));
@@ -56,17 +64,26 @@ public:
 
     void cell(const CellResult &result) override {
         const Cell &cell = result.cell;
-        std::vector<std::string> fields = {
-            fmt::format("{}", result.index), quote(cell.operation), fmt::format("{}", cell.size), cell.datatype,
-            quote(cell.synchronizer),        quote(cell.timing),    quote(cell.pattern),          field(cell.delay),
-            to_string(result.status)};
+        std::vector<std::string> fields = {fmt::format("{}", result.index),
+                                           quote(cell.operation),
+                                           fmt::format("{}", cell.size),
+                                           cell.size_meaning,
+                                           cell.datatype,
+                                           quote(cell.synchronizer),
+                                           quote(cell.timing),
+                                           quote(cell.pattern),
+                                           field(cell.delay),
+                                           field(cell.computation),
+                                           to_string(result.status)};
         for (const long count : {result.requested, result.valid, result.rejected(), result.late_flag, result.late_entry,
-                                 result.discarded, result.calls}) {
+                                 result.discarded, result.calls, result.validated, result.wrong}) {
             fields.push_back(fmt::format("{}", count));
         }
-        for (const double value : {result.error_bound, result.slack, result.wall_time, result.mean_of_means,
-                                   result.max_of_means, result.overlap_median.benefit, result.overlap_median.share,
-                                   result.overlap_min.benefit, result.overlap_min.share}) {
+        for (const double value :
+             {result.error_bound, result.slack, result.wall_time, result.mean_of_means, result.max_of_means,
+              result.overlap_median.benefit, result.overlap_median.share, result.overlap_min.benefit,
+              result.overlap_min.share, result.computed, result.computation_overlap.osu, result.computation_overlap.imb,
+              result.computation_overlap.window}) {
             fields.push_back(field(value));
         }
         for (const Summary &summary : result.metrics) {

@@ -11,11 +11,13 @@ Json to_json(const CellResult &result) {
     json["cell"] = result.index;
     json["operation"] = result.cell.operation;
     json["size"] = result.cell.size;
+    json["size_meaning"] = result.cell.size_meaning;
     json["datatype"] = result.cell.datatype;
     json["synchronizer"] = result.cell.synchronizer;
     json["timing"] = result.cell.timing;
     json["pattern"] = result.cell.pattern;
     json["delay_s"] = result.cell.delay;
+    json["computation_s"] = result.cell.computation;
     json["status"] = to_string(result.status);
     json["requested"] = result.requested;
     json["valid"] = result.valid;
@@ -31,6 +33,13 @@ Json to_json(const CellResult &result) {
     json["max_of_means_s"] = result.max_of_means;
     json["overlap_benefit"] = {{"median", result.overlap_median.benefit}, {"min", result.overlap_min.benefit}};
     json["overlap_share"] = {{"median", result.overlap_median.share}, {"min", result.overlap_min.share}};
+    json["computed_s"] = result.computed;
+    json["overlap_osu"] = result.computation_overlap.osu;
+    json["overlap_imb"] = result.computation_overlap.imb;
+    json["overlap_window"] = result.computation_overlap.window;
+    json["validated"] = result.validated;
+    json["wrong"] = result.wrong;
+    json["error"] = result.error;
     for (std::size_t m = 0; m < result.metrics.size(); ++m) {
         const Metric &metric = all_metrics()[m];
         Json &summary = json["metrics"][metric.name];

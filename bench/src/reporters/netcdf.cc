@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <netcdf.h>
+#include <optional>
 
 namespace bench {
 namespace {
@@ -53,6 +54,9 @@ public:
         file_.write(entry_, matrix, extent, batch.entry);
         file_.write(exit_, matrix, extent, batch.exit);
         file_.write(delay_, matrix, extent, batch.delay);
+        if (computed_samples_) {
+            file_.write(*computed_samples_, matrix, extent, batch.computed);
+        }
         file_.write(flag_, matrix, extent, std::vector<signed char>(batch.flag.begin(), batch.flag.end()));
         samples_written_ += count;
         file_.sync();
@@ -82,6 +86,12 @@ public:
         put(overlap_share_median_, result.overlap_median.share);
         put(overlap_benefit_min_, result.overlap_min.benefit);
         put(overlap_share_min_, result.overlap_min.share);
+        put(computed_, result.computed);
+        put(overlap_osu_, result.computation_overlap.osu);
+        put(overlap_imb_, result.computation_overlap.imb);
+        put(overlap_window_, result.computation_overlap.window);
+        put_count(validated_, result.validated);
+        put_count(wrong_, result.wrong);
         std::size_t summary = 0;
         for (const Summary &metric : result.metrics) {
             for (const Statistic &statistic : statistics()) {
@@ -136,6 +146,11 @@ private:
                                  "s");
         flag_ = define_variable("flag", NC_BYTE, {sample, rank}, "0 if the synchronizer reported a late start");
 
+        if (std::any_of(cells.begin(), cells.end(), [](const Cell &one) { return one.computation > 0.0; })) {
+            computed_samples_ = define_variable("computed_time", NC_DOUBLE, {sample, rank},
+                                                "computation between entry and exit, all calls", "s");
+        }
+
         operation_ = define_variable("operation", NC_CHAR, {cell, name}, "MPI operation");
         datatype_ = define_variable("datatype", NC_CHAR, {cell, name}, "datatype, and operator of a reduction");
         synchronizer_ = define_variable("synchronizer", NC_CHAR, {cell, name}, "what synchronized before each sample");
@@ -143,8 +158,8 @@ private:
         pattern_ = define_variable("pattern", NC_CHAR, {cell, name}, "arrival pattern");
         largest_delay_ = define_variable("largest_delay", NC_DOUBLE, {cell}, "of the pattern, as asked for", "s");
         calls_ = define_variable("calls", NC_INT64, {cell}, "calls of the operation per sample; metrics are per call");
-        size_ =
-            define_variable("size", NC_INT64, {cell}, "message size per process, 0 if the operation has none", "byte");
+        size_ = define_variable("size", NC_INT64, {cell}, "message size, 0 if the operation has none", "byte");
+        size_meaning_ = define_variable("size_meaning", NC_CHAR, {cell, name}, "what the bytes of the size are");
         requested_ =
             define_variable("requested", NC_INT64, {cell}, "valid samples without which the cell is incomplete");
         valid_count_ = define_variable("valid_count", NC_INT64, {cell}, "valid samples");
@@ -155,8 +170,8 @@ private:
             define_variable("late_entry", NC_INT64, {cell},
                             "of these, not reported, but entered later than the tolerance after the deadline");
         status_ = define_variable("status", NC_BYTE, {cell}, "whether the cell could be measured");
-        file_.attribute(status_, "flag_values", std::vector<signed char>{0, 1, 2});
-        file_.attribute(status_, "flag_meanings", std::string("ok incomplete failed"));
+        file_.attribute(status_, "flag_values", std::vector<signed char>{0, 1, 2, 3});
+        file_.attribute(status_, "flag_meanings", std::string("ok incomplete failed wrong"));
         error_bound_ =
             define_variable("error_bound", NC_DOUBLE, {cell}, "largest error bound of the global clock", "s");
         slack_median_ = define_variable("slack_median", NC_DOUBLE, {cell}, "median of slack over valid samples", "s");
@@ -178,6 +193,15 @@ private:
             define_number("overlap_share_median", "hidden time / the shorter of operation and delay, of medians", "");
         overlap_benefit_min_ = define_number("overlap_benefit_min", "delay overlap benefit, of minima", "");
         overlap_share_min_ = define_number("overlap_share_min", "hidden time / the shorter, of minima", "");
+        computation_ = define_number("computation", "computation beside the operation per call, as planned", "s");
+        computed_ = define_number("computed", "the same as it was, mean over valid samples and ranks", "s");
+        overlap_osu_ = define_number("overlap_osu", "overlap of operation and computation as OSU defines it", "");
+        overlap_imb_ = define_number("overlap_imb", "overlap of operation and computation as IMB-NBC defines it", "");
+        overlap_window_ =
+            define_number("overlap_window",
+                          "overlap of operation and computation, of times from the common start to the last exit", "");
+        validated_ = define_variable("validated", NC_INT64, {cell}, "calls whose results were looked at");
+        wrong_ = define_variable("wrong", NC_INT64, {cell}, "of these, calls with wrong results");
         for (const Metric &metric : all_metrics()) {
             for (const Statistic &statistic : statistics()) {
                 summaries_.push_back(
@@ -199,6 +223,8 @@ private:
             file_.write_text(timing_, i, cells[i].timing);
             file_.write_text(pattern_, i, cells[i].pattern);
             file_.write(largest_delay_, {i}, {1}, std::vector{cells[i].delay});
+            file_.write_text(size_meaning_, i, cells[i].size_meaning);
+            file_.write(computation_, {i}, {1}, std::vector{cells[i].computation});
         }
         for (std::size_t i = 0; i < context.ranks.size(); ++i) {
             file_.write_text(host_, i, context.ranks[i].host);
@@ -210,7 +236,7 @@ private:
         std::size_t longest = 1;
         for (const Cell &cell : cells) {
             longest = std::max({longest, cell.operation.size(), cell.datatype.size(), cell.synchronizer.size(),
-                                cell.timing.size(), cell.pattern.size()});
+                                cell.timing.size(), cell.pattern.size(), cell.size_meaning.size()});
         }
         for (const RankPlace &place : context.ranks) {
             longest = std::max({longest, place.host.size(), place.cpuset.size()});
@@ -228,6 +254,9 @@ private:
     int overlap_benefit_median_ = 0, overlap_share_median_ = 0, overlap_benefit_min_ = 0, overlap_share_min_ = 0;
     int operation_ = 0, datatype_ = 0, synchronizer_ = 0, size_ = 0, requested_ = 0, valid_count_ = 0, rejected_ = 0;
     int late_flag_ = 0, late_entry_ = 0, status_ = 0, error_bound_ = 0, slack_median_ = 0;
+    int size_meaning_ = 0, computation_ = 0, computed_ = 0, overlap_osu_ = 0, overlap_imb_ = 0, overlap_window_ = 0;
+    int validated_ = 0, wrong_ = 0;
+    std::optional<int> computed_samples_; // where a cell computes
     int host_ = 0, cpuset_ = 0;
     std::vector<int> summaries_; // metric by metric, statistic by statistic
 };

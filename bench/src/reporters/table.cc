@@ -45,8 +45,14 @@ std::string rejected_share(const CellResult &result) {
     return fmt::format("{:6} {:5.1f}%", result.rejected(), 100.0 * static_cast<double>(result.rejected()) / attempts);
 }
 
-std::string separator(const CellResult *before, const CellResult &result) {
-    return before != nullptr && before->cell.operation != result.cell.operation ? "\n" : "";
+std::string subject_columns(const CellResult *before, const CellResult &result) {
+    constexpr std::size_t width = 11;
+    const std::string &name = result.cell.operation;
+    const bool same = before != nullptr && before->cell.operation == name;
+    const std::string gap = before != nullptr && !same ? "\n" : "";
+    const bool is_long = name.size() >= width;
+    return fmt::format("{}{}{:<{}}{:>9}", gap, is_long && !same ? name + "\n" : "", is_long ? "" : name, width,
+                       size_text(result.cell));
 }
 
 std::string size_text(const Cell &cell) { return cell.size == 0 ? "-" : fmt::format("{}", cell.size); }
@@ -62,6 +68,10 @@ std::string table_undelayed(const std::vector<CellResult> &results) {
     return many ? table_synchronizers(results) : table_details(results);
 }
 
+bool is_undelayed(const Cell &cell) { return cell.pattern == no_pattern; }
+bool is_plain(const Cell &cell) { return is_undelayed(cell) && cell.computation == 0.0; }
+bool computes(const CellResult &result) { return result.cell.computation > 0.0; }
+
 /// What a reader of the terminal sees, at the end of the run.
 class TableReporter : public Reporter {
 public:
@@ -74,10 +84,18 @@ public:
     void end(const RunEnd &end) override {
         std::sort(results_.begin(), results_.end(),
                   [](const CellResult &a, const CellResult &b) { return a.index < b.index; });
-        std::vector<CellResult> undelayed;
-        std::copy_if(results_.begin(), results_.end(), std::back_inserter(undelayed),
-                     [](const CellResult &result) { return result.cell.pattern == no_pattern; });
-        std::string text = table_context(context_, end.agreement) + "\n" + table_undelayed(undelayed);
+        const auto select = [&](bool (*wanted)(const Cell &)) {
+            std::vector<CellResult> selected;
+            std::copy_if(results_.begin(), results_.end(), std::back_inserter(selected),
+                         [&](const CellResult &result) { return wanted(result.cell); });
+            return selected;
+        };
+        std::string text =
+            table_context(context_, end.agreement) + sizes_line(results_) + "\n" + table_undelayed(select(is_plain));
+        const std::vector<CellResult> undelayed = select(is_undelayed);
+        if (std::any_of(undelayed.begin(), undelayed.end(), computes)) {
+            text += "\n" + table_overlap(undelayed);
+        }
         if (undelayed.size() < results_.size()) {
             text += "\n" + table_arrival(results_);
         }

@@ -24,10 +24,10 @@ constexpr const char *header =
     "                                  imbalance        global time     after\n"
     "operation      bytes    delay    worst    mean   median      min    last     +-  benefit  hidden      rejected\n";
 
-std::string row(const CellResult &result) {
+std::string row(const CellResult *before, const CellResult &result) {
     const Summary &time = result.metric("global_time");
-    return fmt::format("{:<11}{:>9}", result.cell.operation, size_text(result.cell)) +
-           microseconds(result.cell.delay, 9, 2) + microseconds(result.metric("imbalance_worst").median, 9, 2) +
+    return subject_columns(before, result) + microseconds(result.cell.delay, 9, 2) +
+           microseconds(result.metric("imbalance_worst").median, 9, 2) +
            microseconds(result.metric("imbalance_mean").median, 8, 2) + microseconds(time.median, 9, 2) +
            microseconds(time.min, 9, 2) + microseconds(result.metric("after_last_entry").median, 8, 2) +
            clock_error(result, "global_time") + ratio(result.overlap_median.benefit, 9) +
@@ -65,9 +65,12 @@ std::string table_arrival(const std::vector<CellResult> &results) {
                 continue;
             }
             if (before == nullptr || describe_subject(before->cell) != describe_subject(result.cell)) {
-                text += (before == nullptr ? "" : "\n") + row(undelayed(results, result.cell));
+                const CellResult &reference = undelayed(results, result.cell);
+                const bool same = before != nullptr && before->cell.operation == result.cell.operation;
+                text += (same ? "\n" : "") + row(before, reference);
+                before = &reference;
             }
-            text += row(result);
+            text += row(before, result);
             before = &result;
             has_deadline = result.has_deadline;
         }

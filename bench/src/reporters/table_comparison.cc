@@ -27,13 +27,13 @@ const CellResult *find(const std::vector<CellResult> &results, const Cell &cell,
     return found == results.end() ? nullptr : &*found;
 }
 
-std::string row(const CellResult &with_barrier, const CellResult &with_harmonize) {
+std::string row(const CellResult *before, const CellResult &with_barrier, const CellResult &with_harmonize) {
     const double latency_barrier = with_barrier.metric("latency_avg").median;
     const double latency_harmonize = with_harmonize.metric("latency_avg").median;
     const double delta = latency_barrier / latency_harmonize; // Schuchart 2023, section 6.1
-    return fmt::format("{:<11}{:>9}  {} {} {:>6}  {} {} {} {}\n", with_barrier.cell.operation,
-                       size_text(with_barrier.cell), microseconds(latency_barrier, 11, 2),
-                       microseconds(latency_harmonize, 10, 2), std::isnan(delta) ? "-" : fmt::format("{:.2f}", delta),
+    return fmt::format("{}  {} {} {:>6}  {} {} {} {}\n", subject_columns(before, with_barrier),
+                       microseconds(latency_barrier, 11, 2), microseconds(latency_harmonize, 10, 2),
+                       std::isnan(delta) ? "-" : fmt::format("{:.2f}", delta),
                        microseconds(with_barrier.metric("exit_skew").median, 11, 3),
                        microseconds(with_harmonize.metric("exit_skew").median, 10, 3), rejected_share(with_barrier),
                        rejected_share(with_harmonize));
@@ -57,7 +57,7 @@ std::string table_comparison(const std::vector<CellResult> &results) {
     const CellResult *before = nullptr;
     for (const CellResult &result : results) {
         if (result.cell.synchronizer == barrier) {
-            text += separator(before, result) + row(result, *find(results, result.cell, harmonize));
+            text += row(before, result, *find(results, result.cell, harmonize));
             before = &result;
         }
     }

@@ -1,3 +1,4 @@
+#include "fill.h"
 #include "names.h"
 #include "reporters/table_parts.h"
 
@@ -39,6 +40,24 @@ std::string table_machine(const Context &context) {
            line("ranks", ranks_line(context)) +
            line("machine", fmt::format("{}, virtual machine: {}, governor: {}, load: {:.2f}", host.cpu_model,
                                        host.virtual_machine, host.governor, load));
+}
+
+std::string sizes_line(const std::vector<CellResult> &results) {
+    std::vector<std::string> meanings;
+    for (const std::string &meaning : distinct(results, [](const Cell &cell) { return cell.size_meaning; })) {
+        std::vector<std::string> names;
+        for (const CellResult &result : results) {
+            const std::string name = result.cell.operation.substr(0, result.cell.operation.find('('));
+            if (result.cell.size_meaning == meaning && std::find(names.begin(), names.end(), name) == names.end()) {
+                names.push_back(name);
+            }
+        }
+        if (!meaning.empty()) {
+            meanings.push_back(fmt::format("{} ({})", meaning, join(names)));
+        }
+    }
+    constexpr std::size_t indent = 12;
+    return meanings.empty() ? "" : line("bytes", fill(join(meanings, "; "), indent));
 }
 
 std::string table_context(const SamplingContext &context, const ClockAgreement &agreement) {

@@ -17,14 +17,13 @@ constexpr const char *header =
     "operation      bytes   median     p95     p99   median     p99   median     p95     p99    skew     +-"
     "      rejected\n";
 
-std::string row(const CellResult &result) {
+std::string row(const CellResult *before, const CellResult &result) {
     const Summary &mean = result.metric("latency_avg");
     const Summary &max = result.metric("latency_max");
     const Summary &makespan = result.metric("makespan");
-    return fmt::format("{:<11}{:>9} ", result.cell.operation, size_text(result.cell)) +
-           microseconds(mean.median, 8, 2) + microseconds(mean.p95, 8, 2) + microseconds(mean.p99, 8, 2) + " " +
-           microseconds(max.median, 8, 2) + microseconds(max.p99, 8, 2) + " " + microseconds(makespan.median, 8, 2) +
-           microseconds(makespan.p95, 8, 2) + microseconds(makespan.p99, 8, 2) +
+    return subject_columns(before, result) + " " + microseconds(mean.median, 8, 2) + microseconds(mean.p95, 8, 2) +
+           microseconds(mean.p99, 8, 2) + " " + microseconds(max.median, 8, 2) + microseconds(max.p99, 8, 2) + " " +
+           microseconds(makespan.median, 8, 2) + microseconds(makespan.p95, 8, 2) + microseconds(makespan.p99, 8, 2) +
            microseconds(result.metric("exit_skew").median, 8, 3) + clock_error(result, "makespan") + " " +
            rejected_share(result) + "\n";
 }
@@ -38,7 +37,7 @@ std::string table_details(const std::vector<CellResult> &results) {
         const CellResult *before = nullptr;
         for (const CellResult &result : results) {
             if (describe_start(result.cell) == start) {
-                text += separator(before, result) + row(result);
+                text += row(before, result);
                 before = &result;
             }
         }

@@ -1,0 +1,77 @@
+#include "computation.h"
+
+#include "error.h"
+#include "mpi_check.h"
+#include "names.h"
+
+#include <chrono>
+#include <fmt/format.h>
+#include <utility>
+
+namespace bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+// A parameter that only says how computation and operation go together, of operation synthetic.
+constexpr const char *hidden = "hidden";
+
+} // namespace
+
+Computation::Computation(const Part &operation)
+    : asked_(operation.is_auto("compute") ? -1.0 : operation.seconds("compute")), tests_(operation.whole("tests")) {
+    numbers_.fill(1.0);
+}
+
+void Computation::choose(double own_time) { seconds_ = asked_ < 0.0 ? own_time : asked_; }
+
+void Computation::run(MPI_Request *request) {
+    const Seconds slice(seconds_ / static_cast<double>(tests_ + 1));
+    for (long i = 0; i <= tests_; ++i) {
+        const auto begin = Clock::now();
+        auto end = begin;
+        do {
+            for (double &number : numbers_) { // in the innermost cache, and never far from 1
+                number = 0.5 * number + 0.5;
+            }
+            end = Clock::now();
+        } while (end - begin < slice);
+        computed_ += Seconds(end - begin).count();
+        if (i < tests_) {
+            int complete = 0;
+            check(MPI_Test(request, &complete, MPI_STATUS_IGNORE), "MPI_Test");
+        }
+    }
+}
+
+double Computation::take() { return std::exchange(computed_, 0.0); }
+
+std::vector<PartParameter> computation_parameters() {
+    return {{"compute", "0", "computation between call and wait; auto: as long as the operation takes without",
+             PartValues::duration(0.0, 1.0).or_word("auto")},
+            {"tests", "0", "calls of MPI_Test, spread evenly over the computation", PartValues::whole(0, 10000)}};
+}
+
+bool computes(const Part &operation) { return operation.is_auto("compute") || operation.seconds("compute") > 0.0; }
+
+void check_computation(const Part &operation) {
+    if (operation.whole("tests") > 0 && !computes(operation)) {
+        throw Error::usage(
+            fmt::format("{} has tests, but no computation over which to spread them; valid is compute=auto "
+                        "or a duration",
+                        operation.text()));
+    }
+}
+
+Part without_computation(const Part &operation, const OperationInfo &info) {
+    std::vector<std::string> others;
+    for (const PartParameter &parameter : info.parameters) {
+        if (parameter.name != "compute" && parameter.name != "tests" && parameter.name != hidden) {
+            others.push_back(parameter.name + "=" + operation.word(parameter.name));
+        }
+    }
+    return {"operation", others.empty() ? info.name : fmt::format("{}({})", info.name, join(others, ",")), info};
+}
+
+} // namespace bench

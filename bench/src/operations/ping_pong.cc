@@ -1,0 +1,111 @@
+#include "buffer.h"
+#include "error.h"
+#include "mpi_check.h"
+#include "operation.h"
+
+#include <fmt/format.h>
+#include <limits>
+
+namespace bench {
+namespace {
+
+constexpr int tag = 1;
+
+/// A message from one rank to another, and one back. The time of the first rank is the round trip.
+class PingPong : public Operation {
+public:
+    explicit PingPong(const OperationArguments &arguments)
+        : comm_(arguments.comm), count_(static_cast<int>(arguments.size)),
+          first_(static_cast<int>(arguments.part.whole("first"))),
+          second_(static_cast<int>(arguments.part.whole("second"))), send_(arguments.size), receive_(arguments.size) {
+        check(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
+    }
+
+    void run() override {
+        if (rank_ == first_) {
+            send(second_);
+            receive(second_);
+        } else if (rank_ == second_) {
+            receive(first_);
+            send(first_);
+        }
+    }
+
+    long parts() const override { return 2; }
+    std::vector<std::size_t> timed_ranks() const override { return {static_cast<std::size_t>(first_)}; }
+
+    std::optional<Validation> validate() override {
+        const auto value = [](int rank, int i) { return static_cast<unsigned char>(131 * (rank + 1) + 7 * i); };
+        auto *const sent = static_cast<unsigned char *>(send_.data());
+        auto *const received = static_cast<unsigned char *>(receive_.data());
+        const bool partner = rank_ == first_ || rank_ == second_;
+        const int other = rank_ == first_ ? second_ : first_;
+        for (int i = 0; i < count_; ++i) {
+            sent[i] = value(rank_, i);
+            received[i] = static_cast<unsigned char>(~value(other, i));
+        }
+        run();
+        Validation validation{.calls = 1, .wrong = 0, .error = ""};
+        for (int i = 0; partner && i < count_; ++i) {
+            if (received[i] != value(other, i)) {
+                validation.wrong = 1;
+                validation.error = fmt::format("byte {} is {} instead of {}", i, received[i], value(other, i));
+                break;
+            }
+        }
+        return validation;
+    }
+
+private:
+    void send(int to) const { check(MPI_Send(send_.data(), count_, MPI_BYTE, to, tag, comm_), "MPI_Send"); }
+    void receive(int from) const {
+        check(MPI_Recv(receive_.data(), count_, MPI_BYTE, from, tag, comm_, MPI_STATUS_IGNORE), "MPI_Recv");
+    }
+
+    MPI_Comm comm_;
+    int rank_ = 0;
+    int count_;
+    int first_;
+    int second_;
+    Buffer send_;
+    Buffer receive_;
+};
+
+SizeLimits limits(const Part &part, int ranks) {
+    if (ranks < 2) {
+        throw Error::usage("ping_pong cannot be measured on 1 rank; valid are 2 and more");
+    }
+    for (const char *parameter : {"first", "second"}) {
+        if (part.whole(parameter) >= ranks) {
+            throw Error::usage(fmt::format("{} of ping_pong cannot be '{}'; valid are 0 to {}", parameter,
+                                           part.word(parameter), ranks - 1));
+        }
+    }
+    if (part.whole("first") == part.whole("second")) {
+        throw Error::usage(
+            fmt::format("first and second of ping_pong are both {}; valid are two ranks", part.word("first")));
+    }
+    return {.divisor = 1, .most = std::numeric_limits<int>::max()};
+}
+
+} // namespace
+
+OperationInfo operations::ping_pong() {
+    constexpr int most = std::numeric_limits<int>::max();
+    return {{"ping_pong",
+             "a message to another rank and back (MPI_Send, MPI_Recv); times are half of the first rank's round trip",
+             "",
+             {{"first", "0", "rank that sends first, and whose time counts", PartValues::whole(0, most)},
+              {"second", "1", "rank that answers", PartValues::whole(0, most)}}},
+            "MPI_Send, MPI_Recv",
+            "of each message",
+            false,
+            "",
+            limits,
+            [](const Part &, std::uint64_t) { return std::string("MPI_BYTE"); },
+            [](const OperationArguments &arguments) -> std::unique_ptr<Operation> {
+                return std::make_unique<PingPong>(arguments);
+            }};
+}
+
+} // namespace bench
