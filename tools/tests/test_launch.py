@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from mpi_libraries import LIBRARIES
 
 LAUNCH = Path(__file__).resolve().parents[1] / "launch"
 CORES = len(os.sched_getaffinity(0))
@@ -21,7 +22,7 @@ CORES = len(os.sched_getaffinity(0))
 STUBBORN = "trap '' TERM; echo $$ >>{pids}; while :; do sleep 0.1; done"
 
 
-@pytest.fixture(params=["openmpi", "mpich"])
+@pytest.fixture(params=list(LIBRARIES))
 def mpi(request: pytest.FixtureRequest) -> str:
     """The MPI library."""
     name: str = request.param
