@@ -21,7 +21,7 @@ C_FILES      = $(shell find lib bench tests -name '*.[ch]' -o -name '*.cc')
 PYTHON_TOOLS = $(shell grep -lE -d skip '^\#!.*python3' tools/* tests/hosts/*)
 PYTHON_FILES = $(PYTHON_TOOLS) $(shell find tools tests bench -name '*.py')
 VENV         = .venv/bin
-CTEST        = ctest --output-on-failure --no-tests=error --test-dir
+CTEST        = ctest --parallel $(shell nproc) --output-on-failure --no-tests=error --test-dir
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -96,7 +96,7 @@ $(foreach m,$(MPIS),build-$m): build-%:
 	$(call compile,build/$*,-DDOWNBEAT_MPI=$*)
 
 build-abi:
-	$(call compile,build/abi,-DDOWNBEAT_MPI=mpich5 -DDOWNBEAT_MPI_ABI=ON)
+	$(call compile,build/abi,-DDOWNBEAT_MPI=mpich5 -DDOWNBEAT_MPI_ABI=ON -DDOWNBEAT_BUILD_BENCH=OFF)
 
 build-sanitize:
 	$(call compile,build/openmpi-sanitize,-DDOWNBEAT_MPI=openmpi -DDOWNBEAT_SANITIZE=address$(comma)undefined \

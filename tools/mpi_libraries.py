@@ -17,6 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FETCHED = ROOT / ".mpi"  # where tools/setup installs the libraries that Debian has not
 PLAIN_LAUNCHERS = ("mpirun", "mpiexec")
+HOME = {"HOME": str(Path.home())}  # without one nothing of Open MPI 5 starts
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Family(ABC):
 
 
 class OpenMpi(Family):
-    """Open MPI 4 and 5. With more ranks than cores it yields by itself."""
+    """Open MPI. With more ranks than cores it yields by itself."""
 
     def arguments(self, places: Places) -> list[str]:
         if places.crowded:
@@ -77,14 +78,21 @@ class OpenMpi(Family):
 
     def environment(self, places: Places) -> dict[str, str]:  # noqa: ARG002
         env = {"OMPI_MCA_btl_base_warn_component_unused": "0", "OMPI_MCA_mca_base_component_show_load_errors": "0"}
-        env["HOME"] = str(Path.home())  # without it Open MPI 5 does not start
         if os.geteuid() == 0:
             env |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         return env
 
 
+class OpenMpi5(OpenMpi):
+    """Open MPI 5."""
+
+    def environment(self, places: Places) -> dict[str, str]:
+        # Its one-sided communication by UCX complains on a machine without a fast network.
+        return super().environment(places) | HOME | {"OMPI_MCA_osc": "^ucx"}
+
+
 class Mpich(Family):
-    """MPICH 4 and 5."""
+    """MPICH."""
 
     def arguments(self, places: Places) -> list[str]:
         if places.crowded:
@@ -118,7 +126,6 @@ class IntelMpi(Family):
 class Library:
     """A library under the name that --mpi and DOWNBEAT_MPI take."""
 
-    title: str
     family: Family
     launcher: str | Path  # a name on the path, or a path
     version: str  # regular expression: what its launcher says of itself
@@ -126,7 +133,8 @@ class Library:
 
     def owns(self, launcher: str | Path) -> bool:
         """Whether a launcher is this library's, by what it says of itself."""
-        answer = subprocess.run([launcher, "--version"], capture_output=True, text=True, check=False).stdout
+        env = {**HOME, **os.environ}
+        answer = subprocess.run([launcher, "--version"], env=env, capture_output=True, text=True, check=False).stdout
         return re.search(self.version, answer, re.DOTALL) is not None
 
     def find_launcher(self) -> str | None:
@@ -148,11 +156,11 @@ STANDARD_ABI = r"libmpi_abi\.so\.1"
 
 # openmpi and mpich are the system's, of whatever version.
 LIBRARIES: Mapping[str, Library] = {
-    "openmpi": Library("Open MPI", OpenMpi(), "mpirun.openmpi", "Open MPI|OpenRTE|PRRTE", OPEN_MPI),
-    "mpich": Library("MPICH", Mpich(), "mpirun.mpich", "HYDRA", MPICH_ABI),
-    "openmpi5": Library("Open MPI 5", OpenMpi(), fetched("openmpi5"), r"Open MPI\) [5-9]|PRRTE", OPEN_MPI),
-    "mpich5": Library("MPICH 5", Mpich(), fetched("mpich5"), r"HYDRA.*Version: *[5-9]", f"{MPICH_ABI}|{STANDARD_ABI}"),
-    "intelmpi": Library("Intel MPI", IntelMpi(), fetched("intelmpi"), r"Intel\(R\) MPI", f"{MPICH_ABI}|{STANDARD_ABI}"),
+    "openmpi": Library(OpenMpi(), "mpirun.openmpi", "Open MPI|OpenRTE|PRRTE", OPEN_MPI),
+    "mpich": Library(Mpich(), "mpirun.mpich", "HYDRA", MPICH_ABI),
+    "openmpi5": Library(OpenMpi5(), fetched("openmpi5"), r"Open MPI\) [5-9]|PRRTE", OPEN_MPI),
+    "mpich5": Library(Mpich(), fetched("mpich5"), r"HYDRA.*Version: *[5-9]", f"{MPICH_ABI}|{STANDARD_ABI}"),
+    "intelmpi": Library(IntelMpi(), fetched("intelmpi"), r"Intel\(R\) MPI", f"{MPICH_ABI}|{STANDARD_ABI}"),
 }
 
 
@@ -170,7 +178,8 @@ def launcher_of(linked: Path) -> tuple[Library, str] | None:
     for prefix in linked.parents[1:3]:
         for name in PLAIN_LAUNCHERS[::-1]:
             launcher = shutil.which(str(prefix / "bin" / name))
-            owner = next((library for library in able if launcher and library.owns(launcher)), None)
+            # The table's later entries are the more specific ones.
+            owner = next((library for library in reversed(able) if launcher and library.owns(launcher)), None)
             if launcher and owner:
                 return owner, launcher
     for library in able:

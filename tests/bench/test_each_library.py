@@ -9,7 +9,7 @@ import numpy as np
 from conftest import read_dataset, run_bench
 
 REPETITIONS = 20
-SYNCHRONIZERS = ["mpi_barrier", "harmonize"]
+SYNCHRONIZERS = ["mpi_barrier", "central", "harmonize"]  # central is one-sided
 # What each library says of itself (MPI_Get_library_version).
 SAYS = {
     "openmpi": "Open MPI v",

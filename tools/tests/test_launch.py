@@ -94,6 +94,30 @@ def test_a_narrowed_affinity_is_kept(mpi: str) -> None:
     assert done.stdout.split() == ["Cpus_allowed_list:", str(last)]
 
 
+@pytest.mark.parametrize(
+    ("crowded", "variable", "value"),
+    [
+        ("mpich5", "MPIR_CVAR_CH4_PROGRESS_THROTTLE", "1"),
+        ("mpich5", "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT", "1"),
+        ("intelmpi", "I_MPI_WAIT_MODE", "1"),
+    ],
+)
+def test_ranks_without_a_core_of_their_own_are_told_to_yield(crowded: str, variable: str, value: str) -> None:
+    def seen(ranks: int, **env: str) -> set[str]:
+        done = launch("--mpi", crowded, "-n", str(ranks), "sh", "-c", f"echo ${{{variable}-unset}}", env=env)
+        return set(done.stdout.split())
+
+    assert seen(CORES) == {"unset"}
+    assert seen(CORES + 1) == {value}
+    assert seen(CORES + 1, **{variable: "0"}) == {"0"}  # what the user has set stays
+
+
+def test_open_mpi_5_starts_without_a_home() -> None:
+    command = [sys.executable, str(LAUNCH), "--mpi", "openmpi5", "-n", "1", "sh", "-c", "test -d $HOME"]
+    without = {name: value for name, value in os.environ.items() if name != "HOME"}
+    assert subprocess.run(command, env=without, capture_output=True, timeout=60, check=False).returncode == 0
+
+
 @pytest.mark.parametrize("status", [1, 7])
 def test_the_exit_status_is_passed_on(mpi: str, status: int) -> None:
     assert launch("--mpi", mpi, "-n", "2", "sh", "-c", f"exit {status}").returncode == status
