@@ -165,7 +165,9 @@ LIBRARIES: Mapping[str, Library] = {
 
 
 def linked_mpi(program: str) -> Path | None:
-    """Returns the MPI library that a program would load."""
+    """Returns the MPI library that a program would load, as far as can be seen."""
+    if shutil.which("ldd") is None:
+        return None
     answer = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
     found = re.search(rf"({OPEN_MPI}|{MPICH_ABI}|{STANDARD_ABI}) => (/\S+)?", answer)
     return Path(found[3] or found[1]) if found else None
