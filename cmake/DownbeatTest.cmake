@@ -15,9 +15,6 @@ function(downbeat_add_mpi_test)
     endif()
     math(EXPR ctest_timeout "${arg_TIMEOUT} + 20") # tools/launch has ended the ranks by then
     set(launch "${PROJECT_SOURCE_DIR}/tools/launch")
-    if(DOWNBEAT_MPI)
-        list(APPEND launch --mpi ${DOWNBEAT_MPI})
-    endif()
     foreach(ranks IN LISTS arg_RANKS)
         set(test "${arg_NAME}-np${ranks}")
         add_test(NAME ${test} COMMAND ${launch} -n ${ranks} --timeout ${arg_TIMEOUT} $<TARGET_FILE:${arg_TARGET}>

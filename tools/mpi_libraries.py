@@ -170,7 +170,10 @@ def linked_mpi(program: str) -> Path | None:
         return None
     answer = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
     found = re.search(rf"({OPEN_MPI}|{MPICH_ABI}|{STANDARD_ABI}) => (/\S+)?", answer)
-    return Path(found[3] or found[1]) if found else None
+    if not found:
+        return None
+    path = Path(found[3] or found[1])
+    return path.parent.resolve() / path.name  # Open MPI's launcher refuses to be called from /bin, if that is /usr/bin
 
 
 def launcher_of(linked: Path) -> tuple[Library, str] | None:

@@ -118,6 +118,12 @@ def test_open_mpi_5_starts_without_a_home() -> None:
     assert subprocess.run(command, env=without, capture_output=True, timeout=60, check=False).returncode == 0
 
 
+def test_the_launcher_of_a_program_is_found(mpi: str) -> None:
+    program = LAUNCH.parents[1] / "build" / mpi / "bin" / "test_clock"
+    done = launch("-n", "1", program)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("status", [1, 7])
 def test_the_exit_status_is_passed_on(mpi: str, status: int) -> None:
     assert launch("--mpi", mpi, "-n", "2", "sh", "-c", f"exit {status}").returncode == status
