@@ -1,10 +1,14 @@
 # Downbeat, for people: `make run` and `make test` on a fresh machine. What builds is CMakeLists.txt.
 
+CHOSEN := $(MPI)
 MPI    ?= openmpi
 PREFIX ?= /usr/local
 WERROR ?= ON
 
-MPIS := openmpi mpich
+# Those of Debian, tested with everything there is, and those that tools/setup fetches, tested with less.
+DEBIAN_MPIS  := openmpi mpich
+FETCHED_MPIS := openmpi5 mpich5 intelmpi
+MPIS         := $(DEBIAN_MPIS) $(FETCHED_MPIS)
 ifeq ($(filter $(MPI),$(MPIS)),)
 $(error MPI is '$(MPI)'; valid are: $(MPIS))
 endif
@@ -17,17 +21,18 @@ C_FILES      = $(shell find lib bench tests -name '*.[ch]' -o -name '*.cc')
 PYTHON_TOOLS = $(shell grep -lE -d skip '^\#!.*python3' tools/* tests/hosts/*)
 PYTHON_FILES = $(PYTHON_TOOLS) $(shell find tools tests bench -name '*.py')
 VENV         = .venv/bin
-CTEST        = ctest --output-on-failure --no-tests=error --test-dir
+CTEST        = ctest --parallel $(shell nproc) --output-on-failure --no-tests=error --test-dir
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help run test bench bench-clocks bench-sync build install format lint clean
-.PHONY: setup-run setup-bench setup-test setup-run-openmpi setup-run-mpich build-sanitize pytest $(foreach m,$(MPIS),build-$m ctest-$m) ctest-sanitize
+.PHONY: setup-build setup-bench setup-lint setup-test test-all test-one build-sanitize build-abi pytest
+.PHONY: $(foreach m,$(MPIS),build-$m ctest-$m ctest-brief-$m) ctest-sanitize ctest-brief-abi
 
 help:
 	@echo 'make run           install what is missing, build, measure barrier, bcast, reduce and allreduce on this machine'
-	@echo 'make test          install what is missing, build and run all tests, under Open MPI and MPICH'
-	@echo 'make bench         measure Downbeat itself against MPI_Barrier, under each MPI library'
+	@echo 'make test          install what is missing, build and run all tests, under all five MPI libraries; MPI=: under one'
+	@echo 'make bench         measure Downbeat itself against MPI_Barrier, under Open MPI and MPICH'
 	@echo 'make bench-clocks  measure the clock synchronization schemes against true time, half an hour'
 	@echo 'make bench-sync    measure what the choice of a barrier does to latencies, with and without MPIX_Harmonize'
 	@echo 'make build         build into build/$(MPI)'
@@ -36,30 +41,44 @@ help:
 	@echo 'make lint          check format and run static analysis'
 	@echo 'make clean         remove build/'
 	@echo
-	@echo 'Variables: MPI=openmpi|mpich, PREFIX=/usr/local, DESTDIR=, WERROR=ON|OFF (warnings are errors)'
+	@echo 'Variables: MPI=openmpi|mpich|openmpi5|mpich5|intelmpi, PREFIX=/usr/local, DESTDIR=, WERROR=ON|OFF (warnings are errors)'
 
 # Only what is needed: the tests are not built.
-run: setup-run-$(MPI)
+run: setup-build
 	$(call compile,build/$(MPI),-DDOWNBEAT_MPI=$(MPI),downbeat-bench)
 	tools/launch --mpi $(MPI) -n $(RANKS) build/$(MPI)/bin/downbeat-bench barrier bcast reduce allreduce -m 8:64K \
 	    --sync mpi_barrier,harmonize -o build/downbeat.nc
 
-test: setup-test build-openmpi build-mpich build-sanitize lint ctest-openmpi ctest-mpich ctest-sanitize pytest
+# Under every library, unless one is chosen.
+test: $(if $(CHOSEN),test-one,test-all)
 
-bench: setup-bench build-openmpi build-mpich
+test-all: setup-test $(foreach m,$(MPIS),build-$m) build-sanitize build-abi lint \
+    $(foreach m,$(DEBIAN_MPIS),ctest-$m) $(foreach m,$(FETCHED_MPIS),ctest-brief-$m) ctest-sanitize ctest-brief-abi pytest
+
+test-one: setup-test build-$(MPI) ctest-$(MPI)
+	$(VENV)/pytest tools tests --mpi $(MPI)
+
+# The library's targets are those of Open MPI and MPICH as Debian has them.
+bench: setup-bench $(foreach m,$(DEBIAN_MPIS),build-$m)
 	tools/bench
 
-bench-clocks: setup-bench build-$(MPI)
+bench-clocks: setup-build build-$(MPI)
 	tools/bench-clocks --mpi $(MPI)
 
-bench-sync: setup-bench build-$(MPI)
+bench-sync: setup-build build-$(MPI)
 	tools/bench-sync --mpi $(MPI)
 
-setup-run setup-bench setup-test: setup-%:
-	@tools/setup $*
+setup-build:
+	@tools/setup build $(MPI)
 
-setup-run-openmpi: setup-run
-setup-run-mpich: setup-bench
+setup-bench:
+	@tools/setup build $(DEBIAN_MPIS)
+
+setup-lint:
+	@tools/setup build test openmpi
+
+setup-test:
+	@tools/setup build test $(or $(CHOSEN),$(MPIS))
 
 build: build-$(MPI)
 
@@ -73,26 +92,32 @@ define compile
 	@ninja --quiet -C $(1) $(3)
 endef
 
-build-openmpi build-mpich: build-%:
+$(foreach m,$(MPIS),build-$m): build-%:
 	$(call compile,build/$*,-DDOWNBEAT_MPI=$*)
+
+build-abi:
+	$(call compile,build/abi,-DDOWNBEAT_MPI=mpich5 -DDOWNBEAT_MPI_ABI=ON -DDOWNBEAT_BUILD_BENCH=OFF)
 
 build-sanitize:
 	$(call compile,build/openmpi-sanitize,-DDOWNBEAT_MPI=openmpi -DDOWNBEAT_SANITIZE=address$(comma)undefined \
 	    -DDOWNBEAT_BUILD_BENCH=OFF)
 
-ctest-openmpi ctest-mpich: ctest-%: build-%
+$(foreach m,$(MPIS),ctest-$m): ctest-%: build-%
 	$(CTEST) build/$*
+
+$(foreach m,$(FETCHED_MPIS) abi,ctest-brief-$m): ctest-brief-%: build-%
+	$(CTEST) build/$* --label-regex brief
 
 ctest-sanitize: build-sanitize
 	$(CTEST) build/openmpi-sanitize
 
-pytest: setup-test build-openmpi build-mpich
+pytest: setup-test $(foreach m,$(MPIS),build-$m) build-abi
 	$(VENV)/pytest tools tests
 
 install: build
 	@DESTDIR='$(DESTDIR)' cmake --install build/$(MPI)
 
-format: setup-test
+format: setup-lint
 	@clang-format -i $(C_FILES)
 	@$(VENV)/ruff check --quiet --fix $(PYTHON_FILES)
 	@$(VENV)/ruff format --quiet $(PYTHON_FILES)
@@ -104,7 +129,7 @@ define tidy
 	    { grep -vE ' -quiet |warnings? generated' build/tidy.log; exit 1; }
 endef
 
-lint: setup-test build-openmpi
+lint: setup-lint build-openmpi
 	@echo 'checking format, clang-tidy, ruff, mypy'
 	@clang-format --dry-run --Werror $(C_FILES)
 	$(call tidy,/lib/src/)

@@ -1,17 +1,35 @@
-# Finds the MPI library: MPI::MPI_C and MPI::MPI_CXX. Sets DOWNBEAT_MPI_FAMILY to openmpi or mpich, the name by which
-# tools/launch knows its launcher, or to the empty string for a library that is neither.
+# Finds the MPI library: MPI::MPI_C and MPI::MPI_CXX. DOWNBEAT_MPI names one of the libraries below (docs/mpi-libraries.md);
+# where it is empty, the library that CMake finds is taken. With DOWNBEAT_MPI_ABI programs are built for the standard ABI,
+# and run under every library that has it.
 include(CheckCSourceCompiles)
 
-if(DOWNBEAT_MPI AND NOT DOWNBEAT_MPI MATCHES "^(openmpi|mpich)$")
-    message(FATAL_ERROR "DOWNBEAT_MPI is '${DOWNBEAT_MPI}'; valid are openmpi, mpich and the empty string")
+# What mpi.h of each library says of itself; openmpi and mpich are the system's, of whatever version.
+set(downbeat_mpis openmpi mpich openmpi5 mpich5 intelmpi)
+set(is_openmpi "defined OPEN_MPI")
+set(is_mpich "defined MPICH_VERSION && !defined I_MPI_VERSION")
+set(is_openmpi5 "defined OPEN_MPI && OMPI_MAJOR_VERSION >= 5")
+set(is_mpich5 "defined MPICH_VERSION && !defined I_MPI_VERSION && MPICH_NUMVERSION >= 50000000")
+set(is_intelmpi "defined I_MPI_VERSION")
+set(is_abi "defined MPI_ABI_VERSION")
+
+if(DOWNBEAT_MPI AND NOT DOWNBEAT_MPI IN_LIST downbeat_mpis)
+    list(JOIN downbeat_mpis ", " valid)
+    message(FATAL_ERROR "DOWNBEAT_MPI is '${DOWNBEAT_MPI}'; valid are ${valid} and the empty string")
 endif()
 
-# Debian installs several libraries side by side, each compiler wrapper with its library's name as suffix.
-if(DOWNBEAT_MPI)
+# Debian installs several libraries side by side, each compiler wrapper with its library's name as suffix; those that
+# tools/setup fetches lie in .mpi. A place that the user gives goes first, a plain wrapper on the path comes last.
+if(DOWNBEAT_MPI OR DOWNBEAT_MPI_ABI)
+    set(places ${MPI_HOME} $ENV{MPI_HOME} "${PROJECT_SOURCE_DIR}/.mpi/${DOWNBEAT_MPI}")
+    list(TRANSFORM places APPEND /bin)
     foreach(lang_wrapper IN ITEMS "C mpicc" "CXX mpicxx")
         separate_arguments(lang_wrapper)
         list(GET lang_wrapper 0 lang)
         list(GET lang_wrapper 1 wrapper)
+        if(DOWNBEAT_MPI_ABI)
+            string(APPEND wrapper _abi)
+        endif()
+        find_program(MPI_${lang}_COMPILER ${wrapper} PATHS ${places} NO_DEFAULT_PATH)
         find_program(MPI_${lang}_COMPILER NAMES ${wrapper}.${DOWNBEAT_MPI} ${wrapper})
     endforeach()
 endif()
@@ -19,31 +37,26 @@ endif()
 set(MPI_CXX_SKIP_MPICXX ON) # the C++ bindings were removed from MPI 3.0
 find_package(MPI 3.1 REQUIRED COMPONENTS C CXX)
 
-function(downbeat_mpi_family result)
+# Whether MPI's header is that of a library.
+function(downbeat_check_mpi name result)
     set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_C)
     check_c_source_compiles("
         #include <mpi.h>
-        #ifndef OPEN_MPI
+        #if !(${is_${name}})
         #error
         #endif
-        int main(void) { return 0; }" DOWNBEAT_HAVE_OPENMPI)
-    check_c_source_compiles("
-        #include <mpi.h>
-        #ifndef MPICH_VERSION
-        #error
-        #endif
-        int main(void) { return 0; }" DOWNBEAT_HAVE_MPICH)
-    if(DOWNBEAT_HAVE_OPENMPI)
-        set(${result} openmpi PARENT_SCOPE)
-    elseif(DOWNBEAT_HAVE_MPICH)
-        set(${result} mpich PARENT_SCOPE)
-    else()
-        set(${result} "" PARENT_SCOPE)
-    endif()
+        int main(void) { return 0; }" ${result})
 endfunction()
-downbeat_mpi_family(DOWNBEAT_MPI_FAMILY)
 
-if(DOWNBEAT_MPI AND NOT DOWNBEAT_MPI STREQUAL DOWNBEAT_MPI_FAMILY)
-    message(FATAL_ERROR "DOWNBEAT_MPI is '${DOWNBEAT_MPI}', but ${MPI_C_COMPILER} belongs to another MPI library; "
-                        "install ${DOWNBEAT_MPI} or put its mpicc first on the path")
+if(DOWNBEAT_MPI_ABI)
+    downbeat_check_mpi(abi DOWNBEAT_MPI_MATCHES_ABI)
+    if(NOT DOWNBEAT_MPI_MATCHES_ABI)
+        message(FATAL_ERROR "DOWNBEAT_MPI_ABI is on, but ${MPI_C_COMPILER} has not the header of the standard ABI")
+    endif()
+elseif(DOWNBEAT_MPI)
+    downbeat_check_mpi(${DOWNBEAT_MPI} DOWNBEAT_MPI_MATCHES)
+    if(NOT DOWNBEAT_MPI_MATCHES)
+        message(FATAL_ERROR "DOWNBEAT_MPI is '${DOWNBEAT_MPI}', but ${MPI_C_COMPILER} belongs to another MPI library; "
+                            "`tools/setup ${DOWNBEAT_MPI}` installs it, or set MPI_HOME to where it is")
+    endif()
 endif()

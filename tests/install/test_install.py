@@ -107,6 +107,17 @@ def test_pkg_config(
     assert starts_together(mpi, program, libraries)
 
 
+def test_a_program_finds_each_library(each_library: str, tmp_path: Path) -> None:
+    prefix = ROOT / "build" / each_library
+    flags = shlex.split(run("pkg-config", "--cflags", "--libs", "downbeat", env={"PKG_CONFIG_PATH": str(prefix)}))
+    program = tmp_path / "consumer"
+    run("cc", "-std=c11", "-Wall", "-Wextra", "-Werror", CONSUMER / "consumer.c", "-o", program, *flags)
+    assert starts_together(each_library, program, libdir(prefix))
+    run("cmake", "-S", CONSUMER, "-B", tmp_path / "cmake", "-G", "Ninja", f"-Ddownbeat_DIR={prefix}")
+    run("cmake", "--build", tmp_path / "cmake", "--target", "c-downbeat")
+    assert starts_together(each_library, tmp_path / "cmake" / "c-downbeat")
+
+
 @pytest.mark.parametrize("tree", ["installed", "build_tree"])
 def test_cmake_package(mpi: str, tree: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     prefix: Path = request.getfixturevalue(tree)

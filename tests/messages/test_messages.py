@@ -43,6 +43,13 @@ def test_bad_environment_is_one_line_and_ends_the_run(mpi: str, variable: str, v
     assert named in lines[0]
 
 
+def test_a_bad_environment_is_one_line_under_each_library(each_library: str) -> None:
+    status, lines = run_figures(each_library, 2, "recovery", DOWNBEAT_CLOCK="rdtsc")
+    assert status != 0
+    assert len(lines) == 1
+    assert "DOWNBEAT_CLOCK" in lines[0]
+
+
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_oversubscription_is_said_once(mpi: str) -> None:
     ranks = 2 * len(os.sched_getaffinity(0))

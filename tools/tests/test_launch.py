@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from mpi_libraries import LIBRARIES
 
 LAUNCH = Path(__file__).resolve().parents[1] / "launch"
 CORES = len(os.sched_getaffinity(0))
@@ -21,7 +22,7 @@ CORES = len(os.sched_getaffinity(0))
 STUBBORN = "trap '' TERM; echo $$ >>{pids}; while :; do sleep 0.1; done"
 
 
-@pytest.fixture(params=["openmpi", "mpich"])
+@pytest.fixture(params=list(LIBRARIES))
 def mpi(request: pytest.FixtureRequest) -> str:
     """The MPI library."""
     name: str = request.param
@@ -93,6 +94,36 @@ def test_a_narrowed_affinity_is_kept(mpi: str) -> None:
     assert done.stdout.split() == ["Cpus_allowed_list:", str(last)]
 
 
+@pytest.mark.parametrize(
+    ("crowded", "variable", "value"),
+    [
+        ("mpich5", "MPIR_CVAR_CH4_PROGRESS_THROTTLE", "1"),
+        ("mpich5", "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT", "1"),
+        ("intelmpi", "I_MPI_WAIT_MODE", "1"),
+    ],
+)
+def test_ranks_without_a_core_of_their_own_are_told_to_yield(crowded: str, variable: str, value: str) -> None:
+    def seen(ranks: int, **env: str) -> set[str]:
+        done = launch("--mpi", crowded, "-n", str(ranks), "sh", "-c", f"echo ${{{variable}-unset}}", env=env)
+        return set(done.stdout.split())
+
+    assert seen(CORES) == {"unset"}
+    assert seen(CORES + 1) == {value}
+    assert seen(CORES + 1, **{variable: "0"}) == {"0"}  # what the user has set stays
+
+
+def test_open_mpi_5_starts_without_a_home() -> None:
+    command = [sys.executable, str(LAUNCH), "--mpi", "openmpi5", "-n", "1", "sh", "-c", "test -d $HOME"]
+    without = {name: value for name, value in os.environ.items() if name != "HOME"}
+    assert subprocess.run(command, env=without, capture_output=True, timeout=60, check=False).returncode == 0
+
+
+def test_the_launcher_of_a_program_is_found(mpi: str) -> None:
+    program = LAUNCH.parents[1] / "build" / mpi / "bin" / "test_clock"
+    done = launch("-n", "1", program)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("status", [1, 7])
 def test_the_exit_status_is_passed_on(mpi: str, status: int) -> None:
     assert launch("--mpi", mpi, "-n", "2", "sh", "-c", f"exit {status}").returncode == status
@@ -160,7 +191,7 @@ def test_a_plain_mpirun_is_known_by_its_version(version: str, wanted: str, expec
     other = "mpich" if wanted == "openmpi" else "openmpi"
     refused = launch("--mpi", other, "-n", "1", "true", env={"PATH": str(tmp_path)})
     assert refused.returncode != 0
-    assert refused.stderr == f"launch: no launcher for {other} found; install {other}\n"
+    assert refused.stderr == f"launch: no launcher for {other} found; tools/setup installs {other}\n"
 
 
 @pytest.mark.parametrize(

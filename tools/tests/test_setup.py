@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 TOOLS = Path(__file__).resolve().parents[1]
-RUN_PACKAGES = tomllib.loads((TOOLS / "packages.toml").read_text(encoding="utf-8"))["run"]["debian"]
+PURPOSES = tomllib.loads((TOOLS / "packages.toml").read_text(encoding="utf-8"))
+RUN_PACKAGES = PURPOSES["build"]["debian"] + PURPOSES["openmpi"]["debian"]
 
 
 class Machine:
@@ -70,13 +71,13 @@ def machine(tmp_path: Path) -> Machine:
 
 def test_nothing_is_done_where_nothing_is_missing(machine: Machine) -> None:
     machine.debian(RUN_PACKAGES)
-    done = machine.setup("run")
+    done = machine.setup("build", "openmpi")
     assert (done.returncode, done.stdout, done.stderr, machine.calls()) == (0, "", "", [])
 
 
 def test_without_rights_one_line_names_what_is_missing(machine: Machine) -> None:
     machine.debian([name for name in RUN_PACKAGES if name not in ("cmake", "libfmt-dev")])
-    done = machine.setup("run")
+    done = machine.setup("build", "openmpi")
     assert done.returncode == 1
     assert done.stderr == "setup: missing and not root: apt-get install cmake libfmt-dev\n"
     assert machine.calls() == []
@@ -85,7 +86,7 @@ def test_without_rights_one_line_names_what_is_missing(machine: Machine) -> None
 def test_only_the_missing_is_installed(machine: Machine) -> None:
     machine.debian([name for name in RUN_PACKAGES if name != "ninja-build"])
     machine.program("sudo", 'shift; exec "$@"')
-    done = machine.setup("run")
+    done = machine.setup("build", "openmpi")
     assert done.returncode == 0, done.stderr
     update, install = machine.calls()
     assert update.endswith("update")
@@ -95,20 +96,34 @@ def test_only_the_missing_is_installed(machine: Machine) -> None:
 def test_a_failing_installation_is_an_error(machine: Machine) -> None:
     machine.debian(RUN_PACKAGES[1:], apt_works=False)
     machine.program("sudo", 'shift; exec "$@"')
-    done = machine.setup("run")
+    done = machine.setup("build", "openmpi")
     assert done.returncode == 1
     assert f"could not install {RUN_PACKAGES[0]}" in done.stderr
 
 
 def test_without_dpkg_one_line_tells_and_it_goes_on(machine: Machine) -> None:
-    done = machine.setup("run")
+    done = machine.setup("build", "openmpi")
     assert done.returncode == 0
     assert done.stdout.count("\n") == 1
     assert "no dpkg here" in done.stdout
 
 
-@pytest.mark.parametrize("purpose", [[], ["walk"], ["run", "test"]])
-def test_an_unknown_purpose_is_refused(machine: Machine, purpose: list[str]) -> None:
-    done = machine.setup(*purpose)
+@pytest.mark.parametrize(("purposes", "named"), [([], "''"), (["walk"], "'walk'"), (["build", "lam"], "'lam'")])
+def test_an_unknown_purpose_is_refused(machine: Machine, purposes: list[str], named: str) -> None:
+    done = machine.setup(*purposes)
     assert done.returncode == 1
-    assert done.stderr == f"setup: '{' '.join(purpose)}' is no purpose; one of run, bench, test is expected\n"
+    assert done.stderr == f"setup: {named} is no purpose; valid are {', '.join(PURPOSES)}\n"
+
+
+@pytest.mark.parametrize(
+    "mpi", [name for name, purpose in PURPOSES.items() if purpose.get("into", "").startswith(".mpi")]
+)
+def test_a_fetched_library_compiles_and_links(mpi: str, tmp_path: Path) -> None:
+    wrapper = TOOLS.parent / PURPOSES[mpi]["into"] / "bin" / "mpicc"
+    source = tmp_path / "program.c"
+    source.write_text(
+        "#include <mpi.h>\nint main(void) { return MPI_Init(0, 0) || MPI_Finalize(); }\n", encoding="ascii"
+    )
+    subprocess.run([wrapper, source, "-o", tmp_path / "program"], check=True)
+    launch = [str(TOOLS / "launch"), "-n", "2", "--timeout", "30", str(tmp_path / "program")]
+    assert subprocess.run(launch, capture_output=True, text=True, check=True).stderr == ""

@@ -1,0 +1,46 @@
+"""A program built for the standard ABI of MPI runs unchanged under every library that has it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = ROOT / "build" / "abi" / "bin"
+
+
+def launch(mpi: str | None, ranks: int, program: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs a program of the tree for the standard ABI."""
+    chosen = ["--mpi", mpi] if mpi else []
+    command = [str(ROOT / "tools/launch"), *chosen, "-n", str(ranks), "--timeout", "60", str(PROGRAMS / program)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **environment})
+
+
+def test_the_programs_need_no_library_but_the_standard_one() -> None:
+    linked = subprocess.run(["readelf", "-d", PROGRAMS / "test_truth"], capture_output=True, text=True, check=True)
+    needed = [line.split("[")[1].rstrip("]") for line in linked.stdout.splitlines() if "(NEEDED)" in line]
+    assert [name for name in needed if name.startswith("libmpi")] == ["libmpi_abi.so.1"]
+
+
+@pytest.mark.parametrize("mpi", ["mpich5", "intelmpi"])
+@pytest.mark.parametrize(("program", "ranks"), [("test_truth", 2), ("test_harmonize", 2), ("test_subsets", 4)])
+def test_the_library_keeps_its_promises(mpi: str, program: str, ranks: int) -> None:
+    done = launch(mpi, ranks, program)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("mpi", "says"), [("mpich5", "/.mpi/mpich5/"), ("intelmpi", "/.mpi/intelmpi/"), (None, "/.mpi/mpich5/")]
+)
+def test_the_library_asked_for_is_the_one_that_runs(mpi: str | None, says: str) -> None:
+    done = launch(mpi, 2, "test_truth", LD_DEBUG="libs")
+    used = {
+        line.rpartition(": ")[2]
+        for line in done.stderr.splitlines()
+        if "calling init:" in line and "libmpi_abi" in line
+    }
+    assert done.returncode == 0
+    assert used == {str(ROOT / says.strip("/") / "lib" / "libmpi_abi.so.1")}

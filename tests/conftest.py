@@ -1,0 +1,30 @@
+"""The MPI libraries that tests run under."""
+
+from __future__ import annotations
+
+import pytest
+from mpi_libraries import LIBRARIES
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--mpi", choices=list(LIBRARIES), help="only what is tested under this MPI library")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    chosen = config.getoption("--mpi")
+    if chosen is None:
+        return
+    kept = [item for item in items if isinstance(item, pytest.Function) and chosen in parameters(item)]
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = kept
+
+
+def parameters(item: pytest.Function) -> list[object]:
+    return list(item.callspec.params.values()) if hasattr(item, "callspec") else []
+
+
+@pytest.fixture(scope="session", params=list(LIBRARIES))
+def each_library(request: pytest.FixtureRequest) -> str:
+    """Returns the name of each MPI library; what it was built with lies in build/<name>."""
+    name: str = request.param
+    return name

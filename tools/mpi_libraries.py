@@ -1,0 +1,194 @@
+"""The MPI libraries that Downbeat runs under: where the launcher of each is found, and what it wants to be told.
+
+docs/mpi-libraries.md says why.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import shutil
+import subprocess
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FETCHED = ROOT / ".mpi"  # where tools/setup installs the libraries that Debian has not
+PLAIN_LAUNCHERS = ("mpirun", "mpiexec")
+HOME = {"HOME": str(Path.home())}  # without one nothing of Open MPI 5 starts
+
+
+@dataclasses.dataclass(frozen=True)
+class Places:
+    """How many ranks, and where they can go: the CPUs that this process may use, one list per core."""
+
+    ranks: int
+    cores: list[list[int]]
+
+    @property
+    def cpus(self) -> list[int]:
+        return [cpu for core in self.cores for cpu in core]
+
+    @property
+    def crowded(self) -> bool:
+        """Whether there are fewer CPUs than ranks."""
+        return self.ranks > len(self.cpus)
+
+    @property
+    def unit(self) -> str:
+        """What each rank gets of its own."""
+        return "core" if self.ranks <= len(self.cores) else "hwthread"
+
+    @property
+    def cpu_of_rank(self) -> list[int]:
+        cpus = [core[0] for core in self.cores] if self.unit == "core" else self.cpus
+        return cpus[: self.ranks]
+
+    @property
+    def narrowed(self) -> bool:
+        """Whether some of the machine's CPUs are left out (taskset, a batch system's share)."""
+        return len(self.cpus) < (os.cpu_count() or 1)
+
+
+class Family(ABC):
+    """Libraries that are started alike."""
+
+    @abstractmethod
+    def arguments(self, places: Places) -> list[str]:
+        """Returns the launcher's arguments that place the ranks."""
+
+    @abstractmethod
+    def environment(self, places: Places) -> dict[str, str]:
+        """Returns what the launcher and the ranks want to find in the environment; what the user has set goes first."""
+
+
+class OpenMpi(Family):
+    """Open MPI. With more ranks than cores it yields by itself."""
+
+    def arguments(self, places: Places) -> list[str]:
+        if places.crowded:
+            return ["--oversubscribe", "--bind-to", "none"]
+        # It counts cores as slots unless told to count threads.
+        bind = ["--use-hwthread-cpus"] if places.unit == "hwthread" else []
+        bind += ["--bind-to", places.unit]
+        # It does not heed a narrowed affinity.
+        return ["--cpu-set", ",".join(map(str, places.cpus)), *bind] if places.narrowed else bind
+
+    def environment(self, places: Places) -> dict[str, str]:  # noqa: ARG002
+        env = {"OMPI_MCA_btl_base_warn_component_unused": "0", "OMPI_MCA_mca_base_component_show_load_errors": "0"}
+        if os.geteuid() == 0:
+            env |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        return env
+
+
+class OpenMpi5(OpenMpi):
+    """Open MPI 5."""
+
+    def environment(self, places: Places) -> dict[str, str]:
+        # Its one-sided communication by UCX complains on a machine without a fast network.
+        return super().environment(places) | HOME | {"OMPI_MCA_osc": "^ucx"}
+
+
+class Mpich(Family):
+    """MPICH."""
+
+    def arguments(self, places: Places) -> list[str]:
+        if places.crowded:
+            return []
+        # It does not heed a narrowed affinity.
+        return ["-bind-to", "user:" + ",".join(map(str, places.cpu_of_rank)) if places.narrowed else places.unit]
+
+    def environment(self, places: Places) -> dict[str, str]:
+        if not places.crowded:
+            return {}
+        # A rank that waits leaves its core to the others. MPICH 4.0 has no such setting.
+        return {
+            "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
+            "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "1",
+        }
+
+
+class IntelMpi(Family):
+    """Intel MPI, whose launcher takes placement from the environment."""
+
+    def arguments(self, places: Places) -> list[str]:  # noqa: ARG002
+        return []
+
+    def environment(self, places: Places) -> dict[str, str]:
+        if places.crowded:
+            return {"I_MPI_PIN": "0", "I_MPI_WAIT_MODE": "1"}
+        return {"I_MPI_PIN_PROCESSOR_LIST": ",".join(map(str, places.cpu_of_rank))}
+
+
+@dataclasses.dataclass(frozen=True)
+class Library:
+    """A library under the name that --mpi and DOWNBEAT_MPI take."""
+
+    family: Family
+    launcher: str | Path  # a name on the path, or a path
+    version: str  # regular expression: what its launcher says of itself
+    linked: str  # regular expression: the library that its programs need
+
+    def owns(self, launcher: str | Path) -> bool:
+        """Whether a launcher is this library's, by what it says of itself."""
+        env = {**HOME, **os.environ}
+        answer = subprocess.run([launcher, "--version"], env=env, capture_output=True, text=True, check=False).stdout
+        return re.search(self.version, answer, re.DOTALL) is not None
+
+    def find_launcher(self) -> str | None:
+        """Returns the launcher from where it is expected, else the plain one on the path if it is this library's."""
+        expected = shutil.which(str(self.launcher))
+        if expected:
+            return expected
+        return next((found for name in PLAIN_LAUNCHERS if (found := shutil.which(name)) and self.owns(found)), None)
+
+
+def fetched(name: str) -> Path:
+    """Returns the launcher of a library in .mpi. Intel's mpirun is a script that starts the path's mpiexec.hydra."""
+    return FETCHED / name / "bin" / "mpiexec"
+
+
+OPEN_MPI = r"libmpi\.so\.40"
+MPICH_ABI = r"libmpi(ch)?\.so\.12"
+STANDARD_ABI = r"libmpi_abi\.so\.1"
+
+# openmpi and mpich are the system's, of whatever version.
+LIBRARIES: Mapping[str, Library] = {
+    "openmpi": Library(OpenMpi(), "mpirun.openmpi", "Open MPI|OpenRTE|PRRTE", OPEN_MPI),
+    "mpich": Library(Mpich(), "mpirun.mpich", "HYDRA", MPICH_ABI),
+    "openmpi5": Library(OpenMpi5(), fetched("openmpi5"), r"Open MPI\) [5-9]|PRRTE", OPEN_MPI),
+    "mpich5": Library(Mpich(), fetched("mpich5"), r"HYDRA.*Version: *[5-9]", f"{MPICH_ABI}|{STANDARD_ABI}"),
+    "intelmpi": Library(IntelMpi(), fetched("intelmpi"), r"Intel\(R\) MPI", f"{MPICH_ABI}|{STANDARD_ABI}"),
+}
+
+
+def linked_mpi(program: str) -> Path | None:
+    """Returns the MPI library that a program would load, as far as can be seen."""
+    if shutil.which("ldd") is None:
+        return None
+    answer = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
+    found = re.search(rf"({OPEN_MPI}|{MPICH_ABI}|{STANDARD_ABI}) => (/\S+)?", answer)
+    if not found:
+        return None
+    path = Path(found[3] or found[1])
+    return path.parent.resolve() / path.name  # Open MPI's launcher refuses to be called from /bin, if that is /usr/bin
+
+
+def launcher_of(linked: Path) -> tuple[Library, str] | None:
+    """Returns the library of a shared object, and its launcher: a foreign one would start P programs of one rank."""
+    able = [library for library in LIBRARIES.values() if re.fullmatch(library.linked, linked.name)]
+    # Two libraries may share a name, but not a directory: <prefix>/lib and, Intel's, <prefix>/lib/release.
+    for prefix in linked.parents[1:3]:
+        for name in PLAIN_LAUNCHERS[::-1]:
+            launcher = shutil.which(str(prefix / "bin" / name))
+            # The table's later entries are the more specific ones.
+            owner = next((library for library in reversed(able) if launcher and library.owns(launcher)), None)
+            if launcher and owner:
+                return owner, launcher
+    for library in able:
+        found = library.find_launcher()
+        if found:
+            return library, found
+    return None
