@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +14,7 @@ PURE = 0  # cells of a launch with one operation that computes
 COMPUTING = 1
 
 
-def measure(
-    bench: Bench, directory: Path, operation: str, *arguments: str
-) -> tuple[list[dict[str, object]], xr.Dataset]:
+def measure(bench: Bench, directory: Path, operation: str, *arguments: str) -> tuple[list[dict[str, Any]], xr.Dataset]:
     """Runs one operation that computes; returns its cells, the pure one first, and the samples."""
     done = bench(operation, "-q", "-o", "out.json", "-o", "out.nc", *arguments)
     assert done.status == 0, done.stderr
@@ -58,7 +57,7 @@ def test_known_overlap_is_found(bench: Bench, tmp_path: Path, hidden: float, com
     truth = (200 + compute - hidden * min(200, compute)) * 1e-6
     assert truth <= float((computing.exit - computing.entry).min()) < 1.2 * truth
     assert cells[PURE]["computed_s"] == 0.0
-    assert np.isnan(float(cells[PURE]["overlap_window"] or "nan"))
+    assert cells[PURE]["overlap_window"] is None
 
 
 @pytest.mark.parametrize("operation", ["ibcast", "iallreduce"])
@@ -70,12 +69,12 @@ def test_computation_is_as_long_as_asked(bench: Bench, tmp_path: Path, operation
     assert float(computing.computed_time.min()) >= 50e-6 - 1e-9
     assert bool((computing.exit - computing.entry >= computing.computed_time).all())
     assert cells[COMPUTING]["computation_s"] == pytest.approx(50e-6)
-    assert 0.0 <= float(str(cells[COMPUTING]["overlap_imb"])) <= 1.0
+    assert 0.0 <= cells[COMPUTING]["overlap_imb"] <= 1.0
 
 
 def test_computation_takes_the_operations_own_time(bench: Bench, tmp_path: Path) -> None:
     cells, _ = measure(bench, tmp_path, "synthetic(duration=500us,step=0,compute=auto)", "-r", "20", "--sync", "none")
-    assert float(str(cells[COMPUTING]["computation_s"])) >= 500e-6
+    assert cells[COMPUTING]["computation_s"] >= 500e-6
 
 
 def test_table_has_a_part_of_its_own(bench: Bench) -> None:
@@ -100,8 +99,8 @@ def test_ping_pong_is_half_a_round_trip(bench: Bench, tmp_path: Path) -> None:
         first = 0 if cell["operation"] == "ping_pong" else 2
         calls = 2 if cell["timing"] == "per_call" else 40
         assert (cell["calls"], cell["size_meaning"], cell["wrong"]) == (calls, "of each message", 0)
-        assert int(str(cell["validated"])) > 0
-        one = samples(data, int(str(cell["cell"]))).isel(rank=first)
+        assert cell["validated"] > 0
+        one = samples(data, cell["cell"]).isel(rank=first)
         halves = (one.exit - one.entry) / calls
         for metric in ("latency_avg", "latency_min", "latency_max"):
-            assert cell["metrics"][metric]["mean"] == pytest.approx(float(halves.mean()), rel=1e-9)  # type: ignore[index]
+            assert cell["metrics"][metric]["mean"] == pytest.approx(float(halves.mean()), rel=1e-9)
