@@ -1,3 +1,4 @@
+#include "algorithm_choices.h"
 #include "error.h"
 #include "experiment.h"
 #include "print_error.h"
@@ -36,6 +37,12 @@ ExitStatus run(int argc, char **argv) {
 } // namespace bench
 
 int main(int argc, char **argv) {
+    try {
+        bench::prepare_algorithms(argc, argv);
+    } catch (const std::exception &error) {
+        bench::print_error(error.what());
+        return static_cast<int>(bench::ExitStatus::failure);
+    }
     if (MPI_Init(&argc, &argv) != MPI_SUCCESS) {
         bench::print_error("MPI_Init failed");
         return static_cast<int>(bench::ExitStatus::failure);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "algorithm_choices.h"
 #include "command_line.h"
 #include "part.h"
 
@@ -30,6 +31,7 @@ struct Options : CommonOptions {
     std::vector<Part> operations;
     std::vector<std::uint64_t> sizes; // bytes per process
     std::vector<SynchronizedTiming> timings;
+    AlgorithmChoices algorithms;
     std::vector<Part> patterns;     // with one that delays, also the one that does not
     std::vector<AskedDelay> delays; // for the patterns that delay
     bool permute = false;           // patterns, over the ranks

@@ -23,9 +23,11 @@ public:
     void begin(const SamplingContext &, const std::vector<Cell> &) override {
         std::vector<std::string> columns = {"cell",
                                             "operation",
+                                            "algorithm",
                                             "size",
                                             "datatype",
                                             "synchronizer",
+                                            "barrier_algorithm",
                                             "timing",
                                             "pattern",
                                             "delay_s",
@@ -56,10 +58,17 @@ public:
 
     void cell(const CellResult &result) override {
         const Cell &cell = result.cell;
-        std::vector<std::string> fields = {
-            fmt::format("{}", result.index), quote(cell.operation), fmt::format("{}", cell.size), cell.datatype,
-            quote(cell.synchronizer),        quote(cell.timing),    quote(cell.pattern),          field(cell.delay),
-            to_string(result.status)};
+        std::vector<std::string> fields = {fmt::format("{}", result.index),
+                                           quote(cell.operation),
+                                           cell.algorithm,
+                                           fmt::format("{}", cell.size),
+                                           cell.datatype,
+                                           quote(cell.synchronizer),
+                                           cell.barrier_algorithm,
+                                           quote(cell.timing),
+                                           quote(cell.pattern),
+                                           field(cell.delay),
+                                           to_string(result.status)};
         for (const long count : {result.requested, result.valid, result.rejected(), result.late_flag, result.late_entry,
                                  result.discarded, result.calls}) {
             fields.push_back(fmt::format("{}", count));

@@ -27,7 +27,7 @@ std::string clock_error(const CellResult &result, const char *metric) {
 }
 
 std::string describe_subject(const Cell &cell) {
-    return cell.size == 0 ? cell.operation : fmt::format("{}, {} bytes", cell.operation, cell.size);
+    return cell.size == 0 ? describe_operation(cell) : fmt::format("{}, {} bytes", describe_operation(cell), cell.size);
 }
 
 std::vector<std::string> distinct(const std::vector<CellResult> &results, std::string (*describe)(const Cell &cell)) {
@@ -47,6 +47,12 @@ std::string rejected_share(const CellResult &result) {
 
 std::string separator(const CellResult *before, const CellResult &result) {
     return before != nullptr && before->cell.operation != result.cell.operation ? "\n" : "";
+}
+
+std::string operation_column(const CellResult &result) {
+    constexpr std::size_t width = 11;
+    const std::string name = describe_operation(result.cell);
+    return name.size() < width ? fmt::format("{:<{}}", name, width) : fmt::format("{}\n{:{}}", name, "", width);
 }
 
 std::string size_text(const Cell &cell) { return cell.size == 0 ? "-" : fmt::format("{}", cell.size); }

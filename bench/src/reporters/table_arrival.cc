@@ -26,7 +26,7 @@ constexpr const char *header =
 
 std::string row(const CellResult &result) {
     const Summary &time = result.metric("global_time");
-    return fmt::format("{:<11}{:>9}", result.cell.operation, size_text(result.cell)) +
+    return operation_column(result) + fmt::format("{:>9}", size_text(result.cell)) +
            microseconds(result.cell.delay, 9, 2) + microseconds(result.metric("imbalance_worst").median, 9, 2) +
            microseconds(result.metric("imbalance_mean").median, 8, 2) + microseconds(time.median, 9, 2) +
            microseconds(time.min, 9, 2) + microseconds(result.metric("after_last_entry").median, 8, 2) +

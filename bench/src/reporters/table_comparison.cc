@@ -21,8 +21,7 @@ constexpr const char *header =
 
 const CellResult *find(const std::vector<CellResult> &results, const Cell &cell, const char *synchronizer) {
     const auto found = std::find_if(results.begin(), results.end(), [&](const CellResult &result) {
-        return result.cell.operation == cell.operation && result.cell.size == cell.size &&
-               result.cell.synchronizer == synchronizer;
+        return describe_subject(result.cell) == describe_subject(cell) && result.cell.synchronizer == synchronizer;
     });
     return found == results.end() ? nullptr : &*found;
 }
@@ -31,9 +30,10 @@ std::string row(const CellResult &with_barrier, const CellResult &with_harmonize
     const double latency_barrier = with_barrier.metric("latency_avg").median;
     const double latency_harmonize = with_harmonize.metric("latency_avg").median;
     const double delta = latency_barrier / latency_harmonize; // Schuchart 2023, section 6.1
-    return fmt::format("{:<11}{:>9}  {} {} {:>6}  {} {} {} {}\n", with_barrier.cell.operation,
-                       size_text(with_barrier.cell), microseconds(latency_barrier, 11, 2),
-                       microseconds(latency_harmonize, 10, 2), std::isnan(delta) ? "-" : fmt::format("{:.2f}", delta),
+    return operation_column(with_barrier) +
+           fmt::format("{:>9}  {} {} {:>6}  {} {} {} {}\n", size_text(with_barrier.cell),
+                       microseconds(latency_barrier, 11, 2), microseconds(latency_harmonize, 10, 2),
+                       std::isnan(delta) ? "-" : fmt::format("{:.2f}", delta),
                        microseconds(with_barrier.metric("exit_skew").median, 11, 3),
                        microseconds(with_harmonize.metric("exit_skew").median, 10, 3), rejected_share(with_barrier),
                        rejected_share(with_harmonize));
@@ -43,6 +43,8 @@ std::string row(const CellResult &with_barrier, const CellResult &with_harmonize
 
 bool is_comparison(const std::vector<CellResult> &results) {
     return distinct(results, [](const Cell &cell) { return cell.timing; }).size() == 1 &&
+           std::all_of(results.begin(), results.end(),
+                       [](const CellResult &result) { return result.cell.barrier_algorithm == "default"; }) &&
            std::all_of(results.begin(), results.end(), [&](const CellResult &result) {
                const std::string &name = result.cell.synchronizer;
                return (name == barrier || name == harmonize) && find(results, result.cell, barrier) != nullptr &&

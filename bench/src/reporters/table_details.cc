@@ -21,12 +21,11 @@ std::string row(const CellResult &result) {
     const Summary &mean = result.metric("latency_avg");
     const Summary &max = result.metric("latency_max");
     const Summary &makespan = result.metric("makespan");
-    return fmt::format("{:<11}{:>9} ", result.cell.operation, size_text(result.cell)) +
-           microseconds(mean.median, 8, 2) + microseconds(mean.p95, 8, 2) + microseconds(mean.p99, 8, 2) + " " +
-           microseconds(max.median, 8, 2) + microseconds(max.p99, 8, 2) + " " + microseconds(makespan.median, 8, 2) +
-           microseconds(makespan.p95, 8, 2) + microseconds(makespan.p99, 8, 2) +
-           microseconds(result.metric("exit_skew").median, 8, 3) + clock_error(result, "makespan") + " " +
-           rejected_share(result) + "\n";
+    return operation_column(result) + fmt::format("{:>9} ", size_text(result.cell)) + microseconds(mean.median, 8, 2) +
+           microseconds(mean.p95, 8, 2) + microseconds(mean.p99, 8, 2) + " " + microseconds(max.median, 8, 2) +
+           microseconds(max.p99, 8, 2) + " " + microseconds(makespan.median, 8, 2) + microseconds(makespan.p95, 8, 2) +
+           microseconds(makespan.p99, 8, 2) + microseconds(result.metric("exit_skew").median, 8, 3) +
+           clock_error(result, "makespan") + " " + rejected_share(result) + "\n";
 }
 
 } // namespace

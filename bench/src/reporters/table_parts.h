@@ -44,6 +44,9 @@ std::string rejected_share(const CellResult &result);
 /// An empty line where the operation is another than in the row before.
 std::string separator(const CellResult *before, const CellResult &result);
 
+/// The operation with its algorithm: 11 columns, on a line of its own where it is longer.
+std::string operation_column(const CellResult &result);
+
 /// "bcast, 8 bytes"
 std::string describe_subject(const Cell &cell);
 
