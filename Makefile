@@ -21,7 +21,7 @@ CTEST        = ctest --output-on-failure --no-tests=error --test-dir
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test bench bench-clocks bench-sync build install format lint clean
+.PHONY: help run test bench bench-clocks bench-matrix bench-sync build install format lint clean
 .PHONY: setup-run setup-bench setup-test setup-run-openmpi setup-run-mpich build-sanitize pytest $(foreach m,$(MPIS),build-$m ctest-$m) ctest-sanitize
 
 help:
@@ -29,6 +29,7 @@ help:
 	@echo 'make test          install what is missing, build and run all tests, under Open MPI and MPICH'
 	@echo 'make bench         measure Downbeat itself against MPI_Barrier, under each MPI library'
 	@echo 'make bench-clocks  measure the clock synchronization schemes against true time, half an hour'
+	@echo 'make bench-matrix  measure reduce algorithms of Open MPI after each of its barrier algorithms'
 	@echo 'make bench-sync    measure what the choice of a barrier does to latencies, with and without MPIX_Harmonize'
 	@echo 'make build         build into build/$(MPI)'
 	@echo 'make install       install from there to [DESTDIR]$(PREFIX)'
@@ -54,6 +55,17 @@ bench-clocks: setup-bench build-$(MPI)
 
 bench-sync: setup-bench build-$(MPI)
 	tools/bench-sync --mpi $(MPI)
+
+# Schuchart 2023, Fig. 2, in the names of Open MPI.
+bench-matrix: setup-bench
+	$(call compile,build/openmpi,-DDOWNBEAT_MPI=openmpi,downbeat-bench)
+	@for ranks in 2 4; do \
+	    tools/launch --mpi openmpi -n $$ranks --timeout 80 build/openmpi/bin/downbeat-bench reduce -m 8 \
+	        --algorithm reduce=linear,binary,binomial,in_order_binary \
+	        --barrier-algorithm default,linear,double_ring,recursive_doubling,bruck,tree \
+	        --sync mpi_barrier,harmonize --format matrix -o build/matrix-$$ranks.nc; \
+	    status=$$?; [ $$status = 0 ] || [ $$status = 3 ] || exit $$status; \
+	done
 
 setup-run setup-bench setup-test: setup-%:
 	@tools/setup $*

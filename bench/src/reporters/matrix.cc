@@ -10,6 +10,7 @@ namespace bench {
 namespace {
 
 constexpr std::size_t narrowest = 9;
+constexpr const char *default_algorithm = "default";
 constexpr const char *harmonize = "harmonize";
 
 constexpr const char *legend =
@@ -17,39 +18,65 @@ constexpr const char *legend =
     "  smallest, largest, ratio\n"
     "             of the row, but for harmonize: what the choice of a barrier does to the figure\n";
 
-std::string describe_column(const Cell &cell) {
+/// The two lines at the head of a column: the synchronizer with what belongs to it, and the algorithm of its
+/// MPI_Barrier.
+struct Column {
+    std::string name;
+    std::string algorithm; // "" for the default
+
+    bool operator==(const Column &) const = default;
+    int width() const { return static_cast<int>(std::max({name.size(), algorithm.size(), narrowest})); }
+};
+
+Column column_of(const Cell &cell) {
+    Cell plain = cell;
+    plain.barrier_algorithm = default_algorithm;
     const std::string pattern =
         cell.pattern == "none" ? "" : fmt::format(", {} {:g} us", cell.pattern, cell.delay * 1e6);
-    return describe_start(cell) + pattern;
+    return {describe_start(plain) + pattern, cell.barrier_algorithm == default_algorithm ? "" : cell.barrier_algorithm};
+}
+
+std::vector<Column> columns_of(const std::vector<CellResult> &results) {
+    std::vector<Column> columns;
+    for (const CellResult &result : results) {
+        if (std::find(columns.begin(), columns.end(), column_of(result.cell)) == columns.end()) {
+            columns.push_back(column_of(result.cell));
+        }
+    }
+    return columns;
 }
 
 /// What was measured in the rows, how it was synchronized in the columns, as Schuchart 2023, Fig. 2.
 std::string matrix(const std::vector<CellResult> &results) {
     const std::vector<std::string> rows = distinct(results, describe_subject);
-    const std::vector<std::string> columns = distinct(results, describe_column);
+    const std::vector<Column> columns = columns_of(results);
     std::size_t first = 0;
     for (const std::string &row : rows) {
         first = std::max(first, row.size());
     }
     std::string text = fmt::format("{}\n{:{}}", legend, "", first);
-    for (const std::string &column : columns) {
-        text += fmt::format("  {:>{}}", column, narrowest);
+    for (const Column &column : columns) {
+        text += fmt::format("  {:>{}}", column.name, column.width());
+    }
+    text += fmt::format("\n{:{}}", "", first);
+    for (const Column &column : columns) {
+        text += fmt::format("  {:>{}}", column.algorithm, column.width());
     }
     text += fmt::format("  {:>{}}  {:>{}}  ratio\n", "smallest", narrowest, "largest", narrowest);
     for (const std::string &row : rows) {
         text += fmt::format("{:<{}}", row, first);
         double smallest = std::nan("");
         double largest = std::nan("");
-        for (const std::string &column : columns) {
+        for (const Column &column : columns) {
             const auto found = std::find_if(results.begin(), results.end(), [&](const CellResult &result) {
-                return describe_subject(result.cell) == row && describe_column(result.cell) == column;
+                return describe_subject(result.cell) == row && column_of(result.cell) == column;
             });
             const double value = found == results.end() ? std::nan("") : found->metric("latency_avg").median;
             if (found != results.end() && found->cell.synchronizer != harmonize) {
                 smallest = std::fmin(smallest, value); // either is the number where the other is none
                 largest = std::fmax(largest, value);
             }
-            text += "  " + microseconds(value, static_cast<int>(std::max(column.size(), narrowest)), 2);
+            text += "  " + microseconds(value, column.width(), 2);
         }
         text += fmt::format("  {}  {}  {}\n", microseconds(smallest, narrowest, 2), microseconds(largest, narrowest, 2),
                             ratio(largest / smallest, 5));
