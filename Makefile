@@ -56,14 +56,16 @@ bench-clocks: setup-bench build-$(MPI)
 bench-sync: setup-bench build-$(MPI)
 	tools/bench-sync --mpi $(MPI)
 
-# Schuchart 2023, Fig. 2, in the names of Open MPI.
+# Schuchart 2023, Fig. 2, in the names of Open MPI. Ranks that share a processor cannot start within the usual tolerance;
+# they get 100 us, and a warning that says what such figures are worth.
 bench-matrix: setup-bench
 	$(call compile,build/openmpi,-DDOWNBEAT_MPI=openmpi,downbeat-bench)
 	@for ranks in 2 4; do \
-	    tools/launch --mpi openmpi -n $$ranks --timeout 80 build/openmpi/bin/downbeat-bench reduce -m 8 \
+	    [ $$ranks -le $$(nproc) ] && tolerance= || tolerance='--tolerance 1e-4'; \
+	    tools/launch --mpi openmpi -n $$ranks --timeout 80 build/openmpi/bin/downbeat-bench reduce -m 8 -r 300 \
 	        --algorithm reduce=linear,binary,binomial,in_order_binary \
 	        --barrier-algorithm default,linear,double_ring,recursive_doubling,bruck,tree \
-	        --sync mpi_barrier,harmonize --format matrix -o build/matrix-$$ranks.nc; \
+	        --sync mpi_barrier,harmonize --format matrix $$tolerance -o build/matrix-$$ranks.nc; \
 	    status=$$?; [ $$status = 0 ] || [ $$status = 3 ] || exit $$status; \
 	done
 
