@@ -1,6 +1,7 @@
 #include "algorithm.h"
 
 #include "error.h"
+#include "mpi_tool.h"
 #include "names.h"
 
 #include <algorithm>
@@ -19,6 +20,7 @@ const std::vector<AlgorithmFamilyInfo> &all_algorithm_families() {
 }
 
 std::unique_ptr<AlgorithmFamily> find_algorithm_family() {
+    open_tool_interface();
     for (const AlgorithmFamilyInfo &info : all_algorithm_families()) {
         if (auto family = info.find()) {
             return family;

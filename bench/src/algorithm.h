@@ -1,7 +1,6 @@
 #pragma once
 
 #include "communicator.h"
-#include "mpi_tool.h"
 
 #include <map>
 #include <memory>
@@ -86,16 +85,13 @@ public:
 
 protected:
     std::vector<SelectableCollective> collectives_;
-
-private:
-    ToolInterface tool_;
 };
 
 struct AlgorithmFamilyInfo {
     std::string name;
     /// Before MPI_Init: sets what the library reads there alone. What the user has set stays.
     void (*before_init)(const AlgorithmRequests &requests);
-    /// None where the library at hand is of another family. To be destroyed before MPI_Finalize.
+    /// None where the library at hand is of another family. MPI_T must be open.
     std::unique_ptr<AlgorithmFamily> (*find)();
 };
 
@@ -113,8 +109,7 @@ BENCH_ALGORITHM_FAMILIES(BENCH_DECLARE)
 
 const std::vector<AlgorithmFamilyInfo> &all_algorithm_families();
 
-/// The one whose variables the MPI library has; none where no algorithm can be chosen. To be destroyed before
-/// MPI_Finalize.
+/// The one whose variables the MPI library has; none where no algorithm can be chosen. Opens MPI_T.
 std::unique_ptr<AlgorithmFamily> find_algorithm_family();
 
 /// The collective of that name; nullptr where its algorithm cannot be chosen.

@@ -1,6 +1,7 @@
 #include "algorithm_choices.h"
 #include "error.h"
 #include "experiment.h"
+#include "mpi_tool.h"
 #include "print_error.h"
 
 #include <fmt/format.h>
@@ -50,6 +51,7 @@ int main(int argc, char **argv) {
     bench::ExitStatus status = bench::ExitStatus::failure;
     try {
         status = bench::run(argc, argv);
+        bench::close_tool_interface();
     } catch (const std::exception &error) {
         // The other ranks know nothing of it and wait.
         bench::print_error(error.what());

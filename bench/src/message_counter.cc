@@ -3,6 +3,7 @@
 #include "algorithm.h"
 #include "error.h"
 #include "mpi_check.h"
+#include "mpi_tool.h"
 
 #include <array>
 #include <fmt/format.h>
@@ -78,7 +79,6 @@ public:
     }
 
     static bool available() {
-        const ToolInterface tool;
         int index = 0;
         return MPI_T_pvar_get_index(count_variable, MPI_T_PVAR_CLASS_SIZE, &index) == MPI_SUCCESS;
     }
@@ -94,7 +94,6 @@ private:
         return values;
     }
 
-    ToolInterface tool_;
     MPI_T_pvar_session session_{};
     std::array<MPI_T_pvar_handle, 2> handles_{};
 };
@@ -104,6 +103,7 @@ private:
 void prepare_message_counter() { set_unless_set("OMPI_MCA_pml_monitoring_enable", "1"); }
 
 std::unique_ptr<MessageCounter> find_message_counter(const Communicator &comm) {
+    open_tool_interface();
     // Every rank sends something here, if there are two.
     check(MPI_Barrier(comm.handle()), "MPI_Barrier");
     int ways[2] = {MonitoringCounter::available() ? 1 : 0, recorded().any ? 1 : 0};

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "communicator.h"
-#include "mpi_tool.h"
 
 #include <cstdint>
 #include <memory>

@@ -8,6 +8,8 @@
 namespace bench {
 namespace {
 
+bool is_open = false;
+
 /// MPI_T has error codes of its own, which MPI_Error_string need not know.
 void check_tool(int code, const char *call, const std::string &variable) {
     if (code != MPI_SUCCESS) {
@@ -86,12 +88,20 @@ std::vector<std::pair<int, std::string>> read_values(MPI_T_enum type, const std:
 
 } // namespace
 
-ToolInterface::ToolInterface() {
-    int provided = 0;
-    check_tool(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided), "MPI_T_init_thread", "the tool interface");
+void open_tool_interface() {
+    if (!is_open) {
+        int provided = 0;
+        check_tool(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided), "MPI_T_init_thread", "the tool interface");
+        is_open = true;
+    }
 }
 
-ToolInterface::~ToolInterface() { MPI_T_finalize(); }
+void close_tool_interface() {
+    if (is_open) {
+        is_open = false;
+        check_tool(MPI_T_finalize(), "MPI_T_finalize", "the tool interface");
+    }
+}
 
 std::optional<ControlVariable> ControlVariable::find(const std::string &name) {
     ControlVariable variable;

@@ -8,16 +8,13 @@
 
 namespace bench {
 
-/// MPI_T, from here to the end of the scope, which must lie before MPI_Finalize: Open MPI crashes otherwise.
-class ToolInterface {
-public:
-    ToolInterface();
-    ~ToolInterface();
-    ToolInterface(const ToolInterface &) = delete;
-    ToolInterface &operator=(const ToolInterface &) = delete;
-};
+/// Opens MPI_T on the first call. It is opened once for the run: MPICH 4.0 forgets its variables when it is closed.
+void open_tool_interface();
 
-/// A control variable of the MPI library that belongs to no object. Needs a ToolInterface.
+/// Closes MPI_T if it is open. Before MPI_Finalize: Open MPI crashes otherwise.
+void close_tool_interface();
+
+/// A control variable of the MPI library that belongs to no object. MPI_T must be open.
 class ControlVariable {
 public:
     /// None where the library has no such variable.

@@ -72,7 +72,6 @@ AlgorithmFamilyInfo algorithm_families::intel() {
                 }
             },
             []() -> std::unique_ptr<AlgorithmFamily> {
-                const ToolInterface tool;
                 if (!ControlVariable::find("MPIR_CVAR_USE_BARRIER")) {
                     return nullptr;
                 }

@@ -158,7 +158,6 @@ private:
 AlgorithmFamilyInfo algorithm_families::mpich() {
     return {"mpich", [](const AlgorithmRequests &) {},
             []() -> std::unique_ptr<AlgorithmFamily> {
-                const ToolInterface tool;
                 if (!ControlVariable::find(fallback_name) ||
                     !ControlVariable::find("MPIR_CVAR_BCAST_INTRA_ALGORITHM")) {
                     return nullptr;

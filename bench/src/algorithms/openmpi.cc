@@ -206,7 +206,6 @@ AlgorithmFamilyInfo algorithm_families::openmpi() {
                 }
             },
             []() -> std::unique_ptr<AlgorithmFamily> {
-                const ToolInterface tool;
                 // Of the framework, not of a component: there even where the components are excluded.
                 if (!ControlVariable::find("coll_base_verbose")) {
                     return nullptr;
