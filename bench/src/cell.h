@@ -19,11 +19,19 @@ struct Cell {
     std::string synchronizer;
     std::string timing = "per_call";
     std::string pattern = "none";
-    double delay = 0.0;           // seconds, the largest of the pattern, as asked for
-    std::string size_meaning{};   // what the bytes of the size are: "of the message"
-    double computation = 0.0;     // seconds that a call computes beside the operation, as planned
-    std::string pure_operation{}; // the same without computation
+    double delay = 0.0;                        // seconds, the largest of the pattern, as asked for
+    std::string algorithm = "default";         // of the MPI library, for the operation
+    std::string barrier_algorithm = "default"; // of the MPI library, for the MPI_Barrier of the synchronizer
+    std::string size_meaning{};                // what the bytes of the size are: "of the message"
+    double computation = 0.0;                  // seconds that a call computes beside the operation, as planned
+    std::string pure_operation{};              // the same without computation
 };
+
+/// "reduce", or "reduce[binary]" where the algorithm is not the default.
+std::string describe_operation(const Cell &cell);
+
+/// "harmonize", or "mpi_barrier[linear]" where the algorithm is not the default.
+std::string describe_synchronizer(const Cell &cell);
 
 /// "harmonize, batch(calls=100)": the synchronizer, and the timing scheme where it is no single call.
 std::string describe_start(const Cell &cell);

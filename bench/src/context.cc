@@ -28,7 +28,8 @@ ContextValues context_values(const SamplingContext &context) {
                                     {"max_attempts", context.max_attempts},
                                     {"observed_rank", static_cast<long>(context.observed)},
                                     {"patterns_permuted", static_cast<long>(context.permuted)},
-                                    {"tolerance_s", context.tolerance}};
+                                    {"tolerance_s", context.tolerance},
+                                    {"algorithms", describe_algorithms(context)}};
     values.insert(values.end(), sampling.begin(), sampling.end());
     return values;
 }
@@ -39,6 +40,14 @@ std::string describe_environment(const Context &context) {
         variables.push_back(fmt::format("{}={}", name, value));
     }
     return join(variables, "\n");
+}
+
+std::string describe_algorithms(const SamplingContext &context) {
+    std::vector<std::string> lines;
+    for (const auto &[name, evidence] : context.algorithms) {
+        lines.push_back(fmt::format("{}: {}", name, evidence));
+    }
+    return join(lines, "\n");
 }
 
 std::string describe_hosts(const Context &context) {

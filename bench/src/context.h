@@ -50,9 +50,10 @@ struct SamplingContext : Context {
     std::string stopping; // rule
     std::string warmup;   // rule
     long max_attempts;
-    int observed;       // rank
-    bool permuted;      // arrival patterns, over the ranks
-    double tolerance;   // seconds
+    int observed;                                                // rank
+    bool permuted;                                               // arrival patterns, over the ranks
+    double tolerance;                                            // seconds
+    std::vector<std::pair<std::string, std::string>> algorithms; // of the MPI library, chosen: how it is known
     long trace_samples; // the first so many of each cell, without warm-up, are shown in traces
 };
 
@@ -70,6 +71,8 @@ ContextValues context_values(const SamplingContext &context);
 
 /// "DOWNBEAT_CLOCK=tsc", one line per variable.
 std::string describe_environment(const Context &context);
+/// "reduce[binary]: set at ...", one line per algorithm that was chosen; "" where none was.
+std::string describe_algorithms(const SamplingContext &context);
 /// One line per host.
 std::string describe_hosts(const Context &context);
 

@@ -35,7 +35,8 @@ struct ExperimentInfo {
     EXPERIMENT(clock)                                                                                                  \
     EXPERIMENT(rtt)                                                                                                    \
     EXPERIMENT(drift)                                                                                                  \
-    EXPERIMENT(skew)
+    EXPERIMENT(skew)                                                                                                   \
+    EXPERIMENT(algorithms)
 
 namespace experiments {
 #define BENCH_DECLARE(name) ExperimentInfo name();

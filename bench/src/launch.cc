@@ -33,15 +33,19 @@ Launch::Launch(const Communicator &comm, const GlobalClock &clock, const Options
       sampler_(comm, clock, options.observed) {
     check(MPI_Comm_dup(comm.handle(), &messages_), "MPI_Comm_dup");
     make_patterns();
+    try_barriers();
     for (const AskedOperation &operation : options.operations) {
         for (const std::uint64_t size : operation.info.sized() ? options.sizes : std::vector<std::uint64_t>{0}) {
-            add_cells(operation, size);
+            for (const std::string &algorithm : options.algorithms.of(operation.part.name())) {
+                add_cells(operation, size, algorithm);
+            }
         }
     }
 }
 
 Launch::~Launch() {
     runners_.clear(); // synchronizers may have something to say to each other
+    chosen_.clear();
     MPI_Comm_free(&messages_);
 }
 
@@ -55,9 +59,70 @@ void Launch::make_patterns() {
         options_.permute ? permuted_places(comm_.size(), seed_)[static_cast<std::size_t>(comm_.rank())] : comm_.rank();
 }
 
-Launch::Subject Launch::make_subject(const AskedOperation &operation, std::uint64_t size) {
+std::shared_ptr<AlgorithmInForce> Launch::choose(const std::string &collective, const std::string &algorithm) {
+    std::shared_ptr<AlgorithmInForce> &chosen = chosen_[{collective, algorithm}];
+    if (chosen) {
+        return chosen;
+    }
+    if (algorithm == default_algorithm) {
+        chosen = std::make_shared<AlgorithmInForce>(comm_.handle(), "the library's own choice");
+        return chosen;
+    }
+    const AlgorithmFamily &family = *options_.algorithms.family;
+    const SelectableCollective &selectable = *find_collective(family, collective);
+    chosen = family.choose(comm_, selectable, find_by_name(selectable.algorithms, algorithm));
+    algorithm_evidence_.emplace_back(fmt::format("{}[{}]", collective, algorithm), chosen->evidence());
+    return chosen;
+}
+
+void Launch::try_out(AlgorithmInForce &algorithm, const std::string &what, const std::function<void()> &call) const {
+    std::string refusal;
+    try {
+        const AlgorithmScope scope(algorithm, true);
+        call();
+    } catch (const Error &error) {
+        refusal = error.what();
+    }
+    const std::vector<std::string> refusals = comm_.gather(refusal);
+    comm_.on_root([&] {
+        for (std::size_t rank = 0; rank < refusals.size(); ++rank) {
+            if (!refusals[rank].empty()) {
+                throw Error::here(
+                    fmt::format("{} cannot run on {} ranks: rank {}: {}", what, comm_.size(), rank, refusals[rank]));
+            }
+        }
+        return 0;
+    });
+}
+
+void Launch::try_barriers() {
+    for (const std::string &algorithm : options_.algorithms.barrier) {
+        if (algorithm != default_algorithm) {
+            const auto chosen = choose("barrier", algorithm);
+            try_out(*chosen, fmt::format("barrier[{}]", algorithm),
+                    [&] { check(MPI_Barrier(chosen->comm()), "MPI_Barrier"); });
+        }
+    }
+}
+
+std::vector<std::string> Launch::barrier_algorithms(const Part &synchronizer) const {
+    const bool calls = find_by_name(all_synchronizers(), synchronizer.name()).calls_mpi_barrier(synchronizer);
+    return calls ? options_.algorithms.barrier : std::vector<std::string>{default_algorithm};
+}
+
+Launch::Subject Launch::make_subject(const AskedOperation &operation, std::uint64_t size,
+                                     const std::string &algorithm) {
     Subject subject;
-    subject.operation = operation.info.make({comm_.handle(), size, operation.part});
+    subject.algorithm = choose(operation.part.name(), algorithm);
+    {
+        const AlgorithmScope scope(*subject.algorithm); // persistent operations choose when they are made
+        subject.operation = operation.info.make({subject.algorithm->comm(), size, operation.part});
+    }
+    if (algorithm != default_algorithm) {
+        try_out(*subject.algorithm, fmt::format("{}[{}] of {} bytes", operation.part.name(), algorithm, size),
+                [&] { subject.operation->run(); });
+    }
+    const AlgorithmScope scope(*subject.algorithm);
     subject.time = estimate_time(*subject.operation);
     subject.operation->choose_computation(subject.time);
     if (subject.operation->computation() > 0.0) {
@@ -82,11 +147,13 @@ double Launch::estimate_time(Operation &operation) {
     return summarize(slowest).median;
 }
 
-void Launch::add_cells(const AskedOperation &operation, std::uint64_t size) {
-    // The cells of one operation and size share their buffers, so that synchronizers are compared on the same memory.
-    const Subject subject = make_subject(operation, size);
+void Launch::add_cells(const AskedOperation &operation, std::uint64_t size, const std::string &algorithm) {
+    // The cells of one operation, size and algorithm share their buffers, so that synchronizers are compared on the
+    // same memory.
+    const Subject subject = make_subject(operation, size, algorithm);
     Cell cell;
     cell.operation = operation.part.text();
+    cell.algorithm = algorithm;
     cell.size = size;
     cell.size_meaning = operation.info.size_meaning;
     cell.datatype = operation.info.datatype(operation.part, size);
@@ -94,35 +161,43 @@ void Launch::add_cells(const AskedOperation &operation, std::uint64_t size) {
     cell.pure_operation =
         operation.info.computes ? without_computation(operation.part, operation.info).text() : cell.operation;
     for (const SynchronizedTiming &timing : options_.timings) {
-        for (std::size_t pattern = 0; pattern < patterns_.size(); ++pattern) {
-            if (options_.patterns[pattern].name() == no_pattern || options_.delays.empty()) {
-                cell.delay = patterns_[pattern]->own_delay().value_or(0.0);
-                add_cell(cell, subject, timing, pattern);
-                continue;
-            }
-            for (const AskedDelay &delay : options_.delays) {
-                cell.delay = delay.seconds ? *delay.seconds : *delay.multiple * subject.time;
-                add_cell(cell, subject, timing, pattern);
-            }
+        for (const std::string &barrier : barrier_algorithms(timing.synchronizer)) {
+            cell.barrier_algorithm = barrier;
+            add_patterns(cell, subject, timing);
+        }
+    }
+}
+
+void Launch::add_patterns(Cell cell, const Subject &subject, const SynchronizedTiming &timing) {
+    for (std::size_t pattern = 0; pattern < patterns_.size(); ++pattern) {
+        if (options_.patterns[pattern].name() == no_pattern || options_.delays.empty()) {
+            cell.delay = patterns_[pattern]->own_delay().value_or(0.0);
+            add_cell(cell, subject, timing, pattern);
+            continue;
+        }
+        for (const AskedDelay &delay : options_.delays) {
+            cell.delay = delay.seconds ? *delay.seconds : *delay.multiple * subject.time;
+            add_cell(cell, subject, timing, pattern);
         }
     }
 }
 
 void Launch::add_cell(Cell cell, const Subject &subject, const SynchronizedTiming &start, std::size_t pattern) {
     const auto &[synchronizer, timing] = start;
+    const std::shared_ptr<AlgorithmInForce> barrier = choose("barrier", cell.barrier_algorithm);
     cell.synchronizer = synchronizer.text();
     cell.timing = timing.text();
     cell.pattern = options_.patterns[pattern].text();
-    Runner runner{
-        .index = runners_.size(),
-        .cell = cell,
-        .subject = subject,
-        .synchronizer =
-            find_by_name(all_synchronizers(), synchronizer.name()).make({comm_, clock_, messages_, synchronizer}),
-        .timing = find_by_name(all_timings(), timing.name()).make(timing),
-        .delays = PlannedDelays(patterns_[pattern], cell.delay, place_),
-        .stopping = nullptr,
-        .record = CellRecord(runners_.size(), cell)};
+    Runner runner{.index = runners_.size(),
+                  .cell = cell,
+                  .subject = subject,
+                  .barrier = barrier,
+                  .synchronizer = find_by_name(all_synchronizers(), synchronizer.name())
+                                      .make({comm_, clock_, messages_, barrier->comm(), synchronizer}),
+                  .timing = find_by_name(all_timings(), timing.name()).make(timing),
+                  .delays = PlannedDelays(patterns_[pattern], cell.delay, place_),
+                  .stopping = nullptr,
+                  .record = CellRecord(runners_.size(), cell)};
     const auto budget = runner.synchronizer->budget();
     const Part stopping =
         budget ? parse_part("stopping rule", fmt::format("budget(time={}ns)", std::llround(*budget * 1e9)),
@@ -243,6 +318,8 @@ long Launch::warm_up(Runner &runner) {
 
 Batch Launch::sample(Runner &runner, long first, long count) {
     const auto begin = std::chrono::steady_clock::now();
+    const AlgorithmScope operation(*runner.subject.algorithm);
+    const AlgorithmScope barrier(*runner.barrier);
     Batch batch = sampler_.sample(*runner.synchronizer, *runner.subject.operation, *runner.timing,
                                   runner.delays.of_calls(first, count), runner.duration);
     runner.record.add_time(Seconds(std::chrono::steady_clock::now() - begin).count());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "algorithm.h"
 #include "cell.h"
 #include "communicator.h"
 #include "global_clock.h"
@@ -14,8 +15,11 @@
 #include "timing.h"
 #include "warmup_rule.h"
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace bench {
@@ -32,15 +36,19 @@ public:
     Launch(const Launch &) = delete;
     Launch &operator=(const Launch &) = delete;
 
-    /// Operation x size x synchronizer x timing scheme x pattern x delay, in the order of the command line. On all
-    /// ranks.
+    /// Operation x size x algorithm x synchronizer x timing scheme x algorithm of its barrier x pattern x delay, in the
+    /// order of the command line. On all ranks.
     std::vector<Cell> cells() const;
+
+    /// The algorithms that were chosen, as "reduce[binary]", and how it is known that they hold.
+    const std::vector<std::pair<std::string, std::string>> &algorithms() const { return algorithm_evidence_; }
 
     /// Collective. The results of all cells, in that order, at rank 0. `reporters` is empty but there.
     std::vector<CellResult> run(const Reporters &reporters);
 
 private:
-    struct Subject { // an operation with a size
+    struct Subject {                                 // an operation with a size and an algorithm
+        std::shared_ptr<AlgorithmInForce> algorithm; // outlives the operation, which uses its communicator
         std::shared_ptr<Operation> operation;
         double time; // seconds that it takes, estimated
     };
@@ -48,6 +56,7 @@ private:
         std::size_t index;
         Cell cell;
         Subject subject;
+        std::shared_ptr<AlgorithmInForce> barrier; // of the synchronizer; outlives it
         std::shared_ptr<Synchronizer> synchronizer;
         std::shared_ptr<Timing> timing;
         PlannedDelays delays;
@@ -59,9 +68,16 @@ private:
     };
 
     void make_patterns();
-    void add_cells(const AskedOperation &operation, std::uint64_t size);
+    void add_cells(const AskedOperation &operation, std::uint64_t size, const std::string &algorithm);
+    void add_patterns(Cell cell, const Subject &subject, const SynchronizedTiming &timing);
     void add_cell(Cell cell, const Subject &subject, const SynchronizedTiming &start, std::size_t pattern);
-    Subject make_subject(const AskedOperation &operation, std::uint64_t size);
+    std::vector<std::string> barrier_algorithms(const Part &synchronizer) const;
+    /// Collective. The same choice is made once. Throws Error where it would not hold.
+    std::shared_ptr<AlgorithmInForce> choose(const std::string &collective, const std::string &algorithm);
+    /// Collective. Throws Error::everywhere where the library refuses to run it so.
+    void try_out(AlgorithmInForce &algorithm, const std::string &what, const std::function<void()> &call) const;
+    void try_barriers();
+    Subject make_subject(const AskedOperation &operation, std::uint64_t size, const std::string &algorithm);
     double estimate_time(Operation &operation);
 
     long next_block(const Runner &runner) const;
@@ -88,6 +104,8 @@ private:
     std::vector<std::shared_ptr<const ArrivalPattern>> patterns_;
     int place_ = 0; // of this rank in patterns
     std::unique_ptr<WarmupRule> warmup_;
+    std::map<std::pair<std::string, std::string>, std::shared_ptr<AlgorithmInForce>> chosen_; // by collective and name
+    std::vector<std::pair<std::string, std::string>> algorithm_evidence_;
     std::vector<Runner> runners_;
     Sampler sampler_;
 

@@ -1,5 +1,7 @@
+#include "algorithm_choices.h"
 #include "error.h"
 #include "experiment.h"
+#include "mpi_tool.h"
 #include "print_error.h"
 
 #include <fmt/format.h>
@@ -36,6 +38,12 @@ ExitStatus run(int argc, char **argv) {
 } // namespace bench
 
 int main(int argc, char **argv) {
+    try {
+        bench::prepare_algorithms(argc, argv);
+    } catch (const std::exception &error) {
+        bench::print_error(error.what());
+        return static_cast<int>(bench::ExitStatus::failure);
+    }
     if (MPI_Init(&argc, &argv) != MPI_SUCCESS) {
         bench::print_error("MPI_Init failed");
         return static_cast<int>(bench::ExitStatus::failure);
@@ -43,6 +51,7 @@ int main(int argc, char **argv) {
     bench::ExitStatus status = bench::ExitStatus::failure;
     try {
         status = bench::run(argc, argv);
+        bench::close_tool_interface();
     } catch (const std::exception &error) {
         // The other ranks know nothing of it and wait.
         bench::print_error(error.what());

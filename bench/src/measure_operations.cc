@@ -41,6 +41,7 @@ ExitStatus measure(const Communicator &comm, const Options &options, const std::
     context.observed = options.observed;
     context.permuted = options.permute;
     context.tolerance = clock.tolerance();
+    context.algorithms = launch.algorithms();
     context.trace_samples = options.trace_samples;
     Reporters reporters;
     comm.on_root([&] {

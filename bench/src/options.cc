@@ -32,6 +32,8 @@ constexpr const char *default_synchronizers = "mpi_barrier,harmonize";
 struct Words {
     std::vector<std::string> operations;
     std::string sizes;
+    std::vector<std::string> algorithms;
+    std::string barrier_algorithm;
     std::string synchronizers = default_synchronizers;
     std::string timings = "per_call";
     std::string patterns = no_pattern;
@@ -90,6 +92,11 @@ void declare(CommandLine &line, Words &words) {
     line.flag("--validate", words.validate, "look at the results of calls before each block of samples");
     line.option("--sync", words.synchronizers, "NAMES",
                 fmt::format("synchronizers before each sample, a list [default {}]", default_synchronizers));
+    line.repeated("--algorithm", words.algorithms, "CHOICES",
+                  "the MPI library's own algorithms for an operation, as reduce=linear,binary,bcast=chain; "
+                  "downbeat-bench list algorithm shows them [default: default, the library's choice]");
+    line.option("--barrier-algorithm", words.barrier_algorithm, "NAMES",
+                "the same for the MPI_Barrier that synchronizers call, a list [default default]");
     line.option("--timing", words.timings, "NAMES",
                 "timing schemes: what the stamps enclose, a list [default per_call]");
     line.option("--pattern", words.patterns, "NAMES",
@@ -333,6 +340,21 @@ Part check_warmup(const Words &words) {
                       all_warmup_rules());
 }
 
+AlgorithmChoices choose_algorithms(const CommandLine &line, const Words &words, const Options &options) {
+    if (line.given("--barrier-algorithm") && words.barrier_algorithm.empty()) {
+        throw Error::usage("--barrier-algorithm is empty; valid is a list of algorithms");
+    }
+    const bool barriers = std::any_of(options.timings.begin(), options.timings.end(), [](const auto &timing) {
+        const Part &synchronizer = timing.synchronizer;
+        return find_by_name(all_synchronizers(), synchronizer.name()).calls_mpi_barrier(synchronizer);
+    });
+    std::vector<std::string> operations;
+    for (const AskedOperation &operation : options.operations) {
+        operations.push_back(operation.part.name());
+    }
+    return check_algorithms(words.algorithms, words.barrier_algorithm, operations, barriers);
+}
+
 std::vector<std::string> trace_suffixes() {
     std::vector<std::string> suffixes;
     for (const ReporterInfo &reporter : all_reporters()) {
@@ -360,6 +382,7 @@ Options check(const CommandLine &line, const Words &words, int ranks) {
     options.operations = check_operations(line, words);
     options.validate = words.validate;
     options.timings = check_timings(line, words);
+    options.algorithms = choose_algorithms(line, words, options);
     check_delays(line, words, options);
     options.stopping = check_stopping(line, words);
     options.warmup = check_warmup(words);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "algorithm_choices.h"
 #include "command_line.h"
 #include "operation.h"
 #include "part.h"
@@ -38,6 +39,7 @@ struct Options : CommonOptions {
     std::vector<std::uint64_t> sizes; // bytes; of what, each operation says
     bool validate = false;            // results, before each block of samples
     std::vector<SynchronizedTiming> timings;
+    AlgorithmChoices algorithms;
     std::vector<Part> patterns;     // with one that delays, also the one that does not
     std::vector<AskedDelay> delays; // for the patterns that delay
     bool permute = false;           // patterns, over the ranks

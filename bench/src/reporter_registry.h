@@ -31,6 +31,7 @@ struct ReporterInfo {
 // One line per reporter; reporters/<name>.cc defines the function of that name.
 #define BENCH_REPORTERS(REPORTER)                                                                                      \
     REPORTER(table)                                                                                                    \
+    REPORTER(matrix)                                                                                                   \
     REPORTER(csv)                                                                                                      \
     REPORTER(json)                                                                                                     \
     REPORTER(netcdf)                                                                                                   \

@@ -58,12 +58,15 @@ struct SynchronizerArguments {
     const Communicator &comm;
     const GlobalClock &clock; // of comm
     MPI_Comm messages;        // a duplicate of comm for messages of the synchronizer's own
+    MPI_Comm barrier;         // of the same ranks, for MPI_Barrier: its algorithm may be chosen
     const Part &part;
 };
 
 struct SynchronizerInfo : PartInfo {
     /// Collective.
     std::unique_ptr<Synchronizer> (*make)(const SynchronizerArguments &arguments);
+    /// Whether it calls MPI_Barrier at every start.
+    bool (*calls_mpi_barrier)(const Part &part) = [](const Part &) { return false; };
 };
 
 // One line per synchronizer; synchronizers/<name>.cc defines the function of that name. Barriers bring all ranks

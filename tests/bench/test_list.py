@@ -19,6 +19,7 @@ KINDS = [
     "within",
     "clock",
     "operation",
+    "algorithm",
     "synchronizer",
     "timing",
     "pattern",

@@ -1,4 +1,5 @@
 #include "experiment.h"
+#include "algorithm.h"
 #include "arrival_pattern.h"
 
 #include "command_line.h"
@@ -54,6 +55,17 @@ std::vector<ListedPart> library_parts(const char *kind) {
     return parts;
 }
 
+/// What the MPI library at hand lets its user choose, by collective.
+std::vector<ListedPart> library_algorithms() {
+    std::vector<ListedPart> parts;
+    if (const auto family = find_algorithm_family()) {
+        for (const SelectableCollective &collective : family->collectives()) {
+            parts.push_back({collective.name, join(algorithm_names(collective)), collective.variable, {}});
+        }
+    }
+    return parts;
+}
+
 /// A kind of names, in the order in which they are listed.
 struct Kind {
     std::string name;
@@ -61,8 +73,8 @@ struct Kind {
     std::vector<ListedPart> (*parts)();
 };
 
-const std::array<Kind, 15> &all_kinds() {
-    static const std::array<Kind, 15> all = {{
+const std::array<Kind, 16> &all_kinds() {
+    static const std::array<Kind, 16> all = {{
         {"scheme", "clock synchronization schemes (setting sync)", [] { return library_parts("scheme"); }},
         {"offset", "estimators of the offset between two clocks", [] { return library_parts("offset"); }},
         {"intercept", "where the intercept of a fit comes from", [] { return library_parts("intercept"); }},
@@ -72,6 +84,7 @@ const std::array<Kind, 15> &all_kinds() {
         {"within", "what may serve the lowest level", [] { return library_parts("within"); }},
         {"clock", "local clocks (setting clock)", [] { return library_parts("clock"); }},
         {"operation", "operations to measure", [] { return own_parts(all_operations()); }},
+        {"algorithm", "of the MPI library at hand, by collective (--algorithm)", library_algorithms},
         {"synchronizer", "what synchronizes before a sample", [] { return own_parts(all_synchronizers()); }},
         {"timing", "what the stamps of a sample enclose", [] { return own_parts(all_timings()); }},
         {"pattern", "arrival patterns", [] { return own_parts(all_patterns()); }},

@@ -10,10 +10,12 @@ Json to_json(const CellResult &result) {
     Json json = json_record("cell");
     json["cell"] = result.index;
     json["operation"] = result.cell.operation;
+    json["algorithm"] = result.cell.algorithm;
     json["size"] = result.cell.size;
     json["size_meaning"] = result.cell.size_meaning;
     json["datatype"] = result.cell.datatype;
     json["synchronizer"] = result.cell.synchronizer;
+    json["barrier_algorithm"] = result.cell.barrier_algorithm;
     json["timing"] = result.cell.timing;
     json["pattern"] = result.cell.pattern;
     json["delay_s"] = result.cell.delay;

@@ -152,8 +152,11 @@ private:
         }
 
         operation_ = define_variable("operation", NC_CHAR, {cell, name}, "MPI operation");
+        algorithm_ = define_variable("algorithm", NC_CHAR, {cell, name}, "of the MPI library, for the operation");
         datatype_ = define_variable("datatype", NC_CHAR, {cell, name}, "datatype, and operator of a reduction");
         synchronizer_ = define_variable("synchronizer", NC_CHAR, {cell, name}, "what synchronized before each sample");
+        barrier_algorithm_ = define_variable("barrier_algorithm", NC_CHAR, {cell, name},
+                                             "of the MPI library, for the MPI_Barrier of the synchronizer");
         timing_ = define_variable("timing", NC_CHAR, {cell, name}, "what the stamps of a sample enclose");
         pattern_ = define_variable("pattern", NC_CHAR, {cell, name}, "arrival pattern");
         largest_delay_ = define_variable("largest_delay", NC_DOUBLE, {cell}, "of the pattern, as asked for", "s");
@@ -217,6 +220,8 @@ private:
     void write_names(const SamplingContext &context, const std::vector<Cell> &cells) {
         for (std::size_t i = 0; i < cells.size(); ++i) {
             file_.write_text(operation_, i, cells[i].operation);
+            file_.write_text(algorithm_, i, cells[i].algorithm);
+            file_.write_text(barrier_algorithm_, i, cells[i].barrier_algorithm);
             file_.write_text(datatype_, i, cells[i].datatype);
             file_.write_text(synchronizer_, i, cells[i].synchronizer);
             file_.write(size_, {i}, {1}, std::vector{static_cast<std::int64_t>(cells[i].size)});
@@ -236,7 +241,8 @@ private:
         std::size_t longest = 1;
         for (const Cell &cell : cells) {
             longest = std::max({longest, cell.operation.size(), cell.datatype.size(), cell.synchronizer.size(),
-                                cell.timing.size(), cell.pattern.size(), cell.size_meaning.size()});
+                                cell.timing.size(), cell.pattern.size(), cell.algorithm.size(),
+                                cell.barrier_algorithm.size(), cell.size_meaning.size()});
         }
         for (const RankPlace &place : context.ranks) {
             longest = std::max({longest, place.host.size(), place.cpuset.size()});
@@ -252,7 +258,8 @@ private:
     int timing_ = 0, pattern_ = 0, largest_delay_ = 0, calls_ = 0, discarded_ = 0, wall_time_ = 0;
     int mean_of_means_ = 0, max_of_means_ = 0;
     int overlap_benefit_median_ = 0, overlap_share_median_ = 0, overlap_benefit_min_ = 0, overlap_share_min_ = 0;
-    int operation_ = 0, datatype_ = 0, synchronizer_ = 0, size_ = 0, requested_ = 0, valid_count_ = 0, rejected_ = 0;
+    int operation_ = 0, algorithm_ = 0, barrier_algorithm_ = 0, datatype_ = 0, synchronizer_ = 0, size_ = 0,
+        requested_ = 0, valid_count_ = 0, rejected_ = 0;
     int late_flag_ = 0, late_entry_ = 0, status_ = 0, error_bound_ = 0, slack_median_ = 0;
     int size_meaning_ = 0, computation_ = 0, computed_ = 0, overlap_osu_ = 0, overlap_imb_ = 0, overlap_window_ = 0;
     int validated_ = 0, wrong_ = 0;

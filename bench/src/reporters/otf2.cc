@@ -191,10 +191,11 @@ private:
             return next++;
         };
         for (const Cell &cell : cells) {
-            auto synchronizer = synchronizers.find(cell.synchronizer);
+            auto synchronizer = synchronizers.find(describe_synchronizer(cell));
             if (synchronizer == synchronizers.end()) {
-                const OTF2_RegionRef region = write(cell.synchronizer, "synchronizer", OTF2_REGION_ROLE_BARRIER);
-                synchronizer = synchronizers.emplace(cell.synchronizer, region).first;
+                const OTF2_RegionRef region =
+                    write(describe_synchronizer(cell), "synchronizer", OTF2_REGION_ROLE_BARRIER);
+                synchronizer = synchronizers.emplace(describe_synchronizer(cell), region).first;
             }
             regions_.push_back(
                 {synchronizer->second, write(describe(cell), cell.datatype, OTF2_REGION_ROLE_COLL_OTHER)});

@@ -97,8 +97,8 @@ private:
             write(deadline);
         }
         for (std::size_t rank = 0; rank < report.batch.ranks; ++rank) {
-            Json synchronizer =
-                slice(cell.synchronizer, "synchronizer", track(rank), sample.sync_entry[rank], sample.entry[rank]);
+            Json synchronizer = slice(describe_synchronizer(cell), "synchronizer", track(rank), sample.sync_entry[rank],
+                                      sample.entry[rank]);
             synchronizer["args"] = number;
             synchronizer["args"]["flag"] = sample.flag[rank];
             synchronizer["args"]["planned_delay_ns"] = nanoseconds(sample.delay[rank]);

@@ -27,7 +27,7 @@ std::string clock_error(const CellResult &result, const char *metric) {
 }
 
 std::string describe_subject(const Cell &cell) {
-    return cell.size == 0 ? cell.operation : fmt::format("{}, {} bytes", cell.operation, cell.size);
+    return cell.size == 0 ? describe_operation(cell) : fmt::format("{}, {} bytes", describe_operation(cell), cell.size);
 }
 
 std::vector<std::string> distinct(const std::vector<CellResult> &results, std::string (*describe)(const Cell &cell)) {
@@ -47,8 +47,8 @@ std::string rejected_share(const CellResult &result) {
 
 std::string subject_columns(const CellResult *before, const CellResult &result) {
     constexpr std::size_t width = 11;
-    const std::string &name = result.cell.operation;
-    const bool same = before != nullptr && before->cell.operation == name;
+    const std::string name = describe_operation(result.cell);
+    const bool same = before != nullptr && describe_operation(before->cell) == name;
     const std::string gap = before != nullptr && !same ? "\n" : "";
     const bool is_long = name.size() >= width;
     return fmt::format("{}{}{:<{}}{:>9}", gap, is_long && !same ? name + "\n" : "", is_long ? "" : name, width,

@@ -21,8 +21,7 @@ constexpr const char *header =
 
 const CellResult *find(const std::vector<CellResult> &results, const Cell &cell, const char *synchronizer) {
     const auto found = std::find_if(results.begin(), results.end(), [&](const CellResult &result) {
-        return result.cell.operation == cell.operation && result.cell.size == cell.size &&
-               result.cell.synchronizer == synchronizer;
+        return describe_subject(result.cell) == describe_subject(cell) && result.cell.synchronizer == synchronizer;
     });
     return found == results.end() ? nullptr : &*found;
 }
@@ -43,6 +42,8 @@ std::string row(const CellResult *before, const CellResult &with_barrier, const 
 
 bool is_comparison(const std::vector<CellResult> &results) {
     return distinct(results, [](const Cell &cell) { return cell.timing; }).size() == 1 &&
+           std::all_of(results.begin(), results.end(),
+                       [](const CellResult &result) { return result.cell.barrier_algorithm == "default"; }) &&
            std::all_of(results.begin(), results.end(), [&](const CellResult &result) {
                const std::string &name = result.cell.synchronizer;
                return (name == barrier || name == harmonize) && find(results, result.cell, barrier) != nullptr &&

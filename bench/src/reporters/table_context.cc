@@ -27,6 +27,14 @@ std::string ranks_line(const Context &context) {
 
 std::string line(const char *name, const std::string &value) { return fmt::format("  {:<10}{}\n", name, value); }
 
+std::string algorithm_lines(const SamplingContext &context) {
+    std::string text;
+    for (const auto &[name, evidence] : context.algorithms) {
+        text += line(text.empty() ? "chosen" : "", fmt::format("{}: {}", name, evidence));
+    }
+    return text;
+}
+
 } // namespace
 
 std::string table_machine(const Context &context) {
@@ -67,7 +75,8 @@ std::string table_context(const SamplingContext &context, const ClockAgreement &
            line("", fmt::format("at the end of the run {}", describe(agreement))) +
            line("samples", fmt::format("{} per cell, in blocks in random order, each after {} warm-up",
                                        context.stopping, context.warmup)) +
-           line("", fmt::format("seed {}, tolerance {:.2f} us", context.seed, context.tolerance * 1e6));
+           line("", fmt::format("seed {}, tolerance {:.2f} us", context.seed, context.tolerance * 1e6)) +
+           algorithm_lines(context);
 }
 
 } // namespace bench

@@ -7,7 +7,7 @@ namespace {
 class DoubleMpiBarrier : public BarrierSynchronizer {
 public:
     explicit DoubleMpiBarrier(const SynchronizerArguments &arguments)
-        : BarrierSynchronizer(arguments), comm_(arguments.comm.handle()) {}
+        : BarrierSynchronizer(arguments), comm_(arguments.barrier) {}
 
 private:
     void barrier() override {
@@ -27,7 +27,8 @@ SynchronizerInfo synchronizers::double_mpi_barrier() {
              {}},
             [](const SynchronizerArguments &arguments) -> std::unique_ptr<Synchronizer> {
                 return std::make_unique<DoubleMpiBarrier>(arguments);
-            }};
+            },
+            [](const Part &) { return true; }};
 }
 
 } // namespace bench

@@ -14,8 +14,8 @@ public:
         const std::string &barrier = arguments.part.word("after");
         if (barrier != no_barrier) {
             const Part part = parse_part("synchronizer", barrier, all_barriers());
-            barrier_ =
-                find_by_name(all_barriers(), barrier).make({arguments.comm, arguments.clock, arguments.messages, part});
+            barrier_ = find_by_name(all_barriers(), barrier)
+                           .make({arguments.comm, arguments.clock, arguments.messages, arguments.barrier, part});
         }
     }
 
@@ -60,6 +60,12 @@ SynchronizerInfo synchronizers::harmonize() {
                PartValues::choice(choices)}}},
             [](const SynchronizerArguments &arguments) -> std::unique_ptr<Synchronizer> {
                 return std::make_unique<Harmonize>(arguments);
+            },
+            [](const Part &part) {
+                const std::string &barrier = part.word("after");
+                return barrier != no_barrier &&
+                       find_by_name(all_barriers(), barrier)
+                           .calls_mpi_barrier(parse_part("synchronizer", barrier, all_barriers()));
             }};
 }
 

@@ -10,7 +10,7 @@ namespace {
 class RoundTime : public Synchronizer {
 public:
     explicit RoundTime(const SynchronizerArguments &arguments)
-        : comm_(arguments.comm), clock_(arguments.clock), messages_(arguments.messages),
+        : comm_(arguments.comm), clock_(arguments.clock), messages_(arguments.messages), barrier_(arguments.barrier),
           factor_(arguments.part.real("factor")),
           budget_(arguments.part.is_auto("budget") ? std::nullopt : std::optional(arguments.part.seconds("budget"))) {}
 
@@ -21,7 +21,7 @@ public:
     }
 
     bool start(double delay) override {
-        check(MPI_Barrier(messages_), "MPI_Barrier");
+        check(MPI_Barrier(barrier_), "MPI_Barrier");
         deadline_ = comm_.is_root() ? clock_.now() + *slack_ : 0.0;
         check(MPI_Bcast(&deadline_, 1, MPI_DOUBLE, 0, messages_), "MPI_Bcast");
         return clock_.wait_until(deadline_ + delay);
@@ -41,6 +41,7 @@ private:
     const Communicator &comm_;
     const GlobalClock &clock_;
     MPI_Comm messages_;
+    MPI_Comm barrier_;
     double factor_;
     std::optional<double> budget_; // seconds
     std::optional<double> slack_;  // seconds from the decision to the deadline
@@ -58,7 +59,8 @@ SynchronizerInfo synchronizers::roundtime() {
               {"factor", "3", "mean broadcasts from the decision to the instant", PartValues::real(0, 1e6)}}},
             [](const SynchronizerArguments &arguments) -> std::unique_ptr<Synchronizer> {
                 return std::make_unique<RoundTime>(arguments);
-            }};
+            },
+            [](const Part &) { return true; }};
 }
 
 } // namespace bench

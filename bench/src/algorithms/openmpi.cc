@@ -1,0 +1,217 @@
+#include "algorithm.h"
+#include "error.h"
+#include "mpi_check.h"
+#include "mpi_tool.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <optional>
+
+namespace bench {
+namespace {
+
+constexpr const char *dynamic_rules = "coll_tuned_use_dynamic_rules";
+constexpr const char *suffix = "_algorithm";
+constexpr const char *components[] = {"coll_tuned_", "coll_libnbc_"}; // blocking and nonblocking collectives
+constexpr const char *tuned = components[0];
+/// Of components that serve communicators of one process, and between two groups, and that pass calls on.
+const std::vector<std::string> no_rivals = {"coll_self_priority", "coll_inter_priority", "coll_sync_priority"};
+
+/// Of components without nonblocking collectives.
+const std::vector<std::string> blocking_alone = {"coll_tuned_priority", "coll_basic_priority", "coll_han_priority",
+                                                 "coll_sm_priority"};
+
+bool contains(const std::vector<std::string> &names, const std::string &name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+constexpr int ignore = 0; // the value of every variable that leaves the choice to the library
+
+// The highest priority that a component of framework coll can have.
+constexpr int highest_priority = 100;
+
+/// Open MPI 4.1 and 5 register this one as a constant: it can be set by the environment alone.
+constexpr const char *constant_collective = "allgatherv";
+
+std::string component_of(const std::string &variable) {
+    return variable.substr(0, variable.find('_', std::string("coll_").size()));
+}
+
+/// A variable with another value until the end of the scope.
+class TemporaryValue {
+public:
+    TemporaryValue(const ControlVariable &variable, int value) : variable_(variable), before_(variable.read()) {
+        variable_.write(value);
+    }
+    ~TemporaryValue() noexcept(false) { variable_.write(before_); }
+    TemporaryValue(const TemporaryValue &) = delete;
+    TemporaryValue &operator=(const TemporaryValue &) = delete;
+
+private:
+    const ControlVariable &variable_;
+    int before_;
+};
+
+ControlVariable find_variable(const std::string &name) {
+    auto variable = ControlVariable::find(name);
+    if (!variable) {
+        throw Error::here(fmt::format("control variable {} is gone", name));
+    }
+    return *variable;
+}
+
+/// coll_tuned reads its variables when a communicator is made, and keeps what they say for it.
+class TunedCommunicator : public AlgorithmInForce {
+public:
+    TunedCommunicator(const Communicator &parent, const std::string &evidence)
+        : AlgorithmInForce(MPI_COMM_NULL, evidence) {
+        check(MPI_Comm_dup(parent.handle(), &comm_), "MPI_Comm_dup");
+    }
+    ~TunedCommunicator() override { MPI_Comm_free(&comm_); }
+};
+
+/// coll_libnbc reads its variables in every call.
+class ReadInEveryCall : public AlgorithmInForce {
+public:
+    ReadInEveryCall(const Communicator &parent, const ControlVariable &variable, int number,
+                    const std::string &evidence)
+        : AlgorithmInForce(MPI_COMM_NULL, evidence), variable_(variable), number_(number) {
+        check(MPI_Comm_dup(parent.handle(), &comm_), "MPI_Comm_dup");
+    }
+    ~ReadInEveryCall() override { MPI_Comm_free(&comm_); }
+
+    void enter(bool) override { changed_.emplace(variable_, number_); }
+    void leave() override { changed_.reset(); }
+
+private:
+    ControlVariable variable_;
+    int number_;
+    std::optional<TemporaryValue> changed_;
+};
+
+class OpenMpi : public AlgorithmFamily {
+public:
+    OpenMpi() {
+        for (const std::string &name : control_variable_names()) {
+            for (const std::string component : components) {
+                if (name.starts_with(component) && name.ends_with(suffix)) {
+                    add(name, component);
+                }
+            }
+        }
+        std::sort(collectives_.begin(), collectives_.end(),
+                  [](const SelectableCollective &a, const SelectableCollective &b) { return a.name < b.name; });
+    }
+
+    bool chosen_per_communicator(const SelectableCollective &collective) const override {
+        return collective.variable.starts_with(tuned) && switchable(collective);
+    }
+
+    bool switchable(const SelectableCollective &collective) const override {
+        return find_variable(collective.variable).writable();
+    }
+
+    std::unique_ptr<AlgorithmInForce> choose(const Communicator &comm, const SelectableCollective &collective,
+                                             const Algorithm &algorithm) const override {
+        const ControlVariable variable = find_variable(collective.variable);
+        const std::string component = component_of(collective.variable);
+        const ControlVariable priority = find_variable(component + "_priority");
+        // Open MPI 5 lets a priority change for the one communicator that is made next, 4.1 does not.
+        const int rank = priority.writable() ? highest_priority : priority.read();
+        if (const std::string rival = rival_of(priority, rank); !rival.empty()) {
+            throw Error::everywhere(fmt::format("Open MPI may ignore algorithm {} of {}: {} is {}, so that another "
+                                                "component than {} serves communicators; valid is less than {}",
+                                                algorithm.name, collective.name, rival, find_variable(rival).read(),
+                                                component, rank));
+        }
+        std::string evidence = fmt::format("{}={}", variable.name(), algorithm.number);
+        if (collective.variable.starts_with(tuned)) {
+            if (find_variable(dynamic_rules).read() == 0) {
+                throw Error::everywhere(
+                    fmt::format("Open MPI would ignore algorithm {} of {}: {} is 0; unset OMPI_MCA_{}", algorithm.name,
+                                collective.name, dynamic_rules, dynamic_rules));
+            }
+            evidence += fmt::format(", {}=1", dynamic_rules);
+        }
+        // A communicator is served by the components of highest priority: without this, han or sm may be before.
+        evidence += fmt::format(", {}={} when the communicator was made, no other as high", priority.name(), rank);
+        std::optional<TemporaryValue> first;
+        if (priority.writable()) {
+            first.emplace(priority, rank);
+        }
+        if (!collective.variable.starts_with(tuned)) {
+            return std::make_unique<ReadInEveryCall>(comm, variable, algorithm.number,
+                                                     "set before each block and read back: " + evidence);
+        }
+        if (!variable.writable()) {
+            if (variable.read() != algorithm.number) {
+                throw Error::everywhere(fmt::format("{} reads {} and not {}, and cannot be changed after MPI_Init; set "
+                                                    "OMPI_MCA_{}={}",
+                                                    variable.name(), variable.read(), algorithm.number, variable.name(),
+                                                    algorithm.number));
+            }
+            return std::make_unique<TunedCommunicator>(comm, "set before MPI_Init and read back: " + evidence);
+        }
+        const TemporaryValue chosen(variable, algorithm.number);
+        return std::make_unique<TunedCommunicator>(comm, "set at MPI_Comm_dup and read back: " + evidence);
+    }
+
+private:
+    void add(const std::string &name, const std::string &component) {
+        const auto variable = ControlVariable::find(name);
+        if (!variable || variable->values().empty()) {
+            return;
+        }
+        SelectableCollective collective{
+            name.substr(component.size(), name.size() - component.size() - std::string(suffix).size()), name, {}};
+        for (const auto &[number, value] : variable->values()) {
+            if (number != ignore) {
+                std::string spelled = value;
+                std::replace(spelled.begin(), spelled.end(), '-', '_');
+                if (spelled == default_algorithm) { // of allgatherv: not what default means here
+                    spelled += fmt::format("_{}", number);
+                }
+                collective.algorithms.push_back({spelled, number});
+            }
+        }
+        collectives_.push_back(collective);
+    }
+
+    /// A component that would serve before one of this rank, or beside it.
+    static std::string rival_of(const ControlVariable &own, int rank) {
+        for (const std::string &name : control_variable_names()) {
+            const bool rival = name.starts_with("coll_") && name.ends_with("_priority") && name != own.name() &&
+                               !contains(no_rivals, name) &&
+                               !(!own.name().starts_with(tuned) && contains(blocking_alone, name));
+            if (rival && find_variable(name).read() >= rank) {
+                return name;
+            }
+        }
+        return "";
+    }
+};
+
+} // namespace
+
+AlgorithmFamilyInfo algorithm_families::openmpi() {
+    return {"openmpi",
+            [](const AlgorithmRequests &requests) {
+                // Without it coll_tuned does not look at any other of its variables.
+                set_unless_set(fmt::format("OMPI_MCA_{}", dynamic_rules), "1");
+                const auto constant = requests.find(constant_collective);
+                if (constant != requests.end() && constant->second.size() == 1 &&
+                    constant->second.front() != default_algorithm) {
+                    set_unless_set(fmt::format("OMPI_MCA_{}{}{}", tuned, constant_collective, suffix),
+                                   constant->second.front());
+                }
+            },
+            []() -> std::unique_ptr<AlgorithmFamily> {
+                // Of the framework, not of a component: there even where the components are excluded.
+                if (!ControlVariable::find("coll_base_verbose")) {
+                    return nullptr;
+                }
+                return std::make_unique<OpenMpi>();
+            }};
+}
+
+} // namespace bench

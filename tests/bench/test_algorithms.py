@@ -1,0 +1,294 @@
+"""Algorithms of the MPI library: what each does is held against closed forms, what is ignored is noticed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from conftest import Bench, Outcome, read_dataset, read_records, run_bench
+
+BYTES = 64
+
+Matrix = list[list[int]]
+
+
+def matrix(ranks: int, sends: Callable[[int], list[int]]) -> Matrix:
+    """Returns the messages from each rank to each, where `sends` lists those to whom a rank sends."""
+    return [[sends(rank).count(to) for to in range(ranks)] for rank in range(ranks)]
+
+
+def linear_barrier(ranks: int) -> Matrix:
+    return matrix(ranks, lambda rank: list(range(1, ranks)) if rank == 0 else [0])
+
+
+def double_ring(ranks: int) -> Matrix:
+    return matrix(ranks, lambda rank: 2 * [(rank + 1) % ranks])
+
+
+def dissemination(ranks: int) -> Matrix:
+    return matrix(ranks, lambda rank: [(rank + d) % ranks for d in powers(ranks)])
+
+
+def recursive_doubling(ranks: int) -> Matrix:
+    """Of a power of two."""
+    return matrix(ranks, lambda rank: [rank ^ d for d in powers(ranks)])
+
+
+def flat(ranks: int) -> Matrix:
+    return matrix(ranks, lambda rank: list(range(1, ranks)) if rank == 0 else [])
+
+
+def pipeline(ranks: int) -> Matrix:
+    return matrix(ranks, lambda rank: [rank + 1] if rank + 1 < ranks else [])
+
+
+def binomial(ranks: int) -> Matrix:
+    return matrix(ranks, lambda rank: [rank + d for d in powers(ranks) if d > rank and rank + d < ranks])
+
+
+def two_rings(ranks: int) -> Matrix:
+    """Reduces around the ring, then gathers around it, both without the own part."""
+    return matrix(ranks, lambda rank: 2 * (ranks - 1) * [(rank + 1) % ranks])
+
+
+def powers(ranks: int) -> list[int]:
+    return [2**k for k in range((ranks - 1).bit_length())]
+
+
+# Open MPI, of 64 bytes: short enough that nothing is cut into segments.
+MESSAGES: dict[tuple[str, str], Callable[[int], Matrix]] = {
+    ("barrier", "linear"): linear_barrier,
+    ("barrier", "double_ring"): double_ring,
+    ("barrier", "recursive_doubling"): recursive_doubling,
+    ("barrier", "bruck"): dissemination,
+    ("bcast", "basic_linear"): flat,
+    ("bcast", "pipeline"): pipeline,
+    ("bcast", "binomial"): binomial,
+    ("allreduce", "recursive_doubling"): recursive_doubling,
+    ("allreduce", "ring"): two_rings,
+}
+
+
+def children_in_order(rank: int, ranks: int) -> int:
+    """Returns how many subtrees a rank of a binomial tree collects: one for each bit below its lowest one."""
+    return sum(1 for d in powers(ranks) if rank % (2 * d) == 0 and rank + d < ranks)
+
+
+def binary_children(rank: int) -> list[int]:
+    """Returns those in Open MPI's binary tree, which hands each level's places out rank by rank, left ones first."""
+    level_size = 1 << ((rank + 1).bit_length() - 1)
+    return [rank + level_size, rank + 2 * level_size]
+
+
+# Calls of the operator on a rank.
+CALLS: dict[str, dict[tuple[str, str], Callable[[int, int], int]]] = {
+    "openmpi": {
+        ("reduce", "linear"): lambda rank, ranks: ranks - 1 if rank == 0 else 0,
+        ("reduce", "pipeline"): lambda rank, ranks: 1 if rank + 1 < ranks else 0,
+        ("reduce", "binary"): lambda rank, ranks: sum(1 for child in binary_children(rank) if child < ranks),
+        ("reduce", "binomial"): children_in_order,
+        ("reduce", "rabenseifner"): lambda _, ranks: len(powers(ranks)),
+        ("allreduce", "recursive_doubling"): lambda _, ranks: len(powers(ranks)),
+        ("allreduce", "ring"): lambda _, ranks: ranks - 1,
+    },
+    "mpich": {
+        ("reduce", "binomial"): children_in_order,
+        ("allreduce", "recursive_doubling"): lambda _, ranks: len(powers(ranks)),
+    },
+}
+
+
+def try_algorithms(mpi: str, directory: Path, *operations: str, ranks: int = 4, **env: str) -> xr.Dataset:
+    """Returns what `downbeat-bench algorithms` wrote, by (operation, algorithm)."""
+    arguments = ["algorithms", *operations, "-m", str(BYTES), "-q", "-o", "out.nc"]
+    outcome = run_bench(mpi, directory, *arguments, env=env, ranks=ranks)
+    assert outcome.status == 0, outcome.stderr
+    return read_dataset(directory / "out.nc")
+
+
+def text(variable: xr.DataArray) -> list[str]:
+    return [value.decode() if isinstance(value, bytes) else str(value) for value in variable.values]
+
+
+def places(data: xr.Dataset) -> dict[tuple[str, str], int]:
+    return {key: i for i, key in enumerate(zip(text(data.operation), text(data.algorithm), strict=True))}
+
+
+def microseconds(seconds: float | None) -> float:
+    """Returns NaN for a cell without valid samples, as on a busy machine."""
+    return float("nan") if seconds is None else seconds * 1e6
+
+
+def one_line(outcome: Outcome, status: int) -> str:
+    assert outcome.status == status, outcome.stderr
+    assert len(outcome.own_lines) == 1
+    return outcome.own_lines[0]
+
+
+@pytest.mark.parametrize("ranks", [4, 8])
+def test_messages_are_those_of_the_algorithm(mpi: str, tmp_path: Path, ranks: int) -> None:
+    if mpi != "openmpi":
+        pytest.skip("this library counts no messages")
+    data = try_algorithms(mpi, tmp_path, ranks=ranks)
+    place = places(data)
+    for key, expected in MESSAGES.items():
+        assert data.messages.values[place[key]].tolist() == expected(ranks), key
+
+
+@pytest.mark.parametrize("ranks", [3, 4, 5])
+def test_the_operator_is_called_as_the_algorithm_does(mpi: str, tmp_path: Path, ranks: int) -> None:
+    data = try_algorithms(mpi, tmp_path, "reduce", "allreduce", ranks=ranks)
+    place = places(data)
+    for key, expected in CALLS[mpi].items():
+        power_of_two = ranks & (ranks - 1) == 0
+        if power_of_two or key[1] not in ("recursive_doubling", "rabenseifner"):
+            calls = data.calls.values[place[key]].tolist()
+            assert calls == [expected(rank, ranks) for rank in range(ranks)], key
+
+
+def test_bytes_are_counted(mpi: str, tmp_path: Path) -> None:
+    if mpi != "openmpi":
+        pytest.skip("this library counts no messages")
+    data = try_algorithms(mpi, tmp_path, "bcast", "allreduce")
+    place = places(data)
+    assert data.bytes.values[place["bcast", "pipeline"]].tolist() == (BYTES * np.array(pipeline(4))).tolist()
+    ring = data.bytes.values[place["allreduce", "ring"]].sum(axis=1)
+    assert ring.tolist() == 4 * [2 * 3 * BYTES // 4]
+
+
+def test_what_differs_from_the_default_is_in_force(mpi: str, tmp_path: Path) -> None:
+    data = try_algorithms(mpi, tmp_path, "reduce")
+    place = places(data)
+    verdict = text(data.verdict)
+    if mpi == "openmpi":
+        assert verdict[place["reduce", "linear"]] == "in force"
+        assert verdict[place["reduce", "rabenseifner"]] == "in force"
+        assert verdict[place["reduce", "binary"]] == "cannot tell"  # the default at this size
+    else:
+        assert verdict[place["reduce", "binomial"]] == "cannot tell"  # the same, and no messages to tell them by
+        assert verdict[place["reduce", "smp"]] == "refused"  # one node
+        assert "MPI_Reduce failed" in text(data.refusal)[place["reduce", "smp"]]
+
+
+def test_an_algorithm_that_refuses_does_not_end_the_others(mpi: str, tmp_path: Path) -> None:
+    data = try_algorithms(mpi, tmp_path, "barrier", ranks=3)
+    verdicts = dict(zip(text(data.algorithm), text(data.verdict), strict=True))
+    refused, after = ("two_proc", "tree") if mpi == "openmpi" else ("smp", "dissemination")
+    assert verdicts[refused] == "refused"
+    assert verdicts[after] != "refused"
+
+
+def test_cells_for_every_algorithm(bench: Bench, mpi: str, tmp_path: Path) -> None:
+    reduce = ["binary", "rabenseifner"] if mpi == "openmpi" else ["binomial", "nb"]
+    barriers = ["linear", "tree"] if mpi == "openmpi" else ["nb", "dissemination"]
+    arguments = ["reduce", "bcast", "-m", "64", "--algorithm", "reduce=default," + ",".join(reduce)]
+    arguments += ["--barrier-algorithm", ",".join(barriers), "--sync", "mpi_barrier,harmonize,roundtime,linear"]
+    outcome = bench(*arguments, "-r", "3", "-q", "-o", "out.json", "-o", "out.nc", "-o", "out.csv")
+    assert outcome.status in (0, 3), outcome.stderr
+    records = read_records(tmp_path / "out.json")
+    cells = {
+        (r["operation"], r["algorithm"], r["synchronizer"], r["barrier_algorithm"])
+        for r in records
+        if r["record"] == "cell"
+    }
+    starts = [(name, barrier) for name in ("mpi_barrier", "roundtime") for barrier in barriers]
+    starts += [("harmonize", "default"), ("linear", "default")]
+    subjects = [("reduce", name) for name in ("default", *reduce)] + [("bcast", "default")]
+    assert cells == {(*subject, *start) for subject in subjects for start in starts}
+    data = read_dataset(tmp_path / "out.nc")
+    columns = [text(data[name]) for name in ("operation", "algorithm", "synchronizer", "barrier_algorithm")]
+    assert set(zip(*columns, strict=True)) == cells
+    for name in (*(f"reduce[{name}]" for name in reduce), *(f"barrier[{name}]" for name in barriers)):
+        assert f"{name}: set " in data.attrs["algorithms"]
+        assert name in outcome.stdout
+    assert "read back" in data.attrs["algorithms"]
+    assert (tmp_path / "out.csv").read_text().splitlines()[0].startswith("cell,operation,algorithm,size")
+
+
+def test_numbers_are_names(bench: Bench, tmp_path: Path) -> None:
+    outcome = bench("reduce", "-m", "64", "--algorithm", "reduce=1", "-r", "2", "-q", "-o", "out.json")
+    assert outcome.status in (0, 3), outcome.stderr
+    listed = bench("list", "algorithm", "--format", "json").stdout.splitlines()
+    reduce = next(part for part in map(json.loads, listed) if part["name"] == "reduce")
+    cells = [r for r in read_records(tmp_path / "out.json") if r["record"] == "cell"]
+    assert {cell["algorithm"] for cell in cells} == {reduce["summary"].split(", ")[0]}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["reduce", "--algorithm", "reduce=fast"], "unknown algorithm of reduce 'fast'; valid are default, "),
+        (["reduce", "--algorithm", "reduce=default,default"], "'default' is given twice"),
+        (["reduce", "--algorithm", "reduce="], "unknown algorithm of reduce ''"),
+        (["reduce", "--algorithm", "linear"], "valid are an operation and its algorithms"),
+        (["reduce", "--algorithm", "bcast=binomial"], "bcast is not measured"),
+        (["reduce", "--algorithm", "fly=binomial"], "unknown operation 'fly'"),
+        (["nothing", "--algorithm", "nothing=binomial"], "the algorithm of nothing cannot be chosen"),
+        (["reduce", "--barrier-algorithm", "fast"], "unknown algorithm of barrier 'fast'; valid are default, "),
+        (["reduce", "--barrier-algorithm", "default", "--sync", "harmonize"], "no synchronizer that calls MPI_Barrier"),
+        (["algorithms", "nothing"], "unknown operation 'nothing'; valid are barrier, bcast, "),
+        (["algorithms", "-m", "12"], "valid is one multiple of 8"),
+    ],
+)
+def test_bad_choices_are_named(bench: Bench, arguments: list[str], said: str) -> None:
+    assert said in one_line(bench(*arguments), 2)
+
+
+def test_what_the_environment_makes_ignored_is_noticed(mpi: str, tmp_path: Path) -> None:
+    arguments = ["reduce", "-m", "64", "-r", "2", "-q", "--algorithm"]
+    if mpi == "mpich":
+        outcome = run_bench(mpi, tmp_path, *arguments, "reduce=nb", env={"MPIR_CVAR_DEVICE_COLLECTIVES": "all"})
+        assert "would ignore algorithm nb of reduce: MPIR_CVAR_DEVICE_COLLECTIVES is all" in one_line(outcome, 1)
+        return
+    choice = "reduce=linear"
+    rules = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "0"}
+    assert "coll_tuned_use_dynamic_rules is 0" in one_line(run_bench(mpi, tmp_path, *arguments, choice, env=rules), 1)
+    rival = {"OMPI_MCA_coll_sm_priority": "90"}
+    assert "coll_sm_priority is 90" in one_line(run_bench(mpi, tmp_path, *arguments, choice, env=rival), 1)
+    without = {"OMPI_MCA_coll": "^tuned"}
+    assert "reduce cannot be chosen" in one_line(run_bench(mpi, tmp_path, *arguments, choice, env=without), 2)
+
+
+def test_a_choice_reaches_the_call(mpi: str, tmp_path: Path) -> None:
+    """An algorithm that these ranks cannot run says so, before anything is measured."""
+    choice = "two_proc" if mpi == "openmpi" else "smp"
+    outcome = run_bench(mpi, tmp_path, "bcast", "-m", "64", "-q", "--barrier-algorithm", choice, ranks=3)
+    assert f"barrier[{choice}] cannot run on 3 ranks" in one_line(outcome, 1)
+
+
+def test_one_barrier_at_a_time(mpi: str, tmp_path: Path) -> None:
+    """As operation and in a synchronizer, where the choice holds for the process."""
+    names = ["linear", "tree"] if mpi == "openmpi" else ["nb", "dissemination"]
+    arguments = ["barrier", "-r", "2", "-q", "--algorithm", f"barrier={names[0]}", "--barrier-algorithm"]
+    other = run_bench(mpi, tmp_path, *arguments, names[1])
+    if mpi == "openmpi":
+        assert other.status in (0, 3), other.stderr
+    else:
+        assert "one algorithm at a time" in one_line(other, 2)
+    assert run_bench(mpi, tmp_path, *arguments, names[0]).status in (0, 3)
+
+
+def test_matrix(bench: Bench, mpi: str, tmp_path: Path) -> None:
+    """Rows and their extremes are those of the file."""
+    names = ["linear", "binomial"] if mpi == "openmpi" else ["binomial", "nb"]
+    barriers = ["default", "linear", "tree"] if mpi == "openmpi" else ["default", "nb", "dissemination"]
+    arguments = ["reduce", "-m", "8", "--algorithm", "reduce=" + ",".join(names), "--format", "matrix"]
+    arguments += ["--barrier-algorithm", ",".join(barriers), "-r", "20", "-q", "-o", "out.json"]
+    outcome = bench(*arguments)
+    assert outcome.status in (0, 3), outcome.stderr
+    cells = [r for r in read_records(tmp_path / "out.json") if r["record"] == "cell"]
+    for name in names:
+        medians = {
+            (cell["synchronizer"], cell["barrier_algorithm"]): microseconds(cell["metrics"]["latency_avg"]["median"])
+            for cell in cells
+            if cell["algorithm"] == name
+        }
+        row = next(line for line in outcome.stdout.splitlines() if line.startswith(f"reduce[{name}], 8 bytes"))
+        shown = [float("nan") if word == "-" else float(word) for word in row.split()[3:]]
+        under = [medians["mpi_barrier", barrier] for barrier in barriers]
+        expected = [*under, medians["harmonize", "default"], min(under), max(under), max(under) / min(under)]
+        assert shown == pytest.approx(expected, abs=0.006, nan_ok=True)
