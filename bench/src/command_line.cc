@@ -93,13 +93,14 @@ void CommonWords::declare(CommandLine &line, const std::string &seed_meaning) {
 }
 
 void CommonWords::check(const CommandLine &line, CommonOptions &options,
-                        const std::function<void(const std::string &path)> &check_file) const {
+                        const std::function<void(const std::string &path)> &check_file,
+                        const std::vector<std::string> &formats) const {
     if (takes_seed && line.given("--seed")) {
         options.seed = parse_number<std::uint64_t>("--seed", seed, 0, UINT64_MAX);
     }
     check_outputs(outputs, check_file);
     options.outputs = outputs;
-    check_names("format", {format}, stdout_formats());
+    check_names("format", {format}, formats);
     options.format = format;
     options.quiet = quiet;
 }

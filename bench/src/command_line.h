@@ -65,9 +65,11 @@ struct CommonWords {
     /// `seed_meaning`: what the seed decides, as "of the random order of the blocks"; "" where nothing is random, and
     /// no seed is taken.
     void declare(CommandLine &line, const std::string &seed_meaning);
-    /// Throws Error::usage. `check_file` does where nothing writes a file of that name.
+    /// Throws Error::usage. `check_file` does where nothing writes a file of that name; `formats` are
+    /// those of standard output.
     void check(const CommandLine &line, CommonOptions &options,
-               const std::function<void(const std::string &path)> &check_file) const;
+               const std::function<void(const std::string &path)> &check_file,
+               const std::vector<std::string> &formats) const;
 };
 
 /// Names and descriptions of a registry's entries, a line each, for the end of a help text.

@@ -403,7 +403,7 @@ Options check(const CommandLine &line, const Words &words, int ranks) {
     if (line.given("--tolerance")) {
         options.tolerance = parse_number("--tolerance", words.tolerance, 0.0, 1.0);
     }
-    words.common.check(line, options, find_reporter);
+    words.common.check(line, options, find_reporter, cell_formats());
     check_traces(line, words, options);
     return options;
 }

@@ -1,6 +1,7 @@
 #include "reporter_registry.h"
 
 #include "find_by_suffix.h"
+#include "names.h"
 
 namespace bench {
 
@@ -22,13 +23,19 @@ const ReporterInfo &find_reporter(const std::string &path) {
     return find_by_suffix(all_reporters(), path);
 }
 
-std::vector<std::string> stdout_formats() {
+std::vector<std::string> cell_formats() {
     std::vector<std::string> names;
     for (const ReporterInfo &reporter : all_reporters()) {
         if (reporter.on_stdout) {
             names.push_back(reporter.name);
         }
     }
+    return names;
+}
+
+std::vector<std::string> experiment_formats() {
+    std::vector<std::string> names = cell_formats();
+    std::erase_if(names, [](const std::string &name) { return find_by_name(all_reporters(), name).of_cells_alone; });
     return names;
 }
 

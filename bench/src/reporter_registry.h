@@ -19,6 +19,7 @@ struct ReporterInfo {
     bool shows_warnings; // on standard output, so that they need not go to standard error
     bool is_trace;       // shows the first samples of each cell as timelines
     std::unique_ptr<Reporter> (*make)(const std::string &path);
+    bool of_cells_alone = false; // not of what experiments find
 };
 
 // Built where its library is there.
@@ -50,7 +51,8 @@ const std::vector<ReporterInfo> &all_reporters();
 /// The one that writes this file. Throws Error::usage where there is none, and says so where this build lacks it.
 const ReporterInfo &find_reporter(const std::string &path);
 
-/// The names of what can be printed on standard output.
-std::vector<std::string> stdout_formats();
+/// The names of what can be printed on standard output: of cells, and of what experiments find.
+std::vector<std::string> cell_formats();
+std::vector<std::string> experiment_formats();
 
 } // namespace bench

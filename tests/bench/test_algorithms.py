@@ -255,9 +255,14 @@ def test_what_the_environment_makes_ignored_is_noticed(mpi: str, tmp_path: Path)
 
 def test_a_choice_reaches_the_call(mpi: str, tmp_path: Path) -> None:
     """An algorithm that these ranks cannot run says so, before anything is measured."""
-    choice = "two_proc" if mpi == "openmpi" else "smp"
-    outcome = run_bench(mpi, tmp_path, "bcast", "-m", "64", "-q", "--barrier-algorithm", choice, ranks=3)
-    assert f"barrier[{choice}] cannot run on 3 ranks" in one_line(outcome, 1)
+    if mpi == "openmpi":
+        barrier = run_bench(mpi, tmp_path, "bcast", "-m", "64", "-q", "--barrier-algorithm", "two_proc", ranks=3)
+        assert "barrier[two_proc] cannot run on 3 ranks" in one_line(barrier, 1)
+        return
+    reduce = run_bench(mpi, tmp_path, "reduce", "-m", "64", "-q", "--algorithm", "reduce=smp", ranks=3)
+    assert "reduce[smp] of 64 bytes cannot run on 3 ranks" in one_line(reduce, 1)
+    barrier = run_bench(mpi, tmp_path, "bcast", "-m", "64", "-q", "--barrier-algorithm", "smp")
+    assert "MPICH crashes where algorithm smp of barrier runs on one node" in one_line(barrier, 1)
 
 
 def test_one_barrier_at_a_time(mpi: str, tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ BAD = [
     ("barrier --tolerance -1e-6", "--tolerance cannot be '-1e-6'; valid are"),
     ("barrier --tolerance 1us", "--tolerance cannot be '1us'; valid are"),
     ("barrier --seed -1", "--seed cannot be '-1'; valid are 0 to"),
-    ("barrier --format xml", "unknown format 'xml'; valid are table, csv, json"),
+    ("barrier --format xml", "unknown format 'xml'; valid are table, matrix, csv, json"),
     (
         "barrier -o out.dat",
         "the kind of file 'out.dat' is unknown; valid suffixes are .csv, .json, .nc, .txt, .perfetto.json, .otf2",

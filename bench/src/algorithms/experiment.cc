@@ -12,6 +12,7 @@
 #include "names.h"
 #include "operation.h"
 #include "parse_number.h"
+#include "reporter_registry.h"
 #include "sizes.h"
 
 #include <algorithm>
@@ -207,7 +208,7 @@ ParsedExperiment parse(int argc, char **argv, int ranks) {
         options.root = parse_number("--root", root, 0, ranks - 1);
     }
     CommonOptions common;
-    words.check(line, common, find_dataset_writer);
+    words.check(line, common, find_dataset_writer, experiment_formats());
     return std::make_unique<Algorithms>(family, options, common);
 }
 

@@ -1,5 +1,6 @@
 #include "algorithm.h"
 #include "error.h"
+#include "everywhere.h"
 #include "mpi_check.h"
 #include "mpi_tool.h"
 
@@ -7,6 +8,7 @@
 #include <cctype>
 #include <fmt/format.h>
 #include <regex>
+#include <set>
 
 namespace bench {
 namespace {
@@ -59,6 +61,12 @@ int number_of(const ControlVariable &variable, const std::string &value) {
         throw Error::here(fmt::format("{} describes no value {}", variable.name(), value));
     }
     return static_cast<int>(found - values.begin());
+}
+
+bool has_nodes_of_several(const Communicator &comm) {
+    const std::vector<int> nodes = number_nodes(comm);
+    const auto count = std::set<int>(nodes.begin(), nodes.end()).size();
+    return count > 1 && count < nodes.size();
 }
 
 /// The variables hold for the process and are read in every call.
@@ -121,6 +129,10 @@ public:
             throw Error::everywhere(fmt::format("MPICH would ignore algorithm {} of {}: {} is all; valid are none and "
                                                 "percoll, the default",
                                                 algorithm.name, collective.name, device_name));
+        }
+        if (collective.name == "barrier" && algorithm.name == "smp" && !has_nodes_of_several(comm)) {
+            throw Error::everywhere("MPICH crashes where algorithm smp of barrier runs on one node, or on nodes of one "
+                                    "rank each");
         }
         const ControlVariable own_device = find_variable(device_variable(collective.variable));
         const ControlVariable variable = find_variable(collective.variable);

@@ -80,13 +80,16 @@ public:
     }
     ~ReadInEveryCall() override { MPI_Comm_free(&comm_); }
 
-    void enter(bool) override { changed_.emplace(variable_, number_); }
-    void leave() override { changed_.reset(); }
+    void enter(bool) override {
+        before_ = variable_.read();
+        variable_.write(number_);
+    }
+    void leave() override { variable_.write(before_); }
 
 private:
     ControlVariable variable_;
     int number_;
-    std::optional<TemporaryValue> changed_;
+    int before_ = 0;
 };
 
 class OpenMpi : public AlgorithmFamily {

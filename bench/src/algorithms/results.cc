@@ -9,6 +9,11 @@ namespace {
 
 constexpr std::size_t fewest_ranks = 4;
 
+/// Whether there is anything to tell the two by.
+bool comparable(const AlgorithmTrial &a, const AlgorithmTrial &b) {
+    return !a.messages.empty() || (!a.calls.empty() && !b.calls.empty());
+}
+
 /// What both have must be the same.
 bool same_traces(const AlgorithmTrial &a, const AlgorithmTrial &b) {
     const bool calls = a.calls.empty() || b.calls.empty() || a.calls == b.calls;
@@ -33,7 +38,7 @@ void judge_trials(std::vector<AlgorithmTrial> &trials, std::size_t ranks) {
             continue;
         }
         for (const AlgorithmTrial &other : trials) {
-            if (&other != &trial && other.refusal.empty() && same_traces(trial, other)) {
+            if (&other != &trial && other.refusal.empty() && comparable(trial, other) && same_traces(trial, other)) {
                 trial.same_as.push_back(other.algorithm);
             }
         }

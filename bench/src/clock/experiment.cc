@@ -8,6 +8,7 @@
 #include "names.h"
 #include "parse_number.h"
 #include "part_option.h"
+#include "reporter_registry.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -133,7 +134,7 @@ Request check(const CommandLine &line, const Words &words, int ranks) {
     request.sample = parse_sample(words.sample, ranks);
     options.estimator = line.given("--estimator") ? words.estimator : part_names("offset").front();
     check_part("--estimator", "offset", options.estimator);
-    words.common.check(line, request.common, find_dataset_writer);
+    words.common.check(line, request.common, find_dataset_writer, experiment_formats());
     return request;
 }
 

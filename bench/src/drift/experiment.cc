@@ -10,6 +10,7 @@
 #include "part_option.h"
 #include "progress.h"
 #include "quiet.h"
+#include "reporter_registry.h"
 #include "turns.h"
 
 #include <chrono>
@@ -126,7 +127,7 @@ ParsedExperiment parse(int argc, char **argv, int ranks) {
     options.estimator = line.given("--estimator") ? estimator : part_names("offset").front();
     check_part("--estimator", "offset", options.estimator);
     CommonOptions common;
-    words.check(line, common, find_dataset_writer);
+    words.check(line, common, find_dataset_writer, experiment_formats());
     return std::make_unique<Drift>(options, common);
 }
 

@@ -120,7 +120,8 @@ ReporterInfo reporters::matrix() {
             .is_trace = false,
             .make = [](const std::string &path) -> std::unique_ptr<Reporter> {
                 return std::make_unique<MatrixReporter>(path);
-            }};
+            },
+            .of_cells_alone = true};
 }
 
 } // namespace bench

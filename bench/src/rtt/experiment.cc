@@ -7,6 +7,7 @@
 #include "parse_number.h"
 #include "progress.h"
 #include "quiet.h"
+#include "reporter_registry.h"
 #include "rtt/results.h"
 #include "turns.h"
 
@@ -121,7 +122,7 @@ ParsedExperiment parse(int argc, char **argv, int ranks) {
         options.resamples = parse_number("--resamples", resamples, 1L, 1'000'000L);
     }
     CommonOptions common;
-    words.check(line, common, find_dataset_writer);
+    words.check(line, common, find_dataset_writer, experiment_formats());
     return std::make_unique<Rtt>(options, common);
 }
 

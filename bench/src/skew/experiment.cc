@@ -9,6 +9,7 @@
 #include "names.h"
 #include "operation.h"
 #include "parse_number.h"
+#include "reporter_registry.h"
 #include "skew/recorder.h"
 #include "skew/results.h"
 #include "stopping_rule.h"
@@ -112,7 +113,7 @@ ParsedExperiment parse(int argc, char **argv, int) {
         options.warmup = parse_number("--warmup", warmup, 0L, 1'000'000L);
     }
     CommonOptions common;
-    words.check(line, common, find_dataset_writer);
+    words.check(line, common, find_dataset_writer, experiment_formats());
     return std::make_unique<SkewExperiment>(parts, options, common);
 }
 
