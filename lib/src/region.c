@@ -221,21 +221,21 @@ static int64_t judge(const struct Downbeat_region_state *region) {
     return region->entry_ns > (double)region->state->settings.tolerance_ns ? DB_PART_LATE_ENTRY : DB_PART_VALID;
 }
 
-int Downbeat_region_end(Downbeat_region *handle) {
-    if (handle == NULL || *handle == NULL)
+int Downbeat_region_end(Downbeat_region *region) {
+    if (region == NULL || *region == NULL)
         return db_raise(MPI_COMM_NULL, MPI_ERR_ARG);
-    struct Downbeat_region_state *region = *handle;
-    const struct db_state *state = region->state;
-    int64_t exit = db_clock_read(&state->clock); /* first: up to here it counts */
-    *handle = NULL;
-    if (!region->open)
+    struct Downbeat_region_state *ended = *region;
+    const struct db_state *state = ended->state;
+    int64_t exit = db_clock_read(&state->clock); /* early: up to here it counts */
+    *region = NULL;
+    if (!ended->open)
         return db_raise(state->attribute.comm, MPI_ERR_OTHER);
-    region->open = 0;
-    region->parts[region->count - 1] =
-        (struct db_region_part){.quality = judge(region),
-                                .latency = (double)(exit - region->entry) * state->map.ns_per_tick,
-                                .entry = region->entry_ns,
-                                .exit = after_deadline_ns(region, exit),
+    ended->open = 0;
+    ended->parts[ended->count - 1] =
+        (struct db_region_part){.quality = judge(ended),
+                                .latency = (double)(exit - ended->entry) * state->map.ns_per_tick,
+                                .entry = ended->entry_ns,
+                                .exit = after_deadline_ns(ended, exit),
                                 .bound = db_map_bound_ns(&state->map, exit)};
     return MPI_SUCCESS;
 }

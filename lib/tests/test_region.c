@@ -36,6 +36,9 @@ static MPI_Comm duplicate(MPI_Comm comm) {
     return made;
 }
 
+/* One that MPI_Finalize must do with. Open MPI itself then leaks it: tests/lsan.supp names this function. */
+static MPI_Comm leave_a_communicator(void) { return duplicate(MPI_COMM_WORLD); }
+
 static void measure(MPI_Comm comm, const char *name, int samples) {
     for (int i = 0; i < samples; ++i) {
         Downbeat_region region = DOWNBEAT_REGION_NULL;
@@ -204,6 +207,7 @@ static void measure_elsewhere(void) {
     comm = duplicate(MPI_COMM_WORLD);
     OK(set_one(comm, "regions", "off"));
     measure(comm, "no file", 1);
+    OK(MPI_Comm_free(&comm));
     OK(MPI_Comm_free(&odd));
 }
 
@@ -218,7 +222,7 @@ static void measure_in_threads(void) {
     static MPI_Comm comms[THREADS];
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; ++i)
-        comms[i] = duplicate(MPI_COMM_WORLD);
+        comms[i] = leave_a_communicator();
     for (int i = 0; i < THREADS; ++i) {
         CHECK(pthread_create(&threads[i], NULL, run_thread, &comms[rank % 2 == 0 ? i : THREADS - 1 - i]) == 0);
         pause_for(1e-3);
@@ -263,7 +267,7 @@ int main(int argc, char **argv) {
     if (rank == 0)
         remove(RANK_1_PATH);
 
-    MPI_Comm comm = duplicate(MPI_COMM_WORLD);
+    MPI_Comm comm = leave_a_communicator();
     MPIX_Harmonize_stats stats;
     OK(MPIX_Harmonize_sync(comm));
     OK(MPIX_Harmonize_get_stats(comm, &stats));
