@@ -279,6 +279,7 @@ OperationInfo operation(const CollectiveInfo &info, const std::string &name, con
     return {{name, fmt::format("{} ({})", info.description, call), "", parameters_of(info)},
             call,
             info.size_meaning,
+            "",
             unavailable,
             [&info](const Part &part, int ranks) { return limits_of(info, part, ranks); },
             [&info](const Part &part, std::uint64_t size) {

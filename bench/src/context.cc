@@ -29,6 +29,9 @@ ContextValues context_values(const SamplingContext &context) {
                                     {"observed_rank", static_cast<long>(context.observed)},
                                     {"patterns_permuted", static_cast<long>(context.permuted)},
                                     {"tolerance_s", context.tolerance}};
+    if (!context.user_operations.empty()) {
+        values.emplace_back("user_operations", join(context.user_operations, "\n"));
+    }
     values.insert(values.end(), sampling.begin(), sampling.end());
     return values;
 }

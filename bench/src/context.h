@@ -50,10 +50,11 @@ struct SamplingContext : Context {
     std::string stopping; // rule
     std::string warmup;   // rule
     long max_attempts;
-    int observed;       // rank
-    bool permuted;      // arrival patterns, over the ranks
-    double tolerance;   // seconds
-    long trace_samples; // the first so many of each cell, without warm-up, are shown in traces
+    int observed;                             // rank
+    bool permuted;                            // arrival patterns, over the ranks
+    double tolerance;                         // seconds
+    std::vector<std::string> user_operations; // "my_op: /path/my_op.so"
+    long trace_samples;                       // the first so many of each cell, without warm-up, are shown in traces
 };
 
 /// How many processors of a host others than the ranks kept busy, on average over the measurement.

@@ -23,6 +23,7 @@ OperationInfo unsized_operation(PartInfo info,
             "",
             "",
             "",
+            "",
             [](const Part &, int) { return SizeLimits{}; },
             [](const Part &, std::uint64_t) { return std::string("none"); },
             make};

@@ -55,6 +55,7 @@ struct SizeLimits {
 struct OperationInfo : PartInfo {
     std::string call;         // what is called: "MPI_Ibcast, MPI_Wait"
     std::string size_meaning; // what the bytes of a size are: "of the message"; "" where it has none
+    std::string file;         // of the user's own: its path; "" where it is built in
     std::string unavailable;  // why the MPI library at hand does not have it; "" where it does
 
     /// Of an operation with a size. Throws Error::usage where parameters do not go together with each other, or with so

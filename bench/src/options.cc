@@ -14,6 +14,7 @@
 #include "stopping_rule.h"
 #include "synchronizer.h"
 #include "timing.h"
+#include "user_operation.h"
 #include "warmup_rule.h"
 
 #include <algorithm>
@@ -56,7 +57,8 @@ std::string list_operations() {
             return name == collective.name || name == "i" + collective.name || name == collective.name + "_init";
         });
     }
-    return fmt::format("  collectives: {}\n  nonblocking, as ibcast, and persistent, as bcast_init\n  others: {}",
+    return fmt::format("  collectives: {}\n  nonblocking, as ibcast, and persistent, as bcast_init\n  others: {}\n"
+                       "  one's own: a shared object (downbeat/operation.h), as ./my_op.so or './my_op.so(any text)'",
                        fill(join(names_of(all_collectives())), 15), join(others));
 }
 
@@ -162,8 +164,10 @@ std::vector<AskedOperation> check_operations(const CommandLine &line, const Word
     const std::vector<std::string> valid = names_of(all_operations());
     const std::vector<std::string> experiments = names_of(all_experiments());
     if (words.operations.empty()) {
-        throw Error::usage(fmt::format("no operation is given; valid are {}; or, in place of operations, one of {}",
-                                       join(valid), join(experiments)));
+        throw Error::usage(
+            fmt::format("no operation is given; valid are {}, and the file of one's own, as ./my_op.so; or, "
+                        "in place of operations, one of {}",
+                        join(valid), join(experiments)));
     }
     for (const std::string &name : words.operations) {
         if (std::find(experiments.begin(), experiments.end(), name) != experiments.end()) {
@@ -178,6 +182,11 @@ std::vector<AskedOperation> check_operations(const CommandLine &line, const Word
     std::vector<AskedOperation> operations;
     std::vector<std::string> texts;
     for (const std::string &text : split_outside_parentheses(join(words.operations, ","))) {
+        if (is_user_operation(text)) {
+            operations.push_back({user_operation_part(text), load_user_operation(text)});
+            texts.push_back(operations.back().part.text());
+            continue;
+        }
         check_names("operation", {part_name(text)}, valid);
         const OperationInfo &info = find_by_name(all_operations(), part_name(text));
         if (!info.unavailable.empty()) {

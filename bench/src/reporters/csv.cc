@@ -57,7 +57,7 @@ public:
     void cell(const CellResult &result) override {
         const Cell &cell = result.cell;
         std::vector<std::string> fields = {
-            fmt::format("{}", result.index), quote(cell.operation), fmt::format("{}", cell.size), cell.datatype,
+            fmt::format("{}", result.index), quote(cell.operation), fmt::format("{}", cell.size), quote(cell.datatype),
             quote(cell.synchronizer),        quote(cell.timing),    quote(cell.pattern),          field(cell.delay),
             to_string(result.status)};
         for (const long count : {result.requested, result.valid, result.rejected(), result.late_flag, result.late_entry,
