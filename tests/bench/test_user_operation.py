@@ -39,8 +39,9 @@ def build(mpi: str, tmp_path: Path) -> Build:
 
 
 def cells_of(path: Path) -> list[dict[str, Any]]:
-    """Returns the records of cells in a file."""
-    return [record for record in read_records(path) if record["record"] == "cell"]
+    """Returns the records of cells in a file, which come as the cells complete, in the order of the command line."""
+    cells = [record for record in read_records(path) if record["record"] == "cell"]
+    return sorted(cells, key=lambda cell: int(cell["cell"]))
 
 
 def test_it_takes_the_time_that_it_takes(bench: Bench, build: Build, tmp_path: Path) -> None:
