@@ -17,7 +17,7 @@ endif
 RANKS = $(shell python3 -c 'import os; print(max(2, len(os.sched_getaffinity(0))))')
 
 comma := ,
-C_FILES      = $(shell find lib bench tests -name '*.[ch]' -o -name '*.cc')
+C_FILES      = $(shell find lib bench tests examples -name '*.[ch]' -o -name '*.cc')
 PYTHON_TOOLS = $(shell grep -lE -d skip '^\#!.*python3' tools/* tests/hosts/*)
 PYTHON_FILES = $(PYTHON_TOOLS) $(shell find tools tests bench -name '*.py')
 VENV         = .venv/bin

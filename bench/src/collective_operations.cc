@@ -304,24 +304,26 @@ SizeLimits limits_of(const CollectiveInfo &info, const Part &part, int ranks) {
 template <typename Formed>
 OperationInfo make_operation(const CollectiveInfo &info, const std::string &name, const std::string &call,
                              const std::string &unavailable) {
-    constexpr bool computes = std::is_base_of_v<Started, Formed>;
-    return {{name, fmt::format("{} ({})", info.description, call), "", parameters_of(info, computes)},
-            call,
-            info.size_meaning,
-            computes,
-            unavailable,
-            [&info](const Part &part, int ranks) {
-                if (computes) {
-                    check_computation(part);
-                }
-                return limits_of(info, part, ranks);
-            },
-            [&info](const Part &part, std::uint64_t size) {
-                return info.size_meaning.empty() ? std::string("none") : make_elements(part, size, 1)->name();
-            },
-            [&info](const OperationArguments &arguments) -> std::unique_ptr<Operation> {
-                return std::make_unique<Formed>(info, arguments);
-            }};
+    OperationInfo operation;
+    operation.computes = std::is_base_of_v<Started, Formed>;
+    static_cast<PartInfo &>(operation) = {name, fmt::format("{} ({})", info.description, call), "",
+                                          parameters_of(info, operation.computes)};
+    operation.call = call;
+    operation.size_meaning = info.size_meaning;
+    operation.unavailable = unavailable;
+    operation.limits = [&info, computes = operation.computes](const Part &part, int ranks) {
+        if (computes) {
+            check_computation(part);
+        }
+        return limits_of(info, part, ranks);
+    };
+    operation.datatype = [&info](const Part &part, std::uint64_t size) {
+        return info.size_meaning.empty() ? std::string("none") : make_elements(part, size, 1)->name();
+    };
+    operation.make = [&info](const OperationArguments &arguments) -> std::unique_ptr<Operation> {
+        return std::make_unique<Formed>(info, arguments);
+    };
+    return operation;
 }
 
 } // namespace

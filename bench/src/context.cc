@@ -30,6 +30,9 @@ ContextValues context_values(const SamplingContext &context) {
                                     {"patterns_permuted", static_cast<long>(context.permuted)},
                                     {"tolerance_s", context.tolerance},
                                     {"algorithms", describe_algorithms(context)}};
+    if (!context.user_operations.empty()) {
+        values.emplace_back("user_operations", join(context.user_operations, "\n"));
+    }
     values.insert(values.end(), sampling.begin(), sampling.end());
     return values;
 }

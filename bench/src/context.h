@@ -54,6 +54,7 @@ struct SamplingContext : Context {
     bool permuted;                                               // arrival patterns, over the ranks
     double tolerance;                                            // seconds
     std::vector<std::pair<std::string, std::string>> algorithms; // of the MPI library, chosen: how it is known
+    std::vector<std::string> user_operations;                    // "my_op: /path/my_op.so"
     long trace_samples; // the first so many of each cell, without warm-up, are shown in traces
 };
 

@@ -43,6 +43,11 @@ ExitStatus measure(const Communicator &comm, const Options &options, const std::
     context.tolerance = clock.tolerance();
     context.algorithms = launch.algorithms();
     context.trace_samples = options.trace_samples;
+    for (const auto &[part, info] : options.operations) {
+        if (!info.file.empty()) {
+            context.user_operations.push_back(fmt::format("{}: {}", part.text(), info.file));
+        }
+    }
     Reporters reporters;
     comm.on_root([&] {
         reporters = open_reporters(options);

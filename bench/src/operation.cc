@@ -19,14 +19,12 @@ const std::vector<OperationInfo> &all_operations() {
 
 OperationInfo unsized_operation(PartInfo info,
                                 std::unique_ptr<Operation> (*make)(const OperationArguments &arguments)) {
-    return {std::move(info),
-            "",
-            "",
-            false,
-            "",
-            [](const Part &, int) { return SizeLimits{}; },
-            [](const Part &, std::uint64_t) { return std::string("none"); },
-            make};
+    OperationInfo operation;
+    static_cast<PartInfo &>(operation) = std::move(info);
+    operation.limits = [](const Part &, int) { return SizeLimits{}; };
+    operation.datatype = [](const Part &, std::uint64_t) { return std::string("none"); };
+    operation.make = make;
+    return operation;
 }
 
 } // namespace bench

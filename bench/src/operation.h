@@ -65,6 +65,7 @@ struct SizeLimits {
 struct OperationInfo : PartInfo {
     std::string call;         // what is called: "MPI_Ibcast, MPI_Wait"
     std::string size_meaning; // what the bytes of a size are: "of the message"; "" where it has none
+    std::string file;         // of the user's own: its path; "" where it is built in
     bool computes = false;    // has parameters of Computation
     std::string unavailable;  // why the MPI library at hand does not have it; "" where it does
 

@@ -2,8 +2,6 @@
 
 #include "arrival_pattern.h"
 #include "build_info.h"
-#include "collective.h"
-#include "computation.h"
 #include "error.h"
 #include "experiment.h"
 #include "fill.h"
@@ -50,23 +48,6 @@ struct Words {
     std::string trace_samples;
     CommonWords common;
 };
-
-/// Operations that are no collective in one of its forms.
-std::vector<std::string> other_operations() {
-    std::vector<std::string> others = names_of(all_operations());
-    for (const CollectiveInfo &collective : all_collectives()) {
-        std::erase_if(others, [&](const std::string &name) {
-            return name == collective.name || name == "i" + collective.name || name == collective.name + "_init";
-        });
-    }
-    return others;
-}
-
-/// Collectives by their blocking form alone: the others go by the same names.
-std::string valid_operations() {
-    return fmt::format("{}, each also nonblocking, as ibcast, and persistent, as bcast_init; and {}",
-                       join(names_of(all_collectives())), join(other_operations()));
-}
 
 std::string footer() {
     return fmt::format(
@@ -121,111 +102,6 @@ void declare(CommandLine &line, Words &words) {
                 "a trace shows the first N samples of each cell, without the warm-up [default 100]");
     words.common.declare(line, "of the random order of the blocks, of random patterns and permutations");
     line.footer(footer());
-}
-
-bool any_sized(const std::vector<AskedOperation> &operations) {
-    return std::any_of(operations.begin(), operations.end(),
-                       [](const AskedOperation &operation) { return operation.info.sized(); });
-}
-
-void check_sizes(const Options &options, int ranks) {
-    for (const auto &[part, info] : options.operations) {
-        const SizeLimits limits = info.limits(part, ranks);
-        for (const std::uint64_t size : info.sized() ? options.sizes : std::vector<std::uint64_t>{}) {
-            if (size % limits.divisor != 0) {
-                throw Error::usage(fmt::format("{} cannot take messages of {} bytes; valid are multiples of {} bytes",
-                                               part.text(), size, limits.divisor));
-            }
-            if (size > limits.most) {
-                throw Error::usage(fmt::format("{} cannot take messages of {} bytes; valid are at most {} bytes",
-                                               part.text(), size, limits.most));
-            }
-        }
-    }
-}
-
-/// The operation with those parameters of --with that it has and does not name itself. Marks what it takes in `used`.
-std::string with_parameters(const std::string &operation, const OperationInfo &info,
-                            const std::vector<std::string> &parameters, std::vector<bool> &used) {
-    std::string own = operation.substr(part_name(operation).size());
-    std::vector<std::string> added;
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-        const std::string name = parameters[i].substr(0, parameters[i].find('='));
-        const bool has = std::any_of(info.parameters.begin(), info.parameters.end(),
-                                     [&](const PartParameter &parameter) { return parameter.name == name; });
-        if (!has) {
-            continue;
-        }
-        used[i] = true;
-        if (own.find("(" + name + "=") == std::string::npos && own.find("," + name + "=") == std::string::npos) {
-            added.push_back(parameters[i]);
-        }
-    }
-    if (added.empty()) {
-        return operation;
-    }
-    if (own.ends_with(')')) {
-        own.pop_back();
-        return info.name + own + (own == "(" ? "" : ",") + join(added, ",") + ")";
-    }
-    return info.name + "(" + join(added, ",") + ")";
-}
-
-/// What computes beside an operation is compared with the operation alone.
-void add_pure(std::vector<AskedOperation> &operations) {
-    for (std::size_t i = 0; i < operations.size(); ++i) {
-        const AskedOperation operation = operations[i];
-        if (!operation.info.computes || !computes(operation.part)) {
-            continue;
-        }
-        const Part pure = without_computation(operation.part, operation.info);
-        const auto known = std::find_if(operations.begin(), operations.end(),
-                                        [&](const AskedOperation &other) { return other.part.text() == pure.text(); });
-        if (known == operations.end()) {
-            operations.insert(operations.begin() + static_cast<std::ptrdiff_t>(i), {pure, operation.info});
-            ++i;
-        }
-    }
-}
-
-std::vector<AskedOperation> check_operations(const CommandLine &line, const Words &words) {
-    const std::vector<std::string> experiments = names_of(all_experiments());
-    if (words.operations.empty()) {
-        throw Error::usage(fmt::format("no operation is given; valid are {}; or, in place of operations, one of {}",
-                                       valid_operations(), join(experiments)));
-    }
-    for (const std::string &name : words.operations) {
-        if (std::find(experiments.begin(), experiments.end(), name) != experiments.end()) {
-            throw Error::usage(fmt::format("{} is no operation but an experiment of its own; give it in place of the "
-                                           "operations, as first word",
-                                           name));
-        }
-    }
-    const std::vector<std::string> parameters =
-        line.given("--with") ? split(words.parameters) : std::vector<std::string>{};
-    std::vector<bool> used(parameters.size());
-    std::vector<AskedOperation> operations;
-    std::vector<std::string> texts;
-    for (const std::string &text : split_outside_parentheses(join(words.operations, ","))) {
-        const std::string name = part_name(text);
-        if (const auto known = names_of(all_operations()); std::find(known.begin(), known.end(), name) == known.end()) {
-            throw Error::usage(fmt::format("unknown operation '{}'; valid are {}", name, valid_operations()));
-        }
-        const OperationInfo &info = find_by_name(all_operations(), name);
-        if (!info.unavailable.empty()) {
-            throw Error::usage(fmt::format("{} cannot be measured: {}", info.name, info.unavailable));
-        }
-        operations.push_back({Part("operation", with_parameters(text, info, parameters, used), info), info});
-        texts.push_back(operations.back().part.text());
-    }
-    check_names("operation", texts, texts); // none twice
-    add_pure(operations);
-    const auto unused = std::find(used.begin(), used.end(), false);
-    if (unused != used.end()) {
-        throw Error::usage(fmt::format("--with has '{}', but no operation that takes it",
-                                       parameters[static_cast<std::size_t>(std::distance(used.begin(), unused))]));
-    }
-    return operations;
 }
 
 std::vector<std::string> delaying_patterns() {
@@ -379,7 +255,8 @@ void check_traces(const CommandLine &line, const Words &words, Options &options)
 
 Options check(const CommandLine &line, const Words &words, int ranks) {
     Options options;
-    options.operations = check_operations(line, words);
+    options.operations =
+        parse_operations(words.operations, line.given("--with") ? split(words.parameters) : std::vector<std::string>{});
     options.validate = words.validate;
     options.timings = check_timings(line, words);
     options.algorithms = choose_algorithms(line, words, options);
@@ -392,7 +269,7 @@ Options check(const CommandLine &line, const Words &words, int ranks) {
     } else if (line.given("--sizes")) {
         throw Error::usage("--sizes is given, but no operation that has a size");
     }
-    check_sizes(options, ranks);
+    check_sizes(options.operations, options.sizes, ranks);
 
     if (line.given("--observe")) {
         options.observed = parse_number("--observe", words.observed, 0, ranks - 1);

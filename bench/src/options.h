@@ -1,8 +1,8 @@
 #pragma once
 
 #include "algorithm_choices.h"
+#include "asked_operations.h"
 #include "command_line.h"
-#include "operation.h"
 #include "part.h"
 
 #include <cstdint>
@@ -19,12 +19,6 @@ struct AskedDelay {
     std::optional<double> multiple; // of the time that the operation takes without delays
 
     bool operator==(const AskedDelay &) const = default;
-};
-
-/// An operation with its parameters.
-struct AskedOperation {
-    Part part;
-    OperationInfo info;
 };
 
 /// What starts a sample, and what its stamps enclose.

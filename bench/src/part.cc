@@ -181,6 +181,20 @@ Part::Part(std::string_view kind, std::string_view text, const PartInfo &info) :
     text_ = written.empty() ? name_ : fmt::format("{}({})", name_, join(written, ","));
 }
 
+Part Part::with_free_text(std::string_view kind, std::string_view text, const std::string &name) {
+    const std::string_view rest = text.substr(std::min(part_name(text).size(), text.size()));
+    if (!rest.empty() && (rest.size() < 2 || rest.back() != ')')) {
+        throw Error::usage(
+            fmt::format("{} cannot be '{}': the parenthesis that ends the parameters is missing", kind, text));
+    }
+    Part part;
+    part.name_ = name;
+    part.text_ = rest == "()" ? name : fmt::format("{}{}", name, rest);
+    part.full_text_ = part.text_;
+    part.values_["parameters"] = rest.empty() ? "" : rest.substr(1, rest.size() - 2);
+    return part;
+}
+
 long Part::whole(const std::string &parameter) const { return std::lround(*to_number(values_.at(parameter))); }
 
 double Part::real(const std::string &parameter) const { return *to_number(values_.at(parameter)); }

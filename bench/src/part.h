@@ -62,6 +62,9 @@ public:
     /// Throws Error::usage, which names what is wrong and what would be valid; `kind` as "synchronizer".
     Part(std::string_view kind, std::string_view text, const PartInfo &info);
 
+    /// With a text in its parentheses that is taken as it is: word("parameters"). `name` is what the part is called.
+    static Part with_free_text(std::string_view kind, std::string_view text, const std::string &name);
+
     const std::string &name() const { return name_; }
     /// As short as it can be written: what files and tables call it. The same part always has the same text.
     const std::string &text() const { return text_; }

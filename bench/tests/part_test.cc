@@ -52,6 +52,22 @@ TEST(Part, DurationsAreExact) {
     }
 }
 
+TEST(Part, FreeTextIsTakenAsItIs) {
+    const Part part = Part::with_free_text("operation", "./my_op.so(ring, 4 (four) segments)", "my_op");
+    EXPECT_EQ(part.name(), "my_op");
+    EXPECT_EQ(part.text(), "my_op(ring, 4 (four) segments)");
+    EXPECT_EQ(part.full_text(), part.text());
+    EXPECT_EQ(part.word("parameters"), "ring, 4 (four) segments");
+    for (const char *without : {"./my_op.so", "./my_op.so()"}) {
+        EXPECT_EQ(Part::with_free_text("operation", without, "my_op").text(), "my_op");
+        EXPECT_EQ(Part::with_free_text("operation", without, "my_op").word("parameters"), "");
+    }
+    for (const char *open : {"./my_op.so(", "./my_op.so(a", "./my_op.so(a)b"}) {
+        SCOPED_TRACE(open);
+        expect_usage_error([&] { Part::with_free_text("operation", open, "my_op"); }, {"operation", "parenthesis"});
+    }
+}
+
 TEST(Part, ListsAreSplitOutsideParentheses) {
     const std::vector<Part> parts = parse_parts("thing", "plain,window(size=1us,count=4),window", registry);
     ASSERT_EQ(parts.size(), 3U);

@@ -190,6 +190,8 @@ int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats);
  *   max_wander  by which that difference may change while a fitted drift is in use. Default: 1e-6
  *   validation  off, or what to add to the local clock, seeded, per process, as "offset=1e-3,skew=20e-6,wander=1e-6,
  *               seed=1,ranks_per_clock=1" (docs/validation.md). Default: off
+ *   regions     file that MPI_Finalize writes regions to (downbeat/region.h), or off. Default: downbeat-regions.json
+ *   regions_table  prints a table of them as well: off, stdout, stderr. Default: off
  *
  * A change of clock, sync, share or validation resynchronizes the clocks. */
 int MPIX_Harmonize_set_info(MPI_Comm comm, MPI_Info info);

@@ -10,6 +10,7 @@
 /* The record of a process. It hangs on MPI_COMM_SELF, which is what MPI_Finalize frees first. */
 struct process {
     struct db_attribute *first;
+    struct db_kept *kept;
     int told;
 };
 
@@ -28,6 +29,7 @@ static int delete_attribute(MPI_Comm comm, int key, void *value, void *extra) {
     struct db_attribute *attribute = value;
     struct process *process;
     int found = 0;
+    attribute->conclude(attribute);
     pthread_mutex_lock(&lock);
     int code = MPI_Comm_get_attr(MPI_COMM_SELF, process_key, (void *)&process, &found);
     if (found) {
@@ -57,11 +59,15 @@ static int delete_process(MPI_Comm comm, int key, void *value, void *extra) {
     struct process *process = value;
     struct db_attribute *attribute = process->first;
     process->first = NULL;
+    for (struct db_attribute *each = attribute; each != NULL; each = each->next)
+        each->conclude(each);
     while (attribute != NULL) {
         struct db_attribute *next = attribute->next;
         MPI_Comm_delete_attr(attribute->comm, attribute_key);
         attribute = next;
     }
+    if (process->kept != NULL)
+        process->kept->finish(process->kept);
     free(process);
     pthread_mutex_lock(&lock);
     int code = --process_count == 0 ? free_keys() : MPI_SUCCESS;
@@ -149,6 +155,20 @@ int db_attribute_first_time(int *first) {
         *first = !process->told;
         process->told = 1;
     }
+    pthread_mutex_unlock(&lock);
+    return code;
+}
+
+int db_attribute_keep(struct db_kept *(*make)(void), struct db_kept **kept) {
+    struct process *process;
+    pthread_mutex_lock(&lock);
+    int code = process_record(&process);
+    if (code == MPI_SUCCESS && process->kept == NULL)
+        process->kept = make();
+    if (code == MPI_SUCCESS && process->kept == NULL)
+        code = MPI_ERR_NO_MEM;
+    if (code == MPI_SUCCESS)
+        *kept = process->kept;
     pthread_mutex_unlock(&lock);
     return code;
 }

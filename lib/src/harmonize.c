@@ -1,6 +1,7 @@
 /* MPIX_Harmonize and MPIX_Harmonize_delayed: agree on a deadline, wait for it, tell whether it was met. */
+#include "harmonize.h"
+
 #include "agree.h"
-#include "state.h"
 #include "wait.h"
 
 #include <math.h>
@@ -83,7 +84,7 @@ static int leave_in_time(const struct db_state *state, const struct release *rel
     return !late && left <= release->latest;
 }
 
-static int harmonize(struct db_state *state, double delay, int *flag) {
+int db_harmonize(struct db_state *state, double delay, int *flag) {
     if (state->rank == 0) {
         observe(state); /* what the last call left no time for */
         db_slack_adapt(&state->slack);
@@ -119,7 +120,7 @@ int MPIX_Harmonize_delayed(MPI_Comm comm, double delay, int *flag) {
         return db_raise(comm, MPI_ERR_ARG);
     int code = db_state_prepare(comm, &state);
     if (code == MPI_SUCCESS)
-        code = harmonize(state, delay, flag);
+        code = db_harmonize(state, delay, flag);
     return code == MPI_SUCCESS ? MPI_SUCCESS : db_raise(comm, code);
 }
 

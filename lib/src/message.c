@@ -79,3 +79,12 @@ int db_scatter(const struct db_channel *channel, const int64_t *words, int64_t *
     DB_TRY(MPI_Iscatter(words, count, MPI_INT64_T, mine, count, MPI_INT64_T, 0, channel->comm, &request));
     return complete(&request);
 }
+
+int db_start_gather(const struct db_channel *channel, const int64_t *words, int64_t *all, int count,
+                    MPI_Request *request) {
+    return MPI_Igather(words, count, MPI_INT64_T, all, count, MPI_INT64_T, 0, channel->comm, request);
+}
+
+int db_complete(const struct db_channel *channel, MPI_Request *request) {
+    return channel->patient ? complete(request) : MPI_Wait(request, MPI_STATUS_IGNORE);
+}

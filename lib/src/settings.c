@@ -52,15 +52,20 @@ static void format_clock(const struct db_settings *settings, char text[TEXT_SIZE
     snprintf(text, TEXT_SIZE, "%s", settings->clock->part.described.name);
 }
 
+/* MPIX_Harmonize_get_info must be able to tell it. */
+static int check_length(const char *text, char valid[TEXT_SIZE]) {
+    if (strlen(text) < MPI_MAX_INFO_VAL)
+        return 0;
+    snprintf(valid, TEXT_SIZE, "valid: at most %d characters, which this MPI library can tell", MPI_MAX_INFO_VAL - 1);
+    return -1;
+}
+
 static int parse_sync(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
     char back[TEXT_SIZE];
     if (db_scheme_parse(&settings->sync, "scheme", text, valid) != 0)
         return -1;
     db_scheme_format(&settings->sync, back, sizeof back);
-    if (strlen(back) < MPI_MAX_INFO_VAL)
-        return 0;
-    snprintf(valid, TEXT_SIZE, "valid: at most %d characters, which this MPI library can tell", MPI_MAX_INFO_VAL - 1);
-    return -1;
+    return check_length(back, valid);
 }
 
 static void format_sync(const struct db_settings *settings, char text[TEXT_SIZE]) {
@@ -158,6 +163,37 @@ static void format_validation(const struct db_settings *settings, char text[TEXT
     db_validation_format(&settings->validation, text, TEXT_SIZE);
 }
 
+static int parse_regions(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
+    if (text[0] == '\0' || strlen(text) >= sizeof settings->regions) {
+        snprintf(valid, TEXT_SIZE, "valid: off, or the name of a file, at most %zu characters",
+                 sizeof settings->regions - 1);
+        return -1;
+    }
+    strcpy(settings->regions, text);
+    return check_length(text, valid);
+}
+
+static void format_regions(const struct db_settings *settings, char text[TEXT_SIZE]) {
+    snprintf(text, TEXT_SIZE, "%s", settings->regions);
+}
+
+static const char *const table_names[] = {
+    [DB_TABLE_OFF] = "off", [DB_TABLE_STDOUT] = "stdout", [DB_TABLE_STDERR] = "stderr"};
+
+static int parse_regions_table(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
+    for (int i = DB_TABLE_OFF; i <= DB_TABLE_STDERR; ++i)
+        if (strcmp(text, table_names[i]) == 0) {
+            settings->regions_table = i;
+            return 0;
+        }
+    snprintf(valid, TEXT_SIZE, "valid: off, stdout, stderr");
+    return -1;
+}
+
+static void format_regions_table(const struct db_settings *settings, char text[TEXT_SIZE]) {
+    snprintf(text, TEXT_SIZE, "%s", table_names[settings->regions_table]);
+}
+
 #define SETTING(NAME)                                                                                                  \
     { .key = #NAME, .parse = parse_##NAME, .format = format_##NAME }
 
@@ -171,6 +207,8 @@ static const struct setting setting_max_error = SETTING(max_error);
 static const struct setting setting_max_skew = SETTING(max_skew);
 static const struct setting setting_max_wander = SETTING(max_wander);
 static const struct setting setting_validation = SETTING(validation);
+static const struct setting setting_regions = SETTING(regions);
+static const struct setting setting_regions_table = SETTING(regions_table);
 
 static const void *const settings_registry[] = {
     &setting_clock,
@@ -183,6 +221,8 @@ static const void *const settings_registry[] = {
     &setting_max_skew,
     &setting_max_wander,
     &setting_validation,
+    &setting_regions,
+    &setting_regions_table,
     NULL,
 };
 
@@ -212,6 +252,8 @@ int db_settings_from_environment(struct db_settings *settings, struct db_reason 
         .max_error_ns = 5e3,
         .max_skew = 20e-6,  /* two oscillators of +-10 ppm */
         .max_wander = 1e-6, /* an oscillator moves by some 0.1 ppm when the room's temperature does */
+        .regions = "downbeat-regions.json",
+        .regions_table = DB_TABLE_OFF,
     };
     db_validation_parse(&settings->validation, "off");
     char ignored[DOWNBEAT_MAX_MESSAGE];

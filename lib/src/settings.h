@@ -10,6 +10,10 @@
 
 #include <mpi.h>
 
+#define DB_PATH_SIZE DOWNBEAT_MAX_MESSAGE
+
+enum { DB_TABLE_OFF, DB_TABLE_STDOUT, DB_TABLE_STDERR };
+
 struct db_settings {
     const struct db_clock_type *clock; /* NULL: the default, tsc where it is invariant, else monotonic_raw */
     struct db_scheme sync;
@@ -21,6 +25,8 @@ struct db_settings {
     double max_error_ns;
     double max_skew; /* relative, as max_wander */
     double max_wander;
+    char regions[DB_PATH_SIZE]; /* file that regions are written to; "off": none */
+    int regions_table;          /* DB_TABLE_* */
 };
 
 /* Built-in defaults, changed by the environment variables DOWNBEAT_*. Returns MPI_ERR_ARG and says why where a variable

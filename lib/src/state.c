@@ -2,6 +2,7 @@
 
 #include "agree.h"
 #include "processors.h"
+#include "region.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +10,11 @@
 /* Rounds of agreement after which the slack controller knows enough to begin. */
 #define TRIAL_ROUNDS 16
 
+static void conclude(struct db_attribute *attribute) { db_regions_conclude((struct db_state *)attribute); }
+
 static void destroy(struct db_attribute *attribute) {
     struct db_state *state = (struct db_state *)attribute;
+    db_regions_free(state);
     db_levels_free(&state->levels);
     db_domain_free(&state->domain);
     db_clock_close(&state->clock);
@@ -213,7 +217,7 @@ static int create(MPI_Comm comm, struct db_state **state) {
     struct db_state *made = calloc(1, sizeof *made);
     if (made == NULL)
         return MPI_ERR_NO_MEM;
-    made->attribute = (struct db_attribute){.comm = comm, .destroy = destroy};
+    made->attribute = (struct db_attribute){.comm = comm, .conclude = conclude, .destroy = destroy};
     made->verdict = MPI_UNDEFINED;
     made->channel.comm = MPI_COMM_NULL;
     made->domain.members.comm = MPI_COMM_NULL;

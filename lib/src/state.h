@@ -15,6 +15,8 @@
 #include "slack.h"
 #include "sync.h"
 
+struct Downbeat_region_state;
+
 struct db_state {
     struct db_attribute attribute; /* first: this is what hangs on the communicator */
     struct db_channel channel;
@@ -48,6 +50,8 @@ struct db_state {
         int64_t given_ns;
         int64_t rest_ns;
     } observation;
+
+    struct Downbeat_region_state *regions; /* a list, in one and the same order on all processes */
 
     long long calls;
     long long late_arrivals;

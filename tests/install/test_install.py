@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples"
 CONSUMER = Path(__file__).resolve().parent / "consumer"
 PREFIX = "/opt/downbeat"
 CONSUMERS = [f"{language}-{library}" for language in ("c", "cxx") for library in ("downbeat", "downbeat_static")]
@@ -65,10 +67,10 @@ def libdir(prefix: Path) -> Path:
 
 def test_what_the_headers_declare_is_exported_and_nothing_else(installed: Path) -> None:
     exported = set(run("nm", "-D", "--defined-only", libdir(installed) / "libdownbeat.so").split()[2::3])
-    headers = [installed / "include" / name for name in ("mpix_harmonize.h", "downbeat/clock.h")]
+    headers = [installed / "include" / name for name in ("mpix_harmonize.h", "downbeat/clock.h", "downbeat/region.h")]
     text = "".join(header.read_text(encoding="utf-8") for header in headers)
     declared = set(re.findall(r"^[a-zA-Z].*?\b((?:MPIX|Downbeat)_\w+)\(", text, re.MULTILINE))
-    assert {"MPIX_Harmonize", "Downbeat_parts"} <= declared
+    assert {"MPIX_Harmonize", "Downbeat_parts", "Downbeat_region_begin"} <= declared
     assert exported == declared
 
 
@@ -128,3 +130,45 @@ def test_cmake_package(mpi: str, tree: str, tmp_path: Path, request: pytest.Fixt
         program = tmp_path / consumer
         assert ("libdownbeat.so.0" in run("readelf", "-d", program)) == (not consumer.endswith("static"))
         assert starts_together(mpi, program)
+
+
+def build_example(name: str, prefix: Path, target: Path) -> None:
+    """Builds an example against an installed tree, as a user would."""
+    run("cmake", "-S", EXAMPLES / name, "-B", target, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", target)
+
+
+def test_example_my_operation(mpi: str, installed: Path, tmp_path: Path) -> None:
+    build_example("my_operation", installed, tmp_path)
+    program = installed / "bin" / "downbeat-bench"
+    operation = tmp_path / "ring_allreduce.so"
+    arguments = ["-m", "64", "--validate", "-r", "20", "--sync", "mpi_barrier"]
+    out = run("tools/launch", "--mpi", mpi, "-n", "2", "--timeout", "60", program, operation, *arguments)
+    assert re.search(r"^ring_allreduce\s+64\s", out, re.MULTILINE)
+
+
+def test_example_region(mpi: str, installed: Path, tmp_path: Path) -> None:
+    """What is computed takes a known time, and rank 1 computes for longer."""
+    build_example("region", installed, tmp_path)
+    iterations, work, step = 50, 200e-6, 100e-6  # s
+    file = tmp_path / "regions.json"
+    program = tmp_path / "imbalance"
+    arguments = [str(iterations), f"{work * 1e6:.0f}", f"{step * 1e6:.0f}"]
+    env = {"DOWNBEAT_REGIONS": str(file), "DOWNBEAT_REGIONS_TABLE": "stdout"}
+    out = run("tools/launch", "--mpi", mpi, "-n", "2", "--timeout", "60", program, *arguments, env=env)
+    context, *regions, end = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert [record["record"] for record in (context, end)] == ["context", "end"]
+    assert [region["region"] for region in regions] == ["compute", "allreduce"]
+    compute = regions[0]
+    assert compute["samples"] == iterations == compute["valid"] + compute["rejected"]
+    assert compute["valid"] > 0
+    for process in compute["processes"]:
+        least = work + step * process["rank"]
+        assert least * 0.999 <= process["latency_min_s"] <= least + 20e-6  # the least is not disturbed
+    metrics = compute["metrics"]
+    error = metrics["makespan"]["error_bound"]
+    assert metrics["latency_avg"]["min"] >= (work + step / 2) * 0.999
+    assert metrics["makespan"]["min"] >= (work + step) * 0.999 - error
+    assert metrics["exit_skew"]["max"] <= compute["tolerance_s"] + error
+    for name, region in zip(["compute", "allreduce"], regions, strict=True):
+        assert re.search(rf"^{name}\s+2\s+{region['valid']}\s+{region['rejected']}\s+0\s", out, re.MULTILINE)

@@ -92,20 +92,21 @@ SizeLimits limits(const Part &part, int ranks) {
 
 OperationInfo operations::ping_pong() {
     constexpr int most = std::numeric_limits<int>::max();
-    return {{"ping_pong",
-             "a message to another rank and back (MPI_Send, MPI_Recv); times are half of the first rank's round trip",
-             "",
-             {{"first", "0", "rank that sends first, and whose time counts", PartValues::whole(0, most)},
-              {"second", "1", "rank that answers", PartValues::whole(0, most)}}},
-            "MPI_Send, MPI_Recv",
-            "of each message",
-            false,
-            "",
-            limits,
-            [](const Part &, std::uint64_t) { return std::string("MPI_BYTE"); },
-            [](const OperationArguments &arguments) -> std::unique_ptr<Operation> {
-                return std::make_unique<PingPong>(arguments);
-            }};
+    OperationInfo operation;
+    static_cast<PartInfo &>(operation) = {
+        "ping_pong",
+        "a message to another rank and back (MPI_Send, MPI_Recv); times are half of the first rank's round trip",
+        "",
+        {{"first", "0", "rank that sends first, and whose time counts", PartValues::whole(0, most)},
+         {"second", "1", "rank that answers", PartValues::whole(0, most)}}};
+    operation.call = "MPI_Send, MPI_Recv";
+    operation.size_meaning = "of each message";
+    operation.limits = limits;
+    operation.datatype = [](const Part &, std::uint64_t) { return std::string("MPI_BYTE"); };
+    operation.make = [](const OperationArguments &arguments) -> std::unique_ptr<Operation> {
+        return std::make_unique<PingPong>(arguments);
+    };
+    return operation;
 }
 
 } // namespace bench
