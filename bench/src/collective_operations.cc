@@ -5,6 +5,7 @@
 #include "collective.h"
 #include "collectives/forms.h"
 #include "elements.h"
+#include "entry_order.h"
 #include "error.h"
 #include "mpi_check.h"
 
@@ -22,6 +23,9 @@ constexpr std::uint64_t most_sets = 4096;
 
 // Calls whose results are looked at in one go.
 constexpr std::size_t most_validated = 64;
+
+// Ranks in turns that enter a barrier late, each time its order is looked at.
+constexpr std::size_t order_calls = 4;
 
 constexpr const char *rotating = "rotating";
 
@@ -52,11 +56,17 @@ protected:
 private:
     std::vector<int> roots(const Part &part) const;
     void make_variants(const std::vector<int> &roots, bool rotated);
-    /// Writes what this rank brings.
+    /// The piece of the send buffer that this rank brings.
+    Piece own(const Variant &variant) const {
+        return {.at = 0, .count = variant.layout.send, .from = 0, .first_rank = rank_, .last_rank = rank_};
+    }
+    /// Writes what this rank brings, and nothing else.
     void contribute(const Variant &variant) const;
     /// Writes what stays as it is however often it is called.
     void settle() const;
     std::optional<std::string> first_error(const Variant &variant) const;
+    std::optional<std::string> validate_contents();
+    std::optional<std::string> validate_order();
     std::uint64_t bytes(std::uint64_t count) const { return elements_ ? count * elements_->extent() : 0; }
 
     std::string name_; // of MPI's blocking function
@@ -69,6 +79,7 @@ private:
     std::vector<Buffer> memory_;
     std::vector<Variant> variants_;
     std::size_t next_ = 0;
+    int late_ = 0; // the rank that enters last when the order is looked at
 };
 
 CollectiveOperation::CollectiveOperation(const CollectiveInfo &info, const OperationArguments &arguments)
@@ -77,7 +88,7 @@ CollectiveOperation::CollectiveOperation(const CollectiveInfo &info, const Opera
     check(MPI_Comm_rank(arguments.comm, &rank_), "MPI_Comm_rank");
     check(MPI_Comm_size(arguments.comm, &ranks_), "MPI_Comm_size");
     if (!info.size_meaning.empty()) {
-        elements_ = make_elements(part, arguments.size, ranks_);
+        elements_ = make_elements(part, info.traits.reduces, arguments.size, ranks_);
         flushed_ = part.word("buffers") == "flushed";
     }
     collective_ = info.make({.comm = arguments.comm,
@@ -126,7 +137,7 @@ void CollectiveOperation::make_variants(const std::vector<int> &roots, bool rota
         const std::size_t set = i % sets;
         const std::size_t which = i % roots.size();
         CallBuffers buffers{memory_[2 * set].data(), memory_[2 * set + 1].data()};
-        if (layouts[which].own) {
+        if (layouts[which].in_place()) {
             buffers.send = MPI_IN_PLACE;
         }
         variants_.push_back({buffers, layouts[which], collective_->bind(buffers, roots[which])});
@@ -134,21 +145,26 @@ void CollectiveOperation::make_variants(const std::vector<int> &roots, bool rota
 }
 
 void CollectiveOperation::contribute(const Variant &variant) const {
-    const std::uint64_t count = variant.layout.send;
-    if (count > 0) {
-        const bool in_place = variant.layout.own.has_value();
-        elements_->write(
-            in_place ? variant.buffers.receive : variant.buffers.send,
-            {.at = variant.layout.own.value_or(0), .count = count, .from = 0, .first_rank = rank_, .last_rank = rank_});
+    elements_->poison(variant.buffers.receive, variant.layout.receive);
+    for (const Piece &piece : variant.layout.initial) {
+        elements_->write(variant.buffers.receive, piece);
+    }
+    if (variant.layout.send > 0) {
+        elements_->poison(variant.buffers.send, variant.layout.send);
+        elements_->write(variant.buffers.send, own(variant));
     }
 }
 
 void CollectiveOperation::settle() const {
     for (const Variant &variant : variants_) {
-        if (variant.layout.own) {
-            elements_->settle(variant.buffers.receive, variant.layout.receive);
-        } else {
+        const Layout &layout = variant.layout;
+        if (elements_ && layout.initial.empty()) {
             contribute(variant);
+        } else if (elements_) { // what it leaves is what it begins with next time
+            elements_->settle(variant.buffers.receive, layout.receive);
+            if (layout.send > 0) {
+                elements_->settle(variant.buffers.send, layout.send);
+            }
         }
     }
 }
@@ -156,7 +172,7 @@ void CollectiveOperation::settle() const {
 void CollectiveOperation::prepare() {
     if (flushed_) {
         const Variant &variant = variants_[next_];
-        if (!variant.layout.own) {
+        if (variant.layout.send > 0) {
             flush_from_caches(variant.buffers.send, bytes(variant.layout.send));
         }
         flush_from_caches(variant.buffers.receive, bytes(variant.layout.receive));
@@ -164,22 +180,14 @@ void CollectiveOperation::prepare() {
 }
 
 std::optional<Validation> CollectiveOperation::validate() {
-    if (!elements_) {
-        return std::nullopt;
-    }
     Validation validation;
-    for (next_ = 0; next_ < std::min(variants_.size(), most_validated); ++validation.calls) {
-        const Variant &variant = variants_[next_];
-        elements_->poison(variant.buffers.receive, variant.layout.receive);
-        contribute(variant);
-        run();
-        if (const std::optional<std::string> error = first_error(variant)) {
+    next_ = 0;
+    const std::size_t calls = elements_ ? std::min(variants_.size(), most_validated) : order_calls;
+    for (; validation.calls < static_cast<long>(calls); ++validation.calls) {
+        if (const std::optional<std::string> error = elements_ ? validate_contents() : validate_order()) {
             if (++validation.wrong == 1) {
                 validation.error = *error;
             }
-        }
-        if (next_ == 0) {
-            break;
         }
     }
     next_ = 0;
@@ -187,10 +195,28 @@ std::optional<Validation> CollectiveOperation::validate() {
     return validation;
 }
 
+std::optional<std::string> CollectiveOperation::validate_contents() {
+    const Variant &variant = variants_[next_];
+    contribute(variant);
+    run();
+    return first_error(variant);
+}
+
+std::optional<std::string> CollectiveOperation::validate_order() {
+    const int late = late_;
+    late_ = (late_ + 1) % ranks_;
+    return find_early_leaver(comm_, late, [this] { run(); });
+}
+
 std::optional<std::string> CollectiveOperation::first_error(const Variant &variant) const {
     for (const Piece &piece : variant.layout.result) {
         if (const auto error = elements_->compare(variant.buffers.receive, piece)) {
             return error;
+        }
+    }
+    if (variant.layout.send > 0) {
+        if (const auto error = elements_->compare(variant.buffers.send, own(variant))) {
+            return fmt::format("the send buffer has changed: {}", *error);
         }
     }
     return std::nullopt;
@@ -267,10 +293,10 @@ SizeLimits limits_of(const CollectiveInfo &info, const Part &part, int ranks) {
     if (info.size_meaning.empty()) {
         return {};
     }
-    const std::uint64_t divisor = elements_divisor(part);
-    const std::uint64_t units =
-        info.traits.reach == CollectiveTraits::Reach::all_ranks ? static_cast<std::uint64_t>(ranks) : 1;
-    return {divisor, std::numeric_limits<int>::max() / units * divisor};
+    const ElementSize element = element_size(part, info.traits.reduces);
+    const std::uint64_t most = std::numeric_limits<int>::max() / (info.traits.byte_displacements ? element.extent : 1) /
+                               info.reach(part, ranks);
+    return {element.size, most * element.size};
 }
 
 template <typename Formed>
@@ -282,7 +308,8 @@ OperationInfo operation(const CollectiveInfo &info, const std::string &name, con
             unavailable,
             [&info](const Part &part, int ranks) { return limits_of(info, part, ranks); },
             [&info](const Part &part, std::uint64_t size) {
-                return info.size_meaning.empty() ? std::string("none") : make_elements(part, size, 1)->name();
+                return info.size_meaning.empty() ? std::string("none")
+                                                 : make_elements(part, info.traits.reduces, size, 1)->name();
             },
             [&info](const OperationArguments &arguments) -> std::unique_ptr<Operation> {
                 return std::make_unique<Formed>(info, arguments);

@@ -1,0 +1,91 @@
+#include "collectives/neighbors.h"
+
+#include "mpi_check.h"
+
+namespace bench {
+namespace {
+
+bool is_cartesian(const Part &part) { return part.word("topology") == "cartesian"; }
+
+} // namespace
+
+std::vector<PartParameter> neighbor_parameters() {
+    return {{"topology", "cartesian",
+             "the ranks on a periodic grid, or a distributed graph in which each sends to the next ones",
+             PartValues::choice({"cartesian", "graph"})},
+            {"dimensions", "2", "of the grid, extents from MPI_Dims_create", PartValues::whole(1, 8)},
+            {"degree", "4", "ranks to which each sends in the graph", PartValues::whole(1, 1000)}};
+}
+
+std::vector<PartParameter> irregular_neighbor_parameters() {
+    std::vector<PartParameter> parameters = neighbor_parameters();
+    parameters.push_back(counts_parameter());
+    return parameters;
+}
+
+int neighbor_count(const Part &part) {
+    return static_cast<int>(is_cartesian(part) ? 2 * part.whole("dimensions") : part.whole("degree"));
+}
+
+std::uint64_t reach_neighbors(const Part &part, int) { return 2 * static_cast<std::uint64_t>(neighbor_count(part)); }
+
+Neighbors::Neighbors(const CollectiveArguments &arguments) {
+    is_cartesian(arguments.part) ? make_cartesian(arguments) : make_graph(arguments);
+}
+
+Neighbors::~Neighbors() { MPI_Comm_free(&comm_); }
+
+// MPI 4.0, section 8.6: first the neighbor in the negative direction, then that in the positive one. What is sent in
+// one direction comes from the other, also where both are the same rank (MPI 4.0, Annex B.1.1, item 1).
+void Neighbors::make_cartesian(const CollectiveArguments &arguments) {
+    const auto dimensions = static_cast<std::size_t>(arguments.part.whole("dimensions"));
+    std::vector<int> extents(dimensions);
+    const std::vector<int> periodic(dimensions, 1);
+    const int number = static_cast<int>(dimensions);
+    check(MPI_Dims_create(arguments.ranks, number, extents.data()), "MPI_Dims_create");
+    check(MPI_Cart_create(arguments.comm, number, extents.data(), periodic.data(), 0, &comm_), "MPI_Cart_create");
+    for (int dimension = 0; dimension < number; ++dimension) {
+        int before = 0;
+        int behind = 0;
+        check(MPI_Cart_shift(comm_, dimension, 1, &before, &behind), "MPI_Cart_shift");
+        destinations_.insert(destinations_.end(), {before, behind});
+        sources_.push_back({before, 2 * dimension + 1});
+        sources_.push_back({behind, 2 * dimension});
+    }
+}
+
+// Where ranks repeat, their messages match in the order of the lists (MPI 4.0, section 8.6).
+void Neighbors::make_graph(const CollectiveArguments &arguments) {
+    const int degree = neighbor_count(arguments.part);
+    std::vector<int> from;
+    for (int block = 0; block < degree; ++block) {
+        const int distance = (block + 1) % arguments.ranks;
+        destinations_.push_back((arguments.rank + distance) % arguments.ranks);
+        from.push_back((arguments.rank + arguments.ranks - distance) % arguments.ranks);
+        sources_.push_back({from.back(), block});
+    }
+    check(MPI_Dist_graph_create_adjacent(arguments.comm, degree, from.data(), MPI_UNWEIGHTED, degree,
+                                         destinations_.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm_),
+          "MPI_Dist_graph_create_adjacent");
+}
+
+NeighborPairs::NeighborPairs(const CollectiveArguments &arguments)
+    : neighbors_(arguments), stride_(largest_pair(arguments)) {
+    for (std::uint64_t i = 0; i < neighbors_.sources().size(); ++i) {
+        send_.add(pair_count(arguments, arguments.rank, neighbors_.destinations()[i]), i * stride_);
+        receive_.add(pair_count(arguments, neighbors_.sources()[i].rank, arguments.rank), i * stride_);
+    }
+}
+
+Layout NeighborPairs::layout() const {
+    const std::uint64_t total = neighbors_.sources().size() * stride_;
+    Layout layout{.send = total, .receive = total, .initial = {}, .result = {}};
+    for (std::size_t i = 0; i < neighbors_.sources().size(); ++i) {
+        const auto [rank, block] = neighbors_.sources()[i];
+        layout.result.push_back(
+            {receive_.at(i), receive_.count(i), static_cast<std::uint64_t>(block) * stride_, rank, rank});
+    }
+    return layout;
+}
+
+} // namespace bench
