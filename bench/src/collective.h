@@ -16,9 +16,9 @@ namespace bench {
 struct Layout {
     std::uint64_t send = 0;    // of the send buffer, which is the rank's contribution from its beginning
     std::uint64_t receive = 0; // of the receive buffer
-    std::vector<Piece>
-        initial;               // in the receive buffer before; without a send buffer this is the contribution, in place
-    std::vector<Piece> result; // in the receive buffer afterwards
+    /// In the receive buffer before; without a send buffer this is the contribution, in place.
+    std::vector<Piece> initial = {};
+    std::vector<Piece> result = {}; // in the receive buffer afterwards
 
     bool in_place() const { return send == 0 && !initial.empty(); }
 };
@@ -84,6 +84,10 @@ struct CollectiveInfo {
     std::vector<PartParameter> parameters = {}; // of its own
     /// The most elements, in multiples of the message's, whose count or displacement MPI takes as an int.
     std::uint64_t (*reach)(const Part &part, int ranks) = [](const Part &, int) { return std::uint64_t{1}; };
+    /// Local. Why the MPI library at hand gets it wrong in this form among so many ranks; "" where it does not.
+    std::string (*fault)(const Part &part, int ranks, Form form) = [](const Part &, int, Form) {
+        return std::string();
+    };
 };
 
 /// For CollectiveInfo::make.

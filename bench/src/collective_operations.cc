@@ -63,7 +63,7 @@ private:
     /// Writes what this rank brings, and nothing else.
     void contribute(const Variant &variant) const;
     /// Writes what stays as it is however often it is called.
-    void settle() const;
+    void settle(const Variant &variant) const;
     std::optional<std::string> first_error(const Variant &variant) const;
     std::optional<std::string> validate_contents();
     std::optional<std::string> validate_order();
@@ -100,7 +100,9 @@ CollectiveOperation::CollectiveOperation(const CollectiveInfo &info, const Opera
                              .part = part});
     make_variants(info.traits.rooted ? roots(part) : std::vector<int>{0},
                   elements_ && part.word("buffers") == "rotated");
-    settle();
+    for (const Variant &variant : variants_) {
+        settle(variant);
+    }
 }
 
 std::vector<int> CollectiveOperation::roots(const Part &part) const {
@@ -155,17 +157,18 @@ void CollectiveOperation::contribute(const Variant &variant) const {
     }
 }
 
-void CollectiveOperation::settle() const {
-    for (const Variant &variant : variants_) {
-        const Layout &layout = variant.layout;
-        if (elements_ && layout.initial.empty()) {
-            contribute(variant);
-        } else if (elements_) { // what it leaves is what it begins with next time
-            elements_->settle(variant.buffers.receive, layout.receive);
-            if (layout.send > 0) {
-                elements_->settle(variant.buffers.send, layout.send);
-            }
-        }
+void CollectiveOperation::settle(const Variant &variant) const {
+    if (!elements_) {
+        return;
+    }
+    if (variant.layout.initial.empty()) {
+        contribute(variant);
+        return;
+    }
+    // What a call leaves is what the next one begins with.
+    elements_->settle(variant.buffers.receive, variant.layout.receive);
+    if (variant.layout.send > 0) {
+        elements_->settle(variant.buffers.send, variant.layout.send);
     }
 }
 
@@ -191,7 +194,6 @@ std::optional<Validation> CollectiveOperation::validate() {
         }
     }
     next_ = 0;
-    settle();
     return validation;
 }
 
@@ -199,7 +201,9 @@ std::optional<std::string> CollectiveOperation::validate_contents() {
     const Variant &variant = variants_[next_];
     contribute(variant);
     run();
-    return first_error(variant);
+    const std::optional<std::string> error = first_error(variant);
+    settle(variant);
+    return error;
 }
 
 std::optional<std::string> CollectiveOperation::validate_order() {
@@ -224,12 +228,16 @@ std::optional<std::string> CollectiveOperation::first_error(const Variant &varia
 
 class Blocking : public CollectiveOperation {
 public:
+    static constexpr Form form = Form::blocking;
+    static constexpr const char *form_name = "blocking";
     using CollectiveOperation::CollectiveOperation;
     void run() override { check(variants()[next()].call->run(), name()); }
 };
 
 class Nonblocking : public CollectiveOperation {
 public:
+    static constexpr Form form = Form::nonblocking;
+    static constexpr const char *form_name = "nonblocking";
     using CollectiveOperation::CollectiveOperation;
     void run() override {
         MPI_Request request = MPI_REQUEST_NULL;
@@ -240,6 +248,8 @@ public:
 
 class Persistent : public CollectiveOperation {
 public:
+    static constexpr Form form = Form::persistent;
+    static constexpr const char *form_name = "persistent";
     Persistent(const CollectiveInfo &info, const OperationArguments &arguments) : CollectiveOperation(info, arguments) {
         for (const Variant &variant : variants()) {
             requests_.push_back(MPI_REQUEST_NULL);
@@ -285,10 +295,13 @@ std::vector<PartParameter> parameters_of(const CollectiveInfo &info) {
     return parameters;
 }
 
-SizeLimits limits_of(const CollectiveInfo &info, const Part &part, int ranks) {
+SizeLimits limits_of(const CollectiveInfo &info, Form form, const Part &part, int ranks) {
     if (info.traits.rooted && part.word("root") != rotating && part.whole("root") >= ranks) {
         throw Error::usage(fmt::format("root of {} cannot be '{}'; valid are 0 to {}, and {}", part.name(),
                                        part.word("root"), ranks - 1, rotating));
+    }
+    if (const std::string fault = info.fault(part, ranks, form); !fault.empty()) {
+        throw Error::usage(fmt::format("{} cannot be measured: {}", part.text(), fault));
     }
     if (info.size_meaning.empty()) {
         return {};
@@ -306,14 +319,16 @@ OperationInfo operation(const CollectiveInfo &info, const std::string &name, con
             call,
             info.size_meaning,
             unavailable,
-            [&info](const Part &part, int ranks) { return limits_of(info, part, ranks); },
+            [&info](const Part &part, int ranks) { return limits_of(info, Formed::form, part, ranks); },
             [&info](const Part &part, std::uint64_t size) {
                 return info.size_meaning.empty() ? std::string("none")
                                                  : make_elements(part, info.traits.reduces, size, 1)->name();
             },
             [&info](const OperationArguments &arguments) -> std::unique_ptr<Operation> {
                 return std::make_unique<Formed>(info, arguments);
-            }};
+            },
+            info.name,
+            Formed::form_name};
 }
 
 } // namespace

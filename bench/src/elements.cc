@@ -105,7 +105,9 @@ private:
         if (!reduction_) {
             return contribution_({piece.first_rank, ranks_, piece.from + i});
         }
-        return combined(piece.first_rank, piece.last_rank)[(piece.from + i) % period];
+        const std::uint64_t index = (piece.from + i) % period;
+        return piece.first_rank == piece.last_rank ? contribution_({piece.first_rank, ranks_, index})
+                                                   : combined(piece.first_rank, piece.last_rank)[index];
     }
 
     /// Of the first `period` elements.

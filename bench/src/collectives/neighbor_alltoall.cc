@@ -38,7 +38,8 @@ CollectiveInfo collectives::neighbor_alltoall() {
             .traits = {},
             .make = make_collective<NeighborAlltoall>,
             .parameters = neighbor_parameters(),
-            .reach = reach_neighbors};
+            .reach = reach_neighbors,
+            .fault = find_astray_blocks};
 }
 
 } // namespace bench

@@ -31,7 +31,8 @@ CollectiveInfo collectives::neighbor_alltoallv() {
             .traits = {},
             .make = make_collective<NeighborAlltoallv>,
             .parameters = irregular_neighbor_parameters(),
-            .reach = reach_neighbors};
+            .reach = reach_neighbors,
+            .fault = find_astray_blocks};
 }
 
 } // namespace bench

@@ -38,7 +38,8 @@ CollectiveInfo collectives::neighbor_alltoallw() {
             .traits = {},
             .make = make_collective<NeighborAlltoallw>,
             .parameters = irregular_neighbor_parameters(),
-            .reach = reach_neighbors};
+            .reach = reach_neighbors,
+            .fault = find_astray_blocks};
 }
 
 } // namespace bench

@@ -1,6 +1,11 @@
 #include "collectives/neighbors.h"
 
+#include "collectives/forms.h"
 #include "mpi_check.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
 
 namespace bench {
 namespace {
@@ -69,6 +74,70 @@ void Neighbors::make_graph(const CollectiveArguments &arguments) {
           "MPI_Dist_graph_create_adjacent");
 }
 
+namespace {
+
+/// Two blocks from this process to itself, in the two directions of a ring of its own, or twice along a graph's edge.
+bool blocks_go_astray(bool cartesian, Form form) {
+    MPI_Comm comm = MPI_COMM_NULL;
+    const int self = 0;
+    const int one = 1;
+    const std::array<int, 2> twice{self, self};
+    if (cartesian) {
+        check(MPI_Cart_create(MPI_COMM_SELF, 1, &one, &one, 0, &comm), "MPI_Cart_create");
+    } else {
+        check(MPI_Dist_graph_create_adjacent(MPI_COMM_SELF, 2, twice.data(), MPI_UNWEIGHTED, 2, twice.data(),
+                                             MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm),
+              "MPI_Dist_graph_create_adjacent");
+    }
+    const std::array<int, 2> sent{1, 2};
+    std::array<int, 2> received{};
+    const auto call = bind_call(BENCH_FORMS(Neighbor_alltoall, neighbor_alltoall), sent.data(), 1, MPI_INT,
+                                received.data(), 1, MPI_INT, comm);
+    MPI_Request request = MPI_REQUEST_NULL;
+    switch (form) {
+    case Form::blocking:
+        check(call->run(), "MPI_Neighbor_alltoall");
+        break;
+    case Form::nonblocking:
+        check(call->start(&request), "MPI_Ineighbor_alltoall");
+        check(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
+        break;
+    case Form::persistent:
+        check(call->init(&request), "MPI_Neighbor_alltoall_init");
+        check(MPI_Start(&request), "MPI_Start");
+        check(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
+        check(MPI_Request_free(&request), "MPI_Request_free");
+        break;
+    }
+    check(MPI_Comm_free(&comm), "MPI_Comm_free");
+    return cartesian ? received != std::array<int, 2>{2, 1} : received != sent;
+}
+
+/// Whether some rank is another's neighbor in several ways.
+bool neighbors_repeat(const Part &part, int ranks) {
+    if (!is_cartesian(part)) {
+        return neighbor_count(part) > ranks;
+    }
+    std::vector<int> extents(static_cast<std::size_t>(part.whole("dimensions")));
+    check(MPI_Dims_create(ranks, static_cast<int>(extents.size()), extents.data()), "MPI_Dims_create");
+    return *std::min_element(extents.begin(), extents.end()) <= 2;
+}
+
+} // namespace
+
+std::string find_astray_blocks(const Part &part, int ranks, Form form) {
+    const bool cartesian = is_cartesian(part);
+    if (!neighbors_repeat(part, ranks) || !blocks_go_astray(cartesian, form)) {
+        return "";
+    }
+    return fmt::format("with {} ranks some are neighbors in several ways, and the MPI library at hand mixes up their "
+                       "blocks (open-mpi/ompi#14430, pmodels/mpich#2194){}",
+                       ranks,
+                       blocks_go_astray(!cartesian, form)
+                           ? ""
+                           : fmt::format("; valid is topology={}", cartesian ? "graph" : "cartesian"));
+}
+
 NeighborPairs::NeighborPairs(const CollectiveArguments &arguments)
     : neighbors_(arguments), stride_(largest_pair(arguments)) {
     for (std::uint64_t i = 0; i < neighbors_.sources().size(); ++i) {
@@ -79,7 +148,7 @@ NeighborPairs::NeighborPairs(const CollectiveArguments &arguments)
 
 Layout NeighborPairs::layout() const {
     const std::uint64_t total = neighbors_.sources().size() * stride_;
-    Layout layout{.send = total, .receive = total, .initial = {}, .result = {}};
+    Layout layout{.send = total, .receive = total};
     for (std::size_t i = 0; i < neighbors_.sources().size(); ++i) {
         const auto [rank, block] = neighbors_.sources()[i];
         layout.result.push_back(

@@ -18,6 +18,10 @@ int neighbor_count(const Part &part);
 /// For CollectiveInfo::reach, with blocks of at most twice the mean.
 std::uint64_t reach_neighbors(const Part &part, int ranks);
 
+/// For CollectiveInfo::fault, of what sends a block to each neighbor: whether blocks go astray where a rank is a
+/// neighbor in several ways.
+std::string find_astray_blocks(const Part &part, int ranks, Form form);
+
 /// A communicator with a topology. Neighbors may be the same rank, or this one, where there are few ranks.
 class Neighbors {
 public:
