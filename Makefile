@@ -21,7 +21,7 @@ CTEST        = ctest --output-on-failure --no-tests=error --test-dir
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test bench bench-clocks bench-sync build install format lint clean
+.PHONY: help run test bench bench-clocks bench-sync bench-overhead build install format lint clean
 .PHONY: setup-run setup-bench setup-test setup-run-openmpi setup-run-mpich build-sanitize pytest $(foreach m,$(MPIS),build-$m ctest-$m) ctest-sanitize
 
 help:
@@ -30,6 +30,7 @@ help:
 	@echo 'make bench         measure Downbeat itself against MPI_Barrier, under each MPI library'
 	@echo 'make bench-clocks  measure the clock synchronization schemes against true time, half an hour'
 	@echo 'make bench-sync    measure what the choice of a barrier does to latencies, with and without MPIX_Harmonize'
+	@echo 'make bench-overhead  compare the batch scheme of downbeat-bench with a plain loop around the call'
 	@echo 'make build         build into build/$(MPI)'
 	@echo 'make install       install from there to [DESTDIR]$(PREFIX)'
 	@echo 'make format        format C, C++ and Python'
@@ -54,6 +55,9 @@ bench-clocks: setup-bench build-$(MPI)
 
 bench-sync: setup-bench build-$(MPI)
 	tools/bench-sync --mpi $(MPI)
+
+bench-overhead: setup-bench build-$(MPI)
+	tools/launch --mpi $(MPI) -n 2 build/$(MPI)/bin/overhead
 
 setup-run setup-bench setup-test: setup-%:
 	@tools/setup $*

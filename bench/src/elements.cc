@@ -188,7 +188,6 @@ const std::vector<ElementType> &all_types() {
     using FloatComplex = std::complex<float>;
     using DoubleComplex = std::complex<double>;
     static const std::vector<ElementType> all = {
-        number_type<unsigned char>("byte", "MPI_BYTE", MPI_BYTE, of_bytes<unsigned char>()),
         number_type("int8", "MPI_INT8_T", MPI_INT8_T, of_integers<std::int8_t>()),
         number_type("uint8", "MPI_UINT8_T", MPI_UINT8_T, of_integers<std::uint8_t>()),
         number_type("int16", "MPI_INT16_T", MPI_INT16_T, of_integers<std::int16_t>()),
@@ -197,6 +196,7 @@ const std::vector<ElementType> &all_types() {
         number_type("uint32", "MPI_UINT32_T", MPI_UINT32_T, of_integers<std::uint32_t>()),
         number_type("int64", "MPI_INT64_T", MPI_INT64_T, of_integers<std::int64_t>()),
         number_type("uint64", "MPI_UINT64_T", MPI_UINT64_T, of_integers<std::uint64_t>()),
+        number_type<unsigned char>("byte", "MPI_BYTE", MPI_BYTE, of_bytes<unsigned char>()),
         number_type("float", "MPI_FLOAT", MPI_FLOAT, of_reals<float>()),
         number_type("double", "MPI_DOUBLE", MPI_DOUBLE, of_reals<double>()),
         number_type("long_double", "MPI_LONG_DOUBLE", MPI_LONG_DOUBLE, of_reals<long double>()),

@@ -12,7 +12,8 @@
 namespace bench {
 namespace {
 
-constexpr std::uint64_t count = 40;
+// Enough for every rank to decide some elements, also where one rank decides each, as the smallest does.
+constexpr std::uint64_t count = 400;
 
 Part part_of(const std::string &text) { return {"operation", text, {"reduction", "", "", elements_parameters(true)}}; }
 
@@ -74,9 +75,9 @@ TEST(Elements, EveryTypeHasReductionsAndEveryReductionATypeAndAllHoldWhatIsWritt
 
 TEST(Elements, WhatMpiDoesNotCombineIsRefused) {
     expect_usage_error([] { element_size(combination("float", "bxor"), true); },
-                       "op bxor does not go with type float; valid are sum, prod, min, max, user, user_ordered");
-    expect_usage_error([] { element_size(combination("vector", "sum"), true); }, "valid are user, user_ordered");
-    expect_usage_error([] { element_size(part_of("reduction(op=minloc)"), true); }, "does not go with type auto");
+                       {"op bxor does not go with type float; valid are sum, prod, min, max, user, user_ordered"});
+    expect_usage_error([] { element_size(combination("vector", "sum"), true); }, {"valid are user, user_ordered"});
+    expect_usage_error([] { element_size(part_of("reduction(op=minloc)"), true); }, {"does not go with type auto"});
 }
 
 TEST(Elements, CopiesThatAreShiftedSwappedMissingOrRepeatedAreFound) {
@@ -105,17 +106,6 @@ TEST(Elements, AnyElementThatDoesNotArriveIsFound) {
                 EXPECT_FALSE(buffer.holds(piece)) << elements->name() << ", element " << i;
             }
         }
-    }
-}
-
-TEST(Elements, EveryRankMattersToEveryReduction) {
-    for (const auto &[type, op] : combinations()) {
-        const auto elements = make_elements(combination(type, op), true, 0, 8);
-        const Piece all{0, count, 0, 0, 7};
-        // The first and the last one missing; those between, below, for each number of ranks.
-        EXPECT_FALSE(Filled(*elements, {0, count, 0, 1, 7}).holds(all)) << elements->name();
-        EXPECT_FALSE(Filled(*elements, {0, count, 0, 0, 6}).holds(all)) << elements->name();
-        EXPECT_FALSE(Filled(*elements, {0, count, 1, 0, 7}).holds(all)) << elements->name();
     }
 }
 
@@ -155,7 +145,7 @@ TEST(Elements, MpiCombinesToWhatIsExpectedInAnyOrderAndEveryRankIsMissed) {
 }
 
 TEST(Elements, ThousandsOfRanksStayWithinTheRange) {
-    constexpr int many = 3000;
+    constexpr int many = 1000;
     for (const auto &[type, op] : combinations()) {
         const auto elements = make_elements(combination(type, op), true, 0, many);
         std::vector<int> ranks;
