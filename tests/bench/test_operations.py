@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, Bench, Outcome, run_bench
+from conftest import Bench, Outcome, run_bench
 
 RANKS = (1, 2, 3, 4, 5, 8)
 FORMS = {"blocking": "{}", "nonblocking": "i{}", "persistent": "{}_init"}
 TOPOLOGIES = ("cartesian", "graph")
-REFUSED = "mixes up their blocks"
 
 # Bytes: 13, a prime, and 32 elements of int64.
 SIZES = (104, 256)
@@ -24,11 +23,15 @@ VARIETIES = [
     pytest.param("type=int64,op=user_ordered,counts=rising,root=rotating,in_place=yes", id="in-place"),
 ]
 
-# Where MPI's rule for neighbors that are the same rank is not kept: form and topology.
-MIXED_UP = {
-    "openmpi": {("nonblocking", "cartesian"), ("persistent", "cartesian")},
-    "mpich": {("blocking", "cartesian")},
-}
+# Whose persistent forms copy contents when they are made: pmodels/mpich#7078.
+STALE = {"openmpi": set[str](), "mpich": {"gather_init", "scatter_init", "allgather_init"}}
+
+
+def mixes_up(mpi: str, form: str, topology: str, ranks: int) -> bool:
+    """Returns whether MPI's rule for neighbors that are the same rank is not kept: defaults, 2 dimensions, degree 4."""
+    if mpi == "openmpi":  # 4.1.4; on grids of extent 1 or 2, which all of RANKS have
+        return topology == "cartesian" and form != "blocking"
+    return ranks < 4 if topology == "graph" else ranks == 1
 
 
 def listed(mpi: str, directory: Path) -> list[dict[str, Any]]:
@@ -69,9 +72,16 @@ def test_all_collectives_of_mpi_are_there(operations: list[str]) -> None:
 def test_who_mixes_up_blocks_is_known_and_refused(mpi: str, tmp_path: Path, form: str, topology: str) -> None:
     name = FORMS[form].format("neighbor_alltoall")
     outcome = validate(mpi, tmp_path, f"{name}(topology={topology})", "-m", "8", ranks=1)
-    refused = outcome.status == 2 and REFUSED in outcome.own_lines[0]
-    assert refused == ((form, topology) in MIXED_UP[mpi])
-    assert refused or outcome.status == 0
+    expected = mixes_up(mpi, form, topology, 1)
+    assert outcome.status == (2 if expected else 0), outcome.stderr
+    assert not expected or "mixes up their blocks" in outcome.own_lines[0]
+
+
+@pytest.mark.parametrize("name", ["gather_init", "scatter_init", "allgather_init"])
+def test_who_sends_old_contents_is_known_and_refused(mpi: str, tmp_path: Path, name: str) -> None:
+    outcome = validate(mpi, tmp_path, name, "-m", "8", ranks=2)
+    assert outcome.status == (2 if name in STALE[mpi] else 0), outcome.stderr
+    assert outcome.status == 0 or "not when it is started" in outcome.own_lines[0]
 
 
 @pytest.mark.parametrize("ranks", RANKS)
@@ -79,14 +89,12 @@ def test_who_mixes_up_blocks_is_known_and_refused(mpi: str, tmp_path: Path, form
 def test_results_are_right(mpi: str, tmp_path: Path, operations: list[str], ranks: int, parameters: str) -> None:
     asked = []
     for name in operations:
-        kept = [
-            topology
-            for topology in TOPOLOGIES
-            if "neighbor_alltoall" not in name or (form_of(name), topology) not in MIXED_UP[mpi]
-        ]
-        if "neighbor" in name:
+        if "neighbor_alltoall" in name:
+            kept = [topology for topology in TOPOLOGIES if not mixes_up(mpi, form_of(name), topology, ranks)]
             asked += [f"{name}(topology={topology})" for topology in kept]
-        else:
+        elif "neighbor" in name:
+            asked += [f"{name}(topology={topology})" for topology in TOPOLOGIES]
+        elif name not in STALE[mpi]:
             asked.append(name)
     with_parameters = ["--with", parameters] if parameters else []
     sizes = ",".join(map(str, SIZES))
@@ -94,7 +102,7 @@ def test_results_are_right(mpi: str, tmp_path: Path, operations: list[str], rank
     assert outcome.status == 0, outcome.stderr
     cells = [record for record in map(json.loads, outcome.stdout.splitlines()) if record["record"] == "cell"]
     assert len(cells) == len(SIZES) * (len(asked) - 3) + 3  # barriers have no size
-    assert all(cell["validated"] > 0 and cell["wrong"] == 0 for cell in cells)
+    assert all(cell["status"] == "ok" for cell in cells)
 
 
 TYPES = [

@@ -1,5 +1,6 @@
 #include "collective.h"
 #include "collectives/forms.h"
+#include "collectives/stale_copies.h"
 
 namespace bench {
 namespace {
@@ -32,7 +33,8 @@ CollectiveInfo collectives::allgather() {
             .size_meaning = "from each rank",
             .traits = {.in_place = true},
             .make = make_collective<Allgather>,
-            .reach = reach_all_ranks};
+            .reach = reach_all_ranks,
+            .fault = find_stale_copies};
 }
 
 } // namespace bench

@@ -1,5 +1,6 @@
 #include "collective.h"
 #include "collectives/forms.h"
+#include "collectives/stale_copies.h"
 
 namespace bench {
 namespace {
@@ -35,7 +36,8 @@ CollectiveInfo collectives::gather() {
             .size_meaning = "from each rank",
             .traits = {.rooted = true, .in_place = true},
             .make = make_collective<Gather>,
-            .reach = reach_all_ranks};
+            .reach = reach_all_ranks,
+            .fault = find_stale_copies};
 }
 
 } // namespace bench

@@ -1,5 +1,6 @@
 #include "collective.h"
 #include "collectives/forms.h"
+#include "collectives/stale_copies.h"
 
 namespace bench {
 namespace {
@@ -36,7 +37,8 @@ CollectiveInfo collectives::scatter() {
             .size_meaning = "to each rank",
             .traits = {.rooted = true, .in_place = true},
             .make = make_collective<Scatter>,
-            .reach = reach_all_ranks};
+            .reach = reach_all_ranks,
+            .fault = find_stale_copies};
 }
 
 } // namespace bench
