@@ -25,7 +25,7 @@ CTEST        = ctest --parallel $(shell nproc) --output-on-failure --no-tests=er
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test bench bench-clocks bench-matrix bench-sync build install format lint clean
+.PHONY: help run test bench bench-clocks bench-matrix bench-overhead bench-sync build install format lint clean
 .PHONY: setup-build setup-bench setup-lint setup-test test-all test-one build-sanitize build-abi pytest
 .PHONY: $(foreach m,$(MPIS),build-$m ctest-$m ctest-brief-$m) ctest-sanitize ctest-brief-abi
 
@@ -36,6 +36,7 @@ help:
 	@echo 'make bench-clocks  measure the clock synchronization schemes against true time, half an hour'
 	@echo 'make bench-matrix  measure reduce algorithms of Open MPI after each of its barrier algorithms'
 	@echo 'make bench-sync    measure what the choice of a barrier does to latencies, with and without MPIX_Harmonize'
+	@echo 'make bench-overhead  compare the batch scheme of downbeat-bench with a plain loop around the call'
 	@echo 'make build         build into build/$(MPI)'
 	@echo 'make install       install from there to [DESTDIR]$(PREFIX)'
 	@echo 'make format        format C, C++ and Python'
@@ -81,6 +82,9 @@ bench-matrix: setup-build
 	        --sync mpi_barrier,harmonize --format matrix $$tolerance -o build/matrix-$$ranks.nc; \
 	    status=$$?; [ $$status = 0 ] || [ $$status = 3 ] || exit $$status; \
 	done
+
+bench-overhead: setup-build build-$(MPI)
+	tools/launch --mpi $(MPI) -n 2 build/$(MPI)/bin/overhead
 
 setup-build:
 	@tools/setup build $(MPI)

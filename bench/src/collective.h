@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <memory>
 #include <mpi.h>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,25 +14,19 @@ namespace bench {
 
 /// What a call finds in the buffers of one rank, and leaves there. Counts are elements.
 struct Layout {
-    std::uint64_t send = 0;           // of this rank's contribution, from its beginning; 0: it has none
-    std::uint64_t receive = 0;        // of the receive buffer
-    std::optional<std::uint64_t> own; // in place: where in the receive buffer the contribution stands
-    std::vector<Piece> result;        // in the receive buffer afterwards
+    std::uint64_t send = 0;    // of the send buffer, which is the rank's contribution from its beginning
+    std::uint64_t receive = 0; // of the receive buffer
+    /// In the receive buffer before; without a send buffer this is the contribution, in place.
+    std::vector<Piece> initial = {};
+    std::vector<Piece> result = {}; // in the receive buffer afterwards
+
+    bool in_place() const { return send == 0 && !initial.empty(); }
 };
 
 /// What a call is given. `send` is MPI_IN_PLACE where the layout has the contribution in the receive buffer.
 struct CallBuffers {
     void *send;
     void *receive;
-};
-
-/// One collective on one communicator, with a message size. Knows nothing of forms, nor of memory.
-class Collective {
-public:
-    virtual ~Collective() = default;
-    virtual Layout layout(int root) const = 0;
-    /// Of a call; must not outlive this.
-    virtual std::unique_ptr<Call> bind(const CallBuffers &buffers, int root) const = 0;
 };
 
 struct CollectiveArguments {
@@ -46,14 +39,38 @@ struct CollectiveArguments {
     const Part &part; // parameters of the collective's own
 };
 
+/// One collective on one communicator, with a message size. Knows nothing of forms, nor of memory.
+class Collective {
+public:
+    explicit Collective(const CollectiveArguments &arguments) : a_(arguments) {}
+    virtual ~Collective() = default;
+    Collective(const Collective &) = delete;
+    Collective &operator=(const Collective &) = delete;
+
+    virtual Layout layout(int root) const = 0;
+    /// Of a call; must not outlive this.
+    virtual std::unique_ptr<Call> bind(const CallBuffers &buffers, int root) const = 0;
+
+protected:
+    const CollectiveArguments &a() const { return a_; }
+    int count() const { return static_cast<int>(a_.count); }
+    MPI_Datatype type() const { return a_.elements->type(); }
+    MPI_Op op() const { return a_.elements->op(); }
+
+    /// A contribution of so many elements: in the send buffer, or `in_place` at an element of the receive buffer.
+    Layout bring(std::uint64_t count, bool in_place = false, std::uint64_t at = 0) const;
+
+private:
+    CollectiveArguments a_;
+};
+
 /// What a collective has, and so which parameters its operations take.
 struct CollectiveTraits {
     bool rooted = false;
     bool reduces = false;
     bool in_place = false;
     bool blocking_only = false;
-    /// The most elements, in multiples of the message's, whose count or displacement MPI takes as an int.
-    enum class Reach { message, all_ranks } reach = Reach::message;
+    bool byte_displacements = false; // as int, of blocks in memory
 };
 
 struct CollectiveInfo {
@@ -62,17 +79,50 @@ struct CollectiveInfo {
     std::string description;  // what it does, in a few words
     std::string size_meaning; // what the bytes of a message size are: "of the message"; "" where it has none
     CollectiveTraits traits;
-    std::vector<PartParameter> parameters; // of its own
     /// Collective: it may make a communicator of its own.
     std::unique_ptr<Collective> (*make)(const CollectiveArguments &arguments);
+    std::vector<PartParameter> parameters = {}; // of its own
+    /// The most elements, in multiples of the message's, whose count or displacement MPI takes as an int.
+    std::uint64_t (*reach)(const Part &part, int ranks) = [](const Part &, int) { return std::uint64_t{1}; };
+    /// Local. Why the MPI library at hand gets it wrong in this form among so many ranks; "" where it does not.
+    std::string (*fault)(const Part &part, int ranks, Form form) = [](const Part &, int, Form) {
+        return std::string();
+    };
 };
+
+/// For CollectiveInfo::make.
+template <typename C> std::unique_ptr<Collective> make_collective(const CollectiveArguments &arguments) {
+    return std::make_unique<C>(arguments);
+}
+
+/// For CollectiveInfo::reach: a block for every rank, of the same size or in the mean.
+inline std::uint64_t reach_all_ranks(const Part &, int ranks) { return static_cast<std::uint64_t>(ranks); }
 
 // One line per collective; collectives/<name>.cc defines the function of that name.
 #define BENCH_COLLECTIVES(COLLECTIVE)                                                                                  \
     COLLECTIVE(barrier)                                                                                                \
     COLLECTIVE(bcast)                                                                                                  \
+    COLLECTIVE(gather)                                                                                                 \
+    COLLECTIVE(gatherv)                                                                                                \
+    COLLECTIVE(scatter)                                                                                                \
+    COLLECTIVE(scatterv)                                                                                               \
+    COLLECTIVE(allgather)                                                                                              \
+    COLLECTIVE(allgatherv)                                                                                             \
+    COLLECTIVE(alltoall)                                                                                               \
+    COLLECTIVE(alltoallv)                                                                                              \
+    COLLECTIVE(alltoallw)                                                                                              \
     COLLECTIVE(reduce)                                                                                                 \
-    COLLECTIVE(allreduce)
+    COLLECTIVE(allreduce)                                                                                              \
+    COLLECTIVE(reduce_scatter)                                                                                         \
+    COLLECTIVE(reduce_scatter_block)                                                                                   \
+    COLLECTIVE(scan)                                                                                                   \
+    COLLECTIVE(exscan)                                                                                                 \
+    COLLECTIVE(reduce_local)                                                                                           \
+    COLLECTIVE(neighbor_allgather)                                                                                     \
+    COLLECTIVE(neighbor_allgatherv)                                                                                    \
+    COLLECTIVE(neighbor_alltoall)                                                                                      \
+    COLLECTIVE(neighbor_alltoallv)                                                                                     \
+    COLLECTIVE(neighbor_alltoallw)
 
 namespace collectives {
 #define BENCH_DECLARE(name) CollectiveInfo name();

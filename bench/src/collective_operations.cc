@@ -6,6 +6,7 @@
 #include "collectives/forms.h"
 #include "computation.h"
 #include "elements.h"
+#include "entry_order.h"
 #include "error.h"
 #include "mpi_check.h"
 
@@ -24,6 +25,9 @@ constexpr std::uint64_t most_sets = 4096;
 
 // Calls whose results are looked at in one go.
 constexpr std::size_t most_validated = 64;
+
+// Ranks in turns that enter a barrier late, each time its order is looked at.
+constexpr std::size_t order_calls = 4;
 
 constexpr const char *rotating = "rotating";
 
@@ -54,11 +58,17 @@ protected:
 private:
     std::vector<int> roots(const Part &part) const;
     void make_variants(const std::vector<int> &roots, bool rotated);
-    /// Writes what this rank brings.
+    /// The piece of the send buffer that this rank brings.
+    Piece own(const Variant &variant) const {
+        return {.at = 0, .count = variant.layout.send, .from = 0, .first_rank = rank_, .last_rank = rank_};
+    }
+    /// Writes what this rank brings, and nothing else.
     void contribute(const Variant &variant) const;
     /// Writes what stays as it is however often it is called.
-    void settle() const;
+    void settle(const Variant &variant) const;
     std::optional<std::string> first_error(const Variant &variant) const;
+    std::optional<std::string> validate_contents();
+    std::optional<std::string> validate_order();
     std::uint64_t bytes(std::uint64_t count) const { return elements_ ? count * elements_->extent() : 0; }
 
     std::string name_; // of MPI's blocking function
@@ -71,6 +81,7 @@ private:
     std::vector<Buffer> memory_;
     std::vector<Variant> variants_;
     std::size_t next_ = 0;
+    int late_ = 0; // the rank that enters last when the order is looked at
 };
 
 CollectiveOperation::CollectiveOperation(const CollectiveInfo &info, const OperationArguments &arguments)
@@ -79,7 +90,7 @@ CollectiveOperation::CollectiveOperation(const CollectiveInfo &info, const Opera
     check(MPI_Comm_rank(arguments.comm, &rank_), "MPI_Comm_rank");
     check(MPI_Comm_size(arguments.comm, &ranks_), "MPI_Comm_size");
     if (!info.size_meaning.empty()) {
-        elements_ = make_elements(part, arguments.size, ranks_);
+        elements_ = make_elements(part, info.traits.reduces, arguments.size, ranks_);
         flushed_ = part.word("buffers") == "flushed";
     }
     collective_ = info.make({.comm = arguments.comm,
@@ -91,7 +102,9 @@ CollectiveOperation::CollectiveOperation(const CollectiveInfo &info, const Opera
                              .part = part});
     make_variants(info.traits.rooted ? roots(part) : std::vector<int>{0},
                   elements_ && part.word("buffers") == "rotated");
-    settle();
+    for (const Variant &variant : variants_) {
+        settle(variant);
+    }
 }
 
 std::vector<int> CollectiveOperation::roots(const Part &part) const {
@@ -128,7 +141,7 @@ void CollectiveOperation::make_variants(const std::vector<int> &roots, bool rota
         const std::size_t set = i % sets;
         const std::size_t which = i % roots.size();
         CallBuffers buffers{memory_[2 * set].data(), memory_[2 * set + 1].data()};
-        if (layouts[which].own) {
+        if (layouts[which].in_place()) {
             buffers.send = MPI_IN_PLACE;
         }
         variants_.push_back({buffers, layouts[which], collective_->bind(buffers, roots[which])});
@@ -136,29 +149,35 @@ void CollectiveOperation::make_variants(const std::vector<int> &roots, bool rota
 }
 
 void CollectiveOperation::contribute(const Variant &variant) const {
-    const std::uint64_t count = variant.layout.send;
-    if (count > 0) {
-        const bool in_place = variant.layout.own.has_value();
-        elements_->write(
-            in_place ? variant.buffers.receive : variant.buffers.send,
-            {.at = variant.layout.own.value_or(0), .count = count, .from = 0, .first_rank = rank_, .last_rank = rank_});
+    elements_->poison(variant.buffers.receive, variant.layout.receive);
+    for (const Piece &piece : variant.layout.initial) {
+        elements_->write(variant.buffers.receive, piece);
+    }
+    if (variant.layout.send > 0) {
+        elements_->poison(variant.buffers.send, variant.layout.send);
+        elements_->write(variant.buffers.send, own(variant));
     }
 }
 
-void CollectiveOperation::settle() const {
-    for (const Variant &variant : variants_) {
-        if (variant.layout.own) {
-            elements_->settle(variant.buffers.receive, variant.layout.receive);
-        } else {
-            contribute(variant);
-        }
+void CollectiveOperation::settle(const Variant &variant) const {
+    if (!elements_) {
+        return;
+    }
+    if (variant.layout.initial.empty()) {
+        contribute(variant);
+        return;
+    }
+    // What a call leaves is what the next one begins with.
+    elements_->settle(variant.buffers.receive, variant.layout.receive);
+    if (variant.layout.send > 0) {
+        elements_->settle(variant.buffers.send, variant.layout.send);
     }
 }
 
 void CollectiveOperation::prepare() {
     if (flushed_) {
         const Variant &variant = variants_[next_];
-        if (!variant.layout.own) {
+        if (variant.layout.send > 0) {
             flush_from_caches(variant.buffers.send, bytes(variant.layout.send));
         }
         flush_from_caches(variant.buffers.receive, bytes(variant.layout.receive));
@@ -166,27 +185,33 @@ void CollectiveOperation::prepare() {
 }
 
 std::optional<Validation> CollectiveOperation::validate() {
-    if (!elements_) {
-        return std::nullopt;
-    }
     Validation validation;
-    for (next_ = 0; next_ < std::min(variants_.size(), most_validated); ++validation.calls) {
-        const Variant &variant = variants_[next_];
-        elements_->poison(variant.buffers.receive, variant.layout.receive);
-        contribute(variant);
-        run();
-        if (const std::optional<std::string> error = first_error(variant)) {
+    next_ = 0;
+    const std::size_t calls = elements_ ? std::min(variants_.size(), most_validated) : order_calls;
+    for (; validation.calls < static_cast<long>(calls); ++validation.calls) {
+        if (const std::optional<std::string> error = elements_ ? validate_contents() : validate_order()) {
             if (++validation.wrong == 1) {
                 validation.error = *error;
             }
         }
-        if (next_ == 0) {
-            break;
-        }
     }
     next_ = 0;
-    settle();
     return validation;
+}
+
+std::optional<std::string> CollectiveOperation::validate_contents() {
+    const Variant &variant = variants_[next_];
+    contribute(variant);
+    run();
+    const std::optional<std::string> error = first_error(variant);
+    settle(variant);
+    return error;
+}
+
+std::optional<std::string> CollectiveOperation::validate_order() {
+    const int late = late_;
+    late_ = (late_ + 1) % ranks_;
+    return find_early_leaver(comm_, late, [this] { run(); });
 }
 
 std::optional<std::string> CollectiveOperation::first_error(const Variant &variant) const {
@@ -195,11 +220,18 @@ std::optional<std::string> CollectiveOperation::first_error(const Variant &varia
             return error;
         }
     }
+    if (variant.layout.send > 0) {
+        if (const auto error = elements_->compare(variant.buffers.send, own(variant))) {
+            return fmt::format("the send buffer has changed: {}", *error);
+        }
+    }
     return std::nullopt;
 }
 
 class Blocking : public CollectiveOperation {
 public:
+    static constexpr Form form = Form::blocking;
+    static constexpr const char *form_name = "blocking";
     using CollectiveOperation::CollectiveOperation;
     void run() override { check(variants()[next()].call->run(), name()); }
 };
@@ -226,6 +258,8 @@ private:
 
 class Nonblocking : public Started {
 public:
+    static constexpr Form form = Form::nonblocking;
+    static constexpr const char *form_name = "nonblocking";
     using Started::Started;
     void run() override {
         MPI_Request request = MPI_REQUEST_NULL;
@@ -237,6 +271,8 @@ public:
 
 class Persistent : public Started {
 public:
+    static constexpr Form form = Form::persistent;
+    static constexpr const char *form_name = "persistent";
     Persistent(const CollectiveInfo &info, const OperationArguments &arguments) : Started(info, arguments) {
         for (const Variant &variant : variants()) {
             requests_.push_back(MPI_REQUEST_NULL);
@@ -287,18 +323,21 @@ std::vector<PartParameter> parameters_of(const CollectiveInfo &info, bool comput
     return parameters;
 }
 
-SizeLimits limits_of(const CollectiveInfo &info, const Part &part, int ranks) {
+SizeLimits limits_of(const CollectiveInfo &info, Form form, const Part &part, int ranks) {
     if (info.traits.rooted && part.word("root") != rotating && part.whole("root") >= ranks) {
         throw Error::usage(fmt::format("root of {} cannot be '{}'; valid are 0 to {}, and {}", part.name(),
                                        part.word("root"), ranks - 1, rotating));
     }
+    if (const std::string fault = info.fault(part, ranks, form); !fault.empty()) {
+        throw Error::usage(fmt::format("{} cannot be measured: {}", part.text(), fault));
+    }
     if (info.size_meaning.empty()) {
         return {};
     }
-    const std::uint64_t divisor = elements_divisor(part);
-    const std::uint64_t units =
-        info.traits.reach == CollectiveTraits::Reach::all_ranks ? static_cast<std::uint64_t>(ranks) : 1;
-    return {divisor, std::numeric_limits<int>::max() / units * divisor};
+    const ElementSize element = element_size(part, info.traits.reduces);
+    const std::uint64_t most = std::numeric_limits<int>::max() / (info.traits.byte_displacements ? element.extent : 1) /
+                               info.reach(part, ranks);
+    return {element.size, most * element.size};
 }
 
 template <typename Formed>
@@ -315,14 +354,17 @@ OperationInfo make_operation(const CollectiveInfo &info, const std::string &name
         if (computes) {
             check_computation(part);
         }
-        return limits_of(info, part, ranks);
+        return limits_of(info, Formed::form, part, ranks);
     };
     operation.datatype = [&info](const Part &part, std::uint64_t size) {
-        return info.size_meaning.empty() ? std::string("none") : make_elements(part, size, 1)->name();
+        return info.size_meaning.empty() ? std::string("none")
+                                         : make_elements(part, info.traits.reduces, size, 1)->name();
     };
     operation.make = [&info](const OperationArguments &arguments) -> std::unique_ptr<Operation> {
         return std::make_unique<Formed>(info, arguments);
     };
+    operation.collective = info.name;
+    operation.form = Formed::form_name;
     return operation;
 }
 

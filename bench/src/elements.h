@@ -20,7 +20,7 @@ struct Piece {
 };
 
 /// What the elements of messages are, and the operation of reductions on them. Every rank's contribution is known to
-/// all, and no reduction of contributions leaves the range in which it is exact, whatever the type.
+/// all, and no reduction of contributions leaves the range in which it is exact, whatever the type (reductions.h).
 class Elements {
 public:
     virtual ~Elements() = default;
@@ -38,17 +38,24 @@ public:
     virtual std::optional<std::string> compare(const void *buffer, const Piece &piece) const = 0;
     /// Fills the first elements with what no operation produces.
     virtual void poison(void *buffer, std::uint64_t count) const = 0;
-    /// Fills the first elements with what a reduction of all ranks leaves as it is, so that it can go on in place.
+    /// Fills the first elements with what a reduction of all ranks leaves as it is, so that it can go on in place: 0,
+    /// which does so in every operation, neither grows nor becomes denormal, and takes the usual time.
     virtual void settle(void *buffer, std::uint64_t count) const = 0;
 };
 
 /// Parameters `type`, and `op` where `reduces`.
 std::vector<PartParameter> elements_parameters(bool reduces);
 
-/// Bytes of which sizes are multiples, by those parameters of an operation.
-std::uint64_t elements_divisor(const Part &operation);
+/// What those parameters of an operation make of sizes.
+struct ElementSize {
+    std::uint64_t size;   // bytes of which message sizes are multiples
+    std::uint64_t extent; // bytes in memory, of so many in a message
+};
+
+/// Throws Error::usage where type and op do not go together.
+ElementSize element_size(const Part &operation, bool reduces);
 
 /// Of messages of so many bytes, among so many ranks.
-std::unique_ptr<Elements> make_elements(const Part &operation, std::uint64_t size, int ranks);
+std::unique_ptr<Elements> make_elements(const Part &operation, bool reduces, std::uint64_t size, int ranks);
 
 } // namespace bench

@@ -77,6 +77,9 @@ struct OperationInfo : PartInfo {
     /// Collective.
     std::function<std::unique_ptr<Operation>(const OperationArguments &arguments)> make;
 
+    std::string collective;   // "bcast", of which this is a form: "nonblocking"; "" where it is none
+    std::string form;
+
     bool sized() const { return !size_meaning.empty(); }
 };
 

@@ -52,13 +52,27 @@ def test_all_kinds_are_listed(bench: Bench, parts: list[dict[str, Any]]) -> None
     assert [line.split(":")[0] for line in table if line and not line.startswith(" ")] == KINDS
     assert all(len(line) < 120 for line in table)
     for part in parts:
-        assert any(line.startswith(f"  {part['name']} ") for line in table)
+        name = part.get("collective") or part["name"]
+        assert any(line.startswith(f"  {name} ") for line in table)
 
 
 def test_one_kind(bench: Bench) -> None:
     lines = bench("list", "operation", "--format", "json").stdout.splitlines()
-    names = [json.loads(line)["name"] for line in lines]
-    assert names == ["barrier", "bcast", "reduce", "allreduce", "nothing", "synthetic"]
+    parts = [json.loads(line) for line in lines]
+    assert {part["kind"] for part in parts} == {"operation"}
+    assert {"barrier", "ibarrier", "barrier_init", "nothing", "synthetic"} <= {part["name"] for part in parts}
+
+
+def test_operations_tell_what_they_call(bench: Bench) -> None:
+    lines = bench("list", "operation", "--format", "json").stdout.splitlines()
+    parts = {part["name"]: part for part in map(json.loads, lines)}
+    assert parts["igather"]["call"] == "MPI_Igather, MPI_Wait"
+    assert parts["gather_init"]["call"] in (f"{prefix}_Gather_init; MPI_Start, MPI_Wait" for prefix in ("MPI", "MPIX"))
+    assert {parts[name]["collective"] for name in ("gather", "igather", "gather_init")} == {"gather"}
+    assert parts["gather"]["size_meaning"] == "from each rank"
+    assert parts["barrier"]["size_meaning"] == ""
+    row = next(line for line in bench("list", "operation").stdout.splitlines() if line.startswith("  gather "))
+    assert row.split() == ["gather", "from", "each", "rank", "Gather", "Igather", "Gather_init"]
 
 
 def test_what_the_papers_describe_is_there(parts: list[dict[str, Any]]) -> None:

@@ -6,23 +6,19 @@ namespace {
 
 class Allreduce : public Collective {
 public:
-    explicit Allreduce(const CollectiveArguments &arguments) : a_(arguments) {}
+    using Collective::Collective;
 
     Layout layout(int) const override {
-        Layout layout{.send = a_.count, .receive = a_.count, .own = {}, .result = {{0, a_.count, 0, 0, a_.ranks - 1}}};
-        if (a_.in_place) {
-            layout.own = 0;
-        }
+        Layout layout = bring(a().count, a().in_place);
+        layout.receive = a().count;
+        layout.result = {{0, a().count, 0, 0, a().ranks - 1}};
         return layout;
     }
 
     std::unique_ptr<Call> bind(const CallBuffers &buffers, int) const override {
-        return bind_call(BENCH_FORMS(Allreduce, allreduce), buffers.send, buffers.receive, static_cast<int>(a_.count),
-                         a_.elements->type(), a_.elements->op(), a_.comm);
+        return bind_call(BENCH_FORMS(Allreduce, allreduce), buffers.send, buffers.receive, count(), type(), op(),
+                         a().comm);
     }
-
-private:
-    CollectiveArguments a_;
 };
 
 } // namespace
@@ -33,10 +29,7 @@ CollectiveInfo collectives::allreduce() {
             .description = "the vectors of all ranks combined, at all ranks",
             .size_meaning = "of each rank's vector",
             .traits = {.reduces = true, .in_place = true},
-            .parameters = {},
-            .make = [](const CollectiveArguments &arguments) -> std::unique_ptr<Collective> {
-                return std::make_unique<Allreduce>(arguments);
-            }};
+            .make = make_collective<Allreduce>};
 }
 
 } // namespace bench

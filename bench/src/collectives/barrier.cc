@@ -6,14 +6,11 @@ namespace {
 
 class Barrier : public Collective {
 public:
-    explicit Barrier(const CollectiveArguments &arguments) : comm_(arguments.comm) {}
+    using Collective::Collective;
     Layout layout(int) const override { return {}; }
     std::unique_ptr<Call> bind(const CallBuffers &, int) const override {
-        return bind_call(BENCH_FORMS(Barrier, barrier), comm_);
+        return bind_call(BENCH_FORMS(Barrier, barrier), a().comm);
     }
-
-private:
-    MPI_Comm comm_;
 };
 
 } // namespace
@@ -24,10 +21,7 @@ CollectiveInfo collectives::barrier() {
             .description = "nobody leaves before all have entered",
             .size_meaning = "",
             .traits = {},
-            .parameters = {},
-            .make = [](const CollectiveArguments &arguments) -> std::unique_ptr<Collective> {
-                return std::make_unique<Barrier>(arguments);
-            }};
+            .make = make_collective<Barrier>};
 }
 
 } // namespace bench

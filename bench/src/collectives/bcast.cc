@@ -6,25 +6,19 @@ namespace {
 
 class Bcast : public Collective {
 public:
-    explicit Bcast(const CollectiveArguments &arguments) : a_(arguments) {}
+    using Collective::Collective;
 
     // One buffer: the root's contribution stands where all others receive it.
     Layout layout(int root) const override {
-        Layout layout{.send = 0, .receive = a_.count, .own = {}, .result = {{0, a_.count, 0, root, root}}};
-        if (a_.rank == root) {
-            layout.send = a_.count;
-            layout.own = 0;
-        }
+        Layout layout = a().rank == root ? bring(a().count, true) : Layout{};
+        layout.receive = a().count;
+        layout.result = {{0, a().count, 0, root, root}};
         return layout;
     }
 
     std::unique_ptr<Call> bind(const CallBuffers &buffers, int root) const override {
-        return bind_call(BENCH_FORMS(Bcast, bcast), buffers.receive, static_cast<int>(a_.count), a_.elements->type(),
-                         root, a_.comm);
+        return bind_call(BENCH_FORMS(Bcast, bcast), buffers.receive, count(), type(), root, a().comm);
     }
-
-private:
-    CollectiveArguments a_;
 };
 
 } // namespace
@@ -35,10 +29,7 @@ CollectiveInfo collectives::bcast() {
             .description = "one message from the root to all",
             .size_meaning = "of the message",
             .traits = {.rooted = true},
-            .parameters = {},
-            .make = [](const CollectiveArguments &arguments) -> std::unique_ptr<Collective> {
-                return std::make_unique<Bcast>(arguments);
-            }};
+            .make = make_collective<Bcast>};
 }
 
 } // namespace bench

@@ -19,6 +19,8 @@ template <typename... P> struct Forms {
     int (*persistent)(P..., MPI_Info, MPI_Request *);
 };
 
+enum class Form { blocking, nonblocking, persistent };
+
 /// A collective with its arguments, in each of its forms. Every function returns MPI's error code.
 class Call {
 public:

@@ -6,27 +6,22 @@ namespace {
 
 class Reduce : public Collective {
 public:
-    explicit Reduce(const CollectiveArguments &arguments) : a_(arguments) {}
+    using Collective::Collective;
 
     Layout layout(int root) const override {
-        Layout layout{.send = a_.count, .receive = 0, .own = {}, .result = {}};
-        if (a_.rank == root) {
-            layout.receive = a_.count;
-            layout.result = {{0, a_.count, 0, 0, a_.ranks - 1}};
-            if (a_.in_place) {
-                layout.own = 0;
-            }
+        if (a().rank != root) {
+            return bring(a().count);
         }
+        Layout layout = bring(a().count, a().in_place);
+        layout.receive = a().count;
+        layout.result = {{0, a().count, 0, 0, a().ranks - 1}};
         return layout;
     }
 
     std::unique_ptr<Call> bind(const CallBuffers &buffers, int root) const override {
-        return bind_call(BENCH_FORMS(Reduce, reduce), buffers.send, buffers.receive, static_cast<int>(a_.count),
-                         a_.elements->type(), a_.elements->op(), root, a_.comm);
+        return bind_call(BENCH_FORMS(Reduce, reduce), buffers.send, buffers.receive, count(), type(), op(), root,
+                         a().comm);
     }
-
-private:
-    CollectiveArguments a_;
 };
 
 } // namespace
@@ -37,10 +32,7 @@ CollectiveInfo collectives::reduce() {
             .description = "the vectors of all ranks combined, at the root",
             .size_meaning = "of each rank's vector",
             .traits = {.rooted = true, .reduces = true, .in_place = true},
-            .parameters = {},
-            .make = [](const CollectiveArguments &arguments) -> std::unique_ptr<Collective> {
-                return std::make_unique<Reduce>(arguments);
-            }};
+            .make = make_collective<Reduce>};
 }
 
 } // namespace bench

@@ -41,6 +41,15 @@ template <typename Registry> std::vector<ListedPart> own_parts(const Registry &r
     return parts;
 }
 
+std::vector<ListedPart> operation_parts() {
+    std::vector<ListedPart> parts = own_parts(all_operations());
+    for (ListedPart &part : parts) {
+        const OperationInfo &info = find_by_name(all_operations(), part.name);
+        part.call = {info.collective, info.form, info.call, info.size_meaning, info.unavailable};
+    }
+    return parts;
+}
+
 std::vector<ListedPart> library_parts(const char *kind) {
     std::vector<ListedPart> parts;
     for (const Downbeat_part *const *part = Downbeat_parts(kind); *part != nullptr; ++part) {
@@ -83,7 +92,7 @@ const std::array<Kind, 16> &all_kinds() {
         {"level", "what may serve between sockets and NUMA domains", [] { return library_parts("level"); }},
         {"within", "what may serve the lowest level", [] { return library_parts("within"); }},
         {"clock", "local clocks (setting clock)", [] { return library_parts("clock"); }},
-        {"operation", "operations to measure", [] { return own_parts(all_operations()); }},
+        {"operation", "operations to measure", operation_parts},
         {"algorithm", "of the MPI library at hand, by collective (--algorithm)", library_algorithms},
         {"synchronizer", "what synchronizes before a sample", [] { return own_parts(all_synchronizers()); }},
         {"timing", "what the stamps of a sample enclose", [] { return own_parts(all_timings()); }},

@@ -1,0 +1,113 @@
+#include "list/calls.h"
+
+#include "fill.h"
+#include "names.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <set>
+
+namespace bench {
+namespace {
+
+constexpr std::array<const char *, 3> forms = {"blocking", "nonblocking", "persistent"};
+
+/// A collective.
+struct Row {
+    std::string name;
+    std::string size_meaning;
+    std::array<std::string, forms.size()> calls; // without prefix; "-" where there is none
+    std::vector<ListedParameter> parameters;
+};
+
+bool is_form(const ListedPart &part) { return part.call && !part.call->collective.empty(); }
+
+/// Of "MPI_Ibcast, MPI_Wait": "MPI_".
+std::string prefix(const std::string &call) { return call.substr(0, call.find('_') + 1); }
+/// "Ibcast".
+std::string function(const std::string &call) {
+    const std::string first = call.substr(0, call.find_first_of(",;"));
+    return first.substr(prefix(first).size());
+}
+
+std::vector<Row> make_rows(const std::vector<ListedPart> &parts) {
+    std::vector<Row> rows;
+    for (const ListedPart &part : parts) {
+        if (!is_form(part)) {
+            continue;
+        }
+        if (rows.empty() || rows.back().name != part.call->collective) {
+            const std::string &size = part.call->size_meaning;
+            rows.push_back({part.call->collective, size.empty() ? "-" : size, {"-", "-", "-"}, part.parameters});
+        }
+        const auto form = std::find(forms.begin(), forms.end(), part.call->form);
+        if (part.call->unavailable.empty()) {
+            rows.back().calls[static_cast<std::size_t>(form - forms.begin())] = function(part.call->call);
+        }
+    }
+    return rows;
+}
+
+std::string list_parameters(const std::vector<Row> &rows) {
+    const auto same = [](const ListedParameter &a, const ListedParameter &b) {
+        return a.name == b.name && a.value == b.value;
+    };
+    std::vector<ListedParameter> parameters;
+    for (const Row &row : rows) {
+        for (const ListedParameter &parameter : row.parameters) {
+            if (std::none_of(parameters.begin(), parameters.end(),
+                             [&](const ListedParameter &other) { return same(parameter, other); })) {
+                parameters.push_back(parameter);
+            }
+        }
+    }
+    std::string text;
+    for (const ListedParameter &parameter : parameters) {
+        std::vector<std::string> names;
+        for (const Row &row : rows) {
+            if (std::any_of(row.parameters.begin(), row.parameters.end(),
+                            [&](const ListedParameter &other) { return same(parameter, other); })) {
+                names.push_back(row.name);
+            }
+        }
+        text += list_parameter(parameter);
+        text += fmt::format("{:29}[{}]\n", "", fill(join(names), 30));
+    }
+    return text;
+}
+
+} // namespace
+
+std::string list_calls(const std::vector<ListedPart> &parts) {
+    const std::vector<Row> rows = make_rows(parts);
+    if (rows.empty()) {
+        return "";
+    }
+    std::array<std::string, forms.size()> prefixes;
+    std::set<std::string> missing;
+    for (const ListedPart &part : parts) {
+        if (is_form(part)) {
+            const auto form = std::find(forms.begin(), forms.end(), part.call->form);
+            prefixes[static_cast<std::size_t>(form - forms.begin())] = prefix(part.call->call);
+            missing.insert(part.call->unavailable);
+        }
+    }
+    missing.erase("");
+    std::string text = fmt::format(
+        "  {:<20} {:<21} {:<20} {:<21} {}\n", "collective", "size: bytes", fmt::format("blocking: {}", prefixes[0]),
+        fmt::format("nonblocking: {}", prefixes[1]), fmt::format("persistent: {}", prefixes[2]));
+    for (const Row &row : rows) {
+        text += fmt::format("  {:<20} {:<21} {:<20} {:<21} {}\n", row.name, row.size_meaning, row.calls[0],
+                            row.calls[1], row.calls[2]);
+    }
+    text +=
+        "  the nonblocking form is called as ibcast (call and MPI_Wait are timed), the persistent one as bcast_init\n"
+        "  (MPI_Start and MPI_Wait are timed)\n";
+    for (const std::string &reason : missing) {
+        text += fmt::format("  -: {}\n", reason);
+    }
+    return text + "  parameters:\n" + list_parameters(rows);
+}
+
+} // namespace bench

@@ -1,0 +1,197 @@
+"""Every operation in every form leaves what it should, whatever the number of ranks; and what is wrong is found."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Bench, Outcome, run_bench
+
+RANKS = (1, 2, 3, 4, 5, 8)
+FORMS = {"blocking": "{}", "nonblocking": "i{}", "persistent": "{}_init"}
+TOPOLOGIES = ("cartesian", "graph")
+
+# Bytes: 13, a prime, and 32 elements of int64.
+SIZES = (104, 256)
+
+# In one launch each: what all operations are called with.
+VARIETIES = [
+    pytest.param("", id="defaults"),
+    pytest.param("type=int64,op=user_ordered,counts=rising,root=rotating,in_place=yes", id="in-place"),
+]
+
+# Whose persistent forms copy contents when they are made: pmodels/mpich#7078.
+STALE = {"openmpi": set[str](), "mpich": {"gather_init", "scatter_init", "allgather_init"}}
+
+
+def mixes_up(mpi: str, form: str, topology: str, ranks: int) -> bool:
+    """Returns whether MPI's rule for neighbors that are the same rank is not kept: defaults, 2 dimensions, degree 4."""
+    if mpi == "openmpi":  # 4.1.4; on grids of extent 1 or 2, which all of RANKS have
+        return topology == "cartesian" and form != "blocking"
+    return ranks < 4 if topology == "graph" else ranks == 1
+
+
+def listed(mpi: str, directory: Path) -> list[dict[str, Any]]:
+    """Returns the collective operations that the library has."""
+    outcome = run_bench(mpi, directory, "list", "operation", "--format", "json", ranks=1)
+    parts = [json.loads(line) for line in outcome.stdout.splitlines()]
+    return [part for part in parts if part["collective"] and not part["unavailable"]]
+
+
+def form_of(name: str) -> str:
+    """Returns the form of a neighborhood operation."""
+    return "persistent" if name.endswith("_init") else "nonblocking" if name.startswith("i") else "blocking"
+
+
+def validate(mpi: str, directory: Path, *arguments: str, ranks: int) -> Outcome:
+    """Returns what comes of few calls whose results are looked at."""
+    few = ["--validate", "-r", "2", "--warmup", "0", "--sync", "none", "--format", "json", "-q"]
+    return run_bench(mpi, directory, *arguments, *few, ranks=ranks)
+
+
+@pytest.fixture(scope="session")
+def operations(mpi: str, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Returns the names of all collective operations."""
+    return [part["name"] for part in listed(mpi, tmp_path_factory.mktemp("list"))]
+
+
+def test_all_collectives_of_mpi_are_there(operations: list[str]) -> None:
+    moved = ["gather", "scatter", "allgather", "alltoall", "neighbor_allgather", "neighbor_alltoall"]
+    names = [name + suffix for name in moved for suffix in ("", "v")]
+    names += ["barrier", "bcast", "alltoallw", "neighbor_alltoallw", "reduce", "allreduce", "reduce_scatter"]
+    names += ["reduce_scatter_block", "scan", "exscan"]
+    expected = {form.format(name) for name in names for form in FORMS.values()}
+    assert set(operations) == expected | {"reduce_local"}
+
+
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+@pytest.mark.parametrize("form", FORMS)
+def test_who_mixes_up_blocks_is_known_and_refused(mpi: str, tmp_path: Path, form: str, topology: str) -> None:
+    name = FORMS[form].format("neighbor_alltoall")
+    outcome = validate(mpi, tmp_path, f"{name}(topology={topology})", "-m", "8", ranks=1)
+    expected = mixes_up(mpi, form, topology, 1)
+    assert outcome.status == (2 if expected else 0), outcome.stderr
+    assert not expected or "mixes up their blocks" in outcome.own_lines[0]
+
+
+@pytest.mark.parametrize("name", ["gather_init", "scatter_init", "allgather_init"])
+def test_who_sends_old_contents_is_known_and_refused(mpi: str, tmp_path: Path, name: str) -> None:
+    outcome = validate(mpi, tmp_path, name, "-m", "8", ranks=2)
+    assert outcome.status == (2 if name in STALE[mpi] else 0), outcome.stderr
+    assert outcome.status == 0 or "not when it is started" in outcome.own_lines[0]
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.parametrize("parameters", VARIETIES)
+def test_results_are_right(mpi: str, tmp_path: Path, operations: list[str], ranks: int, parameters: str) -> None:
+    asked = []
+    for name in operations:
+        if "neighbor_alltoall" in name:
+            kept = [topology for topology in TOPOLOGIES if not mixes_up(mpi, form_of(name), topology, ranks)]
+            asked += [f"{name}(topology={topology})" for topology in kept]
+        elif "neighbor" in name:
+            asked += [f"{name}(topology={topology})" for topology in TOPOLOGIES]
+        elif name not in STALE[mpi]:
+            asked.append(name)
+    with_parameters = ["--with", parameters] if parameters else []
+    sizes = ",".join(map(str, SIZES))
+    outcome = validate(mpi, tmp_path, *asked, "-m", sizes, *with_parameters, ranks=ranks)
+    assert outcome.status == 0, outcome.stderr
+    cells = [record for record in map(json.loads, outcome.stdout.splitlines()) if record["record"] == "cell"]
+    assert len(cells) == len(SIZES) * (len(asked) - 3) + 3  # barriers have no size
+    assert all(cell["status"] == "ok" for cell in cells)
+
+
+TYPES = [
+    ("allreduce", "int8", "sum"),
+    ("allreduce", "uint8", "prod"),
+    ("reduce", "int16", "sum"),
+    ("reduce", "uint16", "max"),
+    ("scan", "int32", "land"),
+    ("scan", "uint32", "bxor"),
+    ("exscan", "uint64", "lor"),
+    ("allreduce", "int64", "lxor"),
+    ("reduce_scatter", "byte", "band"),
+    ("reduce_scatter_block", "byte", "bor"),
+    ("reduce_local", "float", "min"),
+    ("allreduce", "long_double", "prod"),
+    ("allreduce", "complex_float", "prod"),
+    ("reduce", "complex_double", "sum"),
+    ("allreduce", "float_int", "minloc"),
+    ("allreduce", "double_int", "maxloc"),
+    ("scan", "long_int", "minloc"),
+    ("reduce", "2int", "maxloc"),
+    ("exscan", "short_int", "minloc"),
+    ("allreduce", "vector", "user"),
+    ("scan", "vector", "user_ordered"),
+    ("allreduce", "complex_double", "user_ordered"),
+]
+
+
+@pytest.mark.parametrize("ranks", (2, 5))
+def test_types_and_reductions(mpi: str, tmp_path: Path, ranks: int) -> None:
+    asked = [f"{name}(type={kind},op={op})" for name, kind, op in TYPES]
+    copied = [f"alltoallv(type={kind},counts=rising)" for kind in dict.fromkeys(kind for _, kind, _ in TYPES)]
+    # A multiple of all sizes: 12 and 6 bytes with padding, 32 of the largest.
+    outcome = validate(mpi, tmp_path, *asked, *copied, "-m", "1056", ranks=ranks)
+    assert outcome.status == 0, outcome.stderr
+
+
+def test_what_does_not_go_together_is_refused(bench: Bench) -> None:
+    outcome = bench("allreduce(type=double,op=band)", "-m", "8")
+    assert outcome.status == 2
+    assert len(outcome.own_lines) == 1
+    assert "op band does not go with type double; valid are sum, prod, min, max, user" in outcome.own_lines[0]
+
+
+def test_a_size_that_counts_cannot_hold_is_refused(bench: Bench) -> None:
+    outcome = bench("alltoallw(type=vector)", "-m", "1G")
+    assert outcome.status == 2
+    # Displacements count bytes in memory, of which there are twice as many as in messages: two ranks of 2^31 / 4.
+    assert f"valid are at most {(2**31 - 1) // 32 // 2 * 16} bytes" in outcome.own_lines[0]
+
+
+BROKEN = r"""
+#include <mpi.h>
+static int rank(MPI_Comm comm) {
+    int rank = 0;
+    PMPI_Comm_rank(comm, &rank);
+    return rank;
+}
+int MPI_Alltoall(const void *send, int count, MPI_Datatype type, void *receive, int receives, MPI_Datatype received,
+                 MPI_Comm comm) {
+    int code = PMPI_Alltoall(send, count, type, receive, receives, received, comm);
+    if (rank(comm) == 1) {
+        ((unsigned char *)receive)[5] ^= 1;
+    }
+    return code;
+}
+int MPI_Barrier(MPI_Comm comm) { return rank(comm) == 1 ? MPI_SUCCESS : PMPI_Barrier(comm); }
+"""
+
+
+@pytest.fixture
+def broken(mpi: str, tmp_path: Path) -> dict[str, str]:
+    """Returns an environment in which a library is wrong on rank 1."""
+    source = tmp_path / "broken.c"
+    source.write_text(BROKEN)
+    library = tmp_path / "libbroken.so"
+    subprocess.run([f"mpicc.{mpi}", "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
+    return {"LD_PRELOAD": str(library)}
+
+
+def test_one_wrong_element_on_one_rank_is_found(mpi: str, tmp_path: Path, broken: dict[str, str]) -> None:
+    words = ["alltoall", "-m", "8", "--validate", "-r", "2", "--warmup", "0", "--sync", "none", "-q"]
+    outcome = run_bench(mpi, tmp_path, *words, env=broken)
+    assert outcome.status == 4
+    assert any("alltoall of 8 bytes" in line and "rank 1: element 5 is " in line for line in outcome.own_lines)
+
+
+def test_a_barrier_that_one_rank_skips_is_found(mpi: str, tmp_path: Path, broken: dict[str, str]) -> None:
+    words = ["barrier", "--validate", "-r", "2", "--warmup", "0", "--sync", "none", "-q"]
+    outcome = run_bench(mpi, tmp_path, *words, env=broken)
+    assert outcome.status == 4
+    assert any("rank 0: rank 1 left before this one entered" in line for line in outcome.own_lines)
