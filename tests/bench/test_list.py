@@ -100,7 +100,7 @@ def test_parameters_are_complete(parts: list[dict[str, Any]]) -> None:
             kind = [part["name"] for part in parts if part["kind"] == parameter["kind"]]
             assert parameter["default"].split("(")[0] in kind
         elif "choices" in parameter:
-            assert parameter["default"] in parameter["choices"]
+            assert parameter["default"] in [*parameter["choices"], "auto"]
         elif "low" in parameter:
             assert parameter["low"] < parameter["high"]
             if parameter["default"] != "auto":
