@@ -102,7 +102,7 @@ std::string compare(const std::string &name, Loop loop, std::uint64_t size, cons
     const auto operation = find_by_name(all_operations(), name).make({comm.handle(), size, part});
     const auto timing = find_by_name(all_timings(), "batch").make(batch);
     const auto synchronizer =
-        find_by_name(all_synchronizers(), "mpi_barrier").make({comm, clock, comm.handle(), barrier});
+        find_by_name(all_synchronizers(), "mpi_barrier").make({comm, clock, comm.handle(), comm.handle(), barrier});
     Sampler sampler(comm, clock, 0);
     operation->run();
     const LastCall call = last_call;
