@@ -19,7 +19,15 @@ struct Row {
     std::string size_meaning;
     std::array<std::string, forms.size()> calls; // without prefix; "-" where there is none
     std::vector<ListedParameter> parameters;
+    std::vector<ListedParameter> started; // parameters of the nonblocking and persistent forms alone
 };
+
+bool same(const ListedParameter &a, const ListedParameter &b) { return a.name == b.name && a.value == b.value; }
+
+bool contains(const std::vector<ListedParameter> &parameters, const ListedParameter &parameter) {
+    return std::any_of(parameters.begin(), parameters.end(),
+                       [&](const ListedParameter &other) { return same(parameter, other); });
+}
 
 bool is_form(const ListedPart &part) { return part.call && !part.call->collective.empty(); }
 
@@ -39,7 +47,12 @@ std::vector<Row> make_rows(const std::vector<ListedPart> &parts) {
         }
         if (rows.empty() || rows.back().name != part.call->collective) {
             const std::string &size = part.call->size_meaning;
-            rows.push_back({part.call->collective, size.empty() ? "-" : size, {"-", "-", "-"}, part.parameters});
+            rows.push_back({part.call->collective, size.empty() ? "-" : size, {"-", "-", "-"}, part.parameters, {}});
+        }
+        for (const ListedParameter &parameter : part.parameters) {
+            if (!contains(rows.back().parameters, parameter) && !contains(rows.back().started, parameter)) {
+                rows.back().started.push_back(parameter);
+            }
         }
         const auto form = std::find(forms.begin(), forms.end(), part.call->form);
         if (part.call->unavailable.empty()) {
@@ -49,15 +62,11 @@ std::vector<Row> make_rows(const std::vector<ListedPart> &parts) {
     return rows;
 }
 
-std::string list_parameters(const std::vector<Row> &rows) {
-    const auto same = [](const ListedParameter &a, const ListedParameter &b) {
-        return a.name == b.name && a.value == b.value;
-    };
+std::string list_parameters(const std::vector<Row> &rows, std::vector<ListedParameter> Row::*of) {
     std::vector<ListedParameter> parameters;
     for (const Row &row : rows) {
-        for (const ListedParameter &parameter : row.parameters) {
-            if (std::none_of(parameters.begin(), parameters.end(),
-                             [&](const ListedParameter &other) { return same(parameter, other); })) {
+        for (const ListedParameter &parameter : row.*of) {
+            if (!contains(parameters, parameter)) {
                 parameters.push_back(parameter);
             }
         }
@@ -66,13 +75,12 @@ std::string list_parameters(const std::vector<Row> &rows) {
     for (const ListedParameter &parameter : parameters) {
         std::vector<std::string> names;
         for (const Row &row : rows) {
-            if (std::any_of(row.parameters.begin(), row.parameters.end(),
-                            [&](const ListedParameter &other) { return same(parameter, other); })) {
+            if (contains(row.*of, parameter)) {
                 names.push_back(row.name);
             }
         }
-        text += list_parameter(parameter);
-        text += fmt::format("{:29}[{}]\n", "", fill(join(names), 30));
+        const bool all = of == &Row::started; // whatever has these forms has their parameters
+        text += list_parameter(parameter) + (all ? "" : fmt::format("{:29}[{}]\n", "", fill(join(names), 30)));
     }
     return text;
 }
@@ -107,7 +115,8 @@ std::string list_calls(const std::vector<ListedPart> &parts) {
     for (const std::string &reason : missing) {
         text += fmt::format("  -: {}\n", reason);
     }
-    return text + "  parameters:\n" + list_parameters(rows);
+    return text + "  parameters:\n" + list_parameters(rows, &Row::parameters) +
+           "  parameters of the nonblocking and persistent forms alone:\n" + list_parameters(rows, &Row::started);
 }
 
 } // namespace bench
