@@ -32,7 +32,7 @@ CollectiveInfo collectives::neighbor_alltoallv() {
             .make = make_collective<NeighborAlltoallv>,
             .parameters = irregular_neighbor_parameters(),
             .reach = reach_neighbors,
-            .fault = find_astray_blocks};
+            .fault = find_astray_irregular_blocks};
 }
 
 } // namespace bench

@@ -39,7 +39,7 @@ CollectiveInfo collectives::neighbor_alltoallw() {
             .make = make_collective<NeighborAlltoallw>,
             .parameters = irregular_neighbor_parameters(),
             .reach = reach_neighbors,
-            .fault = find_astray_blocks};
+            .fault = find_astray_irregular_blocks};
 }
 
 } // namespace bench

@@ -78,7 +78,7 @@ void Neighbors::make_graph(const CollectiveArguments &arguments) {
 namespace {
 
 /// From this process to itself: in both directions of the dimensions of a grid, or twice along the edge of a graph.
-bool blocks_go_astray(bool cartesian, int dimensions, Form form) {
+bool blocks_go_astray(bool cartesian, bool irregular, int dimensions, Form form) {
     MPI_Comm comm = MPI_COMM_NULL;
     const auto blocks = static_cast<std::size_t>(2 * dimensions);
     const std::vector<int> ones(blocks, 1);
@@ -94,8 +94,13 @@ bool blocks_go_astray(bool cartesian, int dimensions, Form form) {
     std::vector<int> sent(blocks);
     std::iota(sent.begin(), sent.end(), 1);
     std::vector<int> received(blocks);
-    const auto call = bind_call(BENCH_FORMS(Neighbor_alltoall, neighbor_alltoall), sent.data(), 1, MPI_INT,
-                                received.data(), 1, MPI_INT, comm);
+    std::vector<int> places(blocks);
+    std::iota(places.begin(), places.end(), 0);
+    const auto call =
+        irregular ? bind_call(BENCH_FORMS(Neighbor_alltoallv, neighbor_alltoallv), sent.data(), ones.data(),
+                              places.data(), MPI_INT, received.data(), ones.data(), places.data(), MPI_INT, comm)
+                  : bind_call(BENCH_FORMS(Neighbor_alltoall, neighbor_alltoall), sent.data(), 1, MPI_INT,
+                              received.data(), 1, MPI_INT, comm);
     MPI_Request request = MPI_REQUEST_NULL;
     switch (form) {
     case Form::blocking:
@@ -132,16 +137,22 @@ int repeating_dimensions(const Part &part, int ranks) {
     return single > 0 ? static_cast<int>(single) : twice ? 1 : 0;
 }
 
-} // namespace
-
-std::string find_astray_blocks(const Part &part, int ranks, Form form) {
+std::string find_astray(bool irregular, const Part &part, int ranks, Form form) {
     const int dimensions = repeating_dimensions(part, ranks);
-    if (dimensions == 0 || !blocks_go_astray(is_cartesian(part), dimensions, form)) {
+    if (dimensions == 0 || !blocks_go_astray(is_cartesian(part), irregular, dimensions, form)) {
         return "";
     }
     return fmt::format("with {} ranks some are neighbors in several ways, and the MPI library at hand mixes up their "
                        "blocks (open-mpi/ompi#14430, pmodels/mpich#2194); another topology may do",
                        ranks);
+}
+
+} // namespace
+
+std::string find_astray_blocks(const Part &part, int ranks, Form form) { return find_astray(false, part, ranks, form); }
+
+std::string find_astray_irregular_blocks(const Part &part, int ranks, Form form) {
+    return find_astray(true, part, ranks, form);
 }
 
 NeighborPairs::NeighborPairs(const CollectiveArguments &arguments)

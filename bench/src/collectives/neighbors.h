@@ -21,6 +21,9 @@ std::uint64_t reach_neighbors(const Part &part, int ranks);
 /// For CollectiveInfo::fault, of what sends a block to each neighbor: whether blocks go astray where a rank is a
 /// neighbor in several ways.
 std::string find_astray_blocks(const Part &part, int ranks, Form form);
+/// The same of MPI_Neighbor_alltoallv and MPI_Neighbor_alltoallw, whose algorithms are others: MPICH 4.0.2 gets right
+/// in either what it gets wrong in the other.
+std::string find_astray_irregular_blocks(const Part &part, int ranks, Form form);
 
 /// A communicator with a topology. Neighbors may be the same rank, or this one, where there are few ranks.
 class Neighbors {
