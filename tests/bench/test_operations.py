@@ -89,9 +89,15 @@ def test_who_sends_old_contents_is_known_and_refused(mpi: str, tmp_path: Path, n
     assert outcome.status == 0 or "not when it is started" in outcome.own_lines[0]
 
 
+# The rest is for `make validate`: MPICH takes 12 ms per collective where ranks share processors.
+MOST_RANKS = {"openmpi": 8, "mpich": 3}
+
+
 @pytest.mark.parametrize("ranks", RANKS)
 @pytest.mark.parametrize("parameters", VARIETIES)
 def test_results_are_right(mpi: str, tmp_path: Path, operations: list[str], ranks: int, parameters: str) -> None:
+    if ranks > MOST_RANKS[mpi]:
+        pytest.skip("make validate")
     asked = []
     for name in operations:
         if "neighbor_alltoall" in name:
@@ -102,13 +108,12 @@ def test_results_are_right(mpi: str, tmp_path: Path, operations: list[str], rank
         elif name not in STALE[mpi]:
             asked.append(name)
     with_parameters = ["--with", parameters] if parameters else []
-    # MPICH takes 12 ms per collective where ranks share processors: the prime number of elements alone.
     sizes = SIZES[:1] if mpi == "mpich" and ranks > 2 else SIZES
     outcome = validate(mpi, tmp_path, *asked, "-m", ",".join(map(str, sizes)), *with_parameters, ranks=ranks)
     assert outcome.status == 0, outcome.stderr
     cells = [record for record in map(json.loads, outcome.stdout.splitlines()) if record["record"] == "cell"]
     assert len(cells) == len(sizes) * (len(asked) - 3) + 3  # barriers have no size
-    assert all(cell["status"] == "ok" for cell in cells)
+    assert all(cell["status"] == "ok" and cell["validated"] > 0 and cell["wrong"] == 0 for cell in cells)
 
 
 TYPES = [
