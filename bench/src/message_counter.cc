@@ -7,6 +7,7 @@
 
 #include <array>
 #include <fmt/format.h>
+#include <utility>
 
 namespace bench {
 namespace {
@@ -14,27 +15,21 @@ namespace {
 constexpr const char *count_variable = "pml_monitoring_messages_count";
 constexpr const char *size_variable = "pml_monitoring_messages_size";
 
-/// What Open MPI 4.1 reports to mca_common_monitoring_record_pml below. Sized by the first report.
-struct Recorded {
-    bool any = false;
-    Traffic traffic;
-};
-
-Recorded &recorded() {
-    static Recorded all;
+/// What Open MPI 4.1 reports to mca_common_monitoring_record_pml below.
+Traffic &recorded() {
+    static Traffic all;
     return all;
 }
 
 void record(int rank, std::size_t bytes) {
-    Recorded &all = recorded();
+    Traffic &all = recorded();
     const auto place = static_cast<std::size_t>(rank);
-    if (all.traffic.messages.size() <= place) {
-        all.traffic.messages.resize(place + 1);
-        all.traffic.bytes.resize(place + 1);
+    if (all.messages.size() <= place) {
+        all.messages.resize(place + 1);
+        all.bytes.resize(place + 1);
     }
-    all.any = true;
-    ++all.traffic.messages[place];
-    all.traffic.bytes[place] += static_cast<std::int64_t>(bytes);
+    ++all.messages[place];
+    all.bytes[place] += static_cast<std::int64_t>(bytes);
 }
 
 int world_size() {
@@ -46,7 +41,7 @@ int world_size() {
 class RecordedCounter : public MessageCounter {
 public:
     Traffic sent() const override {
-        Traffic traffic = recorded().traffic;
+        Traffic traffic = recorded();
         traffic.messages.resize(static_cast<std::size_t>(world_size()));
         traffic.bytes.resize(static_cast<std::size_t>(world_size()));
         return traffic;
@@ -104,15 +99,22 @@ void prepare_message_counter() { set_unless_set("OMPI_MCA_pml_monitoring_enable"
 
 std::unique_ptr<MessageCounter> find_message_counter(const Communicator &comm) {
     open_tool_interface();
-    // Every rank sends something here, if there are two.
-    check(MPI_Barrier(comm.handle()), "MPI_Barrier");
-    int ways[2] = {MonitoringCounter::available() ? 1 : 0, recorded().any ? 1 : 0};
-    check(MPI_Allreduce(MPI_IN_PLACE, ways, 2, MPI_INT, MPI_MIN, comm.handle()), "MPI_Allreduce");
-    if (ways[0] != 0) {
-        return std::make_unique<MonitoringCounter>();
+    const auto everywhere = [&](bool here) {
+        int all = here ? 1 : 0;
+        check(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm.handle()), "MPI_Allreduce");
+        return all != 0;
+    };
+    std::vector<std::unique_ptr<MessageCounter>> counters;
+    if (everywhere(MonitoringCounter::available())) {
+        counters.push_back(std::make_unique<MonitoringCounter>());
     }
-    if (ways[1] != 0) {
-        return std::make_unique<RecordedCounter>();
+    counters.push_back(std::make_unique<RecordedCounter>());
+    for (std::unique_ptr<MessageCounter> &counter : counters) {
+        const Traffic before = counter->sent();
+        check(MPI_Barrier(comm.handle()), "MPI_Barrier"); // every rank sends something here, if there are two
+        if (everywhere(counter->sent().messages != before.messages)) {
+            return std::move(counter);
+        }
     }
     return nullptr;
 }

@@ -99,29 +99,45 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 50; ++i)
         OK(MPIX_Harmonize(comm, &flag));
 
-    /* Before the wait. */
-    OK(MPIX_Harmonize_get_stats(comm, &before));
+    /* Before the wait, which cannot be long enough. */
+    OK(set_one(comm, "slack", "1e-4"));
     for (int i = 0; i < 3; ++i) {
+        OK(MPIX_Harmonize_get_stats(comm, &before));
         if (rank == victim)
             expect_broadcast(before.oversubscribed, be_stopped);
         OK(MPIX_Harmonize(comm, &flag));
         OK(MPIX_Harmonize_get_stats(comm, &after));
         if (rank == victim) {
             CHECK_THAT(after.lag, >=, 0.8 * STOPPED_SECONDS);
-            CHECK(flag == 0 || after.slack > after.lag); /* in time only if the slack had grown beyond the stop */
-            CHECK(i > 0 || flag == 0 || after.oversubscribed);
+            CHECK(flag == 0);
         }
         OK(MPIX_Harmonize(comm, &flag));
         int verdict;
         OK(MPIX_Harmonize_verdict(comm, &verdict));
-        if (i == 0 && !after.oversubscribed)
-            CHECK_THAT(verdict, ==, 0);
+        CHECK_THAT(verdict, ==, 0);
     }
 
-    /* Slack comes back, at the latest when the stops have left the window of 512 calls. */
-    for (int i = 0; i < 530; ++i)
+    /* Slack follows, and comes back when the stops have left the window of 512 calls; what else the machine interrupts
+     * may keep it up for a while. */
+    OK(set_one(comm, "slack", "auto"));
+    for (int i = 0; i < 3; ++i) {
+        OK(MPIX_Harmonize_get_stats(comm, &before));
+        if (rank == victim)
+            expect_broadcast(before.oversubscribed, be_stopped);
         OK(MPIX_Harmonize(comm, &flag));
-    OK(MPIX_Harmonize_get_stats(comm, &after));
+        OK(MPIX_Harmonize_get_stats(comm, &after));
+        if (rank == victim)
+            CHECK(flag == 0 || after.slack > after.lag); /* in time only if the slack had grown beyond the stop */
+        OK(MPIX_Harmonize(comm, &flag));
+    }
+    const int most_rounds = after.oversubscribed ? 1 : 20;
+    for (int round = 0; round < most_rounds; ++round) {
+        for (int i = 0; i < 530; ++i)
+            OK(MPIX_Harmonize(comm, &flag));
+        OK(MPIX_Harmonize_get_stats(comm, &after));
+        if (after.slack < 0.2 * STOPPED_SECONDS)
+            break;
+    }
     if (!after.oversubscribed)
         CHECK_THAT(after.slack, <, 0.2 * STOPPED_SECONDS);
 
