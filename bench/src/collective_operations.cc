@@ -234,6 +234,13 @@ public:
     static constexpr const char *form_name = "blocking";
     using CollectiveOperation::CollectiveOperation;
     void run() override { check(variants()[next()].call->run(), name()); }
+    void repeat(long calls) override {
+        if (variants().size() == 1) {
+            check(variants().front().call->repeat(calls), name());
+        } else {
+            Operation::repeat(calls);
+        }
+    }
 };
 
 /// One that is started, and waited for; computation may lie between.

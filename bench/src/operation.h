@@ -30,6 +30,13 @@ public:
     /// Collective. What is timed: from the call to the moment at which the operation is complete on this rank.
     virtual void run() = 0;
 
+    /// So many calls in a row.
+    virtual void repeat(long calls) {
+        for (long i = 0; i < calls; ++i) {
+            run();
+        }
+    }
+
     /// What a call counts as: the 2 ways of a round trip, where half of it is the latency.
     virtual long parts() const { return 1; }
 
@@ -77,7 +84,7 @@ struct OperationInfo : PartInfo {
     /// Collective.
     std::function<std::unique_ptr<Operation>(const OperationArguments &arguments)> make;
 
-    std::string collective;   // "bcast", of which this is a form: "nonblocking"; "" where it is none
+    std::string collective; // "bcast", of which this is a form: "nonblocking"; "" where it is none
     std::string form;
 
     bool sized() const { return !size_meaning.empty(); }

@@ -68,9 +68,16 @@ public:
         ExperimentSession session(comm, common_, command);
         counter_ = find_message_counter(comm);
         std::vector<AlgorithmTrial> all;
+        std::vector<std::string> fixed; // in this launch
         for (const std::string &operation : options_.operations) {
             const SelectableCollective &collective = *find_collective(*family_, operation);
             std::vector<AlgorithmTrial> trials = {attempt(comm, collective, nullptr)};
+            if (!family_->switchable(collective)) {
+                judge_trials(trials, static_cast<std::size_t>(comm.size()));
+                all.push_back(trials.front());
+                fixed.push_back(collective.name);
+                continue;
+            }
             for (const Algorithm &algorithm : collective.algorithms) {
                 trials.push_back(attempt(comm, collective, &algorithm));
             }
@@ -80,7 +87,7 @@ public:
         counter_.reset();
         return session.finish([&]() -> Findings {
             return {algorithms_dataset(session.context(), options_, all), algorithms_table(options_, all),
-                    find_warnings(all)};
+                    find_warnings(all, fixed)};
         });
     }
 
@@ -140,8 +147,14 @@ private:
         }
     }
 
-    static std::vector<std::string> find_warnings(const std::vector<AlgorithmTrial> &trials) {
+    static std::vector<std::string> find_warnings(const std::vector<AlgorithmTrial> &trials,
+                                                  const std::vector<std::string> &fixed) {
         std::vector<std::string> warnings;
+        if (!fixed.empty()) {
+            warnings.push_back(fmt::format("this MPI library reads in MPI_Init which algorithm is to serve {}: the one "
+                                           "of this launch alone was tried; another is set in the environment",
+                                           join(fixed)));
+        }
         for (const AlgorithmTrial &trial : trials) {
             if (trial.verdict == AlgorithmVerdict::ignored) {
                 warnings.push_back(fmt::format("algorithm {} of {} was ignored: every algorithm sends the messages of "

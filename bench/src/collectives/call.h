@@ -26,6 +26,8 @@ class Call {
 public:
     virtual ~Call() = default;
     virtual int run() const = 0;
+    /// So many calls, as a loop around the function makes them; ends at the first error.
+    virtual int repeat(long calls) const = 0;
     virtual int start(MPI_Request *request) const = 0; // nonblocking
     virtual int init(MPI_Request *request) const = 0;  // persistent
 };
@@ -37,6 +39,13 @@ std::unique_ptr<Call> bind_call(const Forms<P...> &forms, std::type_identity_t<P
     public:
         Bound(const Forms<P...> &functions, P... values) : forms_(functions), arguments_(values...) {}
         int run() const override { return std::apply(forms_.blocking, arguments_); }
+        int repeat(long calls) const override {
+            int code = MPI_SUCCESS;
+            for (long i = 0; i < calls && code == MPI_SUCCESS; ++i) {
+                code = std::apply(forms_.blocking, arguments_);
+            }
+            return code;
+        }
         int start(MPI_Request *request) const override {
             return std::apply([&](P... values) { return forms_.nonblocking(values..., request); }, arguments_);
         }

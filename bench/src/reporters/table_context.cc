@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <utility>
+#include <vector>
 
 namespace bench {
 namespace {
@@ -27,10 +29,21 @@ std::string ranks_line(const Context &context) {
 
 std::string line(const char *name, const std::string &value) { return fmt::format("  {:<10}{}\n", name, value); }
 
+/// Those that are known in the same way together; the files hold the variables and their values too.
 std::string algorithm_lines(const SamplingContext &context) {
-    std::string text;
+    constexpr std::size_t indent = 12;
+    std::vector<std::pair<std::string, std::vector<std::string>>> known;
     for (const auto &[name, evidence] : context.algorithms) {
-        text += line(text.empty() ? "chosen" : "", fmt::format("{}: {}", name, evidence));
+        const std::string how = evidence.substr(0, evidence.find(": "));
+        auto same = std::find_if(known.begin(), known.end(), [&](const auto &one) { return one.first == how; });
+        if (same == known.end()) {
+            same = known.insert(known.end(), {how, {}});
+        }
+        same->second.push_back(name);
+    }
+    std::string text;
+    for (const auto &[how, names] : known) {
+        text += line(text.empty() ? "chosen" : "", fill(fmt::format("{} ({})", join(names), how), indent));
     }
     return text;
 }

@@ -6,11 +6,7 @@ namespace {
 class Batched : public Timing {
 public:
     explicit Batched(long calls) : calls_(calls) {}
-    void run(Operation &operation, Synchronizer &) override {
-        for (long i = 0; i < calls_; ++i) {
-            operation.run();
-        }
-    }
+    void run(Operation &operation, Synchronizer &) override { operation.repeat(calls_); }
     long calls() const override { return calls_; }
 
 private:
