@@ -5,6 +5,7 @@
 #include "reductions.h"
 
 #include <algorithm>
+#include <bit>
 #include <complex>
 #include <cstring>
 #include <fmt/format.h>
@@ -131,8 +132,10 @@ private:
         if constexpr (std::is_same_v<T, Gapped>) {
             Gapped clean;
             std::memset(&clean, poisoned, sizeof(clean));
-            return std::memcmp(&element.first_gap, &clean.first_gap, sizeof(double)) == 0 &&
-                   std::memcmp(&element.second_gap, &clean.second_gap, sizeof(double)) == 0;
+            const auto same = [](double a, double b) {
+                return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+            };
+            return same(element.first_gap, clean.first_gap) && same(element.second_gap, clean.second_gap);
         }
         return true;
     }

@@ -96,9 +96,16 @@ template <typename N> N join_map(std::uint64_t scale, std::uint64_t shift) {
     return static_cast<N>(((scale & map_mask<N>) << map_bits<N>) | (shift & map_mask<N>));
 }
 template <typename N> N any_map(const Draw &draw) { return join_map<N>(draw.bits() | 1, draw.bits(1)); }
+template <typename N> std::uint64_t map_of(N element) { // never negative
+    if constexpr (std::is_integral_v<N>) {
+        return static_cast<std::make_unsigned_t<N>>(element);
+    } else {
+        return static_cast<std::uint64_t>(element);
+    }
+}
 template <typename N> N chain(N a, N b) {
-    const auto first = static_cast<std::uint64_t>(a);
-    const auto second = static_cast<std::uint64_t>(b);
+    const std::uint64_t first = map_of(a);
+    const std::uint64_t second = map_of(b);
     const std::uint64_t scale = first >> map_bits<N>;
     return join_map<N>(scale * (second >> map_bits<N>), scale * (second & map_mask<N>)+(first & map_mask<N>));
 }

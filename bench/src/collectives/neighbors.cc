@@ -80,7 +80,7 @@ namespace {
 /// From this process to itself: in both directions of the dimensions of a grid, or twice along the edge of a graph.
 bool blocks_go_astray(bool cartesian, bool irregular, int dimensions, Form form) {
     MPI_Comm comm = MPI_COMM_NULL;
-    const auto blocks = static_cast<std::size_t>(2 * dimensions);
+    const auto blocks = 2 * static_cast<std::size_t>(dimensions);
     const std::vector<int> ones(blocks, 1);
     const std::vector<int> self(blocks, 0);
     if (cartesian) {
