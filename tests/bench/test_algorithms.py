@@ -297,3 +297,26 @@ def test_matrix(bench: Bench, mpi: str, tmp_path: Path) -> None:
         under = [medians["mpi_barrier", barrier] for barrier in barriers]
         expected = [*under, medians["harmonize", "default"], min(under), max(under), max(under) / min(under)]
         assert shown == pytest.approx(expected, abs=0.006, nan_ok=True)
+
+
+@pytest.mark.parametrize("library", ["openmpi5", "mpich5"])
+def test_other_libraries_switch_within_a_launch(library: str, tmp_path: Path) -> None:
+    data = try_algorithms(library, tmp_path, "reduce")
+    found = {str(name): calls.tolist() for name, calls in zip(data.algorithm.values, data.calls.values, strict=True)}
+    assert found["binomial"] == [children_in_order(rank, 4) for rank in range(4)]
+    assert found["default"] != found["binomial"]
+
+
+@pytest.mark.parametrize("library", ["intelmpi"])
+def test_what_is_read_in_init_is_tried_as_it_is(library: str, tmp_path: Path) -> None:
+    found = []
+    for number in ("1", "2"):
+        data = try_algorithms(library, tmp_path, "reduce", I_MPI_ADJUST_REDUCE=number)
+        assert data.algorithm.values.tolist() == ["default"]
+        found.append(data.calls.values[0].tolist())
+    assert found[1] == [children_in_order(rank, 4) for rank in range(4)]
+    assert found[0] != found[1]
+    arguments = ["reduce", "-m", "8", "-r", "5", "-q", "--sync", "none"]
+    assert run_bench(library, tmp_path, *arguments, "--algorithm", "reduce=2").status == 0
+    refused = run_bench(library, tmp_path, *arguments, "--algorithm", "reduce=1,2")
+    assert "reads the algorithm of reduce in MPI_Init; ask for one per launch" in one_line(refused, 2)
