@@ -1,12 +1,12 @@
 #include "algorithm.h"
 #include "error.h"
+#include "match_groups.h"
 #include "mpi_tool.h"
 
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <fmt/format.h>
-#include <regex>
 
 namespace bench {
 namespace {
@@ -26,17 +26,19 @@ class Intel : public AlgorithmFamily {
 public:
     Intel() {
         // "... presets.$ Arguments$ <presetid> - Preset identifier$ range: 0-11 @Alias:# I_MPI_ADJUST_BARRIER ..."
-        static const std::regex range("<presetid>.*range: *[0-9]+-([0-9]+) .*@Alias:# *I_MPI_ADJUST_([A-Z_]+) ");
+        const std::string range = "<presetid>.*range: *[0-9]+-([0-9]+) .*@Alias:# *I_MPI_ADJUST_([A-Z_]+) ";
         for (const std::string &name : control_variable_names()) {
             const auto variable = name.starts_with(prefix) ? ControlVariable::find(name) : std::nullopt;
-            std::smatch match;
-            if (!variable || !std::regex_search(variable->description(), match, range)) {
+            const auto matches =
+                variable ? match_groups(variable->description(), range) : std::vector<std::vector<std::string>>{};
+            if (matches.empty()) {
                 continue;
             }
-            SelectableCollective collective{match[2].str(), name, {}};
+            const std::vector<std::string> &match = matches.front();
+            SelectableCollective collective{match[1], name, {}};
             std::transform(collective.name.begin(), collective.name.end(), collective.name.begin(),
                            [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-            for (int number = 1; number <= std::stoi(match[1].str()); ++number) {
+            for (int number = 1; number <= std::stoi(match[0]); ++number) {
                 collective.algorithms.push_back({fmt::format("{}", number), number});
             }
             collectives_.push_back(collective);

@@ -1,13 +1,13 @@
 #include "algorithm.h"
 #include "error.h"
 #include "everywhere.h"
+#include "match_groups.h"
 #include "mpi_check.h"
 #include "mpi_tool.h"
 
 #include <algorithm>
 #include <cctype>
 #include <fmt/format.h>
-#include <regex>
 #include <set>
 
 namespace bench {
@@ -46,10 +46,9 @@ std::string without_sticking_word(const std::string &token) {
 std::vector<std::string> described_values(const ControlVariable &variable) {
     const std::string &text = variable.description();
     const bool lines = text.find('\n') != std::string::npos;
-    static const std::regex pattern("([A-Za-z0-9_]+) +- ");
     std::vector<std::string> values;
-    for (std::sregex_iterator match(text.begin(), text.end(), pattern), end; match != end; ++match) {
-        values.push_back(lines ? (*match)[1].str() : without_sticking_word((*match)[1].str()));
+    for (const std::vector<std::string> &groups : match_groups(text, "([A-Za-z0-9_]+) +- ")) {
+        values.push_back(lines ? groups[0] : without_sticking_word(groups[0]));
     }
     return values;
 }
