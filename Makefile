@@ -56,7 +56,7 @@ run: setup-build
 test: $(if $(CHOSEN),test-one,test-all)
 
 test-all: setup-test $(foreach m,$(MPIS),build-$m) build-sanitize build-abi lint \
-    $(foreach m,$(DEBIAN_MPIS),ctest-$m) $(foreach m,$(FETCHED_MPIS),ctest-brief-$m) ctest-sanitize ctest-brief-abi pytest
+    ctest-openmpi $(foreach m,mpich $(FETCHED_MPIS),ctest-brief-$m) ctest-sanitize ctest-brief-abi pytest
 
 test-one: setup-test build-$(MPI) ctest-$(MPI)
 	$(VENV)/pytest tools tests --mpi $(MPI)
@@ -128,7 +128,7 @@ build-sanitize:
 $(foreach m,$(MPIS),ctest-$m): ctest-%: build-%
 	$(CTEST) build/$*
 
-$(foreach m,$(FETCHED_MPIS) abi,ctest-brief-$m): ctest-brief-%: build-%
+$(foreach m,mpich $(FETCHED_MPIS) abi,ctest-brief-$m): ctest-brief-%: build-%
 	$(CTEST) build/$* --label-regex brief
 
 ctest-sanitize: build-sanitize
