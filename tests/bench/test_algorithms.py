@@ -230,7 +230,7 @@ def test_numbers_are_names(bench: Bench, tmp_path: Path) -> None:
         (["nothing", "--algorithm", "nothing=binomial"], "the algorithm of nothing cannot be chosen"),
         (["reduce", "--barrier-algorithm", "fast"], "unknown algorithm of barrier 'fast'; valid are default, "),
         (["reduce", "--barrier-algorithm", "default", "--sync", "harmonize"], "no synchronizer that calls MPI_Barrier"),
-        (["algorithms", "nothing"], "unknown operation 'nothing'; valid are barrier, bcast, "),
+        (["algorithms", "nothing"], "unknown operation 'nothing'; valid are barrier, "),
         (["algorithms", "-m", "12"], "valid is one multiple of 8"),
     ],
 )
