@@ -208,3 +208,9 @@ def test_a_barrier_that_is_none_is_found(mpi: str, tmp_path: Path, broken: dict[
     outcome = run_bench(mpi, tmp_path, *words, env=broken)
     assert outcome.status == 4
     assert any("rank 0: rank 1 left before this one entered" in line for line in outcome.own_lines)
+
+
+def test_what_was_looked_at_is_said(bench: Bench) -> None:
+    words = ["bcast", "nothing", "-m", "8", "-r", "2", "--warmup", "0", "--sync", "none", "-q"]
+    assert "; not looked at: nothing\n" in bench(*words, "--validate").stdout
+    assert "validated" not in bench(*words).stdout

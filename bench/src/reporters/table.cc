@@ -99,7 +99,7 @@ public:
         if (undelayed.size() < results_.size()) {
             text += "\n" + table_arrival(results_);
         }
-        text += unmeasured() + "\n";
+        text += unmeasured() + validated() + "\n";
         for (const std::string &warning : end.warnings) {
             text += fmt::format("warning: {}\n", warning);
         }
@@ -119,6 +119,24 @@ private:
             }
         }
         return text;
+    }
+
+    /// Where results were looked at: how many, and of what they were not, so that silence is not taken for a check.
+    std::string validated() const {
+        long calls = 0;
+        std::vector<std::string> without;
+        for (const CellResult &result : results_) {
+            calls += result.validated;
+            const std::string name = describe_subject(result.cell);
+            if (result.validated == 0 && std::find(without.begin(), without.end(), name) == without.end()) {
+                without.push_back(name);
+            }
+        }
+        if (calls == 0) {
+            return "";
+        }
+        return fmt::format("\nvalidated: {} calls{}\n", calls,
+                           without.empty() ? "" : "; not looked at: " + join(without));
     }
 
     TextOutput output_;
