@@ -19,7 +19,7 @@ RANKS = $(shell python3 -c 'import os; print(max(2, len(os.sched_getaffinity(0))
 comma := ,
 C_FILES      = $(shell find lib bench tests examples -name '*.[ch]' -o -name '*.cc')
 PYTHON_TOOLS = $(shell grep -lE -d skip '^\#!.*python3' tools/* tests/hosts/*)
-PYTHON_FILES = $(PYTHON_TOOLS) $(shell find tools tests bench -name '*.py')
+PYTHON_FILES = $(PYTHON_TOOLS) $(shell find python tools tests bench -name '*.py')
 VENV         = .venv/bin
 CTEST        = ctest --parallel $(shell nproc) --output-on-failure --no-tests=error --test-dir
 
@@ -59,7 +59,7 @@ test-all: setup-test $(foreach m,$(MPIS),build-$m) build-sanitize build-abi lint
     ctest-openmpi $(foreach m,mpich $(FETCHED_MPIS),ctest-brief-$m) ctest-sanitize ctest-brief-abi pytest
 
 test-one: setup-test build-$(MPI) ctest-$(MPI)
-	$(VENV)/pytest tools tests --mpi $(MPI)
+	$(VENV)/pytest python tools tests --mpi $(MPI)
 
 # The library's targets are those of Open MPI and MPICH as Debian has them.
 bench: setup-bench $(foreach m,$(DEBIAN_MPIS),build-$m)
@@ -98,10 +98,10 @@ setup-bench:
 	@tools/setup build $(DEBIAN_MPIS)
 
 setup-lint:
-	@tools/setup build test openmpi
+	@tools/setup build downbeat test openmpi
 
 setup-test:
-	@tools/setup build test $(or $(CHOSEN),$(MPIS))
+	@tools/setup build downbeat test $(or $(CHOSEN),$(MPIS))
 
 build: build-$(MPI)
 
@@ -135,7 +135,7 @@ ctest-sanitize: build-sanitize
 	$(CTEST) build/openmpi-sanitize
 
 pytest: setup-test $(foreach m,$(MPIS),build-$m) build-abi
-	$(VENV)/pytest tools tests
+	$(VENV)/pytest python tools tests
 
 install: build
 	@DESTDIR='$(DESTDIR)' cmake --install build/$(MPI)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from mpi_libraries import LIBRARIES
+from downbeat.mpi.libraries import LIBRARIES
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -58,6 +58,13 @@ public:
             file_.write(*computed_samples_, matrix, extent, batch.computed);
         }
         file_.write(flag_, matrix, extent, std::vector<signed char>(batch.flag.begin(), batch.flag.end()));
+        // With these the samples of a run that is cut short can be made use of.
+        std::vector<signed char> timed(batch.ranks, 0);
+        for (const std::size_t rank : batch.timed) {
+            timed[rank] = 1;
+        }
+        file_.write(timed_, {report.cell, 0}, {1, batch.ranks}, timed);
+        file_.write(calls_, {report.cell}, {1}, std::vector<std::int64_t>{batch.calls});
         samples_written_ += count;
         file_.sync();
     }
@@ -76,7 +83,6 @@ public:
         put_count(rejected_, result.rejected());
         put_count(discarded_, result.discarded);
         put_count(requested_, result.requested);
-        put_count(calls_, result.calls);
         put(error_bound_, result.error_bound);
         put(slack_median_, result.slack);
         put(wall_time_, result.wall_time);
@@ -213,6 +219,7 @@ private:
                                     statistic.has_unit ? metric.unit : ""));
             }
         }
+        timed_ = define_variable("timed", NC_BYTE, {cell, rank}, "1 if the rank's time in the operation is its latency");
         host_ = define_variable("host", NC_CHAR, {rank, name}, "host of the rank");
         cpuset_ = define_variable("cpuset", NC_CHAR, {rank, name}, "processors that the rank may run on");
     }
@@ -262,7 +269,7 @@ private:
         requested_ = 0, valid_count_ = 0, rejected_ = 0;
     int late_flag_ = 0, late_entry_ = 0, status_ = 0, error_bound_ = 0, slack_median_ = 0;
     int size_meaning_ = 0, computation_ = 0, computed_ = 0, overlap_osu_ = 0, overlap_imb_ = 0, overlap_window_ = 0;
-    int validated_ = 0, wrong_ = 0;
+    int validated_ = 0, wrong_ = 0, timed_ = 0;
     std::optional<int> computed_samples_; // where a cell computes
     int host_ = 0, cpuset_ = 0;
     std::vector<int> summaries_; // metric by metric, statistic by statistic

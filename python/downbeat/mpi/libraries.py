@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[3]  # the checkout, where this is one
 FETCHED = ROOT / ".mpi"  # where tools/setup installs the libraries that Debian has not
 PLAIN_LAUNCHERS = ("mpirun", "mpiexec")
 HOME = {"HOME": str(Path.home())}  # without one nothing of Open MPI 5 starts

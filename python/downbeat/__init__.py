@@ -1,0 +1,37 @@
+"""Experiments on MPI collectives that are measured from a common start: data, statistics, comparison.
+
+    import downbeat
+    launch = downbeat.open_launch("out.nc")            # xarray: every sample, every rank's entry and exit
+    experiment = downbeat.open_experiment("results")   # pandas: experiment.cells, one row per launch and cell
+    experiment.cells.query("operation == 'bcast'")
+
+What is listed in `__all__` is for users; docs/experiments.md shows how it is used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from downbeat.data.cells import summarize_cells as summarize_cells
+    from downbeat.data.launch_file import open_launch as open_launch
+    from downbeat.data.samples import sample_metrics as sample_metrics
+    from downbeat.experiment.experiment import Experiment as Experiment
+    from downbeat.experiment.experiment import open_experiment as open_experiment
+
+# Loaded when they are used: the launcher wrapper lives in this package too, and runs where nothing is installed.
+_HOMES = {
+    "open_launch": "downbeat.data.launch_file",
+    "sample_metrics": "downbeat.data.samples",
+    "summarize_cells": "downbeat.data.cells",
+    "Experiment": "downbeat.experiment.experiment",
+    "open_experiment": "downbeat.experiment.experiment",
+}
+__all__ = ["Experiment", "open_experiment", "open_launch", "sample_metrics", "summarize_cells"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'downbeat' has no attribute '{name}'")
+    return getattr(importlib.import_module(_HOMES[name]), name)

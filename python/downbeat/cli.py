@@ -1,0 +1,46 @@
+"""The command `downbeat`: its subcommands, and how errors end it."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from downbeat.commands import show
+from downbeat.errors import DownbeatError
+
+app = typer.Typer(
+    name="downbeat",
+    help="Experiments on MPI collectives, measured from a common start.",
+    no_args_is_help=True,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+# In the order in which a newcomer needs them.
+app.command()(show.show)
+
+
+@app.callback(invoke_without_command=True)
+def options(version: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
+    """Experiments on MPI collectives, measured from a common start."""
+    if version:
+        import importlib.metadata
+
+        print(f"downbeat {importlib.metadata.version('downbeat')}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Runs the command; an error is one line on standard error."""
+    try:
+        app()
+    except DownbeatError as error:
+        print(f"downbeat: {error}", file=sys.stderr)
+        sys.exit(error.status)
+    except KeyboardInterrupt:
+        print("downbeat: interrupted", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(141)  # whoever read our output went away, as `head` does

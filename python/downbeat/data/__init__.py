@@ -1,0 +1,1 @@
+"""The files of downbeat-bench, read: samples, metrics of samples, summaries of cells."""

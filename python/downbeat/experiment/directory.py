@@ -1,0 +1,75 @@
+"""The directory of an experiment: where everything of it lies.
+
+    plan.json                        what is measured
+    launches/<key>/launch.json       what was started, when, how it ended
+    launches/<key>/samples.nc        what downbeat-bench wrote; stdout.txt, stderr.txt what it printed
+    failed/<key>-<attempt>/          the same of a launch that failed
+
+A launch is complete once its directory is in `launches`: it gets there by one rename.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+from downbeat.errors import UsageError
+from downbeat.experiment.plan import Environment, LaunchKey, Library, Measurement, Plan
+
+SCHEMA_VERSION = 1
+PLAN = "plan.json"
+LAUNCHES = "launches"
+FAILED = "failed"
+RECORD = "launch.json"
+SAMPLES = "samples.nc"
+
+
+def write_plan(directory: Path, plan: Plan) -> None:
+    """Writes a plan into a directory, which is made."""
+    directory.mkdir(parents=True, exist_ok=True)
+    content = {"schema_version": SCHEMA_VERSION, **dataclasses.asdict(plan)}
+    (directory / PLAN).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+
+def read_plan(directory: Path) -> Plan:
+    """Reads the plan of an experiment.
+
+    Raises:
+        UsageError: the directory is not one of an experiment.
+    """
+    try:
+        content: dict[str, Any] = json.loads((directory / PLAN).read_text(encoding="utf-8"))
+        version = content.pop("schema_version")
+        if version != SCHEMA_VERSION:
+            raise UsageError(f"'{directory}' has schema version {version}; this downbeat reads {SCHEMA_VERSION}")
+        measurement = content.pop("measurement")
+        return Plan(
+            measurement=Measurement(tuple(measurement["operations"]), measurement["options"]),
+            libraries=tuple(Library(**one) for one in content.pop("libraries")),
+            environments=tuple(Environment(**one) for one in content.pop("environments")),
+            ranks=tuple(content.pop("ranks")),
+            **content,
+        )
+    except FileNotFoundError as error:
+        raise UsageError(f"'{directory}' is not the directory of an experiment: it has no {PLAN}") from error
+    except (json.JSONDecodeError, KeyError, TypeError) as error:
+        raise UsageError(f"'{directory / PLAN}' is damaged: {error}") from error
+
+
+def complete(directory: Path) -> set[str]:
+    """Returns the keys of the launches that are complete."""
+    launches = directory / LAUNCHES
+    return {path.name for path in launches.iterdir() if (path / RECORD).is_file()} if launches.is_dir() else set()
+
+
+def write_record(directory: Path, record: dict[str, object]) -> None:
+    """Writes what is known of a launch into its directory."""
+    content = {"schema_version": SCHEMA_VERSION, **record}
+    (directory / RECORD).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+
+def factors(key: LaunchKey) -> dict[str, object]:
+    """Returns the factors of a launch, for its record."""
+    return dataclasses.asdict(key)

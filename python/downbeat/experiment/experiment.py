@@ -1,0 +1,134 @@
+"""What came of an experiment: its launches, and one frame of all their cells."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+import xarray as xr
+
+from downbeat.data.cells import summarize_cells
+from downbeat.data.launch_file import CELL_FACTORS, context_of, open_launch, open_samples
+from downbeat.data.samples import sample_metrics
+from downbeat.errors import UsageError
+from downbeat.experiment import directory as places
+from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, LAUNCH_FACTORS, Plan
+
+# All that tells what was measured from something else; a launch's number is no factor, but a repetition.
+FACTORS = (*LAUNCH_FACTORS, *CELL_FACTORS)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A launch that is complete."""
+
+    library: str
+    ranks: int
+    environment: str
+    number: int  # among those of the same library, ranks and environment, from 1
+    path: Path  # its file of samples
+    record: Mapping[str, object]  # launch.json; empty for a file that stands alone
+
+    @cached_property
+    def context(self) -> dict[str, object]:
+        """What downbeat-bench knew of the machine and of itself: the global attributes of the file."""
+        with open_samples(self.path) as file:
+            return context_of(file)
+
+    @cached_property
+    def cells(self) -> pd.DataFrame:
+        """As `summarize_cells`."""
+        return summarize_cells(self.path)
+
+    def samples(self, metrics: Iterable[str] | None = None) -> xr.Dataset:
+        """Returns the metrics of every sample, as `sample_metrics`."""
+        return sample_metrics(self.path, metrics)
+
+    def open(self) -> xr.Dataset:
+        """Opens the file, as `open_launch`."""
+        return open_launch(self.path)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment: its launches that are complete, by configuration and number."""
+
+    path: Path
+    name: str
+    launches: tuple[Launch, ...]
+    plan: Plan | None  # None where files of launches were put together by hand
+    failures: tuple[Mapping[str, object], ...]  # launch.json of those that failed, with `directory`
+
+    @cached_property
+    def cells(self) -> pd.DataFrame:
+        """One row per launch and cell: `FACTORS`, `launch` (the number), and what `summarize_cells` tells."""
+        frames = []
+        for launch in self.launches:
+            frame = launch.cells.drop(columns="cell")
+            for position, name in enumerate((*LAUNCH_FACTORS, "number")):
+                frame.insert(position, name, getattr(launch, name))
+            frames.append(frame.rename(columns={"number": "launch"}))
+        return pd.concat(frames, ignore_index=True)
+
+    def varying(self) -> list[str]:
+        """Returns the factors that have more than one value, in the order of `FACTORS`."""
+        return [name for name in FACTORS if self.cells[name].nunique() > 1]
+
+
+def open_experiment(path: str | Path) -> Experiment:
+    """Opens an experiment.
+
+    Args:
+        path: the directory of `downbeat run`; a file `.nc` of downbeat-bench, which is one launch; or a directory of
+            such files, which are taken for launches of one experiment.
+
+    Raises:
+        UsageError: there is nothing of the kind, or a file in it is foreign or cut off.
+    """
+    path = Path(path)
+    if path.is_file():
+        return Experiment(path, path.stem, (lone_launch(path, 1),), None, ())
+    if not path.is_dir():
+        raise UsageError(f"there is no experiment '{path}'")
+    if (path / places.PLAN).is_file():
+        return open_directory(path)
+    files = sorted(path.glob("*.nc"))
+    if not files:
+        raise UsageError(f"'{path}' is not the directory of an experiment: it has neither {places.PLAN} nor files .nc")
+    launches: list[Launch] = []
+    for file in files:
+        launch = lone_launch(file, 1)
+        before = sum((one.library, one.ranks) == (launch.library, launch.ranks) for one in launches)
+        launches.append(Launch(launch.library, launch.ranks, launch.environment, before + 1, file, {}))
+    return Experiment(path, path.name, tuple(launches), None, ())
+
+
+def open_directory(path: Path) -> Experiment:
+    """Opens the directory of `downbeat run`."""
+    plan = places.read_plan(path)
+    launches = []
+    for name in sorted(places.complete(path)):
+        record = json.loads((path / places.LAUNCHES / name / places.RECORD).read_text(encoding="utf-8"))
+        file = path / places.LAUNCHES / name / places.SAMPLES
+        launches.append(
+            Launch(record["library"], record["ranks"], record["environment"], record["number"], file, record)
+        )
+    if not launches:
+        raise UsageError(f"'{path}' has no complete launch; see {path / places.FAILED} for what failed")
+    failures = tuple(
+        json.loads(record.read_text(encoding="utf-8")) | {"directory": str(record.parent)}
+        for record in sorted((path / places.FAILED).glob(f"*/{places.RECORD}"))
+    )
+    return Experiment(path, plan.name, tuple(launches), plan, failures)
+
+
+def lone_launch(path: Path, number: int) -> Launch:
+    """Opens a file that stands alone: the library is what it calls itself."""
+    with open_samples(path) as file:
+        library = str(file.mpi_library).split(",")[0]
+        ranks = int(file.dimensions["rank"].size)
+    return Launch(library, ranks, DEFAULT_ENVIRONMENT, number, path, {})

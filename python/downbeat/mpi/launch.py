@@ -1,0 +1,236 @@
+"""Starts an MPI program on this machine, whatever the MPI library wants to be told for that.
+
+launch [--mpi openmpi|mpich|openmpi5|mpich5|intelmpi] -n P [--timeout S] program args...
+
+One rank per core, bound to it, while there are enough cores; more ranks than cores run unbound. The exit status is the
+launcher's, 124 after a timeout, 128 + N after signal N. However it ends, no rank is left behind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import ctypes
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, NoReturn
+
+from downbeat.mpi.libraries import LIBRARIES, STANDARD_ABI, Library, Places, launcher_of, linked_mpi
+
+USAGE = f"launch [--mpi {'|'.join(LIBRARIES)}] -n P [--timeout S] program args..."
+EXIT_TIMEOUT = 124  # as timeout(1)
+GRACE_SECONDS = 3.0  # between asking the launcher to end and ending everything by force
+
+# Open MPI's mpirun frames each of its messages with such lines.
+FRAME = b"-" * 74
+# What it says when a rank ends with a non-zero status. The program has said why; the status says the rest.
+NEEDLESS = (b"exited with non-zero status", b"a non-zero exit code")
+LONGEST_MESSAGE = 30  # lines
+
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def fail(message: str) -> NoReturn:
+    """Ends with one line on standard error."""
+    print(f"launch: {message}", file=sys.stderr)
+    sys.exit(2)
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that complains in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        fail(f"{message}; usage: {USAGE}")
+
+
+def positive(kind: Callable[[str], float]) -> Callable[[str], float]:
+    """Returns a parser for positive, finite numbers of a kind."""
+
+    def parse(text: str) -> float:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = 0
+        if not 0 < value < float("inf"):
+            raise argparse.ArgumentTypeError(f"'{text}' is no positive number")
+        return value
+
+    return parse
+
+
+def choose_launcher(name: str | None, linked: Path | None) -> tuple[Library, str]:
+    """Returns a library and its launcher: the one asked for, else the program's, else the first that is installed."""
+    if linked and not name:
+        found = launcher_of(linked)
+        if not found:
+            fail(f"no launcher for {linked} found; one can be chosen by --mpi {'|'.join(LIBRARIES)}")
+        return found
+    for candidate in [name] if name else LIBRARIES:
+        launcher = LIBRARIES[candidate].find_launcher()
+        if launcher:
+            return LIBRARIES[candidate], launcher
+    fail(f"no launcher for {name or 'MPI'} found; tools/setup installs {name or ', '.join(LIBRARIES)}")
+
+
+def cpus_per_core() -> list[list[int]]:
+    """Returns the CPUs that this process may use, one list per core; they are hardware threads of that core."""
+    cores: dict[str, list[int]] = {}
+    for cpu in sorted(os.sched_getaffinity(0)):
+        try:
+            core = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list").read_text(encoding="ascii")
+        except OSError:
+            core = str(cpu)
+        cores.setdefault(core, []).append(cpu)
+    return list(cores.values())
+
+
+def environment(library: Library, launcher: str, linked: Path | None, places: Places) -> dict[str, str]:
+    """Returns the environment for the launcher; what the user has set stays."""
+    env = library.family.environment(places) | os.environ
+    libraries = Path(launcher).resolve().parents[1] / "lib"
+    # A program for the standard ABI runs under every library that has it, not only under that which it was built with.
+    if (
+        linked
+        and re.fullmatch(STANDARD_ABI, linked.name)
+        and linked.parent != libraries
+        and (libraries / linked.name).exists()
+    ):
+        env["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, [str(libraries), env.get("LD_LIBRARY_PATH")]))
+    return env
+
+
+def descendants() -> list[int]:
+    """Returns all processes that stem from this one."""
+    parent: dict[int, int] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                # pid (name) state ppid ...; the name may hold spaces and parentheses.
+                fields = (entry / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+            except OSError:
+                continue  # ended meanwhile
+            parent[int(entry.name)] = int(fields[1])
+    family = {os.getpid()}
+    while more := {pid for pid, ppid in parent.items() if ppid in family} - family:
+        family |= more
+    return sorted(family - {os.getpid()})
+
+
+def end_descendants() -> None:
+    """Kills what is left of the launcher and its ranks, and reaps it."""
+    deadline = time.monotonic() + GRACE_SECONDS
+    while (family := descendants()) and time.monotonic() < deadline:
+        for pid in family:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        time.sleep(0.01)
+
+
+def forward_messages(source: IO[bytes], target: IO[bytes]) -> None:
+    """Copies the launcher's standard error, line by line, without its needless messages."""
+
+    def write(lines: list[bytes]) -> None:
+        target.write(b"".join(lines))
+        target.flush()
+
+    message: list[bytes] = []
+    for line in source:
+        if not message and not line.startswith(FRAME):
+            write([line])
+            continue
+        message.append(line)
+        closed = len(message) > 1 and line.startswith(FRAME)
+        if closed or len(message) == LONGEST_MESSAGE:
+            if not (closed and any(text in each for each in message for text in NEEDLESS)):
+                write(message)
+            message = []
+    write(message)
+
+
+def run(command: list[str], env: dict[str, str], timeout: float | None) -> int:
+    """Runs the launcher to its end, or to ours; returns the exit status."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    # Ranks that lose their launcher become our children, wherever they were in the tree, so that we can end them.
+    if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        fail(f"cannot become the reaper of the ranks: {os.strerror(ctypes.get_errno())}")
+
+    class StopRequested(Exception):  # noqa: N818
+        """A signal asked this process to end."""
+
+    def stop(number: int, _frame: object) -> NoReturn:
+        for each in handled:
+            signal.signal(each, signal.SIG_IGN)
+        raise StopRequested(number)
+
+    handled = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    for each in handled:
+        signal.signal(each, stop)
+
+    launcher: subprocess.Popen[bytes] | None = None
+    try:
+        # A session of its own: a Ctrl-C reaches us alone, and we end the launcher in order. If we are killed ourselves,
+        # the kernel kills the launcher; its ranks lose their connection and end.
+        launcher = subprocess.Popen(
+            command,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            preexec_fn=lambda: libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0),  # noqa: PLW1509 (there are no threads)
+        )
+        assert launcher.stderr
+        forwarding = threading.Thread(target=forward_messages, args=(launcher.stderr, sys.stderr.buffer), daemon=True)
+        forwarding.start()
+        status = launcher.wait(timeout)
+        forwarding.join(GRACE_SECONDS)  # a rank that was left behind may hold the pipe open
+        return status if status >= 0 else 128 - status
+    except subprocess.TimeoutExpired:
+        print(f"launch: stopped after {timeout:g} s: {' '.join(command)}", file=sys.stderr)
+        return EXIT_TIMEOUT
+    except StopRequested as signal_received:
+        return 128 + int(signal_received.args[0])
+    finally:
+        if launcher and launcher.poll() is None:
+            launcher.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                launcher.wait(GRACE_SECONDS)
+        end_descendants()
+
+
+def main() -> int:
+    parser = Parser(prog="launch", allow_abbrev=False)
+    parser.usage = USAGE
+    parser.description = "Starts an MPI program on this machine."
+    parser.add_argument(
+        "--mpi", choices=LIBRARIES, help="MPI library; by default the one that the program is linked with"
+    )
+    parser.add_argument("-n", type=positive(int), required=True, metavar="P", help="number of ranks")
+    parser.add_argument("--timeout", type=positive(float), metavar="S", help="seconds after which all ranks are ended")
+    parser.add_argument("program", help="program to start")
+    parser.add_argument("args", nargs=argparse.REMAINDER, help="its arguments")
+    options = parser.parse_args()
+
+    program = shutil.which(options.program)
+    if not program:
+        fail(f"'{options.program}' is not a program that can be run")
+    linked = linked_mpi(program)
+    library, launcher = choose_launcher(options.mpi, linked)
+    places = Places(options.n, cpus_per_core())
+    command = [launcher, "-n", str(options.n), *library.family.arguments(places), program, *options.args]
+    return run(command, environment(library, launcher, linked, places), options.timeout)
+
+
+if __name__ == "__main__":  # python -m downbeat.mpi.launch
+    sys.exit(main())
