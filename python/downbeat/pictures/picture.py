@@ -1,0 +1,27 @@
+"""What a picture is: drawn, explained, and with the numbers behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture for a page.
+
+    Attributes:
+        name: as the file that draws it and what it is of, unique on a page: "size_scaling-bcast"; an anchor in the page.
+        title: what is seen.
+        caption: how to read it, and where its definition comes from; plain text.
+        figure: made without pyplot, so that nothing is global; `downbeat.pictures.style` has sizes and colours.
+        numbers: what is drawn, a row per point; units in the names of the columns ("latency_us").
+    """
+
+    name: str
+    title: str
+    caption: str
+    figure: Figure
+    numbers: pd.DataFrame

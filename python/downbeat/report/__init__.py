@@ -1,0 +1,1 @@
+"""Self-contained pages: what was found, pictures, tables, in one file that opens offline."""
