@@ -1,1 +1,1 @@
-"""Pictures of experiments: a file for each, drawn with matplotlib; `downbeat report` and `downbeat reproduce` use them."""
+"""Pictures of experiments, a file for each, drawn with matplotlib, for `downbeat report` and `downbeat reproduce`."""

@@ -13,7 +13,8 @@ class Picture:
     """A picture for a page.
 
     Attributes:
-        name: as the file that draws it and what it is of, unique on a page: "size_scaling-bcast"; an anchor in the page.
+        name: as the file that draws it, and what it is of, as "size_scaling-bcast"; unique on a page, where it is an
+            anchor.
         title: what is seen.
         caption: how to read it, and where its definition comes from; plain text.
         figure: made without pyplot, so that nothing is global; `downbeat.pictures.style` has sizes and colours.
