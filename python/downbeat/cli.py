@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from downbeat.commands import doctor, run, show
+from downbeat.commands import doctor, export, run, show
 from downbeat.errors import DownbeatError
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app = typer.Typer(
 app.command()(doctor.doctor)
 app.command()(run.run)
 app.command()(show.show)
+app.command()(export.export)
 
 
 @app.callback(invoke_without_command=True)

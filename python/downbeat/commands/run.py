@@ -76,8 +76,9 @@ def run(
 ) -> None:
     """Run an experiment, or continue it.
 
-    Launches are started in random order until all are complete. The file's keys have the names of the options (docs/experiments.md); options override
-    them. What they mean to a launch: downbeat-bench --help.
+    Launches are started in random order until all are complete; the same command again continues. The keys of the file
+    are the long names of the options (docs/experiments.md), and options override them; for what they mean to a launch
+    see downbeat-bench --help.
 
     Exit status: 0 all complete, 1 failure, 2 bad arguments, 3 a configuration lacks launches, 130 interrupted.
     """

@@ -82,8 +82,8 @@ def judge(noises: list[Noise]) -> Finding:
     worst = max(noises, key=lambda one: one.lost)
     longest = max(one.longest for one in noises)
     seen = (
-        f"processor {worst.cpu} lost {worst.lost:.2%} of its time, interrupted {worst.per_second[5]:.0f} times per second "
-        f"for more than 5 us; the longest of all took {longest * 1e6:.0f} us"
+        f"processor {worst.cpu} lost {worst.lost:.2%} of its time, interrupted {worst.per_second[5]:.0f} times per "
+        f"second for more than 5 us; the longest of all took {longest * 1e6:.0f} us"
     )
     if worst.lost <= LITTLE_LOST:
         return Finding("noise", seen, "good")
