@@ -177,9 +177,7 @@ def run_plan(plan: Plan, directory: Path) -> None:
     except KeyboardInterrupt:
         print("downbeat: interrupted; the same command again continues", file=sys.stderr)
         raise typer.Exit(130) from None
-    if outcome.estimates.medians:
-        print("\nlatency, mean over ranks: geometric mean of the medians of launches")
-        print_table(outcome.estimates)
+    print_table(outcome.estimates)
     tell(plan, directory, outcome)
 
 
