@@ -11,6 +11,7 @@ import pandas as pd
 from downbeat.data.launch_file import open_samples, read_cells
 from downbeat.data.metrics import METRICS
 from downbeat.data.samples import sample_metrics
+from downbeat.data.units import units_of
 
 # Over the valid samples of a cell; percentiles by linear interpolation, as downbeat-bench.
 PERCENTILES = {"min": 0, "p5": 5, "p25": 25, "median": 50, "p75": 75, "p95": 95, "p99": 99, "max": 100}
@@ -28,7 +29,8 @@ def summarize_cells(path: str | Path, metrics: Iterable[str] | None = None) -> p
     Returns:
         One row per cell: what it is (`CELL_FACTORS`), `status` (`ok`, `incomplete`, `failed`, `wrong`, or `cut short`
         where the run ended before the cell was complete), `error_bound` and `wall_time` in s, the counts of valid, late
-        and warm-up samples, and `<metric>_<statistic>` in s for `STATISTICS`, NaN where no sample is valid.
+        and warm-up samples, and `<metric>_<statistic>` in s for `STATISTICS`, NaN where no sample is valid. The units
+        are in `attrs["units"]`.
 
     Raises:
         UsageError: an unknown metric, or a file that `open_launch` would refuse.
@@ -53,7 +55,9 @@ def summarize_cells(path: str | Path, metrics: Iterable[str] | None = None) -> p
         quantiles = per_cell(parts, lambda part: np.percentile(part, list(PERCENTILES.values())), len(PERCENTILES))
         columns[f"{metric}_mean"] = per_cell(parts, np.mean, 1)[:, 0]
         columns |= {f"{metric}_{name}": quantiles[:, i] for i, name in enumerate(PERCENTILES)}
-    return pd.concat([cells, pd.DataFrame(columns)], axis=1)
+    summary = pd.concat([cells, pd.DataFrame(columns)], axis=1)
+    summary.attrs["units"] = units_of(summary)
+    return summary
 
 
 def per_cell(parts: list[np.ndarray], function: Callable[[np.ndarray], object], numbers: int) -> np.ndarray:

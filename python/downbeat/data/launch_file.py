@@ -17,6 +17,7 @@ from downbeat.errors import UsageError
 
 SCHEMA = "downbeat-bench"
 SCHEMA_VERSION = 1
+CLASSIC = b"CDF"  # how files in netCDF's classic formats begin
 
 # What tells the cells of a launch apart, by the names of the file. A delay, a computation are seconds.
 CELL_FACTORS = (
@@ -50,6 +51,7 @@ def open_netcdf(path: str | Path) -> Iterator[netCDF4.Dataset]:
     if path.is_dir():
         raise UsageError(f"'{path}' is a directory; a file .nc of downbeat-bench is wanted")
     foreign = f"'{path}' is not a file of downbeat-bench (.nc, netCDF)"
+    damaged = f"'{path}' is cut off or damaged: its header cannot be read"
     if path.stat().st_size == 0:
         raise UsageError(f"'{path}' is empty; the launch that was to write it ended before it began to measure")
     try:
@@ -58,13 +60,11 @@ def open_netcdf(path: str | Path) -> Iterator[netCDF4.Dataset]:
         raise UsageError(f"'{path}' may not be read") from error
     except (OSError, RuntimeError, UnicodeDecodeError) as error:
         with path.open("rb") as content:
-            start = content.read(3)
-        raise UsageError(
-            f"'{path}' is cut off or damaged: its header cannot be read" if start == b"CDF" else foreign
-        ) from error
+            raise UsageError(damaged if content.read(len(CLASSIC)) == CLASSIC else foreign) from error
     with file:
         if getattr(file, "schema", None) != SCHEMA:
-            raise UsageError(foreign)
+            # Where a header ends too early, the library sees an empty file.
+            raise UsageError(foreign if file.ncattrs() else damaged)
         version = int(getattr(file, "schema_version", 0))
         if version > SCHEMA_VERSION:
             raise UsageError(f"'{path}' has schema version {version}; this downbeat reads up to {SCHEMA_VERSION}")

@@ -14,6 +14,7 @@ import xarray as xr
 from downbeat.data.cells import summarize_cells
 from downbeat.data.launch_file import CELL_FACTORS, context_of, open_launch, open_samples
 from downbeat.data.samples import sample_metrics
+from downbeat.data.units import units_of
 from downbeat.errors import UsageError
 from downbeat.experiment import directory as places
 from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, LAUNCH_FACTORS, Plan
@@ -72,7 +73,9 @@ class Experiment:
             for position, name in enumerate((*LAUNCH_FACTORS, "number")):
                 frame.insert(position, name, getattr(launch, name))
             frames.append(frame.rename(columns={"number": "launch"}))
-        return pd.concat(frames, ignore_index=True)
+        cells = pd.concat(frames, ignore_index=True)
+        cells.attrs["units"] = units_of(cells)
+        return cells
 
     def varying(self) -> list[str]:
         """Returns the factors that have more than one value, in the order of `FACTORS`."""

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import re
+from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pandas as pd
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from downbeat.errors import DownbeatError
 from downbeat.pictures.picture import Picture
+from downbeat.report.numbers import csv_link, table_rows
+from downbeat.report.svg import picture_svg
+
+TEMPLATE = "page.html"
 
 
 @dataclass(frozen=True)
@@ -19,13 +29,15 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page: text first, then warnings, tables, pictures."""
+    """A part of a page: text first, then warnings, definitions, commands, tables, pictures."""
 
     title: str
     paragraphs: tuple[str, ...] = ()  # plain text
     warnings: tuple[str, ...] = ()  # each says what was seen, why it matters, what to do
     tables: tuple[Table, ...] = ()
     pictures: tuple[Picture, ...] = ()
+    definitions: tuple[tuple[str, str], ...] = ()  # a term, and what is to be said of it
+    commands: tuple[str, ...] = ()  # to be copied, a line each
 
 
 @dataclass(frozen=True)
@@ -35,3 +47,42 @@ class Page:
     title: str
     lead: tuple[str, ...]  # plain text
     sections: tuple[Section, ...] = field(default_factory=tuple)
+
+
+def write_page(path: Path, page: Page) -> None:
+    """Writes a page as one file of HTML that needs nothing else, neither files nor a network nor JavaScript.
+
+    Args:
+        path: where to; an existing file is replaced.
+        page: its pictures' names must be unique.
+
+    Raises:
+        DownbeatError: the file cannot be written.
+        ValueError: two pictures have the same name.
+    """
+    names = Counter(picture.name for section in page.sections for picture in section.pictures)
+    if names and names.most_common(1)[0][1] > 1:
+        raise ValueError(f"two pictures are named '{names.most_common(1)[0][0]}'")
+    try:
+        path.write_text(render_page(page), encoding="utf-8")
+    except OSError as error:
+        raise DownbeatError(f"cannot write '{path}': {error.strerror}") from error
+
+
+def render_page(page: Page) -> str:
+    """Returns the HTML of a page."""
+    templates = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    templates.filters |= {"anchor": anchor, "svg": picture_svg, "rows": table_rows, "csv": csv_link}
+    return templates.get_template(TEMPLATE).render(page=page, version=importlib.metadata.version("downbeat"))
+
+
+def anchor(text: str) -> str:
+    """Returns a name for a place on the page, made of letters, digits and dashes."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

@@ -1,0 +1,70 @@
+"""Numbers on a page: a frame as a table that people read, and as a file CSV for what they want to do with it."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+
+import pandas as pd
+from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
+
+# A longer table is cut in the page; its CSV is whole.
+MOST_ROWS = 200
+# Units by which the names of columns end.
+UNITS = ("us", "ns", "ms", "s", "bytes", "ppm", "percent")
+
+
+@dataclass(frozen=True)
+class Column:
+    """Heads a column."""
+
+    title: str
+    numeric: bool
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A frame as text."""
+
+    columns: tuple[Column, ...]
+    cells: tuple[tuple[str, ...], ...]
+    left_out: int  # rows
+
+
+def table_rows(frame: pd.DataFrame) -> Rows:
+    """Returns a frame as text: four significant digits, a `-` where there is no value. The index is left out."""
+    columns = tuple(
+        Column(column_title(str(name)), is_numeric_dtype(frame[name]) and not is_bool_dtype(frame[name]))
+        for name in frame.columns
+    )
+    shown = frame.head(MOST_ROWS)
+    texts = [[as_text(value, is_integer_dtype(shown[name])) for value in shown[name]] for name in shown.columns]
+    return Rows(columns, tuple(zip(*texts, strict=True)), max(0, len(frame) - MOST_ROWS))
+
+
+def column_title(name: str) -> str:
+    """Returns what heads a column: the unit that its name ends in stands in brackets."""
+    stem, _, unit = name.rpartition("_")
+    if stem and unit in UNITS:
+        return f"{stem.replace('_', ' ')} [{'%' if unit == 'percent' else unit}]"
+    return name.replace("_", " ")
+
+
+def as_text(value: object, whole: bool) -> str:
+    """Returns a value as it stands in a table."""
+    if value is None or value is pd.NA or value != value:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if whole:
+        return f"{value}"
+    if isinstance(value, float):
+        # Plain digits where they are few; 0.00001234 and 1.234e+09 are left to the exponent.
+        return f"{value:.4g}" if value == 0 or not 1e3 <= abs(value) < 1e9 else f"{value:.0f}"
+    return str(value)
+
+
+def csv_link(frame: pd.DataFrame) -> str:
+    """Returns a link that holds the frame as a file CSV, in full precision."""
+    content = frame.to_csv(index=False).encode()
+    return "data:text/csv;base64," + base64.b64encode(content).decode()

@@ -1,0 +1,54 @@
+"""A picture as SVG that can stand in a page beside others, is read aloud, and takes the page's font."""
+
+from __future__ import annotations
+
+import io
+import re
+import xml.etree.ElementTree as ElementTree
+
+import matplotlib
+from markupsafe import Markup
+
+from downbeat.pictures.picture import Picture
+
+SVG = "http://www.w3.org/2000/svg"
+LINK = "http://www.w3.org/1999/xlink"
+METADATA = f"{{{SVG}}}metadata"
+
+
+def picture_svg(picture: Picture) -> Markup:
+    """Returns a picture as an element `svg`: text stays text, no identifier occurs in another picture.
+
+    The same picture gives the same text, so that a report of the same data is the same file.
+    """
+    file = io.BytesIO()
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": picture.name}):
+        picture.figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+    ElementTree.register_namespace("", SVG)
+    ElementTree.register_namespace("xlink", LINK)
+    root = ElementTree.fromstring(file.getvalue())
+    for child in root.findall(METADATA):
+        root.remove(child)
+    for element in root.iter():
+        for name, value in element.attrib.items():
+            element.set(name, with_prefix(name, value, picture.name))
+    # The page decides on the size, by the box that the picture was drawn in.
+    del root.attrib["width"], root.attrib["height"]
+    title, description = f"{picture.name}.title", f"{picture.name}.caption"
+    root.attrib |= {"role": "img", "aria-labelledby": title, "aria-describedby": description}
+    for position, (tag, name, text) in enumerate(
+        (("title", title, picture.title), ("desc", description, picture.caption))
+    ):
+        element = ElementTree.Element(f"{{{SVG}}}{tag}", {"id": name})
+        element.text = text
+        root.insert(position, element)
+    return Markup(ElementTree.tostring(root, encoding="unicode"))
+
+
+def with_prefix(attribute: str, value: str, prefix: str) -> str:
+    """Returns an attribute's value with identifiers, and references to them, made those of one picture."""
+    if attribute == "id":
+        return f"{prefix}.{value}"
+    if attribute in ("href", f"{{{LINK}}}href"):
+        return re.sub("^#", f"#{prefix}.", value)
+    return value.replace("url(#", f"url(#{prefix}.")

@@ -1,0 +1,1 @@
+"""What `downbeat show` prints."""

@@ -1,0 +1,35 @@
+"""Files of experiments on clocks and synchronizers: their context, and what each variable is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from downbeat.data.launch_file import open_launch, open_netcdf
+from downbeat.show.table import table
+
+
+def is_dataset(path: Path) -> bool:
+    """Whether a path is a file of an experiment in place of operations."""
+    if not path.is_file():
+        return False
+    with open_netcdf(path) as file:
+        return "cell_index" not in file.variables
+
+
+def describe_dataset(path: Path) -> list[str]:
+    """Returns lines that tell what a file holds; numbers with one value are shown."""
+    data = open_launch(path)
+    lines = [f"{data.attrs['title']}, {data.attrs['date']}", f"  MPI  {data.attrs['mpi_library']}", ""]
+    lines += table(["dimension", "size"], [[str(name), str(size)] for name, size in data.sizes.items()], words=1)
+    rows = []
+    for name, variable in data.variables.items():
+        one = variable.size == 1
+        rows.append(
+            [
+                str(name),
+                ", ".join(map(str, variable.dims)),
+                str(variable.attrs.get("units", "")),
+                str(variable.values.item()) if one else str(variable.attrs.get("long_name", "")),
+            ]
+        )
+    return [*lines, "", *table(["variable", "dimensions", "unit", "meaning"], rows, words=4)]

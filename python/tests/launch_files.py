@@ -1,0 +1,109 @@
+"""Writes files as downbeat-bench does, with stamps that the test chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import netCDF4
+import numpy as np
+from numpy.typing import ArrayLike
+
+NAME_LENGTH = 40
+ATTRIBUTES: dict[str, str | int] = {
+    "title": "Samples of MPI operations measured by downbeat-bench",
+    "schema": "downbeat-bench",
+    "schema_version": 1,
+    "date": "2026-01-02T03:04:05Z",
+    "mpi_library": "Some MPI 1.0, of a test",
+    "hosts": "node: 2 ranks, 2 processors, load 0.00, governor performance, CPU some, virtual machine no",
+    "clock_clock": "tsc",
+    "clock_sync": "hca3_offset",
+    "observed_rank": 0,
+}
+TEXT = {
+    "datatype": "MPI_BYTE",
+    "algorithm": "default",
+    "barrier_algorithm": "default",
+    "timing": "per_call",
+    "pattern": "none",
+    "size_meaning": "of the message",
+}
+NUMBERS = {
+    "largest_delay": 0.0,
+    "computation": 0.0,
+    "status": 0,
+    "requested": 1,
+    "error_bound": 20e-9,
+    "wall_time": 0.1,
+    "validated": 0,
+    "wrong": 0,
+}
+KINDS = {"status": "i1", "largest_delay": "f8", "computation": "f8", "error_bound": "f8", "wall_time": "f8"}
+
+
+@dataclass
+class Cell:
+    """A cell: its entries and exits in s, shape (samples, ranks), and what is not as it usually is."""
+
+    entry: ArrayLike
+    exit: ArrayLike
+    operation: str = "bcast"
+    size: int = 8
+    synchronizer: str = "harmonize"
+    calls: int = 1
+    deadline: ArrayLike = np.nan
+    delay: ArrayLike = 0.0
+    verdict: ArrayLike = 0
+    timed: ArrayLike = 1
+    other: dict[str, object] = field(default_factory=dict)  # of TEXT and NUMBERS
+
+
+def write_launch(path: Path, cells: Sequence[Cell], **attributes: str | int) -> Path:
+    """Writes a file of samples, one block per cell; returns its path."""
+    ranks = np.shape(cells[0].entry)[1]
+    with netCDF4.Dataset(path, "w", format="NETCDF3_64BIT_DATA") as file:
+        file.setncatts({**ATTRIBUTES, **attributes})
+        for name, size in {"sample": None, "rank": ranks, "cell": len(cells), "name_len": NAME_LENGTH}.items():
+            file.createDimension(name, size)
+        for name, kind in {"cell_index": "i4", "block": "i4", "attempt": "i8", "valid": "i1", "verdict": "i1"}.items():
+            file.createVariable(name, kind, ("sample",))
+        for name in ("deadline", "slack"):
+            file.createVariable(name, "f8", ("sample",)).units = "s"
+        for name in ("sync_entry", "entry", "exit", "delay"):
+            file.createVariable(name, "f8", ("sample", "rank")).units = "s"
+        file.createVariable("flag", "i1", ("sample", "rank"))
+        for name in ("operation", "synchronizer", *TEXT):
+            file.createVariable(name, "S1", ("cell", "name_len"))
+        for name in ("size", "calls", *NUMBERS):
+            file.createVariable(name, KINDS.get(name, "i8"), ("cell",))
+        file.createVariable("timed", "i1", ("cell", "rank"))
+        for index, cell in enumerate(cells):
+            write_cell(file, index, cell)
+    return path
+
+
+def write_cell(file: netCDF4.Dataset, index: int, cell: Cell) -> None:
+    """Writes a cell and appends its samples."""
+    words = {"operation": cell.operation, "synchronizer": cell.synchronizer} | TEXT | cell.other
+    for name in ("operation", "synchronizer", *TEXT):
+        file[name][index] = (
+            np.array(str(words[name]).ljust(NAME_LENGTH, "\0"), dtype=f"S{NAME_LENGTH}").reshape(1).view("S1")
+        )
+    for name, value in (NUMBERS | cell.other).items():
+        if name in NUMBERS:
+            file[name][index] = value
+    file["size"][index], file["calls"][index], file["timed"][index] = cell.size, cell.calls, cell.timed
+    start = file.dimensions["sample"].size
+    count = len(np.asarray(cell.entry))
+    rows = slice(start, start + count)
+    verdict = np.broadcast_to(cell.verdict, count)
+    file["cell_index"][rows] = file["block"][rows] = np.full(count, index)
+    file["attempt"][rows] = np.arange(count)
+    file["verdict"][rows], file["valid"][rows] = verdict, verdict == 0
+    file["deadline"][rows], file["slack"][rows] = np.broadcast_to(cell.deadline, count), np.full(count, 1e-6)
+    entry = np.asarray(cell.entry, dtype=float)
+    file["entry"][rows], file["exit"][rows] = entry, cell.exit
+    file["delay"][rows], file["sync_entry"][rows] = np.broadcast_to(cell.delay, entry.shape), entry - 1e-6
+    file["flag"][rows] = np.ones(entry.shape)

@@ -1,0 +1,97 @@
+"""Metrics and summaries: of stamps whose metrics are known, and against what downbeat-bench itself computes."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import downbeat
+import numpy as np
+import pytest
+import xarray as xr
+from downbeat.data import samples
+from downbeat.data.cells import STATISTICS
+from downbeat.data.launch_file import CELL_FACTORS
+from downbeat.data.metrics import METRICS
+from downbeat.errors import UsageError
+from launch_files import Cell, write_launch
+
+ROOT = Path(__file__).resolve().parents[2]
+BENCH = ROOT / "build/openmpi/bin/downbeat-bench"
+
+# Ranks enter at 1.0 and 1.5, the second half a second later than planned for it, and are 2 and 4 seconds in two calls.
+KNOWN = {
+    "latency_avg": 1.5,
+    "latency_max": 2.0,
+    "latency_min": 1.0,
+    "latency_observed": 2.0,
+    "global_time": 2.25,
+    "makespan": 2.375,
+    "after_last_entry": 2.0,
+    "exit_skew": 0.25,
+    "imbalance_worst": 0.5,
+    "imbalance_mean": 0.25,
+}
+
+
+def test_metrics_of_known_stamps(tmp_path: Path) -> None:
+    assert set(KNOWN) == set(METRICS)
+    cell = Cell([[1.0, 1.5]], [[3.0, 5.5]], calls=2, deadline=0.75, delay=[[0.0, 0.25]])
+    found = downbeat.sample_metrics(write_launch(tmp_path / "a.nc", [cell], observed_rank=1))
+    assert {name: found[name].item() for name in METRICS} == KNOWN
+    assert found.begin.item() == 1.0
+
+
+def test_only_timed_ranks_have_a_latency(tmp_path: Path) -> None:
+    cell = Cell([[1.0, 1.5]], [[3.0, 5.5]], timed=[1, 0])
+    cells = downbeat.summarize_cells(write_launch(tmp_path / "a.nc", [cell]))
+    assert cells.latency_avg_median.item() == cells.latency_max_median.item() == 2.0
+    assert cells.makespan_median.item() == 4.5
+
+
+def test_only_valid_samples_count(tmp_path: Path) -> None:
+    cell = Cell(np.zeros((5, 2)), [[1, 1], [2, 2], [30, 30], [40, 40], [50, 50]], verdict=[0, 0, 1, 2, 3])
+    rejected = Cell(np.zeros((1, 2)), [[1, 1]], verdict=1, size=16)
+    cells = downbeat.summarize_cells(write_launch(tmp_path / "a.nc", [cell, rejected]))
+    assert cells.latency_avg_max.tolist()[0] == 2.0
+    assert np.isnan(cells.latency_avg_median[1])
+    assert cells[["valid_count", "late_flag", "late_entry", "discarded", "rejected"]].to_numpy().tolist() == [
+        [2, 1, 1, 1, 2],
+        [0, 1, 0, 0, 1],
+    ]
+
+
+def test_reading_in_parts_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(5)
+    cells = []
+    for size in (8, 16, 32):
+        entry = random.random((11, 3))
+        cells.append(Cell(entry, entry + random.random((11, 3)), size=size, deadline=random.random(11)))
+    path = write_launch(tmp_path / "a.nc", cells)
+    whole = downbeat.sample_metrics(path)
+    monkeypatch.setattr(samples, "CHUNK_BYTES", 4 * 3 * 8)
+    xr.testing.assert_identical(downbeat.sample_metrics(path), whole)
+
+
+def test_unknown_metric(tmp_path: Path) -> None:
+    path = write_launch(tmp_path / "a.nc", [Cell([[1.0, 1.5]], [[3.0, 5.5]])])
+    with pytest.raises(UsageError, match="'latency' is no metric; valid are latency_avg"):
+        downbeat.sample_metrics(path, ["latency"])
+
+
+def test_same_as_downbeat_bench(tmp_path: Path) -> None:
+    """Summaries that downbeat-bench wrote into the file, of all that makes samples differ from plain ones."""
+    file = tmp_path / "out.nc"
+    command = [str(ROOT / "tools/launch"), "--mpi", "openmpi", "-n", "2", "--timeout", "60", str(BENCH)]
+    command += ["bcast", "ping_pong", "iallreduce(compute=5us)", "-m", "8,1K", "-r", "30", "--observe", "1", "-q"]
+    command += ["--timing", "per_call,batch(calls=3)", "--pattern", "one_late", "--delay", "5us", "-o", str(file)]
+    subprocess.run(command, check=True, capture_output=True, timeout=90)
+    stored = downbeat.open_launch(file)
+    found = downbeat.summarize_cells(file)
+    assert len(found) == stored.sizes["cell"] == 64
+    for name in (*CELL_FACTORS, "valid_count", "rejected", "discarded", "late_flag", "late_entry"):
+        assert found[name].tolist() == stored[name].values.tolist()
+    for metric in METRICS:
+        for statistic in STATISTICS:
+            column = f"{metric}_{statistic}"
+            np.testing.assert_allclose(found[column], stored[column], rtol=1e-9, atol=1e-15, err_msg=column)

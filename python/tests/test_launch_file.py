@@ -1,0 +1,106 @@
+"""Files of launches: what is read is what was written, and what is none is refused in one line."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import downbeat
+import netCDF4
+import numpy as np
+import pytest
+from downbeat.errors import UsageError
+from launch_files import Cell, write_launch
+
+
+def two_samples() -> Cell:
+    return Cell(entry=[[1.0, 1.5], [2.0, 2.25]], exit=[[3.0, 3.5], [4.0, 5.25]], deadline=[0.75, 2.0])
+
+
+def test_names_are_text_and_coordinates(tmp_path: Path) -> None:
+    path = write_launch(
+        tmp_path / "a.nc", [two_samples(), Cell([[1.0, 1.0]], [[2.0, 2.0]], operation="reduce", size=64)]
+    )
+    data = downbeat.open_launch(path)
+    assert data.operation.values.tolist() == ["bcast", "reduce"]
+    assert data.coords["size"].values.tolist() == [8, 64]
+    assert data.entry.dims == ("sample", "rank")
+    assert data.entry.attrs["units"] == "s"
+    assert data.exit.values.tolist() == [[3.0, 3.5], [4.0, 5.25], [2.0, 2.0]]
+
+
+@pytest.mark.parametrize("kept", [0, 3, 100, 3000, -8, -1])
+def test_a_file_that_was_cut_off_is_refused(tmp_path: Path, kept: int) -> None:
+    """The library would read zeros."""
+    whole = write_launch(tmp_path / "whole.nc", [two_samples()]).read_bytes()
+    cut = tmp_path / "cut.nc"
+    cut.write_bytes(whole[: kept if kept >= 0 else len(whole) + kept])
+    with pytest.raises(UsageError, match="empty" if kept == 0 else "cut off"):
+        downbeat.open_launch(cut)
+
+
+def write_foreign_netcdf(path: Path) -> None:
+    with netCDF4.Dataset(path, "w") as file:
+        file.title = "Rain"
+
+
+def write_future(path: Path) -> None:
+    write_launch(path, [two_samples()], schema_version=99)
+
+
+def write_other_experiment(path: Path) -> None:
+    with netCDF4.Dataset(path, "w", format="NETCDF3_64BIT_DATA") as file:
+        file.setncatts({"schema": "downbeat-bench", "schema_version": 1, "title": "Round trips"})
+
+
+@pytest.mark.parametrize(
+    ("write", "message"),
+    [
+        (lambda path: path.write_text("latency,7\n"), "not a file of downbeat-bench"),
+        (lambda path: path.write_bytes(b"CDF\x05" + b"\xff" * 64), "cut off or damaged"),
+        (write_foreign_netcdf, "not a file of downbeat-bench"),
+        (write_future, "schema version 99; this downbeat reads up to 1"),
+        (write_other_experiment, "holds no samples of operations, but: Round trips"),
+        (lambda path: path.mkdir(), "is a directory"),
+        (lambda _: None, "there is no file"),
+    ],
+)
+def test_what_is_no_launch_is_refused_in_one_line(tmp_path: Path, write: object, message: str) -> None:
+    assert callable(write)
+    path = tmp_path / "some.nc"
+    write(path)
+    with pytest.raises(UsageError, match=message) as refused:
+        downbeat.summarize_cells(path)
+    assert "\n" not in str(refused.value)
+    assert "some.nc" in str(refused.value)
+
+
+def test_samples_of_a_cell_that_is_not_there_are_refused(tmp_path: Path) -> None:
+    path = write_launch(tmp_path / "a.nc", [two_samples()])
+    with netCDF4.Dataset(path, "a") as file:
+        file["cell_index"][1] = 7
+    with pytest.raises(UsageError, match="damaged"):
+        downbeat.summarize_cells(path)
+
+
+def test_a_run_that_was_stopped_keeps_its_samples(tmp_path: Path) -> None:
+    path = write_launch(tmp_path / "a.nc", [two_samples()])
+    with netCDF4.Dataset(path, "a") as file:
+        file["status"][0] = -127
+    cells = downbeat.summarize_cells(path)
+    assert cells.status.tolist() == ["cut short"]
+    assert cells.valid_count.tolist() == [2]
+
+
+def test_directory_of_files_is_an_experiment(tmp_path: Path) -> None:
+    write_launch(tmp_path / "a.nc", [two_samples()])
+    shutil.copy(tmp_path / "a.nc", tmp_path / "b.nc")
+    experiment = downbeat.open_experiment(tmp_path)
+    assert experiment.cells.launch.tolist() == [1, 2]
+    assert np.ptp(experiment.cells.makespan_median) == 0
+    assert experiment.cells.attrs["units"]["makespan_median"] == "s"
+
+
+def test_an_empty_directory_is_no_experiment(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"neither plan\.json nor files \.nc"):
+        downbeat.open_experiment(tmp_path)
