@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from downbeat.commands import doctor, export, run, show
+from downbeat.commands import doctor, export, run, show, tune
 from downbeat.errors import DownbeatError
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app.command()(doctor.doctor)
 app.command()(run.run)
 app.command()(show.show)
 app.command()(export.export)
+app.command()(tune.tune)
 
 
 @app.callback(invoke_without_command=True)
