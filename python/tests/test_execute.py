@@ -56,18 +56,20 @@ def failures(outcome: Outcome) -> list[tuple[str, str]]:
 
 def test_every_configuration_is_launched(fake: FakeBench, where: Path) -> None:
     environments = (Environment(), Environment("slow", {"SPEED": "2"}))
-    plan = plan_with(fake.library("a"), fake.library("b"), ranks=(1, 2), environments=environments, launches=3)
+    plan = plan_with(fake.library("a"), fake.library("b"), ranks=(1, 2), environments=environments, launches=2)
     outcome = execute(plan, where)
     assert (outcome.failures, outcome.lacking, outcome.too_wide) == ([], {}, 0.0)
     keys = [key for _, key, _ in fake.starts()]
     assert keys == [str(key) for key in plan.launch_order()]
-    assert len(set(keys)) == 2 * 2 * 2 * 3
+    assert len(set(keys)) == 2 * 2 * 2 * 2
     # Round by round, in random order within.
-    assert [key[-3:] for key in keys] == ["001"] * 8 + ["002"] * 8 + ["003"] * 8
-    assert len({tuple(key[:-4] for key in keys[start : start + 8]) for start in (0, 8, 16)}) == 3
+    assert [key[-3:] for key in keys] == ["001"] * 8 + ["002"] * 8
+    first, second = ([key[:-4] for key in keys[start : start + 8]] for start in (0, 8))
+    assert first != second
+    assert sorted(first) == sorted(second)
     assert places.complete(where) == set(keys)
     cells = open_experiment(where).cells
-    assert len(cells) == 24
+    assert len(cells) == 16
     assert set(cells["environment"]) == {"default", "slow"}
     assert kept(where) == ["launches"]
 
@@ -232,14 +234,14 @@ from downbeat.experiment.directory import read_plan
 from downbeat.experiment.execute import execute
 execute(read_plan(Path(sys.argv[1])), Path(sys.argv[2]))
 """
-KILLS = 5
+KILLS = 4
 
 
 @pytest.mark.parametrize("group", [False, True])
 def test_killed_at_any_moment_it_resumes(group: bool, tmp_path: Path, where: Path) -> None:
     """Kills the run, or it with its process group, at random moments; what was complete stays, what was not is done."""
     fake = FakeBench(tmp_path / "fake", "sleep 0.03")
-    plan = plan_with(fake.library("a"), fake.library("b"), launches=10)
+    plan = plan_with(fake.library("a"), fake.library("b"), launches=7)
     places.write_plan(tmp_path / "plan", plan)
     random_moment = random.Random()
     complete: dict[str, int] = {}  # key -> how often it had been started when it was complete
@@ -265,7 +267,7 @@ def test_killed_at_any_moment_it_resumes(group: bool, tmp_path: Path, where: Pat
     assert {key: starts.count(key) for key in complete} == complete
     assert kept(where) == ["launches"]
     assert not list(where.rglob("*.new"))
-    assert len(open_experiment(where).launches) == 20
+    assert len(open_experiment(where).launches) == 14
 
 
 def test_medians_are_those_of_the_launches(fake: FakeBench, where: Path) -> None:

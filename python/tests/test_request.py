@@ -60,7 +60,7 @@ def test_everything_that_a_file_can_say(tmp_path: Path) -> None:
         ranks = [2, 4]
         libraries = [
             {name = "here", bench = "./bench"},
-            {name = "site", bench = "./bench", launcher = "srun --mpi=pmix -n {ranks}"},
+            {name = "site", bench = "./bench", launcher = "./bench --mpi=pmix '--comment=a b' -n {ranks}"},
         ]
         launches = 12
         width = 0.02
@@ -100,7 +100,7 @@ def test_everything_that_a_file_can_say(tmp_path: Path) -> None:
     )
     assert [(one.name, one.bench, one.launcher) for one in plan.libraries] == [
         ("here", f"{tmp_path}/bench", ""),
-        ("site", f"{tmp_path}/bench", "srun --mpi=pmix -n {ranks}"),
+        ("site", f"{tmp_path}/bench", f"{tmp_path}/bench --mpi=pmix '--comment=a b' -n {{ranks}}"),
     ]
     assert (plan.name, plan.ranks, plan.launches, plan.max_launches) == ("all", (2, 4), 12, 30)
     assert (plan.width, plan.timeout, plan.seed) == (0.02, 60.0, 5)
@@ -162,6 +162,16 @@ def test_a_newcomer_gets_the_right_procedure(tmp_path: Path) -> None:
             "'srun -n 2'",
             "{ranks}",
         ),
+        (
+            "operations = 'bcast'\nlibraries = [{name = 'a', bench = './bench', launcher = './srun -n {ranks}'}]",
+            "launcher: './srun'",
+            "a program",
+        ),
+        (
+            "operations = 'bcast'\nlibraries = [{name = 'a', bench = './bench', launcher = '\"{ranks}'}]",
+            "launcher",
+            "No closing quotation",
+        ),
         ("operations = [", "no TOML", "at end of document"),
     ],
 )
@@ -200,13 +210,13 @@ def test_libraries_of_options(tmp_path: Path) -> None:
     file = ["openmpi", {"name": "site", "bench": "/a"}]
     assert libraries_by_options(file, None, [], None) is None
     assert libraries_by_options(file, "mpich", [], None) == [{"name": "mpich"}]
-    assert libraries_by_options(None, "a,b", ["a=/x", "b=bench"], "l {ranks}") == [
-        {"name": "a", "bench": "/x", "launcher": "l {ranks}"},
-        {"name": "b", "bench": "bench", "launcher": "l {ranks}"},
+    assert libraries_by_options(None, "a,b", ["a=/x", "b=bench"], "env {ranks}") == [
+        {"name": "a", "bench": "/x", "launcher": "env {ranks}"},
+        {"name": "b", "bench": "bench", "launcher": "env {ranks}"},
     ]
-    assert libraries_by_options(file, None, ["site=/x"], "l {ranks}") == [
-        {"name": "openmpi", "launcher": "l {ranks}"},
-        {"name": "site", "bench": "/x", "launcher": "l {ranks}"},
+    assert libraries_by_options(file, None, ["site=/x"], "env {ranks}") == [
+        {"name": "openmpi", "launcher": "env {ranks}"},
+        {"name": "site", "bench": "/x", "launcher": "env {ranks}"},
     ]
     assert libraries_by_options(None, None, ["a=./x"], None) == [{"name": "a", "bench": str(Path("x").absolute())}]
     for names, benches in (("a,b", ["/x"]), ("a", ["b=/x"]), (None, ["/x", "/y"])):

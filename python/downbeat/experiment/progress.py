@@ -108,8 +108,7 @@ def numbers(interval: Interval) -> list[str]:
     if math.isnan(interval.low):
         return [estimate, "-", "-", str(interval.count)]
     low, high = interval.low * MICROSECONDS, interval.high * MICROSECONDS
-    half = (interval.high - interval.low) / 2 / interval.estimate
-    return [estimate, f"{low:.3f} .. {high:.3f}", f"{half:.1%}", str(interval.count)]
+    return [estimate, f"{low:.3f} .. {high:.3f}", f"{interval.width / 2:.1%}", str(interval.count)]
 
 
 def begin_line(plan: Plan, directory: Path, complete: int, total: int) -> str:
