@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from downbeat.commands import export, show
+from downbeat.commands import export, report, show
 from downbeat.errors import DownbeatError
 
 app = typer.Typer(
@@ -19,6 +19,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 # In the order in which a newcomer needs them.
+app.command()(report.report)
 app.command()(show.show)
 app.command()(export.export)
 
