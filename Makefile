@@ -30,7 +30,7 @@ CTEST        = ctest --parallel $(shell nproc) --output-on-failure --no-tests=er
 .PHONY: $(foreach m,$(MPIS),build-$m ctest-$m ctest-brief-$m) ctest-sanitize ctest-brief-abi
 
 help:
-	@echo 'make run            install what is missing, build, measure barrier, bcast, reduce and allreduce on this machine'
+	@echo 'make run            install what is missing, build, measure barrier, bcast, reduce and allreduce, write a report'
 	@echo 'make test           install what is missing, build and run all tests, under all five MPI libraries; MPI=: under one'
 	@echo 'make bench          measure Downbeat itself against MPI_Barrier, under Open MPI and MPICH'
 	@echo 'make bench-clocks   measure the clock synchronization schemes against true time, half an hour'
@@ -48,10 +48,12 @@ help:
 	@echo 'Variables: MPI=openmpi|mpich|openmpi5|mpich5|intelmpi, PREFIX=/usr/local, DESTDIR=, WERROR=ON|OFF (warnings are errors)'
 
 # Only what is needed: the tests are not built.
-run: setup-build
+run: setup-run
 	$(call compile,build/$(MPI),-DDOWNBEAT_MPI=$(MPI),downbeat-bench)
-	tools/launch --mpi $(MPI) -n $(RANKS) build/$(MPI)/bin/downbeat-bench barrier bcast reduce allreduce -m 8:64K \
-	    --sync mpi_barrier,harmonize -o build/downbeat.nc
+	@rm -rf build/run
+	$(VENV)/downbeat run barrier bcast reduce allreduce --sizes 8:64K --sync mpi_barrier,harmonize \
+	    --mpi $(MPI) --ranks $(RANKS) --output build/run
+	$(VENV)/downbeat report build/run
 
 # Under every library, unless one is chosen.
 test: $(if $(CHOSEN),test-one,test-all)
@@ -99,6 +101,9 @@ validate: setup-test $(foreach m,$(or $(CHOSEN),$(MPIS)),build-$m)
 
 setup-build:
 	@tools/setup build $(MPI)
+
+setup-run:
+	@tools/setup build downbeat $(MPI)
 
 setup-bench:
 	@tools/setup build $(DEBIAN_MPIS)
