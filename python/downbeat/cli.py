@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from downbeat.commands import export, show
+from downbeat.commands import export, reproduce, show
 from downbeat.errors import DownbeatError
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app = typer.Typer(
 # In the order in which a newcomer needs them.
 app.command()(show.show)
 app.command()(export.export)
+app.command()(reproduce.reproduce)
 
 
 @app.callback(invoke_without_command=True)
