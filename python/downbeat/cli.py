@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from downbeat.commands import doctor, export, report, run, show, tune
+from downbeat.commands import doctor, export, report, reproduce, run, show, tune
 from downbeat.errors import DownbeatError
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app.command()(report.report)
 app.command()(show.show)
 app.command()(export.export)
 app.command()(tune.tune)
+app.command()(reproduce.reproduce)
 
 
 @app.callback(invoke_without_command=True)
