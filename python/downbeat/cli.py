@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from downbeat.commands import export, show
+from downbeat.commands import compare, export, show
 from downbeat.errors import DownbeatError
 
 app = typer.Typer(
@@ -20,6 +20,7 @@ app = typer.Typer(
 )
 # In the order in which a newcomer needs them.
 app.command()(show.show)
+app.command()(compare.compare)
 app.command()(export.export)
 
 
