@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from downbeat.commands import compare, export, show
+from downbeat.commands import compare, doctor, export, run, show, tune
 from downbeat.errors import DownbeatError
 
 app = typer.Typer(
@@ -19,9 +19,12 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 # In the order in which a newcomer needs them.
+app.command()(doctor.doctor)
+app.command()(run.run)
 app.command()(show.show)
 app.command()(compare.compare)
 app.command()(export.export)
+app.command()(tune.tune)
 
 
 @app.callback(invoke_without_command=True)

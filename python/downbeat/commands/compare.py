@@ -52,7 +52,8 @@ def compare(
     paths = [word for word in what if word not in conditions]
     if len(conditions) not in (0, 2) or not 1 <= len(paths) <= 2 or len(paths) + len(conditions) < 2:
         raise UsageError(
-            f"{len(paths)} experiments and {len(conditions)} conditions; valid are A B, or A factor=value factor=value"
+            f"{plural(len(paths), 'experiment')} and {plural(len(conditions), 'condition')};"
+            " valid are A B, or A factor=value factor=value"
         )
     where = [parse_conditions(one) for one in conditions] or [{}, {}]
     experiments = [open_experiment(path) for path in paths]
@@ -84,3 +85,8 @@ def exit_status(verdicts: set[str], fail_on: FailOn) -> int:
     if verdicts & failing:
         return EXIT_DIFFERENT
     return EXIT_UNDECIDED if fail_on is FailOn.UNDECIDED and verdicts & {"undecided", "unmatched"} else 0
+
+
+def plural(count: int, thing: str) -> str:
+    """Returns how many there are of a thing."""
+    return f"{count} {thing}{'' if count == 1 else 's'}"

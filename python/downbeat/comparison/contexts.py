@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from downbeat.mpi.libraries import short_version
+
 NAMES = {
     "mpi_library": "MPI library",
     "hosts": "hosts",
@@ -64,7 +66,7 @@ def relevant(key: str, context: Mapping[str, object]) -> str:
     value = str(context.get(key, "")).strip()
     if key == "hosts":
         return re.sub(r", load [^,\n]*", "", value)
-    return " ".join(value.splitlines()[0].split()) if value and key == "mpi_library" else value
+    return short_version(value) if key == "mpi_library" else value
 
 
 def shortened(values: list[str]) -> str:

@@ -18,6 +18,7 @@ from downbeat.statistics.verdicts import NOT_AMONG_MANY, NOT_SIGNIFICANT
 WIDTH = 80
 ORDER = ("faster", "slower", "equivalent", "undecided", "unmatched")
 DELTA = {"mpi_barrier", "harmonize"}
+ALWAYS = {"operation", "size"}
 IMPLIED = {"datatype"}  # follows from the operation
 MORE_LAUNCHES = (NOT_SIGNIFICANT, NOT_AMONG_MANY)  # are what would help
 
@@ -34,8 +35,8 @@ def describe(frame: pd.DataFrame) -> list[str]:
     lines += entry("B/A", method(frame))
     delta = delta_line(frame)
     lines += entry("", delta) if delta else []
-    shown = [name for name in frame if name in FACTORS and name not in IMPLIED and frame[name].nunique() > 1]
-    shown = shown or ["operation", "size"]
+    shown = [name for name in FACTORS if name in frame and (name in ALWAYS or frame[name].nunique() > 1)]
+    shown = [name for name in shown if name not in IMPLIED]
     rows = [
         [*(word(row[name]) for name in shown), time(row["a"]), time(row["b"]), ratio(row), str(row["verdict"])]
         for _, row in frame.iterrows()
@@ -105,7 +106,8 @@ def cells(header: list[str], rows: list[list[str]], words: int) -> list[str]:
     grouped = lines[:1]
     for i, line in enumerate(lines[1:]):
         if i == 0 or rows[i][:above] != rows[i - 1][:above]:
-            grouped += ["", ", ".join(f"{name}={value}" for name, value in zip(header, rows[i][:above], strict=False))]
+            values = ", ".join(f"{name}={value}" for name, value in zip(header, rows[i][:above], strict=False))
+            grouped += ["", *wrapped(values)]
         grouped.append(line)
     return grouped
 

@@ -69,6 +69,7 @@ def open_netcdf(path: str | Path) -> Iterator[netCDF4.Dataset]:
         if version > SCHEMA_VERSION:
             raise UsageError(f"'{path}' has schema version {version}; this downbeat reads up to {SCHEMA_VERSION}")
         file.set_auto_mask(False)
+        file.set_auto_chartostring(False)  # files of clocks say _Encoding, and netCDF4 would make words of them
         needed, size = whole_size(path, file), path.stat().st_size
         if file.data_model == "NETCDF3_64BIT_DATA" and size < needed:
             raise UsageError(f"'{path}' is cut off: it has {size} of {needed} bytes")
