@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from downbeat.commands import doctor, export, report, reproduce, run, show, tune
+from downbeat.commands import compare, doctor, export, report, reproduce, run, show, tune
 from downbeat.errors import DownbeatError
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app = typer.Typer(
 # In the order in which a newcomer needs them.
 app.command()(doctor.doctor)
 app.command()(run.run)
+app.command()(compare.compare)
 app.command()(report.report)
 app.command()(show.show)
 app.command()(export.export)
