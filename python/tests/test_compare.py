@@ -354,6 +354,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert run(tmp_path / "e", "library=two", "library=one").returncode == 0
     written = json.loads((tmp_path / "c.json").read_text())
     assert written["where_a"] == {"library": "one"}
+    assert written["units"]["a"] == "s"
     (cell,) = written["cells"]
     assert cell["verdict"] == "slower"
     assert cell["ratio"] == pytest.approx(1.1)
