@@ -35,6 +35,7 @@ def tune(
     import sys
 
     from downbeat.experiment.plan import Library
+    from downbeat.mpi.bench import find_bench
     from downbeat.tune.arguments import parse_ranks, parse_share, valid_metric
     from downbeat.tune.record import RECORD_FILE, write_record
     from downbeat.tune.sweep import Effort
@@ -43,7 +44,7 @@ def tune(
     from downbeat.tune.writing import ENVIRONMENT_FILE
 
     question = Question(
-        library=Library(mpi, find_bench(mpi, bench), launcher),
+        library=Library(mpi, bench or find_bench(mpi), launcher),
         collectives=tuple(dict.fromkeys(collectives)),
         sizes=sizes,
         ranks=parse_ranks(ranks),
@@ -58,26 +59,3 @@ def tune(
     print("written:", ", ".join(str(output / name) for name in (*tuning.written.files, ENVIRONMENT_FILE, RECORD_FILE)))
     if tuning.disobeyed() or tuning.slower():
         raise typer.Exit(PROOF_FAILED)
-
-
-def find_bench(mpi: str, bench: str) -> str:
-    """Returns the path of downbeat-bench for a library.
-
-    Raises:
-        UsageError: there is none.
-    """
-    import shutil
-
-    from downbeat.errors import UsageError
-    from downbeat.mpi.libraries import LIBRARIES, ROOT
-
-    if not bench and mpi not in LIBRARIES:
-        raise UsageError(
-            f"'{mpi}' is no MPI library that is known; valid are {', '.join(LIBRARIES)}, or any with --bench"
-        )
-    found = shutil.which(bench or str(ROOT / "build" / mpi / "bin" / "downbeat-bench"))
-    if not found:
-        raise UsageError(
-            f"'{bench or mpi}' has no downbeat-bench that can be run; make build MPI={mpi}, or --bench PATH"
-        )
-    return str(Path(found).absolute())

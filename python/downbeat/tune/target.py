@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import netCDF4
-
+from downbeat.data.launch_file import open_netcdf
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.experiment.plan import Library
 from downbeat.mpi.libraries import linked_mpi
@@ -71,7 +70,7 @@ def version_of(library: Library, directory: Path) -> str:
     )
     if run.status != 0:
         raise DownbeatError(f"'{library.bench}' does not run under {library.name}: {run.reason}")
-    with netCDF4.Dataset(directory / "context.nc") as file:
+    with open_netcdf(directory / "context.nc") as file:
         return str(file.mpi_library)
 
 

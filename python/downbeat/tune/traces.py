@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import netCDF4
 import numpy as np
 
-from downbeat.data.launch_file import names
+from downbeat.data.launch_file import names, open_netcdf
 from downbeat.tune.bench import run_bench
 from downbeat.tune.rules import DEFAULT, Cell
 from downbeat.tune.target import Target
@@ -66,8 +65,8 @@ def traces(target: Target, cell: Cell, variables: Mapping[str, str], directory: 
 
 def read_traces(file: Path) -> dict[str, Trace]:
     """Returns the traces in a file of `downbeat-bench algorithms` that tried one operation."""
-    with netCDF4.Dataset(file) as data:
-        data.set_auto_mask(False)
+    with open_netcdf(file) as data:
+        data.set_auto_chartostring(False)
         algorithms, refusals = names(data.variables["algorithm"]), names(data.variables["refusal"])
         messages = np.stack([data.variables["messages"][:], data.variables["bytes"][:]], axis=1)
         calls = np.asarray(data.variables["calls"][:])

@@ -124,6 +124,8 @@ def make_rules(tuning: Tuning) -> None:
             rules, losses = sizeless_rules(choices)
             tuning.rules += rules
             tuning.losses += losses
+    tuning.rules, losses = tuning.target.form.sayable(tuning.rules, tuning.question.ranks)
+    tuning.losses += losses
 
 
 def prove_rules(tuning: Tuning, variables: Mapping[str, str], directory: Path, tell: Callable[[str], None]) -> None:

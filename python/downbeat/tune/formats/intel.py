@@ -1,13 +1,19 @@
-"""Rules for Intel MPI: a variable per collective, I_MPI_ADJUST_BCAST="1:0-127@2-2;7:128-1024@2-2".
+"""Rules for Intel MPI: a variable per collective, I_MPI_ADJUST_BCAST="1:0-2147483647@2-2;7:0-2147483647@4-4".
 
-Each rule is an algorithm's number and, behind a colon, the sizes from-to and, behind @, the numbers of ranks from-to,
-all included (Intel MPI Library Developer Reference, I_MPI_ADJUST Family). What no rule names is the library's choice.
-The library reads the variable in MPI_Init alone.
+Each rule is an algorithm's number, sizes from-to and numbers of ranks from-to (Intel MPI Library Developer Reference,
+I_MPI_ADJUST Family). What version 2021.18 makes of it, by the calls of a counting operator in MPI_Reduce, is less:
+
+- there is one entry for a number of ranks; of two for the same, with different sizes, the last holds for all sizes;
+- what no entry names is served by the last one, and not by the library's choice;
+- algorithm 0 is not the library's choice either, but what it does without its tables.
+
+So a rule is for all sizes, and once there is one, all numbers of ranks that were measured need one. The library reads the
+variable in MPI_Init alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
 from downbeat.tune.formats.rules_format import RulesFormat, Written
@@ -15,7 +21,6 @@ from downbeat.tune.rules import Rule
 
 PREFIX = "I_MPI_ADJUST_"
 LARGEST = 2147483647  # sizes are numbers of type int
-SIZELESS = ("barrier", "alltoallv", "alltoallw", "gatherv", "scatterv")
 
 
 class IntelRules(RulesFormat):
@@ -30,21 +35,44 @@ class IntelRules(RulesFormat):
     def collectives(self) -> Sequence[str]:
         return self._collectives
 
-    def has_sizes(self, collective: str) -> bool:
-        # No rank of an irregular collective knows the sizes of all.
-        return collective not in SIZELESS
+    def has_sizes(self, collective: str) -> bool:  # noqa: ARG002
+        return False
 
     def forcing_variables(self, collective: str, algorithm: str) -> dict[str, str]:
         return {PREFIX + collective.upper(): algorithm}
 
-    def write(self, rules: Sequence[Rule]) -> Written:
-        ordered = sorted(rules, key=lambda rule: (rule.collective, rule.ranks, rule.first))
-        variables = {
-            PREFIX + collective.upper(): ";".join(map(self._condition, each))
-            for collective, each in groupby(ordered, key=lambda rule: rule.collective)
-        }
-        return Written({}, variables, ())
+    def sayable(self, rules: Sequence[Rule], ranks: Sequence[int]) -> tuple[list[Rule], list[str]]:
+        kept, losses = [], []
+        for collective, some in groupby(sorted(rules, key=key), key=lambda rule: rule.collective):
+            each = list(some)
+            without = sorted(set(ranks) - {rule.ranks for rule in each})
+            if without:
+                losses.append(
+                    f"{collective} stays with the default: rules on {listed(rule.ranks for rule in each)} ranks would "
+                    f"take it away on {listed(without)} ranks, for Intel MPI has no rule that means its own choice"
+                )
+            else:
+                kept += each
+        return kept, losses
 
-    def _condition(self, rule: Rule) -> str:
-        last = LARGEST if rule.last is None else rule.last
-        return f"{rule.algorithm}:{rule.first}-{last}@{rule.ranks}-{rule.ranks}"
+    def write(self, rules: Sequence[Rule]) -> Written:
+        variables = {
+            PREFIX + collective.upper(): ";".join(
+                f"{rule.algorithm}:0-{LARGEST}@{rule.ranks}-{rule.ranks}" for rule in each
+            )
+            for collective, each in groupby(sorted(rules, key=key), key=lambda rule: rule.collective)
+        }
+        notes = [
+            "communicators of other numbers of ranks than those that were measured get the last algorithm of each variable"
+        ]
+        return Written({}, variables, notes)
+
+
+def key(rule: Rule) -> tuple[str, int]:
+    """Returns what rules are ordered by."""
+    return rule.collective, rule.ranks
+
+
+def listed(numbers: Iterable[int]) -> str:
+    """Returns numbers in words."""
+    return ", ".join(map(str, numbers))

@@ -41,11 +41,12 @@ NUMBERS = {
     "scan": 14,
     "scatter": 15,
 }
-# Looked up as size 0 (coll_tuned_decision_dynamic.c): alltoallv because no rank knows the sizes of all.
-SIZELESS = ("alltoallv", "barrier")
-# Looked up by the bytes of all ranks together, where downbeat-bench's size is that of one. The others, reduce_scatter
-# among them, whose size is that of a whole vector in both, are looked up by the size itself.
-TIMES_RANKS = ("allgather", "allgatherv", "alltoall", "gather", "reduce_scatter_block", "scatter")
+# coll_tuned_decision_dynamic.c looks these up without regard to their size: alltoallv as 0, since no rank knows the sizes
+# of all; scan and exscan as the size of one element times the ranks, where the count was forgotten.
+SIZELESS = ("alltoallv", "barrier", "exscan", "scan")
+# Looked up by the bytes of all ranks together, where downbeat-bench's size is that of one. The others are looked up by
+# the size itself: that of reduce_scatter is of a whole vector in both, that of allgatherv the mean over ranks.
+TIMES_RANKS = ("allgather", "alltoall", "gather", "reduce_scatter_block", "scatter")
 
 # An algorithm that is forced has these fan outs unless variables say otherwise (coll_tuned_init_chain_fanout and
 # tree_fanout): what was measured must be what the rules switch on.

@@ -48,6 +48,16 @@ class RulesFormat(ABC):
         Empty where downbeat-bench can switch within a launch.
         """
 
+    def sayable(self, rules: Sequence[Rule], ranks: Sequence[int]) -> tuple[list[Rule], list[str]]:
+        """Returns the rules that can be written, and in words what was chosen but cannot.
+
+        Args:
+            rules: what was chosen.
+            ranks: for which it was measured; some may have no rule, because the default stays.
+        """
+        del ranks
+        return list(rules), []
+
     def launcher_arguments(self, variables: Mapping[str, str]) -> list[str]:
         """Returns the arguments of the library's launcher that set variables for all ranks."""
         return [word for name, value in variables.items() for word in ("-genv", name, value)]
