@@ -291,13 +291,22 @@ def test_a_report_of_several_sources(tmp_path: Path) -> None:
 
 def test_the_command_writes_beside_the_data_and_names_the_page(tmp_path: Path) -> None:
     write_experiment(tmp_path, [[cell(5)]])
-    command = [sys.executable, "-W", "error", "-m", "downbeat", "report", tmp_path]
+    command = [sys.executable, "-W", "error", "-m", "downbeat", "report", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{tmp_path / 'report.html'}\n", "")
     other = tmp_path / "other.html"
-    result = CliRunner().invoke(app, ["report", str(tmp_path / "001.nc"), "-o", str(other)])
+    pictures = tmp_path / "new" / "pictures"
+    result = CliRunner().invoke(
+        app, ["report", str(tmp_path / "001.nc"), "-o", str(other), "--pictures", str(pictures)]
+    )
     assert (result.exit_code, result.output) == (0, f"{other}\n")
     assert "<svg" in other.read_text(encoding="utf-8")
+    assert len(list(pictures.iterdir())) == 3 * 4
+    assert (pictures / "exit-skew.png").read_bytes()[:4] == b"\x89PNG"
+    assert (pictures / "exit-skew.pdf").read_bytes()[:4] == b"%PDF"
+    assert pd.read_csv(pictures / "exit-skew.csv")["median_us"].tolist() == pytest.approx([0.5])
+    result = CliRunner().invoke(app, ["report", str(tmp_path / "001.nc"), "--pictures", str(other)])
+    assert isinstance(result.exception, DownbeatError)
 
 
 def test_what_has_no_report_is_refused_in_one_line(tmp_path: Path) -> None:
