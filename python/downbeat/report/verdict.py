@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 from dataclasses import dataclass
 
@@ -74,11 +75,12 @@ def launches_that_decide(deviation: float, margin: float) -> int:
         deviation: standard deviation of the log ratio between launches.
         margin: as 0.02.
     """
-    for count in range(FEWEST_LAUNCHES, MOST_LAUNCHES):
+
+    def narrow(count: int) -> bool:
         half = stats.t.ppf(0.5 + CONFIDENCE / 2, count - 1) * deviation / math.sqrt(count)
-        if half <= math.log1p(margin):
-            return count
-    return MOST_LAUNCHES
+        return bool(half <= math.log1p(margin))
+
+    return FEWEST_LAUNCHES + bisect.bisect_left(range(FEWEST_LAUNCHES, MOST_LAUNCHES), True, key=narrow)
 
 
 def barrier_sentences(judged: list[Judged]) -> list[str]:
