@@ -25,18 +25,19 @@ CTEST        = ctest --parallel $(shell nproc) --output-on-failure --no-tests=er
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test validate bench bench-clocks bench-matrix bench-overhead bench-summary bench-sync build install format lint clean
+.PHONY: help run test validate bench bench-clocks bench-matrix bench-overhead bench-statistics bench-summary bench-sync build install format lint clean
 .PHONY: setup-build setup-bench setup-lint setup-test test-all test-one build-sanitize build-abi pytest
 .PHONY: $(foreach m,$(MPIS),build-$m ctest-$m ctest-brief-$m) ctest-sanitize ctest-brief-abi
 
 help:
-	@echo 'make run            install what is missing, build, measure barrier, bcast, reduce and allreduce on this machine'
+	@echo 'make run            install what is missing, build, measure barrier, bcast, reduce and allreduce, write a report'
 	@echo 'make test           install what is missing, build and run all tests, under all five MPI libraries; MPI=: under one'
 	@echo 'make bench          measure Downbeat itself against MPI_Barrier, under Open MPI and MPICH'
 	@echo 'make bench-clocks   measure the clock synchronization schemes against true time, half an hour'
 	@echo 'make bench-matrix   measure reduce algorithms of Open MPI after each of its barrier algorithms'
 	@echo 'make bench-sync     measure what the choice of a barrier does to latencies, with and without MPIX_Harmonize'
 	@echo 'make bench-overhead compare the batch scheme of downbeat-bench with a plain loop around the call'
+	@echo 'make bench-statistics simulate what intervals and verdicts are worth, minutes'
 	@echo 'make bench-summary  measure how fast downbeat summarises the file of a large launch'
 	@echo 'make validate       look at the results of every collective on 1 to 8 ranks, under all five MPI libraries; MPI=: one'
 	@echo 'make build          build into build/$(MPI)'
@@ -48,10 +49,12 @@ help:
 	@echo 'Variables: MPI=openmpi|mpich|openmpi5|mpich5|intelmpi, PREFIX=/usr/local, DESTDIR=, WERROR=ON|OFF (warnings are errors)'
 
 # Only what is needed: the tests are not built.
-run: setup-build
+run: setup-run
 	$(call compile,build/$(MPI),-DDOWNBEAT_MPI=$(MPI),downbeat-bench)
-	tools/launch --mpi $(MPI) -n $(RANKS) build/$(MPI)/bin/downbeat-bench barrier bcast reduce allreduce -m 8:64K \
-	    --sync mpi_barrier,harmonize -o build/downbeat.nc
+	@rm -rf build/run
+	$(VENV)/downbeat run barrier bcast reduce allreduce --sizes 8:64K --sync mpi_barrier,harmonize \
+	    --mpi $(MPI) --ranks $(RANKS) --output build/run
+	$(VENV)/downbeat report build/run
 
 # Under every library, unless one is chosen.
 test: $(if $(CHOSEN),test-one,test-all)
@@ -85,6 +88,10 @@ bench-matrix: setup-build
 	    status=$$?; [ $$status = 0 ] || [ $$status = 3 ] || exit $$status; \
 	done
 
+bench-statistics:
+	@tools/setup downbeat
+	@$(VENV)/python tools/bench-statistics
+
 # 10^8 entries and exits.
 bench-summary:
 	@tools/setup downbeat
@@ -99,6 +106,9 @@ validate: setup-test $(foreach m,$(or $(CHOSEN),$(MPIS)),build-$m)
 
 setup-build:
 	@tools/setup build $(MPI)
+
+setup-run:
+	@tools/setup build downbeat $(MPI)
 
 setup-bench:
 	@tools/setup build $(DEBIAN_MPIS)

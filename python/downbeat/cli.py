@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from downbeat.commands import export, reproduce, show
+from downbeat.commands import compare, doctor, export, report, reproduce, run, show, tune
 from downbeat.errors import DownbeatError
 
 app = typer.Typer(
@@ -19,8 +19,13 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 # In the order in which a newcomer needs them.
+app.command()(doctor.doctor)
+app.command()(run.run)
+app.command()(compare.compare)
+app.command()(report.report)
 app.command()(show.show)
 app.command()(export.export)
+app.command()(tune.tune)
 app.command()(reproduce.reproduce)
 
 

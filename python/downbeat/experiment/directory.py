@@ -1,9 +1,13 @@
 """The directory of an experiment: where everything of it lies.
 
     plan.json                        what is measured
-    launches/<key>/launch.json       what was started, when, how it ended
+    machine.json                     what `downbeat doctor` saw when the run began
+    split.json                       with a width: how time is split between launches and repetitions, and why
+    launches/<key>/launch.json       what was started, when, where, how it ended
     launches/<key>/samples.nc        what downbeat-bench wrote; stdout.txt, stderr.txt what it printed
     failed/<key>-<attempt>/          the same of a launch that failed
+    partial/<key>/                   the same of the launch that runs
+    lock                             held by the run that is at work
 
 A launch is complete once its directory is in `launches`: it gets there by one rename.
 """
@@ -16,12 +20,16 @@ from pathlib import Path
 from typing import Any
 
 from downbeat.errors import UsageError
+from downbeat.experiment.durable import write_json
 from downbeat.experiment.plan import Environment, LaunchKey, Library, Measurement, Plan
 
 SCHEMA_VERSION = 1
 PLAN = "plan.json"
+MACHINE = "machine.json"
+SPLIT = "split.json"
 LAUNCHES = "launches"
 FAILED = "failed"
+PARTIAL = "partial"
 RECORD = "launch.json"
 SAMPLES = "samples.nc"
 
@@ -30,7 +38,7 @@ def write_plan(directory: Path, plan: Plan) -> None:
     """Writes a plan into a directory, which is made."""
     directory.mkdir(parents=True, exist_ok=True)
     content = {"schema_version": SCHEMA_VERSION, **dataclasses.asdict(plan)}
-    (directory / PLAN).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    write_json(directory / PLAN, content)
 
 
 def read_plan(directory: Path) -> Plan:
@@ -47,7 +55,10 @@ def read_plan(directory: Path) -> Plan:
         measurement = content.pop("measurement")
         return Plan(
             measurement=Measurement(tuple(measurement["operations"]), measurement["options"]),
-            libraries=tuple(Library(**one) for one in content.pop("libraries")),
+            libraries=tuple(
+                Library(**{**one, "fixed_at_start": tuple(one.get("fixed_at_start", ()))})
+                for one in content.pop("libraries")
+            ),
             environments=tuple(Environment(**one) for one in content.pop("environments")),
             ranks=tuple(content.pop("ranks")),
             **content,
@@ -67,7 +78,7 @@ def complete(directory: Path) -> set[str]:
 def write_record(directory: Path, record: dict[str, object]) -> None:
     """Writes what is known of a launch into its directory."""
     content = {"schema_version": SCHEMA_VERSION, **record}
-    (directory / RECORD).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    write_json(directory / RECORD, content)
 
 
 def factors(key: LaunchKey) -> dict[str, object]:

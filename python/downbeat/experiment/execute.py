@@ -2,68 +2,237 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
-import os
-import shlex
 import shutil
-import subprocess
-import sys
+import socket
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from downbeat.errors import UsageError
 from downbeat.experiment import directory as places
+from downbeat.experiment import split
+from downbeat.experiment.durable import write_json
+from downbeat.experiment.estimates import Estimates
+from downbeat.experiment.launch import Ended, launch
+from downbeat.experiment.launch import launch_command as launch_command
+from downbeat.experiment.lock import locked
 from downbeat.experiment.plan import LaunchKey, Plan
 
-
-def launch_command(plan: Plan, key: LaunchKey) -> list[str]:
-    """Returns the command that starts a launch in its directory."""
-    library = next(one for one in plan.libraries if one.name == key.library)
-    if library.launcher:
-        start = shlex.split(library.launcher.format(ranks=key.ranks))
-    else:
-        start = [sys.executable, "-m", "downbeat.mpi.launch", "-n", str(key.ranks), "--timeout", f"{plan.timeout:g}"]
-    return [*start, library.bench, *plan.measurement.arguments(), "-q", "-o", places.SAMPLES]
+ATTEMPTS = 3  # at a launch: what fails is tried twice more, after all others
+# A configuration of which so many launches failed and none was complete will not do; the time is for the others.
+HOPELESS = 3
+# Of a plan, what an experiment that has begun may be continued with; all else makes it another one.
+MAY_CHANGE = ("launches", "width", "max_launches", "timeout")
 
 
-def launch(plan: Plan, key: LaunchKey, directory: Path) -> bool:
-    """Starts a launch, waits for it, and files what it left; returns whether it is complete."""
-    started = datetime.datetime.now(datetime.UTC)
-    partial = directory / f"{key}.partial"
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    environment = next(one for one in plan.environments if one.name == key.environment)
-    command = launch_command(plan, key)
-    with (partial / "stdout.txt").open("wb") as output, (partial / "stderr.txt").open("wb") as errors:
-        done = subprocess.run(
-            command, cwd=partial, env={**os.environ, **environment.variables}, stdout=output, stderr=errors, check=False
+class Watcher:
+    """Is told how an experiment goes. This one tells nobody."""
+
+    def begins(self, plan: Plan, directory: Path, complete: int, total: int) -> None:
+        """So many launches of those that are planned are complete already."""
+
+    def launches(self, key: LaunchKey) -> None:
+        """A launch begins."""
+
+    def ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:
+        """A launch has ended; so many are complete now."""
+
+    def decided(self, decision: split.Decision) -> None:
+        """Repetitions were chosen."""
+
+    def ends(self) -> None:
+        """No more launches."""
+
+
+@dataclass
+class Outcome:
+    """What came of a run."""
+
+    failures: list[Ended] = field(default_factory=list)  # launches that failed now, whatever came later
+    lacking: dict[str, int] = field(default_factory=dict)  # configuration -> launches that it lacks, if any
+    too_wide: float = 0.0  # relative width of the widest interval where it is wider than asked for, else 0
+    estimates: Estimates = field(default_factory=Estimates)
+
+
+def execute(plan: Plan, directory: Path, watcher: Watcher | None = None) -> Outcome:
+    """Executes what is not complete of an experiment.
+
+    A launch that fails is filed with its output and tried again after the others.
+
+    Args:
+        plan: the experiment; may differ from the one in the directory in `MAY_CHANGE` alone.
+        directory: of the experiment; made if there is none.
+        watcher: is told how it goes.
+
+    Raises:
+        UsageError: the directory holds another experiment.
+        DownbeatError: another run is at work in it.
+    """
+    adopt(plan, directory)
+    with locked(directory) as lock:
+        adopt(plan, directory)  # whoever held the lock may have written another
+        places.write_plan(directory, plan)
+        shutil.rmtree(directory / places.PARTIAL, ignore_errors=True)
+        record_machine(plan, directory)
+        try:
+            return Execution(plan, directory, watcher or Watcher(), lock).run()
+        finally:
+            shutil.rmtree(directory / places.PARTIAL, ignore_errors=True)
+
+
+def adopt(plan: Plan, directory: Path) -> None:
+    """Looks whether a directory is empty or holds this experiment.
+
+    Raises:
+        UsageError: it holds something else; the line names what differs.
+    """
+    if not (directory / places.PLAN).is_file():
+        if directory.exists() and (
+            not directory.is_dir()
+            or any(path.name not in ("lock", f"{places.PLAN}.new") for path in directory.iterdir())
+        ):
+            raise UsageError(f"'{directory}' holds something else than an experiment; take a directory of its own (-o)")
+        return
+    there = places.read_plan(directory)
+    for name, before, now in differences(there, plan):
+        raise UsageError(
+            f"'{directory}' holds another experiment: its {name} is {before}, not {now}; take another directory (-o)"
         )
-    ended = datetime.datetime.now(datetime.UTC)
-    # 3: a cell lacks valid samples, 4: a cell has wrong results; all others were measured.
-    is_complete = done.returncode in (0, 3, 4) and (partial / places.SAMPLES).is_file()
-    places.write_record(
-        partial,
-        {
-            **places.factors(key),
-            "command": command,
-            "variables": dict(environment.variables),
-            "started": started.isoformat(),
-            "ended": ended.isoformat(),
-            "exit_status": done.returncode,
-        },
-    )
-    if is_complete:
-        target = directory / places.LAUNCHES / str(key)
-    else:
-        attempts = len(list((directory / places.FAILED).glob(f"{key}-*")))
-        target = directory / places.FAILED / f"{key}-{attempts + 1}"
-    target.parent.mkdir(exist_ok=True)
-    partial.rename(target)
-    return is_complete
 
 
-def execute(plan: Plan, directory: Path) -> None:
-    """Executes what is not complete of an experiment."""
-    places.write_plan(directory, plan)
-    done = places.complete(directory)
-    for key in plan.launch_order():
-        if str(key) not in done:
-            launch(plan, key, directory)
+def differences(there: Plan, here: Plan) -> Iterable[tuple[str, object, object]]:
+    """Returns what tells two plans apart beyond `MAY_CHANGE`: name, and both values."""
+    for one in dataclasses.fields(Plan):
+        before, now = getattr(there, one.name), getattr(here, one.name)
+        if one.name in MAY_CHANGE or before == now:
+            continue
+        if one.name == "measurement":
+            if before.operations != now.operations:
+                yield "operations", " ".join(before.operations), " ".join(now.operations)
+            for option in sorted({*before.options, *now.options}):
+                texts = [f"'{each.options[option]}'" if option in each.options else "none" for each in (before, now)]
+                if texts[0] != texts[1]:
+                    yield option, texts[0], texts[1]
+        elif one.name in ("libraries", "environments"):
+            yield one.name, describe(before), describe(now)
+        else:
+            yield one.name, before, now
+
+
+def describe(values: Iterable[object]) -> str:
+    """Returns libraries or environments in words."""
+    words = []
+    for value in values:
+        content = {name: part for name, part in vars(value).items() if part and name != "name"}
+        inside = ", ".join(f"{name} {dict(part) if isinstance(part, dict) else part}" for name, part in content.items())
+        words.append(f"{vars(value)['name']}{f' ({inside})' if inside else ''}")
+    return " and ".join(words)
+
+
+def record_machine(plan: Plan, directory: Path) -> None:
+    """Writes what a careful experimenter sees of the machine before the run."""
+    from downbeat.doctor import examine
+
+    findings = [dataclasses.asdict(finding) for finding in examine(max(plan.ranks))]
+    now = datetime.datetime.now(datetime.UTC).isoformat()
+    content = {"schema_version": places.SCHEMA_VERSION, "host": socket.gethostname(), "date": now, "findings": findings}
+    write_json(directory / places.MACHINE, content)
+
+
+class Execution:
+    """A run that goes on."""
+
+    def __init__(self, plan: Plan, directory: Path, watcher: Watcher, lock: int) -> None:
+        self.plan = plan
+        self.directory = directory
+        self.watcher = watcher
+        self.lock = lock
+        self.done = places.complete(directory)
+        self.outcome = Outcome(estimates=Estimates.of(plan, directory))
+        self.rounds = plan.launches
+        # A round that was begun for the sake of a width is completed.
+        while plan.width and self.count(plan.round_order(self.rounds + 1)):
+            self.rounds += 1
+        self.failed: Counter[str] = Counter()  # by configuration
+        self.refused: set[str] = set()  # configurations
+        self.decision = split.read(directory) if split.wanted(plan) else None
+
+    def keys(self, first: int, last: int) -> list[LaunchKey]:
+        """Returns the launches of some rounds, both included."""
+        return [key for number in range(first, last + 1) for key in self.plan.round_order(number)]
+
+    def run(self) -> Outcome:
+        """Launches all that is wanted."""
+        pilot = min(split.PILOT_LAUNCHES, self.plan.launches)
+        total = self.keys(1, self.rounds)
+        self.watcher.begins(self.plan, self.directory, self.count(total), len(total))
+        try:
+            first = self.keys(1, pilot)
+            again = self.each_once(first)
+            if split.wanted(self.plan) and self.decision is None and pilot == split.PILOT_LAUNCHES:
+                self.decision = split.decide(self.plan, self.directory)
+                if self.decision:
+                    self.watcher.decided(self.decision)
+            again += self.each_once(self.keys(pilot + 1, self.rounds))
+            self.retry(again)
+            while self.plan.width and self.wider() and self.rounds < self.plan.max_launches:
+                self.rounds += 1
+                self.retry(self.each_once(self.keys(self.rounds, self.rounds)))
+        finally:
+            self.watcher.ends()
+        for key in self.keys(1, self.rounds):
+            if str(key) not in self.done:
+                self.outcome.lacking[key.configuration] = self.outcome.lacking.get(key.configuration, 0) + 1
+        self.outcome.too_wide = self.outcome.estimates.widest() if self.plan.width and self.wider() else 0.0
+        return self.outcome
+
+    def count(self, keys: list[LaunchKey]) -> int:
+        """Returns how many of some launches are complete."""
+        return sum(str(key) in self.done for key in keys)
+
+    def wider(self) -> bool:
+        """Whether a cell's interval is wider than asked for."""
+        return self.outcome.estimates.widest() > self.plan.width
+
+    def hopeless(self, key: LaunchKey) -> bool:
+        """Whether a launch need not be tried: nothing of its configuration succeeds."""
+        name = key.configuration
+        if name in self.refused:
+            return True
+        if self.failed[name] < HOPELESS:
+            return False
+        mine = [one for one in self.keys(1, self.rounds) if one.configuration == name]
+        return self.count(mine) == 0
+
+    def each_once(self, keys: list[LaunchKey]) -> list[LaunchKey]:
+        """Launches what is not complete; returns those that failed."""
+        failed = []
+        for key in keys:
+            if str(key) not in self.done and not self.hopeless(key) and not self.launch(key):
+                failed.append(key)
+        return failed
+
+    def retry(self, keys: list[LaunchKey]) -> None:
+        """Launches again what failed, as often as a launch may be tried."""
+        for _ in range(ATTEMPTS - 1):
+            keys = self.each_once(keys)
+
+    def launch(self, key: LaunchKey) -> bool:
+        """Launches; returns whether it is complete."""
+        self.watcher.launches(key)
+        chosen = self.decision.repetitions if self.decision and key.number > split.PILOT_LAUNCHES else None
+        ended = launch(self.plan, key, self.directory, chosen, self.lock)
+        if ended.failure:
+            self.outcome.failures.append(ended)
+            self.failed[key.configuration] += 1
+            if ended.refused:
+                self.refused.add(key.configuration)
+        else:
+            self.done.add(str(key))
+            self.outcome.estimates.add(key, ended.directory / places.SAMPLES)
+        total = self.keys(1, self.rounds)
+        self.watcher.ended(ended, self.count(total), len(total), self.outcome.estimates)
+        return not ended.failure

@@ -18,6 +18,7 @@ from downbeat.data.units import units_of
 from downbeat.errors import UsageError
 from downbeat.experiment import directory as places
 from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, LAUNCH_FACTORS, Plan
+from downbeat.mpi.libraries import short_version
 
 # All that tells what was measured from something else; a launch's number is no factor, but a repetition.
 FACTORS = (*LAUNCH_FACTORS, *CELL_FACTORS)
@@ -132,6 +133,6 @@ def open_directory(path: Path) -> Experiment:
 def lone_launch(path: Path, number: int) -> Launch:
     """Opens a file that stands alone: the library is what it calls itself."""
     with open_samples(path) as file:
-        library = str(file.mpi_library).split(",")[0]
+        library = short_version(str(file.mpi_library))
         ranks = int(file.dimensions["rank"].size)
     return Launch(library, ranks, DEFAULT_ENVIRONMENT, number, path, {})

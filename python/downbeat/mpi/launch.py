@@ -1,6 +1,7 @@
 """Starts an MPI program on this machine, whatever the MPI library wants to be told for that.
 
 launch [--mpi openmpi|mpich|openmpi5|mpich5|intelmpi] -n P [--timeout S] program args...
+launch --launcher 'srun --mpi=pmix -n {ranks}' -n P [--timeout S] program args...
 
 One rank per core, bound to it, while there are enough cores; more ranks than cores run unbound. The exit status is the
 launcher's, 124 after a timeout, 128 + N after signal N. However it ends, no rank is left behind.
@@ -13,19 +14,20 @@ import contextlib
 import ctypes
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, NoReturn
 
 from downbeat.mpi.libraries import LIBRARIES, STANDARD_ABI, Library, Places, launcher_of, linked_mpi
 
-USAGE = f"launch [--mpi {'|'.join(LIBRARIES)}] -n P [--timeout S] program args..."
+USAGE = f"launch [--mpi {'|'.join(LIBRARIES)} | --launcher COMMAND] -n P [--timeout S] program args..."
 EXIT_TIMEOUT = 124  # as timeout(1)
 GRACE_SECONDS = 3.0  # between asking the launcher to end and ending everything by force
 
@@ -159,8 +161,8 @@ def forward_messages(source: IO[bytes], target: IO[bytes]) -> None:
     write(message)
 
 
-def run(command: list[str], env: dict[str, str], timeout: float | None) -> int:
-    """Runs the launcher to its end, or to ours; returns the exit status."""
+def run(command: list[str], env: Mapping[str, str], timeout: float | None, parent: int | None) -> int:
+    """Runs the launcher to its end, to ours, or to that of the parent; returns the exit status."""
     libc = ctypes.CDLL(None, use_errno=True)
     # Ranks that lose their launcher become our children, wherever they were in the tree, so that we can end them.
     if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
@@ -180,6 +182,10 @@ def run(command: list[str], env: dict[str, str], timeout: float | None) -> int:
 
     launcher: subprocess.Popen[bytes] | None = None
     try:
+        if parent is not None:
+            libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+            if os.getppid() != parent:
+                raise StopRequested(signal.SIGTERM)  # it ended before it could be watched
         # A session of its own: a Ctrl-C reaches us alone, and we end the launcher in order. If we are killed ourselves,
         # the kernel kills the launcher; its ranks lose their connection and end.
         launcher = subprocess.Popen(
@@ -216,8 +222,10 @@ def main() -> int:
     parser.add_argument(
         "--mpi", choices=LIBRARIES, help="MPI library; by default the one that the program is linked with"
     )
+    parser.add_argument("--launcher", metavar="COMMAND", help="start by this command; {ranks} is their number")
     parser.add_argument("-n", type=positive(int), required=True, metavar="P", help="number of ranks")
     parser.add_argument("--timeout", type=positive(float), metavar="S", help="seconds after which all ranks are ended")
+    parser.add_argument("--parent", type=int, metavar="PID", help="end all ranks when this process, the caller, ends")
     parser.add_argument("program", help="program to start")
     parser.add_argument("args", nargs=argparse.REMAINDER, help="its arguments")
     options = parser.parse_args()
@@ -225,11 +233,18 @@ def main() -> int:
     program = shutil.which(options.program)
     if not program:
         fail(f"'{options.program}' is not a program that can be run")
+    if options.launcher:
+        if options.mpi:
+            fail("--mpi and --launcher exclude each other: the command says which library it is for")
+        start = [word.replace("{ranks}", str(options.n)) for word in shlex.split(options.launcher)]
+        if not start or not shutil.which(start[0]):
+            fail(f"'{options.launcher}' begins with no program that can be run")
+        return run([*start, program, *options.args], os.environ, options.timeout, options.parent)
     linked = linked_mpi(program)
     library, launcher = choose_launcher(options.mpi, linked)
     places = Places(options.n, cpus_per_core())
     command = [launcher, "-n", str(options.n), *library.family.arguments(places), program, *options.args]
-    return run(command, environment(library, launcher, linked, places), options.timeout)
+    return run(command, environment(library, launcher, linked, places), options.timeout, options.parent)
 
 
 if __name__ == "__main__":  # python -m downbeat.mpi.launch

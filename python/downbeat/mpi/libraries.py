@@ -55,6 +55,11 @@ class Places:
 class Family(ABC):
     """Libraries that are started alike."""
 
+    # Collectives whose algorithm is read in MPI_Init alone (docs/algorithms.md); "*": all.
+    fixed_at_start: tuple[str, ...] = ()
+    # What `srun --mpi=` has to offer for ranks to find each other; None: the launcher of the library itself uses Slurm.
+    srun_plugin: str | None = None
+
     @abstractmethod
     def arguments(self, places: Places) -> list[str]:
         """Returns the launcher's arguments that place the ranks."""
@@ -66,6 +71,9 @@ class Family(ABC):
 
 class OpenMpi(Family):
     """Open MPI. With more ranks than cores it yields by itself."""
+
+    fixed_at_start = ("allgatherv",)
+    srun_plugin = "pmix"
 
     def arguments(self, places: Places) -> list[str]:
         if places.crowded:
@@ -94,6 +102,8 @@ class OpenMpi5(OpenMpi):
 class Mpich(Family):
     """MPICH."""
 
+    srun_plugin = "pmi2"
+
     def arguments(self, places: Places) -> list[str]:
         if places.crowded:
             return []
@@ -112,6 +122,8 @@ class Mpich(Family):
 
 class IntelMpi(Family):
     """Intel MPI, whose launcher takes placement from the environment."""
+
+    fixed_at_start = ("*",)
 
     def arguments(self, places: Places) -> list[str]:  # noqa: ARG002
         return []
@@ -162,6 +174,12 @@ LIBRARIES: Mapping[str, Library] = {
     "mpich5": Library(Mpich(), fetched("mpich5"), r"HYDRA.*Version: *[5-9]", f"{MPICH_ABI}|{STANDARD_ABI}"),
     "intelmpi": Library(IntelMpi(), fetched("intelmpi"), r"Intel\(R\) MPI", f"{MPICH_ABI}|{STANDARD_ABI}"),
 }
+
+
+def short_version(text: str) -> str:
+    """Returns name and version out of what an MPI library says of itself, which may be as long as its configuration."""
+    first = re.split(r",|\s+MPICH Release date|\n", text)[0]
+    return re.sub(r"\s+", " ", first.replace("Version:", "")).strip()
 
 
 def linked_mpi(program: str) -> Path | None:

@@ -1,18 +1,33 @@
-"""How all pictures look: colours that the colour-blind can tell apart, sizes that a phone can show."""
+"""How all pictures look: colours that the colour-blind tell apart, sizes that a phone shows, axes that read well."""
 
 from __future__ import annotations
 
-from matplotlib.figure import Figure
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-WIDTH_INCHES = 7.0
-HEIGHT_INCHES = 4.2
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+WIDTH_INCHES = 6.6
+HEIGHT_INCHES = 3.9
+PANEL_INCHES = 2.3  # height of one of several
+ROW_INCHES = 0.27  # height of a row of a list
 MICROSECONDS = 1e6  # per second
+PERCENT = 100.0
 
 # Okabe and Ito 2008, without yellow, which is lost on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+# In grey print markers and dashes tell lines apart.
+DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)), (0, (3, 1)), (0, (8, 2)), (0, (1, 2)))
 # What is compared most often looks the same in all pictures.
 FIXED = {"mpi_barrier": 1, "harmonize": 0}
+GREY = "#57606a"
+GRID = "#dde2e7"
+TEXT_POINTS = 9.0
 
 
 def new_figure(width: float = WIDTH_INCHES, height: float = HEIGHT_INCHES) -> Figure:
@@ -20,6 +35,123 @@ def new_figure(width: float = WIDTH_INCHES, height: float = HEIGHT_INCHES) -> Fi
     return Figure(figsize=(width, height), layout="constrained")
 
 
+def new_panels(count: int, columns: int = 2, height: float = PANEL_INCHES) -> tuple[Figure, list[Axes]]:
+    """Returns a figure of so many panels; a single one has the whole of it."""
+    if count == 1:
+        figure = new_figure()
+        return figure, [figure.subplots()]
+    rows = -(-count // columns)
+    figure = new_figure(height=0.5 + rows * height)
+    panels = list(figure.subplots(rows, columns, squeeze=False).flat)
+    for unused in panels[count:]:
+        unused.remove()
+    return figure, panels[:count]
+
+
+def positions(names: Iterable[str]) -> dict[str, int]:
+    """Returns for each name its place in the palette: the fixed one, or the next that no other has."""
+    places: dict[str, int] = {}
+    names = list(dict.fromkeys(names))
+    taken = {FIXED[name] for name in names if name in FIXED}
+    free = (place for place in range(len(names) + len(FIXED)) if place not in taken)
+    for name in names:
+        places[name] = FIXED[name] if name in FIXED else next(free)
+    return places
+
+
 def colour_of(name: str, position: int) -> str:
     """Returns the colour of a synchronizer, or of the value at this position of any other factor."""
     return COLOURS[FIXED.get(name, position) % len(COLOURS)]
+
+
+def look_of(position: int) -> dict[str, Any]:
+    """Returns colour, marker and dashes of the line at a position, for `Axes.plot`."""
+    # From the second round on the same colour has another marker.
+    turn = position // len(COLOURS)
+    return {
+        "color": COLOURS[position % len(COLOURS)],
+        "marker": MARKERS[(position + turn) % len(MARKERS)],
+        "linestyle": DASHES[(position + turn) % len(DASHES)],
+        "markersize": 4.5,
+        "linewidth": 1.5,
+    }
+
+
+def finish(axes: Axes, x: str, y: str, title: str = "") -> None:
+    """Labels axes and takes away what is no data."""
+    axes.set_xlabel(x, fontsize=TEXT_POINTS)
+    axes.set_ylabel(y, fontsize=TEXT_POINTS)
+    if title:
+        axes.set_title(title, fontsize=TEXT_POINTS, loc="left", color="#1b1f24")
+    axes.tick_params(labelsize=TEXT_POINTS - 0.5, color=GREY, length=3)
+    axes.tick_params(which="minor", length=0)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(GREY)
+    axes.grid(visible=True, color=GRID, linewidth=0.7)
+    axes.set_axisbelow(True)
+
+
+def finish_legend(figure: Figure, panels: Sequence[Axes]) -> None:
+    """Puts one legend for all panels above them, where more than one thing has a name."""
+    found = {
+        label: handle
+        for panel in panels
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
+        if not label.startswith("_")
+    }
+    if len(found) < 2:
+        return
+    # As many columns as the longest name leaves room for.
+    columns = max(1, min(len(found), int(90 / (max(map(len, found)) + 7))))
+    figure.legend(
+        found.values(),
+        found.keys(),
+        loc="outside upper left",
+        ncols=columns,
+        frameon=False,
+        fontsize=TEXT_POINTS,
+        handlelength=2.6,
+        borderaxespad=0.0,
+    )
+
+
+def set_log(axis: Axis) -> None:
+    """Makes an axis logarithmic."""
+    axes = axis.axes
+    (axes.set_xscale if axis is axes.xaxis else axes.set_yscale)("log")
+
+
+def bytes_text(size: float) -> str:
+    """Returns a message size as it is written on command lines: 65536 is 64K."""
+    for factor, letter in ((1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")):
+        if size >= factor and size % factor == 0:
+            return f"{int(size) // factor}{letter}"
+    return f"{size:g}"
+
+
+def size_axis(axis: Axis, sizes: Iterable[float]) -> None:
+    """Makes an axis one of message sizes: logarithmic, the sizes themselves as ticks, not more than fit."""
+    ticks = sorted(set(sizes))
+    step = -(-len(ticks) // 8)
+    set_log(axis)
+    axis.set_major_locator(FixedLocator(ticks[::step]))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda size, _: bytes_text(size)))
+
+
+def log_axis(axis: Axis) -> None:
+    """Makes an axis logarithmic, with ticks in plain numbers; call it when all is drawn."""
+    set_log(axis)
+    low, high = sorted(axis.get_view_interval())
+    decades = np.log10(high / low)
+    if decades < 0.7:
+        axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
+    else:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < 2.2 else (1.0,), numticks=12))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+
+
+def whole_ticks(axis: Axis) -> None:
+    """Lets an axis of ranks, processes or launches have ticks at whole numbers only."""
+    axis.set_major_locator(MaxNLocator(nbins=8, integer=True))

@@ -1,0 +1,154 @@
+"""`downbeat doctor`: what of this machine disturbs measurements."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from downbeat.errors import DownbeatError, UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from downbeat.doctor.finding import Finding
+    from downbeat.doctor.noise import Noise
+    from downbeat.experiment.plan import Library
+
+EXIT_NO_START = 3
+STYLES = {"good": "green", "notice": "yellow", "problem": "bold red"}
+SCHEMA_VERSION = 1
+WIDEST = 100  # columns that are read with ease
+
+
+def doctor(
+    ranks: Annotated[
+        int | None, typer.Option("-n", "--ranks", metavar="P", help="That are to run [one per core].")
+    ] = None,
+    mpi: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="MPI libraries that must start [try all that are built].")
+    ] = None,
+    bench: Annotated[
+        list[str] | None, typer.Option(metavar="[MPI=]PATH", help="Path of downbeat-bench [of the build, or PATH].")
+    ] = None,
+    launcher: Annotated[
+        str | None, typer.Option(metavar="COMMAND", help="Start by it, as 'srun --mpi=pmix -n {ranks}'.")
+    ] = None,
+    seconds: Annotated[float, typer.Option(metavar="S", help="How long noise is measured; 0: not at all.")] = 2.0,
+    json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write what was found, too.")] = None,
+) -> None:
+    """Look at this machine as a careful experimenter.
+
+    Each finding comes with advice; what interrupts a busy loop is measured.
+
+    Exit status: 0, whatever was found; 1 failure; 2 bad arguments; 3 an MPI library named by --mpi does not start.
+    """
+    from rich.console import Console
+
+    from downbeat.doctor import libraries, noise
+    from downbeat.doctor.machine import Machine
+    from downbeat.doctor.registry import examine
+
+    if ranks is not None and ranks < 1:
+        raise UsageError(f"--ranks: {ranks} is not valid; valid is a whole number, at least 1")
+    if not 0 <= seconds < float("inf"):
+        raise UsageError(f"--seconds: {seconds:g} is not valid; valid is a number, at least 0")
+    chosen = chosen_libraries(mpi, bench or [], launcher)
+    machine = Machine()
+    ranks = ranks or max(2, len(machine.cores))
+    findings = examine(ranks, machine)
+    # Before anything is started, which would be noise.
+    noises = noise.measure(sorted(min(core) for core in machine.cores), seconds) if seconds else []
+    findings += [noise.judge(noises)] if noises else []
+    starts = [libraries.start(library, machine) for library in chosen]
+    findings += [finding for start in starts for finding in start.findings]
+    if not chosen:
+        from downbeat.doctor.finding import Finding
+
+        advice = "make build builds it in a checkout; --bench PATH says where it is"
+        findings.append(Finding("libraries", "no downbeat-bench found, so no MPI library was tried", "notice", advice))
+    console = Console(highlight=False)
+    width = min(console.width, WIDEST) if console.is_terminal else 80
+    print_findings(console, findings, width)
+    if noises:
+        print_noise(noises, seconds)
+    if json_file:
+        write(json_file, ranks, findings, noises)
+    failed = [start.library for start in starts if not start.started]
+    if mpi and failed:
+        raise typer.Exit(EXIT_NO_START)
+
+
+def chosen_libraries(mpi: str | None, benches: list[str], launcher: str | None) -> list[Library]:
+    """Returns the libraries that are to be started: those named, else all that there is a downbeat-bench for."""
+    from downbeat.experiment.request import libraries_by_options, libraries_of
+    from downbeat.mpi.bench import built, find_any_bench
+    from downbeat.mpi.libraries import LIBRARIES
+
+    given: list[object] = [name for name in LIBRARIES if built(name)]
+    if not given and not (mpi or benches):
+        try:
+            find_any_bench()
+        except UsageError:
+            return []
+    return list(libraries_of(libraries_by_options(given, mpi, benches, launcher) or given or None, Path()))
+
+
+def print_findings(console: Console, findings: list[Finding], width: int) -> None:
+    """Prints a paragraph for each finding: verdict, check, what was seen, and advice below."""
+    import textwrap
+
+    from rich.text import Text
+
+    column = max(len(finding.check) for finding in findings) + 2
+    for finding in findings:
+        space = " " * (len("problem") + 2 + column)
+        body = textwrap.wrap(finding.seen, width - len(space), break_long_words=False)
+        body += textwrap.wrap(
+            finding.advice, width - len(space), initial_indent="-> ", subsequent_indent="   ", break_long_words=False
+        )
+        head = Text(f"{finding.verdict:<9}", style=STYLES[finding.verdict]) + Text(
+            f"{finding.check:<{column}}{body[0]}"
+        )
+        console.print(head, soft_wrap=True)
+        for line in body[1:]:
+            console.print(Text(space + line), soft_wrap=True)
+    counts = {verdict: sum(finding.verdict == verdict for finding in findings) for verdict in STYLES}
+    console.print(
+        f"\n{counts['problem']} problem{'' if counts['problem'] == 1 else 's'}, "
+        f"{counts['notice']} notice{'' if counts['notice'] == 1 else 's'}, {counts['good']} good"
+    )
+
+
+def print_noise(noises: list[Noise], seconds: float) -> None:
+    """Prints how each core was interrupted."""
+    resolution = max(noise.resolution for noise in noises) * 1e9
+    limits = list(noises[0].per_second)
+    print(f"\ninterruptions of a busy loop, all cores at once for {seconds:g} s, seen to {resolution:.0f} ns")
+    heads = "".join(f"{f'> {limit} us':>10}" for limit in limits)
+    print(f"{'':9}{'longest':>12}{'per second:':>14}{heads}{'time lost':>12}")
+    for noise in noises:
+        rates = "".join(f"{noise.per_second[limit]:>10.0f}" for limit in limits)
+        print(f"cpu {noise.cpu:<5}{noise.longest * 1e6:>9.1f} us{'':14}{rates}{noise.lost:>12.2%}")
+
+
+def write(path: Path, ranks: int, findings: list[Finding], noises: list[Noise]) -> None:
+    """Writes what was found as JSON; times are seconds."""
+    import dataclasses
+    import datetime
+    import json
+    import socket
+
+    content = {
+        "schema_version": SCHEMA_VERSION,
+        "host": socket.gethostname(),
+        "date": datetime.datetime.now(datetime.UTC).isoformat(),
+        "ranks": ranks,
+        "findings": [dataclasses.asdict(finding) for finding in findings],
+        "noise": [dataclasses.asdict(noise) for noise in noises],
+    }
+    try:
+        path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise DownbeatError(f"'{path}' cannot be written: {error.strerror}") from error

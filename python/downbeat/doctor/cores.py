@@ -1,0 +1,26 @@
+"""Cores against ranks: who has no core of its own waits for the scheduler, far longer than for any message."""
+
+from __future__ import annotations
+
+from downbeat.doctor.finding import Finding
+from downbeat.doctor.machine import Machine, count
+
+
+def check(machine: Machine, ranks: int) -> list[Finding]:
+    """Compares cores and hardware threads with the number of ranks."""
+    cores, threads = len(machine.cores), len(machine.allowed)
+    has = count(cores, "core") + (f" with {count(threads, 'hardware thread')}" if threads > cores else "")
+    seen = f"{has} for {count(ranks, 'rank')}"
+    if ranks > threads:
+        return [
+            Finding(
+                "cores",
+                seen,
+                "problem",
+                f"ranks wait for the scheduler, milliseconds at a time; take {cores} ranks at most",
+            )
+        ]
+    if ranks > cores:
+        advice = f"ranks share cores, and slow each other down; take {cores} ranks at most, or say so with the results"
+        return [Finding("cores", seen, "problem", advice)]
+    return [Finding("cores", seen, "good")]

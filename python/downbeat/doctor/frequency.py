@@ -1,0 +1,63 @@
+"""Frequency scaling: a core that changes its speed changes what is measured, and is slow after it was idle."""
+
+from __future__ import annotations
+
+from downbeat.doctor.finding import Finding
+from downbeat.doctor.machine import Machine
+
+CPUS = "devices/system/cpu"
+SLOW_WAKE_US = 10
+
+
+def check(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG001
+    """Looks at governor, boost and idle states of the processors that may be used."""
+    return [governor(machine), *boost(machine), *idle(machine)]
+
+
+def governor(machine: Machine) -> Finding:
+    """Looks at what decides on the frequency."""
+    names = {machine.system(f"{CPUS}/cpu{cpu}/cpufreq/scaling_governor") for cpu in machine.allowed} - {None}
+    governors = ", ".join(sorted(filter(None, names)))
+    if not governors:
+        seen = "the system does not tell what sets the frequency"
+        advice = "in a virtual machine the host does; on the host, cpupower frequency-set -g performance"
+        return Finding("frequency", seen, "notice", advice)
+    if governors == "performance":
+        return Finding("frequency", "governor performance", "good")
+    advice = "the speed of a core follows its load; cpupower frequency-set -g performance, as root"
+    return Finding("frequency", f"governor {governors}", "problem", advice)
+
+
+def boost(machine: Machine) -> list[Finding]:
+    """Looks whether cores may run above their nominal frequency."""
+    no_turbo, boosted = machine.system(f"{CPUS}/intel_pstate/no_turbo"), machine.system(f"{CPUS}/cpufreq/boost")
+    if no_turbo == "1" or boosted == "0":
+        return [Finding("frequency", "boost is off", "good")]
+    if no_turbo == "0" or boosted == "1":
+        where = "intel_pstate/no_turbo" if no_turbo == "0" else "cpufreq/boost"
+        advice = (
+            "a core's speed then depends on what the others do, and on heat; for figures that repeat, switch it off "
+            f"(/sys/{CPUS}/{where}), for those that users see leave it on"
+        )
+        return [Finding("frequency", "boost is on", "notice", advice)]
+    return []
+
+
+def idle(machine: Machine) -> list[Finding]:
+    """Looks how long the deepest idle state takes to leave."""
+    slowest, name = 0, ""
+    for cpu in sorted(machine.allowed):
+        state = 0
+        while (latency := machine.system(f"{CPUS}/cpu{cpu}/cpuidle/state{state}/latency")) is not None:
+            disabled = machine.system(f"{CPUS}/cpu{cpu}/cpuidle/state{state}/disable") == "1"
+            if not disabled and latency.isdigit() and int(latency) > slowest:
+                slowest = int(latency)
+                name = machine.system(f"{CPUS}/cpu{cpu}/cpuidle/state{state}/name") or f"state{state}"
+            state += 1
+    if slowest <= SLOW_WAKE_US:
+        return []
+    advice = (
+        "matters where ranks sleep while they wait (more ranks than cores, wait modes, networks with interrupts): "
+        "cpupower idle-set -D 10, as root"
+    )
+    return [Finding("frequency", f"idle state {name} takes {slowest} us to leave", "notice", advice)]

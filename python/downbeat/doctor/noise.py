@@ -1,0 +1,95 @@
+"""The noise floor: what interrupts a program that does nothing but run, measured on all cores at once."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from downbeat.doctor.finding import Finding
+from downbeat.errors import DownbeatError
+
+THRESHOLDS_US = (1, 5, 50)
+START_SECONDS = 0.5  # until all loops are there
+PATIENCE_SECONDS = 60
+# A sample of some microseconds is rarely hit by what takes less than a thousandth of the time.
+LITTLE_LOST = 0.001
+MUCH_LOST = 0.02
+
+
+@dataclass(frozen=True)
+class Noise:
+    """How a busy loop on one processor was interrupted.
+
+    Attributes:
+        cpu: the processor.
+        longest: interruption, s.
+        per_second: threshold in us -> interruptions longer than it, per second.
+        lost: share of the time.
+        resolution: s, a step of the loop: what is shorter is not seen.
+    """
+
+    cpu: int
+    longest: float
+    per_second: Mapping[int, float]
+    lost: float
+    resolution: float
+
+
+def noise_of(cpu: int, gaps_ns: list[int], elapsed_ns: int, step_ns: int) -> Noise:
+    """Summarises the interruptions of a loop, all times in ns."""
+    seconds = elapsed_ns * 1e-9
+    return Noise(
+        cpu=cpu,
+        longest=max(gaps_ns, default=0) * 1e-9,
+        per_second={limit: sum(gap > limit * 1000 for gap in gaps_ns) / seconds for limit in THRESHOLDS_US},
+        lost=sum(gaps_ns) / elapsed_ns,
+        resolution=step_ns * 1e-9,
+    )
+
+
+def measure(cpus: list[int], seconds: float) -> list[Noise]:
+    """Runs a busy loop on each of some processors, all at the same time.
+
+    Raises:
+        DownbeatError: a loop ended before it told what it saw.
+    """
+    # The processes of a machine share the clock of perf_counter (CLOCK_MONOTONIC).
+    start = time.perf_counter_ns() + int(START_SECONDS * 1e9)
+    loops = [
+        subprocess.Popen(
+            [sys.executable, "-m", "downbeat.doctor.busy_loop", str(cpu), str(start), str(seconds)],
+            stdout=subprocess.PIPE,
+        )
+        for cpu in cpus
+    ]
+    try:
+        answers = [loop.communicate(timeout=seconds + PATIENCE_SECONDS)[0] for loop in loops]
+        return [noise_of(**json.loads(answer)) for answer in answers]
+    except (subprocess.TimeoutExpired, json.JSONDecodeError) as error:
+        raise DownbeatError("a busy loop told nothing of its interruptions; measure again, or --seconds 0") from error
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
+def judge(noises: list[Noise]) -> Finding:
+    """Returns what the noise of all cores means: the core that lost most decides."""
+    worst = max(noises, key=lambda one: one.lost)
+    longest = max(one.longest for one in noises)
+    seen = (
+        f"processor {worst.cpu} lost {worst.lost:.2%} of its time, interrupted {worst.per_second[5]:.0f} times per "
+        f"second for more than 5 us; the longest of all took {longest * 1e6:.0f} us"
+    )
+    if worst.lost <= LITTLE_LOST:
+        return Finding("noise", seen, "good")
+    advice = (
+        "samples that are hit become slow: trust medians, and take percentiles above the 90th for the machine's own"
+    )
+    if worst.lost <= MUCH_LOST:
+        return Finding("noise", seen, "notice", advice)
+    return Finding("noise", seen, "problem", f"look what else runs (top, /proc/interrupts); {advice}")

@@ -1,0 +1,36 @@
+"""The checks, in the order in which they are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from downbeat.doctor import clock, cores, frequency, limits, load, memory, variables, virtualisation
+from downbeat.doctor.finding import Finding
+from downbeat.doctor.machine import Machine
+
+Check = Callable[[Machine, int], list[Finding]]
+
+CHECKS: tuple[Check, ...] = (
+    cores.check,
+    limits.check,
+    load.check,
+    clock.check,
+    frequency.check,
+    virtualisation.check,
+    memory.check,
+    variables.check,
+)
+
+
+def examine(ranks: int, machine: Machine | None = None) -> list[Finding]:
+    """Looks at a machine without starting anything; takes milliseconds.
+
+    Args:
+        ranks: that are to run on it.
+        machine: this one by default.
+
+    Returns:
+        What all checks found, in their order.
+    """
+    machine = machine or Machine()
+    return [finding for check in CHECKS for finding in check(machine, ranks)]

@@ -1,0 +1,42 @@
+"""Virtualisation: a hypervisor may take a processor away at any moment, and the clocks run on."""
+
+from __future__ import annotations
+
+from downbeat.doctor.finding import Finding
+from downbeat.doctor.machine import Machine
+
+STEAL_COLUMN = 7  # of the line "cpu" in /proc/stat: user nice system idle iowait irq softirq steal guest guest_nice
+TIME_COLUMNS = 8  # guest time is part of user time
+MUCH_STEAL = 0.001  # of all processor time since start
+
+
+def check(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG001
+    """Looks for a hypervisor, and for the time that it took away since start."""
+    steal = stolen(machine)
+    share = f"; {steal:.2%} of the processors' time since start went to others" if steal else ""
+    if steal and steal > MUCH_STEAL:
+        advice = "the host runs more than it has processors for; take a machine of your own, or one that is not shared"
+        return [Finding("virtualisation", f"virtual machine{by(machine)}{share}", "problem", advice)]
+    if "hypervisor" in machine.flags or machine.system("hypervisor/type"):
+        advice = (
+            "its interruptions are not seen from inside but as noise; trust medians, not maxima, and repeat launches"
+        )
+        return [Finding("virtualisation", f"virtual machine{by(machine)}{share}", "notice", advice)]
+    return [Finding("virtualisation", "no hypervisor", "good")]
+
+
+def by(machine: Machine) -> str:
+    """Returns what the machine says that it is."""
+    words = [machine.system(f"class/dmi/id/{name}") for name in ("sys_vendor", "product_name")]
+    named = " ".join(word for word in words if word) or machine.system("hypervisor/type")
+    return f" ({named})" if named else ""
+
+
+def stolen(machine: Machine) -> float | None:
+    """Returns the share of processor time that a hypervisor gave to others; None where the kernel does not tell."""
+    for line in (machine.process("stat") or "").splitlines():
+        words = line.split()
+        if words[0] == "cpu" and len(words) > STEAL_COLUMN + 1:
+            times = [int(word) for word in words[1 : TIME_COLUMNS + 1]]
+            return times[STEAL_COLUMN] / sum(times) if sum(times) else None
+    return None

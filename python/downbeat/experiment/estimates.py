@@ -1,0 +1,80 @@
+"""What is known of every cell while launches come in: the geometric mean of launch medians and its interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from downbeat.data.launch_file import CELL_FACTORS, open_netcdf, read_cells
+from downbeat.experiment import directory as places
+from downbeat.experiment.plan import LaunchKey, Plan
+from downbeat.statistics.location import Interval, geometric_mean_interval
+
+METRIC = "latency_avg"
+
+
+@dataclass(frozen=True)
+class CellKey:
+    """A cell under a configuration: what is measured again by every launch."""
+
+    library: str
+    ranks: int
+    environment: str
+    factors: tuple[object, ...]  # by CELL_FACTORS
+
+    def values(self) -> dict[str, object]:
+        """Returns all factors by name."""
+        launch = {"library": self.library, "ranks": self.ranks, "environment": self.environment}
+        return launch | dict(zip(CELL_FACTORS, self.factors, strict=True))
+
+
+class Estimates:
+    """Medians of the latency of every cell, launch by launch."""
+
+    def __init__(self) -> None:
+        self.medians: dict[CellKey, dict[int, float]] = {}  # in s, by the number of the launch
+
+    @classmethod
+    def of(cls, plan: Plan, directory: Path) -> Estimates:
+        """Returns what the complete launches of an experiment tell."""
+        estimates = cls()
+        done = places.complete(directory)
+        for number in range(1, max(plan.launches, plan.max_launches) + 1):
+            for key in plan.round_order(number):
+                if str(key) in done:
+                    estimates.add(key, directory / places.LAUNCHES / str(key) / places.SAMPLES)
+        return estimates
+
+    def add(self, key: LaunchKey, path: Path) -> None:
+        """Adds the medians of a launch, as downbeat-bench stored them; files without cells have none."""
+        with open_netcdf(path) as file:
+            if "cell_index" not in file.variables:
+                return
+            cells = read_cells(file)
+            medians = np.asarray(file.variables[f"{METRIC}_median"][:], dtype=float)
+        for row, median in zip(cells[list(CELL_FACTORS)].itertuples(index=False), medians, strict=True):
+            if median > 0:  # NaN where no sample was valid
+                # NaN, a delay that there is not, would differ from itself.
+                factors = tuple("" if isinstance(value, float) and np.isnan(value) else value for value in row)
+                cell = CellKey(key.library, key.ranks, key.environment, factors)
+                self.medians.setdefault(cell, {})[key.number] = float(median)
+
+    def intervals(self) -> dict[CellKey, Interval]:
+        """Returns the estimate of every cell in s, in the order in which cells were first seen."""
+        return {cell: geometric_mean_interval(list(medians.values())) for cell, medians in self.medians.items()}
+
+    def widest(self) -> float:
+        """Returns the largest relative width of a cell's interval; infinite where one launch is all that is known."""
+        return max((width_of(interval) for interval in self.intervals().values()), default=0.0)
+
+    def varying(self) -> list[str]:
+        """Returns the factors that have more than one value."""
+        cells = [cell.values() for cell in self.medians]
+        return [name for name in (cells[0] if cells else ()) if len({cell[name] for cell in cells}) > 1]
+
+
+def width_of(interval: Interval) -> float:
+    """Returns how wide an interval is beside its estimate; infinite where there is none."""
+    return float("inf") if np.isnan(interval.width) else interval.width

@@ -1,0 +1,148 @@
+"""One launch of an experiment: started in a directory of its own, waited for, judged, filed."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from downbeat.data.launch_file import open_netcdf
+from downbeat.errors import UsageError
+from downbeat.experiment import directory as places
+from downbeat.experiment.durable import move
+from downbeat.experiment.plan import LaunchKey, Plan
+from downbeat.experiment.surroundings import surroundings
+from downbeat.mpi.launch import EXIT_TIMEOUT
+
+OUTPUT = "stdout.txt"
+ERRORS = "stderr.txt"
+EXIT_BAD_ARGUMENTS = 2
+# 3: a cell lacks valid samples, 4: a cell has wrong results; all others were measured.
+MEASURED = (0, 3, 4)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a launch ended."""
+
+    key: LaunchKey
+    failure: str  # why it does not count, one line; "" if it is complete
+    exit_status: int
+    seconds: float
+    directory: Path
+
+    @property
+    def refused(self) -> bool:
+        """Whether the program refused what it was asked for, as it would again."""
+        return self.exit_status == EXIT_BAD_ARGUMENTS
+
+
+def launch_command(plan: Plan, key: LaunchKey, repetitions: int | None = None) -> list[str]:
+    """Returns the command that starts a launch in its directory.
+
+    Args:
+        plan: the experiment.
+        key: which launch of it.
+        repetitions: in place of those of the plan.
+    """
+    library = plan.library(key.library)
+    measurement = plan.measurements(library)[max(0, key.part - 1)]
+    start = [sys.executable, "-m", "downbeat.mpi.launch"]
+    if library.launcher:
+        start += ["--launcher", library.launcher]
+    start += ["-n", str(key.ranks), "--timeout", f"{plan.timeout:g}"]
+    again = ["--repetitions", str(repetitions)] if repetitions else []
+    return [*start, library.bench, *measurement.arguments(), *again, "-q", "-o", places.SAMPLES]
+
+
+def launch(
+    plan: Plan, key: LaunchKey, directory: Path, repetitions: int | None = None, lock: int | None = None
+) -> Ended:
+    """Starts a launch, waits for it, and files what it left, among the complete or the failed.
+
+    Args:
+        plan: the experiment.
+        key: which launch of it.
+        directory: of the experiment.
+        repetitions: as in `launch_command`.
+        lock: file descriptor that the launch inherits, so that it holds the directory until all of it has ended.
+    """
+    partial = directory / places.PARTIAL / str(key)
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    command = launch_command(plan, key, repetitions)
+    variables = dict(next(one for one in plan.environments if one.name == key.environment).variables)
+    around = surroundings(variables)
+    started = datetime.datetime.now(datetime.UTC)
+    status = run(command, partial, variables, lock)
+    ended = datetime.datetime.now(datetime.UTC)
+    failure = failure_of(status, partial, plan.timeout)
+    places.write_record(
+        partial,
+        {
+            **places.factors(key),
+            "command": command,
+            "variables": variables,
+            "started": started.isoformat(),
+            "ended": ended.isoformat(),
+            "exit_status": status,
+            "failure": failure,
+            **around,
+        },
+    )
+    if failure:
+        attempts = len(list((directory / places.FAILED).glob(f"{key}-*")))
+        target = directory / places.FAILED / f"{key}-{attempts + 1}"
+    else:
+        target = directory / places.LAUNCHES / str(key)
+    move(partial, target)
+    return Ended(key, failure, status, (ended - started).total_seconds(), target)
+
+
+def run(command: list[str], where: Path, variables: dict[str, str], lock: int | None) -> int:
+    """Runs a command to its end; whatever ends this process ends the command, its launcher and its ranks."""
+    at = command.index("downbeat.mpi.launch") + 1
+    watched = [*command[:at], "--parent", str(os.getpid()), *command[at:]]
+    with (where / OUTPUT).open("wb") as output, (where / ERRORS).open("wb") as errors:
+        process = subprocess.Popen(
+            watched,
+            cwd=where,
+            env={**os.environ, **variables},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=errors,
+            start_new_session=True,  # a Ctrl-C reaches us alone
+            pass_fds=() if lock is None else (lock,),
+        )
+        try:
+            return process.wait()
+        except BaseException:
+            process.send_signal(signal.SIGTERM)
+            process.wait()
+            raise
+
+
+def failure_of(status: int, where: Path, timeout: float) -> str:
+    """Returns why a launch that ended with this status does not count, in one line; "" if it does."""
+    if status == EXIT_TIMEOUT:
+        return f"ended after {timeout:g} s, the timeout"
+    if status not in MEASURED:
+        reason = last_line(where / ERRORS)
+        return f"exit status {status}{': ' if reason else ''}{reason}"
+    try:
+        with open_netcdf(where / places.SAMPLES):
+            return ""
+    except UsageError as error:
+        return str(error).replace(f"{where}{os.sep}", "")
+
+
+def last_line(path: Path) -> str:
+    """Returns the last line of a file that says something; programs say last why they end."""
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    said = [line.strip() for line in lines if line.strip(" -=*")]
+    return "".join(char if char.isprintable() else "?" for char in said[-1]) if said else ""

@@ -1,0 +1,22 @@
+"""What one launch of downbeat-bench measures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What one launch of downbeat-bench measures: its arguments, by the names of its options."""
+
+    operations: tuple[str, ...]
+    # Option without its dashes -> value, as {"sizes": "8:64K", "sync": "mpi_barrier"}; "" for one without value.
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def arguments(self) -> list[str]:
+        """Returns the arguments of downbeat-bench."""
+        words = list(self.operations)
+        for name, value in self.options.items():
+            words += [f"--{name}", value] if value else [f"--{name}"]
+        return words

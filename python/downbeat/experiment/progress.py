@@ -1,0 +1,224 @@
+"""Shows how an experiment goes: on a terminal live, elsewhere a line for each launch."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from downbeat.experiment.estimates import CellKey, Estimates
+from downbeat.experiment.execute import Watcher
+from downbeat.experiment.launch import Ended
+from downbeat.experiment.plan import LaunchKey, Plan
+from downbeat.experiment.split import Decision
+from downbeat.statistics.location import Interval
+
+MICROSECONDS = 1e6
+CAPTION = "latency in us, mean over ranks: geometric mean of the medians of n launches"
+# Of a table, by their names in frames, in the order of its columns; where a factor does not vary, it needs no column.
+SHORT = {"barrier_algorithm": "barrier", "largest_delay": "delay", "environment": "environment"}
+ALWAYS = ("operation", "size", "synchronizer")
+WIDTH = 80  # of what is printed where there is no terminal
+
+
+def duration(seconds: float) -> str:
+    """Returns a duration for people."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+def describe(key: LaunchKey) -> str:
+    """Returns a launch in words."""
+    return f"{key.configuration}, launch {key.number}{f', part {key.part}' if key.part else ''}"
+
+
+class Pace:
+    """What launches took so far, and when the others will be done."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, list[float]] = {}  # by configuration
+
+    def add(self, ended: Ended) -> None:
+        self.seconds.setdefault(ended.key.configuration, []).append(ended.seconds)
+
+    def left(self, launches: int) -> float | None:
+        """Returns the seconds that so many launches will take: the mean over configurations; None if none is known."""
+        if not self.seconds:
+            return None
+        return launches * sum(sum(each) / len(each) for each in self.seconds.values()) / len(self.seconds)
+
+
+def cell_table(estimates: Estimates, most: int | None = None) -> Table:
+    """Returns the table of what is known of the cells.
+
+    Args:
+        estimates: of the launches so far.
+        most: rows.
+    """
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    columns = [*ALWAYS, *(name for name in estimates.varying() if name not in ALWAYS)]
+    for name in columns:
+        table.add_column(SHORT.get(name, name), justify="right" if name in ("size", "ranks") else "left", no_wrap=True)
+    for name in ("latency", "95 % interval", "+-", "n"):
+        table.add_column(name, justify="right", no_wrap=True)
+    intervals = estimates.intervals()
+    for cell, interval in list(sorted_cells(intervals))[:most]:
+        values = cell.values()
+        table.add_row(*(Text(text(name, values[name])) for name in columns), *numbers(interval))
+    if most is not None and len(intervals) > most:
+        table.add_row(Text(f"and {len(intervals) - most} more", style="dim"))
+    return table
+
+
+def sorted_cells(intervals: dict[CellKey, Interval]) -> Iterator[tuple[CellKey, Interval]]:
+    """Returns cells so that what is to be compared stands together: operations as they came, then sizes."""
+    operations = list(dict.fromkeys(cell.values()["operation"] for cell in intervals))
+
+    def place(cell: CellKey) -> tuple[object, ...]:
+        values = cell.values()
+        rest = [str(value) for name, value in values.items() if name not in ("operation", "size", "ranks")]
+        return operations.index(values["operation"]), int(str(values["size"])), values["ranks"], rest
+
+    return iter(sorted(intervals.items(), key=lambda each: place(each[0])))
+
+
+def text(factor: str, value: object) -> str:
+    """Returns the value of a factor for people."""
+    if factor == "largest_delay" and isinstance(value, float):
+        return f"{value * MICROSECONDS:g} us"
+    return str(value)
+
+
+def numbers(interval: Interval) -> list[str]:
+    """Returns the columns of an estimate: microseconds, interval, half its width beside the estimate, launches."""
+    estimate = f"{interval.estimate * MICROSECONDS:.3f}"
+    if math.isnan(interval.low):
+        return [estimate, "-", "-", str(interval.count)]
+    low, high = interval.low * MICROSECONDS, interval.high * MICROSECONDS
+    return [estimate, f"{low:.3f} .. {high:.3f}", f"{interval.width / 2:.1%}", str(interval.count)]
+
+
+def begin_line(plan: Plan, directory: Path, complete: int, total: int) -> str:
+    """Returns what is about to be done."""
+    already = f", {complete} of them complete" if complete else ""
+    return f"{plan.name}: {total} launch{'es' if total > 1 else ''}{already}, into {directory}"
+
+
+class Plain(Watcher):
+    """A line for each launch, for files, pipes and logs."""
+
+    def __init__(self) -> None:
+        self.pace = Pace()
+
+    def begins(self, plan: Plan, directory: Path, complete: int, total: int) -> None:
+        print(begin_line(plan, directory, complete, total), flush=True)
+
+    def ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:  # noqa: ARG002
+        self.pace.add(ended)
+        left = self.pace.left(total - complete)
+        rest = f", about {duration(left)} left" if left and complete < total else ""
+        how = f"failed, {ended.failure}" if ended.failure else duration(ended.seconds)
+        print(f"{complete:>{len(str(total))}}/{total}  {describe(ended.key)}: {how}{rest}", flush=True)
+
+    def decided(self, decision: Decision) -> None:
+        print(split_line(decision), flush=True)
+
+
+def split_line(decision: Decision) -> str:
+    """Returns what was decided and why."""
+    return (
+        f"from here on {decision.repetitions} repetitions, and about {decision.launches} launches in all: "
+        f"{decision.reason}"
+    )
+
+
+class Terminal(Watcher):
+    """A bar, and a table of the cells that grows more certain launch by launch.
+
+    It changes between launches alone: while one runs, the processors are its own.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self.pace = Pace()
+        self.estimates = Estimates()
+        self.complete = 0
+        self.total = 1
+        self.failed = 0
+        self.running = ""
+        self.live = Live(console=console, auto_refresh=False, get_renderable=self.render, transient=True)
+
+    def begins(self, plan: Plan, directory: Path, complete: int, total: int) -> None:
+        self.complete, self.total = complete, total
+        self.say(begin_line(plan, directory, complete, total))
+        self.live.start()
+
+    def launches(self, key: LaunchKey) -> None:
+        self.running = describe(key)
+        self.live.refresh()
+
+    def ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:
+        self.pace.add(ended)
+        self.complete, self.total, self.estimates, self.running = complete, total, estimates, ""
+        if ended.failure:
+            self.failed += 1
+            self.say(f"{describe(ended.key)}: failed, {ended.failure}")
+
+    def decided(self, decision: Decision) -> None:
+        self.say(split_line(decision))
+
+    def ends(self) -> None:
+        self.live.stop()
+
+    def say(self, line: str) -> None:
+        """Prints a line that stays."""
+        self.live.console.print(line, markup=False, highlight=False)
+
+    def render(self) -> Group:
+        """Returns what is seen now."""
+        left = self.pace.left(self.total - self.complete)
+        words = [f"{self.complete}/{self.total} launches"]
+        words += [f"{self.failed} failed"] if self.failed else []
+        words += [f"about {duration(left)} left"] if left else []
+        head = Table.grid(padding=(0, 2, 0, 0))
+        head.add_row(ProgressBar(total=self.total, completed=self.complete, width=24), Text(", ".join(words)))
+        parts: list[Table | Text] = [head, Text(self.running, style="dim", no_wrap=True, overflow="ellipsis")]
+        if self.estimates.medians:
+            parts.append(Text(CAPTION, style="dim", no_wrap=True, overflow="ellipsis"))
+            parts.append(cell_table(self.estimates, max(3, self.live.console.height - 7)))
+        return Group(*parts)
+
+
+def watcher() -> Watcher:
+    """Returns what suits standard output."""
+    # A terminal that cannot move its cursor is none for us.
+    return Terminal(Console()) if sys.stdout.isatty() and os.environ.get("TERM") != "dumb" else Plain()
+
+
+def print_table(estimates: Estimates) -> None:
+    """Prints what is known of all cells."""
+    if estimates.medians:
+        print(f"\n{CAPTION}")
+        width = None if sys.stdout.isatty() else max(WIDTH, 300)
+        console = Console(width=width, highlight=False, markup=False, color_system=None)
+        for line in render_lines(console, cell_table(estimates)):
+            print(line)
+
+
+def render_lines(console: Console, table: Table) -> list[str]:
+    """Returns a table as lines without blanks at their ends."""
+    with console.capture() as capture:
+        console.print(table)
+    return [line.rstrip() for line in capture.get().splitlines()]

@@ -1,0 +1,292 @@
+"""What somebody asks for, in a file or by options, made a plan; what is not valid is named in one line."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import random
+import re
+import shlex
+import shutil
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from downbeat.errors import UsageError
+from downbeat.experiment.bench_options import OPTIONS, operations_of, wrong
+from downbeat.experiment.measurement import Measurement
+from downbeat.experiment.plan import Environment, Library, Plan
+from downbeat.mpi.bench import BENCH, find_any_bench, find_bench, library_of, srun_launcher
+from downbeat.mpi.launch import cpus_per_core
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")  # becomes part of names of files
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+KEYS = (
+    "name", "operations", *OPTIONS, "ranks", "libraries", "environments", "launches", "width", "max-launches",
+    "timeout", "seed",
+)  # fmt: skip
+LIBRARY_KEYS = ("name", "bench", "launcher")
+
+
+def read_request(path: Path) -> dict[str, object]:
+    """Reads the file of an experiment.
+
+    Raises:
+        UsageError: it cannot be read, is no TOML, or has a key that is unknown.
+    """
+    try:
+        with path.open("rb") as file:
+            request = tomllib.load(file)
+    except OSError as error:
+        raise UsageError(f"'{path}' cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"'{path}' is no TOML: {error}") from error
+    for key in request:
+        if key not in KEYS:
+            raise UsageError(f"'{path}': '{key}' is no key of an experiment; valid are {', '.join(KEYS)}")
+    request.setdefault("name", path.stem)
+    return request
+
+
+def plan_of(request: Mapping[str, object], base: Path, stored: Callable[[str], Plan | None]) -> Plan:
+    """Returns the plan that a request means.
+
+    Args:
+        request: values by `KEYS`.
+        base: the directory that relative paths start from.
+        stored: gives the plan that the experiment of a name has already, if it has; of that, the seed is kept.
+
+    Raises:
+        UsageError: a value is not valid, or there is no downbeat-bench for a library; one line says which.
+    """
+    if "operations" not in request:
+        raise UsageError("there are no operations to measure; give them by name, or a file EXPERIMENT.toml")
+    operations = operations_of(request["operations"], base)
+    options = {}
+    for key, read in OPTIONS.items():
+        text = read(key, request[key]) if key in request else None
+        if text is not None:
+            options[key] = text
+    launches = whole(request, "launches", 10, 1)
+    plan = Plan(
+        name=name_of(request, operations),
+        measurement=Measurement(operations, options),
+        libraries=libraries_of(request.get("libraries"), base),
+        ranks=ranks_of(request.get("ranks")),
+        environments=environments_of(request.get("environments")),
+        launches=launches,
+        timeout=number(request, "timeout", 600.0),
+        seed=0,
+        width=number(request, "width", 0.0),
+        max_launches=whole(request, "max-launches", max(50, launches), launches),
+    )
+    earlier = stored(plan.name)
+    drawn = earlier.seed if earlier else random.SystemRandom().randrange(1_000_000)
+    return dataclasses.replace(plan, seed=whole(request, "seed", drawn, 0))
+
+
+def name_of(request: Mapping[str, object], operations: tuple[str, ...]) -> str:
+    """Returns the name of an experiment, by default after its operations."""
+    if "name" in request:
+        return valid_name("name", request["name"])
+    names = [re.sub(r"[^A-Za-z0-9_.+-]+", "-", Path(one).name).strip("-") for one in operations]
+    return "-".join(names[:3]) + ("-and-more" if len(names) > 3 else "")
+
+
+def valid_name(key: str, value: object) -> str:
+    """Returns a name that can be part of one of a file."""
+    if not isinstance(value, str) or not NAME.fullmatch(value):
+        raise wrong(key, value, "a name of letters, digits and _ . + -")
+    return value
+
+
+def whole(request: Mapping[str, object], key: str, default: int, least: int) -> int:
+    """Returns a whole number of a request."""
+    value = request.get(key, default)
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise wrong(key, value, f"a whole number, at least {least}")
+    return value
+
+
+def number(request: Mapping[str, object], key: str, default: float) -> float:
+    """Returns a positive number of a request."""
+    if key not in request:
+        return default
+    value = request[key]
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < float("inf"):
+        raise wrong(key, value, "a number above 0")
+    return float(value)
+
+
+def ranks_of(value: object) -> tuple[int, ...]:
+    """Returns numbers of ranks; by default one rank per core, of this machine or of the Slurm job."""
+    if value is None:
+        tasks = os.environ.get("SLURM_NTASKS", "")
+        return (int(tasks) if tasks.isdigit() and int(tasks) > 1 else max(2, len(cpus_per_core())),)
+    values = value if isinstance(value, list) else [value]
+    if not values:
+        raise wrong("ranks", value, "a number of ranks or a list of them, not empty")
+    for one in values:
+        if not isinstance(one, int) or isinstance(one, bool) or one < 1:
+            raise wrong("ranks", one, "a whole number, at least 1")
+    return distinct("ranks", values)
+
+
+def libraries_of(value: object, base: Path) -> tuple[Library, ...]:
+    """Returns the MPI libraries, each with its downbeat-bench and its launcher."""
+    if value is None:
+        name, bench = find_any_bench()
+        return (library(name, bench, ""),)
+    values = value if isinstance(value, list) else [value]
+    if not values:
+        raise wrong("libraries", value, "a list of MPI libraries, not empty")
+    libraries = []
+    for one in values:
+        table = {"name": one} if isinstance(one, str) else one
+        if not isinstance(table, Mapping):
+            raise wrong("libraries", one, "a name, or a table with name, bench, launcher")
+        for key, content in table.items():
+            if key not in LIBRARY_KEYS:
+                raise UsageError(f"libraries: '{key}' is no key of a library; valid are {', '.join(LIBRARY_KEYS)}")
+            if not isinstance(content, str) or not content.strip():
+                raise wrong(f"libraries: {key}", content, "text, not empty")
+        if "name" not in table:
+            raise UsageError("libraries: a table has no name; its results are known by it")
+        name = valid_name("libraries", table["name"])
+        bench = bench_at(str(table["bench"]), base) if "bench" in table else find_bench(name)
+        launcher = launcher_at(str(table["launcher"]), base) if "launcher" in table else ""
+        libraries.append(library(name, bench, launcher))
+    distinct("libraries", [one.name for one in libraries])
+    return tuple(libraries)
+
+
+def bench_at(text: str, base: Path) -> str:
+    """Returns the absolute path of the downbeat-bench that somebody names."""
+    found = shutil.which(str(base.absolute() / text) if "/" in text else text)
+    if not found:
+        raise UsageError(f"'{text}' is not a program that can be run; wanted is the path of a {BENCH}")
+    return str(Path(found).absolute())
+
+
+def launcher_at(text: str, base: Path) -> str:
+    """Returns the command of a launcher, with the absolute path of a program that is named by a path."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UsageError(f"launcher: '{text}' cannot be split into words: {error}") from error
+    if not any("{ranks}" in word for word in words):
+        raise UsageError(f"launcher: '{text}' does not say where the number of ranks goes: {{ranks}}")
+    program = str(base.absolute() / words[0]) if "/" in words[0] else words[0]
+    if not shutil.which(program):
+        raise UsageError(f"launcher: '{words[0]}' is not a program that can be run")
+    return shlex.join([program, *words[1:]]).replace("'{ranks}'", "{ranks}")
+
+
+def library(name: str, bench: str, launcher: str) -> Library:
+    """Returns a library as a plan has it."""
+    owner = library_of(bench)
+    if owner and not launcher:
+        launcher = srun_launcher(owner[1])
+    return Library(name, bench, launcher, owner[1].family.fixed_at_start if owner else ())
+
+
+def environments_of(value: object) -> tuple[Environment, ...]:
+    """Returns the environments: tables of variables by name."""
+    if value is None:
+        return (Environment(),)
+    if not isinstance(value, Mapping) or not value:
+        raise wrong("environments", value, "a table of tables, as [environments.tcp], not empty")
+    environments = []
+    for name, variables in value.items():
+        valid_name("environments", name)
+        if not isinstance(variables, Mapping):
+            raise wrong(f"environments.{name}", variables, "a table of variables")
+        for variable, content in variables.items():
+            if not VARIABLE.fullmatch(variable):
+                raise wrong(f"environments.{name}", variable, "a name of a variable")
+            if not isinstance(content, str | int | float) or isinstance(content, bool):
+                raise wrong(f"environments.{name}.{variable}", content, "text or a number")
+        environments.append(Environment(name, {key: str(content) for key, content in variables.items()}))
+    return tuple(environments)
+
+
+def distinct(key: str, values: list[Any]) -> tuple[Any, ...]:
+    """Returns values of which none may stand twice."""
+    for value in values:
+        if values.count(value) > 1:
+            raise UsageError(f"{key}: {value} stands there twice")
+    return tuple(values)
+
+
+def numbers(key: str, text: str) -> list[int]:
+    """Returns whole numbers written as "2,4"."""
+    words = text.split(",")
+    if not all(re.fullmatch(r"\s*\d+\s*", word) for word in words):
+        raise wrong(key, text, "a whole number or several with commas, as 2,4")
+    return [int(word) for word in words]
+
+
+def variables(texts: list[str]) -> dict[str, dict[str, str]]:
+    """Returns environments written as "tcp:OMPI_MCA_btl=tcp,self"; "tcp:" alone has no variables."""
+    environments: dict[str, dict[str, str]] = {}
+    for text in texts:
+        name, colon, assignment = text.partition(":")
+        if not colon or "=" in name:
+            name, assignment = "default", text
+        variable, equals, content = assignment.partition("=")
+        if assignment and not (equals and VARIABLE.fullmatch(variable)):
+            raise wrong("--env", text, "VARIABLE=VALUE, or NAME:VARIABLE=VALUE for an environment of that name")
+        environments.setdefault(name, {})
+        if assignment:
+            environments[name][variable] = content
+    return environments
+
+
+def libraries_by_options(
+    given: object, mpi: str | None, benches: list[str], launcher: str | None
+) -> list[dict[str, object]] | None:
+    """Returns libraries as a file would name them, out of --mpi, --bench and --launcher; None if none is given.
+
+    Args:
+        given: the libraries of the file, to which --bench and --launcher apply unless there is --mpi.
+        mpi: names with commas.
+        benches: PATH or NAME=PATH each.
+        launcher: a command.
+    """
+    if not (mpi or benches or launcher):
+        return None
+    paths: dict[str, str] = {}
+    for text in benches:
+        name, equals, path = text.partition("=")
+        if not equals:
+            name, path = "", text
+        if name in paths:
+            raise UsageError(
+                f"--bench: there are two{f' for {name}' if name else ''}; write NAME=PATH for each library"
+            )
+        paths[name] = str(Path(path).absolute()) if "/" in path else path
+    tables: list[dict[str, object]]
+    if mpi:
+        tables = [{"name": name} for name in mpi.split(",")]
+    elif isinstance(given, list) and given:
+        tables = [dict(one) if isinstance(one, Mapping) else {"name": one} for one in given]
+    elif any(paths):
+        tables = [{"name": name} for name in paths if name]
+    else:
+        bench = bench_at(paths[""], Path()) if paths else find_any_bench()[1]
+        owner = library_of(bench)
+        tables = [{"name": owner[0] if owner else "mpi"}]
+    names = [str(table.get("name")) for table in tables]
+    if "" in paths and len(names) > 1:
+        raise UsageError(f"--bench: '{paths['']}' is for one library; write NAME=PATH for each of {', '.join(names)}")
+    for name in paths:
+        if name and name not in names:
+            raise UsageError(f"--bench: '{name}' is not among the libraries {', '.join(names)}")
+    for table in tables:
+        path = paths.get(str(table.get("name")), paths.get("", ""))
+        if path:
+            table["bench"] = path
+        if launcher:
+            table["launcher"] = launcher_at(launcher, Path())
+    return tables

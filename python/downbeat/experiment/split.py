@@ -1,0 +1,148 @@
+"""How time is split between launches and repetitions, once the first launches show how much either differ.
+
+Kalibera and Jones 2013, section 9: what varies more is repeated more, what costs more is repeated less.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+
+from downbeat.data.cells import VERDICTS
+from downbeat.data.launch_file import CELL_FACTORS, open_samples, read_cells
+from downbeat.data.samples import sample_metrics
+from downbeat.experiment import directory as places
+from downbeat.experiment.durable import write_json
+from downbeat.experiment.estimates import METRIC
+from downbeat.experiment.plan import LaunchKey, Plan
+from downbeat.statistics.variance_components import Split, optimal_repetitions
+
+PILOT_LAUNCHES = 5
+# A launch that takes much longer than those so far would be a surprise, and run into its timeout.
+GROWTH = 10
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What was decided."""
+
+    repetitions: int  # per cell and launch
+    launches: int  # that the widest cell needs by what is known
+    reason: str
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What the first launches tell of a cell."""
+
+    samples: list[np.ndarray]  # valid latencies, per launch
+    launch_cost: float  # s, of a launch without its samples, the cell's share
+    sample_cost: float  # s
+
+
+def wanted(plan: Plan) -> bool:
+    """Whether repetitions are ours to choose: a width is asked for, and no other rule for the length of a cell."""
+    return plan.width > 0 and not {"repetitions", "stop"} & set(plan.measurement.options)
+
+
+def read(directory: Path) -> Decision | None:
+    """Returns what an earlier run decided."""
+    path = directory / places.SPLIT
+    if not path.is_file():
+        return None
+    content = json.loads(path.read_text(encoding="utf-8"))
+    return Decision(content["repetitions"], content["launches"], content["reason"])
+
+
+def decide(plan: Plan, directory: Path) -> Decision | None:
+    """Decides from the first launches, and records it; None where they do not tell (fewer than 2 are complete)."""
+    cells = observe(plan, directory)
+    splits: dict[str, tuple[Observed, Split]] = {}
+    for name, cell in cells.items():
+        if len(cell.samples) >= 2:
+            most = GROWTH * int(np.median([len(samples) for samples in cell.samples]))
+            splits[name] = (
+                cell,
+                optimal_repetitions(cell.samples, cell.launch_cost, cell.sample_cost, min(50, most), most),
+            )
+    if not splits:
+        return None
+    decisive = max(splits, key=lambda name: splits[name][1].repetitions)
+    repetitions = splits[decisive][1].repetitions
+    launches = {
+        name: Split(repetitions, split.components).launches_for(plan.width) for name, (_, split) in splits.items()
+    }
+    components = splits[decisive][1].components
+    reason = (
+        f"launches of {decisive} differ by {np.sqrt(components.between):.2%}, "
+        f"the median within one is known to {np.sqrt(components.within / repetitions):.2%}"
+    )
+    decision = Decision(repetitions, max(launches.values()), reason)
+    content = {
+        "schema_version": places.SCHEMA_VERSION,
+        "source": "Kalibera and Jones 2013, section 9.2",
+        "metric": METRIC,
+        "width": plan.width,
+        "after_launches": PILOT_LAUNCHES,
+        "repetitions": decision.repetitions,
+        "launches": decision.launches,
+        "reason": decision.reason,
+        "cells": [
+            {
+                "cell": name,
+                "variance_between": split.components.between,
+                "variance_within": split.components.within,
+                "launch_cost_s": cell.launch_cost,
+                "sample_cost_s": cell.sample_cost,
+                "repetitions": split.repetitions,
+                "launches": launches[name],
+            }
+            for name, (cell, split) in splits.items()
+        ],
+    }
+    write_json(directory / places.SPLIT, content)
+    return decision
+
+
+def observe(plan: Plan, directory: Path) -> dict[str, Observed]:
+    """Returns what the first launches tell of every cell, by a name for people."""
+    done = places.complete(directory)
+    found: dict[str, list[tuple[np.ndarray, float, float]]] = {}
+    for number in range(1, PILOT_LAUNCHES + 1):
+        for key in plan.round_order(number):
+            if str(key) in done:
+                for name, observation in observe_launch(directory / places.LAUNCHES / str(key), key).items():
+                    found.setdefault(name, []).append(observation)
+    return {
+        name: Observed(
+            [samples for samples, _, _ in observations],
+            float(np.mean([cost for _, cost, _ in observations])),
+            float(np.mean([cost for _, _, cost in observations])),
+        )
+        for name, observations in found.items()
+    }
+
+
+def observe_launch(where: Path, key: LaunchKey) -> dict[str, tuple[np.ndarray, float, float]]:
+    """Returns valid samples, the share of the launch's own cost and the cost of a sample, of each cell of a launch."""
+    record = json.loads((where / places.RECORD).read_text(encoding="utf-8"))
+    seconds = (datetime.fromisoformat(record["ended"]) - datetime.fromisoformat(record["started"])).total_seconds()
+    with open_samples(where / places.SAMPLES) as file:
+        cells = read_cells(file)
+    data = sample_metrics(where / places.SAMPLES, [METRIC])
+    index, valid = data["cell_index"].to_numpy(), data["verdict"].to_numpy() == VERDICTS["valid_count"]
+    values = data[METRIC].to_numpy()
+    # Files say no more of time than milliseconds; neither cost is nothing.
+    own = max(seconds - float(cells["wall_time"].sum()), 1e-3) / len(cells)
+    found = {}
+    for position, cell in cells.iterrows():
+        samples = values[valid & (index == position)]
+        if len(samples) and (samples > 0).all():
+            words = [str(cell[name]) for name in CELL_FACTORS if str(cell[name]) not in ("", "nan", "default", "none")]
+            cost = max(float(cell["wall_time"]) / len(samples), 1e-9)
+            found[f"{' '.join(words)} ({key.configuration})"] = (samples, own, cost)
+    return found

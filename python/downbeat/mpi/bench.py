@@ -1,0 +1,76 @@
+"""Where downbeat-bench is, for each MPI library, and how a site starts it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+
+from downbeat.errors import UsageError
+from downbeat.mpi.libraries import LIBRARIES, ROOT, Library, launcher_of, linked_mpi
+
+BENCH = "downbeat-bench"
+
+
+def library_of(bench: str) -> tuple[str, Library] | None:
+    """Returns the MPI library that a program is linked with, and its name."""
+    linked = linked_mpi(bench)
+    found = launcher_of(linked) if linked else None
+    return next(((name, one) for name, one in LIBRARIES.items() if found and one is found[0]), None)
+
+
+def built(name: str) -> str | None:
+    """Returns downbeat-bench as `make build MPI=<name>` leaves it in a checkout."""
+    return shutil.which(str(ROOT / "build" / name / "bin" / BENCH))
+
+
+def find_bench(name: str) -> str:
+    """Returns the path of downbeat-bench for an MPI library: of the checkout, else on the path.
+
+    Raises:
+        UsageError: there is none.
+    """
+    found = built(name)
+    if found:
+        return found
+    installed = shutil.which(BENCH)
+    if installed and (owner := library_of(installed)) and owner[0] == name:
+        return installed
+    raise UsageError(
+        f"there is no {BENCH} for {name}: 'make build MPI={name}' builds it, --bench {name}=PATH says where it is"
+        if name in LIBRARIES
+        else f"'{name}' is no MPI library that is known; valid are {', '.join(LIBRARIES)}, or any name with "
+        f"--bench {name}=PATH"
+    )
+
+
+def find_any_bench() -> tuple[str, str]:
+    """Returns the name of an MPI library and the path of downbeat-bench for it: the first that there is.
+
+    Raises:
+        UsageError: there is none.
+    """
+    for name in LIBRARIES:
+        found = built(name)
+        if found:
+            return name, found
+    installed = shutil.which(BENCH)
+    owner = library_of(installed) if installed else None
+    if installed and owner:
+        return owner[0], installed
+    raise UsageError(f"no {BENCH} found: 'make build' builds it, --bench PATH says where it is")
+
+
+def srun_launcher(library: Library, environment: Mapping[str, str] = os.environ) -> str:
+    """Returns how srun starts programs of a library in a Slurm job; "" outside of one, or where srun cannot."""
+    srun = shutil.which("srun", path=environment.get("PATH"))
+    plugin = library.family.srun_plugin
+    if not (srun and plugin and "SLURM_JOB_ID" in environment):
+        return ""
+    answer = subprocess.run(
+        [srun, "--mpi=list"], env=dict(environment), capture_output=True, text=True, check=False, timeout=30
+    )
+    if plugin not in (answer.stdout + answer.stderr).split():
+        return ""
+    return f"srun --mpi={plugin} --cpu-bind=cores -n {{ranks}}"

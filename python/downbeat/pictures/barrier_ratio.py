@@ -1,0 +1,67 @@
+"""What the synchronizer does to the latency: delta, its ratio to that behind harmonize (Schuchart 2023, 6.1)."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from downbeat.experiment.experiment import FACTORS, Experiment
+from downbeat.pictures.cells import plain_cells
+from downbeat.pictures.describe import CONFIGURATION, describe_each, synchronization
+from downbeat.pictures.over_launches import summarize
+from downbeat.pictures.picture import Picture
+from downbeat.pictures.points import draw_points
+from downbeat.pictures.style import GREY, finish, finish_legend, log_axis, new_panels, positions, size_axis
+
+REFERENCE = "harmonize"
+EQUIVALENCE = 0.02  # share; within it the barrier did no harm that matters
+PAIRED = [name for name in (*FACTORS, "launch") if name not in ("synchronizer", "barrier_algorithm")]
+METRIC = "latency_avg_median"
+
+
+def launch_ratios(cells: pd.DataFrame) -> pd.DataFrame:
+    """Returns delta of every launch: rows of other synchronizers, each with `ratio` to `harmonize` in the same launch.
+
+    Args:
+        cells: rows of `Experiment.cells`; rows without a partner are left out.
+    """
+    reference = cells[cells["synchronizer"] == REFERENCE].drop_duplicates(PAIRED)
+    others = cells[~cells["synchronizer"].str.startswith((REFERENCE, "none"))]
+    pairs = others.merge(reference[[*PAIRED, METRIC]], on=PAIRED, suffixes=("", "_reference"))
+    return pairs.assign(ratio=pairs[METRIC] / pairs[f"{METRIC}_reference"])
+
+
+def draw_ratios(experiment: Experiment) -> list[Picture]:
+    """Draws delta against size: a panel per operation and configuration, a line per synchronizer."""
+    ratios = launch_ratios(plain_cells(experiment))
+    if ratios.empty:
+        return []
+    ratios = ratios.assign(line=synchronization(ratios), panel=describe_each(ratios, "operation", CONFIGURATION))
+    numbers = summarize(ratios, ("panel", "line", "size"), "ratio").rename(columns={"estimate": "delta"})
+    lines = positions(numbers["line"])
+    figure, panels = new_panels(numbers["panel"].nunique())
+    for axes, (panel, part) in zip(panels, numbers.groupby("panel", sort=False), strict=True):
+        axes.axhspan(1 - EQUIVALENCE, 1 + EQUIVALENCE, color=GREY, alpha=0.18, linewidth=0)
+        axes.axhline(1, color=GREY, linewidth=0.8)
+        for line, points in part.assign(at=part["size"].clip(lower=1)).groupby("line", sort=False):
+            draw_points(axes, points, ("at", "delta", "low", "high"), str(line), lines[str(line)])
+        if (part["size"] > 0).any():
+            size_axis(axes.xaxis, part["size"].clip(lower=1))
+        else:
+            axes.set_xticks([])
+        log_axis(axes.yaxis)
+        finish(axes, "message size [bytes]" if (part["size"] > 0).any() else "no message", "delta", str(panel))
+    finish_legend(figure, panels)
+    caption = (
+        "Latency behind the synchronizer / latency behind harmonize (Schuchart 2023, section 6.1), median of each "
+        "launch, paired by launch: geometric mean with its 95 % interval. Above 1 the barrier makes the operation "
+        f"look slower than from a common start, below 1 faster. The grey band is 1 +- {EQUIVALENCE:g}."
+    )
+    return [
+        Picture(
+            "barrier_ratio",
+            "What the barrier does to the latency",
+            caption,
+            figure,
+            numbers.rename(columns={"line": "synchronizer", "size": "size_bytes"}),
+        )
+    ]

@@ -1,0 +1,71 @@
+"""How far a nonblocking operation goes on while the processor computes, by three definitions (docs/overlap.md)."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from downbeat.data.launch_file import CELL_FACTORS
+from downbeat.experiment.experiment import Experiment, Launch
+from downbeat.experiment.plan import LAUNCH_FACTORS
+from downbeat.pictures.describe import CONFIGURATION, describe, synchronization
+from downbeat.pictures.over_launches import mean_interval
+from downbeat.pictures.picture import Picture
+from downbeat.pictures.points import draw_points
+from downbeat.pictures.style import GREY, PERCENT, finish, finish_legend, new_panels, size_axis
+
+DEFINITIONS = {"overlap_osu": "OSU", "overlap_imb": "IMB", "overlap_window": "from the common start"}
+CAPTION = (
+    "Share of the operation that was hidden behind computation, or of the computation where that is shorter, by "
+    "the definitions of OSU and IMB, which cut off at 0, and from the common start to the last exit, which does "
+    "not: below 0 both are in each other's way (docs/overlap.md). Mean over launches, with its 95 % interval."
+)
+
+
+def overlaps(launch: Launch) -> pd.DataFrame:
+    """Returns the cells of a launch that compute: factors, and `DEFINITIONS` as shares."""
+    with launch.open() as data:
+        if not set(DEFINITIONS) <= set(data.data_vars):
+            return pd.DataFrame()
+        columns = [*CELL_FACTORS, "valid_count", *DEFINITIONS]
+        frame: pd.DataFrame = pd.DataFrame({name: data[name].to_numpy() for name in columns if name in data.variables})
+    frame = frame[(frame["computation"] > 0) & frame["overlap_window"].notna()]
+    launch_factors = {name: getattr(launch, name) for name in LAUNCH_FACTORS}
+    return frame.assign(**launch_factors, launch=launch.number)
+
+
+def draw_computation_overlap(experiment: Experiment) -> list[Picture]:
+    """Draws overlap against size, a picture for each operation that was measured with computation."""
+    if not (experiment.cells["computation"] > 0).any():
+        return []
+    frame = pd.concat([overlaps(launch) for launch in experiment.launches], ignore_index=True)
+    if frame.empty:
+        return []
+    return [overlap_picture(part, str(operation)) for operation, part in frame.groupby("operation", sort=False)]
+
+
+def overlap_picture(frame: pd.DataFrame, operation: str) -> Picture:
+    """Draws the three figures of one operation, a panel per synchronizer and configuration."""
+    frame = frame.assign(panel=describe(frame.assign(line=synchronization(frame)), ["line", *CONFIGURATION]))
+    rows = []
+    for (panel, size), group in frame.groupby(["panel", "size"], sort=False):
+        for name, definition in DEFINITIONS.items():
+            interval = mean_interval(group[name])
+            rows.append(
+                (panel, size, definition, *(PERCENT * x for x in (interval.estimate, interval.low, interval.high)))
+            )
+    numbers = pd.DataFrame(
+        rows, columns=["panel", "size_bytes", "definition", "overlap_percent", "low_percent", "high_percent"]
+    )
+    figure, panels = new_panels(numbers["panel"].nunique())
+    for axes, (panel, part) in zip(panels, numbers.groupby("panel", sort=False), strict=True):
+        axes.axhline(0, color=GREY, linewidth=0.8)
+        placed = part.assign(at=part["size_bytes"].clip(lower=1))
+        for place, (label, points) in enumerate(placed.groupby("definition", sort=False)):
+            columns = ("at", "overlap_percent", "low_percent", "high_percent")
+            draw_points(axes, points, columns, str(label), place)
+        size_axis(axes.xaxis, placed["at"])
+        finish(axes, "message size [bytes]", "overlap [%]", str(panel))
+    finish_legend(figure, panels)
+    return Picture(
+        f"computation_overlap-{operation}", f"{operation}: overlap with computation", CAPTION, figure, numbers
+    )

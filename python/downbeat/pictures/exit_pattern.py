@@ -1,0 +1,78 @@
+"""In what pattern ranks leave a synchronizer: each rank's exit after the first (Hunold 2015, figure 4)."""
+
+from __future__ import annotations
+
+import pandas as pd
+import xarray as xr
+
+from downbeat.data.exit_pattern import exit_pattern
+from downbeat.experiment.experiment import Experiment
+from downbeat.experiment.plan import LAUNCH_FACTORS
+from downbeat.pictures.cells import NO_PATTERN
+from downbeat.pictures.describe import describe, synchronization
+from downbeat.pictures.over_launches import mean_interval
+from downbeat.pictures.picture import Picture
+from downbeat.pictures.points import draw_points
+from downbeat.pictures.style import MICROSECONDS, finish, finish_legend, new_panels, positions, whole_ticks
+
+TITLE = "When each rank leaves the synchronizer"
+CAPTION = (
+    "Mean time from the first exit of the same sample to the rank's own (Hunold 2015, figure 4), with its 95 % "
+    "interval. A line that rises or falls over the ranks hands them to the operation one after another."
+)
+
+
+def draw_patterns(experiment: Experiment) -> list[Picture]:
+    """Draws when each rank leaves each synchronizer of an experiment; the intervals are over launches."""
+    frames = []
+    for launch in experiment.launches:
+        exits = exit_pattern(launch.path)
+        exits = exits[(exits["pattern"] == NO_PATTERN) & (exits["computation"] == 0)]
+        exits = exits.assign(line=synchronization(exits), launch=launch.number)
+        frames.append(exits.assign(**{name: getattr(launch, name) for name in LAUNCH_FACTORS}))
+    exits = pd.concat(frames, ignore_index=True)
+    exits["panel"] = describe(exits, LAUNCH_FACTORS)
+    # What is measured after the synchronizer does not matter to it: a launch has one number.
+    launches = exits.groupby(["panel", "line", "rank", "launch"], sort=False)["exit"].mean().reset_index()
+    rows = []
+    for key, group in launches.groupby(["panel", "line", "rank"], sort=False):
+        interval = mean_interval(group["exit"])
+        rows.append((*key, interval.estimate, interval.low, interval.high))
+    numbers = pd.DataFrame(rows, columns=["panel", "line", "rank", "exit", "low", "high"])
+    return [pattern_picture(numbers)] if numbers["rank"].max() > 0 else []
+
+
+def draw_pattern_file(data: xr.Dataset) -> list[Picture]:
+    """Draws when each rank leaves, as `downbeat-bench skew` recorded it; the intervals are over samples."""
+    if "exit_mean" not in data:
+        return []
+    numbers = data[["exit_mean", "exit_half"]].to_dataframe().reset_index().dropna(subset=["exit_mean"])
+    numbers = numbers.rename(columns={"synchronizer": "line", "exit_mean": "exit"})
+    numbers = numbers.assign(
+        panel="", low=numbers["exit"] - numbers["exit_half"], high=numbers["exit"] + numbers["exit_half"]
+    )
+    return [pattern_picture(numbers[["panel", "line", "rank", "exit", "low", "high"]])]
+
+
+def pattern_picture(numbers: pd.DataFrame) -> Picture:
+    """Draws exits in s: `panel`, `line` (synchronizer), `rank`, `exit`, `low`, `high`, a row per point."""
+    for name in ("exit", "low", "high"):
+        numbers[name] *= MICROSECONDS
+    lines = positions(numbers["line"])
+    figure, panels = new_panels(numbers["panel"].nunique())
+    for axes, (panel, part) in zip(panels, numbers.groupby("panel", sort=False), strict=True):
+        for line, points in part.groupby("line", sort=False):
+            draw_points(axes, points, ("rank", "exit", "low", "high"), str(line), lines[str(line)])
+        whole_ticks(axes.xaxis)
+        finish(axes, "rank", "after the first [us]", str(panel))
+    finish_legend(figure, panels)
+    named = numbers.rename(
+        columns={
+            "panel": "configuration",
+            "line": "synchronizer",
+            "exit": "exit_us",
+            "low": "low_us",
+            "high": "high_us",
+        }
+    )
+    return Picture("exit_pattern", TITLE, CAPTION, figure, named)

@@ -1,0 +1,118 @@
+"""How far apart ranks leave a synchronizer: the distribution of the exit skew (Schuchart 2023, section 2.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from matplotlib.axes import Axes
+
+from downbeat.experiment.experiment import Experiment
+from downbeat.pictures.cells import plain_cells
+from downbeat.pictures.describe import describe, synchronization
+from downbeat.pictures.picture import Picture
+from downbeat.pictures.style import (
+    GREY,
+    MICROSECONDS,
+    ROW_INCHES,
+    TEXT_POINTS,
+    WIDTH_INCHES,
+    colour_of,
+    finish,
+    log_axis,
+    new_figure,
+    positions,
+)
+
+QUANTILES = ("p5", "p25", "median", "p75", "p95", "p99")
+CONFIGURATION = ("library", "ranks", "environment")
+# A stamp is a reading of a clock with steps of this order; below it nothing is told apart.
+RESOLUTION_US = 1e-3
+MEANING = "The time from the first rank's leaving the synchronizer to the last one's (Schuchart 2023, section 2.2): "
+BOUND = (
+    " Left of the grey line ranks cannot be told apart: twice the largest error bound of the clock may be in a skew."
+)
+
+
+def draw_skews(experiment: Experiment) -> list[Picture]:
+    """Draws the exit skew behind every synchronizer of an experiment."""
+    cells = plain_cells(experiment)
+    cells = cells.assign(line=synchronization(cells), panel=describe(cells, CONFIGURATION))
+    columns = {f"exit_skew_{name}": name for name in QUANTILES}
+    # Cells of one synchronizer differ in what follows it, which is not yet there when ranks leave.
+    numbers = cells.groupby(["panel", "line"], sort=False)[list(columns)].median().rename(columns=columns)
+    numbers["bound"] = cells.groupby(["panel", "line"], sort=False)["error_bound"].max()
+    if cells["ranks"].max() < 2:
+        return []
+    caption = (
+        "median over launches and cells of each quantile of the launch's samples. Dot: median; thick: the middle "
+        "half; thin: 90 %; tick: 99th percentile."
+    )
+    return [skew_picture(numbers.reset_index(), caption)]
+
+
+def draw_skew_file(data: xr.Dataset) -> list[Picture]:
+    """Draws the exit skews that `downbeat-bench skew` recorded."""
+    if "skew_median" not in data:
+        return []
+    columns = {name: data[f"skew_{name}"].to_numpy() for name in QUANTILES}
+    numbers = pd.DataFrame(
+        {"panel": "", "line": data["synchronizer"].to_numpy(), **columns, "bound": data["error_bound"].to_numpy()}
+    )
+    return [
+        skew_picture(
+            numbers,
+            "over the valid samples. Dot: median; thick: the middle half; thin: 90 %; tick: 99th percentile.",
+        )
+    ]
+
+
+def skew_picture(numbers: pd.DataFrame, meaning: str) -> Picture:
+    """Draws quantiles of exit skews: `panel`, `line`, `QUANTILES` and `bound` in s, a row per synchronizer."""
+    numbers = numbers.dropna(subset=["median"]).reset_index(drop=True)
+    for name in (*QUANTILES, "bound"):
+        numbers[name] *= MICROSECONDS
+    panels = list(numbers.groupby("panel", sort=False))
+    rows = [len(part) for _, part in panels]
+    figure = new_figure(WIDTH_INCHES, sum(rows) * ROW_INCHES + len(rows) * 0.35 + 0.6)
+    stacked = figure.subplots(len(panels), squeeze=False, sharex=True, gridspec_kw={"height_ratios": rows})[:, 0]
+    places = positions(numbers["line"])
+    for axes, (panel, part) in zip(stacked, panels, strict=True):
+        for row, skew in enumerate(part.to_dict("records")):
+            draw_quantiles(axes, row, skew, colour_of(skew["line"], places[skew["line"]]))
+        if part["bound"].max() > 0:
+            axes.axvline(2 * part["bound"].max(), color=GREY, linewidth=1, linestyle=":")
+        axes.set_yticks(range(len(part)), part["line"])
+        axes.set_ylim(len(part) - 0.5, -0.5)
+        log_axis(axes.xaxis)
+        finish(axes, "exit skew [us]" if axes is stacked[-1] else "", "", str(panel))
+        axes.grid(visible=False, axis="y")
+    named = numbers.rename(columns={"panel": "configuration", "line": "synchronizer", "bound": "bound_us"})
+    named = named.rename(columns={name: f"{name}_us" for name in QUANTILES})
+    if named["configuration"].nunique() == 1:
+        named = named.drop(columns="configuration")
+    return Picture("exit_skew", "How far apart ranks leave each synchronizer", MEANING + meaning + BOUND, figure, named)
+
+
+def draw_quantiles(axes: Axes, row: int, skew: dict[Hashable, Any], colour: str) -> None:
+    """Draws one distribution as bars along a row."""
+    at = {name: max(skew[name], RESOLUTION_US) for name in QUANTILES}
+    axes.plot([at["p5"], at["p95"]], [row, row], color=colour, linewidth=1.2, solid_capstyle="butt")
+    axes.plot([at["p25"], at["p75"]], [row, row], color=colour, linewidth=6, solid_capstyle="butt", alpha=0.55)
+    axes.plot([at["p99"]], [row], color=colour, marker="|", markersize=8)
+    axes.plot(
+        [at["median"]], [row], color=colour, marker="o", markersize=5, markeredgecolor="white", markeredgewidth=0.8
+    )
+    if np.isfinite(skew["median"]):
+        axes.annotate(
+            f"{skew['median']:.3g}",
+            (at["median"], row),
+            xytext=(0, 5),
+            textcoords="offset points",
+            ha="center",
+            fontsize=TEXT_POINTS - 2.5,
+            color=GREY,
+        )

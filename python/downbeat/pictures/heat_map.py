@@ -1,0 +1,79 @@
+"""Algorithms of an operation against the synchronizers before it, as Schuchart 2023, figure 2."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
+
+from downbeat.experiment.experiment import Experiment
+from downbeat.pictures.cells import plain_cells
+from downbeat.pictures.describe import describe, synchronization
+from downbeat.pictures.over_launches import summarize
+from downbeat.pictures.picture import Picture
+from downbeat.pictures.style import GREY, MICROSECONDS, ROW_INCHES, TEXT_POINTS, WIDTH_INCHES, new_figure
+
+# White to dark in one hue: in grey print it is still the order.
+COLOURS = "Blues"
+DARK = 0.55  # of the scale; above it figures are white
+PANELS = ("library", "ranks", "environment", "datatype", "size")
+
+
+def draw_heat_maps(experiment: Experiment) -> list[Picture]:
+    """Draws a map for each operation that was measured with several algorithms behind several synchronizers."""
+    pictures = []
+    for operation, frame in plain_cells(experiment).groupby("operation", sort=False):
+        columns = synchronization(frame)
+        if frame["algorithm"].nunique() > 1 and columns.nunique() > 1:
+            pictures.append(heat_map(frame.assign(column=columns, panel=describe(frame, PANELS)), str(operation)))
+    return pictures
+
+
+def heat_map(frame: pd.DataFrame, operation: str) -> Picture:
+    """Draws the latency of each `algorithm` behind each `column`, a map per `panel`."""
+    numbers = summarize(frame, ("panel", "algorithm", "column"), "latency_avg_median")
+    for name in ("estimate", "low", "high"):
+        numbers[name] *= MICROSECONDS
+    panels = list(numbers.groupby("panel", sort=False))
+    rows = [part["algorithm"].nunique() for _, part in panels]
+    figure = new_figure(WIDTH_INCHES, sum(count * ROW_INCHES * 1.3 + 0.45 for count in rows) + 1.1)
+    stacked = figure.subplots(len(panels), squeeze=False, gridspec_kw={"height_ratios": rows})
+    for position, (axes, (panel, part)) in enumerate(zip(stacked.flat, panels, strict=True)):
+        table = part.pivot(index="algorithm", columns="column", values="estimate")
+        table = table.reindex(index=part["algorithm"].unique(), columns=part["column"].unique())
+        draw_map(axes, table, last=position == len(panels) - 1)
+        axes.set_title(str(panel), fontsize=TEXT_POINTS, loc="left")
+    caption = (
+        "Latency [us], mean over ranks: geometric mean over launches of the launches' medians (as Schuchart 2023, "
+        "figure 2). All values of a row belong to the same algorithm; what differs along it is the doing of the "
+        "synchronizer alone. Darker is slower; each map has its own scale."
+    )
+    renamed = numbers.rename(
+        columns={"column": "synchronizer", "estimate": "latency_us", "low": "low_us", "high": "high_us"}
+    )
+    return Picture(f"heat_map-{operation}", f"{operation}: algorithms behind synchronizers", caption, figure, renamed)
+
+
+def draw_map(axes: Axes, table: pd.DataFrame, last: bool) -> None:
+    """Draws one map; only the lowest one names the columns."""
+    values = table.to_numpy(dtype=float)
+    low, high = np.nanmin(values), np.nanmax(values)
+    scale = LogNorm(low, high if high > low else low * 1.01)
+    axes.imshow(values, cmap=COLOURS, norm=scale, aspect="auto")
+    for (row, column), value in np.ndenumerate(values):
+        if np.isfinite(value):
+            colour = "white" if float(scale(value)) > DARK else "black"
+            axes.text(column, row, f"{value:.3g}", ha="center", va="center", color=colour, fontsize=TEXT_POINTS - 0.5)
+    axes.set_yticks(range(len(table.index)), table.index, fontsize=TEXT_POINTS - 0.5)
+    axes.set_xticks(range(len(table.columns)), table.columns if last else [], fontsize=TEXT_POINTS - 0.5)
+    if last:
+        axes.tick_params(axis="x", rotation=40)
+        for text in axes.get_xticklabels():
+            text.set(ha="right", rotation_mode="anchor")
+    axes.tick_params(length=0, labelcolor=GREY)
+    axes.spines[:].set_visible(False)
+    axes.set_xticks(np.arange(0.5, len(table.columns) - 1), minor=True)
+    axes.set_yticks(np.arange(0.5, len(table.index) - 1), minor=True)
+    axes.grid(which="minor", color="white", linewidth=1.5)
+    axes.tick_params(which="minor", length=0)

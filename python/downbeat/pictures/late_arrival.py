@@ -1,0 +1,162 @@
+"""What a late rank costs: global time against the delay, and how much of it is hidden (Niethammer 2016, III.D)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from downbeat.experiment.experiment import Experiment
+from downbeat.pictures.cells import NO_PATTERN, measured_cells
+from downbeat.pictures.describe import CONFIGURATION, describe, synchronization
+from downbeat.pictures.over_launches import mean_interval, positive_interval
+from downbeat.pictures.picture import Picture
+from downbeat.pictures.points import draw_points
+from downbeat.pictures.style import (
+    GREY,
+    MICROSECONDS,
+    PANEL_INCHES,
+    TEXT_POINTS,
+    finish,
+    finish_legend,
+    log_axis,
+    new_figure,
+    new_panels,
+    positions,
+)
+
+# One operation at one size behind one start, with and without a delay.
+CELL = [*CONFIGURATION, "operation", "size", "synchronizer", "barrier_algorithm", "timing"]
+TIME = "global_time_median"
+DELAY = "imbalance_worst_median"
+CURVES_CAPTION = (
+    "Global time, from the first entry to the last exit (Niethammer 2016, Eq. 4), against the delay as it was "
+    "achieved: geometric mean over launches of medians, with its 95 % interval. Upper grey line: the delay just "
+    "adds to the time without one; lower: the shorter of both is hidden completely behind the longer."
+)
+BENEFIT_CAPTION = (
+    "Left: overlap benefit, (t0 + delay - t) / t, with t and t0 the global times with and without delay "
+    "(Niethammer 2016, Eq. 5). Right: the hidden share, (t0 + delay - t) / the shorter of t0 and delay: 1 if all "
+    "of it is hidden, 0 if the delay just adds, below 0 if it costs more than itself. Mean over launches, with its "
+    "95 % interval."
+)
+
+
+def late_launches(cells: pd.DataFrame) -> pd.DataFrame:
+    """Returns the cells with a delay, each beside the one without of the same launch.
+
+    Args:
+        cells: rows of `Experiment.cells`.
+
+    Returns:
+        `CELL`, `launch`, `pattern`, `place` (of the delay among those of the pattern: multiples of the operation's time
+        are other delays in each launch), in s `delay` (achieved), `time` and `time_without` it; `benefit`, `share`.
+    """
+    keys = [*CELL, "launch"]
+    without = cells[cells["pattern"] == NO_PATTERN].drop_duplicates(keys)[[*keys, TIME]]
+    late = cells[cells["pattern"] != NO_PATTERN].merge(without.rename(columns={TIME: "time_without"}), on=keys)
+    late = late.rename(columns={TIME: "time", DELAY: "delay"})
+    late["place"] = late.groupby([*keys, "pattern"])["largest_delay"].rank(method="dense").astype(int)
+    hidden = late["time_without"] + late["delay"] - late["time"]
+    shorter = late[["time_without", "delay"]].min(axis=1)
+    late = late.assign(benefit=hidden / late["time"], share=hidden / shorter.where(shorter > 0))
+    return late[[*keys, "pattern", "place", "delay", "time", "time_without", "benefit", "share"]]
+
+
+def late_numbers(late: pd.DataFrame) -> pd.DataFrame:
+    """Returns a row per `panel`, `pattern` and delay, over launches, times in us."""
+    rows = []
+    for (panel, pattern, _), group in late.groupby(["panel", "pattern", "place"], sort=False):
+        time, benefit, share = (
+            positive_interval(group["time"]),
+            mean_interval(group["benefit"]),
+            mean_interval(group["share"]),
+        )
+        rows.append(
+            {
+                "panel": panel,
+                "pattern": pattern,
+                "delay_us": float(group["delay"].mean()) * MICROSECONDS,
+                "global_time_us": time.estimate * MICROSECONDS,
+                "low_us": time.low * MICROSECONDS,
+                "high_us": time.high * MICROSECONDS,
+                "without_delay_us": positive_interval(group["time_without"]).estimate * MICROSECONDS,
+                "benefit": benefit.estimate,
+                "benefit_low": benefit.low,
+                "benefit_high": benefit.high,
+                "share": share.estimate,
+                "share_low": share.low,
+                "share_high": share.high,
+                "launches": len(group),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def draw_late_arrival(experiment: Experiment) -> list[Picture]:
+    """Draws, for each operation that was measured with delays, global time and overlap against the delay."""
+    late = late_launches(measured_cells(experiment))
+    pictures = []
+    for operation, frame in late.groupby("operation", sort=False):
+        line = synchronization(frame)
+        panel = describe(frame.assign(line=line), ["line", *CONFIGURATION, "size"])
+        numbers = late_numbers(frame.assign(panel=panel))
+        pictures.append(curves(numbers, str(operation)))
+        pictures.append(benefits(numbers, str(operation)))
+    return pictures
+
+
+def curves(numbers: pd.DataFrame, operation: str) -> Picture:
+    """Draws global times against delays."""
+    lines = positions(numbers["pattern"])
+    figure, panels = new_panels(numbers["panel"].nunique())
+    for axes, (panel, part) in zip(panels, numbers.groupby("panel", sort=False), strict=True):
+        delays = np.geomspace(part["delay_us"].min() / 2, part["delay_us"].max(), 50)
+        alone = float(part["without_delay_us"].mean())
+        axes.plot(delays, delays + alone, color=GREY, linewidth=0.9, linestyle="--")
+        axes.plot(delays, np.maximum(delays, alone), color=GREY, linewidth=0.9, linestyle="--")
+        for pattern, points in part.groupby("pattern", sort=False):
+            columns = ("delay_us", "global_time_us", "low_us", "high_us")
+            draw_points(axes, points, columns, str(pattern), lines[str(pattern)])
+        log_axis(axes.xaxis)
+        log_axis(axes.yaxis)
+        finish(axes, "delay [us]", "global time [us]", str(panel))
+    finish_legend(figure, panels)
+    shown = ["panel", "pattern", "delay_us", "global_time_us", "low_us", "high_us", "without_delay_us", "launches"]
+    return Picture(
+        f"late_arrival-{operation}", f"{operation}: what a delay costs", CURVES_CAPTION, figure, numbers[shown]
+    )
+
+
+def benefits(numbers: pd.DataFrame, operation: str) -> Picture:
+    """Draws benefit and hidden share against delays, a row for each panel."""
+    lines = positions(numbers["pattern"])
+    panels = list(numbers.groupby("panel", sort=False))
+    figure = new_figure(height=0.5 + PANEL_INCHES * 0.9 * len(panels))
+    grid = figure.subplots(len(panels), 2, squeeze=False, sharex="col")
+    for position, (row, (panel, part)) in enumerate(zip(grid, panels, strict=True)):
+        for axes, name in zip(row, ("benefit", "share"), strict=True):
+            axes.axhline(0, color=GREY, linewidth=0.8)
+            for pattern, points in part.groupby("pattern", sort=False):
+                columns = ("delay_us", name, f"{name}_low", f"{name}_high")
+                draw_points(axes, points, columns, str(pattern), lines[str(pattern)])
+            finish(
+                axes,
+                "delay [us]" if position == len(panels) - 1 else "",
+                "benefit" if name == "benefit" else "hidden share",
+                "",
+            )
+        row[0].set_title(str(panel), fontsize=TEXT_POINTS, loc="left")
+    finish_legend(figure, list(grid.flat))
+    shown = [
+        "panel",
+        "pattern",
+        "delay_us",
+        *(f"{a}{b}" for a in ("benefit", "share") for b in ("", "_low", "_high")),
+    ]
+    return Picture(
+        f"overlap_benefit-{operation}",
+        f"{operation}: how much of a delay is hidden",
+        BENEFIT_CAPTION,
+        figure,
+        numbers[shown],
+    )

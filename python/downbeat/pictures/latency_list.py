@@ -1,0 +1,65 @@
+"""Latencies of cells as a list, for what has no size to be drawn against, or few: a row for each synchronizer."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from downbeat.data.metrics import METRICS
+from downbeat.experiment.experiment import Experiment
+from downbeat.pictures.cells import plain_cells
+from downbeat.pictures.describe import CONFIGURATION, describe, synchronization
+from downbeat.pictures.picture import Picture
+from downbeat.pictures.scaling import FEWEST_SIZES, METRIC, scaling_numbers
+from downbeat.pictures.style import ROW_INCHES, WIDTH_INCHES, colour_of, finish, log_axis, new_figure, positions
+
+CAPTION = (
+    f"{METRICS[METRIC].meaning[0].upper()}{METRICS[METRIC].meaning[1:]}. Dot: geometric mean over launches of the "
+    "launches' medians, between the ends of its 95 % interval; thick: the middle half of the samples of a launch, "
+    "thin: 90 %."
+)
+
+
+def draw_latency_lists(experiment: Experiment) -> list[Picture]:
+    """Draws the latencies of each operation with fewer than three sizes and one number of processes."""
+    cells = plain_cells(experiment)
+    if cells["ranks"].nunique() > 1:
+        return []
+    return [
+        latency_list(frame, str(operation))
+        for operation, frame in cells.groupby("operation", sort=False)
+        # Several algorithms behind several synchronizers are a heat map.
+        if frame["size"].nunique() < FEWEST_SIZES
+        and (frame["algorithm"].nunique() == 1 or synchronization(frame).nunique() == 1)
+    ]
+
+
+def latency_list(frame: pd.DataFrame, operation: str) -> Picture:
+    """Draws the cells of one operation, a panel per size and configuration."""
+    frame = frame.assign(line=synchronization(frame), panel=describe(frame, [*CONFIGURATION, "size"]))
+    numbers = scaling_numbers(frame, "size", METRIC)
+    panels = list(numbers.groupby("panel", sort=False))
+    rows = [len(part) for _, part in panels]
+    figure = new_figure(WIDTH_INCHES, sum(rows) * ROW_INCHES + len(rows) * 0.55 + 0.5)
+    stacked = figure.subplots(len(panels), squeeze=False, gridspec_kw={"height_ratios": rows})[:, 0]
+    places = positions(numbers["line"])
+    for axes, (panel, part) in zip(stacked, panels, strict=True):
+        for row, cell in enumerate(part.to_dict("records")):
+            colour = colour_of(cell["line"], places[cell["line"]])
+            axes.plot([cell["p5_us"], cell["p95_us"]], [row, row], color=colour, linewidth=1.1, solid_capstyle="butt")
+            axes.plot(
+                [cell["p25_us"], cell["p75_us"]],
+                [row, row],
+                color=colour,
+                linewidth=6,
+                alpha=0.35,
+                solid_capstyle="butt",
+            )
+            half = [[cell["median_us"] - cell["low_us"]], [cell["high_us"] - cell["median_us"]]]
+            axes.errorbar([cell["median_us"]], [row], xerr=half, fmt="o", color=colour, markersize=4.5, capsize=4)
+        axes.set_yticks(range(len(part)), part["line"])
+        axes.set_ylim(len(part) - 0.4, -0.6)
+        log_axis(axes.xaxis)
+        finish(axes, "latency [us]" if axes is stacked[-1] else "", "", str(panel))
+        axes.grid(visible=False, axis="y")
+    named = numbers.rename(columns={"line": "synchronizer", "size": "size_bytes"})
+    return Picture(f"latency-{operation}", f"{operation}: latency", CAPTION, figure, named)

@@ -1,0 +1,125 @@
+"""Latency against message size, and against processes: the centre, its interval, and how samples spread around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from downbeat.data.metrics import METRICS
+from downbeat.experiment.experiment import Experiment
+from downbeat.pictures.cells import plain_cells
+from downbeat.pictures.describe import CONFIGURATION, describe, synchronization
+from downbeat.pictures.over_launches import positive_interval, summarize
+from downbeat.pictures.picture import Picture
+from downbeat.pictures.points import draw_points
+from downbeat.pictures.style import (
+    MICROSECONDS,
+    finish,
+    finish_legend,
+    log_axis,
+    look_of,
+    new_panels,
+    positions,
+    size_axis,
+)
+
+METRIC = "latency_avg"
+BANDS = (("p5", "p95", 0.10), ("p25", "p75", 0.20))  # quantiles within a launch, and how dark
+STATISTICS = ("mean", "p5", "p25", "p75", "p95")
+# With more lines than these, bands hide each other.
+MOST_BANDS = 3
+FEWEST_SIZES = 3
+
+
+def draw_sizes(experiment: Experiment) -> list[Picture]:
+    """Draws latency against size, a picture for each operation that was measured with at least three sizes."""
+    return [
+        scaling_picture(frame, "size", METRIC, f"latency_by_size-{operation}", f"{operation}: latency against size")
+        for operation, frame in plain_cells(experiment).groupby("operation", sort=False)
+        if frame["size"].nunique() >= FEWEST_SIZES
+    ]
+
+
+def draw_processes(experiment: Experiment) -> list[Picture]:
+    """Draws latency against processes, a picture for each operation that was measured with several numbers of them."""
+    return [
+        scaling_picture(
+            frame, "ranks", METRIC, f"latency_by_processes-{operation}", f"{operation}: latency against processes"
+        )
+        for operation, frame in plain_cells(experiment).groupby("operation", sort=False)
+        if frame["ranks"].nunique() > 1
+    ]
+
+
+def scaling_picture(frame: pd.DataFrame, x: str, metric: str, name: str, title: str) -> Picture:
+    """Draws a metric against `size` or `ranks`: a line per synchronizer, a panel per configuration.
+
+    Args:
+        frame: rows of `Experiment.cells`, of one operation.
+        x: the factor along the horizontal axis; the other one tells panels apart.
+        metric: out of `METRICS`.
+        name: of the picture.
+        title: of the picture.
+    """
+    other = "ranks" if x == "size" else "size"
+    frame = frame.assign(
+        line=synchronization(frame),
+        panel=describe(frame, [*(factor for factor in CONFIGURATION if factor != "ranks"), other]),
+    )
+    numbers = scaling_numbers(frame, x, metric)
+    lines = positions(numbers["line"])
+    with_bands = len(lines) <= MOST_BANDS
+    figure, panels = new_panels(numbers["panel"].nunique())
+    for axes, (panel, part) in zip(panels, numbers.groupby("panel", sort=False), strict=True):
+        for line, points in part.groupby("line", sort=False):
+            draw_line(axes, points.sort_values(x), x, str(line), lines[str(line)], with_bands)
+        if x == "size":
+            size_axis(axes.xaxis, part[x])
+        else:
+            axes.set_xticks(sorted(part[x].unique()))
+        log_axis(axes.yaxis)
+        finish(
+            axes, "message size [bytes]" if x == "size" else "processes", f"{METRICS[metric].label} [us]", str(panel)
+        )
+    finish_legend(figure, panels)
+    shades = (
+        " The bands hold the middle half and 90 % of the samples of a launch, the small crosses are means."
+        if with_bands
+        else ""
+    )
+    caption = (
+        f"{METRICS[metric].meaning[0].upper()}{METRICS[metric].meaning[1:]}. Points: geometric mean over launches "
+        f"of the launches' medians, with its 95 % interval.{shades}"
+    )
+    return Picture(name, title, caption, figure, numbers.rename(columns={"line": "synchronizer", "size": "size_bytes"}))
+
+
+def draw_line(axes: Axes, points: pd.DataFrame, x: str, label: str, place: int, with_bands: bool) -> None:
+    """Draws one synchronizer in one panel."""
+    look = look_of(place)
+    if with_bands:
+        for low, high, shade in BANDS:
+            axes.fill_between(
+                points[x], points[f"{low}_us"], points[f"{high}_us"], color=look["color"], alpha=shade, linewidth=0
+            )
+        axes.plot(
+            points[x], points["mean_us"], linestyle="", marker="x", markersize=3.5, color=look["color"], alpha=0.7
+        )
+    draw_points(axes, points, (x, "median_us", "low_us", "high_us"), label, place)
+
+
+def scaling_numbers(frame: pd.DataFrame, x: str, metric: str) -> pd.DataFrame:
+    """Returns what is drawn, a row per point, in us; of a frame with `panel` and `line`."""
+    by: Sequence[str] = ("panel", "line", x)
+    numbers = summarize(frame, by, f"{metric}_median")
+    for column in ("estimate", "low", "high"):
+        numbers[column] *= MICROSECONDS
+    numbers = numbers.rename(columns={"estimate": "median_us", "low": "low_us", "high": "high_us"})
+    groups = frame.groupby(list(by), sort=False, dropna=False)
+    for statistic in STATISTICS:
+        means = [positive_interval(group[f"{metric}_{statistic}"]).estimate for _, group in groups]
+        numbers[f"{statistic}_us"] = np.asarray(means) * MICROSECONDS
+    return numbers

@@ -1,0 +1,152 @@
+"""What the ranks do in a sample: synchronize, wait, run the operation, on the global clock (Schuchart 2023, Fig. 1)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch
+
+from downbeat.data.launch_file import open_samples
+from downbeat.data.samples import native
+from downbeat.experiment.experiment import Experiment, Launch
+from downbeat.pictures.describe import synchronization
+from downbeat.pictures.picture import Picture
+from downbeat.pictures.style import (
+    COLOURS,
+    FIXED,
+    GREY,
+    MICROSECONDS,
+    TEXT_POINTS,
+    WIDTH_INCHES,
+    bytes_text,
+    finish,
+    new_figure,
+)
+
+# Of ranks: more bars cannot be told apart; then every second, third, ... rank is shown.
+MOST_RANKS = 32
+MOST_SYNCHRONIZERS = 6
+METRIC = "global_time"
+PHASES = ("synchronizer", "wait", "operation")
+# In grey print they are middle, light, and dark.
+PHASE_COLOURS = {"synchronizer": COLOURS[4], "wait": "#dfe5ea", "operation": COLOURS[0]}
+STAMPS = ("sync_entry", "entry", "exit", "delay")
+CAPTION = (
+    "Bars of each rank on the global clock, from 0, the common start, or the first entry where there is none: in "
+    "the synchronizer, waiting there for the common deadline (from the root's decision on) or for the rank's own "
+    "delay, and in the operation. Left the sample whose time from the first entry to the last exit is the median "
+    "of the cell, right the longest, both of launch {launch}."
+)
+
+
+def sample_bars(launch: Launch, sample: int) -> pd.DataFrame:
+    """Returns the bars of one sample.
+
+    Args:
+        launch: of samples.
+        sample: its position in the file.
+
+    Returns:
+        A row per rank and phase that takes time: `rank`, `phase` (`PHASES`), `begin_us`, `end_us` after the start.
+    """
+    with open_samples(launch.path) as file:
+        sync_entry, entry, exit_, delay = (native(file.variables[name][sample]) for name in STAMPS)
+        deadline, slack = (float(file.variables[name][sample]) for name in ("deadline", "slack"))
+    start = entry.min() if np.isnan(deadline) else deadline
+    # A barrier's rank leaves it, then waits for its own delay; with a deadline it waits from the decision on.
+    waits = entry - delay if np.isnan(deadline) else np.full(len(entry), deadline - (0.0 if np.isnan(slack) else slack))
+    waits = np.clip(waits, sync_entry, entry)
+    rows = []
+    for rank in range(len(entry)):
+        borders = (sync_entry[rank], waits[rank], entry[rank], exit_[rank])
+        for phase, begin, end in zip(PHASES, borders, borders[1:], strict=False):
+            if end > begin:
+                rows.append((rank, phase, (begin - start) * MICROSECONDS, (end - start) * MICROSECONDS))
+    return pd.DataFrame(rows, columns=["rank", "phase", "begin_us", "end_us"])
+
+
+def chosen_samples(launch: Launch) -> pd.DataFrame:
+    """Returns which samples are shown: per operation, of its smallest size, a row per synchronizer.
+
+    Returns:
+        `operation`, `size`, `line`, `median` and `worst`, positions in the file.
+    """
+    cells = launch.cells.assign(line=synchronization(launch.cells))
+    cells = cells[cells["valid_count"] > 0]
+    cells = cells[cells["size"] == cells.groupby("operation")["size"].transform("min")]
+    # The first of several patterns, algorithms: `none` and `default` stand first.
+    cells = cells.drop_duplicates(["operation", "line"])
+    data = launch.samples([METRIC])
+    valid = data["verdict"].to_numpy() == 0
+    index, time = data["cell_index"].to_numpy(), data[METRIC].to_numpy()
+    rows = []
+    for cell in cells.to_dict("records"):
+        mine = np.flatnonzero(valid & (index == cell["cell"]))
+        ordered = mine[np.argsort(time[mine], kind="stable")]
+        rows.append(
+            (cell["operation"], cell["size"], cell["line"], int(ordered[(len(ordered) - 1) // 2]), int(ordered[-1]))
+        )
+    return pd.DataFrame(rows, columns=["operation", "size", "line", "median", "worst"])
+
+
+def draw_timelines(experiment: Experiment) -> list[Picture]:
+    """Draws the median and the worst sample behind each synchronizer, a picture per operation, of the first launch."""
+    launch = experiment.launches[0]
+    pictures = []
+    for operation, part in chosen_samples(launch).groupby("operation", sort=False):
+        # Those that are compared most often first.
+        ordered = part.sort_values("line", key=lambda lines: ~lines.isin(FIXED), kind="stable")
+        pictures.append(timeline_picture(launch, str(operation), ordered.head(MOST_SYNCHRONIZERS)))
+    return pictures
+
+
+def timeline_picture(launch: Launch, operation: str, samples: pd.DataFrame) -> Picture:
+    """Draws samples of one operation, a row for each synchronizer."""
+    shown = min(launch.ranks, MOST_RANKS)
+    figure = new_figure(WIDTH_INCHES, 0.7 + len(samples) * (0.62 + 0.17 * shown))
+    grid = figure.subplots(len(samples), 2, squeeze=False)
+    frames = []
+    for position, (row, sample) in enumerate(zip(grid, samples.to_dict("records"), strict=True)):
+        for axes, which in zip(row, ("median", "worst"), strict=True):
+            bars = sample_bars(launch, sample[which])
+            frames.append(bars.assign(synchronizer=sample["line"], sample=which))
+            draw_bars(axes, bars, launch.ranks)
+            finish(axes, "time [us]" if position == len(samples) - 1 else "", "rank", f"{sample['line']}, {which}")
+            axes.grid(visible=False, axis="y")
+    figure.legend(
+        handles=[Patch(color=PHASE_COLOURS[phase], label=phase) for phase in PHASES],
+        loc="outside upper left",
+        ncols=len(PHASES),
+        frameon=False,
+        fontsize=TEXT_POINTS,
+    )
+    numbers = pd.concat(frames, ignore_index=True)[["synchronizer", "sample", "rank", "phase", "begin_us", "end_us"]]
+    size = f" of {bytes_text(samples['size'].iloc[0])} bytes" if samples["size"].iloc[0] else ""
+    caption = CAPTION.replace("{launch}", f"{launch.number} ({launch.library}, {launch.ranks} ranks)")
+    if len(samples) == MOST_SYNCHRONIZERS:
+        caption += f" {MOST_SYNCHRONIZERS} synchronizers at most are shown."
+    if launch.ranks > MOST_RANKS:
+        caption += f" Every {-(-launch.ranks // MOST_RANKS)}th rank is shown."
+    return Picture(
+        f"timelines-{operation}", f"{operation}{size}: what the ranks do in a sample", caption, figure, numbers
+    )
+
+
+def draw_bars(axes: Axes, bars: pd.DataFrame, ranks: int) -> None:
+    """Draws the bars of one sample."""
+    step = -(-ranks // MOST_RANKS)
+    shown = bars[bars["rank"] % step == 0]
+    for phase, part in shown.groupby("phase", sort=False):
+        axes.barh(
+            part["rank"] / step,
+            part["end_us"] - part["begin_us"],
+            left=part["begin_us"],
+            height=0.72,
+            color=PHASE_COLOURS[str(phase)],
+            edgecolor="none",
+        )
+    axes.axvline(0, color=GREY, linewidth=0.8, linestyle=":")
+    places = np.arange(0, -(-ranks // step), max(1, -(-ranks // step) // 8))
+    axes.set_yticks(places, [str(place * step) for place in places])
+    axes.invert_yaxis()

@@ -1,0 +1,76 @@
+"""Where launches lie: the geometric mean of their medians, with the interval that a reader may believe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate and its confidence interval.
+
+    Attributes:
+        estimate: in the unit of the values.
+        low: lower end, NaN where there is no interval.
+        high: upper end.
+        count: independent values that the interval stands on: launches, or pairs of launches.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    count: int
+
+    @property
+    def width(self) -> float:
+        """Of the interval, as a share of the estimate."""
+        return (self.high - self.low) / self.estimate
+
+
+def geometric_mean_interval(medians: ArrayLike, confidence: float = 0.95) -> Interval:
+    """Returns the geometric mean of launches with its t interval on logarithms.
+
+    A launch counts once, however many samples it has: they all share what is peculiar to the launch (Hunold 2014). Of
+    samples pooled over launches the interval would hold the truth once in four times; docs/statistics.md.
+
+    Args:
+        medians: one number per launch, shape (launches,), in any unit; larger than 0.
+        confidence: of the interval, 0 to 1.
+
+    Returns:
+        The interval, in the unit of the medians. Of one launch there is none: `low` and `high` are NaN.
+
+    Raises:
+        ValueError: there are no medians, or one is not positive and finite.
+    """
+    mean, half = log_interval(logarithms(medians), confidence)
+    count = np.size(np.asarray(medians))
+    return Interval(float(np.exp(mean)), float(np.exp(mean - half)), float(np.exp(mean + half)), count)
+
+
+def logarithms(medians: ArrayLike) -> NDArray[np.float64]:
+    """Returns the logarithms of medians of launches, shape (launches,).
+
+    Raises:
+        ValueError: there are none, or one is not positive and finite.
+    """
+    values = np.asarray(medians, dtype=float)
+    if values.ndim != 1 or values.size == 0:
+        raise ValueError(f"medians of shape {values.shape}; wanted is one number per launch, and one launch at least")
+    bad = values[~(np.isfinite(values) & (values > 0))]
+    if bad.size:
+        raise ValueError(f"a median of {bad[0]:g} has no logarithm; valid are finite numbers above 0")
+    return np.asarray(np.log(values))
+
+
+def log_interval(logs: NDArray[np.float64], confidence: float) -> tuple[float, float]:
+    """Returns the mean and half the width of its t interval, NaN where there is only one value."""
+    mean = float(logs.mean())
+    if logs.size < 2:
+        return mean, float("nan")
+    error = float(logs.std(ddof=1)) / np.sqrt(logs.size)
+    return mean, float(stats.t.ppf(0.5 + confidence / 2, logs.size - 1)) * error

@@ -1,0 +1,68 @@
+"""Compares launches in pairs: what is peculiar to a launch, or to the hour, is in both and cancels."""
+
+from __future__ import annotations
+
+import math
+
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from downbeat.statistics.location import Interval, log_interval, logarithms
+from downbeat.statistics.rank_tests import rank_sum, signed_rank, smallest_signed_rank
+from downbeat.statistics.verdicts import CONFIDENCE, MARGIN, Comparison, check_rule, judge
+
+
+def compare_paired(a: ArrayLike, b: ArrayLike, margin: float = MARGIN, confidence: float = CONFIDENCE) -> Comparison:
+    """Compares B with A, measured in the same launches or in launches next to each other in time.
+
+    The t test is that of the logarithms of the ratios, one per pair. Wilcoxon's signed-rank test guards it: outlying
+    launches decide nothing. With 5 pairs its p-value cannot be below 0.0625, so then all pairs must agree.
+
+    Whether launches are pairs follows from how they were made, never from whether pairing makes something significant.
+
+    Args:
+        a: one number per launch, as the medians of a cell, shape (pairs,), any unit; larger than 0.
+        b: the same of what is compared with it, in the same order and unit.
+        margin: within which a ratio is as good as 1.
+        confidence: of the interval; the tests' level follows from it.
+
+    Returns:
+        The comparison, judged alone; `judge_together` corrects several.
+
+    Raises:
+        ValueError: the numbers of launches differ, or a value is not positive and finite, or the rule makes no sense.
+    """
+    check_rule(margin, confidence)
+    first, second = logarithms(a), logarithms(b)
+    if first.size != second.size:
+        raise ValueError(f"{first.size} launches and {second.size}; pairs have as many on either side")
+    logs = second - first
+    mean, half = log_interval(logs, confidence)
+    count = logs.size
+    deviation = float(logs.std(ddof=1)) if count > 1 else math.nan
+    ratio = Interval(math.exp(mean), math.exp(mean - half), math.exp(mean + half), count)
+    p_value = two_sided(mean, deviation / math.sqrt(count), count - 1)
+    return judge(
+        Comparison(
+            ratio=ratio,
+            p_value=p_value,
+            adjusted_p_value=p_value,
+            rank_p_value=signed_rank(logs),
+            rank_level=max(1 - confidence, smallest_signed_rank(count)),
+            rank_sum_p_value=rank_sum(first, second),
+            paired=True,
+            launches=(count, count),
+            deviation=deviation,
+            margin=margin,
+            confidence=confidence,
+        )
+    )
+
+
+def two_sided(mean: float, error: float, freedom: int) -> float:
+    """Returns the p-value of the t test; without any scatter only a mean of 0 is compatible with 0."""
+    if math.isnan(error):
+        return math.nan
+    if error == 0:
+        return 1.0 if mean == 0 else 0.0
+    return float(2 * stats.t.sf(abs(mean) / error, freedom))

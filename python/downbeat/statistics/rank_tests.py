@@ -1,0 +1,71 @@
+"""Wilcoxon's tests (Wilcoxon 1945), which look at ranks alone: an outlying launch weighs no more than any other."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+# Beyond so many pairs the normal approximation is as good.
+MOST_EXACT = 100
+# Logarithms of ratios that differ by less are alike: the rest is rounding, and would break ties.
+DECIMALS = 12
+
+
+def signed_rank(differences: ArrayLike) -> float:
+    """Returns the two-sided p-value of the signed-rank test that differences are symmetric about 0.
+
+    Exact, also where some are alike, as launches of a clock with coarse steps often are: the distribution of the sum of
+    the mean ranks over all signs, given these ranks. Differences of 0 are left out, as Wilcoxon did.
+
+    Args:
+        differences: of pairs, as of logarithms, shape (pairs,).
+
+    Returns:
+        1 where all differences are 0, or there are none.
+    """
+    values = np.round(np.asarray(differences, dtype=float), DECIMALS)
+    values = values[values != 0]
+    if values.size == 0:
+        return 1.0
+    doubled = np.rint(2 * stats.rankdata(np.abs(values))).astype(int)  # mean ranks are whole or half
+    if values.size > MOST_EXACT:
+        return float(2 * stats.norm.sf(abs(float(doubled @ np.sign(values))) / np.linalg.norm(doubled)))
+    chances = np.ones(1)  # of each sum of the ranks with positive sign, from 0
+    for rank in doubled:
+        longer = np.zeros(chances.size + rank)
+        longer[: chances.size] += chances / 2
+        longer[rank:] += chances / 2
+        chances = longer
+    positive = int(doubled[values > 0].sum())
+    return min(1.0, 2 * min(float(chances[: positive + 1].sum()), float(chances[positive:].sum())))
+
+
+def smallest_signed_rank(pairs: int) -> float:
+    """Returns the smallest p-value that the signed-rank test can have."""
+    return min(1.0, 2 * 0.5**pairs)
+
+
+def rank_sum(a: ArrayLike, b: ArrayLike) -> float:
+    """Returns the two-sided p-value of the rank-sum test that neither of two samples tends to be larger.
+
+    As scipy.stats.mannwhitneyu: exact for few values that all differ, else by the normal approximation.
+
+    Args:
+        a: shape (values,).
+        b: shape (values,), as many or not.
+
+    Returns:
+        1 where all are alike.
+    """
+    first, second = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    if np.ptp(np.concatenate([first, second])) == 0:
+        return 1.0
+    return float(stats.mannwhitneyu(first, second).pvalue)
+
+
+def smallest_rank_sum(first: int, second: int) -> float:
+    """Returns the smallest p-value that the rank-sum test of so many and so many values can have."""
+    return min(1.0, 2 / math.comb(first + second, first))

@@ -1,0 +1,122 @@
+"""What two sets of launches say of each other, and the rule that calls it faster, slower, equivalent or neither.
+
+docs/statistics.md has the rule with its reasons, and what it achieves on simulated data.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from downbeat.statistics.holm import holm
+from downbeat.statistics.location import Interval
+
+Verdict = Literal["faster", "slower", "equivalent", "undecided"]
+
+FEWEST_LAUNCHES = 5  # on either side: of fewer nothing is said
+MARGIN = 0.02
+CONFIDENCE = 0.95
+
+# Reasons that more launches may overcome.
+NOT_SIGNIFICANT = "no significant difference"
+NOT_AMONG_MANY = "no significant difference among so many cells"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """B compared with A.
+
+    Attributes:
+        ratio: B / A of the launches' medians, geometric mean, with its t interval on logarithms. Below 1, B is faster.
+        p_value: of the t test that the ratio is 1.
+        adjusted_p_value: the same, corrected for the comparisons made together; else as `p_value`.
+        rank_p_value: of the rank test that guards: signed-rank where paired, else rank-sum (Wilcoxon 1945).
+        rank_level: what `rank_p_value` must not exceed: the smallest value that it can have with so few launches, if
+            that is above 1 - confidence.
+        rank_sum_p_value: of the rank-sum test, which knows nothing of pairs.
+        paired: whether a launch of A and one of B belong together.
+        launches: of A and B; where paired both are the pairs.
+        deviation: of the logarithm of the ratio from one launch of each, standard deviation.
+        margin: ratios from 1 / (1 + margin) to 1 + margin are as good as 1.
+        confidence: of the interval.
+        verdict: of B: "faster", "slower", "equivalent" or "undecided".
+        reason: why, in words.
+    """
+
+    ratio: Interval
+    p_value: float
+    adjusted_p_value: float
+    rank_p_value: float
+    rank_level: float
+    rank_sum_p_value: float
+    paired: bool
+    launches: tuple[int, int]
+    deviation: float
+    margin: float
+    confidence: float
+    verdict: Verdict = "undecided"
+    reason: str = ""
+
+
+def check_rule(margin: float, confidence: float) -> None:
+    """Checks what a rule is given.
+
+    Raises:
+        ValueError: margin or confidence make no sense.
+    """
+    if not 0 <= margin < 1:
+        raise ValueError(f"a margin of {margin:g}; valid are numbers from 0 to below 1, as 0.02 for 2 %")
+    if not 0.5 <= confidence < 1:
+        raise ValueError(f"a confidence of {confidence:g}; valid are numbers from 0.5 to below 1, as 0.95")
+
+
+def significance(confidence: float) -> float:
+    """Returns the level of the t test: half of what the interval leaves outside.
+
+    At 1 - confidence itself, the number of false verdicts among 200 comparisons of identical inputs would exceed 5 % as
+    often as not.
+    """
+    return (1 - confidence) / 2
+
+
+def judge(comparison: Comparison) -> Comparison:
+    """Returns the comparison with its verdict, and the reason."""
+    verdict, reason = verdict_of(comparison)
+    return dataclasses.replace(comparison, verdict=verdict, reason=reason)
+
+
+def verdict_of(one: Comparison) -> tuple[Verdict, str]:
+    """Returns the verdict and why."""
+    if min(one.launches) < FEWEST_LAUNCHES:
+        unit = "pairs of launches" if one.paired else "launches"
+        return "undecided", f"{unit}: {min(one.launches)}, {FEWEST_LAUNCHES} are needed"
+    least, most = 1 / (1 + one.margin), 1 + one.margin
+    if least <= one.ratio.low and one.ratio.high <= most:
+        return "equivalent", "the interval lies within the margin"
+    level = significance(one.confidence)
+    if one.adjusted_p_value > level:
+        if one.p_value > level:
+            return "undecided", NOT_SIGNIFICANT
+        return "undecided", NOT_AMONG_MANY
+    if one.rank_p_value > one.rank_level * (1 + 1e-9):
+        return "undecided", "a difference that the ranks do not bear out"
+    return ("faster" if one.ratio.estimate < 1 else "slower"), "a significant difference"
+
+
+def judge_together(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Returns comparisons judged as one question: p-values corrected by Holm's procedure, verdicts by these.
+
+    What has too few launches is no test and does not count. Intervals stay those of each comparison alone, and so does
+    equivalence, which is wrong at most as often as an interval is.
+
+    Args:
+        comparisons: of `compare_paired` or `compare_independent`; those of the cells of two experiments, as a rule.
+    """
+    tested = [one.p_value if min(one.launches) >= FEWEST_LAUNCHES else math.nan for one in comparisons]
+    return [
+        judge(dataclasses.replace(one, adjusted_p_value=one.p_value if math.isnan(p) else float(p)))
+        for one, p in zip(comparisons, holm(tested), strict=True)
+    ]

@@ -1,0 +1,67 @@
+"""Single runs of downbeat-bench, which are no launches of an experiment: what it lists, can do, and counts."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from downbeat.experiment.plan import Library
+from downbeat.mpi.launch import EXIT_TIMEOUT
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run that has ended."""
+
+    status: int
+    output: str
+    errors: str
+
+    @property
+    def reason(self) -> str:
+        """Why it failed, in a line."""
+        if self.status == EXIT_TIMEOUT:
+            return "did not end in time"
+        lines = [line.strip() for line in self.errors.splitlines() if line.strip()]
+        told = [line for line in lines if line.startswith("downbeat-bench:")]
+        return (told or lines or [f"exit status {self.status}"])[-1].removeprefix("downbeat-bench:").strip()
+
+
+def run_bench(
+    library: Library,
+    ranks: int,
+    arguments: Sequence[str],
+    variables: Mapping[str, str],
+    timeout: float,
+    directory: Path | None = None,
+) -> Run:
+    """Runs downbeat-bench once and waits for it.
+
+    Args:
+        library: the MPI library.
+        ranks: number of ranks.
+        arguments: of downbeat-bench.
+        variables: set in its environment.
+        timeout: s, after which all ranks are ended.
+        directory: in which it runs.
+    """
+    if library.launcher:
+        start = ["timeout", "--kill-after=5", f"{timeout:g}", *shlex.split(library.launcher.format(ranks=ranks))]
+    else:
+        start = [sys.executable, "-m", "downbeat.mpi.launch", "-n", str(ranks), "--timeout", f"{timeout:g}"]
+    done = subprocess.run(
+        [*start, library.bench, *arguments],
+        cwd=directory,
+        env={**os.environ, **variables},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    return Run(done.returncode, done.stdout, done.stderr)

@@ -1,0 +1,118 @@
+"""Chooses algorithms: the default stays unless another is faster beyond doubt, and by more than a rule is worth."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from downbeat.statistics.pairs import compare_paired
+from downbeat.statistics.verdicts import Comparison, judge_together
+from downbeat.tune.rules import DEFAULT, Cell
+
+Floats = NDArray[np.float64]
+KEY = ["collective", "ranks", "size"]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An algorithm in a cell, held against the default."""
+
+    algorithm: str
+    # Of the algorithm with the default, corrected over all algorithms in all cells; None if it was not measured.
+    comparison: Comparison | None
+    rejected: str  # why it was not chosen; empty if it was
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What was chosen for a cell."""
+
+    cell: Cell
+    algorithm: str
+    candidates: tuple[Candidate, ...]  # fastest first
+
+
+def paired(frame: pd.DataFrame, first: str, second: str, factor: str = "algorithm") -> tuple[Floats, Floats]:
+    """Returns the values of two levels of a factor in the launches that have both, for one cell."""
+    table = frame.pivot_table(index="launch", columns=factor, values="value", aggfunc="first")
+    both = table.reindex(columns=[first, second]).dropna()
+    return both[first].to_numpy(dtype=float), both[second].to_numpy(dtype=float)
+
+
+def cells_of(frame: pd.DataFrame) -> list[tuple[Cell, pd.DataFrame]]:
+    """Returns the cells of a frame of `sweep.COLUMNS`, each with its rows."""
+    found = []
+    for _, some in frame.groupby(KEY, sort=True):
+        first = some.iloc[0]
+        found.append((Cell(str(first["collective"]), int(first["ranks"]), int(first["size"])), some))
+    return found
+
+
+def choose(frame: pd.DataFrame, margin: float, confidence: float) -> list[Decision]:
+    """Chooses an algorithm for each cell.
+
+    Each algorithm is compared with the default launch by launch, and all comparisons are judged together, so that many
+    algorithms in many cells do not make one of them look faster by chance (Holm 1979). It is chosen if it is faster by
+    that verdict and its estimate better than the margin; of several the one with the best estimate. The far end of the
+    interval need not lie beyond the margin as well: small gains would then cost very many launches, and how much is
+    gained is said by launches that had no part in the choice (`gain`), not by these, of which the luckiest were taken.
+
+    Args:
+        frame: `sweep.COLUMNS`, of one synchronizer.
+        margin: ratios from 1 / (1 + margin) to 1 + margin are as good as 1.
+        confidence: of intervals; the level of the tests follows from it.
+    """
+    found: list[tuple[Cell, str, bool, Comparison | None]] = []
+    for cell, some in cells_of(frame):
+        for algorithm in sorted(set(some["algorithm"]) - {DEFAULT}):
+            wrong = bool(((some["status"] == "wrong") & (some["algorithm"] == algorithm)).any())
+            default, values = paired(some, DEFAULT, algorithm)
+            comparison = compare_paired(default, values, margin, confidence) if len(values) > 1 else None
+            found.append((cell, algorithm, wrong, comparison))
+    judged = iter(judge_together([comparison for *_, comparison in found if comparison]))
+    candidates = [
+        (cell, candidate(algorithm, wrong, next(judged) if comparison else None))
+        for cell, algorithm, wrong, comparison in found
+    ]
+    return [decide(cell, [one for where, one in candidates if where == cell]) for cell, _ in cells_of(frame)]
+
+
+def candidate(algorithm: str, wrong: bool, comparison: Comparison | None) -> Candidate:
+    """Returns an algorithm with what forbids to choose it, if anything."""
+    if wrong:
+        rejected = "wrong results"
+    elif comparison is None:
+        rejected = "fewer than two launches have it beside the default"
+    elif comparison.verdict != "faster":
+        rejected = f"{comparison.verdict}: {comparison.reason}"
+    elif comparison.ratio.estimate > 1 / (1 + comparison.margin):
+        rejected = f"faster, but by less than the margin of {comparison.margin:.3g}"
+    else:
+        rejected = ""
+    return Candidate(algorithm, comparison, rejected)
+
+
+def decide(cell: Cell, candidates: Sequence[Candidate]) -> Decision:
+    """Returns the choice among an algorithm's candidates in a cell."""
+
+    def ratio(one: Candidate) -> float:
+        return one.comparison.ratio.estimate if one.comparison else math.inf
+
+    ordered = sorted(candidates, key=ratio)
+    chosen = next((one.algorithm for one in ordered if not one.rejected), DEFAULT)
+    return Decision(
+        cell,
+        chosen,
+        tuple(
+            one
+            if one.rejected or one.algorithm == chosen
+            else dataclasses.replace(one, rejected=f"faster, but {chosen} is faster still")
+            for one in ordered
+        ),
+    )

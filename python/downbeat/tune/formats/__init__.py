@@ -1,0 +1,1 @@
+"""The forms in which MPI libraries take rules, a file for each."""

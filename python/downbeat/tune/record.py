@@ -1,0 +1,112 @@
+"""rules.json: all that was chosen, from which numbers, what was rejected and why, and how it was proven."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import json
+import math
+from pathlib import Path
+
+from downbeat.statistics.location import Interval
+from downbeat.statistics.verdicts import Comparison
+from downbeat.tune.choosing import Candidate, Decision
+from downbeat.tune.tuning import Tuning
+
+SCHEMA_VERSION = 1
+RECORD_FILE = "rules.json"
+
+
+def write_record(tuning: Tuning, directory: Path, warnings: list[str]) -> None:
+    """Writes `rules.json` into a directory."""
+    text = json.dumps(record(tuning, warnings), indent=2, allow_nan=False)
+    (directory / RECORD_FILE).write_text(text + "\n", encoding="utf-8")
+
+
+def record(tuning: Tuning, warnings: list[str]) -> dict[str, object]:
+    """Returns what is known of a tuning. Ratios are times over those of the default: below 1 is faster."""
+    question = tuning.question
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "written": datetime.datetime.now(datetime.UTC).isoformat(),
+        "library": {**dataclasses.asdict(question.library), "version": tuning.target.version},
+        "form": tuning.target.form.name,
+        "collectives": list(question.collectives),
+        "sizes": question.sizes,
+        "ranks": list(question.ranks),
+        **dataclasses.asdict(question.effort),
+        "margin": question.margin,
+        "confidence": question.confidence,
+        "rules": [
+            {**dataclasses.asdict(rule), "gain": comparison_of(tuning.rule_gains.get(rule))} for rule in tuning.rules
+        ],
+        "files": sorted(tuning.written.files),
+        "notes": list(tuning.written.notes),
+        "not_expressible": tuning.losses,
+        "excluded": [
+            {"collective": usable.collective, "ranks": usable.ranks, "algorithm": algorithm, "reason": reason}
+            for usable in tuning.usable
+            for algorithm, reason in usable.excluded.items()
+        ],
+        "cells": [cell_of(tuning, decision) for decision in tuning.decisions],
+        "behind_mpi_barrier": [
+            {
+                **dataclasses.asdict(other.cell),
+                "chosen": other.harmonized,
+                "behind_mpi_barrier": other.behind_barrier,
+                "cost": interval_of(other.cost),
+            }
+            for other in tuning.others
+        ],
+        "warnings": warnings,
+    }
+
+
+def cell_of(tuning: Tuning, decision: Decision) -> dict[str, object]:
+    """Returns what is known of a cell."""
+    proof = tuning.proofs.get(decision.cell)
+    return {
+        **dataclasses.asdict(decision.cell),
+        "chosen": decision.algorithm,
+        "in_rules": tuning.in_rules(decision.cell),
+        "candidates": [candidate_of(one) for one in decision.candidates],
+        "proof": dataclasses.asdict(proof) if proof else None,
+        "gain": comparison_of(tuning.gains.get(decision.cell)),
+    }
+
+
+def candidate_of(candidate: Candidate) -> dict[str, object]:
+    """Returns what is known of an algorithm in a cell."""
+    comparison = comparison_of(candidate.comparison)
+    return {"algorithm": candidate.algorithm, "rejected": candidate.rejected, "against_default": comparison}
+
+
+def comparison_of(comparison: Comparison | None) -> dict[str, object] | None:
+    """Returns a comparison with the default."""
+    if comparison is None:
+        return None
+    return {
+        "ratio": interval_of(comparison.ratio),
+        "p_value": number(comparison.p_value),
+        "adjusted_p_value": number(comparison.adjusted_p_value),
+        "rank_p_value": number(comparison.rank_p_value),
+        "verdict": comparison.verdict,
+        "reason": comparison.reason,
+    }
+
+
+def interval_of(interval: Interval | None) -> dict[str, object] | None:
+    """Returns an interval, with the number of launches that it stands on."""
+    if interval is None:
+        return None
+    return {
+        "estimate": number(interval.estimate),
+        "low": number(interval.low),
+        "high": number(interval.high),
+        "launches": interval.count,
+    }
+
+
+def number(value: float) -> float | None:
+    """Returns a number; None where there is none, which JSON has no number for."""
+    return value if math.isfinite(value) else None

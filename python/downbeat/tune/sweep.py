@@ -1,0 +1,109 @@
+"""The sweep: every algorithm that runs, at every size, from a common start and, beside it, behind MPI_Barrier."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from downbeat.errors import DownbeatError, UsageError
+from downbeat.experiment import directory as places
+from downbeat.experiment.execute import execute
+from downbeat.experiment.experiment import open_experiment
+from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, Environment, Measurement, Plan
+from downbeat.tune.probing import Usable
+from downbeat.tune.rules import DEFAULT
+from downbeat.tune.target import Target
+
+HARMONIZE = "harmonize"
+BARRIER = "mpi_barrier"
+SIZELESS = "barrier"  # the collective that has no size
+# Of a launch and cell, what choosing needs; `value` is the median of the metric over the launch's samples, in s.
+COLUMNS = ("collective", "ranks", "size", "algorithm", "synchronizer", "launch", "status", "value")
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is measured."""
+
+    launches: int
+    repetitions: int
+    timeout: float  # s, for a launch
+    seed: int
+    metric: str
+    tolerance: str  # as downbeat-bench takes it; empty: its default
+
+    def options(self, collectives: Sequence[str], sizes: str) -> dict[str, str]:
+        """Returns the options of downbeat-bench that all measurements have in common."""
+        options = {"repetitions": str(self.repetitions), "validate": ""}
+        if set(collectives) != {SIZELESS}:
+            options["sizes"] = sizes
+        if self.tolerance:
+            options["tolerance"] = self.tolerance
+        return options
+
+
+def synchronizers(collective: str) -> str:
+    """Returns what is measured behind what.
+
+    A barrier is measured from a common start alone: under most libraries the choice would hold for the MPI_Barrier that
+    synchronizes as well.
+    """
+    return HARMONIZE if collective == SIZELESS else f"{HARMONIZE},{BARRIER}"
+
+
+def sweep_plan(target: Target, usable: Usable, sizes: str, effort: Effort) -> Plan:
+    """Returns the experiment that measures the algorithms of a collective on a number of ranks."""
+    collective = usable.collective
+    options = {"sync": synchronizers(collective), **effort.options((collective,), sizes)}
+    environments = [Environment()]
+    if usable.algorithms:
+        forced = {name: target.form.forcing_variables(collective, name) for name in usable.algorithms}
+        if all(forced.values()):
+            environments += [Environment(name, variables) for name, variables in forced.items()]
+        else:
+            options["algorithm"] = f"{collective}={','.join([DEFAULT, *usable.algorithms])}"
+    return Plan(
+        name=f"{collective}-n{usable.ranks}",
+        measurement=Measurement((collective,), options),
+        libraries=(target.library,),
+        ranks=(usable.ranks,),
+        environments=tuple(environments),
+        launches=effort.launches,
+        timeout=effort.timeout,
+        seed=effort.seed,
+    )
+
+
+def sweep(plan: Plan, directory: Path, metric: str) -> pd.DataFrame:
+    """Measures what a plan of `sweep_plan` says; returns one row per launch and cell, `COLUMNS`.
+
+    Raises:
+        DownbeatError: no launch was complete.
+    """
+    execute(plan, directory)
+    try:
+        experiment = open_experiment(directory)
+    except UsageError as error:
+        raise nothing_measured(plan, directory) from error
+    return measured(experiment.cells, metric)
+
+
+def nothing_measured(plan: Plan, directory: Path) -> DownbeatError:
+    """Returns what to say of an experiment without a complete launch."""
+    failed = directory / places.FAILED
+    said = [
+        line for path in sorted(failed.glob("*/stderr.txt")) for line in path.read_text(errors="replace").splitlines()
+    ]
+    return DownbeatError(f"nothing of {plan.name} could be measured: {said[-1] if said else 'no output'}; see {failed}")
+
+
+def measured(cells: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Returns `COLUMNS` of the cells of an experiment; an environment other than the default one is an algorithm."""
+    frame = cells.rename(columns={"operation": "collective"})
+    forced = frame["environment"] != DEFAULT_ENVIRONMENT
+    frame["algorithm"] = frame["algorithm"].where(~forced, frame["environment"])
+    frame["value"] = frame[f"{metric}_median"]
+    return frame[list(COLUMNS)].reset_index(drop=True)

@@ -1,0 +1,92 @@
+"""What an algorithm does, whatever time it takes: who sends how much to whom, who calls the operator of a reduction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from downbeat.data.launch_file import names, open_netcdf
+from downbeat.tune.bench import run_bench
+from downbeat.tune.rules import DEFAULT, Cell
+from downbeat.tune.target import Target
+
+Numbers = tuple[int, ...]
+
+TRACE_TIMEOUT = 120.0  # s; a call or two by each algorithm
+SIZE_STEP = 8  # bytes: downbeat-bench algorithms counts in doubles
+UNKNOWN = -1
+MESSAGES = "messages"
+CALLS = "operator calls"
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What one call of an operation left behind; None where it cannot be counted."""
+
+    messages: Numbers | None  # from each rank to each, their number and then their bytes
+    calls: Numbers | None  # of the operator, by rank
+
+    def evidence(self) -> dict[str, Numbers]:
+        """Returns what was counted, by its name."""
+        return {name: one for name, one in ((MESSAGES, self.messages), (CALLS, self.calls)) if one is not None}
+
+
+def traces(target: Target, cell: Cell, variables: Mapping[str, str], directory: Path) -> tuple[dict[str, Trace], str]:
+    """Runs a collective once by each algorithm that a launch can switch to, and by the default.
+
+    Args:
+        target: the library.
+        cell: what is run. A size must be a multiple of 8; where there is none, any will do.
+        variables: environment of the launch: the default is what they make of it.
+        directory: for what the launch writes.
+
+    Returns:
+        Algorithm -> trace; and why there is none, empty if there are.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    file = directory / f"{cell.collective}-n{cell.ranks}-{cell.size}.nc"
+    file.unlink(missing_ok=True)
+    size = ["-m", str(cell.size)] if cell.size else []
+    run = run_bench(
+        target.library,
+        cell.ranks,
+        ["algorithms", cell.collective, *size, "-q", "-o", file.name],
+        variables,
+        TRACE_TIMEOUT,
+        directory,
+    )
+    if run.status != 0 or not file.is_file():
+        return {}, run.reason
+    return read_traces(file), ""
+
+
+def read_traces(file: Path) -> dict[str, Trace]:
+    """Returns the traces in a file of `downbeat-bench algorithms` that tried one operation."""
+    with open_netcdf(file) as data:
+        data.set_auto_chartostring(False)
+        algorithms, refusals = names(data.variables["algorithm"]), names(data.variables["refusal"])
+        messages = np.stack([data.variables["messages"][:], data.variables["bytes"][:]], axis=1)
+        calls = np.asarray(data.variables["calls"][:])
+    return {
+        algorithm: Trace(counted(messages[index]), counted(calls[index]))
+        for index, algorithm in enumerate(algorithms)
+        if not refusals[index]
+    }
+
+
+def counted(values: np.ndarray) -> Numbers | None:
+    """Returns counts; None if they are unknown."""
+    return None if values.size == 0 or (values == UNKNOWN).any() else tuple(int(one) for one in values.ravel())
+
+
+def forced_trace(
+    target: Target, cell: Cell, algorithm: str, without_rules: Mapping[str, Trace], directory: Path
+) -> Trace | None:
+    """Returns the trace of an algorithm that is forced, from a launch of its own where it takes one."""
+    variables = target.form.forcing_variables(cell.collective, algorithm)
+    if not variables:
+        return without_rules.get(algorithm)
+    return traces(target, cell, variables, directory / algorithm)[0].get(DEFAULT)

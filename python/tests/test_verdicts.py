@@ -1,0 +1,221 @@
+"""Verdicts on launches whose truth is known: which is given when, and how often a wrong one."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from downbeat.statistics.independent import compare_independent
+from downbeat.statistics.pairs import compare_paired
+from downbeat.statistics.simulated import Deviations, simulate_independent_medians, simulate_paired_medians
+from downbeat.statistics.verdicts import Comparison, judge_together
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+Compare = Callable[..., Comparison]
+BOTH = pytest.mark.parametrize("compare", [compare_paired, compare_independent])
+LAUNCHES = 10
+SAMPLES = 100
+OPPOSITE = {"faster": "slower", "slower": "faster", "equivalent": "equivalent", "undecided": "undecided"}
+
+# Medians of launches, some microseconds; differences from nothing to a multiple.
+MEDIANS = st.lists(
+    st.tuples(st.integers(900, 1100), st.integers(900, 1400)).map(lambda pair: (pair[0] / 100, pair[1] / 100)),
+    min_size=2,
+    max_size=12,
+)
+
+
+def test_paired_is_students_test_of_log_ratios() -> None:
+    random = np.random.default_rng(1)
+    a, b = random.lognormal(0, 0.1, 9), random.lognormal(0.05, 0.1, 9)
+    found, expected = compare_paired(a, b), stats.ttest_1samp(np.log(b / a), 0)
+    interval = expected.confidence_interval(0.95)
+    assert found.p_value == pytest.approx(expected.pvalue)
+    assert (found.ratio.low, found.ratio.high) == pytest.approx((np.exp(interval.low), np.exp(interval.high)))
+    assert found.ratio.estimate == pytest.approx(stats.gmean(b / a))
+    assert found.rank_p_value == pytest.approx(stats.wilcoxon(np.log(b / a)).pvalue)
+    assert found.rank_sum_p_value == pytest.approx(stats.ranksums(a, b).pvalue, abs=0.05)  # which approximates
+
+
+def test_independent_is_welchs_test_of_logs() -> None:
+    random = np.random.default_rng(2)
+    a, b = random.lognormal(0, 0.1, 9), random.lognormal(0.05, 0.02, 14)
+    found, expected = compare_independent(a, b), stats.ttest_ind(np.log(b), np.log(a), equal_var=False)
+    interval = expected.confidence_interval(0.95)
+    assert found.p_value == pytest.approx(expected.pvalue)
+    assert (found.ratio.low, found.ratio.high) == pytest.approx((np.exp(interval.low), np.exp(interval.high)))
+    assert found.ratio.estimate == pytest.approx(stats.gmean(b) / stats.gmean(a))
+    assert found.rank_p_value == found.rank_sum_p_value
+
+
+@BOTH
+def test_compared_with_itself_it_is_equivalent(compare: Compare) -> None:
+    found = compare([2.5e-6] * 5, [2.5e-6] * 5)
+    assert (found.verdict, found.p_value, found.rank_p_value) == ("equivalent", 1.0, 1.0)
+    assert (found.ratio.low, found.ratio.estimate, found.ratio.high) == pytest.approx((1.0, 1.0, 1.0), abs=1e-12)
+
+
+def test_pairs_of_the_same_numbers_are_equivalent() -> None:
+    medians = np.random.default_rng(3).lognormal(0, 0.3, 5)
+    assert compare_paired(medians, medians).verdict == "equivalent"
+
+
+@BOTH
+@pytest.mark.parametrize(("factor", "verdict"), [(0.9, "faster"), (1.1, "slower")])
+def test_differences_without_any_scatter(compare: Compare, factor: float, verdict: str) -> None:
+    assert compare(np.full(5, 3.0), np.full(5, 3.0 * factor)).verdict == verdict
+
+
+@BOTH
+def test_nothing_is_said_of_few_launches(compare: Compare) -> None:
+    for launches in range(1, 5):
+        for factor in (1.0, 10.0):
+            found = compare(np.full(launches, 1.0), np.full(launches, factor))
+            assert found.verdict == "undecided"
+            assert f"launches: {launches}, 5 are needed" in found.reason
+    assert compare_independent(np.full(5, 1.0), np.full(4, 9.0)).verdict == "undecided"
+
+
+def test_five_pairs_must_all_agree() -> None:
+    a = np.full(5, 10.0)
+    agree = compare_paired(a, [11.0, 11.1, 11.2, 11.3, 11.4])
+    assert (agree.rank_p_value, agree.rank_level, agree.verdict) == (0.0625, 0.0625, "slower")
+    one_against = compare_paired(a, [11.0, 11.1, 11.2, 11.3, 9.95])
+    assert one_against.verdict == "undecided"
+
+
+def test_ranks_guard_the_t_test() -> None:
+    a, b = np.ones(6), np.array([1.1, 1.11, 1.12, 1.13, 1.14, 0.999])
+    found = compare_paired(a, b)
+    assert found.p_value < 0.025
+    assert found.rank_p_value > found.rank_level
+    assert found.verdict == "undecided"
+    assert "ranks" in found.reason
+
+
+def test_a_significant_difference_within_the_margin_is_equivalent() -> None:
+    a = np.ones(10)
+    b = np.exp(0.01 + 0.001 * np.resize([1, -1], 10))
+    found = compare_paired(a, b)
+    assert found.p_value < 1e-6
+    assert found.verdict == "equivalent"
+    assert compare_paired(a, b, margin=0.005).verdict == "slower"
+
+
+def test_holm_takes_verdicts_back() -> None:
+    a = np.exp(np.linspace(-0.05, 0.05, 8))
+    b = a * np.exp([0.001, 0.002, 0.003, 0.02, 0.04, 0.06, 0.07, 0.08])
+    one = compare_paired(a, b)
+    assert 0.0125 < one.p_value < 0.025
+    assert one.verdict == "slower"
+    assert judge_together([one])[0].verdict == "slower"
+    both = judge_together([one, one])
+    assert [each.verdict for each in both] == ["undecided", "undecided"]
+    assert both[0].adjusted_p_value == pytest.approx(2 * one.p_value)
+    # What has too few launches is no test, and costs the others nothing.
+    few = compare_paired(a[:3], b[:3])
+    assert judge_together([few, one])[1].verdict == "slower"
+
+
+@BOTH
+@given(MEDIANS)
+def test_swapping_inverts(compare: Compare, medians: list[tuple[float, float]]) -> None:
+    a, b = np.transpose(medians)
+    one, other = compare(a, b), compare(b, a)
+    assert other.verdict == OPPOSITE[one.verdict]
+    assert other.ratio.estimate == pytest.approx(1 / one.ratio.estimate)
+    assert other.ratio.low == pytest.approx(1 / one.ratio.high)
+    assert other.p_value == pytest.approx(one.p_value)
+    assert other.rank_p_value == pytest.approx(one.rank_p_value)
+
+
+@BOTH
+@given(MEDIANS, st.sampled_from([1e-9, 1e-6, 1024.0]))
+def test_units_do_not_matter(compare: Compare, medians: list[tuple[float, float]], unit: float) -> None:
+    a, b = np.transpose(medians)
+    one, other = compare(a, b), compare(a * unit, b * unit)
+    assert other.verdict == one.verdict
+    assert other.ratio.estimate == pytest.approx(one.ratio.estimate)
+    assert other.p_value == pytest.approx(one.p_value, abs=1e-9)
+
+
+@BOTH
+@given(MEDIANS, st.integers(0, 10), st.integers(0, 10))
+def test_a_wider_margin_only_makes_equivalent(
+    compare: Compare, medians: list[tuple[float, float]], first: int, second: int
+) -> None:
+    a, b = np.transpose(medians)
+    narrow, wide = (compare(a, b, margin=percent / 100).verdict for percent in sorted((first, second)))
+    assert wide in (narrow, "equivalent")
+    assert narrow != "equivalent" or wide == "equivalent"
+
+
+@BOTH
+def test_bad_values_are_named(compare: Compare) -> None:
+    with pytest.raises(ValueError, match="a median of -1 "):
+        compare([1.0, 2.0], [1.0, -1.0])
+    with pytest.raises(ValueError, match=r"a margin of -0\.1"):
+        compare([1.0, 2.0], [1.0, 1.0], margin=-0.1)
+    with pytest.raises(ValueError, match="a confidence of 95"):
+        compare([1.0, 2.0], [1.0, 1.0], confidence=95)
+
+
+def test_pairs_have_as_many_on_either_side() -> None:
+    with pytest.raises(ValueError, match="2 launches and 3"):
+        compare_paired([1.0, 2.0], [1.0, 2.0, 3.0])
+
+
+def count_verdicts(
+    simulate: Callable[..., tuple[np.ndarray, np.ndarray]],
+    compare: Compare,
+    ratio: float,
+    experiments: int,
+    **more: Deviations,
+) -> Counter[str]:
+    random = np.random.default_rng(11)
+    return Counter(compare(*simulate(random, LAUNCHES, SAMPLES, ratio, **more)).verdict for _ in range(experiments))
+
+
+def test_identical_inputs_in_pairs_are_not_called_different() -> None:
+    found = count_verdicts(simulate_paired_medians, compare_paired, 1.0, 1000)
+    assert found["faster"] + found["slower"] <= 20  # about 7; of 200 no more than 10 are allowed
+    assert found["equivalent"] > 850  # the more samples per launch, the more
+
+
+def test_identical_independent_inputs_are_not_called_different() -> None:
+    found = count_verdicts(simulate_independent_medians, compare_independent, 1.0, 2000)
+    assert found["faster"] + found["slower"] <= 75  # 2.5 % and four standard errors, below 4 %
+    assert found["equivalent"] == 0  # the interval is four times as wide as the margin
+
+
+def test_five_percent_are_found_in_pairs() -> None:
+    found = count_verdicts(simulate_paired_medians, compare_paired, 1.05, 300)
+    assert found["slower"] >= 297
+    own = count_verdicts(simulate_paired_medians, compare_paired, 1 / 1.05, 300, deviations=Deviations(cell=0.02))
+    assert own["faster"] > 240
+
+
+def test_at_the_margin_equivalence_is_rarely_claimed() -> None:
+    found = count_verdicts(simulate_paired_medians, compare_paired, 1.02, 1000)
+    assert found["equivalent"] <= 45  # 2.5 % and four standard errors
+    assert found["faster"] == 0
+
+
+def test_many_identical_cells_are_rarely_called_different() -> None:
+    random = np.random.default_rng(12)
+    false = 0
+    for _ in range(150):
+        cells = [compare_independent(*simulate_independent_medians(random, 5, 50, 1.0)) for _ in range(10)]
+        false += any(one.verdict in ("faster", "slower") for one in judge_together(cells))
+    assert false <= 11  # 2.5 % of 150 are 3.75; four standard errors above
+
+
+def test_nan_has_no_verdict_but_a_reason() -> None:
+    found = compare_paired([1.0], [2.0])
+    assert math.isnan(found.p_value)
+    assert found.verdict == "undecided"
