@@ -108,7 +108,7 @@ def parse_ranks(text: str) -> list[int]:
     Raises:
         UsageError: a word is no positive number.
     """
-    words = [word for word in text.split(",") if text]
+    words = text.split(",") if text else []
     for word in words:
         if not word.isascii() or not word.isdigit() or int(word) < 1:
             raise UsageError(f"--ranks {text}: '{word}' is no number of ranks; as in --ranks 2,4")
