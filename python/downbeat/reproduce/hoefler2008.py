@@ -248,7 +248,7 @@ def draw_schemes(results: Results) -> Drawn:
                 f"{ratio:.2f} times, {microseconds(one[1] * 1e3)} and {microseconds(other[1] * 1e3)}; messages of the "
                 "busiest "
                 f"process {one[4]:.0f} and {other[4]:.0f}",
-                None if alike else above(one[2] / other[3], one[3] / other[2], 1.0),
+                None if alike else results.told_on(ranks, above(one[2] / other[3], one[3] / other[2], 1.0)),
             )
         )
     return Drawn((picture,), tuple(findings))

@@ -81,7 +81,7 @@ def draw_offset_table(results: Results) -> Drawn:
                 f"offsets on one node are measured with a standard deviation of at most 2 us ({run.ranks} ranks)",
                 "0 to 2 us",
                 f"{between(deviations[1:] * MICROSECONDS, ' us')}",
-                bool((deviations * MICROSECONDS <= 2).all()),
+                results.told_on(run.ranks, bool((deviations * MICROSECONDS <= 2).all())),
             )
         )
     findings.append(

@@ -30,7 +30,7 @@ def plan_of(figure: Figure, run: Run, site: Site) -> Plan:
         environments=(Environment(FIXED, dict(run.variables)) if run.variables else Environment(),),
         launches=launches,
         # A busy machine takes its time; a hanging launch is to end some day.
-        timeout=60 + 20 * run.seconds,
+        timeout=30 + 10 * run.seconds,
         seed=SEED,
     )
 
