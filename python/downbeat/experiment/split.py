@@ -19,7 +19,6 @@ from downbeat.experiment import directory as places
 from downbeat.experiment.durable import write_json
 from downbeat.experiment.estimates import METRIC
 from downbeat.experiment.plan import LaunchKey, Plan
-from downbeat.statistics.variance_components import Split, optimal_repetitions
 
 PILOT_LAUNCHES = 5
 # A launch that takes much longer than those so far would be a surprise, and run into its timeout.
@@ -70,6 +69,9 @@ def read(directory: Path) -> Decision | None:
 
 def decide(plan: Plan, directory: Path) -> Decision | None:
     """Decides from the first launches, and records it; None where they do not tell (fewer than 2 are complete)."""
+    # Takes as long to load as a launch to run, and few experiments ask for a width.
+    from downbeat.statistics.variance_components import Split, optimal_repetitions
+
     cells = observe(plan, directory)
     splits: dict[str, tuple[Observed, Split]] = {}
     for name, cell in cells.items():

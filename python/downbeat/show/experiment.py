@@ -7,6 +7,7 @@ import pandas as pd
 
 from downbeat.data.metrics import METRICS
 from downbeat.experiment.experiment import FACTORS, Experiment
+from downbeat.mpi.libraries import short_version
 from downbeat.show.table import table
 from downbeat.statistics.location import geometric_mean_interval
 
@@ -20,9 +21,10 @@ def describe_experiment(experiment: Experiment, metric: str) -> list[str]:
     """Returns lines that tell what an experiment measured."""
     first = experiment.launches[0].context
     count = len(experiment.launches)
+    libraries = {short_version(str(launch.context["mpi_library"])) for launch in experiment.launches}
     lines = [
         f"{experiment.name}: {count} launch{'es' if count > 1 else ''}, {first['date']}",
-        f"  MPI      {'; '.join(sorted({str(launch.context['mpi_library']) for launch in experiment.launches}))}",
+        f"  MPI      {'; '.join(sorted(libraries))}",
         f"  ranks    {', '.join(str(ranks) for ranks in sorted({launch.ranks for launch in experiment.launches}))}",
         f"  machine  {first['hosts']}",
         f"  clock    {first['clock_clock']}, synchronized by {first['clock_sync']}",
