@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import downbeat
 import numpy as np
 import pandas as pd
 import pytest
+from downbeat.cli import main
 from downbeat.commands.compare import FailOn, exit_status
 from downbeat.comparison.conditions import parse_conditions, select
 from downbeat.comparison.contexts import context_differences
@@ -340,35 +340,46 @@ def test_exit_status(verdicts_: set[str], statuses: tuple[int, ...]) -> None:
     assert tuple(exit_status(verdicts_, one) for one in FailOn) == statuses
 
 
-def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "downbeat", "compare", *map(str, arguments)], capture_output=True, text=True, check=False
-    )
+Run = Callable[..., tuple[int, str, str]]
 
 
-def test_the_command(tmp_path: Path) -> None:
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Returns what runs the command: exit status, standard output, standard error."""
+
+    def run(*arguments: str | Path) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["downbeat", "compare", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return int(ended.value.code or 0), *capsys.readouterr()
+
+    return run
+
+
+def test_the_command(tmp_path: Path, run: Run) -> None:
     experiment_in(tmp_path / "e", {"one": 1.0, "two": 1.1}, 27)
-    done = run(tmp_path / "e", "library=one", "library=two", "--json", tmp_path / "c.json")
-    assert (done.returncode, done.stderr) == (3, "")
-    assert done.stdout.startswith("1 cell: 0 faster, 1 slower, 0 equivalent, 0 undecided (B against A)\n")
-    assert run(tmp_path / "e", "library=two", "library=one").returncode == 0
+    status, output, errors = run(tmp_path / "e", "library=one", "library=two", "--json", tmp_path / "c.json")
+    assert (status, errors) == (3, "")
+    assert output.startswith("1 cell: 0 faster, 1 slower, 0 equivalent, 0 undecided (B against A)\n")
+    assert run(tmp_path / "e", "library=two", "library=one")[0] == 0
     written = json.loads((tmp_path / "c.json").read_text())
     assert written["where_a"] == {"library": "one"}
+    assert written["units"]["a"] == "s"
     (cell,) = written["cells"]
     assert cell["verdict"] == "slower"
     assert cell["ratio"] == pytest.approx(1.1)
     assert cell["a"] * 1.1 == pytest.approx(cell["b"])
 
 
-def test_the_command_complains_in_one_line(tmp_path: Path) -> None:
+def test_the_command_complains_in_one_line(tmp_path: Path, run: Run) -> None:
     experiment_in(tmp_path / "e", {"one": 1.0}, 28)
-    for arguments, message in [
-        ((tmp_path / "e",), "1 experiment and 0 conditions; valid are A B, or A factor=value factor=value"),
-        ((tmp_path / "e", "size=8"), "1 experiment and 1 condition;"),
-        ((tmp_path / "e", tmp_path / "none"), "there is no experiment"),
-        ((tmp_path / "e", tmp_path / "e", "--json", tmp_path / "no" / "c.json"), "cannot be written"),
+    for arguments, expected, message in [
+        ((tmp_path / "e",), 2, "1 experiment and 0 conditions; valid are A B, or A factor=value factor=value"),
+        ((tmp_path / "e", "size=8"), 2, "1 experiment and 1 condition;"),
+        ((tmp_path / "e", tmp_path / "none"), 2, "there is no experiment"),
+        ((tmp_path / "e", tmp_path / "e", "--json", tmp_path / "no" / "c.json"), 1, "cannot be written"),
     ]:
-        done = run(*arguments)
-        assert done.returncode in (1, 2)
-        assert done.stderr.count("\n") == 1
-        assert message in done.stderr
+        status, _, errors = run(*arguments)
+        assert status == expected
+        assert errors.count("\n") == 1
+        assert message in errors

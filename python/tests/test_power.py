@@ -27,7 +27,7 @@ def test_two_experiments_cannot_show_five_percent_with_ten_launches() -> None:
 @pytest.mark.parametrize("launches", [5, 10])
 def test_power_is_that_of_simulated_tests(paired: bool, launches: int) -> None:
     random = np.random.default_rng(launches)
-    of_one, experiments = 0.03, 1500
+    of_one, experiments = 0.03, 800
     found = 0
     for _ in range(experiments):
         a, b = np.exp(random.normal(0, of_one, (2, launches)))

@@ -13,6 +13,7 @@ from downbeat.comparison.contexts import context_differences
 from downbeat.comparison.matching import Match, key_of, match_cells
 from downbeat.data.cells import STATISTICS
 from downbeat.data.metrics import METRICS
+from downbeat.data.units import units_of
 from downbeat.errors import UsageError
 from downbeat.experiment.experiment import FACTORS, Experiment
 from downbeat.experiment.plan import LAUNCH_FACTORS
@@ -94,8 +95,8 @@ def compare(
         0.9 with these launches, and `launches_needed` for 5 %, both alone and with Holm's correction at its strictest;
         `verdict` ("unmatched" for a cell of one side only) and `reason`. What was not judged has NaN.
         The attributes `.attrs`: `metric`, `statistic`, `margin`, `confidence`, `paired`, `where_a`, `where_b`,
-        `name_a`, `name_b`, `tests` (cells that Holm's correction counts) and `notes` (lines: what was left out, and
-        where the contexts of the launches differ).
+        `name_a`, `name_b`, `tests` (cells that Holm's correction counts), `notes` (lines: what was left out, and where
+        the contexts of the launches differ) and `units`.
 
     Raises:
         UsageError: an unknown metric, statistic, factor or value, or nothing that could be matched.
@@ -145,6 +146,7 @@ def compare(
         "name_b": other.name if isinstance(other, Experiment) else "B",
         "tests": tests,
         "notes": notes,
+        "units": units_of(frame) | dict.fromkeys(("a", "b", "clock_uncertainty"), "s"),
     }
     return frame
 

@@ -22,7 +22,7 @@ def write_record(frame: pd.DataFrame, path: Path) -> None:
     """
     rows = [{name: plain(value) for name, value in row.items()} for row in frame.to_dict("records")]
     about = {name: plain(value) for name, value in frame.attrs.items()}
-    content = {"schema_version": SCHEMA_VERSION, **about, "unit": "s", "cells": rows}
+    content = {"schema_version": SCHEMA_VERSION, **about, "cells": rows}
     try:
         path.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     except OSError as error:

@@ -140,7 +140,7 @@ class Plain(Watcher):
 def split_line(decision: Decision) -> str:
     """Returns what was decided and why."""
     return (
-        f"from here on {decision.repetitions} repetitions, and about {decision.launches} launches in all: "
+        f"from here on {decision.repetitions} repetitions, and about {decision.launches} launches for the width: "
         f"{decision.reason}"
     )
 

@@ -7,6 +7,7 @@ second are drawn from the launches of the first. Global times are the smallest o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -24,90 +25,81 @@ CRAY = "Cray MPI; the smallest global time, first entry to last exit, of 100 mea
 HORNET = f"Hornet (Cray XE6, Gemini), up to 16384 processes, {CRAY}"
 HAZEL_HEN = f"Hazel Hen (Cray XC40, Aries), {CRAY}"
 NEAR_ZERO = 0.05  # overlap benefit that is called none
+# Percentage points: below, benefits are differences of long times within the error of the clocks.
+TELLING = 1.0
 POINT = "Median over launches of the smallest global time in each; bars: smallest to largest launch. "
 
 
 # Table II: clock offsets.
 
 OFFSETS = 100
-SPREAD_TARGET = 2e-6  # s, of the paper
 
 
 def offset_runs(site: Site) -> tuple[Run, ...]:
-    ranks = max(4, site.most)
-    pairs = ",".join(f"0:{rank}" for rank in range(1, min(ranks, 12)))
     duration = 0.05 if site.quick else 1.0
-    return (
+    return tuple(
         experiment_run(
-            "offsets",
+            f"n{ranks}",
             site.main(),
             ranks,
             "drift",
             # An exchange at a time, so that their spread is seen.
             {
-                "pairs": pairs,
+                "pairs": ",".join(f"0:{rank}" for rank in range(1, min(ranks, 12))),
                 "duration": f"{duration:g}",
                 "interval": f"{duration / (OFFSETS - 1):.6f}",
                 "estimator": "cristian(exchanges=1)",
             },
             seconds=2.0,
-            variables={"DOWNBEAT_VALIDATION": f"offset=0.02,seed=6,ranks_per_clock={max(2, ranks // 3)}"},
             most_launches=1,
-        ),
+        )
+        for ranks in dict.fromkeys((site.node, site.most))
     )
 
 
 def draw_offset_table(results: Results) -> Drawn:
-    data = results.datasets("offsets")[0]
-    offsets = data["offset"].to_numpy()
-    ranks = [0, *(int(rank) for rank in data["answerer"].to_numpy())]
-    means = np.array([0.0, *offsets.mean(axis=1)])
-    deviations = np.array([0.0, *offsets.std(axis=1, ddof=1)])
+    panels: list[Panel] = []
+    tables = []
+    findings = []
+    for label in results.have():
+        run = results.run(label)
+        data = results.datasets(label)[0]
+        offsets = data["offset"].to_numpy()
+        ranks = [0, *(int(rank) for rank in data["answerer"].to_numpy())]
+        means = np.array([0.0, *offsets.mean(axis=1)])
+        deviations = np.array([0.0, *offsets.std(axis=1, ddof=1)])
+        low, high = (means - deviations) * MICROSECONDS, (means + deviations) * MICROSECONDS
+        series = Series("", ranks, means * MICROSECONDS, low, high, len(panels), "", 0)
+        panels.append(Panel([series], "rank", "mean offset [us]", f"{run.ranks} ranks"))
+        tables.append(
+            pd.DataFrame(
+                {"ranks": run.ranks, "rank": ranks, "mean_offset_s": means, "standard_deviation_s": deviations}
+            )
+        )
+        findings.append(
+            Finding(
+                f"offsets on one node are measured with a standard deviation of at most 2 us ({run.ranks} ranks)",
+                "0 to 2 us",
+                f"{between(deviations[1:] * MICROSECONDS, ' us')}",
+                results.told_on(run.ranks, bool((deviations * MICROSECONDS <= 2).all())),
+            )
+        )
+    findings.append(
+        Finding(
+            "ranks of a node have the same offset, nodes differ by milliseconds",
+            "0 within the first node; -17.258 and -11.140 ms of the two others, the same for the four ranks of each",
+            "each rank's clock counts from when the rank began, so that offsets are differences of these instants",
+            None,
+        )
+    )
     picture = draw_panels(
         "niethammer2016-tab2",
         "Clock offset of each rank to rank 0",
-        f"The table as a picture, its numbers below: mean of {offsets.shape[1]} measurements and their standard "
-        "deviation, which is "
-        "far smaller than a point. Groups of ranks have one clock, as if they were a node; the clocks' offsets are "
-        "made, by the "
-        "validation clock.",
-        [
-            Panel(
-                [Series("", ranks, means * 1e3, (means - deviations) * 1e3, (means + deviations) * 1e3, 0, "", 0)],
-                "rank",
-                "mean offset [ms]",
-            ),
-            Panel(
-                [Series("", ranks, deviations * MICROSECONDS, colour=1, style="", marker=1)],
-                "rank",
-                "standard deviation [us]",
-            ),
-        ],
+        f"The table as a picture, its numbers below: mean of {OFFSETS} measurements, bars of one standard deviation on "
+        "either side. All ranks read one clock, each from its own beginning.",
+        panels,
     )
-    per_clock = max(2, results.runs[0].ranks // 3)
-    groups: dict[int, list[float]] = {}
-    for rank, mean in zip(ranks, means, strict=True):
-        groups.setdefault(rank // per_clock, []).append(float(mean))
-    within = max(np.ptp(values) for values in groups.values()) * MICROSECONDS
-    centres = [float(np.mean(values)) for values in groups.values()]
-    findings = (
-        Finding(
-            "ranks of a node have the same offset",
-            "the same to within a microsecond, standard deviations at most 2 us",
-            f"means of ranks with a common clock differ by {microseconds(within)} at most; standard deviations "
-            f"{between(deviations[1:] * MICROSECONDS, ' us')}",
-            bool(within < 2.0),
-        ),
-        Finding(
-            "nodes differ by milliseconds",
-            "-17.258 ms and -11.140 ms against the first node",
-            f"{', '.join(f'{1e3 * centre:+.3f} ms' for centre in centres[1:])}; made, not found",
-            bool(min(abs(centre) for centre in centres[1:]) > 1e-3),
-        ),
-    )
-    table = pd.DataFrame({"rank": ranks, "mean_offset_s": means, "standard_deviation_s": deviations})
-    shown = type(picture)(picture.name, picture.title, picture.caption, picture.figure, table)
-    return Drawn((shown,), findings)
+    return Drawn((replace(picture, numbers=pd.concat(tables, ignore_index=True)),), tuple(findings))
 
 
 # Figures 2 and 3: timelines.
@@ -274,14 +266,16 @@ def delay_finding(table: pd.DataFrame, results: Results) -> Finding:
     )
 
 
-def draw_times(name: str, operation: str, log_y: bool) -> Callable[[Results], Drawn]:
-    """Returns the drawer of global times over processes, 8 bytes, with and without 50 us."""
+def draw_times(name: str, operation: str, in_seconds: bool) -> Callable[[Results], Drawn]:
+    """Returns the drawer of global times over processes, 8 bytes, with and without 50 us; seconds are logarithmic."""
 
     def draw(results: Results) -> Drawn:
         table = times_table(results)
+        values = ["median", "low", "high"]
+        drawn = table.assign(**(table[values] / MICROSECONDS)) if in_seconds else table
         lines = [
             global_series(
-                table,
+                drawn,
                 kind,
                 8,
                 delay,
@@ -293,8 +287,12 @@ def draw_times(name: str, operation: str, log_y: bool) -> Callable[[Results], Dr
             for delay in (50.0, 0.0)
             for kind, style, marker in ((operation, "-", 0), (f"i{operation}", "--", 1))
         ]
-        unit = Panel(
-            [line for line in lines if line], "number of processes", "global time [us]", log_x=True, log_y=log_y
+        panel = Panel(
+            [line for line in lines if line],
+            "number of processes",
+            f"global time [{'s' if in_seconds else 'us'}]",
+            log_x=True,
+            log_y=in_seconds,
         )
         picture = draw_panels(
             name,
@@ -302,7 +300,7 @@ def draw_times(name: str, operation: str, log_y: bool) -> Callable[[Results], Dr
             POINT
             + "Blue: rank 0 enters 50 us later; black: all together. Circles: blocking; squares: nonblocking, with its "
             "MPI_Wait.",
-            [unit],
+            [panel],
         )
         plain = table[(table["delay"] == 0) & (table["size"] == 8)]
         told = "; ".join(
@@ -378,13 +376,18 @@ def on_cores(table: pd.DataFrame, results: Results) -> pd.DataFrame:
     return kept if len(kept) else table
 
 
+def told(values: pd.Series) -> bool | None:
+    """Whether values are above 0 in most cases; None where all are too near to it to tell."""
+    return bool((values > 0).mean() > 0.5) if (values.abs() > TELLING).any() else None
+
+
 def mostly_positive(table: pd.DataFrame) -> Finding:
-    values = table["median"] / 100
+    values = table["median"]
     return Finding(
         "the benefit is positive in most cases: a part of the delay is hidden",
         "mostly (barrier), slight at small numbers of processes (allreduce on Hornet), nearly always (Hazel Hen)",
-        f"{int((values > 0).sum())} of {len(values)} benefits above 0, {between(100 * values, ' %')}",
-        bool((values > 0).mean() > 0.5),
+        f"{int((values > 0).sum())} of {len(values)} benefits above 0, {between(values, ' %')}",
+        told(values),
     )
 
 
@@ -421,7 +424,7 @@ def nonblocking_better(table: pd.DataFrame) -> Finding:
         "the nonblocking form has slightly more benefit",
         "slightly",
         f"by {between(more, ' percentage points')}",
-        bool((more > 0).mean() > 0.5),
+        told(more),
     )
 
 
@@ -431,7 +434,7 @@ def blocking_better(table: pd.DataFrame) -> Finding:
         "the blocking form has more benefit than the nonblocking one",
         "so on Hazel Hen",
         f"by {between(more, ' percentage points')}",
-        bool((more > 0).mean() > 0.5),
+        told(more),
     )
 
 
@@ -441,7 +444,7 @@ def order_of_delays(table: pd.DataFrame) -> Finding:
         "below 1024 processes short delays have more benefit than long ones",
         "so up to 1024 processes, then the other way round",
         ", ".join(f"{delay:g} us {value:.2g} %" for delay, value in means.items()),
-        bool(means.is_monotonic_decreasing),
+        bool(means.is_monotonic_decreasing) if np.ptp(means) > TELLING else None,
     )
 
 
@@ -465,7 +468,9 @@ def counts_of(what: str) -> Callable[[Site], str]:
 ONE_MACHINE = "one machine stands for both of the paper's"
 
 
-def times_figure(number: int, operation: str, machine: str, reports: tuple[str, ...], data: str, log_y: bool) -> Figure:
+def times_figure(
+    number: int, operation: str, machine: str, reports: tuple[str, ...], data: str, in_seconds: bool
+) -> Figure:
     name = f"niethammer2016-fig{number}"
     return Figure(
         name=name,
@@ -476,7 +481,7 @@ def times_figure(number: int, operation: str, machine: str, reports: tuple[str, 
         needs=f"up to {'16384' if 'Hornet' in machine else 'some thousand'} ranks on many nodes",
         shows=counts_of(f"whether the delay just adds; {ONE_MACHINE}"),
         runs=delay_runs(operation, "50us", True),
-        draw=draw_times(name, operation, log_y),
+        draw=draw_times(name, operation, in_seconds),
         data=data,
     )
 
@@ -511,9 +516,8 @@ FIGURES: tuple[Figure, ...] = (
         ),
         needs="3 nodes with 4 ranks each",
         shows=lambda site: (
-            f"{max(4, site.most)} ranks with made clocks, shared by groups of ranks as by those of a node: the method "
-            "and "
-            "its spread"
+            f"{site.node} and {site.most} ranks of one node, which read the same clock: the spread of "
+            "measurements, not the offsets of nodes"
         ),
         runs=offset_runs,
         draw=draw_offset_table,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from downbeat.errors import DownbeatError, UsageError
+from downbeat.errors import DownbeatError
 from downbeat.experiment import directory as places
-from downbeat.experiment.execute import execute
+from downbeat.experiment.execute import adopt, execute
 from downbeat.experiment.experiment import Launch, open_experiment
 from downbeat.experiment.plan import Environment, Library, Measurement, Plan
 from downbeat.reproduce.figure import Figure, Run
@@ -31,7 +30,7 @@ def plan_of(figure: Figure, run: Run, site: Site) -> Plan:
         environments=(Environment(FIXED, dict(run.variables)) if run.variables else Environment(),),
         launches=launches,
         # A busy machine takes its time; a hanging launch is to end some day.
-        timeout=60 + 20 * run.seconds,
+        timeout=30 + 10 * run.seconds,
         seed=SEED,
     )
 
@@ -56,7 +55,7 @@ def perform(figure: Figure, site: Site, directory: Path, again: bool, say: Calla
     for position, run in enumerate(runs, 1):
         plan = plan_of(figure, run, site)
         where = directory / run.label
-        refuse_other_plan(plan, where)
+        adopt(plan, where)
         if len(places.complete(where)) < plan.launches:
             say(f"{figure.name} {position}/{len(runs)}: {run.label}, {plan.launches} launches of {run.seconds:.0f} s")
             execute(plan, where)
@@ -65,14 +64,3 @@ def perform(figure: Figure, site: Site, directory: Path, again: bool, say: Calla
         except DownbeatError:
             launches[run.label] = ()  # all launches failed; the section says where their output is
     return Results(figure.name, site, runs, launches)
-
-
-def refuse_other_plan(plan: Plan, where: Path) -> None:
-    """Ends where a directory holds launches that measured something else."""
-    if not (where / places.PLAN).exists():
-        return
-    old = places.read_plan(where)
-    if dataclasses.replace(old, launches=0, timeout=0) != dataclasses.replace(plan, launches=0, timeout=0):
-        raise UsageError(
-            f"'{where}' holds other launches than these options ask for; --again replaces them, -o DIR spares them"
-        )

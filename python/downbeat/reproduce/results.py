@@ -35,6 +35,10 @@ class Results:
         """Returns the run with a label."""
         return next(run for run in self.runs if run.label == label)
 
+    def told_on(self, ranks: int, agrees: bool | None) -> bool | None:
+        """Returns what data on so many ranks say; None where they share cores: their times are mostly waiting for one."""
+        return None if self.site.crowded(ranks) else agrees
+
     def have(self) -> list[str]:
         """Returns the labels of the runs that have launches, in order."""
         return [run.label for run in self.runs if self.launches.get(run.label)]

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from downbeat.errors import UsageError
+from downbeat.mpi.bench import built, find_any_bench
 from downbeat.mpi.libraries import LIBRARIES
-from downbeat.reproduce.bench import built
 
 OPEN_MPI = ("openmpi", "openmpi5")
 # MVAPICH2 and Cray MPI, which the papers use, are made of MPICH. MPICH 5 comes first: of the two it alone leaves the
@@ -84,7 +84,7 @@ def site_at_hand(
         launcher: as in `Site`.
 
     Raises:
-        UsageError: fewer than two ranks, a library that is unknown or that downbeat-bench is not built for.
+        UsageError: fewer than two ranks; no downbeat-bench, or none for a library.
     """
     cores = len(os.sched_getaffinity(0))
     counts = sorted(set(ranks)) or [2**i for i in range(1, (2 * max(1, cores)).bit_length())]
@@ -97,8 +97,8 @@ def site_at_hand(
     missing = [name for name in libraries if name not in benches]
     if missing:
         raise UsageError(f"--mpi {missing[0]}: no downbeat-bench for it; 'make build MPI={missing[0]}' builds it")
-    if not benches:
-        raise UsageError("there is no downbeat-bench; 'make build' builds it")
+    if not benches:  # no checkout: what is installed
+        benches = dict([find_any_bench()])
     return Site(cores, benches, tuple(counts), launches, quick, launcher)
 
 
@@ -108,7 +108,7 @@ def parse_ranks(text: str) -> list[int]:
     Raises:
         UsageError: a word is no positive number.
     """
-    words = [word for word in text.split(",") if text]
+    words = text.split(",") if text else []
     for word in words:
         if not word.isascii() or not word.isdigit() or int(word) < 1:
             raise UsageError(f"--ranks {text}: '{word}' is no number of ranks; as in --ranks 2,4")

@@ -76,8 +76,8 @@ def check_rule(margin: float, confidence: float) -> None:
 def significance(confidence: float) -> float:
     """Returns the level of the t test: half of what the interval leaves outside.
 
-    At 1 - confidence itself, the number of false verdicts among 200 comparisons of identical inputs would exceed 5 % as
-    often as not.
+    At 1 - confidence itself, more than 5 % of 200 comparisons of identical inputs would be called different in four
+    checks out of ten.
     """
     return (1 - confidence) / 2
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from downbeat.statistics.location import Interval
 from downbeat.statistics.pairs import compare_paired
-from downbeat.tune.choosing import Decision, cells_of, choose, paired
+from downbeat.tune.choosing import Decision, by_launch, cells_of, choose, paired
 from downbeat.tune.rules import Cell
 from downbeat.tune.sweep import BARRIER, HARMONIZE
 
@@ -44,7 +44,7 @@ def other_choices(
     for decision in choose(behind, margin, confidence):
         ours = chosen.get(decision.cell)
         if ours is not None and decision.algorithm != ours:
-            a, b = paired(started_together[decision.cell], ours, decision.algorithm)
+            a, b = paired(by_launch(started_together[decision.cell]), ours, decision.algorithm)
             cost = compare_paired(a, b, margin, confidence).ratio if len(a) > 1 else None
             others.append(OtherChoice(decision.cell, ours, decision.algorithm, cost))
     return others

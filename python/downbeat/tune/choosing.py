@@ -38,11 +38,16 @@ class Decision:
     candidates: tuple[Candidate, ...]  # fastest first
 
 
-def paired(frame: pd.DataFrame, first: str, second: str, factor: str = "algorithm") -> tuple[Floats, Floats]:
-    """Returns the values of two levels of a factor in the launches that have both, for one cell."""
-    table = frame.pivot_table(index="launch", columns=factor, values="value", aggfunc="first")
-    both = table.reindex(columns=[first, second]).dropna()
-    return both[first].to_numpy(dtype=float), both[second].to_numpy(dtype=float)
+def by_launch(frame: pd.DataFrame, factor: str = "algorithm") -> pd.DataFrame:
+    """Returns the values of a cell: a row per launch, a column per level of a factor."""
+    return frame.pivot_table(index="launch", columns=factor, values="value", aggfunc="first")
+
+
+def paired(table: pd.DataFrame, first: str, second: str) -> tuple[Floats, Floats]:
+    """Returns the values of two columns of `by_launch` in the launches that have both."""
+    both = table.reindex(columns=[first, second]).to_numpy(dtype=float)
+    both = both[~np.isnan(both).any(axis=1)]
+    return both[:, 0], both[:, 1]
 
 
 def cells_of(frame: pd.DataFrame) -> list[tuple[Cell, pd.DataFrame]]:
@@ -69,18 +74,20 @@ def choose(frame: pd.DataFrame, margin: float, confidence: float) -> list[Decisi
         confidence: of intervals; the level of the tests follows from it.
     """
     found: list[tuple[Cell, str, bool, Comparison | None]] = []
-    for cell, some in cells_of(frame):
+    cells = cells_of(frame)
+    for cell, some in cells:
+        wrong_ones = set(some[some["status"] == "wrong"]["algorithm"])
+        table = by_launch(some)
         for algorithm in sorted(set(some["algorithm"]) - {DEFAULT}):
-            wrong = bool(((some["status"] == "wrong") & (some["algorithm"] == algorithm)).any())
-            default, values = paired(some, DEFAULT, algorithm)
+            default, values = paired(table, DEFAULT, algorithm)
             comparison = compare_paired(default, values, margin, confidence) if len(values) > 1 else None
-            found.append((cell, algorithm, wrong, comparison))
+            found.append((cell, algorithm, algorithm in wrong_ones, comparison))
     judged = iter(judge_together([comparison for *_, comparison in found if comparison]))
     candidates = [
         (cell, candidate(algorithm, wrong, next(judged) if comparison else None))
         for cell, algorithm, wrong, comparison in found
     ]
-    return [decide(cell, [one for where, one in candidates if where == cell]) for cell, _ in cells_of(frame)]
+    return [decide(cell, [one for where, one in candidates if where == cell]) for cell, _ in cells]
 
 
 def candidate(algorithm: str, wrong: bool, comparison: Comparison | None) -> Candidate:

@@ -14,7 +14,7 @@ from downbeat.experiment.experiment import open_experiment
 from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, Environment, Measurement, Plan
 from downbeat.statistics.pairs import compare_paired
 from downbeat.statistics.verdicts import Comparison, judge_together
-from downbeat.tune.choosing import cells_of, paired
+from downbeat.tune.choosing import by_launch, cells_of, paired
 from downbeat.tune.rules import Cell, Rule
 from downbeat.tune.sweep import HARMONIZE, Effort, nothing_measured
 from downbeat.tune.target import Target
@@ -66,7 +66,7 @@ def compare_environments(frame: pd.DataFrame, margin: float, confidence: float) 
     """Compares environment `rules` with `default`, launches of the same number as pairs, all cells judged together."""
     found: dict[Cell, Comparison] = {}
     for cell, some in cells_of(frame):
-        default, ruled = paired(some, DEFAULT_ENVIRONMENT, RULES, "environment")
+        default, ruled = paired(by_launch(some, "environment"), DEFAULT_ENVIRONMENT, RULES)
         if len(ruled) > 1:
             found[cell] = compare_paired(default, ruled, margin, confidence)
     return dict(zip(found, judge_together(list(found.values())), strict=True))

@@ -12,14 +12,15 @@ from downbeat.tune.rules import DEFAULT, Rule
 from downbeat.tune.tuning import Tuning
 
 WIDTH = 80
+LONGEST_REASON = 150
 
 
 def render(tuning: Tuning, warnings: list[str]) -> str:
     """Returns the tables, the summary and the warnings."""
-    lines = [f"{tuning.target.version}", f"rules: {tuning.target.form.name}", ""]
+    lines = [tuning.target.version, f"rules: {tuning.target.form.name}", ""]
     if tuning.rules:
-        lines += rules_table(tuning)
-    lines += ["", *wrap(summary(tuning))]
+        lines += [*rules_table(tuning), ""]
+    lines += wrap(summary(tuning))
     if tuning.others:
         lines += ["", *others_table(tuning.others)]
     excluded = [
@@ -32,14 +33,14 @@ def render(tuning: Tuning, warnings: list[str]) -> str:
 
 
 def rules_table(tuning: Tuning) -> list[str]:
-    """Returns two lines per rule: what it says, and what it gains and how it is known to be obeyed."""
+    """Returns three lines per rule: what it says, what it gains, how it is known to be obeyed."""
     lines = [f"{'collective':<20} {'ranks':>5} {'bytes':>17}  default -> chosen"]
     for rule in tuning.rules:
         lines.append(f"{rule.collective:<20} {rule.ranks:>5} {sizes(rule):>17}  {rule.algorithm}")
         comparison = tuning.rule_gains.get(rule)
         gain = "not measured" if comparison is None else f"{gained(comparison.ratio)}, {comparison.verdict}"
-        lines.append(f"{'':<20} {'':>5} {'gain':>17}  {gain}")
-        lines += wrap(proven(tuning, rule), " " * 37 + "proof  ", " " * 45)
+        lines += wrap(f"gain: {gain}", "    ", " " * 10)
+        lines += wrap(f"proof: {proven(tuning, rule)}", "    ", " " * 11)
     return lines
 
 
@@ -97,8 +98,13 @@ def excluded_lines(collective: str, ranks: int, excluded: dict[str, str]) -> lis
     return [
         line
         for algorithm, reason in excluded.items()
-        for line in wrap(f"{collective} on {ranks} ranks by {algorithm}: {reason}", "  ", "      ")
+        for line in wrap(f"{collective} on {ranks} ranks by {algorithm}: {shortened(reason)}", "  ", "      ")
     ]
+
+
+def shortened(reason: str) -> str:
+    """Returns as much of a reason as a table can hold; rules.json has all of it."""
+    return textwrap.shorten(reason, LONGEST_REASON, placeholder=" ...")
 
 
 def find_warnings(tuning: Tuning) -> list[str]:

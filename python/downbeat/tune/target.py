@@ -71,7 +71,8 @@ def version_of(library: Library, directory: Path) -> str:
     if run.status != 0:
         raise DownbeatError(f"'{library.bench}' does not run under {library.name}: {run.reason}")
     with open_netcdf(directory / "context.nc") as file:
-        return str(file.mpi_library)
+        # The first line, and of it what stands before details of the build.
+        return " ".join(str(file.mpi_library).splitlines()[0].split(",")[0].split())
 
 
 def form_of(library: Library, source: str, version: str, algorithms: Mapping[str, Sequence[str]]) -> RulesFormat:

@@ -109,11 +109,13 @@ def draw_panel(axes: matplotlib.axes.Axes, panel: Panel) -> None:
     if panel.line_at is not None:
         axes.axhline(panel.line_at, color="#888888", linewidth=0.8, zorder=0)
     for x_place, y_place, text in panel.marks:
-        axes.annotate(text, (x_place, y_place), xytext=(4, 3), textcoords="offset points", fontsize=7)
+        axes.annotate(text, (x_place, y_place), xytext=(4, 3), textcoords="offset points", fontsize=6)
     if panel.log_x:
         label_positions(axes, panel)
     elif panel.decades_x:
         axes.set_xscale("log")
+    elif all(float(x).is_integer() for one in panel.series for x in one.x):
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))  # ranks, bins
     if panel.log_y:
         axes.set_yscale("log")
         label_times(axes.yaxis)

@@ -7,8 +7,8 @@ I_MPI_ADJUST Family). What version 2021.18 makes of it, by the calls of a counti
 - what no entry names is served by the last one, and not by the library's choice;
 - algorithm 0 is not the library's choice either, but what it does without its tables.
 
-So a rule is for all sizes, and once there is one, all numbers of ranks that were measured need one. The library reads the
-variable in MPI_Init alone.
+So a rule is for all sizes, and once there is one, all numbers of ranks that were measured need one. The library reads
+the variable in MPI_Init alone.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ class IntelRules(RulesFormat):
             for collective, each in groupby(sorted(rules, key=key), key=lambda rule: rule.collective)
         }
         notes = [
-            "communicators of other numbers of ranks than those that were measured get the last algorithm of each variable"
+            "communicators of other numbers of ranks than those that were measured get the last algorithm of each "
+            "variable"
         ]
         return Written({}, variables, notes)
 

@@ -41,8 +41,8 @@ NUMBERS = {
     "scan": 14,
     "scatter": 15,
 }
-# coll_tuned_decision_dynamic.c looks these up without regard to their size: alltoallv as 0, since no rank knows the sizes
-# of all; scan and exscan as the size of one element times the ranks, where the count was forgotten.
+# coll_tuned_decision_dynamic.c looks these up without regard to their size: alltoallv as 0, since no rank knows the
+# sizes of all; scan and exscan as the size of one element times the ranks, where the count was forgotten.
 SIZELESS = ("alltoallv", "barrier", "exscan", "scan")
 # Looked up by the bytes of all ranks together, where downbeat-bench's size is that of one. The others are looked up by
 # the size itself: that of reduce_scatter is of a whole vector in both, that of allgatherv the mean over ranks.

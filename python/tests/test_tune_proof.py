@@ -1,0 +1,173 @@
+"""Proof that rules are obeyed: verdicts on made-up traces, and known rules under the real libraries."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from downbeat.experiment.plan import Library
+from downbeat.mpi.bench import built
+from downbeat.tune.bench import run_bench
+from downbeat.tune.formats.mpich import ALGORITHMS_FILE
+from downbeat.tune.probing import probe
+from downbeat.tune.proving import Proof, judge_proof, prove
+from downbeat.tune.rules import DEFAULT, Cell, Rule, algorithm_for
+from downbeat.tune.target import Target, find_target
+from downbeat.tune.traces import Trace
+from downbeat.tune.writing import write_files
+
+DEFAULT_TRACE = Trace((1, 2), (3, 0))
+OTHER_TRACE = Trace((2, 1), (3, 0))
+NOTHING = "nothing of it can be counted under this library"
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "forced", "under_rules", "verdict", "by"),
+    [
+        ("a", OTHER_TRACE, OTHER_TRACE, "proven", "messages"),
+        ("a", OTHER_TRACE, DEFAULT_TRACE, "failed", "messages are not those of a"),
+        ("a", OTHER_TRACE, Trace((2, 1), (1, 2)), "failed", "operator calls are not those of a"),
+        ("a", DEFAULT_TRACE, DEFAULT_TRACE, "cannot tell", "messages and operator calls of a are those of the default"),
+        ("a", Trace(None, (1, 2)), Trace((9, 9), (1, 2)), "proven", "operator calls"),
+        (
+            "a",
+            Trace(None, None),
+            Trace((9, 9), (1, 2)),
+            "cannot tell",
+            NOTHING,
+        ),
+        ("a", None, DEFAULT_TRACE, "cannot tell", "a left no trace when it was forced"),
+        (DEFAULT, None, DEFAULT_TRACE, "proven", "messages and operator calls"),
+        (DEFAULT, None, OTHER_TRACE, "failed", "messages are not those of default"),
+    ],
+)
+def test_verdict_on_traces(algorithm: str, forced: Trace | None, under_rules: Trace, verdict: str, by: str) -> None:
+    proof = judge_proof(algorithm, DEFAULT_TRACE, forced, under_rules)
+    assert (proof.verdict, proof.by) == (verdict, by)
+
+
+def target_of(mpi: str, directory: Path) -> Target:
+    bench = built(mpi)
+    if bench is None:
+        pytest.skip(f"downbeat-bench is not built for {mpi}")
+    return find_target(Library(mpi, bench), directory)
+
+
+def proofs_of(target: Target, rules: list[Rule], cells: list[Cell], directory: Path) -> dict[Cell, Proof]:
+    """Proves hand-made rules."""
+    variables = write_files(target, target.form.write(rules), directory)
+    return prove(target, {cell: algorithm_for(rules, cell) for cell in cells}, variables, directory / "proof")
+
+
+# The first size of a rule, and either neighbour, which the rule must leave alone.
+SIZES = (56, 64, 128)
+
+
+@pytest.mark.parametrize(
+    ("mpi", "collective", "algorithm"),
+    [
+        ("openmpi", "bcast", "pipeline"),
+        ("openmpi", "allgather", "linear"),
+        ("openmpi", "reduce_scatter_block", "basic_linear"),
+        ("openmpi5", "bcast", "pipeline"),
+    ],
+)
+def test_open_mpi_obeys_at_the_sizes_of_the_rule_and_at_no_other(
+    mpi: str, collective: str, algorithm: str, tmp_path: Path
+) -> None:
+    target = target_of(mpi, tmp_path)
+    cells = [Cell(collective, 4, size) for size in SIZES]
+    proofs = proofs_of(target, [Rule(collective, 4, 64, 127, algorithm)], cells, tmp_path)
+    assert [proofs[cell].verdict for cell in cells] == ["proven"] * len(SIZES)
+    assert all("messages" in proof.by for proof in proofs.values())
+
+
+def test_open_mpi_obeys_on_the_ranks_of_the_rule_and_on_no_others(tmp_path: Path) -> None:
+    target = target_of("openmpi", tmp_path)
+    cells = [Cell("bcast", ranks, 64) for ranks in (3, 4, 5)]
+    proofs = proofs_of(target, [Rule("bcast", 4, 64, 64, "pipeline")], cells, tmp_path)
+    assert {cell.ranks: proof.verdict for cell, proof in proofs.items()} == {3: "proven", 4: "proven", 5: "proven"}
+
+
+@pytest.mark.parametrize(("collective", "algorithm"), [("barrier", "double_ring"), ("scan", "recursive_doubling")])
+def test_open_mpi_obeys_rules_without_sizes(collective: str, algorithm: str, tmp_path: Path) -> None:
+    target = target_of("openmpi", tmp_path)
+    assert not target.form.has_sizes(collective)
+    cells = [Cell(collective, 4, size) for size in ((0,) if collective == "barrier" else (8, 4096))]
+    proofs = proofs_of(target, [Rule(collective, 4, 0, None, algorithm)], cells, tmp_path)
+    assert {proof.verdict for proof in proofs.values()} == {"proven"}
+
+
+def test_open_mpi_rules_for_allgatherv_which_one_launch_can_have_one_of(tmp_path: Path) -> None:
+    target = target_of("openmpi", tmp_path)
+    cells = [Cell("allgatherv", 4, size) for size in (56, 64, 128)]
+    proofs = proofs_of(target, [Rule("allgatherv", 4, 64, 127, "bruck")], cells, tmp_path)
+    assert {proof.verdict for proof in proofs.values()} == {"proven"}
+
+
+def test_rules_that_are_not_switched_on_fail_the_proof(tmp_path: Path) -> None:
+    target = target_of("openmpi", tmp_path)
+    variables = write_files(target, target.form.write([Rule("bcast", 4, 64, 127, "pipeline")]), tmp_path)
+    off = {name: value for name, value in variables.items() if "use_dynamic" not in name}
+    cell = Cell("bcast", 4, 64)
+    proofs = prove(
+        target,
+        {cell: "pipeline"},
+        {
+            **off,
+            "OMPI_MCA_coll_tuned_use_dynamic_rules": "1",
+            "OMPI_MCA_coll_tuned_dynamic_rules_filename": str(tmp_path / "no such file"),
+        },
+        tmp_path / "proof",
+    )
+    assert proofs[cell].verdict == "failed"
+
+
+def test_mpich_5_obeys_at_the_sizes_of_the_rule_and_at_no_other(tmp_path: Path) -> None:
+    """On 4 ranks its device reduces at the root, which calls the operator three times; a binomial tree does not."""
+    target = target_of("mpich5", tmp_path)
+    cells = [Cell("reduce", 4, size) for size in (56, 64)]
+    proofs = proofs_of(target, [Rule("reduce", 4, 64, 127, "binomial")], cells, tmp_path)
+    assert [(proof.verdict, proof.by) for proof in proofs.values()] == [("proven", "operator calls")] * 2
+
+
+@pytest.mark.parametrize("mpi", ["mpich", "mpich5"])
+def test_mpich_takes_the_trees_and_computes_what_it_should(mpi: str, tmp_path: Path) -> None:
+    """A collective that a tree forgot has no algorithm, and a condition that MPICH has not ends the run."""
+    target = target_of(mpi, tmp_path)
+    rules = [
+        Rule("bcast", 2, 64, 127, "scatter_ring_allgather"),
+        Rule("reduce", 2, 64, 127, "reduce_scatter_gather"),
+        Rule("allreduce", 2, 64, 127, "reduce_scatter_allgather"),
+        Rule("allgather", 2, 64, 127, "ring"),
+        Rule("alltoall", 2, 64, 127, "pairwise"),
+        Rule("reduce_scatter", 2, 64, 127, "pairwise"),
+        Rule("reduce_scatter_block", 2, 64, 127, "pairwise"),
+        Rule("gatherv", 2, 0, None, "linear"),
+        Rule("gather", 2, 0, None, "binomial"),
+    ]
+    variables = write_files(target, target.form.write(rules), tmp_path)
+    operations = [*dict.fromkeys(rule.collective for rule in rules), "barrier", "scan", "ibcast", "allgatherv"]
+    arguments = [*operations, "-m", "8,64,128", "-r", "1", "--sync", "none", "--validate", "-q"]
+    run = run_bench(target.library, 2, arguments, variables, 120)
+    assert run.status == 0, run.errors
+    broken = json.loads((tmp_path / ALGORITHMS_FILE).read_text())
+    (tmp_path / ALGORITHMS_FILE).write_text(json.dumps({"collective=bcast": broken["collective=bcast"]}))
+    assert run_bench(target.library, 2, arguments, variables, 120).status != 0, "the file was not read"
+
+
+def test_intel_obeys_a_rule_for_its_number_of_ranks(tmp_path: Path) -> None:
+    target = target_of("intelmpi", tmp_path)
+    rules = [Rule("reduce", 2, 0, None, "7"), Rule("reduce", 4, 0, None, "1")]
+    cells = [Cell("reduce", 4, size) for size in (8, 4096)]
+    proofs = proofs_of(target, rules, cells, tmp_path)
+    assert [proofs[cell].verdict for cell in cells] == ["proven", "proven"]
+
+
+def test_what_cannot_run_is_left_out_with_the_reason(tmp_path: Path) -> None:
+    target = target_of("openmpi", tmp_path)
+    usable = probe(target, "barrier", 3, {"validate": ""}, tmp_path)
+    assert usable.algorithms == ["linear", "double_ring", "recursive_doubling", "bruck", "tree"]
+    assert list(usable.excluded) == ["two_proc"]
+    assert "two_proc" in usable.excluded["two_proc"]
