@@ -72,7 +72,7 @@ def draw_panel(axes: Axes, part: pd.DataFrame) -> None:
     axes.plot(front["duration_us"], front["error_us"], color=COLOURS[0], marker="o", linewidth=1.2)
     log_axis(axes.xaxis)
     log_axis(axes.yaxis)
-    axes.margins(x=0.15, y=0.15)
+    axes.margins(x=0.15, y=0.25)
     name_points(axes, part)
 
 
