@@ -29,7 +29,7 @@ def test_names_are_text_and_coordinates(tmp_path: Path) -> None:
     assert data.exit.values.tolist() == [[3.0, 3.5], [4.0, 5.25], [2.0, 2.0]]
 
 
-@pytest.mark.parametrize("kept", [0, 3, 100, 3000, -8, -1])
+@pytest.mark.parametrize("kept", [0, 5, 100, 3000, -8, -1])
 def test_a_file_that_was_cut_off_is_refused(tmp_path: Path, kept: int) -> None:
     """The library would read zeros."""
     whole = write_launch(tmp_path / "whole.nc", [two_samples()]).read_bytes()
@@ -37,6 +37,14 @@ def test_a_file_that_was_cut_off_is_refused(tmp_path: Path, kept: int) -> None:
     cut.write_bytes(whole[: kept if kept >= 0 else len(whole) + kept])
     with pytest.raises(UsageError, match="empty" if kept == 0 else "cut off"):
         downbeat.open_launch(cut)
+
+
+def test_a_file_that_was_written_again_is_whole(tmp_path: Path) -> None:
+    """Other programs lay a header out in their own way, and write an empty text as one zero."""
+    path = write_launch(tmp_path / "a.nc", [two_samples()], warnings="")
+    again = tmp_path / "b.nc"
+    downbeat.open_launch(path).to_netcdf(again, format="NETCDF3_64BIT_DATA", unlimited_dims=["sample"])
+    assert downbeat.open_launch(again).exit.values.tolist() == [[3.0, 3.5], [4.0, 5.25]]
 
 
 def write_foreign_netcdf(path: Path) -> None:

@@ -1,18 +1,51 @@
-"""How long a file in netCDF's classic format must be: the library reads zeros where a file was cut off."""
+"""How long a file in netCDF's classic format must be: the library reads zeros where a file was cut off.
+
+Only what that needs of the header is read (netCDF file format specification, "The NetCDF Classic Format", CDF-5).
+"""
 
 from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
+from typing import BinaryIO
 
-import netCDF4
-import numpy as np
+MAGIC = b"CDF\x05"
+ITEM_BYTES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 4, 6: 8, 7: 1, 8: 2, 9: 4, 10: 8, 11: 8}  # by the format's number of a type
 
-# Sizes in bytes in the format CDF-5 (netCDF file format specification, "The NetCDF Classic Format").
-NUMBER = 8  # of elements, of dimensions, identifiers, offsets
-TAG = 4
-MAGIC = 4
+
+class Header:
+    """Reads the parts of a header one after the other."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream = stream
+
+    def take(self, size: int) -> bytes:
+        """Returns the next bytes.
+
+        Raises:
+            EOFError: there are not so many.
+        """
+        taken = self.stream.read(size)
+        if len(taken) < size:
+            raise EOFError
+        return taken
+
+    def tag(self) -> int:
+        return int.from_bytes(self.take(4), "big")
+
+    def number(self) -> int:
+        """Returns a number of elements, an identifier, or an offset."""
+        return int.from_bytes(self.take(8), "big")
+
+    def skip_padded(self, size: int) -> None:
+        self.take(padded(size))
+
+    def skip_attributes(self) -> None:
+        self.tag()
+        for _ in range(self.number()):
+            self.skip_padded(self.number())
+            item = ITEM_BYTES[self.tag()]
+            self.skip_padded(self.number() * item)
 
 
 def padded(size: int) -> int:
@@ -20,39 +53,35 @@ def padded(size: int) -> int:
     return -(-size // 4) * 4
 
 
-def text(name: str) -> int:
-    """Returns the size of a name in the header."""
-    return NUMBER + padded(len(name.encode()))
+def whole_size(path: Path) -> int:
+    """Returns the bytes that a file in format CDF-5 with records has when it is whole, by its header; else 0.
 
-
-def attributes(holder: netCDF4.Dataset | netCDF4.Variable[Any]) -> int:
-    """Returns the size of a list of attributes in the header."""
-    size = TAG + NUMBER
-    for name in holder.ncattrs():
-        value = holder.getncattr(name)
-        content = len(value.encode()) if isinstance(value, str) else np.asarray(value).nbytes
-        size += text(name) + TAG + NUMBER + padded(content)
-    return size
-
-
-def whole_size(path: Path, file: netCDF4.Dataset) -> int:
-    """Returns the bytes that a file in format CDF-5 with a record dimension has when it is whole, by its header."""
-    position = MAGIC + NUMBER
-    position += TAG + NUMBER + sum(text(name) + NUMBER for name in file.dimensions)
-    position += attributes(file)
-    position += TAG + NUMBER
-    records = record = 0
-    begins = []
-    with path.open("rb") as content:
-        for name, variable in file.variables.items():
-            position += text(name) + NUMBER + NUMBER * variable.ndim + attributes(variable) + TAG + NUMBER + NUMBER
-            dimensions = variable.get_dims()
-            if not (dimensions and dimensions[0].isunlimited()):
-                continue
-            extents = [dimension.size for dimension in dimensions[1:]]
-            record += padded(math.prod(extents) * variable.dtype.itemsize)
-            records = dimensions[0].size
-            # Where the variable begins is the last that the header says of it.
-            content.seek(position - NUMBER)
-            begins.append(int.from_bytes(content.read(NUMBER), "big"))
-    return min(begins) + record * records if begins else position
+    Raises:
+        EOFError: it ends within its header.
+        KeyError: the header is damaged.
+    """
+    with path.open("rb") as stream:
+        if stream.read(len(MAGIC)) != MAGIC:
+            return 0
+        header = Header(stream)
+        records = header.number()
+        header.tag()
+        extents = []
+        for _ in range(header.number()):
+            header.skip_padded(header.number())
+            extents.append(header.number())  # 0: unlimited
+        header.skip_attributes()
+        header.tag()
+        record = 0
+        begins = []
+        for _ in range(header.number()):
+            header.skip_padded(header.number())
+            shape = [extents[header.number()] for _ in range(header.number())]
+            header.skip_attributes()
+            item = ITEM_BYTES[header.tag()]
+            header.number()
+            begin = header.number()
+            if shape and shape[0] == 0:
+                record += padded(math.prod(shape[1:]) * item)
+                begins.append(begin)
+        return min(begins, default=0) + record * records

@@ -17,7 +17,6 @@ from downbeat.errors import UsageError
 
 SCHEMA = "downbeat-bench"
 SCHEMA_VERSION = 1
-CLASSIC = b"CDF"  # how files in netCDF's classic formats begin
 
 # What tells the cells of a launch apart, by the names of the file. A delay, a computation are seconds.
 CELL_FACTORS = (
@@ -51,28 +50,28 @@ def open_netcdf(path: str | Path) -> Iterator[netCDF4.Dataset]:
     if path.is_dir():
         raise UsageError(f"'{path}' is a directory; a file .nc of downbeat-bench is wanted")
     foreign = f"'{path}' is not a file of downbeat-bench (.nc, netCDF)"
-    damaged = f"'{path}' is cut off or damaged: its header cannot be read"
-    if path.stat().st_size == 0:
+    size = path.stat().st_size
+    if size == 0:
         raise UsageError(f"'{path}' is empty; the launch that was to write it ended before it began to measure")
     try:
+        needed = whole_size(path)
         file = netCDF4.Dataset(path)
     except PermissionError as error:
         raise UsageError(f"'{path}' may not be read") from error
+    except (EOFError, KeyError) as error:
+        raise UsageError(f"'{path}' is cut off or damaged: its header cannot be read") from error
     except (OSError, RuntimeError, UnicodeDecodeError) as error:
-        with path.open("rb") as content:
-            raise UsageError(damaged if content.read(len(CLASSIC)) == CLASSIC else foreign) from error
+        raise UsageError(foreign) from error
     with file:
         if getattr(file, "schema", None) != SCHEMA:
-            # Where a header ends too early, the library sees an empty file.
-            raise UsageError(foreign if file.ncattrs() else damaged)
+            raise UsageError(foreign)
         version = int(getattr(file, "schema_version", 0))
         if version > SCHEMA_VERSION:
             raise UsageError(f"'{path}' has schema version {version}; this downbeat reads up to {SCHEMA_VERSION}")
+        if size < needed:
+            raise UsageError(f"'{path}' is cut off: it has {size} of {needed} bytes")
         file.set_auto_mask(False)
         file.set_auto_chartostring(False)  # files of clocks say _Encoding, and netCDF4 would make words of them
-        needed, size = whole_size(path, file), path.stat().st_size
-        if file.data_model == "NETCDF3_64BIT_DATA" and size < needed:
-            raise UsageError(f"'{path}' is cut off: it has {size} of {needed} bytes")
         yield file
 
 

@@ -36,7 +36,7 @@ class Results:
         return next(run for run in self.runs if run.label == label)
 
     def told_on(self, ranks: int, agrees: bool | None) -> bool | None:
-        """Returns what data on so many ranks say; None where they share cores: their times are mostly waiting for one."""
+        """Returns what data on so many ranks say; None where they share cores: those times are mostly waiting."""
         return None if self.site.crowded(ranks) else agrees
 
     def have(self) -> list[str]:
