@@ -25,7 +25,7 @@ CTEST        = ctest --parallel $(shell nproc) --output-on-failure --no-tests=er
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test validate bench bench-clocks bench-matrix bench-overhead bench-summary bench-sync build install format lint clean
+.PHONY: help run test validate bench bench-clocks bench-matrix bench-overhead bench-statistics bench-summary bench-sync build install format lint clean
 .PHONY: setup-build setup-bench setup-lint setup-test test-all test-one build-sanitize build-abi pytest
 .PHONY: $(foreach m,$(MPIS),build-$m ctest-$m ctest-brief-$m) ctest-sanitize ctest-brief-abi
 
@@ -37,6 +37,7 @@ help:
 	@echo 'make bench-matrix   measure reduce algorithms of Open MPI after each of its barrier algorithms'
 	@echo 'make bench-sync     measure what the choice of a barrier does to latencies, with and without MPIX_Harmonize'
 	@echo 'make bench-overhead compare the batch scheme of downbeat-bench with a plain loop around the call'
+	@echo 'make bench-statistics simulate what intervals and verdicts are worth, minutes'
 	@echo 'make bench-summary  measure how fast downbeat summarises the file of a large launch'
 	@echo 'make validate       look at the results of every collective on 1 to 8 ranks, under all five MPI libraries; MPI=: one'
 	@echo 'make build          build into build/$(MPI)'
@@ -86,6 +87,10 @@ bench-matrix: setup-build
 	        --sync mpi_barrier,harmonize --format matrix $$tolerance -o build/matrix-$$ranks.nc; \
 	    status=$$?; [ $$status = 0 ] || [ $$status = 3 ] || exit $$status; \
 	done
+
+bench-statistics:
+	@tools/setup downbeat
+	@$(VENV)/python tools/bench-statistics
 
 # 10^8 entries and exits.
 bench-summary:

@@ -4,6 +4,7 @@
     launch = downbeat.open_launch("out.nc")            # xarray: every sample, every rank's entry and exit
     experiment = downbeat.open_experiment("results")   # pandas: experiment.cells, one row per launch and cell
     experiment.cells.query("operation == 'bcast'")
+    downbeat.compare(experiment, downbeat.open_experiment("yesterday"))
 
 What is listed in `__all__` is for users; docs/experiments.md shows how it is used.
 """
@@ -14,6 +15,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from downbeat.comparison.compare import compare as compare
     from downbeat.data.cells import summarize_cells as summarize_cells
     from downbeat.data.launch_file import open_launch as open_launch
     from downbeat.data.samples import sample_metrics as sample_metrics
@@ -25,10 +27,11 @@ _HOMES = {
     "open_launch": "downbeat.data.launch_file",
     "sample_metrics": "downbeat.data.samples",
     "summarize_cells": "downbeat.data.cells",
+    "compare": "downbeat.comparison.compare",
     "Experiment": "downbeat.experiment.experiment",
     "open_experiment": "downbeat.experiment.experiment",
 }
-__all__ = ["Experiment", "open_experiment", "open_launch", "sample_metrics", "summarize_cells"]
+__all__ = ["Experiment", "compare", "open_experiment", "open_launch", "sample_metrics", "summarize_cells"]
 
 
 def __getattr__(name: str) -> object:

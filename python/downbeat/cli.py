@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from downbeat.commands import doctor, export, run, show, tune
+from downbeat.commands import compare, doctor, export, report, reproduce, run, show, tune
 from downbeat.errors import DownbeatError
 
 app = typer.Typer(
@@ -21,9 +21,12 @@ app = typer.Typer(
 # In the order in which a newcomer needs them.
 app.command()(doctor.doctor)
 app.command()(run.run)
+app.command()(compare.compare)
+app.command()(report.report)
 app.command()(show.show)
 app.command()(export.export)
 app.command()(tune.tune)
+app.command()(reproduce.reproduce)
 
 
 @app.callback(invoke_without_command=True)

@@ -12,7 +12,7 @@ from downbeat.statistics.independent import compare_independent
 from downbeat.statistics.pairs import compare_paired
 from downbeat.statistics.simulated import Deviations, simulate_independent_medians, simulate_paired_medians
 from downbeat.statistics.verdicts import Comparison, judge_together
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -123,6 +123,7 @@ def test_holm_takes_verdicts_back() -> None:
 
 
 @BOTH
+@settings(deadline=None)  # machines are noisy
 @given(MEDIANS)
 def test_swapping_inverts(compare: Compare, medians: list[tuple[float, float]]) -> None:
     a, b = np.transpose(medians)
@@ -135,6 +136,7 @@ def test_swapping_inverts(compare: Compare, medians: list[tuple[float, float]]) 
 
 
 @BOTH
+@settings(deadline=None)  # machines are noisy
 @given(MEDIANS, st.sampled_from([1e-9, 1e-6, 1024.0]))
 def test_units_do_not_matter(compare: Compare, medians: list[tuple[float, float]], unit: float) -> None:
     a, b = np.transpose(medians)
@@ -145,6 +147,7 @@ def test_units_do_not_matter(compare: Compare, medians: list[tuple[float, float]
 
 
 @BOTH
+@settings(deadline=None)  # machines are noisy
 @given(MEDIANS, st.integers(0, 10), st.integers(0, 10))
 def test_a_wider_margin_only_makes_equivalent(
     compare: Compare, medians: list[tuple[float, float]], first: int, second: int

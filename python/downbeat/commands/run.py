@@ -80,7 +80,8 @@ def run(
     are the long names of the options (docs/experiments.md), and options override them; for what they mean to a launch
     see downbeat-bench --help.
 
-    Exit status: 0 all complete, 1 failure, 2 bad arguments, 3 a configuration lacks launches, 130 interrupted.
+    Exit status: 0 all complete, 1 failure, 2 bad arguments, 3 launches are lacking or intervals too wide, 130
+    interrupted.
     """
     from downbeat.experiment import directory as places
     from downbeat.experiment.bench_options import operations_of
@@ -177,9 +178,7 @@ def run_plan(plan: Plan, directory: Path) -> None:
     except KeyboardInterrupt:
         print("downbeat: interrupted; the same command again continues", file=sys.stderr)
         raise typer.Exit(130) from None
-    if outcome.estimates.medians:
-        print("\nlatency, mean over ranks: geometric mean of the medians of launches")
-        print_table(outcome.estimates)
+    print_table(outcome.estimates)
     tell(plan, directory, outcome)
 
 
@@ -194,12 +193,13 @@ def tell(plan: Plan, directory: Path, outcome: Outcome) -> None:
         raise UsageError(outcome.failures[0].failure.partition(": ")[2] or outcome.failures[0].failure)
     if outcome.too_wide:
         print(
-            f"warning: after {plan.max_launches} launches the widest interval is {outcome.too_wide:.3g} x estimate "
-            f"wide, not {plan.width:g}; more launches: --max-launches",
+            f"downbeat: after {plan.max_launches} launches the widest interval is {outcome.too_wide:.3g} x estimate "
+            f"wide, not {plan.width:g}; more launches (--max-launches) continue",
             file=sys.stderr,
         )
     print(f"written: {directory}")
     if outcome.lacking:
         lacking = "; ".join(f"{name}: {count}" for name, count in outcome.lacking.items())
         print(f"downbeat: launches are lacking ({lacking}); the same command again tries them", file=sys.stderr)
+    if outcome.lacking or outcome.too_wide:
         raise typer.Exit(EXIT_LACKING)

@@ -67,7 +67,7 @@ class Estimates:
 
     def widest(self) -> float:
         """Returns the largest relative width of a cell's interval; infinite where one launch is all that is known."""
-        return max((relative_width(interval) for interval in self.intervals().values()), default=0.0)
+        return max((width_of(interval) for interval in self.intervals().values()), default=0.0)
 
     def varying(self) -> list[str]:
         """Returns the factors that have more than one value."""
@@ -75,7 +75,6 @@ class Estimates:
         return [name for name in (cells[0] if cells else ()) if len({cell[name] for cell in cells}) > 1]
 
 
-def relative_width(interval: Interval) -> float:
+def width_of(interval: Interval) -> float:
     """Returns how wide an interval is beside its estimate; infinite where there is none."""
-    width = (interval.high - interval.low) / interval.estimate
-    return width if np.isfinite(width) else float("inf")
+    return float("inf") if np.isnan(interval.width) else interval.width

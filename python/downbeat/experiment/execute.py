@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import math
 import shutil
 import socket
 from collections import Counter
@@ -233,6 +234,17 @@ class Execution:
         else:
             self.done.add(str(key))
             self.outcome.estimates.add(key, ended.directory / places.SAMPLES)
-        total = self.keys(1, self.rounds)
-        self.watcher.ended(ended, self.count(total), len(total), self.outcome.estimates)
+        keys = self.keys(1, self.expected())
+        self.watcher.ended(ended, self.count(keys), len(keys), self.outcome.estimates)
         return not ended.failure
+
+    def expected(self) -> int:
+        """Returns how many rounds there will be, as far as can be said: intervals narrow with the root of launches."""
+        widest = self.outcome.estimates.widest()
+        if not self.plan.width or widest <= self.plan.width:
+            return self.rounds
+        if widest == float("inf"):
+            return self.plan.max_launches
+        known = max(len(medians) for medians in self.outcome.estimates.medians.values())
+        needed = math.ceil(known * (widest / self.plan.width) ** 2)
+        return max(self.rounds, min(needed, self.plan.max_launches))

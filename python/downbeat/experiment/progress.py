@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from downbeat.experiment.split import Decision
 from downbeat.statistics.location import Interval
 
 MICROSECONDS = 1e6
+CAPTION = "latency in us, mean over ranks: geometric mean of the medians of n launches"
 # Of a table, by their names in frames, in the order of its columns; where a factor does not vary, it needs no column.
 SHORT = {"barrier_algorithm": "barrier", "largest_delay": "delay", "environment": "environment"}
 ALWAYS = ("operation", "size", "synchronizer")
@@ -72,7 +72,7 @@ def cell_table(estimates: Estimates, most: int | None = None) -> Table:
     columns = [*ALWAYS, *(name for name in estimates.varying() if name not in ALWAYS)]
     for name in columns:
         table.add_column(SHORT.get(name, name), justify="right" if name in ("size", "ranks") else "left", no_wrap=True)
-    for name in ("latency [us]", "95 % interval", "+-", "launches"):
+    for name in ("latency", "95 % interval", "+-", "n"):
         table.add_column(name, justify="right", no_wrap=True)
     intervals = estimates.intervals()
     for cell, interval in list(sorted_cells(intervals))[:most]:
@@ -108,8 +108,13 @@ def numbers(interval: Interval) -> list[str]:
     if math.isnan(interval.low):
         return [estimate, "-", "-", str(interval.count)]
     low, high = interval.low * MICROSECONDS, interval.high * MICROSECONDS
-    half = (interval.high - interval.low) / 2 / interval.estimate
-    return [estimate, f"{low:.3f} .. {high:.3f}", f"{half:.1%}", str(interval.count)]
+    return [estimate, f"{low:.3f} .. {high:.3f}", f"{interval.width / 2:.1%}", str(interval.count)]
+
+
+def begin_line(plan: Plan, directory: Path, complete: int, total: int) -> str:
+    """Returns what is about to be done."""
+    already = f", {complete} of them complete" if complete else ""
+    return f"{plan.name}: {total} launch{'es' if total > 1 else ''}{already}, into {directory}"
 
 
 class Plain(Watcher):
@@ -119,8 +124,7 @@ class Plain(Watcher):
         self.pace = Pace()
 
     def begins(self, plan: Plan, directory: Path, complete: int, total: int) -> None:
-        already = f", {complete} of them complete" if complete else ""
-        print(f"{plan.name}: {total} launch{'es' if total > 1 else ''}{already}, into {directory}", flush=True)
+        print(begin_line(plan, directory, complete, total), flush=True)
 
     def ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:  # noqa: ARG002
         self.pace.add(ended)
@@ -136,60 +140,64 @@ class Plain(Watcher):
 def split_line(decision: Decision) -> str:
     """Returns what was decided and why."""
     return (
-        f"from here on {decision.repetitions} repetitions, and about {decision.launches} launches in all: "
+        f"from here on {decision.repetitions} repetitions, and about {decision.launches} launches for the width: "
         f"{decision.reason}"
     )
 
 
 class Terminal(Watcher):
-    """A bar, and a table of the cells that grows more certain launch by launch."""
+    """A bar, and a table of the cells that grows more certain launch by launch.
+
+    It changes between launches alone: while one runs, the processors are its own.
+    """
 
     def __init__(self, console: Console) -> None:
-        self.console = console
         self.pace = Pace()
-        self.live = Live(console=console, refresh_per_second=2, get_renderable=self.render, transient=True)
         self.estimates = Estimates()
         self.complete = 0
         self.total = 1
         self.failed = 0
         self.running = ""
-        self.since = time.monotonic()
+        self.live = Live(console=console, auto_refresh=False, get_renderable=self.render, transient=True)
 
     def begins(self, plan: Plan, directory: Path, complete: int, total: int) -> None:
         self.complete, self.total = complete, total
-        already = f", {complete} of them complete" if complete else ""
-        self.console.print(f"{plan.name}: {total} launches{already}, into {directory}", markup=False, highlight=False)
+        self.say(begin_line(plan, directory, complete, total))
         self.live.start()
 
     def launches(self, key: LaunchKey) -> None:
-        self.running, self.since = describe(key), time.monotonic()
+        self.running = describe(key)
+        self.live.refresh()
 
     def ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:
         self.pace.add(ended)
         self.complete, self.total, self.estimates, self.running = complete, total, estimates, ""
         if ended.failure:
             self.failed += 1
-            self.live.console.print(f"{describe(ended.key)} failed, {ended.failure}", markup=False, highlight=False)
+            self.say(f"{describe(ended.key)}: failed, {ended.failure}")
 
     def decided(self, decision: Decision) -> None:
-        self.live.console.print(split_line(decision), markup=False, highlight=False)
+        self.say(split_line(decision))
 
     def ends(self) -> None:
         self.live.stop()
 
+    def say(self, line: str) -> None:
+        """Prints a line that stays."""
+        self.live.console.print(line, markup=False, highlight=False)
+
     def render(self) -> Group:
         """Returns what is seen now."""
         left = self.pace.left(self.total - self.complete)
-        if left is not None and self.running:
-            left -= min(time.monotonic() - self.since, left / max(1, self.total - self.complete))
         words = [f"{self.complete}/{self.total} launches"]
         words += [f"{self.failed} failed"] if self.failed else []
-        words += [f"about {duration(left)} left"] if left is not None else []
+        words += [f"about {duration(left)} left"] if left else []
         head = Table.grid(padding=(0, 2, 0, 0))
         head.add_row(ProgressBar(total=self.total, completed=self.complete, width=24), Text(", ".join(words)))
         parts: list[Table | Text] = [head, Text(self.running, style="dim", no_wrap=True, overflow="ellipsis")]
         if self.estimates.medians:
-            parts.append(cell_table(self.estimates, max(3, self.console.height - 6)))
+            parts.append(Text(CAPTION, style="dim", no_wrap=True, overflow="ellipsis"))
+            parts.append(cell_table(self.estimates, max(3, self.live.console.height - 7)))
         return Group(*parts)
 
 
@@ -202,6 +210,7 @@ def watcher() -> Watcher:
 def print_table(estimates: Estimates) -> None:
     """Prints what is known of all cells."""
     if estimates.medians:
+        print(f"\n{CAPTION}")
         width = None if sys.stdout.isatty() else max(WIDTH, 300)
         console = Console(width=width, highlight=False, markup=False, color_system=None)
         for line in render_lines(console, cell_table(estimates)):

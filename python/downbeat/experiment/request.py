@@ -6,6 +6,7 @@ import dataclasses
 import os
 import random
 import re
+import shlex
 import shutil
 import tomllib
 from collections.abc import Callable, Mapping
@@ -154,7 +155,8 @@ def libraries_of(value: object, base: Path) -> tuple[Library, ...]:
             raise UsageError("libraries: a table has no name; its results are known by it")
         name = valid_name("libraries", table["name"])
         bench = bench_at(str(table["bench"]), base) if "bench" in table else find_bench(name)
-        libraries.append(library(name, bench, str(table.get("launcher", ""))))
+        launcher = launcher_at(str(table["launcher"]), base) if "launcher" in table else ""
+        libraries.append(library(name, bench, launcher))
     distinct("libraries", [one.name for one in libraries])
     return tuple(libraries)
 
@@ -167,10 +169,22 @@ def bench_at(text: str, base: Path) -> str:
     return str(Path(found).absolute())
 
 
+def launcher_at(text: str, base: Path) -> str:
+    """Returns the command of a launcher, with the absolute path of a program that is named by a path."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UsageError(f"launcher: '{text}' cannot be split into words: {error}") from error
+    if not any("{ranks}" in word for word in words):
+        raise UsageError(f"launcher: '{text}' does not say where the number of ranks goes: {{ranks}}")
+    program = str(base.absolute() / words[0]) if "/" in words[0] else words[0]
+    if not shutil.which(program):
+        raise UsageError(f"launcher: '{words[0]}' is not a program that can be run")
+    return shlex.join([program, *words[1:]]).replace("'{ranks}'", "{ranks}")
+
+
 def library(name: str, bench: str, launcher: str) -> Library:
     """Returns a library as a plan has it."""
-    if launcher and "{ranks}" not in launcher:
-        raise UsageError(f"launcher: '{launcher}' does not say where the number of ranks goes: {{ranks}}")
     owner = library_of(bench)
     if owner and not launcher:
         launcher = srun_launcher(owner[1])
@@ -274,5 +288,5 @@ def libraries_by_options(
         if path:
             table["bench"] = path
         if launcher:
-            table["launcher"] = launcher
+            table["launcher"] = launcher_at(launcher, Path())
     return tables

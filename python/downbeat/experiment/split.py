@@ -24,6 +24,16 @@ from downbeat.statistics.variance_components import Split, optimal_repetitions
 PILOT_LAUNCHES = 5
 # A launch that takes much longer than those so far would be a surprise, and run into its timeout.
 GROWTH = 10
+# What need not be said of a cell.
+USUAL = {
+    "datatype": ("MPI_BYTE",),
+    "algorithm": ("default", ""),
+    "barrier_algorithm": ("default", ""),
+    "timing": ("per_call",),
+    "pattern": ("none",),
+    "largest_delay": ("0.0", "nan"),
+    "computation": ("0.0", "nan"),
+}
 
 
 @dataclass(frozen=True)
@@ -78,8 +88,8 @@ def decide(plan: Plan, directory: Path) -> Decision | None:
     }
     components = splits[decisive][1].components
     reason = (
-        f"launches of {decisive} differ by {np.sqrt(components.between):.2%}, "
-        f"the median within one is known to {np.sqrt(components.within / repetitions):.2%}"
+        f"{decisive}: launches differ by {np.sqrt(components.between):.2%}, the median of each is known to "
+        f"{np.sqrt(components.within / repetitions):.2%}"
     )
     decision = Decision(repetitions, max(launches.values()), reason)
     content = {
@@ -142,7 +152,7 @@ def observe_launch(where: Path, key: LaunchKey) -> dict[str, tuple[np.ndarray, f
     for position, cell in cells.iterrows():
         samples = values[valid & (index == position)]
         if len(samples) and (samples > 0).all():
-            words = [str(cell[name]) for name in CELL_FACTORS if str(cell[name]) not in ("", "nan", "default", "none")]
+            words = [str(cell[name]) for name in CELL_FACTORS if str(cell[name]) not in USUAL.get(name, ())]
             cost = max(float(cell["wall_time"]) / len(samples), 1e-9)
-            found[f"{' '.join(words)} ({key.configuration})"] = (samples, own, cost)
+            found[f"{' '.join(words)}, {key.configuration}"] = (samples, own, cost)
     return found

@@ -11,9 +11,9 @@ from downbeat.pictures.over_launches import summarize
 from downbeat.pictures.picture import Picture
 from downbeat.pictures.points import draw_points
 from downbeat.pictures.style import GREY, finish, finish_legend, log_axis, new_panels, positions, size_axis
+from downbeat.statistics.verdicts import MARGIN
 
 REFERENCE = "harmonize"
-EQUIVALENCE = 0.02  # share; within it the barrier did no harm that matters
 PAIRED = [name for name in (*FACTORS, "launch") if name not in ("synchronizer", "barrier_algorithm")]
 METRIC = "latency_avg_median"
 
@@ -40,7 +40,7 @@ def draw_ratios(experiment: Experiment) -> list[Picture]:
     lines = positions(numbers["line"])
     figure, panels = new_panels(numbers["panel"].nunique())
     for axes, (panel, part) in zip(panels, numbers.groupby("panel", sort=False), strict=True):
-        axes.axhspan(1 - EQUIVALENCE, 1 + EQUIVALENCE, color=GREY, alpha=0.18, linewidth=0)
+        axes.axhspan(1 / (1 + MARGIN), 1 + MARGIN, color=GREY, alpha=0.18, linewidth=0)
         axes.axhline(1, color=GREY, linewidth=0.8)
         for line, points in part.assign(at=part["size"].clip(lower=1)).groupby("line", sort=False):
             draw_points(axes, points, ("at", "delta", "low", "high"), str(line), lines[str(line)])
@@ -54,7 +54,7 @@ def draw_ratios(experiment: Experiment) -> list[Picture]:
     caption = (
         "Latency behind the synchronizer / latency behind harmonize (Schuchart 2023, section 6.1), median of each "
         "launch, paired by launch: geometric mean with its 95 % interval. Above 1 the barrier makes the operation "
-        f"look slower than from a common start, below 1 faster. The grey band is 1 +- {EQUIVALENCE:g}."
+        f"look slower than from a common start, below 1 faster. The grey band is 1 +- {MARGIN:.0%}."
     )
     return [
         Picture(

@@ -40,13 +40,13 @@ BOUND = (
 def draw_skews(experiment: Experiment) -> list[Picture]:
     """Draws the exit skew behind every synchronizer of an experiment."""
     cells = plain_cells(experiment)
+    if not (cells["ranks"] > 1).any():
+        return []
     cells = cells.assign(line=synchronization(cells), panel=describe(cells, CONFIGURATION))
     columns = {f"exit_skew_{name}": name for name in QUANTILES}
     # Cells of one synchronizer differ in what follows it, which is not yet there when ranks leave.
     numbers = cells.groupby(["panel", "line"], sort=False)[list(columns)].median().rename(columns=columns)
     numbers["bound"] = cells.groupby(["panel", "line"], sort=False)["error_bound"].max()
-    if cells["ranks"].max() < 2:
-        return []
     caption = (
         "median over launches and cells of each quantile of the launch's samples. Dot: median; thick: the middle "
         "half; thin: 90 %; tick: 99th percentile."

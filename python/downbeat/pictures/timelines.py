@@ -110,6 +110,7 @@ def timeline_picture(launch: Launch, operation: str, samples: pd.DataFrame) -> P
     for position, (row, sample) in enumerate(zip(grid, samples.to_dict("records"), strict=True)):
         for axes, which in zip(row, ("median", "worst"), strict=True):
             bars = sample_bars(launch, sample[which])
+            bars = bars[bars["rank"] % rank_step(launch.ranks) == 0]
             frames.append(bars.assign(synchronizer=sample["line"], sample=which))
             draw_bars(axes, bars, launch.ranks)
             finish(axes, "time [us]" if position == len(samples) - 1 else "", "rank", f"{sample['line']}, {which}")
@@ -127,17 +128,21 @@ def timeline_picture(launch: Launch, operation: str, samples: pd.DataFrame) -> P
     if len(samples) == MOST_SYNCHRONIZERS:
         caption += f" {MOST_SYNCHRONIZERS} synchronizers at most are shown."
     if launch.ranks > MOST_RANKS:
-        caption += f" Every {-(-launch.ranks // MOST_RANKS)}th rank is shown."
+        caption += f" Every {rank_step(launch.ranks)}th rank is shown."
     return Picture(
         f"timelines-{operation}", f"{operation}{size}: what the ranks do in a sample", caption, figure, numbers
     )
 
 
+def rank_step(ranks: int) -> int:
+    """Returns how many ranks there are for each that is shown."""
+    return -(-ranks // MOST_RANKS)
+
+
 def draw_bars(axes: Axes, bars: pd.DataFrame, ranks: int) -> None:
     """Draws the bars of one sample."""
-    step = -(-ranks // MOST_RANKS)
-    shown = bars[bars["rank"] % step == 0]
-    for phase, part in shown.groupby("phase", sort=False):
+    step = rank_step(ranks)
+    for phase, part in bars.groupby("phase", sort=False):
         axes.barh(
             part["rank"] / step,
             part["end_us"] - part["begin_us"],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import re
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from downbeat.errors import DownbeatError
 from downbeat.pictures.picture import Picture
+from downbeat.report.anchor import anchor
 from downbeat.report.numbers import csv_link, table_rows
 from downbeat.report.svg import picture_svg
 
@@ -60,9 +60,10 @@ def write_page(path: Path, page: Page) -> None:
         DownbeatError: the file cannot be written.
         ValueError: two pictures have the same name.
     """
-    names = Counter(picture.name for section in page.sections for picture in section.pictures)
-    if names and names.most_common(1)[0][1] > 1:
-        raise ValueError(f"two pictures are named '{names.most_common(1)[0][0]}'")
+    names = Counter(anchor(picture.name) for section in page.sections for picture in section.pictures)
+    for name, number in names.items():
+        if number > 1:
+            raise ValueError(f"{number} pictures are named '{name}'")
     try:
         path.write_text(render_page(page), encoding="utf-8")
     except OSError as error:
@@ -81,8 +82,3 @@ def render_page(page: Page) -> str:
     )
     templates.filters |= {"anchor": anchor, "svg": picture_svg, "rows": table_rows, "csv": csv_link}
     return templates.get_template(TEMPLATE).render(page=page, version=importlib.metadata.version("downbeat"))
-
-
-def anchor(text: str) -> str:
-    """Returns a name for a place on the page, made of letters, digits and dashes."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

@@ -10,6 +10,7 @@ import matplotlib
 from markupsafe import Markup
 
 from downbeat.pictures.picture import Picture
+from downbeat.report.anchor import anchor
 
 SVG = "http://www.w3.org/2000/svg"
 LINK = "http://www.w3.org/1999/xlink"
@@ -22,7 +23,8 @@ def picture_svg(picture: Picture) -> Markup:
     The same picture gives the same text, so that a report of the same data is the same file.
     """
     file = io.BytesIO()
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": picture.name}):
+    name = anchor(picture.name)
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
         picture.figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     ElementTree.register_namespace("", SVG)
     ElementTree.register_namespace("xlink", LINK)
@@ -30,16 +32,15 @@ def picture_svg(picture: Picture) -> Markup:
     for child in root.findall(METADATA):
         root.remove(child)
     for element in root.iter():
-        for name, value in element.attrib.items():
-            element.set(name, with_prefix(name, value, picture.name))
+        for attribute, value in element.attrib.items():
+            element.set(attribute, with_prefix(attribute, value, name))
     # The page decides on the size, by the box that the picture was drawn in.
     del root.attrib["width"], root.attrib["height"]
-    title, description = f"{picture.name}.title", f"{picture.name}.caption"
+    title, description = f"{name}.title", f"{name}.caption"
     root.attrib |= {"role": "img", "aria-labelledby": title, "aria-describedby": description}
-    for position, (tag, name, text) in enumerate(
-        (("title", title, picture.title), ("desc", description, picture.caption))
-    ):
-        element = ElementTree.Element(f"{{{SVG}}}{tag}", {"id": name})
+    texts = (("title", title, picture.title), ("desc", description, picture.caption))
+    for position, (tag, identifier, text) in enumerate(texts):
+        element = ElementTree.Element(f"{{{SVG}}}{tag}", {"id": identifier})
         element.text = text
         root.insert(position, element)
     return Markup(ElementTree.tostring(root, encoding="unicode"))

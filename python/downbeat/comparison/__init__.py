@@ -1,0 +1,1 @@
+"""Comparison of experiments, cell by cell, and what `downbeat compare` prints of it."""

@@ -1,0 +1,130 @@
+"""Puts the cells of A and B together, and their launches, and says what was left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from downbeat.experiment.experiment import FACTORS
+
+ONLY_IN = "only in {}"
+
+
+@dataclass(frozen=True)
+class Match:
+    """A cell of A, of B, or of both.
+
+    Attributes:
+        factors: its values, by the names of the factors on which A and B are matched.
+        a: a number per launch of A that counts, s; where launches are pairs, in the order of `b`.
+        b: of B.
+        error_bound: of the global clock, mean over these launches, of A and B together, s.
+        obstacle: why there is nothing to compare; empty where there is.
+    """
+
+    factors: dict[str, object]
+    a: NDArray[np.float64]
+    b: NDArray[np.float64]
+    error_bound: float
+    obstacle: str
+
+
+@dataclass
+class Notes:
+    """What was left out; one line per reason, with the cells that it concerns."""
+
+    cells: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, reason: str, cell: str) -> None:
+        self.cells.setdefault(reason, []).append(cell)
+
+    def lines(self) -> list[str]:
+        return [f"{reason}: {', '.join(cells)}" for reason, cells in self.cells.items()]
+
+
+def match_cells(
+    a: pd.DataFrame, b: pd.DataFrame, key: list[str], column: str, paired: bool
+) -> tuple[list[Match], list[str]]:
+    """Matches cells, those of A in their order, then those that only B has.
+
+    Args:
+        a: cells of launches: `FACTORS`, `launch`, `status`, `error_bound` and the column.
+        b: of B.
+        key: factors that must be the same.
+        column: that holds the numbers, s.
+        paired: whether launches of the same number are pairs.
+
+    Returns:
+        The cells, and lines that say what was left out of them.
+    """
+    notes = Notes()
+    both = pd.concat([a, b])
+    shown = [name for name in key if name in ("operation", "size") or both[name].nunique() > 1]
+    groups = [dict(list(side.groupby(key, sort=False))) for side in (a, b)]
+    matches = []
+    for values in dict.fromkeys([*groups[0], *groups[1]]):
+        factors = dict(zip(key, values, strict=True))
+        label = " ".join(f"{factors[name]}" for name in shown)
+        missing = [side for side, group in zip("BA", reversed(groups), strict=True) if values not in group]
+        if missing:
+            none = np.empty(0)
+            matches.append(Match(factors, none, none, np.nan, ONLY_IN.format("A" if missing == ["B"] else "B")))
+        else:
+            matches.append(match_launches(factors, groups[0][values], groups[1][values], column, paired, label, notes))
+    return matches, notes.lines()
+
+
+def match_launches(
+    factors: dict[str, object],
+    a: pd.DataFrame,
+    b: pd.DataFrame,
+    column: str,
+    paired: bool,
+    label: str,
+    notes: Notes,
+) -> Match:
+    """Puts the launches of one cell together."""
+    counted = []
+    obstacle = ""
+    for side, rows in zip("AB", (a, b), strict=True):
+        for status, others in rows[rows["status"] != "ok"].groupby("status"):
+            notes.add(f"{side}: {status} in {launches(others)}, left out", label)
+            if status == "wrong":
+                obstacle = f"wrong results in {side}"
+        fine = rows[rows["status"] == "ok"]
+        without = fine[~(np.isfinite(fine[column]) & (fine[column] > 0))]
+        if len(without):
+            notes.add(f"{side}: not above 0 in {launches(without)}, no ratio, left out", label)
+        counted.append(fine.drop(without.index))
+        if not len(counted[-1]):
+            obstacle = obstacle or f"{side} has no launch that counts"
+    if paired:
+        in_both = set(counted[0]["launch"]) & set(counted[1]["launch"])
+        for side, index in (("A", 0), ("B", 1)):
+            alone = counted[index][~counted[index]["launch"].isin(in_both)]
+            if len(alone):
+                notes.add(f"{side}: {launches(alone)} without a pair, left out", label)
+            counted[index] = counted[index].drop(alone.index).sort_values("launch")
+        if not in_both:
+            obstacle = obstacle or "no launch counts on both sides"
+    return Match(
+        factors,
+        counted[0][column].to_numpy(dtype=float),
+        counted[1][column].to_numpy(dtype=float),
+        0.0 if obstacle else float(sum(side["error_bound"].mean() for side in counted)),
+        obstacle,
+    )
+
+
+def launches(rows: pd.DataFrame) -> str:
+    """Returns the numbers of the launches in words."""
+    numbers = ", ".join(str(number) for number in sorted(rows["launch"]))
+    return f"launch{'es' if len(rows) > 1 else ''} {numbers}"
+
+
+def key_of(compared: set[str]) -> list[str]:
+    """Returns the factors on which cells are matched."""
+    return [name for name in FACTORS if name not in compared]

@@ -1,0 +1,48 @@
+"""The pictures of a report, in the order in which they stand; each draws nothing where the data have nothing for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import xarray as xr
+
+from downbeat.experiment.experiment import Experiment
+from downbeat.pictures.barrier_ratio import draw_ratios
+from downbeat.pictures.clock_offset import draw_checks, draw_drift
+from downbeat.pictures.clock_pareto import draw_pareto
+from downbeat.pictures.computation_overlap import draw_computation_overlap
+from downbeat.pictures.exit_pattern import draw_pattern_file, draw_patterns
+from downbeat.pictures.exit_skew import draw_skew_file, draw_skews
+from downbeat.pictures.heat_map import draw_heat_maps
+from downbeat.pictures.late_arrival import draw_late_arrival
+from downbeat.pictures.latency_list import draw_latency_lists
+from downbeat.pictures.launch_medians import draw_launches
+from downbeat.pictures.picture import Picture
+from downbeat.pictures.round_trips import draw_round_trips
+from downbeat.pictures.run_time import draw_run_times
+from downbeat.pictures.scaling import draw_processes, draw_sizes
+from downbeat.pictures.timelines import draw_timelines
+
+# Of samples of operations.
+OF_EXPERIMENTS: tuple[Callable[[Experiment], list[Picture]], ...] = (
+    draw_ratios,
+    draw_sizes,
+    draw_processes,
+    draw_latency_lists,
+    draw_heat_maps,
+    draw_late_arrival,
+    draw_computation_overlap,
+    draw_skews,
+    draw_patterns,
+    draw_timelines,
+    draw_launches,
+    draw_run_times,
+    draw_checks,
+)
+# By what `downbeat-bench` calls the experiment that wrote the file.
+OF_FILES: dict[str, tuple[Callable[[xr.Dataset], list[Picture]], ...]] = {
+    "skew": (draw_skew_file, draw_pattern_file),
+    "clock": (draw_pareto,),
+    "drift": (draw_drift,),
+    "rtt": (draw_round_trips,),
+}

@@ -1,0 +1,128 @@
+"""Makes a report of whatever it is given: experiments, launches, files of experiments on clocks and synchronizers."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+
+import xarray as xr
+
+from downbeat.data.launch_file import open_launch, open_netcdf
+from downbeat.errors import UsageError
+from downbeat.experiment.experiment import Experiment, open_experiment
+from downbeat.pictures.registry import OF_EXPERIMENTS, OF_FILES
+from downbeat.report.anchor import anchor
+from downbeat.report.clock_file import file_sections
+from downbeat.report.conditions import launches_section, machine_section, measured_section
+from downbeat.report.glossary import GLOSSARY
+from downbeat.report.numbers_text import counted, listed
+from downbeat.report.page import Page, Section, Table
+from downbeat.report.verdict import experiment_verdict
+from downbeat.report.warnings import experiment_warnings
+
+Source = Experiment | xr.Dataset
+Part = tuple[tuple[str, ...], tuple[Section, ...]]  # what was found, and the sections
+
+
+def make_report(paths: Sequence[Path]) -> Page:
+    """Makes the page of a report.
+
+    Args:
+        paths: directories of experiments, files `.nc` of downbeat-bench; at least one.
+
+    Raises:
+        UsageError: one of them is nothing of the kind, or of an experiment that has no report.
+    """
+    sources = [source for path in paths for source in open_sources(path)]
+    several = len(sources) > 1
+    parts = [
+        experiment_part(source, f"{name}: " if several else "")
+        if isinstance(source, Experiment)
+        else file_sections(source, f"{name}: " if several else "")
+        for name, source in sources
+    ]
+    lead = tuple(
+        f"{name}: {sentence}" if several else sentence
+        for (name, _), (found, _) in zip(sources, parts, strict=True)
+        for sentence in found
+    )
+    sections = [section for _, mine in parts for section in mine]
+    title = listed(name for name, _ in sources)
+    return Page(title, lead, (*unique_pictures(sections), Section("Terms", definitions=GLOSSARY)))
+
+
+def open_sources(path: Path) -> list[tuple[str, Source]]:
+    """Opens what is at a path: an experiment, or each file of another kind by itself."""
+    if path.is_file():
+        return [(path.stem, open_source(path))]
+    experiment = open_experiment(path)
+    kinds = [kind_of(launch.path) for launch in experiment.launches]
+    if not any(kinds):
+        return [(experiment.name, experiment)]
+    return [
+        (f"{experiment.name}, {launch.library}, {launch.ranks} ranks, launch {launch.number}", open_source(launch.path))
+        for launch in experiment.launches
+    ]
+
+
+def kind_of(path: Path) -> str:
+    """Returns the experiment that wrote a file, "" for samples of operations."""
+    with open_netcdf(path) as file:
+        return "" if "cell_index" in file.variables else str(getattr(file, "experiment", "an unknown experiment"))
+
+
+def open_source(path: Path) -> Source:
+    """Opens a file.
+
+    Raises:
+        UsageError: as `open_netcdf`, or there are no pictures of what is in it.
+    """
+    kind = kind_of(path)
+    if not kind:
+        return open_experiment(path)
+    if kind not in OF_FILES:
+        raise UsageError(f"'{path}' is of {kind}; reports are of samples of operations, {', '.join(OF_FILES)}")
+    return open_launch(path)
+
+
+def experiment_part(experiment: Experiment, prefix: str) -> Part:
+    """Returns what was found in an experiment, and its sections in their order."""
+    found, verdicts = experiment_verdict(experiment)
+    warnings = experiment_warnings(experiment)
+    sections = []
+    if warnings:
+        sections.append(Section(f"{prefix}Warnings", warnings=warnings))
+    sections.append(measured_section(experiment, prefix))
+    sections.append(machine_section(experiment, prefix))
+    pictures = tuple(picture for draw in OF_EXPERIMENTS for picture in draw(experiment))
+    tables = (Table(f"{prefix}Every cell against the common start", verdicts),) if len(verdicts) else ()
+    sections.append(Section(f"{prefix}Pictures", pictures=pictures))
+    if tables:
+        sections.append(Section(f"{prefix}Verdicts", tables=tables))
+    sections.append(launches_section(experiment, prefix))
+    return (measured_sentence(experiment), *found), tuple(sections)
+
+
+def measured_sentence(experiment: Experiment) -> str:
+    """Says in one sentence what was measured."""
+    cells = experiment.cells
+    return (
+        f"{counted(len(experiment.launches), 'launch')} of {listed(dict.fromkeys(cells['operation']))} behind "
+        f"{listed(dict.fromkeys(cells['synchronizer']))}, {listed(dict.fromkeys(cells['ranks']))} processes, "
+        f"{listed(dict.fromkeys(cells['library']))}."
+    )
+
+
+def unique_pictures(sections: Sequence[Section]) -> tuple[Section, ...]:
+    """Returns sections in which no two pictures have the same name, for it is an anchor of the page."""
+    taken: dict[str, int] = {}
+    result = []
+    for section in sections:
+        pictures = []
+        for picture in section.pictures:
+            name = anchor(picture.name)
+            number = taken[name] = taken.get(name, 0) + 1
+            pictures.append(dataclasses.replace(picture, name=f"{picture.name}-{number}") if number > 1 else picture)
+        result.append(dataclasses.replace(section, pictures=tuple(pictures)))
+    return tuple(result)

@@ -1,0 +1,214 @@
+"""What was measured, how, and on what: all that is needed to judge an experiment and to repeat it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+
+import pandas as pd
+
+from downbeat.experiment.experiment import Experiment, Launch
+from downbeat.pictures.describe import synchronization
+from downbeat.pictures.style import MICROSECONDS, PERCENT, bytes_text
+from downbeat.report.numbers_text import counted, listed, microseconds, span
+from downbeat.report.page import Section, Table
+from downbeat.report.warnings import first_line
+
+MACHINE = "machine.json"  # what `downbeat doctor` saw when the experiment began
+# What launchers set themselves, and `downbeat.mpi.launch` for all.
+OF_LAUNCHERS = (
+    r"OMPI_MCA_(orte_|prte_|plm|ras|ess|pmix|initial_|shmem_RUNTIME|mpi_oversubscribe|mca_base_component_show|btl_base_warn)"
+    r"|MPIR_CVAR_CH3_INTERFACE_HOSTNAME"
+)
+
+
+def distinct(values: Iterable[object]) -> list[str]:
+    """Returns values as text, each once, in the order of their first occurrence."""
+    return list(dict.fromkeys(str(value) for value in values))
+
+
+def measured_section(experiment: Experiment, prefix: str) -> Section:
+    """Says what was measured and how."""
+    cells, contexts = experiment.cells, [launch.context for launch in experiment.launches]
+    valid, rejected = int(cells["valid_count"].sum()), int(cells["rejected"].sum())
+    most_cells = max(len(launch.cells) for launch in experiment.launches)
+    launches = f"{len(experiment.launches)}, each of {counted(most_cells, 'cell')}; {order_text(experiment)}"
+    samples = f"{listed(attribute(contexts, 'stopping_rule'))}, in blocks in random order"
+    tolerances = (microseconds(float(value)) for value in attribute(contexts, "tolerance_s"))
+    definitions = (
+        ("operations", listed(distinct(cells["operation"]))),
+        ("sizes", sizes_text(cells)),
+        ("types", listed(distinct(cells["datatype"]))),
+        ("algorithms", listed(distinct(cells["algorithm"]))),
+        ("synchronizers", listed(distinct(synchronization(cells)))),
+        ("arrival patterns", patterns_text(cells)),
+        ("processes", listed(distinct(cells["ranks"]))),
+        ("launches", launches),
+        ("samples of a cell", samples),
+        ("warm-up", f"{listed(attribute(contexts, 'warmup_rule'))} before every block"),
+        (
+            "rejected",
+            f"{rejected} of {valid + rejected} attempts, because their synchronization failed; each was repeated. "
+            "No sample is rejected for being slow.",
+        ),
+        ("tolerance", listed(tolerances)),
+    )
+    return Section(f"{prefix}What was measured, and how", definitions=definitions)
+
+
+def attribute(contexts: Iterable[Mapping[str, object]], name: str) -> list[str]:
+    """Returns the values of an attribute in all launches, each once."""
+    return distinct(context.get(name, "unknown") for context in contexts)
+
+
+def sizes_text(cells: pd.DataFrame) -> str:
+    """Returns the sizes, in bytes."""
+    sizes = sorted(float(size) for size in cells["size"].unique() if size > 0)
+    without = ["no message"] if (cells["size"] == 0).any() else []
+    return listed([*([f"{', '.join(map(bytes_text, sizes))} bytes"] if sizes else []), *without])
+
+
+def patterns_text(cells: pd.DataFrame) -> str:
+    """Returns the patterns with their delays."""
+    late = cells[cells["pattern"] != "none"]
+    if late.empty:
+        return "none: all ranks start together"
+    delays = late["largest_delay"] * MICROSECONDS
+    return f"{listed(distinct(cells['pattern']))}, delays of {span(float(delays.min()), float(delays.max()))} us"
+
+
+def order_text(experiment: Experiment) -> str:
+    """Says in what order launches were started."""
+    if experiment.plan is None:
+        return "files that were put together; in what order they were measured says the table of launches"
+    return f"round by round, in each every configuration once, in random order by seed {experiment.plan.seed}"
+
+
+def machine_section(experiment: Experiment, prefix: str) -> Section:
+    """Says on what it was measured, and by which commands it is repeated."""
+    launches = experiment.launches
+    contexts = [launch.context for launch in launches]
+    bounds = experiment.cells["error_bound"].dropna() * MICROSECONDS
+    dates = sorted(attribute(contexts, "date"))
+    libraries = distinct(f"{launch.library}: {library_text(launch.context)}" for launch in launches)
+    clocks = distinct(f"{one.get('clock_clock')}, synchronized by {one.get('clock_sync')}" for one in contexts)
+    programs = distinct(f"{one['downbeat_version']} ({one['git_revision']}), {one['compiler']}" for one in contexts)
+    definitions = (
+        ("MPI", "\n".join(libraries)),
+        ("machine", machine_text(contexts)),
+        ("clock", listed(clocks)),
+        ("clock's error bound", f"{span(float(bounds.min()), float(bounds.max()))} us" if len(bounds) else "unknown"),
+        ("clock at the end", clock_check_text(contexts)),
+        ("downbeat-bench", listed(programs)),
+        ("measured", " to ".join(dict.fromkeys((dates[0], dates[-1])))),
+        ("environment", "\n".join(variables(contexts)) or "nothing set that concerns MPI or Downbeat"),
+        *findings(experiment),
+    )
+    return Section(f"{prefix}On what", definitions=definitions, commands=tuple(commands(experiment)))
+
+
+def library_text(context: Mapping[str, object]) -> str:
+    """Returns what an MPI library calls itself, and the standard that it follows."""
+    return f"{first_line(str(context['mpi_library']))}, MPI {context['mpi_standard']}"
+
+
+def variables(contexts: Iterable[Mapping[str, object]]) -> list[str]:
+    """Returns the variables of the environment that someone set; the files have those of the launchers as well."""
+    lines = distinct(line for context in contexts for line in str(context.get("environment", "")).splitlines())
+    return [line for line in lines if not re.match(OF_LAUNCHERS, line)]
+
+
+def machine_text(contexts: Iterable[Mapping[str, object]]) -> str:
+    """Returns hosts, one per line; their load, which differs from launch to launch, as a range."""
+    hosts: dict[str, list[float]] = {}
+    for context in contexts:
+        for line in str(context["hosts"]).splitlines():
+            parts = line.split(", ")
+            load = [float(part.removeprefix("load ")) for part in parts if part.startswith("load ")]
+            hosts.setdefault(", ".join(part for part in parts if not part.startswith("load ")), []).extend(load)
+    return "\n".join(f"{host}, load {span(min(loads), max(loads))}" if loads else host for host, loads in hosts.items())
+
+
+def clock_check_text(contexts: Iterable[Mapping[str, object]]) -> str:
+    """Says whether the clocks still agreed when launches ended."""
+    checked = [context for context in contexts if "clock_check_offset_s" in context]
+    if not checked:
+        return "not checked"
+    farthest = max(abs(float(str(context["clock_check_offset_s"]))) for context in checked)
+    outside = sum(int(str(context["clock_check_ranks_outside"])) > 0 for context in checked)
+    of_all = counted(len(checked), "launch")
+    return f"{microseconds(farthest)} off rank 0's at most; outside the bounds in {outside} of {of_all}"
+
+
+def findings(experiment: Experiment) -> list[tuple[str, str]]:
+    """Returns what `downbeat doctor` saw when the experiment began."""
+    file = experiment.path / MACHINE
+    if not file.is_file():
+        return []
+    found = json.loads(file.read_text(encoding="utf-8"))["findings"]
+    verdicts = ["" if one["verdict"] == "good" else f" ({one['verdict']})" for one in found]
+    return [
+        (one["check"].replace("_", " "), one["seen"] + verdict) for one, verdict in zip(found, verdicts, strict=True)
+    ]
+
+
+def commands(experiment: Experiment) -> list[str]:
+    """Returns the command of the first launch of each configuration."""
+    seen: dict[tuple[object, ...], str] = {}
+    for launch in experiment.launches:
+        seen.setdefault((launch.library, launch.ranks, launch.environment), command(launch))
+    return list(dict.fromkeys(seen.values()))
+
+
+def command(launch: Launch) -> str:
+    """Returns the command that started a launch, as a shell takes it."""
+    words = launch.record.get("command")
+    if not isinstance(words, list):
+        return str(launch.context["command_line"])
+    chosen = launch.record.get("variables")
+    settings = [f"{name}={value}" for name, value in chosen.items()] if isinstance(chosen, Mapping) else []
+    return shlex.join([*(["env", *settings] if settings else []), *map(str, words)])
+
+
+def launches_section(experiment: Experiment, prefix: str) -> Section:
+    """Lists the launches, and those that failed."""
+    rows = []
+    for launch in experiment.launches:
+        context, cells = launch.context, launch.cells
+        valid, rejected = int(cells["valid_count"].sum()), int(cells["rejected"].sum())
+        offset = context.get("clock_check_offset_s")
+        rows.append(
+            {
+                "library": launch.library,
+                "ranks": launch.ranks,
+                "environment": launch.environment,
+                "launch": launch.number,
+                "date": str(context["date"]),
+                "cells": len(cells),
+                "valid samples": valid,
+                "rejected_percent": PERCENT * rejected / max(1, valid + rejected),
+                "measuring_s": float(cells["wall_time"].sum()),
+                "clock bound_us": float(cells["error_bound"].max()) * MICROSECONDS,
+                "clock at the end_us": float("nan") if offset is None else abs(float(str(offset))) * MICROSECONDS,
+                "seed": str(context["seed"]),
+                "status": listed(distinct(cells["status"])),
+            }
+        )
+    tables = [Table(f"{prefix}Launches", pd.DataFrame(rows).sort_values("date", kind="stable"))]
+    if experiment.failures:
+        failed = [
+            {
+                "library": failure.get("library"),
+                "ranks": failure.get("ranks"),
+                "environment": failure.get("environment"),
+                "launch": failure.get("number"),
+                "started": failure.get("started"),
+                "exit status": failure.get("exit_status"),
+                "output": failure["directory"],
+            }
+            for failure in experiment.failures
+        ]
+        tables.append(Table(f"{prefix}Launches that failed", pd.DataFrame(failed)))
+    return Section(f"{prefix}Every launch", tables=tuple(tables))

@@ -1,0 +1,32 @@
+"""What the terms on a report's page mean."""
+
+from __future__ import annotations
+
+from downbeat.data.metrics import METRICS
+
+GLOSSARY = (
+    ("launch", "one start of downbeat-bench under one mpirun; it measures all cells"),
+    ("cell", "one operation, size, algorithm, synchronizer, timing scheme and arrival pattern"),
+    ("sample", "one measurement of a cell: every rank's entry and exit"),
+    ("synchronizer", "what brings ranks together before each sample: a barrier, a window, or MPIX_Harmonize"),
+    ("harmonize", "MPIX_Harmonize: all ranks leave at one instant of a global clock, the deadline (Schuchart 2023)"),
+    ("latency", METRICS["latency_avg"].meaning),
+    ("global time", METRICS["global_time"].meaning),
+    ("makespan", METRICS["makespan"].meaning),
+    ("exit skew", METRICS["exit_skew"].meaning),
+    ("delta", "latency behind a barrier / latency behind harmonize (Schuchart 2023, section 6.1)"),
+    ("arrival pattern", "planned entries of the ranks, relative to the common start"),
+    ("error bound", "of the global clock: no rank's clock is farther off than this"),
+    ("rejected sample", "one whose synchronization failed: a rank started later than the tolerance after its time"),
+    (
+        "interval",
+        "95 % confidence interval over launches, by Student's t, of logarithms where a value cannot be negative: "
+        "samples of one launch resemble each other and do not count as independent",
+    ),
+    (
+        "slower, faster",
+        "significantly so over launches: t test, corrected for the number of cells, with a rank test as guard",
+    ),
+    ("equivalent", "the interval of the ratio lies within +-2 % of 1"),
+    ("undecided", "neither: more launches would tell"),
+)

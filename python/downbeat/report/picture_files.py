@@ -1,0 +1,30 @@
+"""The pictures of a page as files, for papers and slides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from downbeat.errors import DownbeatError
+from downbeat.report.anchor import anchor
+from downbeat.report.page import Page
+
+DOTS_PER_INCH = 200
+
+
+def write_pictures(directory: Path, page: Page) -> None:
+    """Writes each picture as PNG and PDF, and the numbers behind it as CSV; the directory is made.
+
+    Raises:
+        DownbeatError: a file cannot be written.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for section in page.sections:
+            for picture in section.pictures:
+                name = anchor(picture.name)
+                picture.figure.savefig(directory / f"{name}.png", dpi=DOTS_PER_INCH)
+                # Without the date the same picture is the same file.
+                picture.figure.savefig(directory / f"{name}.pdf", metadata={"CreationDate": None})
+                picture.numbers.to_csv(directory / f"{name}.csv", index=False)
+    except OSError as error:
+        raise DownbeatError(f"cannot write pictures to '{directory}': {error.strerror}") from error

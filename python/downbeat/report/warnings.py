@@ -1,0 +1,134 @@
+"""What a reader has to know before believing: what was seen, why it matters, what to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from downbeat.data.launch_file import CUT_SHORT
+from downbeat.experiment.experiment import Experiment
+from downbeat.experiment.plan import LAUNCH_FACTORS
+from downbeat.pictures.describe import describe_each, synchronization
+from downbeat.report.numbers_text import counted, listed
+from downbeat.report.verdict import sizes
+from downbeat.statistics.verdicts import FEWEST_LAUNCHES
+
+# What launches of one experiment should have in common, by the names of the file, and how to say it.
+SAME = {
+    "downbeat_version": "versions of downbeat-bench",
+    "git_revision": "revisions of downbeat-bench",
+    "clock_sync": "schemes of clock synchronization",
+    "clock_clock": "local clocks",
+    "stopping_rule": "stopping rules",
+    "tolerance_s": "tolerances",
+}
+
+
+def experiment_warnings(experiment: Experiment) -> tuple[str, ...]:
+    """Returns the warnings of an experiment, the gravest first."""
+    return (
+        *few_launches(experiment),
+        *failed_launches(experiment),
+        *bad_cells(experiment),
+        *disagreeing_clocks(experiment),
+        *different_conditions(experiment),
+        *bench_warnings([launch.context for launch in experiment.launches]),
+    )
+
+
+def few_launches(experiment: Experiment) -> list[str]:
+    """Warns where launches are too few for a verdict."""
+    counts = experiment.cells.groupby(list(LAUNCH_FACTORS))["launch"].nunique()
+    fewest = int(counts.min())
+    if fewest >= FEWEST_LAUNCHES:
+        return []
+    return [
+        f"{counted(fewest, 'launch')} of a configuration: launches differ more than samples within one (Hunold "
+        f"2014), so that no verdict can rest on fewer than {FEWEST_LAUNCHES}; start downbeat run with --launches 10."
+    ]
+
+
+def failed_launches(experiment: Experiment) -> list[str]:
+    """Warns of launches that failed."""
+    if not experiment.failures:
+        return []
+    places = [failure["directory"] for failure in experiment.failures]
+    return [
+        f"{counted(len(places), 'launch')} failed and left no samples: what made them fail may also have disturbed "
+        f"the others; their output is in {listed(places)}."
+    ]
+
+
+def bad_cells(experiment: Experiment) -> list[str]:
+    """Warns of cells that lack samples or computed something wrong."""
+    cells = experiment.cells
+    reasons = {
+        "wrong": "had wrong results, and are left out: the MPI library or the operation is in error",
+        "failed": "have no valid sample, and are left out: synchronization failed in every attempt; "
+        "a quieter machine or a larger --tolerance would help",
+        "incomplete": "have fewer valid samples than asked for: they count, but are less certain; raise --max-attempts",
+        CUT_SHORT: "were cut short when their launch ended: samples that were complete count",
+    }
+    warnings = []
+    for status, reason in reasons.items():
+        found = cells[cells["status"] == status]
+        if len(found):
+            named = describe_each(found, "operation", ()) + sizes(found) + " behind " + synchronization(found)
+            warnings.append(f"{counted(len(found), 'cell')} of launches {reason}: {listed(dict.fromkeys(named))}.")
+    return warnings
+
+
+def disagreeing_clocks(experiment: Experiment) -> list[str]:
+    """Warns of launches at whose end clocks were farther off than their bounds allow."""
+    outside = [
+        launch for launch in experiment.launches if int(str(launch.context.get("clock_check_ranks_outside", 0))) > 0
+    ]
+    if not outside:
+        return []
+    names = [f"{launch.library} with {launch.ranks} ranks, number {launch.number}" for launch in outside]
+    return [
+        f"at the end of {counted(len(outside), 'launch')} clocks were farther off than their error bounds allow: "
+        f"makespan and exit skew of these are wrong, latencies are not; the launches are {listed(names)}; see "
+        "downbeat-bench drift."
+    ]
+
+
+def different_conditions(experiment: Experiment) -> list[str]:
+    """Warns where launches of one experiment had different conditions."""
+    warnings = []
+    for name, noun in SAME.items():
+        values = list(dict.fromkeys(str(launch.context.get(name, "unknown")) for launch in experiment.launches))
+        if len(values) > 1:
+            warnings.append(
+                f"launches have different {noun}, {listed(values)}: what differs between them may come from that; "
+                "compare launches of one kind."
+            )
+    for library in dict.fromkeys(launch.library for launch in experiment.launches):
+        launches = [launch for launch in experiment.launches if launch.library == library]
+        versions = list(dict.fromkeys(first_line(str(launch.context["mpi_library"])) for launch in launches))
+        if len(versions) > 1:
+            warnings.append(
+                f"launches of {library} ran under different versions, {listed(versions)}: repeat them under one."
+            )
+    return warnings
+
+
+def bench_warnings(contexts: Sequence[Mapping[str, object]]) -> list[str]:
+    """Returns what downbeat-bench itself warned of: one line for those that differ in their numbers alone."""
+    found: dict[str, list[str]] = {}
+    for context in contexts:
+        for line in dict.fromkeys(str(context.get("warnings", "")).splitlines()):
+            if line:
+                found.setdefault(re.sub(r"[0-9.]+", "#", line), []).append(line)
+    if len(contexts) == 1:
+        return [line for lines in found.values() for line in lines]
+    return [
+        f"{lines[0]} (so in {len(lines)} of {len(contexts)} launches"
+        f"{', with other numbers' if len(set(lines)) > 1 else ''})"
+        for lines in found.values()
+    ]
+
+
+def first_line(text: str) -> str:
+    """Returns what an MPI library calls itself, without the options that it was built with."""
+    return re.sub(r"\s+", " ", text.split("\n")[0].split(",")[0]).strip()

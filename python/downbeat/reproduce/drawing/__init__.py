@@ -1,0 +1,1 @@
+"""Drawers that several figures share."""

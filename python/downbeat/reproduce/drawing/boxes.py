@@ -1,0 +1,83 @@
+"""Distributions beside each other as boxes with all their outliers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from matplotlib.artist import Artist
+
+from downbeat.pictures.picture import Picture
+from downbeat.pictures.style import COLOURS, WIDTH_INCHES, new_figure
+from downbeat.reproduce.drawing.panels import label_times
+
+PANEL_INCHES = 3.8
+BOX_SHARE = 0.8  # of the room of a group that its boxes fill
+
+
+@dataclass(frozen=True)
+class Box:
+    """A distribution."""
+
+    group: str  # what stands below it
+    label: str  # of its colour
+    values: np.ndarray
+
+
+@dataclass(frozen=True)
+class BoxPanel:
+    """A pair of axes with groups of boxes."""
+
+    boxes: Sequence[Box]
+    x: str
+    y: str
+    title: str = ""
+    log_y: bool = False
+
+
+def draw_boxes(name: str, title: str, caption: str, panels: Sequence[BoxPanel]) -> Picture:
+    """Draws groups of boxes: quartiles and median, whiskers to 1.5 times the box, every value beyond as a point."""
+    figure = new_figure(WIDTH_INCHES, PANEL_INCHES)
+    axes = figure.subplots(1, len(panels), squeeze=False, sharey=len(panels) > 1).ravel()
+    labels = list(dict.fromkeys(box.label for panel in panels for box in panel.boxes))
+    handles: dict[str, Artist] = {}
+    rows = []
+    for place, panel in zip(axes, panels, strict=True):
+        groups = list(dict.fromkeys(box.group for box in panel.boxes))
+        room = BOX_SHARE / len(labels)
+        for box in panel.boxes:
+            number = labels.index(box.label)
+            at = groups.index(box.group) + (number - (len(labels) - 1) / 2) * room
+            colour = COLOURS[number % len(COLOURS)]
+            drawn = place.boxplot(
+                [box.values],
+                positions=[at],
+                widths=0.8 * room,
+                patch_artist=True,
+                boxprops={"facecolor": colour, "alpha": 0.5, "edgecolor": colour},
+                medianprops={"color": "black"},
+                whiskerprops={"color": colour},
+                capprops={"color": colour},
+                flierprops={"marker": ".", "markersize": 3, "markeredgecolor": colour},
+            )
+            handles.setdefault(box.label, drawn["boxes"][0])
+            quantiles = np.percentile(box.values, [0, 25, 50, 75, 100])
+            part = {"panel": panel.title} if len(panels) > 1 else {}
+            summary = dict(zip(("min", "p25", "median", "p75", "max"), quantiles, strict=True))
+            rows.append({**part, panel.x: box.group, "of": box.label, "values": len(box.values), **summary})
+        place.set_xticks(range(len(groups)), groups)
+        place.tick_params(labelsize=8)
+        place.set_xlim(-0.5, len(groups) - 0.5)
+        place.set_xlabel(panel.x)
+        place.set_title(panel.title, fontsize=9)
+        if panel.log_y:
+            place.set_yscale("log")
+            label_times(place.yaxis)
+        place.grid(axis="y", alpha=0.25)
+        place.spines[["top", "right"]].set_visible(False)
+    axes[0].set_ylabel(panels[0].y)
+    if len(labels) > 1:
+        figure.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=4, fontsize=8)
+    return Picture(name, title, caption, figure, pd.DataFrame(rows))

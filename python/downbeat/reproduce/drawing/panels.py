@@ -1,0 +1,175 @@
+"""Panels of lines beside each other, which is what most figures of the papers are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import matplotlib.axes
+import matplotlib.axis
+import numpy as np
+import pandas as pd
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+
+from downbeat.pictures.picture import Picture
+from downbeat.pictures.style import COLOURS, MARKERS, WIDTH_INCHES, new_figure
+
+PANEL_INCHES = 3.6
+LEGEND_LINE_INCHES = 0.2
+LEGEND_COLUMNS = 3
+MOST_TICKS = 10
+Numbers: TypeAlias = Sequence[float] | np.ndarray | pd.Series
+NARROW, WIDE = 10, 300  # largest / smallest value of a logarithmic axis
+
+
+@dataclass(frozen=True)
+class Series:
+    """A line: values at positions, in the units of the axes.
+
+    Attributes:
+        label: for the legend; empty: the line has no entry.
+        x: positions.
+        y: values.
+        low: lower ends of the bars; None: no bars.
+        high: upper ends.
+        colour: position in the palette, or any colour.
+        style: of the line, "" for none, "steps" for steps between positions.
+        marker: position among the markers; None: none.
+    """
+
+    label: str
+    x: Numbers
+    y: Numbers
+    low: Numbers | None = None
+    high: Numbers | None = None
+    colour: int | str = 0
+    style: str = "-"
+    marker: int | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A pair of axes."""
+
+    series: Sequence[Series]
+    x: str  # label
+    y: str
+    title: str = ""
+    log_x: bool = False  # powers of two, a tick at each position
+    log_y: bool = False
+    bytes_x: bool = False  # sizes: ticks as 64K
+    line_at: float | None = None  # a thin horizontal line
+    marks: Sequence[tuple[float, float, str]] = field(default_factory=tuple)  # x, y, text beside a point
+    decades_x: bool = False  # logarithmic, ticks at powers of ten
+
+
+def draw_panels(name: str, title: str, caption: str, panels: Sequence[Panel]) -> Picture:
+    """Draws panels from left to right, two in a row, with one legend below."""
+    columns = min(2, len(panels))
+    rows = -(-len(panels) // columns)
+    entries = {one.label: one for panel in panels for one in panel.series if one.label}
+    legend_rows = -(-len(entries) // LEGEND_COLUMNS) if len(entries) > 1 else 0
+    figure = new_figure(WIDTH_INCHES, PANEL_INCHES * rows + LEGEND_LINE_INCHES * legend_rows)
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    for place, panel in zip(axes, panels, strict=False):
+        draw_panel(place, panel)
+    for place in axes[len(panels) :]:
+        place.remove()
+    if legend_rows:
+        handles = {
+            text: handle
+            for place in figure.axes
+            for handle, text in zip(*place.get_legend_handles_labels(), strict=True)
+        }
+        figure.legend(
+            list(handles.values()), list(handles), loc="outside lower center", ncols=LEGEND_COLUMNS, fontsize=8
+        )
+    return Picture(name, title, caption, figure, numbers_of(panels))
+
+
+def draw_panel(axes: matplotlib.axes.Axes, panel: Panel) -> None:
+    """Draws one pair of axes."""
+    for one in panel.series:
+        colour = one.colour if isinstance(one.colour, str) else COLOURS[one.colour % len(COLOURS)]
+        look: dict[str, Any] = {
+            "color": colour,
+            "marker": "" if one.marker is None else MARKERS[one.marker % len(MARKERS)],
+            "markersize": 4.5,
+            "linewidth": 1.4,
+            "label": one.label or None,
+        }
+        x, y = np.asarray(one.x, float), np.asarray(one.y, float)
+        if one.style == "steps":
+            axes.step(x, y, where="post", **look)
+        else:
+            axes.plot(x, y, linestyle=one.style or "none", **look)
+        if one.low is not None and one.high is not None:
+            axes.vlines(x, np.asarray(one.low, float), np.asarray(one.high, float), color=colour, linewidth=0.9)
+    if panel.line_at is not None:
+        axes.axhline(panel.line_at, color="#888888", linewidth=0.8, zorder=0)
+    for x_place, y_place, text in panel.marks:
+        axes.annotate(text, (x_place, y_place), xytext=(4, 3), textcoords="offset points", fontsize=6)
+    if panel.log_x:
+        label_positions(axes, panel)
+    elif panel.decades_x:
+        axes.set_xscale("log")
+    elif all(float(x).is_integer() for one in panel.series for x in one.x):
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))  # ranks, bins
+    if panel.log_y:
+        axes.set_yscale("log")
+        label_times(axes.yaxis)
+    axes.set_xlabel(panel.x)
+    axes.set_ylabel(panel.y)
+    axes.set_title(panel.title, fontsize=9)
+    axes.tick_params(labelsize=8)
+    axes.grid(alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def label_times(axis: matplotlib.axis.Axis) -> None:
+    """Writes plain numbers at a logarithmic axis, more of them where it spans little."""
+    low, high = sorted(axis.get_view_interval())
+    plain = FuncFormatter(lambda value, _: f"{value:g}")
+    if high / low < NARROW:
+        axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
+        axis.set_minor_locator(NullLocator())
+    elif high / low < WIDE:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_minor_formatter(NullFormatter())
+    axis.set_major_formatter(plain)
+
+
+def label_positions(axes: matplotlib.axes.Axes, panel: Panel) -> None:
+    """Makes the horizontal axis one of powers of two, with ticks where there are values."""
+    axes.set_xscale("log", base=2)
+    places = sorted({float(x) for one in panel.series for x in one.x})
+    step = -(-len(places) // MOST_TICKS) if places else 1
+    axes.xaxis.set_major_locator(FixedLocator(places[::step]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: size_text(value) if panel.bytes_x else f"{value:g}"))
+    if len(places) == 1:
+        axes.set_xlim(places[0] / 2, places[0] * 2)
+
+
+def size_text(size: float) -> str:
+    """Returns a size as 64K."""
+    for factor, letter in ((1 << 20, "M"), (1 << 10, "K")):
+        if size >= factor and size % factor == 0:
+            return f"{size / factor:.0f}{letter}"
+    return f"{size:g}"
+
+
+def numbers_of(panels: Sequence[Panel]) -> pd.DataFrame:
+    """Returns what is drawn, a row per point; units are those of the labels of the axes."""
+    frames = []
+    for panel in panels:
+        for one in panel.series:
+            columns: dict[str, object] = {}
+            if len(panels) > 1:
+                columns["panel"] = panel.title
+            columns |= {"series": one.label, panel.x: np.asarray(one.x), panel.y: np.asarray(one.y)}
+            if one.low is not None and one.high is not None:
+                columns |= {"low": np.asarray(one.low), "high": np.asarray(one.high)}
+            frames.append(pd.DataFrame(columns))
+    return pd.concat(frames, ignore_index=True)

@@ -1,0 +1,103 @@
+"""Single samples as timelines of their ranks: who left the synchronizer when, and what the operation made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from downbeat.data.metrics import METRICS, Stamps
+from downbeat.pictures.picture import Picture
+from downbeat.pictures.style import COLOURS, MICROSECONDS, WIDTH_INCHES, new_figure
+
+SYNCHRONIZER, OPERATION = COLOURS[5], COLOURS[1]
+ROW_INCHES = 0.22
+FRAME_INCHES = 0.8
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """One sample: stamps of its ranks in us, from the first exit of the synchronizer on."""
+
+    title: str
+    begin: np.ndarray  # (ranks,), into the synchronizer
+    entry: np.ndarray  # (ranks,), out of it and into the operation
+    exit: np.ndarray  # (ranks,)
+
+    @property
+    def spread(self) -> float:
+        """From the first to the last entry."""
+        return float(np.ptp(self.entry))
+
+
+def median_sample(data: xr.Dataset, cell: int, title: str, metric: str) -> Timeline | None:
+    """Picks the valid sample of a cell whose metric is the median, lower one of two.
+
+    Args:
+        data: a file of samples, as `open_launch`.
+        cell: number of the cell.
+        title: of the timeline.
+        metric: name out of `METRICS`.
+
+    Returns:
+        None where no sample is valid.
+    """
+    kept = data.isel(sample=np.flatnonzero((data["cell_index"].to_numpy() == cell) & (data["valid"].to_numpy() == 1)))
+    if kept.sizes["sample"] == 0:
+        return None
+    entry, exit_, begin = (kept[name].to_numpy().astype(float) for name in ("entry", "exit", "sync_entry"))
+    stamps = Stamps(
+        entry=entry,
+        exit=exit_,
+        delay=kept["delay"].to_numpy().astype(float),
+        deadline=kept["deadline"].to_numpy().astype(float),
+        timed=np.ones(entry.shape[1], bool),
+        calls=1,
+        observed=0,
+    )
+    values = METRICS[metric].compute(stamps)
+    chosen = int(np.argsort(values, kind="stable")[(len(values) - 1) // 2])
+    zero = entry[chosen].min()
+    return Timeline(title, *((stamp[chosen] - zero) * MICROSECONDS for stamp in (begin, entry, exit_)))
+
+
+def draw_timelines(name: str, title: str, caption: str, timelines: Sequence[Timeline]) -> Picture:
+    """Draws timelines below each other, a row for each rank; the operation's end decides how far the axes reach."""
+    ranks = [len(one.entry) for one in timelines]
+    figure = new_figure(WIDTH_INCHES, sum(FRAME_INCHES + ROW_INCHES * count for count in ranks))
+    axes = figure.subplots(len(timelines), 1, squeeze=False, gridspec_kw={"height_ratios": ranks}).ravel()
+    for place, one in zip(axes, timelines, strict=True):
+        rows = np.arange(len(one.entry))
+        length = max(one.exit.max(), 1e-3)
+        # Of the synchronizer, as much as the operation is long: who came when is another story.
+        start = np.maximum(one.begin, -length)
+        place.barh(rows, one.entry - start, left=start, height=0.7, color=SYNCHRONIZER, label="synchronizer")
+        place.barh(rows, one.exit - one.entry, left=one.entry, height=0.7, color=OPERATION, label="operation")
+        place.set_xlim(-length, 1.03 * length)
+        place.set_ylim(len(rows) - 0.5, -0.5)
+        place.tick_params(labelsize=8)
+        place.set_yticks(rows, [f"rank {rank}" for rank in rows], fontsize=7)
+        place.set_title(one.title, fontsize=9)
+        place.spines[["top", "right"]].set_visible(False)
+    axes[-1].set_xlabel("time after the first rank left the synchronizer [us]")
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=8)
+    numbers = pd.concat(
+        [
+            pd.DataFrame(
+                {
+                    "timeline": one.title,
+                    "rank": np.arange(len(one.entry)),
+                    "synchronizer_entry_us": one.begin,
+                    "operation_entry_us": one.entry,
+                    "operation_exit_us": one.exit,
+                }
+            )
+            for one in timelines
+        ],
+        ignore_index=True,
+    )
+    return Picture(name, title, caption, figure, numbers)

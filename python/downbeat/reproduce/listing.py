@@ -1,0 +1,62 @@
+"""The list of all figures: what each needs, and what the machine at hand can show of it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+
+from downbeat.reproduce.figure import Figure
+from downbeat.reproduce.registry import own_data
+from downbeat.reproduce.site import Site
+
+WIDTH = 80
+INDENT = " " * 4
+
+
+def estimated_seconds(figure: Figure, site: Site) -> float:
+    """Returns what the launches of a figure take, its own or those that it shares."""
+    return sum(
+        run.seconds * min(site.launches, run.most_launches or site.launches) for run in own_data(figure).runs(site)
+    )
+
+
+def estimated_total(figures: Iterable[Figure], site: Site) -> float:
+    """Returns what all launches of some figures take, shared ones once."""
+    return sum(estimated_seconds(figure, site) for figure in {own_data(one).name: one for one in figures}.values())
+
+
+def duration(seconds: float) -> str:
+    """Returns a duration for people."""
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
+def here(figure: Figure, site: Site) -> str:
+    """Says what can be seen of a figure at a site."""
+    if not own_data(figure).runs(site):
+        return f"nothing: {own_data(figure).lacks} is not built for ({', '.join(site.benches)} is)"
+    return figure.shows(site)
+
+
+def listing(figures: Iterable[Figure], site: Site) -> str:
+    """Returns the list, at most 80 columns wide."""
+    blocks = []
+    figures = list(figures)
+    for figure in figures:
+        lines = wrapped(f"{figure.name}: {figure.title}", "", INDENT)
+        lines += wrapped(f"needs {figure.needs}", INDENT, INDENT + "      ")
+        lines += wrapped(f"here  {here(figure, site)}", INDENT, INDENT + "      ")
+        runs = own_data(figure).runs(site)
+        if runs:
+            libraries = ", ".join(dict.fromkeys(run.library for run in runs))
+            shared = f", of {figure.data}" if figure.data else ""
+            launches = sum(min(site.launches, run.most_launches or site.launches) for run in runs)
+            told = f"takes {duration(estimated_seconds(figure, site))}: {launches} launches{shared}, {libraries}"
+            lines += wrapped(told, INDENT, INDENT + "      ")
+        blocks.append("\n".join(lines))
+    total = f"{len(figures)} figures; all together take about {duration(estimated_total(figures, site))}"
+    return "\n".join([*blocks, total])
+
+
+def wrapped(text: str, first: str, rest: str) -> list[str]:
+    """Breaks text into lines."""
+    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)

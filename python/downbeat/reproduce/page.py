@@ -1,0 +1,153 @@
+"""The sections of the page: a figure each, the paper's first, then what was run here and what came of it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+import pandas as pd
+
+from downbeat.report.page import Page, Section, Table
+from downbeat.reproduce.figure import Figure, Finding, Run
+from downbeat.reproduce.results import Results
+from downbeat.reproduce.site import Site
+
+PAPERS = {
+    "schuchart2023": "Schuchart, Hunold, Bosilca: MPI Process Synchronization in Space and Time. EuroMPI 2023",
+    "hunold2015": "Hunold, Carpen-Amarie: On the Impact of Synchronizing Clocks and Processes on Benchmarking MPI "
+    "Collectives. EuroMPI 2015",
+    "hoefler2008": "Hoefler, Schneider, Lumsdaine: Accurately Measuring Collective Operations at Massive Scale. "
+    "IPDPS 2008",
+    "niethammer2016": "Niethammer, Khabi, Zhou, Marjanovic, Gracia: Impact of the Entering Time on the Performance "
+    "of MPI "
+    "Collective Operations. Int. J. Advances in Systems and Measurements 9, 2016",
+}
+WORDS = {True: "seen here", False: "not seen here", None: "cannot be told here"}
+
+
+def verdict(findings: Sequence[Finding]) -> str:
+    """Returns in a few sentences what agrees with the paper."""
+    parts = []
+    for agrees, words in WORDS.items():
+        claims = [finding.claim for finding in findings if finding.is_claim and finding.agrees is agrees]
+        if claims:
+            parts.append(f"{words.capitalize()}: {'; '.join(claims)}.")
+    return " ".join(parts) or "The paper makes no claim on it that data could bear out."
+
+
+def definition(finding: Finding) -> tuple[str, str]:
+    """Returns a claim with what the paper and the data say of it."""
+    said = f"\n{WORDS[finding.agrees].capitalize()}." if finding.is_claim else ""
+    return finding.claim, f"Paper: {finding.paper}\nHere: {finding.here}{said}"
+
+
+def command(run: Run, site: Site) -> str:
+    """Returns how one launches a run by hand."""
+    words = [*run.operations]
+    for name, value in run.options.items():
+        words += [f"--{name}", value] if value else [f"--{name}"]
+    variables = [f"{name}={shlex.quote(value)}" for name, value in run.variables.items()]
+    launcher = site.launcher.format(ranks=run.ranks) if site.launcher else f"mpirun -n {run.ranks}"
+    return " ".join([*variables, launcher, "downbeat-bench", shlex.join(words)])
+
+
+def figure_section(figure: Figure, results: Results) -> Section:
+    """Draws a figure and makes its section."""
+    site = results.site
+    title = f"{figure.reference}: {figure.title}"
+    paper = f"In the paper: {figure.setup}"
+    reports = "It reports: " + " ".join(figure.reports)
+    failed = [run.label for run in results.runs if not results.launches.get(run.label)]
+    warnings = tuple(
+        f"{run.label} has no complete launch ({run.library}, {run.ranks} ranks), so it is not drawn; its output lies "
+        "in "
+        f"{results.figure}/{run.label}/failed"
+        for run in results.runs
+        if run.label in failed
+    )
+    if len(failed) == len(results.runs):
+        return Section(title, (paper, reports, f"Here: nothing was measured; {figure.shows(site)}."), warnings)
+    drawn = figure.draw(results)
+    warnings += tuple(
+        f"{run.label}: {run.ranks} ranks shared {site.cores} cores, so its times contain the wait for a core; what it "
+        "shows "
+        "is a direction at best. More cores, or --ranks, help"
+        for run in results.runs
+        if site.crowded(run.ranks) and run.label not in failed
+    )
+    if site.quick:
+        warnings += ("--quick took so few repetitions that no number here means anything; run it without",)
+    lost = incomplete_cells(results)
+    warnings += (lost,) if lost else ()
+    shared = f" The launches are those of {figure.data}." if figure.data else ""
+    runs = pd.DataFrame(
+        [
+            {
+                "run": run.label,
+                "MPI library": run.library,
+                "ranks": run.ranks,
+                "launches": len(results.launches.get(run.label, ())),
+            }
+            for run in results.runs
+        ]
+    )
+    return Section(
+        title=title,
+        paragraphs=(
+            f"Verdict. {verdict(drawn.findings)}",
+            paper,
+            reports,
+            f"What this machine can show: {figure.shows(site)}.{shared}",
+        ),
+        warnings=warnings,
+        definitions=tuple(definition(one) for one in drawn.findings),
+        tables=(Table("What was run", runs),),
+        pictures=drawn.pictures,
+        commands=tuple(command(run, site) for run in results.runs),
+    )
+
+
+def incomplete_cells(results: Results) -> str:
+    """Says which runs measured cells in which no sample counts, or too few."""
+    told = []
+    for label in results.have():
+        statuses = [int(launch.record.get("exit_status", 0) == 3) for launch in results.launches[label]]
+        if sum(statuses):
+            told.append(f"{label} in {sum(statuses)} of {len(statuses)} launches")
+    if not told:
+        return ""
+    return (
+        f"Cells were left with fewer valid samples than asked for, or none, since starts failed too often: "
+        f"{', '.join(told)}. Such cells are drawn from fewer samples; an idle machine helps"
+    )
+
+
+def missing_section(figure: Figure, lacks: str, site: Site) -> Section:
+    """Makes the section of a figure that cannot be shown."""
+    return Section(
+        f"{figure.reference}: {figure.title}",
+        (
+            f"In the paper: {figure.setup}",
+            "It reports: " + " ".join(figure.reports),
+            f"Here: not shown, for want of {lacks}; downbeat-bench is built for {', '.join(site.benches)}.",
+        ),
+    )
+
+
+def whole_page(sections: Sequence[Section], figures: Sequence[Figure], site: Site) -> Page:
+    """Puts sections together."""
+    papers = dict.fromkeys(figure.name.partition("-")[0] for figure in figures)
+    libraries = ", ".join(site.benches)
+    title = figures[0].reference if len(figures) == 1 else f"{len(figures)} figures of the papers"
+    return Page(
+        title=f"{title}, measured here",
+        lead=(
+            f"{len(figures)} figure{'s' if len(figures) > 1 else ''}, measured again on {site.cores} cores with "
+            f"{', '.join(map(str, site.counts))} ranks, up to {site.launches} launches of each configuration, under "
+            f"{libraries}. Every section says what the paper shows, what was run here, and which of its claims the "
+            "data here "
+            "bear out.",
+            "Sources: " + "; ".join(PAPERS[name] for name in papers) + ".",
+        ),
+        sections=tuple(sections),
+    )

@@ -1,0 +1,66 @@
+"""Launches what a figure needs, and takes what is there already."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from downbeat.errors import DownbeatError
+from downbeat.experiment import directory as places
+from downbeat.experiment.execute import adopt, execute
+from downbeat.experiment.experiment import Launch, open_experiment
+from downbeat.experiment.plan import Environment, Library, Measurement, Plan
+from downbeat.reproduce.figure import Figure, Run
+from downbeat.reproduce.results import Results
+from downbeat.reproduce.site import Site
+
+FIXED = "fixed"  # name of the environment of runs that set variables
+SEED = 1  # of the order of cells and of random numbers in downbeat-bench, the same each time
+
+
+def plan_of(figure: Figure, run: Run, site: Site) -> Plan:
+    """Returns the experiment that a run is."""
+    launches = min(site.launches, run.most_launches or site.launches)
+    return Plan(
+        name=f"{figure.name} {run.label}",
+        measurement=Measurement(run.operations, dict(run.options)),
+        libraries=(Library(run.library, site.benches[run.library], site.launcher),),
+        ranks=(run.ranks,),
+        environments=(Environment(FIXED, dict(run.variables)) if run.variables else Environment(),),
+        launches=launches,
+        # A busy machine takes its time; a hanging launch is to end some day.
+        timeout=30 + 10 * run.seconds,
+        seed=SEED,
+    )
+
+
+def perform(figure: Figure, site: Site, directory: Path, again: bool, say: Callable[[str], None]) -> Results:
+    """Runs what is not complete of a figure, and opens its launches.
+
+    Args:
+        figure: with data of its own.
+        site: where it is run.
+        directory: of the figure; each run gets a directory in it, named by its label.
+        again: whether finished launches are thrown away first.
+        say: is told what begins.
+
+    Raises:
+        UsageError: the directory holds launches of something else.
+    """
+    runs = figure.runs(site)
+    if again:
+        shutil.rmtree(directory, ignore_errors=True)
+    launches: dict[str, tuple[Launch, ...]] = {}
+    for position, run in enumerate(runs, 1):
+        plan = plan_of(figure, run, site)
+        where = directory / run.label
+        adopt(plan, where)
+        if len(places.complete(where)) < plan.launches:
+            say(f"{figure.name} {position}/{len(runs)}: {run.label}, {plan.launches} launches of {run.seconds:.0f} s")
+            execute(plan, where)
+        try:
+            launches[run.label] = open_experiment(where).launches[: plan.launches]
+        except DownbeatError:
+            launches[run.label] = ()  # all launches failed; the section says where their output is
+    return Results(figure.name, site, runs, launches)

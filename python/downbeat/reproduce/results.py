@@ -1,0 +1,95 @@
+"""What the launches of a figure left, as frames and datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from downbeat.data.cells import summarize_cells
+from downbeat.data.launch_file import open_launch
+from downbeat.data.samples import sample_metrics
+from downbeat.experiment.experiment import Launch
+from downbeat.pictures.style import MICROSECONDS
+from downbeat.reproduce.figure import Run
+from downbeat.reproduce.site import Site
+
+# Of all that samples tell, what the figures show.
+METRICS = ("latency_avg", "latency_max", "global_time", "exit_skew", "imbalance_worst")
+
+
+@dataclass(frozen=True)
+class Results:
+    """The launches of a figure that are complete."""
+
+    figure: str
+    site: Site
+    runs: tuple[Run, ...]
+    launches: Mapping[str, tuple[Launch, ...]]  # by label of the run
+
+    def run(self, label: str) -> Run:
+        """Returns the run with a label."""
+        return next(run for run in self.runs if run.label == label)
+
+    def told_on(self, ranks: int, agrees: bool | None) -> bool | None:
+        """Returns what data on so many ranks say; None where they share cores: their times are mostly waiting for one."""
+        return None if self.site.crowded(ranks) else agrees
+
+    def have(self) -> list[str]:
+        """Returns the labels of the runs that have launches, in order."""
+        return [run.label for run in self.runs if self.launches.get(run.label)]
+
+    @cached_property
+    def cells(self) -> pd.DataFrame:
+        """One row per launch and cell that has valid samples: what `summarize_cells` tells, and more.
+
+        That is `label`, `library`, `ranks`, `launch`, and `overlap_benefit_min` (Niethammer 2016, Eq. 5)
+        as downbeat-bench computed it.
+        """
+        frames = []
+        for label in self.have():
+            run = self.run(label)
+            for launch in self.launches[label]:
+                frame = summarize_cells(launch.path, METRICS)
+                with open_launch(launch.path) as data:
+                    frame["overlap_benefit_min"] = data["overlap_benefit_min"].to_numpy()
+                frames.append(
+                    frame.assign(label=label, library=run.library, ranks=run.ranks, launch=launch.number).query(
+                        "valid_count > 0"
+                    )
+                )
+        return pd.concat(frames, ignore_index=True)
+
+    def datasets(self, label: str) -> list[xr.Dataset]:
+        """Returns the files of a run as they are."""
+        return [open_launch(launch.path) for launch in self.launches[label]]
+
+    def samples(self, label: str, metrics: Sequence[str]) -> list[xr.Dataset]:
+        """Returns the valid samples of a run, launch by launch, in the order in which they were measured."""
+        kept = []
+        for launch in self.launches[label]:
+            data = sample_metrics(launch.path, metrics)
+            kept.append(data.isel(sample=np.flatnonzero(data["verdict"].to_numpy() == 0)))
+        return kept
+
+
+def over_launches(frame: pd.DataFrame, by: Sequence[str], column: str, scale: float = MICROSECONDS) -> pd.DataFrame:
+    """Summarises a column over launches.
+
+    Args:
+        frame: a row per launch and whatever `by` tells apart.
+        by: what is kept apart.
+        column: what is summarised.
+        scale: what values are multiplied with.
+
+    Returns:
+        One row per group: `by`, `median`, `low` and `high` (smallest, largest launch), `launches`.
+    """
+    groups = frame.groupby(list(by), sort=False, dropna=False)[column]
+    table = groups.agg(median="median", low="min", high="max", launches="count").reset_index()
+    table[["median", "low", "high"]] *= scale
+    return table

@@ -1,0 +1,385 @@
+"""Comparison of experiments: what is matched with what, in which pairs, and what is told of the rest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import downbeat
+import numpy as np
+import pandas as pd
+import pytest
+from downbeat.cli import main
+from downbeat.commands.compare import FailOn, exit_status
+from downbeat.comparison.conditions import parse_conditions, select
+from downbeat.comparison.contexts import context_differences
+from downbeat.comparison.table import describe
+from downbeat.errors import UsageError
+from downbeat.experiment.directory import write_plan, write_record
+from downbeat.experiment.experiment import Experiment, open_experiment
+from downbeat.experiment.plan import Library, Measurement, Plan
+from downbeat.statistics.simulated import simulate_launch_factors
+from launch_files import Cell, write_launch
+
+WIDTH = 80
+LAUNCHES = 10
+BASE: dict[str, str | float] = {
+    "library": "some",
+    "ranks": 2,
+    "environment": "default",
+    "operation": "bcast",
+    "size": 8,
+    "datatype": "MPI_BYTE",
+    "algorithm": "default",
+    "synchronizer": "harmonize",
+    "barrier_algorithm": "default",
+    "timing": "per_call",
+    "pattern": "none",
+    "largest_delay": 0.0,
+    "computation": 0.0,
+    "status": "ok",
+    "error_bound": 20e-9,
+}
+HARMONIZE = {"synchronizer": "harmonize"}
+LINEAR = {"synchronizer": "linear"}
+
+
+def rows(medians: np.ndarray | list[float], **factors: str | float) -> pd.DataFrame:
+    """Returns the rows of a cell: one per launch, medians in us, of all metrics that the tests look at."""
+    frame = pd.DataFrame({"launch": np.arange(1, len(medians) + 1)})
+    for name, value in (BASE | factors).items():
+        frame[name] = value
+    for metric in ("latency_avg", "makespan"):
+        frame[f"{metric}_median"] = np.asarray(medians) * 1e-6
+    frame["latency_avg_p95"] = frame["latency_avg_median"] * 3
+    return frame
+
+
+def factors_of(seed: int, launches: int = LAUNCHES) -> np.ndarray:
+    return simulate_launch_factors(np.random.default_rng(seed), launches)
+
+
+def verdicts(frame: pd.DataFrame) -> dict[int, str]:
+    return dict(zip(frame["size"], frame["verdict"], strict=True))
+
+
+def test_values_of_a_factor_of_cells_are_pairs_in_a_launch() -> None:
+    # Launches deviate by a half, which would hide any difference of 10 % but is the same for both.
+    shared = factors_of(1) ** 10
+    little = 1 + 0.001 * np.resize([1, -1, 0], LAUNCHES)
+    cells = pd.concat(
+        [
+            rows(shared, synchronizer="mpi_barrier"),
+            rows(1.1 * shared * little),
+            rows(shared, synchronizer="mpi_barrier", size=16),
+            rows(shared * little, size=16),
+            rows(shared, synchronizer="mpi_barrier", size=32),
+            rows(0.9 * shared * little, size=32),
+        ]
+    )
+    found = downbeat.compare(cells, where_a={"synchronizer": "mpi_barrier"}, where_b={"synchronizer": "harmonize"})
+    assert verdicts(found) == {8: "slower", 16: "equivalent", 32: "faster"}
+    assert found["ratio"].to_numpy() == pytest.approx([1.1, 1.0, 0.9], rel=1e-3)
+    assert found["a"].iloc[0] == pytest.approx(float(np.exp(np.log(shared).mean())) * 1e-6)
+    assert "synchronizer" not in found
+    assert found.attrs["paired"]
+    assert found.attrs["tests"] == 3
+    swapped = downbeat.compare(cells, where_a={"synchronizer": "harmonize"}, where_b={"synchronizer": "mpi_barrier"})
+    assert verdicts(swapped) == {8: "faster", 16: "equivalent", 32: "slower"}
+
+
+def test_pairs_go_by_number_not_by_place() -> None:
+    shared = factors_of(2)
+    b = rows(shared * 1.1, synchronizer="linear").sample(frac=1, random_state=1)
+    found = downbeat.compare(pd.concat([rows(shared), b]), where_a=HARMONIZE, where_b=LINEAR)
+    assert found["ratio_low"].iloc[0] == pytest.approx(1.1)
+
+
+def test_two_experiments_are_independent() -> None:
+    a, b = rows(factors_of(3)), rows(factors_of(4) * 2)
+    found = downbeat.compare(a, b)
+    assert not found.attrs["paired"]
+    assert verdicts(found) == {8: "slower"}
+    # Had the same numbers been taken for pairs, these would be equivalent.
+    assert verdicts(downbeat.compare(a, a.copy())) == {8: "undecided"}
+
+
+def test_an_experiment_is_equivalent_to_itself() -> None:
+    a = pd.concat([rows(factors_of(5)), rows(factors_of(6), size=16)])
+    for metric in ("latency_avg", "makespan"):
+        assert verdicts(downbeat.compare(a, a, metric=metric)) == {8: "equivalent", 16: "equivalent"}
+
+
+def test_other_statistics_and_margins() -> None:
+    shared = factors_of(7)
+    cells = pd.concat([rows(shared), rows(shared * 1.05, synchronizer="linear")])
+    p95 = downbeat.compare(cells, statistic="p95", where_a=HARMONIZE, where_b=LINEAR)
+    assert p95["a"].iloc[0] == pytest.approx(
+        3 * downbeat.compare(cells, where_a=HARMONIZE, where_b=LINEAR)["a"].iloc[0]
+    )
+    assert verdicts(downbeat.compare(cells, margin=0.06, where_a=HARMONIZE, where_b=LINEAR)) == {8: "equivalent"}
+
+
+def test_what_is_on_one_side_only_is_listed() -> None:
+    a = pd.concat([rows(factors_of(8)), rows(factors_of(8), size=16)])
+    b = pd.concat([rows(factors_of(9)), rows(factors_of(9), size=32)])
+    found = downbeat.compare(a, b)
+    assert verdicts(found) == {8: "undecided", 16: "unmatched", 32: "unmatched"}
+    assert list(found["reason"][1:]) == ["only in A", "only in B"]
+    assert found.attrs["tests"] == 1
+    text = "\n".join(describe(found))
+    assert "unmatched, only in B: bcast 32" in text
+    with pytest.raises(UsageError, match="no cell of A is in B: size is 16 / 32"):
+        downbeat.compare(a[a["size"] == 16], b[b["size"] == 32])
+
+
+def test_cells_that_are_not_ok_do_not_count() -> None:
+    shared = factors_of(10)
+    broken = rows(shared * 1.1, synchronizer="linear")
+    broken.loc[[2, 4], "status"] = "incomplete"
+    broken.loc[[2, 4], "latency_avg_median"] *= 100
+    wrong = rows(shared * 1.1, synchronizer="linear", size=16)
+    wrong.loc[3, "status"] = "wrong"
+    failed = rows(shared * np.nan, synchronizer="linear", size=32).assign(status="failed")
+    cells = pd.concat([rows(shared), rows(shared, size=16), rows(shared, size=32), broken, wrong, failed])
+    found = downbeat.compare(cells, where_a=HARMONIZE, where_b=LINEAR)
+    assert verdicts(found) == {8: "slower", 16: "undecided", 32: "undecided"}
+    assert found["launches_a"].iloc[0] == 8
+    assert found["ratio"].iloc[0] == pytest.approx(1.1)
+    assert list(found["reason"][1:]) == ["wrong results in B", "B has no launch that counts"]
+    assert found.attrs["notes"] == [
+        "B: incomplete in launches 3, 5, left out: bcast 8",
+        "A: launches 3, 5 without a pair, left out: bcast 8",
+        "B: wrong in launch 4, left out: bcast 16",
+        "A: launch 4 without a pair, left out: bcast 16",
+        "B: failed in launches 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, left out: bcast 32",
+        "A: launches 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 without a pair, left out: bcast 32",
+    ]
+
+
+def test_values_without_a_ratio_are_left_out() -> None:
+    a = rows(np.r_[0.0, factors_of(11)[1:]])
+    found = downbeat.compare(a, rows(factors_of(12)))
+    assert (found["launches_a"].iloc[0], found["launches_b"].iloc[0]) == (9, 10)
+    assert found.attrs["notes"] == ["A: not above 0 in launch 1, no ratio, left out: bcast 8"]
+
+
+def test_few_launches_are_undecided() -> None:
+    found = downbeat.compare(rows(factors_of(13, 4)), rows(9 * factors_of(14, 10)))
+    assert verdicts(found) == {8: "undecided"}
+    assert found["reason"].iloc[0] == "launches: 4, 5 are needed"
+    assert found.attrs["tests"] == 0
+
+
+def test_clocks_bound_what_can_be_told() -> None:
+    shared = factors_of(15)
+    # Two bounds of 20 ns on either side: 80 ns. 1 us and 1.07 us are within, 1 us and 1.1 us are not.
+    parts = [rows(shared, size=8), rows(1.07 * shared, size=8, synchronizer="linear")]
+    parts += [rows(shared, size=16), rows(1.1 * shared, size=16, synchronizer="linear")]
+    # 2 % of 3 us are less than 80 ns, of 5 us more.
+    parts += [rows(3 * shared, size=32), rows(3 * shared, size=32, synchronizer="linear")]
+    parts += [rows(5 * shared, size=64), rows(5 * shared, size=64, synchronizer="linear")]
+    found = downbeat.compare(pd.concat(parts), metric="makespan", where_a=HARMONIZE, where_b=LINEAR)
+    assert verdicts(found) == {8: "undecided", 16: "slower", 32: "undecided", 64: "equivalent"}
+    assert found["clock_uncertainty"].to_numpy() == pytest.approx(80e-9)
+    # Latencies need no common clock.
+    latency = downbeat.compare(pd.concat(parts), where_a=HARMONIZE, where_b=LINEAR)
+    assert verdicts(latency) == {8: "slower", 16: "slower", 32: "equivalent", 64: "equivalent"}
+
+
+def test_libraries_of_two_experiments_are_compared_although_their_names_differ() -> None:
+    a, b = rows(factors_of(16), library="Open MPI 4.1.4"), rows(3 * factors_of(17), library="Open MPI 5.0.1")
+    found = downbeat.compare(a, b)
+    assert verdicts(found) == {8: "slower"}
+    assert found.attrs["where_b"] == {"library": "Open MPI 5.0.1"}
+    # With several on either side names are what they are matched by.
+    several = downbeat.compare(pd.concat([a, rows(factors_of(18), library="x")]), b.assign(library="x"))
+    assert sorted(several["verdict"]) == ["slower", "unmatched"]
+
+
+def test_launches_needed_and_detectable_agree() -> None:
+    found = downbeat.compare(rows(factors_of(19)), rows(factors_of(20))).iloc[0]
+    assert 1.05 < found["detectable_ratio"] < 1.15
+    assert 15 < found["launches_needed"] < 60
+
+
+def experiment_in(directory: Path, libraries: dict[str, float], seed: int) -> Experiment:
+    """Writes an experiment whose libraries take so many us, launches of the same number deviating alike."""
+    plan = Plan("written", Measurement(("bcast",)), tuple(Library(name, "bench") for name in libraries), launches=6)
+    write_plan(directory, plan)
+    for number, factor in enumerate(factors_of(seed, 6) ** 5, 1):
+        for name, latency in libraries.items():
+            place = directory / "launches" / f"{name}-n2-default-{number:03}"
+            place.mkdir(parents=True)
+            entry = np.arange(5.0)[:, np.newaxis] + np.zeros((5, 2))
+            cell = Cell(entry, entry + latency * factor * (1 + 1e-4 * number) * 1e-6)
+            write_launch(place / "samples.nc", [cell], mpi_library=f"{name} 1.0, configured")
+            write_record(place, {"library": name, "ranks": 2, "environment": "default", "number": number})
+    return open_experiment(directory)
+
+
+def test_launches_of_a_planned_experiment_are_pairs_by_number(tmp_path: Path) -> None:
+    experiment = experiment_in(tmp_path / "e", {"one": 1.0, "two": 1.1}, 21)
+    found = downbeat.compare(experiment, where_a={"library": "one"}, where_b={"library": "two"})
+    assert found.attrs["paired"]
+    assert verdicts(found) == {8: "slower"}
+    assert found.attrs["notes"] == []  # that the libraries differ is what was asked for
+    # Nothing says that launches in a frame stand next to each other in time.
+    of_frame = downbeat.compare(experiment.cells, where_a={"library": "one"}, where_b={"library": "two"})
+    assert not of_frame.attrs["paired"]
+    assert verdicts(of_frame) == {8: "undecided"}
+
+
+def test_experiments_on_different_machines_say_so(tmp_path: Path) -> None:
+    experiment_in(tmp_path / "a", {"one": 1.0}, 22)
+    experiment_in(tmp_path / "b", {"one": 1.0}, 23)
+    for file in (tmp_path / "b").glob("launches/*/samples.nc"):
+        import netCDF4
+
+        with netCDF4.Dataset(file, "a") as data:
+            data.hosts = data.hosts.replace("node:", "other:").replace("load 0.00", "load 3.00")
+            data.clock_sync = "skampi"
+    found = downbeat.compare(open_experiment(tmp_path / "a"), open_experiment(tmp_path / "b"))
+    assert len(found.attrs["notes"]) == 2
+    assert found.attrs["notes"][0].startswith("A and B differ in hosts: node: 2 ranks")
+    assert found.attrs["notes"][1] == "A and B differ in clock sync: hca3_offset / skampi"
+
+
+def test_variables_that_every_launch_sets_anew_are_no_difference() -> None:
+    a = [{"environment": f"JOB={i}\nSAME=1\nTUNED=1"} for i in range(3)]
+    b = [{"environment": f"JOB={i}\nSAME=1\nTUNED=2"} for i in range(3, 6)]
+    assert context_differences(a, b) == ["TUNED: 1 / 2"]
+    assert context_differences(a, b, {"environment"}) == []
+
+
+def test_conditions() -> None:
+    assert parse_conditions("synchronizer=window(size=100us,growth=1),size=64K") == {
+        "synchronizer": "window(size=100us,growth=1)",
+        "size": "64K",
+    }
+    cells = pd.concat([rows([1.0], size=65536), rows([1.0], largest_delay=50e-6)])
+    assert list(select(cells, {"size": "64K"})["size"]) == [65536]
+    assert list(select(cells, {"largest_delay": "50us"})["size"]) == [8]
+    assert list(select(cells, {"size": 8, "operation": "bcast"})["size"]) == [8]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("size", "'size' is no condition"),
+        ("size=", "'size=' is no condition"),
+        ("speed=1", "'speed' is no factor; valid are library, ranks"),
+        ("size=8,size=16", "names size twice"),
+    ],
+)
+def test_bad_conditions_are_named(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        parse_conditions(text)
+
+
+def test_bad_arguments_are_named() -> None:
+    a = pd.concat([rows(factors_of(24)), rows(factors_of(24), size=16, operation="reduce")])
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"metric": "speed"}, "'speed' is no metric; valid are latency_avg"),
+        ({"statistic": "mode"}, "'mode' is no statistic; valid are mean"),
+        ({"margin": -1.0}, "a margin of -1"),
+        ({"where_a": {"size": 8}}, "must give the same factors a value"),
+        ({}, "one experiment is compared by two conditions"),
+        ({"where_a": {"size": 9}, "where_b": {"size": 8}}, "nothing has size=9; there is 8, 16"),
+        ({"where_a": {"size": "x"}, "where_b": {"size": 8}}, "size=x: valid is a number"),
+        (
+            {"where_a": {"size": 8, "operation": "reduce"}, "where_b": {"size": 8, "operation": "bcast"}},
+            "nothing was measured with size=8,operation=reduce at once",
+        ),
+    ]
+    for arguments, message in cases:
+        with pytest.raises(UsageError, match=message):
+            downbeat.compare(a, **arguments)
+    with pytest.raises(UsageError, match="the frame lacks status"):
+        downbeat.compare(a.drop(columns="status"), a)
+
+
+@pytest.mark.parametrize("long_name", ["bcast", "synthetic(duration=20us,step=5us)", "x" * 70])
+def test_the_table_fits_a_terminal(long_name: str) -> None:
+    parts = [
+        rows(factors_of(25) * 123, operation=long_name, library=library, size=size, synchronizer=synchronizer)
+        for library in ("openmpi", "mpich")
+        for size in (8, 65536)
+        for synchronizer in ("mpi_barrier", "harmonize")
+    ]
+    cells = pd.concat(parts)
+    lines = describe(downbeat.compare(cells, cells.copy()))
+    assert max(map(len, lines)) <= WIDTH
+    assert lines[0] == "8 cells: 0 faster, 0 slower, 0 equivalent, 8 undecided (B against A)"
+    assert sum("123.00" in line or "undecided" in line for line in lines) >= 8
+
+
+def test_the_table_says_which_way_round_delta_is() -> None:
+    cells = pd.concat([rows(factors_of(26)), rows(factors_of(26) * 2, synchronizer="mpi_barrier")])
+    sides = [{"synchronizer": "harmonize"}, {"synchronizer": "mpi_barrier"}]
+    forward = downbeat.compare(cells, where_a=sides[0], where_b=sides[1])
+    assert any("here delta; delta = mpi_barrier / harmonize" in line for line in describe(forward))
+    assert forward["ratio"].iloc[0] == pytest.approx(2)
+    backward = downbeat.compare(cells, where_a=sides[1], where_b=sides[0])
+    assert any("here 1 / delta; delta = mpi_barrier / harmonize" in line for line in describe(backward))
+
+
+@pytest.mark.parametrize(
+    ("verdicts_", "statuses"),  # nothing, slower, different, undecided
+    [
+        ({"equivalent"}, (0, 0, 0, 0)),
+        ({"faster"}, (0, 0, 3, 0)),
+        ({"slower", "undecided"}, (0, 3, 3, 3)),
+        ({"undecided"}, (0, 0, 0, 4)),
+        ({"unmatched", "faster"}, (0, 0, 3, 4)),
+    ],
+)
+def test_exit_status(verdicts_: set[str], statuses: tuple[int, ...]) -> None:
+    assert tuple(exit_status(verdicts_, one) for one in FailOn) == statuses
+
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Returns what runs the command: exit status, standard output, standard error."""
+
+    def run(*arguments: str | Path) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["downbeat", "compare", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return int(ended.value.code or 0), *capsys.readouterr()
+
+    return run
+
+
+def test_the_command(tmp_path: Path, run: Run) -> None:
+    experiment_in(tmp_path / "e", {"one": 1.0, "two": 1.1}, 27)
+    status, output, errors = run(tmp_path / "e", "library=one", "library=two", "--json", tmp_path / "c.json")
+    assert (status, errors) == (3, "")
+    assert output.startswith("1 cell: 0 faster, 1 slower, 0 equivalent, 0 undecided (B against A)\n")
+    assert run(tmp_path / "e", "library=two", "library=one")[0] == 0
+    written = json.loads((tmp_path / "c.json").read_text())
+    assert written["where_a"] == {"library": "one"}
+    assert written["units"]["a"] == "s"
+    (cell,) = written["cells"]
+    assert cell["verdict"] == "slower"
+    assert cell["ratio"] == pytest.approx(1.1)
+    assert cell["a"] * 1.1 == pytest.approx(cell["b"])
+
+
+def test_the_command_complains_in_one_line(tmp_path: Path, run: Run) -> None:
+    experiment_in(tmp_path / "e", {"one": 1.0}, 28)
+    for arguments, expected, message in [
+        ((tmp_path / "e",), 2, "1 experiment and 0 conditions; valid are A B, or A factor=value factor=value"),
+        ((tmp_path / "e", "size=8"), 2, "1 experiment and 1 condition;"),
+        ((tmp_path / "e", tmp_path / "none"), 2, "there is no experiment"),
+        ((tmp_path / "e", tmp_path / "e", "--json", tmp_path / "no" / "c.json"), 1, "cannot be written"),
+    ]:
+        status, _, errors = run(*arguments)
+        assert status == expected
+        assert errors.count("\n") == 1
+        assert message in errors

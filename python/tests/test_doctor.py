@@ -1,0 +1,394 @@
+"""`downbeat doctor`: made-up machines, good and bad, and what is said of them; noise whose figures are known."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from downbeat.doctor import busy_loop, clock, cores, frequency, limits, load, memory, noise, variables, virtualisation
+from downbeat.doctor.finding import Finding
+from downbeat.doctor.libraries import binding, start
+from downbeat.doctor.machine import Machine, parse_cpus
+from downbeat.doctor.registry import CHECKS, Check, examine
+from downbeat.errors import DownbeatError
+from downbeat.mpi.libraries import short_version
+from fake_programs import FakeBench, environment
+
+CPU = "sys/devices/system/cpu"
+SOURCE = "sys/devices/system/clocksource/clocksource0"
+FLAGS = "flags\t\t: fpu tsc constant_tsc rdtscp nonstop_tsc"
+# Four cores of two threads, as a careful experimenter wants them.
+GOOD = {
+    f"{CPU}/online": "0-7",
+    **{f"{CPU}/cpu{cpu}/topology/thread_siblings_list": f"{cpu % 4},{cpu % 4 + 4}" for cpu in range(8)},
+    **{f"{CPU}/cpu{cpu}/cpufreq/scaling_governor": "performance" for cpu in range(8)},
+    f"{CPU}/intel_pstate/no_turbo": "1",
+    f"{SOURCE}/current_clocksource": "tsc",
+    f"{SOURCE}/available_clocksource": "tsc hpet acpi_pm",
+    "sys/devices/system/node/online": "0-1",
+    "proc/cpuinfo": f"processor\t: 0\n{FLAGS}\n\nprocessor\t: 1\n{FLAGS}\n",
+    "proc/loadavg": "0.05 0.50 3.00 1/200 4000",
+    "proc/stat": "cpu  100 0 100 800 0 0 0 0 0 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n",
+    "proc/meminfo": "MemTotal:       16777216 kB\nMemFree: 1 kB\nMemAvailable:    8388608 kB\nSwapTotal: 0 kB\n",
+    "proc/self/cgroup": "0::/system.slice/job\n",
+    "sys/fs/cgroup/system.slice/job/cpu.max": "max 100000",
+    "proc/sys/kernel/numa_balancing": "0",
+}
+
+
+def machine_of(
+    directory: Path,
+    change: dict[str, str | None] | None = None,
+    allowed: str = "0-7",
+    environment: dict[str, str] | None = None,
+) -> Machine:
+    """Makes up a machine: the good one, with some files that are other, or absent."""
+    for name, text in (GOOD | (change or {})).items():
+        if text is not None:
+            path = directory / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"{text}\n", encoding="utf-8")
+    return Machine(directory / "sys", directory / "proc", environment or {}, parse_cpus(allowed))
+
+
+def test_a_good_machine_is_good(tmp_path: Path) -> None:
+    findings = examine(4, machine_of(tmp_path))
+    assert [finding for finding in findings if finding.verdict != "good" or finding.advice] == []
+    assert {finding.check for finding in findings} == {check.__module__.rpartition(".")[2] for check in CHECKS}
+
+
+V1 = "4:cpu,cpuacct:/box"
+CASES: dict[str, tuple[Check, dict[str, str | None], int, str, str, str]] = {
+    # name: check, what is other than on the good machine, ranks, verdict, seen, advice
+    "threads": (cores.check, {}, 5, "problem", "4 cores with 8 hardware threads for 5 ranks", "take 4 ranks at most"),
+    "crowded": (cores.check, {}, 9, "problem", "for 9 ranks", "take 4 ranks at most"),
+    "quota": (
+        limits.check,
+        {"sys/fs/cgroup/system.slice/job/cpu.max": "250000 100000"},
+        3,
+        "problem",
+        "gives 2.5 processors' time",
+        "3 ranks will be stopped",
+    ),
+    "quota above": (
+        limits.check,
+        {"sys/fs/cgroup/system.slice/cpu.max": "400000 100000"},
+        4,
+        "notice",
+        "gives 4 processors' time",
+        "cpu.max",
+    ),
+    "quota of a container": (
+        limits.check,
+        {"sys/fs/cgroup/system.slice/job/cpu.max": None, "sys/fs/cgroup/cpu.max": "50000 100000"},
+        1,
+        "problem",
+        "gives 0.5 processors' time",
+        "1 rank will be stopped",
+    ),
+    "quota of version 1": (
+        limits.check,
+        {
+            "proc/self/cgroup": f"5:memory:/box\n{V1}",
+            "sys/fs/cgroup/cpu/box/cpu.cfs_quota_us": "150000",
+            "sys/fs/cgroup/cpu/box/cpu.cfs_period_us": "100000",
+        },
+        2,
+        "problem",
+        "gives 1.5 processors' time",
+        "2 ranks will be stopped",
+    ),
+    "no quota of version 1": (
+        limits.check,
+        {
+            "proc/self/cgroup": V1,
+            "sys/fs/cgroup/cpu/box/cpu.cfs_quota_us": "-1",
+            "sys/fs/cgroup/cpu/box/cpu.cfs_period_us": "100000",
+        },
+        2,
+        "good",
+        "without a quota",
+        "",
+    ),
+    "busy": (
+        load.check,
+        {"proc/loadavg": "5.00 0 0 1/1 1"},
+        4,
+        "problem",
+        "load 5.00 on 8",
+        "wait until they are done",
+    ),
+    "half busy": (load.check, {"proc/loadavg": "2.00 0 0 1/1 1"}, 4, "notice", "load 2.00 on 8", "idle"),
+    "quiet": (load.check, {"proc/loadavg": "0.80 0 0 1/1 1"}, 8, "good", "load 0.80 on 8 processors", ""),
+    "no load": (load.check, {"proc/loadavg": None}, 4, "notice", "does not tell its load", "top"),
+    "variant tsc": (
+        clock.check,
+        {"proc/cpuinfo": "flags : fpu tsc constant_tsc"},
+        4,
+        "problem",
+        "not invariant (no nonstop_tsc)",
+        "DOWNBEAT_CLOCK=monotonic_raw",
+    ),
+    "distrusted tsc": (
+        clock.check,
+        {f"{SOURCE}/current_clocksource": "hpet", f"{SOURCE}/available_clocksource": "hpet acpi_pm"},
+        4,
+        "problem",
+        "the kernel does not trust the time stamp counter",
+        "DOWNBEAT_CLOCK=monotonic_raw",
+    ),
+    "slow clock": (
+        clock.check,
+        {f"{SOURCE}/current_clocksource": "acpi_pm"},
+        4,
+        "problem",
+        "clock source is acpi_pm",
+        "clocksource=tsc",
+    ),
+    "no clock source": (clock.check, {f"{SOURCE}/current_clocksource": None}, 4, "notice", "does not tell", "dmesg"),
+    "arm": (
+        clock.check,
+        {"proc/cpuinfo": "Features : fp", f"{SOURCE}/current_clocksource": "arch_sys_counter"},
+        4,
+        "good",
+        "arch_sys_counter",
+        "",
+    ),
+    "powersave": (
+        frequency.check,
+        {f"{CPU}/cpu3/cpufreq/scaling_governor": "powersave"},
+        4,
+        "problem",
+        "governor performance, powersave",
+        "cpupower frequency-set -g performance",
+    ),
+    "no governor": (
+        frequency.check,
+        {f"{CPU}/cpu{cpu}/cpufreq/scaling_governor": None for cpu in range(8)},
+        4,
+        "notice",
+        "does not tell what sets the frequency",
+        "on the host",
+    ),
+    "turbo": (frequency.check, {f"{CPU}/intel_pstate/no_turbo": "0"}, 4, "notice", "boost is on", "no_turbo"),
+    "boost": (
+        frequency.check,
+        {f"{CPU}/intel_pstate/no_turbo": None, f"{CPU}/cpufreq/boost": "1"},
+        4,
+        "notice",
+        "boost is on",
+        "cpufreq/boost",
+    ),
+    "deep sleep": (
+        frequency.check,
+        {
+            f"{CPU}/cpu2/cpuidle/state0/latency": "0",
+            f"{CPU}/cpu2/cpuidle/state1/latency": "133",
+            f"{CPU}/cpu2/cpuidle/state1/name": "C6",
+            f"{CPU}/cpu2/cpuidle/state2/latency": "500",
+            f"{CPU}/cpu2/cpuidle/state2/disable": "1",
+        },
+        4,
+        "notice",
+        "idle state C6 takes 133 us",
+        "idle-set",
+    ),
+    "guest": (
+        virtualisation.check,
+        {"proc/cpuinfo": f"{FLAGS} hypervisor", "sys/class/dmi/id/sys_vendor": "QEMU"},
+        4,
+        "notice",
+        "virtual machine (QEMU)",
+        "trust medians",
+    ),
+    "steal": (
+        virtualisation.check,
+        {"proc/cpuinfo": f"{FLAGS} hypervisor", "proc/stat": "cpu  100 0 100 780 0 0 0 20 90 0"},
+        4,
+        "problem",
+        "2.00% of the processors' time",
+        "not shared",
+    ),
+    "full": (
+        memory.check,
+        {
+            "proc/meminfo": "MemTotal: 16777216 kB\nMemAvailable: 1048576 kB\n"
+            "SwapTotal: 4194304 kB\nSwapFree: 2097152 kB"
+        },
+        4,
+        "problem",
+        "1.0 of 16.0 GiB of memory are available, 2.0 GiB are swapped out",
+        "free some",
+    ),
+    "moving pages": (
+        memory.check,
+        {"proc/sys/kernel/numa_balancing": "1"},
+        4,
+        "notice",
+        "NUMA balancing is on, over 2 nodes",
+        "kernel.numa_balancing=0",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_other_than_good_is_found(name: str, tmp_path: Path) -> None:
+    check, change, ranks, verdict, seen, advice = CASES[name]
+    findings = check(machine_of(tmp_path, change), ranks)
+    found = [one for one in findings if seen in one.seen]
+    assert [one.verdict for one in found] == [verdict], findings
+    assert advice in found[0].advice
+    assert bool(found[0].advice) == (verdict != "good")
+    others = [one.verdict for one in findings if one is not found[0]]
+    assert name == "distrusted tsc" or set(others) <= {"good"}
+
+
+def test_numa_balancing_matters_with_several_nodes_alone(tmp_path: Path) -> None:
+    change: dict[str, str | None] = {"proc/sys/kernel/numa_balancing": "1", "sys/devices/system/node/online": "0"}
+    assert [one.verdict for one in memory.check(machine_of(tmp_path, change), 4)] == ["good"]
+
+
+def test_a_narrowed_affinity_is_noticed(tmp_path: Path) -> None:
+    machine = machine_of(tmp_path, allowed="0,1,4")
+    (finding,) = limits.check(machine, 2)
+    assert (finding.verdict, finding.seen) == ("notice", "3 of 8 processors may be used here")
+    assert cores.check(machine, 2)[0].seen == "2 cores with 3 hardware threads for 2 ranks"
+    assert cores.check(machine, 2)[0].verdict == "good"
+
+
+def test_variables_that_change_results_are_named(tmp_path: Path) -> None:
+    harmless = {"I_MPI_ROOT": "/opt", "PATH": "/bin", "OMPI_ALLOW_RUN_AS_ROOT": "1"}
+    (good,) = variables.check(machine_of(tmp_path, environment=harmless), 4)
+    assert good.verdict == "good"
+    settings = {f"OMPI_MCA_x{number}": str(number) for number in range(6)} | {"LD_PRELOAD": "/lib/tool.so"}
+    first, second = variables.check(machine_of(tmp_path, environment=harmless | settings), 4)
+    assert (first.verdict, second.verdict) == ("notice", "notice")
+    assert first.seen == "set: OMPI_MCA_x0=0, OMPI_MCA_x1=1, OMPI_MCA_x2=2, OMPI_MCA_x3=3, OMPI_MCA_x4=4 and 1 more"
+    assert second.seen == "LD_PRELOAD=/lib/tool.so"
+
+
+def test_a_machine_that_tells_nothing_is_no_error(tmp_path: Path) -> None:
+    machine = Machine(tmp_path / "sys", tmp_path / "proc", {}, frozenset({0, 1}))
+    assert {finding.check for finding in examine(2, machine)} >= {"cores", "load", "clock", "frequency"}
+
+
+@pytest.mark.parametrize(
+    ("cpusets", "verdict", "seen"),
+    [
+        (["0,4", "1,5"], "good", "x binds each rank to a core: processors 0,4, 1,5"),
+        (["0", "1"], "good", "processors 0, 1"),
+        (["0-7", "0-7"], "problem", "x does not bind: a rank may run on 8 processors"),
+        (["0,4", "0,4"], "problem", "x binds 2 ranks to 1 core"),
+        (["0", "4"], "problem", "x binds 2 ranks to 1 core"),
+    ],
+)
+def test_binding_is_judged_by_cores(cpusets: list[str], verdict: str, seen: str, tmp_path: Path) -> None:
+    finding = binding("x", [parse_cpus(text) for text in cpusets], machine_of(tmp_path))
+    assert finding.verdict == verdict
+    assert seen in finding.seen
+
+
+def test_versions_are_short() -> None:
+    mpich = "MPICH Version:\t4.0.2\nMPICH Release date:\tThu Apr  7 12:34:45 CDT 2022\n"
+    assert short_version(mpich) == "MPICH 4.0.2"
+    assert short_version("MPICH Version:      5.0.2 MPICH Release date: Fri") == "MPICH 5.0.2"
+    assert short_version("Open MPI v4.1.4, package: Debian OpenMPI") == "Open MPI v4.1.4"
+
+
+def test_noise_is_summarised() -> None:
+    found = noise.noise_of(cpu=3, gaps_ns=[1500, 4000, 6000, 60_000, 1_000_000], elapsed_ns=2_000_000_000, step_ns=70)
+    assert (found.cpu, found.longest, found.resolution) == (3, 1e-3, 70e-9)
+    assert found.per_second == {1: 2.5, 5: 1.5, 50: 1.0}
+    assert found.lost == pytest.approx(1_071_500 / 2e9)
+
+
+@pytest.mark.parametrize(("lost", "verdict"), [(0.0005, "good"), (0.01, "notice"), (0.1, "problem")])
+def test_the_worst_core_decides(lost: float, verdict: str) -> None:
+    quiet = noise.noise_of(0, [], 10**9, 70)
+    worst = noise.noise_of(5, [int(lost * 1e9)], 10**9, 70)
+    finding = noise.judge([quiet, worst])
+    assert finding.verdict == verdict
+    assert f"processor 5 lost {lost:.2%}" in finding.seen
+    assert bool(finding.advice) == (verdict != "good")
+
+
+def test_interruptions_of_a_loop_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock that steps by 100 ns, but for one step of 5000 ns more, and one of 800 ns more, too short to count."""
+    steps = {busy_loop.CALIBRATION_STEPS + 20: 5000, busy_loop.CALIBRATION_STEPS + 50: 800}
+    now = calls = 0
+
+    def read() -> int:
+        nonlocal now, calls
+        calls += 1
+        now += 100 + steps.get(calls, 0)
+        return now
+
+    monkeypatch.setattr(time, "perf_counter_ns", read)
+    gaps, elapsed, step = busy_loop.interruptions(start_ns=0, seconds=50e-6)
+    assert (gaps, step) == ([5000], 100)
+    assert 50_000 <= elapsed < 51_000
+
+
+def test_all_cores_are_measured_at_once() -> None:
+    cpus = sorted(Machine().allowed)
+    before = time.perf_counter()
+    found = noise.measure(cpus, 0.2)
+    elapsed = time.perf_counter() - before
+    assert [one.cpu for one in found] == cpus
+    assert elapsed >= 0.2
+    assert all(0 <= one.lost < 1 and 0 < one.resolution < 1e-5 for one in found)
+    assert all(one.per_second[1] >= one.per_second[5] >= one.per_second[50] for one in found)
+    with pytest.raises(DownbeatError, match="busy loop"):
+        noise.measure([10**6], 0.01)
+
+
+def test_a_library_that_does_not_start_says_why(tmp_path: Path) -> None:
+    fake = FakeBench(tmp_path / "fake", "echo 'no slots' >&2; exit 1")
+    found = start(fake.library("x"), Machine())
+    assert not found.started
+    assert found.findings == [
+        Finding(
+            "libraries",
+            "x does not start: exit status 1: no slots",
+            "problem",
+            "start it by hand to see all that it says: tools/launch -n 2 downbeat-bench nothing",
+        )
+    ]
+
+
+def doctor(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "downbeat", "doctor", *arguments]
+    return subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_the_command_tells_and_writes_what_it_found(tmp_path: Path) -> None:
+    done = doctor("--mpi", "openmpi,mpich", "--ranks", "2", "--seconds", "0.1", "--json", str(tmp_path / "doctor.json"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\x1b" not in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    content = json.loads((tmp_path / "doctor.json").read_text(encoding="utf-8"))
+    assert content["ranks"] == 2
+    seen = [finding["seen"] for finding in content["findings"]]
+    for library in ("openmpi starts: Open MPI v", "mpich starts: MPICH "):
+        assert any(text.startswith(library) for text in seen)
+    assert len(content["noise"]) == len(Machine().cores)
+    verdicts = [finding["verdict"] for finding in content["findings"]]
+    problems, notices, good = (verdicts.count(name) for name in ("problem", "notice", "good"))
+    assert f"{problems} problem{'' if problems == 1 else 's'}, {notices} notice" in done.stdout
+    assert f", {good} good" in done.stdout
+    words = " ".join(done.stdout.split())
+    for finding in content["findings"]:
+        assert finding["seen"] in words
+
+
+def test_a_library_that_must_start_decides_on_the_exit_status(tmp_path: Path) -> None:
+    fake = FakeBench(tmp_path / "fake", "exit 1")
+    arguments = ["--bench", f"broken={fake.bench}", "--launcher", f"{fake.launcher} -n {{ranks}}", "--seconds", "0"]
+    assert doctor(*arguments, "--mpi", "broken").returncode == 3
+    assert doctor("--ranks", "0").returncode == 2
+    assert doctor("--seconds", "-1").returncode == 2
+    assert doctor("--json", str(tmp_path / "no/such/file"), *arguments, "--mpi", "broken").returncode == 1

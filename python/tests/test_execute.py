@@ -1,0 +1,396 @@
+"""Executing an experiment: what fails, hangs, is killed or started twice, with launches that cost nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from datetime import datetime
+from pathlib import Path
+
+import netCDF4
+import numpy as np
+import pytest
+from downbeat.errors import DownbeatError, UsageError
+from downbeat.experiment import directory as places
+from downbeat.experiment import lock as locks
+from downbeat.experiment import split
+from downbeat.experiment.execute import ATTEMPTS, HOPELESS, Outcome, execute
+from downbeat.experiment.experiment import open_experiment
+from downbeat.experiment.measurement import Measurement
+from downbeat.experiment.plan import Environment, Library, Plan
+from fake_programs import MEDIAN, FakeBench, alive, environment, script, wait_for, write_template
+from scipy import stats
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> FakeBench:
+    """A downbeat-bench that does as it should."""
+    return FakeBench(tmp_path / "fake")
+
+
+@pytest.fixture
+def where(tmp_path: Path) -> Path:
+    """The directory of an experiment."""
+    return tmp_path / "experiment"
+
+
+def plan_with(*libraries: Library, launches: int = 2, **other: object) -> Plan:
+    plan = Plan("test", Measurement(("bcast",), {"sizes": "8"}), libraries, launches=launches)
+    return dataclasses.replace(plan, **other)  # type: ignore[arg-type]
+
+
+def kept(where: Path) -> list[str]:
+    """Returns what lies in the directory of an experiment, but for what is always there."""
+    return sorted(path.name for path in where.iterdir() if path.name not in (places.PLAN, places.MACHINE, locks.LOCK))
+
+
+def failures(outcome: Outcome) -> list[tuple[str, str]]:
+    return [(str(ended.key), ended.failure) for ended in outcome.failures]
+
+
+def test_every_configuration_is_launched(fake: FakeBench, where: Path) -> None:
+    environments = (Environment(), Environment("slow", {"SPEED": "2"}))
+    plan = plan_with(fake.library("a"), fake.library("b"), ranks=(1, 2), environments=environments, launches=2)
+    outcome = execute(plan, where)
+    assert (outcome.failures, outcome.lacking, outcome.too_wide) == ([], {}, 0.0)
+    keys = [key for _, key, _ in fake.starts()]
+    assert keys == [str(key) for key in plan.launch_order()]
+    assert len(set(keys)) == 2 * 2 * 2 * 2
+    # Round by round, in random order within.
+    assert [key[-3:] for key in keys] == ["001"] * 8 + ["002"] * 8
+    first, second = ([key[:-4] for key in keys[start : start + 8]] for start in (0, 8))
+    assert first != second
+    assert sorted(first) == sorted(second)
+    assert places.complete(where) == set(keys)
+    cells = open_experiment(where).cells
+    assert len(cells) == 16
+    assert set(cells["environment"]) == {"default", "slow"}
+    assert kept(where) == ["launches"]
+
+
+def test_a_launch_is_recorded(fake: FakeBench, where: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMPI_MCA_btl", "self")
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.setenv("SLURM_JWT", "secret")
+    monkeypatch.setenv("UNRELATED", "1")
+    plan = plan_with(fake.library(), launches=1, environments=(Environment("x", {"UCX_TLS": "tcp"}),))
+    execute(plan, where)
+    record = json.loads((where / "launches/fake-n2-x-001/launch.json").read_text(encoding="utf-8"))
+    assert record["variables"] == {"UCX_TLS": "tcp"}
+    heeded = record["environment_variables"]
+    assert heeded["OMPI_MCA_btl"] == "self"
+    assert heeded["SLURM_JOB_ID"] == "7"
+    assert heeded["UCX_TLS"] == "tcp"
+    assert not {"SLURM_JWT", "UNRELATED"} & set(heeded)
+    assert record["cpus_allowed"] == sorted(os.sched_getaffinity(0))
+    assert (record["kernel"], record["host"]) == (os.uname().release, os.uname().nodename)
+    assert (record["exit_status"], record["failure"], record["part"]) == (0, "", 0)
+    assert record["command"][-6:] == ["bcast", "--sizes", "8", "-q", "-o", "samples.nc"]
+    assert record["load_before"] >= 0
+    machine = json.loads((where / places.MACHINE).read_text(encoding="utf-8"))
+    assert {finding["check"] for finding in machine["findings"]} >= {"cores", "clock", "load", "frequency"}
+
+
+def test_it_continues_where_it_was(fake: FakeBench, where: Path) -> None:
+    execute(plan_with(fake.library(), launches=2), where)
+    first = (where / "launches/fake-n2-default-001/launch.json").read_bytes()
+    outcome = execute(plan_with(fake.library(), launches=4, timeout=50.0), where)
+    assert [key[-3:] for _, key, _ in fake.starts()] == ["001", "002", "003", "004"]
+    assert (where / "launches/fake-n2-default-001/launch.json").read_bytes() == first
+    assert list(outcome.estimates.medians.values()) == [{1: MEDIAN, 2: MEDIAN, 3: MEDIAN, 4: MEDIAN}]
+    assert places.read_plan(where).launches == 4
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"measurement": Measurement(("bcast",), {"sizes": "16"})}, "its sizes is '8', not '16'"),
+        ({"measurement": Measurement(("bcast",), {"sizes": "8", "sync": "none"})}, "its sync is none, not 'none'"),
+        ({"measurement": Measurement(("bcast", "scan"), {"sizes": "8"})}, "its operations is bcast, not bcast scan"),
+        ({"ranks": (2, 3)}, "its ranks is (2,), not (2, 3)"),
+        ({"seed": 1}, "its seed is 0, not 1"),
+        ({"environments": (Environment("default", {"A": "1"}),)}, "not default (variables {'A': '1'})"),
+    ],
+)
+def test_another_plan_is_refused(change: dict[str, object], named: str, fake: FakeBench, where: Path) -> None:
+    plan = plan_with(fake.library(), launches=1)
+    execute(plan, where)
+    with pytest.raises(UsageError) as error:
+        execute(dataclasses.replace(plan, **change), where)  # type: ignore[arg-type]
+    assert named in str(error.value)
+    assert "\n" not in str(error.value)
+    assert places.read_plan(where) == plan
+
+
+def test_a_directory_of_something_else_is_refused(fake: FakeBench, where: Path) -> None:
+    where.mkdir()
+    (where / "thesis.tex").touch()
+    with pytest.raises(UsageError, match="holds something else"):
+        execute(plan_with(fake.library()), where)
+    assert [path.name for path in where.iterdir()] == ["thesis.tex"]
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("echo some; echo out of luck >&2; exit 1", "exit status 1: out of luck"),
+        ("exit 0", "there is no file 'samples.nc'"),
+        (
+            ": >$output; exit 0",
+            "'samples.nc' is empty; the launch that was to write it ended before it began to measure",
+        ),
+        ("head -c -1 $template >$output; exit 0", "is cut off"),
+        ("echo hello >$output; exit 0", "'samples.nc' is not a file of downbeat-bench (.nc, netCDF)"),
+        ("kill -9 $$", "exit status 137"),
+    ],
+)
+def test_a_failure_is_kept_and_does_not_end_the_experiment(body: str, reason: str, tmp_path: Path, where: Path) -> None:
+    fake, good = FakeBench(tmp_path / "bad", f'[ "$RANK" = 0 ] && {{ {body}; }}'), FakeBench(tmp_path / "good")
+    outcome = execute(plan_with(fake.library("bad"), good.library("good"), launches=4), where)
+    # After 3 failures and no success the others are not tried.
+    assert len(outcome.failures) == HOPELESS
+    assert outcome.lacking == {"bad, 2 ranks": 4}
+    assert len(good.starts()) == 4
+    for ended in outcome.failures:
+        assert reason in ended.failure
+        assert "\n" not in ended.failure
+        record = json.loads((ended.directory / places.RECORD).read_text(encoding="utf-8"))
+        assert record["failure"] == ended.failure
+        assert ended.directory.parent == where / places.FAILED
+    assert kept(where) == ["failed", "launches"]
+    experiment = open_experiment(where)
+    assert len(experiment.launches) == 4
+    assert len(experiment.failures) == HOPELESS
+
+
+def test_a_failed_launch_is_tried_again_after_the_others(tmp_path: Path, where: Path) -> None:
+    once = f'[ $number = 1 ] && [ "$RANK" = 0 ] && [ ! -f {tmp_path}/once ] && touch {tmp_path}/once && exit 1'
+    fake = FakeBench(tmp_path / "fake", once)
+    outcome = execute(plan_with(fake.library(), launches=3), where)
+    assert [key[-3:] for _, key, _ in fake.starts()] == ["001", "002", "003", "001"]
+    assert failures(outcome) == [("fake-n2-default-001", "exit status 1")]
+    assert outcome.lacking == {}
+    assert [path.name for path in (where / places.FAILED).iterdir()] == ["fake-n2-default-001-1"]
+
+
+def test_a_launch_that_always_fails_is_tried_three_times_in_a_run(tmp_path: Path, where: Path) -> None:
+    fake = FakeBench(tmp_path / "fake", "[ $number = 2 ] && exit 1")
+    outcome = execute(plan_with(fake.library(), launches=3), where)
+    assert [key[-3:] for _, key, _ in fake.starts()] == ["001", "002", "003", "002", "002"]
+    assert len(outcome.failures) == ATTEMPTS
+    assert outcome.lacking == {"fake, 2 ranks": 1}
+    again = execute(plan_with(fake.library(), launches=3), where)
+    assert len(again.failures) == ATTEMPTS
+    assert sorted(path.name[-5:] for path in (where / places.FAILED).iterdir()) == [f"002-{i}" for i in range(1, 7)]
+
+
+def test_what_refuses_its_arguments_is_not_tried_again(tmp_path: Path, where: Path) -> None:
+    fake = FakeBench(tmp_path / "fake", "echo 'downbeat-bench: unknown operation' >&2; exit 2")
+    outcome = execute(plan_with(fake.library(), launches=5), where)
+    assert len(fake.starts()) == 1
+    assert failures(outcome)[0][1] == "exit status 2: downbeat-bench: unknown operation"
+
+
+@pytest.mark.parametrize("status", [3, 4])
+def test_a_launch_with_cells_that_lack_something_is_complete(status: int, tmp_path: Path, where: Path) -> None:
+    fake = FakeBench(tmp_path / "fake", f'[ "$RANK" = 0 ] && cp $template $output && exit {status}')
+    assert execute(plan_with(fake.library(), launches=1), where).lacking == {}
+
+
+def test_a_hang_ends_with_all_its_processes(tmp_path: Path, where: Path) -> None:
+    # Ranks that heed no signal but the last, each with a child.
+    fake = FakeBench(tmp_path / "fake")
+    child = f'sleep 600 & echo "$! child - -" >>{fake.log}; while :; do sleep 0.1; done'
+    fake = FakeBench(tmp_path / "fake", f"trap '' TERM INT HUP; if [ $number = 1 ]; then {child}; fi")
+    outcome = execute(plan_with(fake.library(), launches=2, timeout=1.0), where)
+    assert {reason for _, reason in failures(outcome)} == {"ended after 1 s, the timeout"}
+    assert outcome.lacking == {"fake, 2 ranks": 1}
+    processes = fake.processes()
+    assert len(processes) == 2 * 2 * ATTEMPTS + 2  # two ranks and their children, and the launch that did not hang
+    assert not any(alive(pid) for pid in processes)
+
+
+def test_two_runs_are_kept_out_of_one_directory(tmp_path: Path, where: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locks, "PATIENCE_SECONDS", 0.3)
+    fake = FakeBench(tmp_path / "fake")
+    plan = plan_with(fake.library(), launches=1)
+    with locks.locked(where), pytest.raises(DownbeatError, match="another run is at work"):
+        execute(plan, where)
+    assert fake.starts() == []
+    assert execute(plan, where).lacking == {}
+
+
+DRIVER = """
+import sys
+from datetime import datetime
+from pathlib import Path
+from downbeat.experiment.directory import read_plan
+from downbeat.experiment.execute import execute
+execute(read_plan(Path(sys.argv[1])), Path(sys.argv[2]))
+"""
+KILLS = 4
+
+
+@pytest.mark.parametrize("group", [False, True])
+def test_killed_at_any_moment_it_resumes(group: bool, tmp_path: Path, where: Path) -> None:
+    """Kills the run, or it with its process group, at random moments; what was complete stays, what was not is done."""
+    fake = FakeBench(tmp_path / "fake", "sleep 0.03")
+    plan = plan_with(fake.library("a"), fake.library("b"), launches=7)
+    places.write_plan(tmp_path / "plan", plan)
+    random_moment = random.Random()
+    complete: dict[str, int] = {}  # key -> how often it had been started when it was complete
+    for _ in range(KILLS):
+        before = len(fake.starts())
+        command = [sys.executable, "-c", DRIVER, str(tmp_path / "plan"), str(where)]
+        with subprocess.Popen(command, env=environment(), start_new_session=True) as run:
+            assert wait_for(lambda: len(fake.starts()) > before or run.poll() is not None)  # noqa: B023
+            time.sleep(random_moment.uniform(0, 0.5))
+            (os.killpg if group else os.kill)(run.pid, signal.SIGKILL)
+        done = places.complete(where)
+        assert complete.keys() <= done
+        starts = [key for _, key, _ in fake.starts()]
+        complete |= {key: starts.count(key) for key in done if key not in complete}
+        # Whatever is there is whole.
+        assert places.read_plan(where) == plan
+        for path in (where / places.LAUNCHES).glob("*/launch.json"):
+            assert json.loads(path.read_text(encoding="utf-8"))["failure"] == ""
+        assert wait_for(lambda: not any(alive(pid) for pid in fake.processes()))
+    assert execute(plan, where).lacking == {}
+    starts = [key for _, key, _ in fake.starts()]
+    assert places.complete(where) == {str(key) for key in plan.launch_order()}
+    assert {key: starts.count(key) for key in complete} == complete
+    assert kept(where) == ["launches"]
+    assert not list(where.rglob("*.new"))
+    assert len(open_experiment(where).launches) == 14
+
+
+def test_medians_are_those_of_the_launches(fake: FakeBench, where: Path) -> None:
+    logs = np.log([1e-6, 2e-6, 4e-6])
+    for number, median in enumerate(np.exp(logs), 1):
+        write_template(fake.directory / f"{number}.nc", [median, 3e-6])
+    estimates = execute(plan_with(fake.library(), launches=3), where).estimates
+    first, second = estimates.intervals().values()
+    assert first.estimate == pytest.approx(2e-6)
+    half = stats.t.ppf(0.975, 2) * np.log(2) / np.sqrt(3)
+    assert (first.low, first.high) == pytest.approx((2e-6 * np.exp(-half), 2e-6 * np.exp(half)))
+    assert (second.low, second.estimate, second.high) == pytest.approx((3e-6, 3e-6, 3e-6))
+    assert estimates.varying() == ["size"]
+
+
+def alternating(fake: FakeBench, deviation: float, most: int) -> None:
+    """Lets launches be `deviation` above and below a median in turn, on logarithms."""
+    for number in range(1, most + 1):
+        write_template(fake.directory / f"{number}.nc", [MEDIAN * float(np.exp((-1) ** number * deviation)), MEDIAN])
+
+
+def launches_until(width: float, deviation: float, first: int) -> int:
+    """Returns how many launches of `alternating` narrow the interval to a width."""
+    count = first
+    while True:
+        logs = np.array([(-1) ** number * deviation for number in range(1, count + 1)])
+        half = stats.t.ppf(0.975, count - 1) * logs.std(ddof=1) / np.sqrt(count)
+        if np.exp(half) - np.exp(-half) <= width:
+            return count
+        count += 1
+
+
+def test_launches_follow_until_the_interval_is_narrow(fake: FakeBench, where: Path) -> None:
+    alternating(fake, 0.02, 40)
+    expected = launches_until(0.03, 0.02, 5)
+    assert 8 < expected < 20
+    plan = plan_with(fake.library(), launches=5, width=0.03, max_launches=40)
+    plan = dataclasses.replace(plan, measurement=Measurement(("bcast",), {"repetitions": "3"}))
+    outcome = execute(plan, where)
+    assert len(fake.starts()) == expected
+    assert outcome.too_wide == 0.0
+    assert not (where / places.SPLIT).exists()  # repetitions were given
+
+
+def test_launches_end_at_the_most_that_are_wanted(fake: FakeBench, where: Path) -> None:
+    alternating(fake, 0.02, 8)
+    plan = plan_with(fake.library(), launches=5, width=0.001, max_launches=7)
+    plan = dataclasses.replace(plan, measurement=Measurement(("bcast",), {"stop": "fixed(samples=3)"}))
+    outcome = execute(plan, where)
+    assert len(fake.starts()) == 7
+    logs = np.array([-1, 1, -1, 1, -1, 1, -1]) * 0.02
+    half = stats.t.ppf(0.975, 6) * logs.std(ddof=1) / np.sqrt(7)
+    assert outcome.too_wide == pytest.approx(np.exp(half) - np.exp(-half))
+
+
+SAMPLE_COST = 1e-7  # s
+
+
+def noisy_template(path: Path, number: int, between: float, within: float, samples: int) -> None:
+    """Writes a launch whose samples, independent of each other, vary by `within` around that of the launch."""
+    noise = np.random.default_rng(number)
+    values = MEDIAN * np.exp((-1) ** number * between + noise.normal(0, within, samples))
+    write_template(path, [MEDIAN], samples)
+    with netCDF4.Dataset(path, "a") as file:
+        file["exit"][:] = np.stack([values, values], axis=1)
+        file["latency_avg_median"][:] = np.median(values)
+        file["wall_time"][:] = SAMPLE_COST * samples
+
+
+def test_repetitions_follow_from_the_variance_components(fake: FakeBench, where: Path) -> None:
+    between, within, samples = 0.05, 0.05, 2000
+    for number in range(1, 8):
+        noisy_template(fake.directory / f"{number}.nc", number, between, within, samples)
+    plan = plan_with(fake.library(), launches=7, width=0.5)
+    outcome = execute(plan, where)
+    assert outcome.lacking == {}
+    decision = split.read(where)
+    assert decision is not None
+    content = json.loads((where / places.SPLIT).read_text(encoding="utf-8"))
+    (cell,) = content["cells"]
+    # A median's variance is pi/2 times that of a mean; launches alternate by +-between, so that n of 5 have n/(n-1).
+    assert cell["variance_within"] == pytest.approx(np.pi / 2 * within**2, rel=0.2)
+    assert cell["variance_between"] == pytest.approx(between**2 * 1.2, rel=0.05)
+    records = [
+        json.loads(path.read_text(encoding="utf-8")) for path in sorted(where.glob("launches/*/launch.json"))[:5]
+    ]
+    seconds = [datetime.fromisoformat(one["ended"]) - datetime.fromisoformat(one["started"]) for one in records]
+    assert cell["sample_cost_s"] == pytest.approx(SAMPLE_COST)
+    mean = sum(one.total_seconds() for one in seconds) / 5
+    assert cell["launch_cost_s"] == pytest.approx(mean - SAMPLE_COST * samples)
+    # Kalibera and Jones 2013, section 9.2.
+    best = np.sqrt(cell["launch_cost_s"] / SAMPLE_COST * cell["variance_within"] / cell["variance_between"])
+    assert decision.repetitions == np.ceil(best)
+    assert 100 < best < 10 * samples
+    repeated = [" --repetitions " in arguments for _, _, arguments in fake.starts()]
+    assert repeated == [False] * 5 + [True] * 2
+    assert f"--repetitions {decision.repetitions} " in fake.starts()[-1][2]
+    # A run that continues takes what was decided.
+    execute(dataclasses.replace(plan, launches=8), where)
+    assert f"--repetitions {decision.repetitions} " in fake.starts()[-1][2]
+
+
+def test_a_library_that_reads_algorithms_at_start_gets_launches_for_each(tmp_path: Path, where: Path) -> None:
+    fake = FakeBench(tmp_path / "fake")
+    plan = plan_with(fake.library(fixed_at_start=("*",)), launches=2)
+    options = {"sizes": "8", "algorithm": "reduce=1,2,bcast=5"}
+    plan = dataclasses.replace(plan, measurement=Measurement(("reduce", "bcast"), options))
+    assert execute(plan, where).lacking == {}
+    started = {key: arguments.partition(" -q ")[0] for _, key, arguments in fake.starts()}
+    assert started == {
+        "fake-n2-default-001-part1": "reduce bcast --sizes 8 --algorithm reduce=1,bcast=5",
+        "fake-n2-default-001-part2": "reduce --sizes 8 --algorithm reduce=2",
+        "fake-n2-default-002-part1": "reduce bcast --sizes 8 --algorithm reduce=1,bcast=5",
+        "fake-n2-default-002-part2": "reduce --sizes 8 --algorithm reduce=2",
+    }
+    assert sorted(open_experiment(where).cells["launch"]) == [1, 1, 2, 2]
+
+
+def test_a_site_launcher_is_given_the_ranks(tmp_path: Path, where: Path) -> None:
+    fake = FakeBench(tmp_path / "fake")
+    srun = script(tmp_path / "srun", f'#!/bin/sh\necho "$@" >>{tmp_path}/asked\nexec {fake.launcher} "$@"\n')
+    library = Library("site", str(fake.bench), f"{srun} --mpi=pmix '--comment=two words' -n {{ranks}}")
+    assert execute(plan_with(library, launches=1, ranks=(3,)), where).lacking == {}
+    asked = (tmp_path / "asked").read_text(encoding="utf-8")
+    assert asked.startswith(f"--mpi=pmix --comment=two words -n 3 {fake.bench} bcast --sizes 8 -q -o samples.nc")
+    assert len(fake.processes()) == 3

@@ -1,0 +1,320 @@
+"""Pictures: what is drawn is what the data say, and nothing is drawn where they say nothing."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from downbeat.data import exit_pattern as pattern_data
+from downbeat.data.exit_pattern import exit_pattern
+from downbeat.experiment.experiment import open_experiment
+from downbeat.pictures.barrier_ratio import draw_ratios
+from downbeat.pictures.clock_offset import draw_checks, draw_drift
+from downbeat.pictures.clock_pareto import draw_pareto, pareto_front
+from downbeat.pictures.computation_overlap import draw_computation_overlap
+from downbeat.pictures.describe import describe, describe_each, synchronization
+from downbeat.pictures.exit_pattern import draw_pattern_file, draw_patterns
+from downbeat.pictures.exit_skew import draw_skew_file, draw_skews
+from downbeat.pictures.heat_map import draw_heat_maps
+from downbeat.pictures.late_arrival import draw_late_arrival
+from downbeat.pictures.latency_list import draw_latency_lists
+from downbeat.pictures.launch_medians import draw_launches
+from downbeat.pictures.picture import Picture
+from downbeat.pictures.registry import OF_EXPERIMENTS
+from downbeat.pictures.round_trips import draw_round_trips
+from downbeat.pictures.run_time import draw_run_times
+from downbeat.pictures.scaling import draw_processes, draw_sizes
+from downbeat.pictures.style import bytes_text, positions
+from downbeat.pictures.timelines import draw_timelines
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from launch_files import Cell
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle, StepPatch
+from report_data import SPREAD, US, add_overlaps, barrier_cells, cell, write_experiment
+
+EXACT = 1e-9
+
+
+def line(axes: Axes, label: str) -> tuple[object, object]:
+    """Returns the abscissas and ordinates of the line with this label."""
+    found = next(each for each in axes.lines if each.get_label() == label)
+    return np.asarray(found.get_xdata(), float).tolist(), np.asarray(found.get_ydata(), float).tolist()
+
+
+def texts(picture: Picture) -> Iterator[str]:
+    """Returns all that is written within the panels of a picture."""
+    return (text.get_text() for axes in picture.figure.axes for text in axes.texts)
+
+
+def test_latency_against_size_is_the_geometric_mean_of_launch_medians(tmp_path: Path) -> None:
+    experiment = write_experiment(tmp_path, [barrier_cells(factor) for factor in (1, 2, 4)])
+    (picture,) = draw_sizes(experiment)
+    assert (picture.name, len(picture.figure.axes)) == ("latency_by_size-bcast", 1)
+    x, y = line(picture.figure.axes[0], "mpi_barrier")
+    assert x == [8, 64, 1024]
+    assert y == pytest.approx([1.2 * 2 * (10 + size / 64) for size in (8, 64, 1024)], EXACT)
+    first = picture.numbers[picture.numbers["synchronizer"] == "harmonize"].iloc[0]
+    assert first["mean_us"] == pytest.approx(2 * 10.125 * SPREAD.mean(), EXACT)
+    assert first["p95_us"] == pytest.approx(2 * 10.125 * np.percentile(SPREAD, 95), EXACT)
+    # t of 2 degrees of freedom, standard deviation of the logs log 2.
+    assert first["high_us"] == pytest.approx(2 * 10.125 * np.exp(4.302652730 * np.log(2) / np.sqrt(3)), 1e-6)
+    assert [text.get_text() for text in picture.figure.axes[0].get_xticklabels()] == ["8", "64", "1K"]
+
+
+def test_latency_against_processes(tmp_path: Path) -> None:
+    launches = [[cell(10.0 * ranks, ranks=ranks)] for ranks in (2, 4, 8)]
+    (picture,) = draw_processes(write_experiment(tmp_path, launches))
+    assert line(picture.figure.axes[0], "harmonize") == ([2, 4, 8], pytest.approx([20, 40, 80], EXACT))
+
+
+def test_delta_is_paired_by_launch(tmp_path: Path) -> None:
+    # Launches differ by a factor of ten, and delta in none of them.
+    experiment = write_experiment(tmp_path, [barrier_cells(factor) for factor in (1, 10, 3)])
+    (picture,) = draw_ratios(experiment)
+    assert line(picture.figure.axes[0], "mpi_barrier") == ([8, 64, 1024], pytest.approx([1.2] * 3, EXACT))
+    assert picture.numbers["high"].tolist() == pytest.approx([1.2] * 3, EXACT)
+
+
+def test_heat_map_has_the_values_written_in(tmp_path: Path) -> None:
+    latency = {
+        ("linear", "default"): 3.0,
+        ("linear", "tree"): 4.0,
+        ("binary", "default"): 5.0,
+        ("binary", "tree"): 60.0,
+    }
+    cells = [
+        cell(value, "reduce", synchronizer="mpi_barrier", algorithm=algorithm, barrier_algorithm=barrier)
+        for (algorithm, barrier), value in latency.items()
+    ]
+    (picture,) = draw_heat_maps(write_experiment(tmp_path, [cells]))
+    assert list(texts(picture)) == ["3", "4", "5", "60"]
+    names = [text.get_text() for text in picture.figure.axes[0].get_xticklabels()]
+    assert names == ["mpi_barrier", "mpi_barrier[tree]"]
+
+
+def test_exit_skew_quantiles_and_what_the_clock_cannot_tell_apart(tmp_path: Path) -> None:
+    cells = [cell(10, synchronizer="mpi_barrier", skew_us=0.5), cell(10, skew_us=0.02, error_bound=30e-9)]
+    (picture,) = draw_skews(write_experiment(tmp_path, [cells]))
+    assert picture.numbers["median_us"].tolist() == pytest.approx([0.5, 0.02], 1e-6)
+    dotted = next(each for each in picture.figure.axes[0].lines if each.get_linestyle() == ":")
+    assert np.asarray(dotted.get_xdata())[0] == pytest.approx(0.06)
+
+
+def test_exit_pattern_is_each_ranks_mean_after_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = np.array([[1.0, 4.0, 2.0], [7.0, 6.0, 9.0], [0.0, 0.0, 50.0]]) * US
+    one = Cell(entry + np.array([0, 10 * US, 0]), entry + 1, verdict=[0, 0, 1], delay=[0, 10 * US, 0])
+    experiment = write_experiment(tmp_path, [[one, cell(1, operation="reduce", ranks=3, skew_us=0)]])
+    expected = pytest.approx([0.5e-6, 1.5e-6, 2e-6, 0, 0, 0], abs=1e-12)
+    assert exit_pattern(experiment.launches[0].path)["exit"].tolist() == expected
+    monkeypatch.setattr(pattern_data, "CHUNK_BYTES", 1)
+    assert exit_pattern(experiment.launches[0].path)["exit"].tolist() == expected
+    (picture,) = draw_patterns(experiment)
+    # Two cells behind the same synchronizer: what follows it does not matter.
+    assert line(picture.figure.axes[0], "harmonize") == ([0, 1, 2], pytest.approx([0.25, 0.75, 1.0], abs=1e-6))
+
+
+def test_a_launch_that_slows_down_rises(tmp_path: Path) -> None:
+    begin = np.linspace(0, 1, 800)[:, None] * np.ones(2)
+    latency = np.where(begin < 0.5, 10 * US, 30 * US)
+    (picture,) = draw_run_times(write_experiment(tmp_path, [[Cell(begin, begin + latency)]]))
+    numbers = picture.numbers
+    assert numbers["relative"].tolist() == pytest.approx([0.5] * 20 + [1.5] * 20, 1e-6)
+    assert numbers["time_s"].iloc[-1] == pytest.approx(39.5 / 40)
+    assert int(numbers["samples"].sum()) == 800
+
+
+def test_launches_are_shown_where_they_differ_most(tmp_path: Path) -> None:
+    launches = [[cell(10, size=8), cell(20 * factor, size=64)] for factor in (1, 1.5, 0.8)]
+    (picture,) = draw_launches(write_experiment(tmp_path, launches))
+    assert line(picture.figure.axes[0], "harmonize") == ([1, 2, 3], pytest.approx([20, 30, 16], EXACT))
+    assert "64 bytes" in picture.figure.axes[0].get_title(loc="left")
+    spread = picture.numbers.set_index("size_bytes")
+    assert spread.loc[8, "between_launches_percent"] == pytest.approx(0, abs=1e-6)
+    assert spread.loc[64, "between_launches_percent"] == pytest.approx(
+        100 * np.std(np.log([1, 1.5, 0.8]), ddof=1), 1e-6
+    )
+    assert spread.loc[64, "within_launches_percent"] == pytest.approx(5, 1e-6)
+
+
+def test_late_arrival_by_equation_5(tmp_path: Path) -> None:
+    # Without a delay 4 us; with one of 10 us 12 us: 2 of 4 us are hidden.
+    together = Cell([[0.0, 0.0]], [[4 * US, 4 * US]])
+    late = Cell([[0.0, 10 * US]], [[12 * US, 12 * US]], other={"pattern": "one_late", "largest_delay": 10 * US})
+    curves, benefits = draw_late_arrival(write_experiment(tmp_path, [[together, late]] * 2))
+    assert line(curves.figure.axes[0], "one_late") == (pytest.approx([10]), pytest.approx([12]))
+    assert curves.numbers["without_delay_us"].tolist() == pytest.approx([4])
+    assert benefits.numbers["benefit"].tolist() == pytest.approx([2 / 12])
+    assert benefits.numbers["share"].tolist() == pytest.approx([2 / 4])
+
+
+def test_delays_that_are_multiples_of_the_time_belong_together(tmp_path: Path) -> None:
+    launches = []
+    for delay in (10 * US, 11 * US):
+        late = Cell([[0.0, delay]], [[20 * US, 20 * US]], other={"pattern": "one_late", "largest_delay": delay})
+        launches.append([Cell([[0.0, 0.0]], [[4 * US, 4 * US]]), late])
+    curves, _ = draw_late_arrival(write_experiment(tmp_path, launches))
+    assert curves.numbers[["delay_us", "launches"]].to_numpy().tolist() == [[pytest.approx(10.5), 2]]
+
+
+def test_overlap_with_computation_is_the_mean_over_launches(tmp_path: Path) -> None:
+    cells = [cell(5, "ibcast(compute=auto)", size, computation=9 * US) for size in (8, 64)]
+    write_experiment(tmp_path, [[*cells, cell(5)]] * 2)
+    add_overlaps(tmp_path / "001.nc", [0.2, 0.4, np.nan])
+    add_overlaps(tmp_path / "002.nc", [0.4, 0.6, np.nan])
+    (picture,) = draw_computation_overlap(open_experiment(tmp_path))
+    assert line(picture.figure.axes[0], "OSU") == ([8, 64], pytest.approx([30, 50]))
+    assert line(picture.figure.axes[0], "from the common start") == ([8, 64], pytest.approx([10, 30]))
+
+
+def test_timelines_show_the_median_and_the_worst_sample(tmp_path: Path) -> None:
+    (picture,) = draw_timelines(write_experiment(tmp_path, [[cell(10, skew_us=2)]]))
+    bars = picture.numbers.set_index(["sample", "rank", "phase"])[["begin_us", "end_us"]].T.to_dict("list")
+    # Into the synchronizer 1 us before the entry; the deadline is decided 1 us before it; ranks enter 0 and 2 us after.
+    assert bars["median", 0, "operation"] == pytest.approx([0, 10], abs=1e-3)
+    assert bars["worst", 1, "operation"] == pytest.approx([2, 2 + 13.5], abs=1e-3)
+    assert bars["median", 1, "wait"] == pytest.approx([1, 2], abs=1e-3)
+    widths = [patch.get_width() for patch in picture.figure.axes[1].patches if isinstance(patch, Rectangle)]
+    assert max(widths) == pytest.approx(13.5, abs=1e-3)
+
+
+def test_clock_checks_tell_launches_outside(tmp_path: Path) -> None:
+    write_experiment(
+        tmp_path,
+        [[cell(5)]] * 2,
+        clock_check_offset_s="-3e-8",
+        clock_check_allowed_s="2e-7",
+        clock_check_ranks_outside=0,
+    )
+    (picture,) = draw_checks(open_experiment(tmp_path))
+    assert picture.numbers["offset_us"].tolist() == pytest.approx([0.03, 0.03])
+    assert draw_checks(write_experiment(tmp_path / "none", [[cell(5)]] * 2)) == []
+
+
+@given(arrays.arrays(float, (6, 2), elements=st.integers(1, 5)))
+def test_the_front_is_what_nothing_is_better_than(points: np.ndarray) -> None:
+    def beaten(one: np.ndarray) -> bool:
+        return any((other <= one).all() and (other < one).any() for other in points)
+
+    assert pareto_front(points[:, 0], points[:, 1]).tolist() == [not beaten(one) for one in points]
+
+
+def test_pareto_takes_true_errors_where_there_are_any() -> None:
+    data = xr.Dataset(
+        {
+            "duration_median": ("scheme", [1e-5, 1e-3, 1e-2]),
+            "offset_max": (("scheme", "wait"), [[9e-6], [9e-6], [9e-6]]),
+            "true_max": (("scheme", "wait"), [[3e-6], [1e-6], [2e-6]]),
+        },
+        coords={"scheme": ["a", "b", "c"], "wait": [0.0]},
+    )
+    (picture,) = draw_pareto(data)
+    assert picture.numbers["error_us"].tolist() == pytest.approx([3, 1, 2])
+    assert picture.numbers["on_front"].tolist() == [True, True, False]
+    assert list(texts(picture)) == ["b", "c", "a"]
+
+
+def test_drift_is_drawn_as_recorded() -> None:
+    dims = ("pair", "time")
+    data = xr.Dataset(
+        {"drift": (dims, [[0.0, 5e-6]]), "residual": (dims, [[0.0, 1e-7]]), "offset_bound": (dims, [[2e-7, 2e-7]])},
+        coords={"pair": ["0:1"], "time": [0.0, 10.0]},
+    )
+    (picture,) = draw_drift(data)
+    assert line(picture.figure.axes[0], "ranks 0:1") == ([0, 10], pytest.approx([0, 5]))
+
+
+def test_round_trips_are_the_histogram() -> None:
+    data = xr.Dataset(
+        {
+            "rtt_median": ("pair", [1e-6]),
+            "histogram_left": (("pair", "bin"), [[1e-6, 2e-6, 3e-6]]),
+            "histogram_count": (("pair", "bin"), [[7, 0, 5]]),
+            "histogram_width": ("pair", [1e-6]),
+        },
+        coords={"pair": ["0:1"]},
+    )
+    (picture,) = draw_round_trips(data)
+    (steps,) = picture.figure.axes[0].patches
+    assert isinstance(steps, StepPatch)
+    values, edges, _ = steps.get_data()
+    assert (values.tolist(), edges.tolist()) == ([7, 0, 5], pytest.approx([1, 2, 3, 4]))
+
+
+def test_a_file_of_skews() -> None:
+    quantiles = {
+        f"skew_{name}": ("synchronizer", [1e-6 * place, 2e-6 * place])
+        for place, name in enumerate(("p5", "p25", "median", "p75", "p95", "p99"), 1)
+    }
+    data = xr.Dataset(
+        quantiles
+        | {
+            "error_bound": ("synchronizer", [1e-7, 1e-7]),
+            "exit_mean": (("synchronizer", "rank"), [[0.0, 3e-6], [1e-6, 0.0]]),
+            "exit_half": (("synchronizer", "rank"), [[0.0, 1e-7], [1e-7, 0.0]]),
+        },
+        coords={"synchronizer": ["tree", "harmonize"], "rank": [0, 1]},
+    )
+    (skews,), (pattern,) = draw_skew_file(data), draw_pattern_file(data)
+    assert skews.numbers["median_us"].tolist() == pytest.approx([3, 6])
+    assert line(pattern.figure.axes[0], "tree") == ([0, 1], pytest.approx([0, 3]))
+
+
+def test_only_what_the_data_have_is_drawn(tmp_path: Path) -> None:
+    names = [picture.name for draw in OF_EXPERIMENTS for picture in draw(write_experiment(tmp_path, [[cell(5)]]))]
+    assert names == ["latency-bcast", "exit_skew", "exit_pattern", "timelines-bcast"]
+
+
+def test_a_single_rank_has_no_skew_and_no_valid_sample_no_picture(tmp_path: Path) -> None:
+    alone = write_experiment(tmp_path / "alone", [[cell(5, ranks=1)]])
+    assert [picture.name for draw in OF_EXPERIMENTS for picture in draw(alone)] == ["latency-bcast", "timelines-bcast"]
+    rejected = Cell(np.ones((3, 2)), np.ones((3, 2)) + US, verdict=1, other={"status": 2})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        failed = write_experiment(tmp_path / "failed", [[rejected]] * 3)
+        assert [picture.name for draw in OF_EXPERIMENTS for picture in draw(failed)] == []
+
+
+def test_what_takes_no_time_has_no_logarithm_and_no_point(tmp_path: Path) -> None:
+    (picture,) = draw_latency_lists(
+        write_experiment(tmp_path, [[cell(0, "nothing", 0), cell(5, "nothing", 0, "mpi_barrier")]])
+    )
+    assert picture.numbers.set_index("synchronizer")["median_us"].isna().to_dict() == {
+        "harmonize": True,
+        "mpi_barrier": False,
+    }
+
+
+def test_names_of_cells() -> None:
+    frame = pd.DataFrame(
+        {
+            "operation": ["a", "a", "b"],
+            "synchronizer": ["mpi_barrier", "mpi_barrier", "harmonize"],
+            "barrier_algorithm": ["default", "tree", "default"],
+            "timing": ["per_call", "batch", "per_call"],
+            "size": [8, 65536, 0],
+            "ranks": [2, 4, 4],
+            "library": ["x", "x", "x"],
+        }
+    )
+    assert synchronization(frame).tolist() == ["mpi_barrier", "mpi_barrier[tree], batch", "harmonize"]
+    assert describe(frame, ["library", "ranks", "size"]).tolist() == [
+        "2 ranks, 8 bytes",
+        "4 ranks, 64K bytes",
+        "4 ranks, no message",
+    ]
+    assert describe_each(frame, "operation", ["ranks"]).tolist() == ["a, 2 ranks", "a, 4 ranks", "b"]
+    assert [bytes_text(size) for size in (8, 1000, 1024, 1536, 1 << 20)] == ["8", "1000", "1K", "1536", "1M"]
+
+
+@given(st.lists(st.sampled_from(["mpi_barrier", "harmonize", "tree", "bruck", "linear"])))
+def test_lines_of_a_picture_have_places_of_their_own(names: list[str]) -> None:
+    places = positions(names)
+    assert set(places) == set(names)
+    assert len(set(places.values())) == len(places)

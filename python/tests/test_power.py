@@ -1,0 +1,56 @@
+"""What launches can show: against simulation, and against the tables of the noncentral t distribution."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from downbeat.statistics.independent import compare_independent
+from downbeat.statistics.pairs import compare_paired
+from downbeat.statistics.power import detectable_ratio, launches_needed, power
+
+
+def test_two_experiments_cannot_show_five_percent_with_ten_launches() -> None:
+    # 5 % from launch to launch, so the ratio of one launch of each deviates by sqrt(2) as much. Level 0.05.
+    deviation = 0.05 * math.sqrt(2)
+    assert power(1.05, deviation, 10, False, 0.05) == pytest.approx(0.54, abs=0.01)
+    # Nor could any test: were the deviation known, z would reach 1.96 with this probability.
+    shift = math.log(1.05) / deviation * math.sqrt(10)
+    assert 0.5 * math.erfc((1.96 - shift) / math.sqrt(2)) == pytest.approx(0.59, abs=0.01)
+    needed = launches_needed(1.05, deviation, False, 0.05)
+    assert needed == 24
+    assert power(1.05, deviation, needed, False, 0.05) >= 0.9 > power(1.05, deviation, needed - 1, False, 0.05)
+
+
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize("launches", [5, 10])
+def test_power_is_that_of_simulated_tests(paired: bool, launches: int) -> None:
+    random = np.random.default_rng(launches)
+    of_one, experiments = 0.03, 800
+    found = 0
+    for _ in range(experiments):
+        a, b = np.exp(random.normal(0, of_one, (2, launches)))
+        one = (compare_paired if paired else compare_independent)(a, 1.06 * b)
+        found += one.p_value < 0.025
+    expected = power(1.06, of_one * math.sqrt(2), launches, paired, 0.025)
+    assert found / experiments == pytest.approx(expected, abs=4 * math.sqrt(0.25 / experiments))
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_detectable_is_found_with_the_probability_wanted(paired: bool) -> None:
+    ratio = detectable_ratio(0.07, 12, paired, 0.025)
+    assert power(ratio, 0.07, 12, paired, 0.025) == pytest.approx(0.9)
+    assert power(1 / ratio, 0.07, 12, paired, 0.025) == pytest.approx(0.9)
+    assert launches_needed(ratio * 1.0001, 0.07, paired, 0.025) == 12
+
+
+def test_ends() -> None:
+    assert math.isnan(detectable_ratio(math.nan, 1, True, 0.025))
+    assert detectable_ratio(0.0, 5, True, 0.025) == 1
+    assert detectable_ratio(100.0, 2, True, 1e-4) == math.inf
+    assert launches_needed(1.05, 0.0, True, 0.025) == 2
+    assert launches_needed(1.0001, 1.0, True, 0.025) == 100_000
+    assert power(1.0, 0.05, 10, True, 0.05) == pytest.approx(0.05, abs=0.026)  # one of both sides is counted
+    with pytest.raises(ValueError, match="a ratio of 1"):
+        launches_needed(1.0, 0.05, True, 0.025)

@@ -1,0 +1,320 @@
+"""Reports: what they say is what was measured, and the page is one file that says it."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import netCDF4
+import numpy as np
+import pandas as pd
+import pytest
+from downbeat.cli import app
+from downbeat.errors import DownbeatError, UsageError
+from downbeat.experiment.experiment import Experiment, open_experiment
+from downbeat.pictures.picture import Picture
+from downbeat.pictures.style import new_figure
+from downbeat.report.assemble import make_report
+from downbeat.report.conditions import commands, machine_section, variables
+from downbeat.report.numbers import MOST_ROWS, csv_link, table_rows
+from downbeat.report.numbers_text import counted, digits, listed, span
+from downbeat.report.page import Page, Section, Table, render_page, write_page
+from downbeat.report.verdict import (
+    algorithm_sentences,
+    barrier_sentences,
+    delay_sentences,
+    judge_barriers,
+    launches_that_decide,
+    skew_sentence,
+)
+from downbeat.report.warnings import bench_warnings, experiment_warnings
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from launch_files import Cell
+from report_data import US, barrier_cells, cell, write_experiment
+from scipy import stats
+from typer.testing import CliRunner
+
+NASTY = "<script>alert('&')</script>"
+
+
+class References(HTMLParser):
+    """Collects what a page refers to, and the elements that it has."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.targets: list[str] = []
+        self.elements: set[str] = set()
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.add(tag)
+        self.targets += [
+            value or "" for name, value in attrs if name in ("src", "href", "xlink:href", "srcset", "data")
+        ]
+
+
+def nasty_picture(name: str = "a-picture") -> Picture:
+    figure = new_figure()
+    figure.subplots().plot([1, 2], [3, 4], label=NASTY)
+    figure.axes[0].legend()
+    figure.axes[0].set_title(NASTY)
+    numbers = pd.DataFrame(
+        {"name": [NASTY, "b"], "latency_us": [0.123456, 123456.7], "count": [1, 2], "x_s": [np.nan, 1e-9]}
+    )
+    return Picture(name, NASTY, NASTY, figure, numbers)
+
+
+def nasty_page(*pictures: Picture) -> Page:
+    table = Table(NASTY, pictures[0].numbers)
+    section = Section(NASTY, (NASTY,), (NASTY,), (table,), pictures, ((NASTY, NASTY),), (NASTY,))
+    return Page(NASTY, (NASTY,), (section, Section("Two"), Section("Three")))
+
+
+def test_a_page_is_one_file_that_refers_to_nothing_and_runs_nothing() -> None:
+    page = render_page(nasty_page(nasty_picture(), nasty_picture("b")))
+    found = References(page)
+    assert found.elements.isdisjoint({"script", "link", "img", "iframe", "object", "embed", "base", "form"})
+    assert all(target.startswith(("#", "data:text/csv;base64,")) for target in found.targets)
+    assert {"svg", "table", "details", "figure"} <= found.elements
+    assert set(re.findall(r"url\(([^)]*)\)", page)) == set(re.findall(r"url\((#[^)]*)\)", page))
+    assert "@import" not in page
+    assert re.findall(r"https?://[^\"' ]+", re.sub(r'xmlns(:xlink)?="[^"]*"', "", page)) == []
+
+
+def test_what_is_named_is_escaped_everywhere() -> None:
+    page = render_page(nasty_page(nasty_picture()))
+    assert "<script" not in page
+    assert page.count("&lt;script&gt;") > 12
+
+
+def test_identifiers_of_pictures_do_not_meet_and_are_all_there() -> None:
+    page = render_page(nasty_page(nasty_picture("x(y=1)"), nasty_picture("x(y=2)")))
+    identifiers = re.findall(r'\bid="([^"]+)"', page)
+    assert len(identifiers) == len(set(identifiers))
+    wanted = set(re.findall(r'(?:url\(|href=")#([^")]+)', page))
+    assert wanted <= set(identifiers)
+    assert any(name.startswith("x-y-1.") for name in wanted)
+
+
+def test_the_same_page_is_the_same_file() -> None:
+    assert render_page(nasty_page(nasty_picture())) == render_page(nasty_page(nasty_picture()))
+
+
+def test_two_pictures_of_one_name_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="2 pictures are named 'a-b'"):
+        write_page(tmp_path / "a.html", nasty_page(nasty_picture("a_b"), nasty_picture("a-b")))
+
+
+def test_a_page_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(DownbeatError, match=r"cannot write '.*none/a\.html': No such file or directory"):
+        write_page(tmp_path / "none" / "a.html", Page("a", ()))
+
+
+def test_tables_are_for_people_and_csv_is_exact() -> None:
+    frame = nasty_picture().numbers
+    rows = table_rows(frame)
+    assert [(column.title, column.numeric) for column in rows.columns] == [
+        ("name", False),
+        ("latency [us]", True),
+        ("count", True),
+        ("x [s]", True),
+    ]
+    assert rows.cells == ((NASTY, "0.1235", "1", "-"), ("b", "123457", "2", "1e-09"))
+    content = base64.b64decode(csv_link(frame).removeprefix("data:text/csv;base64,"))
+    pd.testing.assert_frame_equal(pd.read_csv(io.BytesIO(content)), frame, check_exact=True, check_dtype=False)
+    long = table_rows(pd.DataFrame({"a": range(MOST_ROWS + 3)}))
+    assert (len(long.cells), long.left_out) == (MOST_ROWS, 3)
+
+
+def test_numbers_in_sentences() -> None:
+    assert [digits(value) for value in (0.0123456, 1.5, 999.4, 123456.7)] == ["0.0123", "1.5", "999", "123,457"]
+    assert (span(1.0, 1.0001), span(1, 2)) == ("1", "1 to 2")
+    assert (counted(1, "launch"), counted(2, "launch"), counted(3, "cell")) == ("1 launch", "2 launches", "3 cells")
+    assert [listed("abc"[:count]) for count in range(4)] == ["", "a", "a and b", "a, b and c"]
+    assert listed(range(10)) == "0, 1, 2, 3, 4, 5, 6, 7 and 2 more"
+
+
+def test_verdict_of_a_barrier_that_does_harm(tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+    # Delta is 1.2 with a deviation of 1 % between launches, which are themselves far apart.
+    launches = [barrier_cells(launch, 1.2 * random.normal(1, 0.01)) for launch in (1, 3, 1.5, 2, 5, 1)]
+    judged = judge_barriers(write_experiment(tmp_path, launches))
+    assert {one.comparison.verdict for one in judged} == {"slower"}
+    (sentence,) = barrier_sentences(judged)
+    assert re.match(r"Behind mpi_barrier, latencies are 1\.(19|2\d?) times those from a common start", sentence)
+    assert "over 3 cells. Of these, 3 look slower than from a common start, most of all bcast, " in sentence
+    assert "undecided" not in sentence and "cannot" not in sentence
+
+
+def test_verdict_of_a_barrier_that_does_none(tmp_path: Path) -> None:
+    launches = [
+        barrier_cells(launch, delta)
+        for launch, delta in zip((1, 3, 2, 1, 4), (1.0, 1.001, 0.999, 1.0, 1.002), strict=True)
+    ]
+    (sentence,) = barrier_sentences(judge_barriers(write_experiment(tmp_path, launches)))
+    assert sentence.endswith("Of these, in 3 the difference is below 2%.")
+
+
+def test_what_cannot_be_decided_says_how_many_launches_would_do(tmp_path: Path) -> None:
+    deltas = (1.0, 1.1, 0.9, 1.05, 0.96)
+    experiment = write_experiment(tmp_path, [barrier_cells(1, delta, sizes=(8,)) for delta in deltas])
+    needed = launches_that_decide(float(np.std(np.log(deltas), ddof=1)), 0.02)
+    (sentence,) = barrier_sentences(judge_barriers(experiment))
+    assert sentence.endswith(f"Of these, 1 cannot be decided with 5 launches; to know delta to +-2% it takes {needed}.")
+
+
+@settings(deadline=None)
+@given(st.floats(0.001, 0.3), st.floats(0.005, 0.2))
+def test_launches_that_decide_are_just_enough(deviation: float, margin: float) -> None:
+    def half(count: int) -> float:
+        return float(stats.t.ppf(0.975, count - 1) * deviation / np.sqrt(count))
+
+    count = launches_that_decide(deviation, margin)
+    assert half(count) <= np.log1p(margin) or count == 10_000
+    assert count == 5 or half(count - 1) > np.log1p(margin)
+
+
+def test_four_launches_are_no_verdict_and_a_warning(tmp_path: Path) -> None:
+    experiment = write_experiment(tmp_path, [barrier_cells(1, 2.0)] * 4)
+    (sentence,) = barrier_sentences(judge_barriers(experiment))
+    assert "2 times" in sentence and "no verdict" in sentence and "look" not in sentence
+    assert experiment_warnings(experiment)[0].startswith("4 launches of a configuration")
+
+
+def test_without_a_common_start_nothing_is_judged(tmp_path: Path) -> None:
+    experiment = write_experiment(tmp_path, [[cell(5, synchronizer="mpi_barrier")]] * 5)
+    assert judge_barriers(experiment) == []
+    assert make_report([tmp_path]).lead[0] == "5 launches of bcast behind mpi_barrier, 2 processes, Some MPI 1.0."
+
+
+def test_algorithms_that_look_fastest_behind_a_barrier_alone(tmp_path: Path) -> None:
+    latencies = {
+        ("linear", "harmonize"): 3,
+        ("tree", "harmonize"): 4,
+        ("linear", "mpi_barrier"): 6,
+        ("tree", "mpi_barrier"): 5,
+    }
+    cells = [cell(value, "reduce", 8, line, algorithm=name) for (name, line), value in latencies.items()]
+    (sentence,) = algorithm_sentences(write_experiment(tmp_path, [cells] * 2))
+    assert sentence.startswith("reduce: the lowest latency from a common start has algorithm linear, 3 us; behind")
+    assert "behind mpi_barrier (tree) another one has." in sentence
+
+
+def test_sentences_on_delays_and_skews(tmp_path: Path) -> None:
+    together = Cell([[0.0, 0.5 * US]], [[4 * US, 4 * US]])
+    late = Cell(
+        [[0.0, 10 * US]],
+        [[12 * US, 12 * US]],
+        delay=[[0, 10 * US]],
+        other={"pattern": "one_late", "largest_delay": 10 * US},
+    )
+    experiment = write_experiment(tmp_path, [[together, late]])
+    (sentence,) = delay_sentences(experiment)
+    assert "bcast with pattern one_late and delays of 10 us: the hidden share is 0.5 " in sentence
+    (sentence,) = skew_sentence(experiment)
+    assert "harmonize 0.5." in sentence and "error bound is 0.02 us" in sentence
+
+
+def test_warnings_say_what_is_wrong_with_cells_clocks_and_conditions(tmp_path: Path) -> None:
+    outside: dict[str, str | int] = {
+        "clock_check_offset_s": "1e-3",
+        "clock_check_allowed_s": "1e-7",
+        "clock_check_ranks_outside": 1,
+    }
+    wrong = cell(5, "reduce", 64, status=3)
+    write_experiment(tmp_path, [[cell(5), wrong]] * 5, **outside)
+    write_experiment(tmp_path / "b", [[cell(5)]], git_revision="another")
+    (tmp_path / "b" / "001.nc").rename(tmp_path / "006.nc")
+    warnings = experiment_warnings(open_experiment(tmp_path))
+    assert len(warnings) == 3
+    assert warnings[0].startswith("5 cells of launches had wrong results") and warnings[0].endswith(
+        "reduce, 64 bytes behind harmonize."
+    )
+    assert warnings[1].startswith("at the end of 5 launches clocks were farther off")
+    assert "different revisions of downbeat-bench, 0123456789ab and another" in warnings[2]
+    assert experiment_warnings(write_experiment(tmp_path / "fine", [[cell(5)]] * 5)) == ()
+
+
+def test_warnings_that_differ_in_numbers_alone_are_one() -> None:
+    contexts = [{"warnings": text} for text in ("load 0.5\nslow", "load 0.7", "")]
+    assert bench_warnings(contexts) == [
+        "load 0.5 (so in 2 of 3 launches, with other numbers)",
+        "slow (so in 1 of 3 launches)",
+    ]
+    assert bench_warnings(contexts[:1]) == ["load 0.5", "slow"]
+
+
+def test_conditions(tmp_path: Path) -> None:
+    experiment = write_experiment(tmp_path, [[cell(5)]] * 2)
+    told = dict(machine_section(experiment, "").definitions)
+    assert told["MPI"] == "Some MPI 1.0: Some MPI 1.0, MPI 3.1"
+    assert told["machine"].endswith("virtual machine no, load 0")
+    assert told["environment"] == "DOWNBEAT_CLOCK=tsc"
+    assert told["measured"] == "2026-01-02T03:04:01Z to 2026-01-02T03:04:02Z"
+    assert commands(experiment) == ["downbeat-bench bcast -o out.nc"]
+    assert variables([{"environment": "OMPI_MCA_ess=pmi\nOMPI_MCA_btl=tcp\nI_MPI_ADJUST_BCAST=2"}]) == [
+        "OMPI_MCA_btl=tcp",
+        "I_MPI_ADJUST_BCAST=2",
+    ]
+
+
+def test_commands_and_what_doctor_saw_are_told_of_a_run(tmp_path: Path) -> None:
+    write_experiment(tmp_path, [[cell(5)]])
+    (lone,) = open_experiment(tmp_path).launches
+    launch = type(lone)("mpich", 2, "tree", 1, lone.path, {"command": ["mpirun", "a b"], "variables": {"X": "1"}})
+    finding = {"check": "clock", "seen": "it is slow", "verdict": "problem", "advice": "another"}
+    (tmp_path / "machine.json").write_text(json.dumps({"findings": [finding]}))
+    failure = {"library": "mpich", "directory": "failed/one", "exit_status": 1}
+    experiment = Experiment(tmp_path, "e", (launch,), None, (failure,))
+    assert commands(experiment) == ["env X=1 mpirun 'a b'"]
+    assert ("clock", "it is slow (problem)") in machine_section(experiment, "").definitions
+    assert any("1 launch failed" in warning and "failed/one" in warning for warning in experiment_warnings(experiment))
+
+
+def test_a_report_of_several_sources(tmp_path: Path) -> None:
+    write_experiment(tmp_path / "a", [barrier_cells(1)])
+    write_experiment(tmp_path / "b", [[cell(5)]])
+    page = make_report([tmp_path / "a", tmp_path / "b" / "001.nc"])
+    assert page.title == "a and 001"
+    assert [section.title for section in page.sections if section.pictures] == ["a: Pictures", "001: Pictures"]
+    names = [picture.name for section in page.sections for picture in section.pictures]
+    assert len(names) == len(set(names)) and {"exit_skew", "exit_skew-2"} <= set(names)
+    write_page(tmp_path / "page.html", page)
+
+
+def test_the_command_writes_beside_the_data_and_names_the_page(tmp_path: Path) -> None:
+    write_experiment(tmp_path, [[cell(5)]])
+    command = [sys.executable, "-W", "error", "-m", "downbeat", "report", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{tmp_path / 'report.html'}\n", "")
+    other = tmp_path / "other.html"
+    pictures = tmp_path / "new" / "pictures"
+    result = CliRunner().invoke(
+        app, ["report", str(tmp_path / "001.nc"), "-o", str(other), "--pictures", str(pictures)]
+    )
+    assert (result.exit_code, result.output) == (0, f"{other}\n")
+    assert "<svg" in other.read_text(encoding="utf-8")
+    assert len(list(pictures.iterdir())) == 3 * 4
+    assert (pictures / "exit-skew.png").read_bytes()[:4] == b"\x89PNG"
+    assert (pictures / "exit-skew.pdf").read_bytes()[:4] == b"%PDF"
+    assert pd.read_csv(pictures / "exit-skew.csv")["median_us"].tolist() == pytest.approx([0.5])
+    result = CliRunner().invoke(app, ["report", str(tmp_path / "001.nc"), "--pictures", str(other)])
+    assert isinstance(result.exception, DownbeatError)
+
+
+def test_what_has_no_report_is_refused_in_one_line(tmp_path: Path) -> None:
+    with netCDF4.Dataset(tmp_path / "x.nc", "w", format="NETCDF3_64BIT_DATA") as file:
+        file.setncatts({"schema": "downbeat-bench", "schema_version": 1, "experiment": "algorithms"})
+    with pytest.raises(
+        UsageError, match="is of algorithms; reports are of samples of operations, skew, clock, drift, rtt"
+    ):
+        make_report([tmp_path / "x.nc"])
+    with pytest.raises(UsageError, match="there is no experiment"):
+        make_report([tmp_path / "none"])

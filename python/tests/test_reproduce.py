@@ -1,0 +1,429 @@
+"""The figures of the papers: all are there, all run, and drawers draw what the data say."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from downbeat.data.launch_file import open_launch
+from downbeat.errors import UsageError
+from downbeat.experiment.experiment import Launch
+from downbeat.mpi.bench import built
+from downbeat.report.page import render_page
+from downbeat.reproduce.drawing.boxes import Box, BoxPanel, draw_boxes
+from downbeat.reproduce.drawing.matrix import draw_matrix
+from downbeat.reproduce.drawing.panels import Panel, Series, draw_panels, size_text
+from downbeat.reproduce.drawing.timeline import draw_timelines, median_sample
+from downbeat.reproduce.figure import Finding, Run
+from downbeat.reproduce.hunold2015 import binned, rise_finding, short_scheme
+from downbeat.reproduce.listing import WIDTH, estimated_total, here, listing
+from downbeat.reproduce.niethammer2016 import more_by, near_zero, told
+from downbeat.reproduce.page import figure_section, missing_section, verdict, whole_page
+from downbeat.reproduce.perform import perform
+from downbeat.reproduce.registry import FIGURES, find_figures, own_data
+from downbeat.reproduce.results import Results, over_launches
+from downbeat.reproduce.schuchart2023 import MATRIX, Claim, claim_findings, deltas, stability
+from downbeat.reproduce.site import Site, parse_ranks, site_at_hand
+from downbeat.reproduce.wording import above, below, between
+from launch_files import Cell, write_launch
+
+# What the figures distinguish: Open MPI, MPICH, Intel MPI.
+BENCHES = {name: path for name in ("openmpi", "mpich5", "intelmpi") if (path := built(name))}
+
+# Of Niethammer 2016 Table II besides.
+NUMBERS = {
+    "schuchart2023": [*range(1, 4), *range(6, 17)],
+    "hunold2015": [1, *range(3, 12)],
+    "hoefler2008": [4, 5, 6, 8],
+    "niethammer2016": [2, 3, *range(5, 17)],
+}
+NAMES = {f"{paper}-fig{number}" for paper, numbers in NUMBERS.items() for number in numbers} | {"niethammer2016-tab2"}
+
+
+def site(ranks: tuple[int, ...] = (2, 4), cores: int = 2, benches: dict[str, str] | None = None) -> Site:
+    return Site(cores, {"openmpi": "bench", "mpich5": "bench"} if benches is None else benches, ranks)
+
+
+# Which figures there are.
+
+
+def test_every_figure_of_the_papers_is_there() -> None:
+    assert set(FIGURES) == NAMES
+    assert len(NAMES) == 43
+
+
+def test_figures_that_share_launches_agree_on_them() -> None:
+    for figure in FIGURES.values():
+        source = own_data(figure)
+        assert not source.data, figure.name
+        assert figure.runs(site()) == source.runs(site()), figure.name
+
+
+def test_references_are_as_one_cites() -> None:
+    assert FIGURES["schuchart2023-fig2"].reference == "Schuchart 2023, Fig. 2"
+    assert FIGURES["niethammer2016-tab2"].reference == "Niethammer 2016, Table II"
+
+
+def test_labels_of_runs_tell_them_apart_and_can_be_directories() -> None:
+    for figure in FIGURES.values():
+        labels = [run.label for run in figure.runs(site())]
+        assert len(set(labels)) == len(labels), figure.name
+        assert not any(set(label) & set("/ ()") for label in labels), figure.name
+
+
+def test_ranks_that_share_cores_get_a_tolerance_that_lets_them_start() -> None:
+    for figure in FIGURES.values():
+        for run in figure.runs(site(ranks=(2, 4), cores=2)):
+            if "harmonize" in run.options.get("sync", ""):
+                wide = run.options.get("tolerance") or run.variables.get("DOWNBEAT_TOLERANCE")
+                assert (wide == "1e-4") == (run.ranks == 4), (figure.name, run.label)
+
+
+def test_figures_of_open_mpis_algorithms_need_it() -> None:
+    without = site(benches={"mpich5": "bench"})
+    nothing = {name for name, figure in FIGURES.items() if not figure.runs(without)}
+    assert nothing == {"schuchart2023-fig1", "schuchart2023-fig2"}
+    for name in nothing:
+        assert "Open MPI" in here(FIGURES[name], without)
+        assert "for want of Open MPI" in missing_section(FIGURES[name], FIGURES[name].lacks, without).paragraphs[2]
+
+
+@pytest.mark.parametrize(
+    ("asked", "hint"),
+    [
+        ("schuchart2023-fig22", "did you mean schuchart2023-fig2"),
+        ("Hunold2015-Fig10", "did you mean hunold2015-fig10"),
+        ("xyz", "schuchart2023-fig1 to schuchart2023-fig16"),
+    ],
+)
+def test_an_unknown_figure_is_one_line_with_near_names(asked: str, hint: str) -> None:
+    with pytest.raises(UsageError, match="there is no figure") as error:
+        find_figures([asked])
+    assert hint in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_figure_named_twice_is_drawn_once() -> None:
+    assert [one.name for one in find_figures(["hunold2015-fig1", "hunold2015-fig1"])] == ["hunold2015-fig1"]
+
+
+# What fits on a machine.
+
+
+@pytest.mark.parametrize("text", ["2,x", "0", "2,,4", "-2", "2.5"])
+def test_bad_numbers_of_ranks_are_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="--ranks"):
+        site_at_hand(parse_ranks(text), [], 3, quick=False)
+
+
+def test_one_rank_is_too_few() -> None:
+    with pytest.raises(UsageError, match="at least 2 ranks"):
+        site_at_hand([1, 2], [], 3, quick=False)
+
+
+@pytest.mark.parametrize(
+    ("counts", "cores", "node", "most"),
+    [((2, 4), 2, 2, 4), ((4, 8), 2, 4, 8), ((2, 4, 8, 16), 8, 8, 16), ((2,), 64, 2, 2)],
+)
+def test_a_node_is_what_has_a_core_each(counts: tuple[int, ...], cores: int, node: int, most: int) -> None:
+    here_ = site(counts, cores)
+    assert (here_.node, here_.most) == (node, most)
+    assert here_.crowded(most) == (most > cores)
+
+
+@pytest.mark.parametrize("counts", [(2,), (2, 4), (2, 4, 8, 16, 32, 64, 128)])
+def test_the_list_names_all_and_is_80_columns_wide(counts: tuple[int, ...]) -> None:
+    text = listing(FIGURES.values(), site(counts, 64))
+    assert max(map(len, text.splitlines())) <= WIDTH
+    assert [line.partition(":")[0] for line in text.splitlines()[:-1] if not line.startswith(" ")] == list(FIGURES)
+    assert text.splitlines()[-1].startswith("43 figures; all together take about ")
+
+
+def test_shared_launches_count_once_in_the_estimate() -> None:
+    first, second = FIGURES["niethammer2016-fig5"], FIGURES["niethammer2016-fig6"]
+    assert estimated_total([first, second], site()) == estimated_total([first], site()) > 0
+
+
+# Drawers, on data whose answer is known.
+
+
+def test_panels_draw_what_they_are_given() -> None:
+    one = Series("a", [2, 4], [1.5, 3.0], [1.0, 2.0], [2.0, 4.0])
+    two = Series("b", [2, 4], [10.0, 20.0], style=":")
+    picture = draw_panels("p", "t", "c", [Panel([one, two], "ranks", "time [us]", log_x=True, log_y=True)])
+    lines = picture.figure.axes[0].get_lines()
+    assert [list(map(float, line.get_ydata())) for line in lines] == [[1.5, 3.0], [10.0, 20.0]]  # type: ignore[arg-type]
+    assert [list(map(float, line.get_xdata())) for line in lines] == [[2.0, 4.0], [2.0, 4.0]]  # type: ignore[arg-type]
+    assert picture.figure.axes[0].get_xscale() == picture.figure.axes[0].get_yscale() == "log"
+    assert picture.numbers["time [us]"].tolist() == [1.5, 3.0, 10.0, 20.0]
+    assert picture.numbers["low"].tolist()[:2] == [1.0, 2.0]
+
+
+def test_boxes_show_quartiles() -> None:
+    values = np.arange(101.0)
+    picture = draw_boxes("p", "t", "c", [BoxPanel([Box("2", "a", values), Box("4", "a", values + 1)], "ranks", "us")])
+    assert picture.numbers["median"].tolist() == [50.0, 51.0]
+    assert picture.numbers["p25"].tolist() == [25.0, 26.0]
+    assert picture.numbers["values"].tolist() == [101, 101]
+
+
+def test_a_matrix_has_its_values_written_in() -> None:
+    frame = MATRIX.copy()
+    frame.loc["linear", "tree"] = np.nan
+    picture = draw_matrix("p", "t", "c", frame, "reduce", "barrier")
+    written = [text.get_text() for text in picture.figure.axes[0].texts]
+    assert written[:6] == ["7.68", "16.35", "0.24", "8.10", "7.59", "-"]
+    assert len(written) == 24
+
+
+def test_sizes_are_written_as_people_do() -> None:
+    assert [size_text(size) for size in (4, 1024, 1536, 65536, 1 << 20)] == ["4", "1K", "1536", "64K", "1M"]
+
+
+def test_the_median_sample_is_chosen_and_drawn_from_the_first_exit_on(tmp_path: Path) -> None:
+    entry = np.array([[10.0, 10.0], [20.0, 20.0 + 1e-6], [30.0, 30.0 + 2e-6]])
+    cell = Cell(entry, entry + np.array([[5e-6], [1e-6], [3e-6]]), verdict=0)
+    with open_launch(write_launch(tmp_path / "a.nc", [cell])) as data:
+        line = median_sample(data, 0, "x", "latency_avg")
+        assert line is not None
+        assert median_sample(data, 1, "none such", "latency_avg") is None
+    assert line.entry == pytest.approx([0.0, 2.0], abs=1e-6)
+    assert line.exit == pytest.approx([3.0, 5.0], abs=1e-6)
+    assert line.spread == pytest.approx(2.0, abs=1e-6)
+    picture = draw_timelines("p", "t", "c", [line])
+    bars = picture.figure.axes[0].patches
+    assert [bar.get_width() for bar in bars[2:]] == pytest.approx([3.0, 3.0], abs=1e-6)  # type: ignore[attr-defined]
+    assert picture.numbers["operation_exit_us"].tolist() == pytest.approx([3.0, 5.0], abs=1e-6)
+
+
+# What is computed.
+
+
+def latencies(values: dict[tuple[str, str, int, int], float]) -> pd.DataFrame:
+    """Returns cells by line, synchronizer, ranks and launch."""
+    rows = [
+        {"line": line, "synchronizer": sync, "ranks": ranks, "launch": launch, "latency_avg_median": value}
+        for (line, sync, ranks, launch), value in values.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_delta_is_paired_within_launches_and_claims_want_all_launches() -> None:
+    harmonize = {("a", "harmonize", 2, launch): 1e-6 * launch for launch in (1, 2, 3)}
+    barrier = {("a", "mpi_barrier", 2, launch): 1e-6 * launch * factor for launch, factor in ((1, 2), (2, 3), (3, 4))}
+    frame = deltas(latencies(harmonize | barrier), "ranks")
+    assert frame["delta"].tolist() == pytest.approx([2.0, 3.0, 4.0])
+    slower, faster, alike, missing = claim_findings(
+        frame, [Claim("a", 1, ""), Claim("a", -1, ""), Claim("a", 0, ""), Claim("b", 1, "")], ranks=4
+    )
+    assert (slower.agrees, faster.agrees, alike.agrees, missing.agrees) == (True, False, False, None)
+    assert "delta 3.00 (launches 2.00 to 4.00" in slower.here
+    # On two ranks Open MPI's algorithms are the same message, so that nothing can be said of one of them.
+    assert claim_findings(frame, [Claim("a", 1, "")], ranks=2)[0].agrees is None
+    frame.loc[0, "delta"] = 0.9
+    assert claim_findings(frame, [Claim("a", 1, "")], ranks=4)[0].agrees is None
+
+
+def test_over_launches_tells_the_middle_and_the_ends() -> None:
+    frame = pd.DataFrame({"x": [1, 1, 1, 2], "v": [1e-6, 5e-6, 2e-6, 7e-6]})
+    table = over_launches(frame, ("x",), "v")
+    assert table["median"].tolist() == pytest.approx([2.0, 7.0])
+    assert table["low"].tolist() == pytest.approx([1.0, 7.0])
+    assert table["high"].tolist() == pytest.approx([5.0, 7.0])
+    assert table["launches"].tolist() == [3, 1]
+
+
+def test_oscillation_is_seen_from_four_counts_on() -> None:
+    counts = (2, 4, 8, 16)
+    smooth = {("a", "harmonize", ranks, 1): 1e-6 * ranks for ranks in counts}
+    rough = {
+        ("a", "mpi_barrier", ranks, 1): 1e-6 * ranks * factor
+        for ranks, factor in zip(counts, (1, 5, 1, 5), strict=True)
+    }
+    assert stability(latencies(smooth | rough))[0].agrees is True
+    few = {key: value for key, value in (smooth | rough).items() if key[2] < 8}
+    assert stability(latencies(few))[0].agrees is None
+
+
+def test_benefits_are_told_where_they_are_larger_than_the_clocks_error() -> None:
+    table = pd.DataFrame(
+        {
+            "operation": ["bcast", "ibcast"],
+            "size": [8, 8],
+            "delay": [50.0, 50.0],
+            "ranks": [2, 2],
+            "median": [3.0, 9.0],  # percent
+        }
+    )
+    assert more_by(table, nonblocking=True).tolist() == [6.0]
+    assert more_by(table, nonblocking=False).tolist() == [-6.0]
+    assert near_zero(table).agrees is False
+    assert near_zero(table.assign(median=[3.0, -4.0])).agrees is True
+    assert told(pd.Series([0.2, -0.3])) is None
+    assert told(pd.Series([5.0, 2.0, -3.0])) is True
+    assert told(pd.Series([5.0, -2.0, -3.0])) is False
+
+
+def drifting(path: Path, slope: float, launches: int = 3) -> Results:
+    """Returns launches of 800 samples whose run-time begins at 10 us and rises by `slope` us per sample."""
+    files = []
+    for launch in range(1, launches + 1):
+        entry = np.repeat(np.arange(800.0)[:, None], 2, axis=1)
+        length = 1e-6 * (10 + slope * np.arange(800.0))
+        length[::50] += 1e-3  # interruptions, which must not count
+        file = write_launch(path / f"{launch}.nc", [Cell(entry, entry + length[:, None])])
+        files.append(Launch("openmpi", 2, "default", launch, file, {}))
+    run = Run("a", "openmpi", 2, ("bcast",), {})
+    return Results("f", site(), (run,), {"a": tuple(files)})
+
+
+def test_bins_are_medians_and_a_rise_is_seen(tmp_path: Path) -> None:
+    rising = drifting(tmp_path, 0.01)
+    middle, low, high = binned(rising, "a", "global_time", 100)
+    assert middle == pytest.approx(10 + 0.01 * (100 * np.arange(8) + 49.5), abs=0.03)  # two interruptions a bin
+    assert low == pytest.approx(high)
+    assert rise_finding(rising, "a", "global_time", 100, "", "", rises=True).agrees is True
+    assert rise_finding(rising, "a", "global_time", 100, "", "", rises=False).agrees is False
+
+
+def test_no_rise_is_seen_where_there_is_none(tmp_path: Path) -> None:
+    flat = drifting(tmp_path, 0.0)
+    assert rise_finding(flat, "a", "global_time", 100, "", "", rises=True).agrees is False
+    assert rise_finding(flat, "a", "global_time", 100, "", "", rises=False).agrees is True
+    assert rise_finding(flat, "a", "global_time", 300, "", "", rises=False).agrees is None
+
+
+def test_ranks_that_share_cores_tell_nothing(tmp_path: Path) -> None:
+    results = drifting(tmp_path, 0.0, launches=1)
+    assert results.told_on(2, agrees=True) is True
+    assert results.told_on(4, agrees=True) is None
+
+
+def test_words() -> None:
+    assert (above(1.1, 1.2, 1.0), above(0.9, 1.2, 1.0), above(0.8, 0.9, 1.0)) == (True, None, False)
+    assert (below(1.1, 1.2, 1.0), below(0.9, 1.2, 1.0), below(0.8, 0.9, 1.0)) == (False, None, True)
+    assert between([3.0, np.nan, 1.0], " us") == "1 to 3 us"
+    assert between([]) == "none"
+    assert short_scheme("jk(fit=100,over=0,offset=mean_rtt(exchanges=30))") == "jk (100, 30)"
+    assert short_scheme("hca") == "hca, over 1 s"
+    assert short_scheme("skampi") == "skampi"
+
+
+def test_the_verdict_sorts_claims_and_leaves_numbers_out() -> None:
+    findings = [
+        Finding("a", "", "", True),
+        Finding("b", "", "", None),
+        Finding("c", "", "", True),
+        Finding("d", "", "", None, is_claim=False),
+    ]
+    assert verdict(findings) == "Seen here: a; c. Cannot be told here: b."
+
+
+# With downbeat-bench.
+
+
+@pytest.fixture(scope="module")
+def quick() -> Site:
+    if "openmpi" not in BENCHES:
+        pytest.skip("downbeat-bench is not built; make build")
+    return Site(2, BENCHES, (2,), launches=1, quick=True)
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Results]:
+    """Results by what was run: on two ranks some figures are the same runs."""
+    return {}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_downbeat_bench_takes_what_is_run_and_the_page_shows_it(
+    name: str, quick: Site, measured: dict[str, Results], tmp_path: Path
+) -> None:
+    figure = FIGURES[name]
+    source = own_data(figure)
+    key = repr(source.runs(quick))
+    if key not in measured:
+        measured[key] = perform(source, quick, tmp_path, again=False, say=lambda _: None)
+    results = measured[key]
+    assert results.have() == [run.label for run in source.runs(quick)]
+    section = figure_section(figure, results)
+    assert section.pictures
+    assert all(len(picture.numbers) for picture in section.pictures)
+    assert section.definitions
+    assert any("--quick" in warning for warning in section.warnings)
+    assert len(section.commands) == len(results.runs)
+    page = render_page(whole_page([section], [figure], quick))
+    assert page.count("<svg") == len(section.pictures)
+
+
+def test_launches_of_another_plan_are_refused_and_finished_ones_kept(quick: Site, tmp_path: Path) -> None:
+    figure = FIGURES["niethammer2016-fig15"]
+    said: list[str] = []
+    results = perform(figure, quick, tmp_path, again=False, say=said.append)
+    assert len(said) == 1
+    before = results.launches["n2"][0].record["started"]
+    assert perform(figure, quick, tmp_path, again=False, say=said.append).launches["n2"][0].record["started"] == before
+    assert len(said) == 1
+    longer = Site(2, BENCHES, (2,), launches=1, quick=False)
+    with pytest.raises(UsageError, match="repetitions"):
+        perform(figure, longer, tmp_path, again=False, say=said.append)
+    again = perform(figure, quick, tmp_path, again=True, say=said.append)
+    assert again.launches["n2"][0].record["started"] > before  # type: ignore[operator]
+
+
+def test_a_run_that_fails_is_said_on_the_page(tmp_path: Path) -> None:
+    broken = Site(2, {"openmpi": "/bin/false"}, (2,), launches=1, quick=True)
+    figure = FIGURES["niethammer2016-fig15"]
+    results = perform(figure, broken, tmp_path, again=False, say=lambda _: None)
+    section = figure_section(figure, results)
+    assert not section.pictures
+    assert "no complete launch" in section.warnings[0]
+    assert "nothing was measured" in section.paragraphs[2]
+
+
+def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "downbeat", "reproduce", *arguments], capture_output=True, text=True, check=False
+    )
+
+
+def test_the_command_lists_within_80_columns(quick: Site) -> None:
+    done = command("--list")
+    assert done.returncode == 0
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert all(f"\n{name}:" in f"\n{done.stdout}" for name in FIGURES)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nothing-fig1"], "there is no figure 'nothing-fig1'"),
+        ([], "no figure named"),
+        (["--all", "hunold2015-fig1"], "either --all or names of figures"),
+        (["hunold2015-fig1", "--ranks", "two"], "--ranks two"),
+        (["hunold2015-fig1", "--mpi", "lam"], "--mpi lam: unknown"),
+    ],
+)
+def test_bad_usage_is_one_line(arguments: list[str], said: str) -> None:
+    done = command(*arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == ""
+
+
+def test_the_command_writes_a_page_for_one_figure_and_a_report_for_several(quick: Site, tmp_path: Path) -> None:
+    options = ["--quick", "--ranks", "2", "--launches", "1", "--mpi", "openmpi", "-o", str(tmp_path)]
+    one = command("niethammer2016-fig15", *options)
+    assert one.stdout == f"{tmp_path}/niethammer2016-fig15.html\n"
+    two = command("niethammer2016-fig15", "niethammer2016-fig16", *options)
+    assert two.stdout == f"{tmp_path}/report.html\n"
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Niethammer 2016, Fig. 15" in text
+    assert "Niethammer 2016, Fig. 16" in text
+    # Measured once for both.
+    assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == ["niethammer2016-fig15"]

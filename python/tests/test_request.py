@@ -1,0 +1,275 @@
+"""What is asked for becomes a plan, or one line that names what is wrong."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from downbeat.errors import UsageError
+from downbeat.experiment.measurement import Measurement
+from downbeat.experiment.parts import parts_of
+from downbeat.experiment.plan import Environment, Plan
+from downbeat.experiment.request import (
+    KEYS,
+    libraries_by_options,
+    numbers,
+    plan_of,
+    read_request,
+    variables,
+)
+from downbeat.mpi.bench import srun_launcher
+from downbeat.mpi.libraries import LIBRARIES
+from fake_programs import script
+
+
+def none(name: str) -> Plan | None:
+    return None
+
+
+def parse(text: str, directory: Path) -> Plan:
+    """Returns the plan of a file with this text, for a downbeat-bench that is there."""
+    script(directory / "bench", "#!/bin/sh\n")
+    (directory / "test.toml").write_text(text, encoding="utf-8")
+    return plan_of(read_request(directory / "test.toml"), directory, none)
+
+
+LIBRARY = 'libraries = [{name = "here", bench = "./bench"}]\n'
+BASIC = f'operations = ["bcast"]\n{LIBRARY}'
+
+
+def test_everything_that_a_file_can_say(tmp_path: Path) -> None:
+    plan = parse(
+        """
+        name = "all"
+        operations = ["bcast", "./my_op.so(n=2)", "synthetic(duration=20us,step=5us)"]
+        sizes = [8, "1K:4K"]
+        with = "root=1"
+        validate = true
+        permute = false
+        sync = ["mpi_barrier", "window(size=100us,growth=1)"]
+        barrier-algorithm = ["linear", "tree"]
+        timing = "per_call"
+        pattern = ["one_late(rank=1)"]
+        delay = ["10us", "1.5x"]
+        repetitions = 100
+        warmup = 5
+        max-attempts = 7
+        observe = 1
+        tolerance = 1e-4
+        ranks = [2, 4]
+        libraries = [
+            {name = "here", bench = "./bench"},
+            {name = "site", bench = "./bench", launcher = "./bench --mpi=pmix '--comment=a b' -n {ranks}"},
+        ]
+        launches = 12
+        width = 0.02
+        max-launches = 30
+        timeout = 60
+        seed = 5
+        [algorithm]
+        reduce = ["linear", "binary"]
+        bcast = "chain"
+        [environments.default]
+        [environments.tcp]
+        OMPI_MCA_btl = "tcp,self"
+        LEVEL = 3
+        """,
+        tmp_path,
+    )
+    assert plan.measurement.operations == ("bcast", f"{tmp_path}/my_op.so(n=2)", "synthetic(duration=20us,step=5us)")
+    assert plan.measurement.options == {
+        "sizes": "8,1K:4K",
+        "with": "root=1",
+        "validate": "",
+        "sync": "mpi_barrier,window(size=100us,growth=1)",
+        "algorithm": "reduce=linear,binary,bcast=chain",
+        "barrier-algorithm": "linear,tree",
+        "timing": "per_call",
+        "pattern": "one_late(rank=1)",
+        "delay": "10us,1.5x",
+        "repetitions": "100",
+        "warmup": "5",
+        "max-attempts": "7",
+        "observe": "1",
+        "tolerance": "0.0001",
+    }
+    assert plan.environments == (
+        Environment("default", {}),
+        Environment("tcp", {"OMPI_MCA_btl": "tcp,self", "LEVEL": "3"}),
+    )
+    assert [(one.name, one.bench, one.launcher) for one in plan.libraries] == [
+        ("here", f"{tmp_path}/bench", ""),
+        ("site", f"{tmp_path}/bench", f"{tmp_path}/bench --mpi=pmix '--comment=a b' -n {{ranks}}"),
+    ]
+    assert (plan.name, plan.ranks, plan.launches, plan.max_launches) == ("all", (2, 4), 12, 30)
+    assert (plan.width, plan.timeout, plan.seed) == (0.02, 60.0, 5)
+
+
+def test_a_newcomer_gets_the_right_procedure(tmp_path: Path) -> None:
+    plan = parse(BASIC, tmp_path)
+    cores = {Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") for cpu in os.sched_getaffinity(0)}
+    expected = max(2, len({path.read_text(encoding="ascii") for path in cores}))
+    assert (plan.launches, plan.ranks, plan.name) == (10, (expected,), "test")
+    assert plan.measurement.options == {}  # mpi_barrier and harmonize, in random order, are downbeat-bench's defaults
+    seeds = {parse(BASIC, tmp_path).seed for _ in range(5)}
+    assert len(seeds) > 1
+
+
+@pytest.mark.parametrize(
+    ("text", "named", "valid"),
+    [
+        ("operation = ['bcast']", "'operation'", ", ".join(KEYS)),
+        (f"{LIBRARY}", "no operations", "EXPERIMENT.toml"),
+        (f"{LIBRARY}operations = []", "operations: []", '["bcast", "allreduce"]'),
+        (f"{LIBRARY}operations = 3", "operations: 3", "list of operations"),
+        (f"{LIBRARY}operations = ['clock']", "'clock'", "tools/launch"),
+        (f"{LIBRARY}operations = ['--sizes']", "'--sizes'", "list operation"),
+        (f"{BASIC}ranks = 0", "ranks: 0", "at least 1"),
+        (f"{BASIC}ranks = []", "ranks: []", "not empty"),
+        (f"{BASIC}ranks = '2'", "ranks: '2'", "whole number"),
+        (f"{BASIC}ranks = [2, 2]", "ranks: 2", "twice"),
+        (f"{BASIC}ranks = [true]", "ranks: true", "whole number"),
+        (f"{BASIC}sizes = []", "sizes: []", "not empty"),
+        (f"{BASIC}sizes = ['']", "sizes: ['']", "not empty"),
+        (f"{BASIC}sync = 3.5", "sync: 3.5", "a list of them"),
+        (f"{BASIC}validate = 'yes'", "validate: 'yes'", "true or false"),
+        (f"{BASIC}repetitions = 0", "repetitions: 0", "at least 1"),
+        (f"{BASIC}observe = -1", "observe: -1", "at least 0"),
+        (f"{BASIC}tolerance = 0", "tolerance: 0", "above 0"),
+        (f"{BASIC}stop = []", "stop: []", "rule"),
+        (f"{BASIC}algorithm = {{}}", "algorithm: '{}'", "not empty"),
+        (f"{BASIC}launches = 0", "launches: 0", "at least 1"),
+        (f"{BASIC}launches = 10.5", "launches: 10.5", "whole number"),
+        (f"{BASIC}width = -0.1", "width: -0.1", "above 0"),
+        (f"{BASIC}width = nan", "width: nan", "above 0"),
+        (f"{BASIC}max-launches = 9", "max-launches: 9", "at least 10"),
+        (f"{BASIC}timeout = inf", "timeout: inf", "above 0"),
+        (f"{BASIC}seed = -1", "seed: -1", "at least 0"),
+        (f"{BASIC}name = 'a/b'", "name: 'a/b'", "letters"),
+        (f"{BASIC}environments = {{}}", "environments: {}", "not empty"),
+        (f"{BASIC}[environments]\ntcp = 3", "environments.tcp: 3", "table of variables"),
+        (f"{BASIC}[environments.'a b']", "environments: 'a b'", "letters"),
+        (f"{BASIC}[environments.a]\n'B-C' = 1", "environments.a: 'B-C'", "variable"),
+        (f"{BASIC}[environments.a]\nB = [1]", "environments.a.B: [1]", "text or a number"),
+        ("operations = 'bcast'\nlibraries = []", "libraries: []", "not empty"),
+        ("operations = 'bcast'\nlibraries = [{bench = './bench'}]", "libraries", "no name"),
+        ("operations = 'bcast'\nlibraries = [{name = 'a', path = 'b'}]", "'path'", "name, bench, launcher"),
+        ("operations = 'bcast'\nlibraries = [{name = 'a', bench = './none'}]", "'./none'", "path of a downbeat-bench"),
+        ("operations = 'bcast'\nlibraries = ['lam']", "'lam'", "openmpi, mpich"),
+        (
+            "operations = 'bcast'\nlibraries = [{name = 'a', bench = './bench', launcher = 'srun -n 2'}]",
+            "'srun -n 2'",
+            "{ranks}",
+        ),
+        (
+            "operations = 'bcast'\nlibraries = [{name = 'a', bench = './bench', launcher = './srun -n {ranks}'}]",
+            "launcher: './srun'",
+            "a program",
+        ),
+        (
+            "operations = 'bcast'\nlibraries = [{name = 'a', bench = './bench', launcher = '\"{ranks}'}]",
+            "launcher",
+            "No closing quotation",
+        ),
+        ("operations = [", "no TOML", "at end of document"),
+    ],
+)
+def test_what_is_not_valid_is_one_line(text: str, named: str, valid: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as error:
+        parse(text, tmp_path)
+    assert named in str(error.value)
+    assert valid in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_the_seed_of_an_experiment_that_is_there_is_kept(tmp_path: Path) -> None:
+    first = parse(BASIC, tmp_path)
+    request = read_request(tmp_path / "test.toml")
+    assert plan_of(request, tmp_path, lambda name: first if name == "test" else None) == first
+    assert plan_of(request | {"seed": first.seed + 1}, tmp_path, lambda _: first).seed == first.seed + 1
+
+
+def test_lists_of_options() -> None:
+    assert numbers("--ranks", "2, 4") == [2, 4]
+    for text in ("", "2,", "two", "2;4", "-1"):
+        with pytest.raises(UsageError, match="--ranks: "):
+            numbers("--ranks", text)
+    assert variables(["A=1", "tcp:B=x,y=z", "tcp:C=", "none:"]) == {
+        "default": {"A": "1"},
+        "tcp": {"B": "x,y=z", "C": ""},
+        "none": {},
+    }
+    assert variables(["URI=tcp://a:1"]) == {"default": {"URI": "tcp://a:1"}}
+    for text in ("A", "tcp:A", "=1", "tcp:=1"):
+        with pytest.raises(UsageError, match="--env: "):
+            variables([text])
+
+
+def test_libraries_of_options(tmp_path: Path) -> None:
+    file = ["openmpi", {"name": "site", "bench": "/a"}]
+    assert libraries_by_options(file, None, [], None) is None
+    assert libraries_by_options(file, "mpich", [], None) == [{"name": "mpich"}]
+    assert libraries_by_options(None, "a,b", ["a=/x", "b=bench"], "env {ranks}") == [
+        {"name": "a", "bench": "/x", "launcher": "env {ranks}"},
+        {"name": "b", "bench": "bench", "launcher": "env {ranks}"},
+    ]
+    assert libraries_by_options(file, None, ["site=/x"], "env {ranks}") == [
+        {"name": "openmpi", "launcher": "env {ranks}"},
+        {"name": "site", "bench": "/x", "launcher": "env {ranks}"},
+    ]
+    assert libraries_by_options(None, None, ["a=./x"], None) == [{"name": "a", "bench": str(Path("x").absolute())}]
+    for names, benches in (("a,b", ["/x"]), ("a", ["b=/x"]), (None, ["/x", "/y"])):
+        with pytest.raises(UsageError, match="--bench: "):
+            libraries_by_options(None, names, benches, None)
+
+
+def test_srun_is_taken_in_a_slurm_job_where_the_library_can(tmp_path: Path) -> None:
+    script(tmp_path / "srun", "#!/bin/sh\nprintf 'MPI plugin types are...\\n\\tnone\\n\\tpmix\\n'\n")
+    job = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_JOB_ID": "7"}
+    assert srun_launcher(LIBRARIES["openmpi"], job) == "srun --mpi=pmix --cpu-bind=cores -n {ranks}"
+    assert srun_launcher(LIBRARIES["mpich"], job) == ""  # needs pmi2, which this Slurm has not
+    assert srun_launcher(LIBRARIES["intelmpi"], job) == ""  # its own launcher uses Slurm
+    assert srun_launcher(LIBRARIES["openmpi"], {"PATH": job["PATH"]}) == ""
+    assert srun_launcher(LIBRARIES["openmpi"], {"PATH": "/nowhere", "SLURM_JOB_ID": "7"}) == ""
+
+
+def parts(operations: tuple[str, ...], fixed: tuple[str, ...], **options: str) -> list[str]:
+    named = {name.replace("_", "-"): value for name, value in options.items()}
+    return [" ".join(part.arguments()) for part in parts_of(Measurement(operations, named), fixed)]
+
+
+def test_parts_have_no_cell_in_common() -> None:
+    operations = ("reduce(root=1)", "bcast", "scan")
+    choices = "reduce=1,2,3,bcast=4,5"
+    assert parts(operations, (), algorithm=choices) == [f"reduce(root=1) bcast scan --algorithm {choices}"]
+    assert parts(operations, ("*",), algorithm=choices) == [
+        "reduce(root=1) bcast scan --algorithm reduce=1,bcast=4",
+        "reduce(root=1) bcast --algorithm reduce=2,bcast=5",
+        "reduce(root=1) --algorithm reduce=3",
+    ]
+    # Of a library that is fixed in one collective, the others keep all their choices in one launch.
+    assert parts(("reduce", "allgatherv"), ("allgatherv",), algorithm="reduce=a,b,allgatherv=c,d") == [
+        "reduce allgatherv --algorithm reduce=a,b,allgatherv=c",
+        "allgatherv --algorithm allgatherv=d",
+    ]
+    assert parts(("reduce",), ("*",), algorithm="reduce=1") == ["reduce --algorithm reduce=1"]
+
+
+def test_parts_by_barriers_measure_what_calls_them() -> None:
+    assert parts(("bcast",), ("*",), barrier_algorithm="1,2") == [
+        "bcast --barrier-algorithm 1",
+        "bcast --barrier-algorithm 2 --sync mpi_barrier",
+    ]
+    sync = "harmonize,roundtime(factor=2,budget=1s),harmonize(after=double_mpi_barrier),tree"
+    assert parts(("bcast",), ("*",), sync=sync, algorithm="bcast=3,4", barrier_algorithm="1,2") == [
+        f"bcast --sync {sync} --algorithm bcast=3 --barrier-algorithm 1",
+        f"bcast --sync {sync} --algorithm bcast=4 --barrier-algorithm 1",
+        "bcast --sync roundtime(factor=2,budget=1s),harmonize(after=double_mpi_barrier) --algorithm bcast=3 "
+        "--barrier-algorithm 2",
+        "bcast --sync roundtime(factor=2,budget=1s),harmonize(after=double_mpi_barrier) --algorithm bcast=4 "
+        "--barrier-algorithm 2",
+    ]
+    assert parts(("bcast",), ("*",), sync="tree", barrier_algorithm="1,2") == [
+        "bcast --sync tree --barrier-algorithm 1,2"
+    ]

@@ -1,0 +1,242 @@
+"""`downbeat run` as it is used: what it prints, how it ends, and real launches."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from downbeat.experiment import directory as places
+from downbeat.experiment.experiment import open_experiment
+from fake_programs import FakeBench, alive, environment, script, wait_for
+
+ROOT = Path(__file__).resolve().parents[2]
+CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "downbeat", "run", *map(str, arguments)]
+
+
+def run(*arguments: object, where: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Runs `downbeat run` to its end."""
+    env = {**environment(), **variables}
+    return subprocess.run(
+        command(*arguments), cwd=where, env=env, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def options(fake: FakeBench) -> list[str]:
+    return [
+        "bcast",
+        "-m",
+        "8",
+        "--mpi",
+        "fake",
+        "--bench",
+        str(fake.bench),
+        "--launcher",
+        f"{fake.launcher} -n {{ranks}}",
+    ]
+
+
+def test_in_a_pipe_it_prints_a_line_for_each_launch(tmp_path: Path) -> None:
+    fake = FakeBench(tmp_path / "fake")
+    done = run(*options(fake), "--ranks", "1,2", "--launches", "5", where=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not CONTROL.search(done.stdout)
+    lines = done.stdout.splitlines()
+    assert lines[0] == "bcast: 10 launches, into bcast"
+    pattern = r" ?(\d+)/10  fake, [12] ranks?, launch [1-5]: \d+\.\d s(, about .* left)?"
+    matches = [re.fullmatch(pattern, line) for line in lines[1:11]]
+    assert [match and match[1] for match in matches] == [str(number) for number in range(1, 11)]
+    assert [line.split() for line in lines[13:]] == [
+        ["operation", "size", "synchronizer", "ranks", "latency", "95", "%", "interval", "+-", "n"],
+        ["bcast", "8", "harmonize", "1", "2.000", "2.000", "..", "2.000", "0.0%", "5"],
+        ["bcast", "8", "harmonize", "2", "2.000", "2.000", "..", "2.000", "0.0%", "5"],
+        ["written:", "bcast"],
+    ]
+    assert max(map(len, lines)) <= 80
+    again = run(*options(fake), "--ranks", "1,2", "--launches", "5", where=tmp_path)
+    assert again.returncode == 0
+    assert again.stdout.splitlines()[0] == "bcast: 10 launches, 10 of them complete, into bcast"
+    assert len(fake.starts()) == 10
+
+
+def test_on_a_terminal_it_shows_a_table_that_lives(tmp_path: Path) -> None:
+    fake = FakeBench(tmp_path / "fake", "sleep 0.3")
+    leader, follower = pty.openpty()
+    env = {**environment(), "TERM": "xterm", "COLUMNS": "80", "LINES": "24"}
+    arguments = command(*options(fake), "-n", "2", "--launches", "5")
+    with subprocess.Popen(arguments, cwd=tmp_path, env=env, stdout=follower, stderr=follower) as process:
+        os.close(follower)
+        parts = []
+        while True:
+            try:
+                part = os.read(leader, 65536)
+            except OSError:  # the other end was closed
+                break
+            parts.append(part)
+        assert process.wait(60) == 0
+    os.close(leader)
+    shown = b"".join(parts).decode()
+    assert "\x1b[" in shown
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
+    assert "launches, about" in plain
+    assert re.search(r"bcast +8 +harmonize +2\.000 +- +- +1\b", plain)  # after the first launch there is no interval
+    assert re.search(r"bcast +8 +harmonize +2\.000 +2\.000 \.\. 2\.000 +0\.0% +5\r\nwritten: bcast\r\n$", plain)
+
+
+def test_what_failed_is_named_with_its_output(tmp_path: Path) -> None:
+    fake = FakeBench(tmp_path / "fake", "[ $number = 2 ] && echo out of luck >&2 && exit 1")
+    done = run(*options(fake), "-n", "2", "--launches", "5", "-o", "there", where=tmp_path)
+    assert done.returncode == 3
+    lines = done.stderr.splitlines()
+    for attempt in (1, 2, 3):
+        place = f"there/failed/fake-n2-default-002-{attempt}"
+        assert lines[attempt - 1] == f"failed: fake-n2-default-002: exit status 1: out of luck; see {place}"
+        assert (tmp_path / place / "stderr.txt").read_text(encoding="utf-8").splitlines()[0] == "out of luck"
+    assert lines[3:] == ["downbeat: launches are lacking (fake, 2 ranks: 1); the same command again tries them"]
+
+
+def test_bad_arguments_of_downbeat_bench_are_bad_arguments(tmp_path: Path) -> None:
+    done = run("bcst", "-m", "8", "-n", "2", "--mpi", "openmpi", where=tmp_path)
+    assert done.returncode == 2
+    assert "downbeat-bench: unknown operation 'bcst'; valid are barrier" in done.stderr.splitlines()[-1]
+    assert len(list((tmp_path / "bcst/failed").iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ([], "Missing argument"),
+        (["a.toml", "bcast"], "'a.toml'"),
+        (["a.toml"], "'a.toml' cannot be read"),
+        (["bcast", "--ranks", "two"], "'two'"),
+        (["bcast", "--mpi", "lam"], "'lam'"),
+        (["bcast", "--bench", "./none"], "/none'"),
+        (["bcast", "--size", "8"], "--size"),
+        (["bcast", "--width", "0"], "width"),
+    ],
+)
+def test_bad_arguments_start_nothing(arguments: list[str], named: str, tmp_path: Path) -> None:
+    done = run(*arguments, where=tmp_path)
+    assert done.returncode == 2
+    assert named in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_dry_run_prints_the_launches_in_their_order(tmp_path: Path) -> None:
+    fake = FakeBench(tmp_path / "fake")
+    arguments = [*options(fake), "-n", "1,2", "--launches", "2", "--seed", "3"]
+    arguments += ["--env", "tcp:A=x y", "--env", "default:"]
+    dry = run(*arguments, "--dry-run", where=tmp_path)
+    assert (dry.returncode, dry.stderr) == (0, "")
+    assert fake.starts() == []
+    assert [path.name for path in tmp_path.iterdir()] == ["fake"]
+    found = [re.fullmatch(r"(\d+)/8 (\S+): (.*)", line) for line in dry.stdout.splitlines()]
+    keys = [match[2] for match in found if match]
+    assert len(keys) == 8
+    for match in found:
+        assert match
+        assert match[3].startswith("A='x y' ") == ("-tcp-" in match[2])
+        assert match[3].endswith(f"{fake.bench} bcast --sizes 8 -q -o samples.nc")
+    done = run(*arguments, where=tmp_path)
+    assert done.stderr == "warning: 2 launches, where no verdict can rest on fewer than 5\n"
+    assert [key for _, key, _ in fake.starts()] == keys
+
+
+def test_options_override_the_file(tmp_path: Path) -> None:
+    fake = FakeBench(tmp_path / "fake")
+    (tmp_path / "mine.toml").write_text(
+        'operations = ["bcast"]\nstop = "fixed(samples=5)"\nsizes = "8"\nlaunches = 5\nranks = 1\n'
+        f'libraries = [{{name = "a", bench = "fake/downbeat-bench", launcher = "{fake.launcher} -n {{ranks}}"}}]\n',
+        encoding="utf-8",
+    )
+    done = run("mine.toml", "-r", "7", "-n", "2", "--sync", "none", where=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    plan = places.read_plan(tmp_path / "mine")
+    assert plan.measurement.options == {"sizes": "8", "sync": "none", "repetitions": "7"}
+    assert (plan.ranks, plan.launches, plan.name) == ((2,), 5, "mine")
+    other = run("mine.toml", where=tmp_path)
+    assert other.returncode == 2
+    assert other.stderr.count("\n") == 1
+    assert "'mine' holds another experiment: its repetitions is '7', not none" in other.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_ends_cleanly(number: signal.Signals, tmp_path: Path) -> None:
+    fake = FakeBench(tmp_path / "fake", "[ $number = 3 ] && sleep 600")
+    arguments = command(*options(fake), "-n", "2", "--launches", "5")
+    with subprocess.Popen(arguments, cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True) as process:
+        assert wait_for(lambda: len(fake.processes()) == 6)
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert errors == "downbeat: interrupted; the same command again continues\n"
+    assert not any(alive(pid) for pid in fake.processes())
+    assert sorted(places.complete(tmp_path / "bcast")) == ["fake-n2-default-001", "fake-n2-default-002"]
+    assert not (tmp_path / "bcast" / places.PARTIAL).exists()
+    assert not (tmp_path / "bcast" / places.FAILED).exists()
+
+
+def test_a_launcher_of_the_site_starts_real_ranks(tmp_path: Path) -> None:
+    """A stand-in for srun hands its ranks to the launcher of Open MPI."""
+    launch = ROOT / "tools/launch"
+    body = f'for word; do shift; case $word in --mpi=*) ;; *) set -- "$@" "$word";; esac; done\nexec {launch} "$@"\n'
+    srun = script(tmp_path / "srun", f"#!/bin/sh\n{body}")
+    start = ["--mpi", "openmpi", "--launcher", f"{srun} --mpi=pmix -n {{ranks}}"]
+    done = run("bcast", "-m", "8", "-r", "5", "-n", "2", "--launches", "1", *start, where=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (launched,) = open_experiment(tmp_path / "bcast").launches
+    assert launched.record["command"][3:7] == ["--launcher", f"{srun} --mpi=pmix -n {{ranks}}", "-n", "2"]  # type: ignore[index]
+    assert launched.samples(["latency_avg"]).sizes["sample"] > 0
+    assert launched.open().sizes["rank"] == 2
+
+
+def test_real_launches_under_two_libraries_survive_a_kill(tmp_path: Path) -> None:
+    arguments = ["bcast", "-m", "8,1K", "-r", "20", "-n", "2", "--mpi", "openmpi,mpich", "--launches", "3"]
+    with subprocess.Popen(
+        command(*arguments), cwd=tmp_path, env=environment(), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    ) as process:
+        assert wait_for((tmp_path / "bcast" / places.LAUNCHES).is_dir)
+        time.sleep(0.2)
+        process.kill()
+    before = {
+        key: (tmp_path / "bcast/launches" / key / "launch.json").read_bytes()
+        for key in places.complete(tmp_path / "bcast")
+    }
+    assert 1 <= len(before) < 6
+    done = run(*arguments, where=tmp_path)
+    assert done.returncode == 0, done.stderr
+    experiment = open_experiment(tmp_path / "bcast")
+    assert len(experiment.launches) == 6
+    cells = experiment.cells
+    assert len(cells) == 2 * 3 * 2 * 2  # libraries, launches, sizes, synchronizers
+    assert (cells["valid_count"] == 20).all()
+    assert set(cells["library"]) == {"openmpi", "mpich"}
+    for key, content in before.items():
+        assert (tmp_path / "bcast/launches" / key / "launch.json").read_bytes() == content
+    # What is shown while launches come in is what the samples say.
+    shown = re.findall(r"^bcast +(\d+) +(\w+) +(\w+) +([\d.]+) ", done.stdout, re.MULTILINE)
+    assert len(shown) == 8
+    for size, synchronizer, library, latency in shown:
+        chosen = cells.query(f"size == {size} and synchronizer == '{synchronizer}' and library == '{library}'")
+        assert float(latency) == pytest.approx(np.exp(np.log(chosen["latency_avg_median"]).mean()) * 1e6, abs=6e-4)
+    assert json.loads((tmp_path / "bcast" / places.MACHINE).read_text(encoding="utf-8"))["findings"]
+
+
+def test_intel_mpi_measures_several_algorithms(tmp_path: Path) -> None:
+    arguments = ["reduce", "-m", "8", "-r", "5", "-n", "2", "--mpi", "intelmpi", "--sync", "mpi_barrier"]
+    done = run(*arguments, "--launches", "1", "--algorithm", "reduce=1,2", where=tmp_path)
+    assert done.returncode == 0, done.stderr
+    cells = open_experiment(tmp_path / "reduce").cells
+    assert sorted(zip(cells["algorithm"], cells["launch"], strict=True)) == [("1", 1), ("2", 1)]
