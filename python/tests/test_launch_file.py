@@ -39,12 +39,10 @@ def test_a_file_that_was_cut_off_is_refused(tmp_path: Path, kept: int) -> None:
         downbeat.open_launch(cut)
 
 
-def test_a_file_that_was_written_again_is_whole(tmp_path: Path) -> None:
-    """Other programs lay a header out in their own way, and write an empty text as one zero."""
+def test_a_text_without_letters_is_no_damage(tmp_path: Path) -> None:
+    """Some programs write it as one zero, some as nothing."""
     path = write_launch(tmp_path / "a.nc", [two_samples()], warnings="")
-    again = tmp_path / "b.nc"
-    downbeat.open_launch(path).to_netcdf(again, format="NETCDF3_64BIT_DATA", unlimited_dims=["sample"])
-    assert downbeat.open_launch(again).exit.values.tolist() == [[3.0, 3.5], [4.0, 5.25]]
+    assert downbeat.open_launch(path).exit.values.tolist() == [[3.0, 3.5], [4.0, 5.25]]
 
 
 def write_foreign_netcdf(path: Path) -> None:

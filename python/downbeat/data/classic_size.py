@@ -16,8 +16,9 @@ ITEM_BYTES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 4, 6: 8, 7: 1, 8: 2, 9: 4, 10: 8, 11: 8
 class Header:
     """Reads the parts of a header one after the other."""
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: BinaryIO, size: int) -> None:
         self.stream = stream
+        self.size = size  # of the file: a damaged header may claim more than memory holds
 
     def take(self, size: int) -> bytes:
         """Returns the next bytes.
@@ -25,10 +26,9 @@ class Header:
         Raises:
             EOFError: there are not so many.
         """
-        taken = self.stream.read(size)
-        if len(taken) < size:
+        if self.stream.tell() + size > self.size:
             raise EOFError
-        return taken
+        return self.stream.read(size)
 
     def tag(self) -> int:
         return int.from_bytes(self.take(4), "big")
@@ -63,7 +63,7 @@ def whole_size(path: Path) -> int:
     with path.open("rb") as stream:
         if stream.read(len(MAGIC)) != MAGIC:
             return 0
-        header = Header(stream)
+        header = Header(stream, path.stat().st_size)
         records = header.number()
         header.tag()
         extents = []
