@@ -369,7 +369,7 @@ def test_launches_of_another_plan_are_refused_and_finished_ones_kept(quick: Site
     assert perform(figure, quick, tmp_path, again=False, say=said.append).launches["n2"][0].record["started"] == before
     assert len(said) == 1
     longer = Site(2, BENCHES, (2,), launches=1, quick=False)
-    with pytest.raises(UsageError, match="repetitions"):
+    with pytest.raises(UsageError, match="holds another experiment"):
         perform(figure, longer, tmp_path, again=False, say=said.append)
     again = perform(figure, quick, tmp_path, again=True, say=said.append)
     assert again.launches["n2"][0].record["started"] > before  # type: ignore[operator]

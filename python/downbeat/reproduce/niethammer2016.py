@@ -17,7 +17,7 @@ from downbeat.reproduce.building import experiment_run, operation_run
 from downbeat.reproduce.drawing.panels import Panel, Series, draw_panels
 from downbeat.reproduce.drawing.timeline import Timeline, draw_timelines, median_sample
 from downbeat.reproduce.figure import Drawn, Figure, Finding, Run
-from downbeat.reproduce.results import Results, over_launches
+from downbeat.reproduce.results import NoSamplesError, Results, over_launches
 from downbeat.reproduce.site import Site
 from downbeat.reproduce.wording import between, microseconds
 
@@ -349,6 +349,8 @@ def draw_benefits(
         delayed = cells[cells["delay"] > 0]
         table = over_launches(delayed, ("operation", "size", "delay", "ranks"), "overlap_benefit_min", 100.0)
         table = table.sort_values("ranks")
+        if not {operation, f"i{operation}"} <= set(on_cores(table, results)["operation"]):
+            raise NoSamplesError(f"not both of {operation} and i{operation} have valid samples with a delay")
         series = []
         for position, (size, delay) in enumerate(lines):
             for kind, style, marker in ((operation, "-", 0), (f"i{operation}", "--", 1)):
@@ -397,7 +399,7 @@ def near_zero(table: pd.DataFrame) -> Finding:
         "there is no benefit for small messages (8 bytes)",
         "zero effect",
         f"benefits {between(100 * values, ' %')}",
-        bool((values.abs() < NEAR_ZERO).all()),
+        bool((values.abs() < NEAR_ZERO).all()) if len(values) else None,
     )
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from downbeat.report.page import Page, Section, Table
 from downbeat.reproduce.figure import Figure, Finding, Run
-from downbeat.reproduce.results import Results
+from downbeat.reproduce.results import NoSamplesError, Results
 from downbeat.reproduce.site import Site
 
 PAPERS = {
@@ -67,7 +67,11 @@ def figure_section(figure: Figure, results: Results) -> Section:
     )
     if len(failed) == len(results.runs):
         return Section(title, (paper, reports, f"Here: nothing was measured; {figure.shows(site)}."), warnings)
-    drawn = figure.draw(results)
+    try:
+        drawn = figure.draw(results)
+    except NoSamplesError as error:
+        warnings += (f"{error}: starts failed too often to draw the figure; an idle machine, or fewer --ranks, help",)
+        return Section(title, (paper, reports, f"Here: nothing to be drawn; {figure.shows(site)}."), warnings)
     warnings += tuple(
         f"{run.label}: {run.ranks} ranks shared {site.cores} cores, so its times contain the wait for a core; what it "
         "shows "

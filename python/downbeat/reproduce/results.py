@@ -13,6 +13,7 @@ import xarray as xr
 from downbeat.data.cells import summarize_cells
 from downbeat.data.launch_file import open_launch
 from downbeat.data.samples import sample_metrics
+from downbeat.errors import DownbeatError
 from downbeat.experiment.experiment import Launch
 from downbeat.pictures.style import MICROSECONDS
 from downbeat.reproduce.figure import Run
@@ -20,6 +21,10 @@ from downbeat.reproduce.site import Site
 
 # Of all that samples tell, what the figures show.
 METRICS = ("latency_avg", "latency_max", "global_time", "exit_skew", "imbalance_worst")
+
+
+class NoSamplesError(DownbeatError):
+    """There are launches, but starts failed so often that a figure cannot be drawn."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +41,7 @@ class Results:
         return next(run for run in self.runs if run.label == label)
 
     def told_on(self, ranks: int, agrees: bool | None) -> bool | None:
-        """Returns what data on so many ranks say; None where they share cores: those times are mostly waiting."""
+        """Returns what data on so many ranks say; None where they share cores and mostly wait for one."""
         return None if self.site.crowded(ranks) else agrees
 
     def have(self) -> list[str]:
@@ -49,6 +54,9 @@ class Results:
 
         That is `label`, `library`, `ranks`, `launch`, and `overlap_benefit_min` (Niethammer 2016, Eq. 5)
         as downbeat-bench computed it.
+
+        Raises:
+            NoSamplesError: no cell has a valid sample.
         """
         frames = []
         for label in self.have():
@@ -62,7 +70,10 @@ class Results:
                         "valid_count > 0"
                     )
                 )
-        return pd.concat(frames, ignore_index=True)
+        cells = pd.concat(frames, ignore_index=True)
+        if cells.empty:
+            raise NoSamplesError("no cell has a valid sample")
+        return cells
 
     def datasets(self, label: str) -> list[xr.Dataset]:
         """Returns the files of a run as they are."""

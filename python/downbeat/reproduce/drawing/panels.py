@@ -172,4 +172,4 @@ def numbers_of(panels: Sequence[Panel]) -> pd.DataFrame:
             if one.low is not None and one.high is not None:
                 columns |= {"low": np.asarray(one.low), "high": np.asarray(one.high)}
             frames.append(pd.DataFrame(columns))
-    return pd.concat(frames, ignore_index=True)
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
