@@ -17,7 +17,7 @@ from downbeat.pictures.style import COLOURS, MARKERS, WIDTH_INCHES, new_figure
 
 PANEL_INCHES = 3.6
 LEGEND_LINE_INCHES = 0.2
-LEGEND_COLUMNS = 3
+LEGEND_CHARACTERS = 84  # in a row of the legend, beside its lines
 MOST_TICKS = 10
 Numbers: TypeAlias = Sequence[float] | np.ndarray | pd.Series
 NARROW, WIDE = 10, 300  # largest / smallest value of a logarithmic axis
@@ -69,7 +69,9 @@ def draw_panels(name: str, title: str, caption: str, panels: Sequence[Panel]) ->
     columns = min(2, len(panels))
     rows = -(-len(panels) // columns)
     entries = {one.label: one for panel in panels for one in panel.series if one.label}
-    legend_rows = -(-len(entries) // LEGEND_COLUMNS) if len(entries) > 1 else 0
+    longest = max(map(len, entries), default=1)
+    in_a_row = max(1, min(3, LEGEND_CHARACTERS // longest))
+    legend_rows = -(-len(entries) // in_a_row) if len(entries) > 1 else 0
     figure = new_figure(WIDTH_INCHES, PANEL_INCHES * rows + LEGEND_LINE_INCHES * legend_rows)
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for place, panel in zip(axes, panels, strict=False):
@@ -82,9 +84,7 @@ def draw_panels(name: str, title: str, caption: str, panels: Sequence[Panel]) ->
             for place in figure.axes
             for handle, text in zip(*place.get_legend_handles_labels(), strict=True)
         }
-        figure.legend(
-            list(handles.values()), list(handles), loc="outside lower center", ncols=LEGEND_COLUMNS, fontsize=8
-        )
+        figure.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=in_a_row, fontsize=8)
     return Picture(name, title, caption, figure, numbers_of(panels))
 
 
@@ -110,6 +110,8 @@ def draw_panel(axes: matplotlib.axes.Axes, panel: Panel) -> None:
         axes.axhline(panel.line_at, color="#888888", linewidth=0.8, zorder=0)
     for x_place, y_place, text in panel.marks:
         axes.annotate(text, (x_place, y_place), xytext=(4, 3), textcoords="offset points", fontsize=6)
+    if panel.marks:
+        axes.margins(x=0.2)  # room for the last text
     if panel.log_x:
         label_positions(axes, panel)
     elif panel.decades_x:
