@@ -91,6 +91,7 @@ def test_same_as_downbeat_bench(tmp_path: Path) -> None:
     assert len(found) == stored.sizes["cell"] == 64
     for name in (*CELL_FACTORS, "valid_count", "rejected", "discarded", "late_flag", "late_entry"):
         assert found[name].tolist() == stored[name].values.tolist()
+    assert {name.removesuffix("_p25") for name in map(str, stored) if name.endswith("_p25")} == set(METRICS)
     for metric in METRICS:
         for statistic in STATISTICS:
             column = f"{metric}_{statistic}"

@@ -24,13 +24,19 @@ class FailOn(StrEnum):
 
 
 def compare(
-    what: Annotated[list[str], typer.Argument(metavar="WHAT", help="Experiments, and conditions.", show_default=False)],
-    metric: Annotated[str, typer.Option(help="What is compared of each sample.")] = "latency_avg",
-    statistic: Annotated[str, typer.Option(help="Of the samples of a launch.")] = "median",
-    margin: Annotated[float, typer.Option(help="A ratio so close to 1 is equivalent.")] = 0.02,
-    confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
-    fail_on: Annotated[FailOn, typer.Option(help="When the exit status is 3, or 4.")] = FailOn.SLOWER,
-    json: Annotated[Path | None, typer.Option(help="Write all numbers to a file.", show_default=False)] = None,
+    what: Annotated[
+        list[str], typer.Argument(metavar="WHAT...", help="Experiments, and conditions.", show_default=False)
+    ],
+    metric: Annotated[str, typer.Option(help="What is compared of each sample.", metavar="NAME")] = "latency_avg",
+    statistic: Annotated[str, typer.Option(help="Of the samples of a launch.", metavar="NAME")] = "median",
+    margin: Annotated[float, typer.Option(help="A ratio so close to 1 is equivalent.", metavar="SHARE")] = 0.02,
+    confidence: Annotated[float, typer.Option(help="Of the intervals.", metavar="SHARE")] = 0.95,
+    fail_on: Annotated[
+        FailOn, typer.Option(help="Decides on the exit status: nothing, slower, different, undecided.", metavar="WHEN")
+    ] = FailOn.SLOWER,
+    json: Annotated[
+        Path | None, typer.Option(help="Write all numbers to a file.", metavar="FILE", show_default=False)
+    ] = None,
 ) -> None:
     """Say which cells of B are faster or slower than in A.
 

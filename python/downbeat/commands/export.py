@@ -12,9 +12,11 @@ from downbeat.errors import DownbeatError, UsageError
 
 
 def export(
-    path: Annotated[Path, typer.Argument(help="File .nc, or directory of an experiment.", show_default=False)],
+    path: Annotated[
+        Path, typer.Argument(help="File .nc, or directory of an experiment.", metavar="PATH", show_default=False)
+    ],
     to: Annotated[str, typer.Option("--to", help="csv, parquet or json (an object per line).", metavar="KIND")],
-    rows: Annotated[str, typer.Option(help="A row per cell, sample or stamp: cells, samples, stamps.")] = "cells",
+    rows: Annotated[str, typer.Option(help="A row is: cells, samples or stamps.", metavar="WHAT")] = "cells",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File to write.  [default: standard output]", metavar="FILE")
     ] = None,

@@ -12,15 +12,16 @@ DEFAULT_NAME = "report.html"
 
 def report(
     paths: Annotated[
-        list[Path], typer.Argument(help="directories of experiments, files .nc of downbeat-bench", show_default=False)
+        list[Path],
+        typer.Argument(help="Directories of experiments, files .nc.", metavar="PATH...", show_default=False),
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="page to write; else report.html in the directory"),
+        typer.Option("--output", "-o", metavar="FILE", help="Page to write [report.html there]."),
     ] = None,
     pictures: Annotated[
         Path | None,
-        typer.Option("--pictures", metavar="DIR", help="write every picture there too: PNG, PDF, its numbers as CSV"),
+        typer.Option("--pictures", metavar="DIR", help="Write all pictures there: PNG, PDF, CSV."),
     ] = None,
 ) -> None:
     """Write a page with verdicts and pictures that opens offline."""

@@ -13,7 +13,7 @@ from downbeat.errors import UsageError
 
 def reproduce(
     figures: Annotated[
-        list[str] | None, typer.Argument(metavar="FIGURE...", help="names as --list shows, as schuchart2023-fig2")
+        list[str] | None, typer.Argument(metavar="FIGURE...", help="As schuchart2023-fig2; --list shows all.")
     ] = None,
     listed: Annotated[
         bool, typer.Option("--list", help="Say what each figure needs and what can be seen of it here.")

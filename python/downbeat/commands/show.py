@@ -11,8 +11,10 @@ from downbeat.errors import UsageError
 
 
 def show(
-    path: Annotated[Path, typer.Argument(help="File .nc, or directory of an experiment.", show_default=False)],
-    metric: Annotated[str, typer.Option(help="What is shown of each sample.")] = "latency_avg",
+    path: Annotated[
+        Path, typer.Argument(help="File .nc, or directory of an experiment.", metavar="PATH", show_default=False)
+    ],
+    metric: Annotated[str, typer.Option(help="What is shown of each sample.", metavar="NAME")] = "latency_avg",
 ) -> None:
     """Show what a launch or an experiment holds.
 

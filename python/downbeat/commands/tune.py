@@ -11,21 +11,25 @@ PROOF_FAILED = 3
 
 
 def tune(
-    collectives: Annotated[list[str], typer.Argument(help="collectives, as bcast reduce")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="directory for rules and measurements")],
-    mpi: Annotated[str, typer.Option(help="MPI library")] = "openmpi",
-    sizes: Annotated[str, typer.Option("--sizes", "-m", help="sizes, as 8:64K")] = "8:64K",
-    ranks: Annotated[str, typer.Option("--ranks", "-n", help="numbers of ranks, as 2,4")] = "2",
-    launches: Annotated[int, typer.Option(min=1, help="launches of each configuration")] = 10,
-    repetitions: Annotated[int, typer.Option("--repetitions", "-r", min=1, help="samples per cell and launch")] = 100,
-    margin: Annotated[float, typer.Option(help="gain below which a rule is not worth it")] = 0.05,
-    confidence: Annotated[float, typer.Option(help="of intervals and tests")] = 0.95,
-    metric: Annotated[str, typer.Option(help="what is compared")] = "latency_avg",
-    bench: Annotated[str, typer.Option(help="downbeat-bench, if not that of the checkout")] = "",
-    launcher: Annotated[str, typer.Option(help="as 'srun --mpi=pmix -n {ranks}'")] = "",
-    tolerance: Annotated[str, typer.Option(help="seconds that a start may be late, as 1e-4")] = "",
-    timeout: Annotated[float, typer.Option(min=1, help="seconds for a launch")] = 600,
-    seed: Annotated[int, typer.Option(help="of the order of launches")] = 0,
+    collectives: Annotated[list[str], typer.Argument(help="As bcast reduce.", metavar="COLLECTIVE...")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Directory for all of it.", metavar="DIR")],
+    mpi: Annotated[str, typer.Option(help="MPI library.", metavar="NAME")] = "openmpi",
+    sizes: Annotated[str, typer.Option("--sizes", "-m", help="Message sizes.", metavar="SIZES")] = "8:64K",
+    ranks: Annotated[str, typer.Option("--ranks", "-n", help="Numbers of ranks.", metavar="P,P..")] = "2",
+    launches: Annotated[int, typer.Option(min=1, help="Of each configuration.", metavar="N")] = 10,
+    repetitions: Annotated[
+        int, typer.Option("--repetitions", "-r", min=1, help="Valid samples per cell and launch.", metavar="N")
+    ] = 100,
+    margin: Annotated[float, typer.Option(help="A smaller gain is not worth a rule.", metavar="SHARE")] = 0.05,
+    confidence: Annotated[float, typer.Option(help="Of intervals and tests.", metavar="SHARE")] = 0.95,
+    metric: Annotated[str, typer.Option(help="What is compared.", metavar="NAME")] = "latency_avg",
+    bench: Annotated[str, typer.Option(help="Path of downbeat-bench [of the build].", metavar="PATH")] = "",
+    launcher: Annotated[
+        str, typer.Option(help="Start by it, as 'srun --mpi=pmix -n {ranks}'.", metavar="COMMAND")
+    ] = "",
+    tolerance: Annotated[str, typer.Option(help="Seconds within which ranks must start [0.5e-6].", metavar="S")] = "",
+    timeout: Annotated[float, typer.Option(min=1, help="Of a launch, in seconds.", metavar="S")] = 600,
+    seed: Annotated[int, typer.Option(help="Of the order of launches.", metavar="N")] = 0,
 ) -> None:
     """Choose an MPI library's algorithms, write rules, prove them.
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from downbeat.data.launch_file import open_samples, read_cells
-from downbeat.errors import DownbeatError
+from downbeat.errors import DownbeatError, UsageError
 from downbeat.experiment.plan import Measurement
 from downbeat.tune.bench import run_bench
 from downbeat.tune.rules import DEFAULT
 from downbeat.tune.target import Target
 
+EXIT_REFUSED = 2  # of downbeat-bench: bad arguments
 EXIT_WRONG = 4
 PROBE_TIMEOUT = 60.0  # s; a few calls at each size
 
@@ -40,6 +41,7 @@ def probe(target: Target, collective: str, ranks: int, options: Mapping[str, str
         directory: for what the launches write.
 
     Raises:
+        UsageError: downbeat-bench refuses the options.
         DownbeatError: not even the default runs.
     """
     usable = Usable(collective, ranks)
@@ -69,7 +71,11 @@ def probe(target: Target, collective: str, ranks: int, options: Mapping[str, str
 def failure_of(
     target: Target, collective: str, algorithms: Sequence[str], ranks: int, options: Mapping[str, str], directory: Path
 ) -> str:
-    """Returns why a launch by these algorithms is of no use; empty if it is."""
+    """Returns why a launch by these algorithms is of no use; empty if it is.
+
+    Raises:
+        UsageError: the library's own choice is refused, so the options are.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     file = directory / "probe.nc"
     file.unlink(missing_ok=True)
@@ -84,5 +90,7 @@ def failure_of(
             cells = read_cells(samples)
         wrong = cells[cells["status"] == "wrong"]["size"]
         return f"wrong results at {', '.join(f'{size:g}' for size in sorted(set(wrong)))} bytes"
+    if run.status == EXIT_REFUSED and list(algorithms) == [DEFAULT]:
+        raise UsageError(run.reason)
     # Without a common start no sample lacks one.
     return "" if run.status == 0 else run.reason
