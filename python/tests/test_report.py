@@ -275,6 +275,7 @@ def test_commands_and_what_doctor_saw_are_told_of_a_run(tmp_path: Path) -> None:
     experiment = Experiment(tmp_path, "e", (launch,), None, (failure,))
     assert commands(experiment) == ["env X=1 mpirun 'a b'"]
     assert ("clock", "it is slow (problem)") in machine_section(experiment, "").definitions
+    assert "when the experiment began: it is slow; another." in experiment_warnings(experiment)
     assert any("1 launch failed" in warning and "failed/one" in warning for warning in experiment_warnings(experiment))
 
 

@@ -15,6 +15,7 @@ from downbeat.data.cells import summarize_cells
 from downbeat.data.launch_file import CELL_FACTORS, context_of, open_launch, open_samples
 from downbeat.data.samples import sample_metrics
 from downbeat.data.units import units_of
+from downbeat.doctor.finding import Finding
 from downbeat.errors import UsageError
 from downbeat.experiment import directory as places
 from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, LAUNCH_FACTORS, Plan
@@ -77,6 +78,14 @@ class Experiment:
         cells = pd.concat(frames, ignore_index=True)
         cells.attrs["units"] = units_of(cells)
         return cells
+
+    @cached_property
+    def machine(self) -> tuple[Finding, ...]:
+        """What `downbeat doctor` saw when the last run of the experiment began; nothing of files put together by hand."""
+        file = self.path / places.MACHINE
+        if not file.is_file():
+            return ()
+        return tuple(Finding(**finding) for finding in json.loads(file.read_text(encoding="utf-8"))["findings"])
 
     def varying(self) -> list[str]:
         """Returns the factors that have more than one value, in the order of `FACTORS`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Iterable, Mapping
@@ -16,7 +15,6 @@ from downbeat.report.numbers_text import counted, listed, microseconds, span
 from downbeat.report.page import Section, Table
 from downbeat.report.warnings import first_line
 
-MACHINE = "machine.json"  # what `downbeat doctor` saw when the experiment began
 # What launchers set themselves, and `downbeat.mpi.launch` for all.
 OF_LAUNCHERS = (
     r"OMPI_MCA_(orte_|prte_|plm|ras|ess|pmix|initial_|shmem_RUNTIME|mpi_oversubscribe|mca_base_component_show|btl_base_warn)"
@@ -144,13 +142,9 @@ def clock_check_text(contexts: Iterable[Mapping[str, object]]) -> str:
 
 def findings(experiment: Experiment) -> list[tuple[str, str]]:
     """Returns what `downbeat doctor` saw when the experiment began."""
-    file = experiment.path / MACHINE
-    if not file.is_file():
-        return []
-    found = json.loads(file.read_text(encoding="utf-8"))["findings"]
-    verdicts = ["" if one["verdict"] == "good" else f" ({one['verdict']})" for one in found]
     return [
-        (one["check"].replace("_", " "), one["seen"] + verdict) for one, verdict in zip(found, verdicts, strict=True)
+        (one.check.replace("_", " "), one.seen + ("" if one.verdict == "good" else f" ({one.verdict})"))
+        for one in experiment.machine
     ]
 
 

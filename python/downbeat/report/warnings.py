@@ -32,6 +32,7 @@ def experiment_warnings(experiment: Experiment) -> tuple[str, ...]:
         *bad_cells(experiment),
         *disagreeing_clocks(experiment),
         *different_conditions(experiment),
+        *machine_problems(experiment),
         *bench_warnings([launch.context for launch in experiment.launches]),
     )
 
@@ -111,6 +112,15 @@ def different_conditions(experiment: Experiment) -> list[str]:
                 f"launches of {library} ran under different versions, {listed(versions)}: repeat them under one."
             )
     return warnings
+
+
+def machine_problems(experiment: Experiment) -> list[str]:
+    """Warns of what `downbeat doctor` saw when the experiment began, and would distort it."""
+    return [
+        f"when the experiment began: {finding.seen}; {finding.advice}."
+        for finding in experiment.machine
+        if finding.verdict == "problem"
+    ]
 
 
 def bench_warnings(contexts: Sequence[Mapping[str, object]]) -> list[str]:
