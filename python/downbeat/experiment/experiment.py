@@ -81,7 +81,7 @@ class Experiment:
 
     @cached_property
     def machine(self) -> tuple[Finding, ...]:
-        """What `downbeat doctor` saw when the last run of the experiment began; nothing of files put together by hand."""
+        """What `downbeat doctor` saw when the last run began; nothing, for files that were put together by hand."""
         file = self.path / places.MACHINE
         if not file.is_file():
             return ()
