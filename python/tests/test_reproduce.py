@@ -19,14 +19,17 @@ from downbeat.reproduce.drawing.matrix import draw_matrix
 from downbeat.reproduce.drawing.panels import Panel, Series, draw_panels, size_text
 from downbeat.reproduce.drawing.timeline import draw_timelines, median_sample
 from downbeat.reproduce.figure import Finding, Run
-from downbeat.reproduce.hunold2015 import binned, rise_finding, short_scheme
+from downbeat.reproduce.hunold2015.clock_pareto import short_scheme
+from downbeat.reproduce.hunold2015.over_time import binned, rise_finding
 from downbeat.reproduce.listing import WIDTH, estimated_total, here, listing
-from downbeat.reproduce.niethammer2016 import more_by, near_zero, told
+from downbeat.reproduce.niethammer2016.overlap_benefit import more_by, near_zero, told
 from downbeat.reproduce.page import figure_section, missing_section, verdict, whole_page
 from downbeat.reproduce.perform import perform
 from downbeat.reproduce.registry import FIGURES, find_figures, own_data
 from downbeat.reproduce.results import Results, over_launches
-from downbeat.reproduce.schuchart2023 import MATRIX, Claim, claim_findings, deltas, stability
+from downbeat.reproduce.schuchart2023.delta import Claim, claim_findings, deltas
+from downbeat.reproduce.schuchart2023.process_scaling import stability
+from downbeat.reproduce.schuchart2023.reduce_matrix import MATRIX
 from downbeat.reproduce.site import Site, parse_ranks, site_at_hand
 from downbeat.reproduce.wording import above, below, between
 from launch_files import Cell, write_launch

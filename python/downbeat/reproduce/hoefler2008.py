@@ -8,7 +8,8 @@ from downbeat.pictures.style import MICROSECONDS
 from downbeat.reproduce.building import experiment_run
 from downbeat.reproduce.drawing.panels import Panel, Series, draw_panels
 from downbeat.reproduce.figure import Drawn, Figure, Finding, Run
-from downbeat.reproduce.hunold2015 import TWO_CLOCKS, drift_lines, drift_runs
+from downbeat.reproduce.hunold2015.drift import drift_lines, drift_runs
+from downbeat.reproduce.own_clocks import TWO_CLOCKS, clock_run
 from downbeat.reproduce.results import Results
 from downbeat.reproduce.site import MPICH, OPEN_MPI, Site
 from downbeat.reproduce.wording import above, between, microseconds
@@ -184,12 +185,11 @@ NAMES = {LINEAR: "linear", TREE: "tree (netgauge)"}
 
 def scheme_runs(site: Site) -> tuple[Run, ...]:
     return tuple(
-        experiment_run(
-            f"n{ranks}",
-            site.main(),
+        clock_run(
+            site,
             ranks,
-            "clock",
-            {"schemes": f"{LINEAR},{TREE}", "waits": "0", "repetitions": str(site.repetitions(30)), "seed": "1"},
+            f"{LINEAR},{TREE}",
+            site.repetitions(30),
             seconds=3.0 if site.crowded(ranks) else 0.5,
             variables={"DOWNBEAT_VALIDATION": "offset=1e-3,skew=8e-6,seed=8"},
         )

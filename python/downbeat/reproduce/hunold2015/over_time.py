@@ -1,0 +1,124 @@
+"""What a call seems to take, while the clocks drift apart: the lines of figures 1, 3, 7 and 11."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from downbeat.pictures.style import MICROSECONDS
+from downbeat.reproduce.building import operation_run
+from downbeat.reproduce.drawing.panels import Series
+from downbeat.reproduce.figure import Finding, Run
+from downbeat.reproduce.own_clocks import DRIFTING
+from downbeat.reproduce.results import Results
+from downbeat.reproduce.site import Site
+from downbeat.reproduce.wording import above, between, microseconds
+
+# As SKaMPI and NBCBench: synchronized once, however long it takes.
+ONCE = {**DRIFTING, "DOWNBEAT_MAX_AGE": "1000", "DOWNBEAT_MAX_ERROR": "1"}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line over time: one way to synchronize, in a run of its own."""
+
+    label: str
+    sync: str  # synchronizer of downbeat-bench
+    scheme: str  # of the clocks; empty: the default
+    colour: int
+
+
+def over_time_run(site: Site, curve: Curve, operation: str, size: str, repetitions: int, window_us: float) -> Run:
+    """Returns the run of a curve; windows that are missed are tried again."""
+    usual = site.repetitions(repetitions)
+    run = operation_run(
+        site,
+        curve.label,
+        site.main(),
+        site.node,
+        [operation],
+        usual=usual,
+        sync=curve.sync,
+        options={"sizes": size},
+        variables=ONCE | ({"DOWNBEAT_SYNC": curve.scheme} if curve.scheme else {}),
+    )
+    spread = 2.5 if curve.scheme in ("jk", "hca") else 0.0  # s, that the fit of a drift model takes
+    windows = 1.3 * usual * window_us * 1e-6 if curve.sync.startswith("window") else 0.0
+    return Run(
+        run.label, run.library, run.ranks, run.operations, run.options, run.variables, run.seconds + spread + windows
+    )
+
+
+def binned(results: Results, label: str, metric: str, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns medians of bins of consecutive samples, in us: over launches the median, smallest and largest."""
+    rows = []
+    for data in results.samples(label, (metric,)):
+        values = data[metric].to_numpy() * MICROSECONDS
+        bins = len(values) // size
+        if bins:
+            rows.append(np.median(values[: bins * size].reshape(bins, size), axis=1))
+    shortest = min((len(row) for row in rows), default=0)
+    if not shortest:
+        return np.empty(0), np.empty(0), np.empty(0)
+    table = np.stack([row[:shortest] for row in rows])
+    return np.median(table, axis=0), table.min(axis=0), table.max(axis=0)
+
+
+def trend(results: Results, label: str, metric: str, size: int) -> list[float]:
+    """Returns for each launch by how many us the last quarter of its bins lies above the first."""
+    rises = []
+    for data in results.samples(label, (metric,)):
+        values = data[metric].to_numpy() * MICROSECONDS
+        bins = len(values) // size
+        if bins >= 4:
+            medians = np.median(values[: bins * size].reshape(bins, size), axis=1)
+            quarter = max(1, bins // 4)
+            rises.append(float(np.median(medians[-quarter:]) - np.median(medians[:quarter])))
+    return rises
+
+
+def rise_finding(results: Results, label: str, metric: str, size: int, claim: str, paper: str, rises: bool) -> Finding:
+    """Holds against the data that a curve rises, or stays."""
+    found = trend(results, label, metric, size)
+    if not found:
+        return Finding(claim, paper, "too few valid samples", None)
+    start = float(binned(results, label, metric, size)[0][0])
+    # What is left of a bin's median when nothing drifts: a tenth of the run-time, and steps of the clock.
+    border = max(0.1 * start, 0.1)
+    here = (
+        f"from the first to the last quarter of the run by {np.median(found):.2g} us "
+        f"(launches {between(found, ' us')}), beside {microseconds(start)} in the first bin"
+    )
+    if rises:
+        return Finding(claim, paper, here, above(min(found), max(found), border))
+    still = max(abs(rise) for rise in found) <= border
+    return Finding(claim, paper, here, still)
+
+
+BIN_CAPTION = (
+    "Medians of bins of {size} consecutive samples; median over launches, bars: smallest to largest launch. The "
+    "paper's bins "
+    "are means, which one interruption by the system moves. "
+)
+
+
+def curve_series(results: Results, curves: Sequence[Curve], metric: str, size: int, suffix: str = "") -> list[Series]:
+    """Returns the lines of curves over the number of the bin."""
+    series = []
+    for curve in curves:
+        if curve.label not in results.have():
+            continue
+        middle, low, high = binned(results, curve.label, metric, size)
+        if not len(middle):
+            continue
+        series.append(
+            Series(curve.label + suffix, np.arange(1, len(middle) + 1), middle, low, high, curve.colour, "-", None)
+        )
+    return series
+
+
+def bin_of(site: Site, size: int, samples: int) -> int:
+    """Returns the size of bins, smaller where few samples were taken."""
+    return max(1, size * site.repetitions(samples) // samples)

@@ -1,0 +1,31 @@
+"""The paper's machine, and what one machine can show of figures that were measured there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from downbeat.reproduce.site import Site
+
+HAWK = "Hawk (two 64-core AMD EPYC per node, InfiniBand HDR200), Open MPI 4.1.4 and MVAPICH2, OSU benchmarks"
+
+
+def full_node(what: str) -> Callable[[Site], str]:
+    def shows(site: Site) -> str:
+        alike = "; on 2 ranks most algorithms are the same one message" if site.node == 2 else ""
+        return f"{site.node} ranks of 128 on one node: {what}{alike}"
+
+    return shows
+
+
+def many_nodes(what: str) -> Callable[[Site], str]:
+    def shows(site: Site) -> str:
+        return f"{site.worth(site.most)}; no network, 1 node of 128: {what}"
+
+    return shows
+
+
+def counts_of(what: str) -> Callable[[Site], str]:
+    def shows(site: Site) -> str:
+        return f"{', '.join(map(str, site.counts))} ranks of 16384 on 1 node of 128, {site.cores} cores: {what}"
+
+    return shows

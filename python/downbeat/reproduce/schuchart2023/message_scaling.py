@@ -1,0 +1,108 @@
+"""Figures 6, 7, 9, 10, 12 and 13: latency over message sizes, absolute and as ratio."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pandas as pd
+
+from downbeat.reproduce.drawing.panels import Panel, Series, draw_panels
+from downbeat.reproduce.figure import Drawn, Finding, Run
+from downbeat.reproduce.results import Results, over_launches
+from downbeat.reproduce.schuchart2023.comparison import BARRIER, HARMONIZE, LATENCY
+from downbeat.reproduce.schuchart2023.delta import Claim, claim_findings, deltas
+from downbeat.reproduce.schuchart2023.lines import LINES, POINT, latency_series, line_runs, with_lines
+from downbeat.reproduce.site import Site
+from downbeat.reproduce.wording import between
+
+SIZES = "4,16,64,256,1K,4K,16K,64K,256K,1M"
+
+
+def message_runs(collective: str, all_nodes: bool) -> Callable[[Site], tuple[Run, ...]]:
+    def runs(site: Site) -> tuple[Run, ...]:
+        ranks = site.most if all_nodes else site.node
+        return tuple(line_runs(site, collective, ranks, "4,1K" if site.quick else SIZES, 200))
+
+    return runs
+
+
+def draw_messages(
+    name: str, collective: str, reported_range: str, claims: Sequence[Claim], orders: bool = False
+) -> Callable[[Results], Drawn]:
+    """Returns the drawer of a figure on message sizes: absolute values and ratio."""
+
+    def draw(results: Results) -> Drawn:
+        cells = with_lines(results.cells, collective)
+        frame = deltas(cells, "size")
+        ranks = results.runs[0].ranks
+        ratio = over_launches(frame, ("line", "size"), "delta", 1.0).sort_values("size")
+        ratio_series = [
+            Series(line.label, part["size"], part["median"], part["low"], part["high"], line.colour, "-", line.colour)
+            for line in LINES[collective]
+            if len(part := ratio[ratio["line"] == line.label])
+        ]
+        absolute = draw_panels(
+            f"{name}a",
+            f"MPI_{collective.capitalize()}, message scaling, {ranks} ranks: absolute values",
+            POINT + "Latency as OSU reports it, mean over ranks. Dotted: behind MPI_Barrier; dashed: MPIX_Harmonize.",
+            [
+                Panel(
+                    latency_series(cells, collective, "size", LATENCY),
+                    "message size [bytes]",
+                    "latency [us]",
+                    log_x=True,
+                    log_y=True,
+                    bytes_x=True,
+                )
+            ],
+        )
+        relative = draw_panels(
+            f"{name}b",
+            f"MPI_{collective.capitalize()}, message scaling, {ranks} ranks: ratio",
+            POINT
+            + "Latency behind MPI_Barrier / latency from the common start, of the same launch. Above 1 the barrier "
+            "makes the operation look slower.",
+            [
+                Panel(
+                    ratio_series,
+                    "message size [bytes]",
+                    "delta = barrier / harmonize",
+                    log_x=True,
+                    log_y=True,
+                    bytes_x=True,
+                    line_at=1.0,
+                )
+            ],
+        )
+        findings = [
+            Finding(
+                "range of delta over algorithms and sizes",
+                reported_range,
+                between(ratio["median"]),
+                None,
+                is_claim=False,
+            ),
+            *claim_findings(frame, claims, ranks),
+        ]
+        if orders:
+            findings.append(order_finding(cells, collective))
+        judged = (replace(one, agrees=results.told_on(ranks, one.agrees)) for one in findings)
+        return Drawn((absolute, relative), tuple(judged))
+
+    return draw
+
+
+def order_finding(cells: pd.DataFrame, collective: str) -> Finding:
+    """Holds against the data that the order of Open MPI's algorithms is the same under both synchronizers."""
+    claim, paper = "the order of Open MPI's algorithms does not depend on the synchronizer", "the same at all sizes"
+    chosen = [line.label for line in LINES[collective] if line.family == "openmpi" and line.algorithm != "default"]
+    table = over_launches(cells[cells["line"].isin(chosen)], ("line", "synchronizer", "size"), LATENCY)
+    if table.empty:
+        return Finding(claim, paper, "not measured here", None)
+    fastest = table.loc[table.groupby(["synchronizer", "size"])["median"].idxmin()]
+    wide = fastest.pivot(index="size", columns="synchronizer", values="line").dropna()
+    if not {BARRIER, HARMONIZE} <= set(wide.columns) or wide.empty:
+        return Finding(claim, paper, "not measured here", None)
+    same = int((wide[BARRIER] == wide[HARMONIZE]).sum())
+    return Finding(claim, paper, f"the same at {same} of {len(wide)} sizes ({' and '.join(chosen)})", same == len(wide))

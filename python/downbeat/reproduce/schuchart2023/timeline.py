@@ -1,0 +1,76 @@
+"""Figure 1: timelines of a reduction behind two barrier algorithms."""
+
+from __future__ import annotations
+
+from downbeat.pictures.style import MICROSECONDS
+from downbeat.reproduce.building import operation_run
+from downbeat.reproduce.drawing.timeline import Timeline, draw_timelines, median_sample
+from downbeat.reproduce.figure import Drawn, Finding, Run
+from downbeat.reproduce.results import Results
+from downbeat.reproduce.schuchart2023.comparison import BARRIER, LATENCY
+from downbeat.reproduce.site import OPEN_MPI, Site
+from downbeat.reproduce.wording import above, between, microseconds
+
+
+def timeline_runs(site: Site) -> tuple[Run, ...]:
+    library = site.first_of(OPEN_MPI)
+    if not library:
+        return ()
+    return tuple(
+        operation_run(
+            site,
+            f"n{ranks}",
+            library,
+            ranks,
+            ["reduce(type=int8)"],
+            usual=200,
+            sync=BARRIER,
+            options={"sizes": "1", "barrier-algorithm": "linear,double_ring"},
+            factors=2,
+        )
+        for ranks in dict.fromkeys((site.node, site.most))
+    )
+
+
+def draw_timeline(results: Results) -> Drawn:
+    timelines: list[Timeline] = []
+    findings = []
+    for label in results.have():
+        data = results.datasets(label)[0]
+        ranks = results.run(label).ranks
+        medians = {}
+        for cell, algorithm in enumerate(data["barrier_algorithm"].to_numpy()):
+            line = median_sample(data, cell, "", "latency_avg")
+            if line is None:
+                continue
+            mean = float((line.exit - line.entry).mean())
+            timelines.append(
+                Timeline(
+                    f"barrier {algorithm}, {ranks} ranks: mean time in the reduction {mean:.2f} us",
+                    line.begin,
+                    line.entry,
+                    line.exit,
+                )
+            )
+        for algorithm, group in results.cells.query("label == @label").groupby("barrier_algorithm"):
+            medians[str(algorithm)] = group.set_index("launch")[LATENCY]
+        ratios = medians["double_ring"] / medians["linear"]
+        findings.append(
+            Finding(
+                f"the same reduction looks slower behind double_ring than behind linear ({ranks} ranks)",
+                "2.78 us behind linear, 9.98 us behind double_ring: 3.6 times as slow (3.5 in the text)",
+                f"{microseconds(medians['linear'].median() * MICROSECONDS)} and "
+                f"{microseconds(medians['double_ring'].median() * MICROSECONDS)}: {ratios.median():.2f} times "
+                f"(launches {between(ratios)})",
+                results.told_on(ranks, above(ratios.min(), ratios.max(), 1.0)),
+            )
+        )
+    picture = draw_timelines(
+        "schuchart2023-fig1",
+        "A reduction of 1 byte behind two barrier algorithms",
+        "One sample of the first launch for each barrier algorithm: that with the median latency. What the barrier "
+        "leaves "
+        "behind, the right ends of the blue bars, is the arrival pattern of the reduction.",
+        timelines,
+    )
+    return Drawn((picture,), tuple(findings))
