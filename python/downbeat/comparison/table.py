@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 
+from downbeat.data.launch_file import IMPLIED
 from downbeat.data.metrics import METRICS
 from downbeat.experiment.experiment import FACTORS
 from downbeat.show.experiment import MICROSECONDS, word
@@ -19,7 +20,6 @@ WIDTH = 80
 ORDER = ("faster", "slower", "equivalent", "undecided", "unmatched")
 DELTA = {"mpi_barrier", "harmonize"}
 ALWAYS = {"operation", "size"}
-IMPLIED = {"datatype"}  # follows from the operation
 MORE_LAUNCHES = (NOT_SIGNIFICANT, NOT_AMONG_MANY)  # are what would help
 
 

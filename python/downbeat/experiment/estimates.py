@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from downbeat.data.launch_file import CELL_FACTORS, open_netcdf, read_cells
+from downbeat.data.launch_file import CELL_FACTORS, IMPLIED, open_netcdf, read_cells
 from downbeat.experiment import directory as places
 from downbeat.experiment.plan import LaunchKey, Plan
 from downbeat.statistics.location import Interval, geometric_mean_interval
@@ -70,9 +70,10 @@ class Estimates:
         return max((width_of(interval) for interval in self.intervals().values()), default=0.0)
 
     def varying(self) -> list[str]:
-        """Returns the factors that have more than one value."""
+        """Returns the factors that have more than one value, but for `IMPLIED`."""
         cells = [cell.values() for cell in self.medians]
-        return [name for name in (cells[0] if cells else ()) if len({cell[name] for cell in cells}) > 1]
+        names = [name for name in (cells[0] if cells else ()) if name not in IMPLIED]
+        return [name for name in names if len({cell[name] for cell in cells}) > 1]
 
 
 def width_of(interval: Interval) -> float:

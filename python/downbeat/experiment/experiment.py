@@ -12,7 +12,7 @@ import pandas as pd
 import xarray as xr
 
 from downbeat.data.cells import summarize_cells
-from downbeat.data.launch_file import CELL_FACTORS, context_of, open_launch, open_samples
+from downbeat.data.launch_file import CELL_FACTORS, IMPLIED, context_of, open_launch, open_samples
 from downbeat.data.samples import sample_metrics
 from downbeat.data.units import units_of
 from downbeat.doctor.finding import Finding
@@ -88,8 +88,8 @@ class Experiment:
         return tuple(Finding(**finding) for finding in json.loads(file.read_text(encoding="utf-8"))["findings"])
 
     def varying(self) -> list[str]:
-        """Returns the factors that have more than one value, in the order of `FACTORS`."""
-        return [name for name in FACTORS if self.cells[name].nunique() > 1]
+        """Returns the factors that have more than one value, but for `IMPLIED`, in the order of `FACTORS`."""
+        return [name for name in FACTORS if name not in IMPLIED and self.cells[name].nunique() > 1]
 
 
 def open_experiment(path: str | Path) -> Experiment:

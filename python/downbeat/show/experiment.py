@@ -12,8 +12,6 @@ from downbeat.show.table import table
 from downbeat.statistics.location import geometric_mean_interval
 
 MICROSECONDS = 1e6  # per second
-# What follows from others, and would only widen the table.
-IMPLIED = {"datatype"}
 QUANTILES = ("p5", "p95", "p99")
 
 
@@ -41,7 +39,7 @@ def describe_experiment(experiment: Experiment, metric: str) -> list[str]:
 def cell_table(experiment: Experiment, metric: str) -> list[str]:
     """Returns a row per cell: all launches together, factors that vary first."""
     cells = experiment.cells
-    shown = [name for name in experiment.varying() if name not in IMPLIED]
+    shown = experiment.varying()
     shown = sorted({*shown, "operation", "size", "synchronizer"}, key=FACTORS.index)
     rows = []
     for key, group in cells.groupby(shown, sort=False):
