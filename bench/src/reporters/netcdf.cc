@@ -219,7 +219,8 @@ private:
                                     statistic.has_unit ? metric.unit : ""));
             }
         }
-        timed_ = define_variable("timed", NC_BYTE, {cell, rank}, "1 if the rank's time in the operation is its latency");
+        timed_ =
+            define_variable("timed", NC_BYTE, {cell, rank}, "1 if the rank's time in the operation is its latency");
         host_ = define_variable("host", NC_CHAR, {rank, name}, "host of the rank");
         cpuset_ = define_variable("cpuset", NC_CHAR, {rank, name}, "processors that the rank may run on");
     }
