@@ -13,7 +13,7 @@ from downbeat.data.launch_file import open_launch
 from downbeat.errors import UsageError
 from downbeat.experiment.experiment import Launch
 from downbeat.mpi.bench import built
-from downbeat.report.page import render_page
+from downbeat.report.page import Section, render_page
 from downbeat.reproduce.drawing.boxes import Box, BoxPanel, draw_boxes
 from downbeat.reproduce.drawing.matrix import draw_matrix
 from downbeat.reproduce.drawing.panels import Panel, Series, draw_panels, size_text
@@ -23,7 +23,7 @@ from downbeat.reproduce.hunold2015.clock_pareto import short_scheme
 from downbeat.reproduce.hunold2015.over_time import binned, rise_finding
 from downbeat.reproduce.listing import WIDTH, estimated_total, here, listing
 from downbeat.reproduce.niethammer2016.overlap_benefit import more_by, near_zero, told
-from downbeat.reproduce.page import figure_section, missing_section, verdict, whole_page
+from downbeat.reproduce.page import definition, figure_section, missing_section, tally, verdict, whole_page
 from downbeat.reproduce.perform import perform
 from downbeat.reproduce.registry import FIGURES, find_figures, own_data
 from downbeat.reproduce.results import Results, over_launches
@@ -324,6 +324,11 @@ def test_the_verdict_sorts_claims_and_leaves_numbers_out() -> None:
         Finding("d", "", "", None, is_claim=False),
     ]
     assert verdict(findings) == "Seen here: a; c. Cannot be told here: b."
+    sections = [Section("one", definitions=tuple(map(definition, findings)))]
+    assert tally(sections) == (
+        "Of 3 claims of the papers 2 are seen here and 0 are not seen here; 1 cannot be told here.",
+    )
+    assert tally([Section("none", definitions=(definition(findings[3]),))]) == ()
 
 
 # With downbeat-bench.

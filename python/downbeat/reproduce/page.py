@@ -19,8 +19,7 @@ PAPERS = {
     "hoefler2008": "Hoefler, Schneider, Lumsdaine: Accurately Measuring Collective Operations at Massive Scale. "
     "IPDPS 2008",
     "niethammer2016": "Niethammer, Khabi, Zhou, Marjanovic, Gracia: Impact of the Entering Time on the Performance "
-    "of MPI "
-    "Collective Operations. Int. J. Advances in Systems and Measurements 9, 2016",
+    "of MPI Collective Operations. Int. J. Advances in Systems and Measurements 9, 2016",
 }
 WORDS = {True: "seen here", False: "not seen here", None: "cannot be told here"}
 
@@ -60,8 +59,7 @@ def figure_section(figure: Figure, results: Results) -> Section:
     failed = [run.label for run in results.runs if not results.launches.get(run.label)]
     warnings = tuple(
         f"{run.label} has no complete launch ({run.library}, {run.ranks} ranks), so it is not drawn; its output lies "
-        "in "
-        f"{results.figure}/{run.label}/failed"
+        f"in {results.figure}/{run.label}/failed"
         for run in results.runs
         if run.label in failed
     )
@@ -73,9 +71,8 @@ def figure_section(figure: Figure, results: Results) -> Section:
         warnings += (f"{error}: starts failed too often to draw the figure; an idle machine, or fewer --ranks, help",)
         return Section(title, (paper, reports, f"Here: nothing to be drawn; {figure.shows(site)}."), warnings)
     warnings += tuple(
-        f"{run.label}: {run.ranks} ranks shared {site.cores} cores, so its times contain the wait for a core; what it "
-        "shows "
-        "is a direction at best. More cores, or --ranks, help"
+        f"{run.label}: {run.ranks} ranks shared {site.cores} cores, so its times contain the wait for a core; what "
+        "it shows is a direction at best. More cores, or --ranks, help"
         for run in results.runs
         if site.crowded(run.ranks) and run.label not in failed
     )
@@ -138,6 +135,20 @@ def missing_section(figure: Figure, lacks: str, site: Site) -> Section:
     )
 
 
+def tally(sections: Sequence[Section]) -> tuple[str, ...]:
+    """Says how many claims there are and what became of them."""
+    said = [text.rpartition("\n")[2] for section in sections for _, text in section.definitions]
+    counts = {words: said.count(f"{words.capitalize()}.") for words in WORDS.values()}
+    parts = [
+        f"{count} {'is' if count == 1 else 'are'} {words}" for words, count in counts.items() if words != WORDS[None]
+    ]
+    total = sum(counts.values())
+    if not total:
+        return ()
+    claims = "claim" if total == 1 else "claims"
+    return (f"Of {total} {claims} of the papers {' and '.join(parts)}; {counts[WORDS[None]]} cannot be told here.",)
+
+
 def whole_page(sections: Sequence[Section], figures: Sequence[Figure], site: Site) -> Page:
     """Puts sections together."""
     papers = dict.fromkeys(figure.name.partition("-")[0] for figure in figures)
@@ -146,11 +157,11 @@ def whole_page(sections: Sequence[Section], figures: Sequence[Figure], site: Sit
     return Page(
         title=f"{title}, measured here",
         lead=(
+            *tally(sections),
             f"{len(figures)} figure{'s' if len(figures) > 1 else ''}, measured again on {site.cores} cores with "
             f"{', '.join(map(str, site.counts))} ranks, up to {site.launches} launches of each configuration, under "
-            f"{libraries}. Every section says what the paper shows, what was run here, and which of its claims the "
-            "data here "
-            "bear out.",
+            f"{libraries}. Every section says what the paper shows, what was run here, and which of its claims "
+            "the data here bear out.",
             "Sources: " + "; ".join(PAPERS[name] for name in papers) + ".",
         ),
         sections=tuple(sections),
