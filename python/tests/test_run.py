@@ -172,14 +172,29 @@ def test_options_override_the_file(tmp_path: Path) -> None:
     assert "'mine' holds another experiment: its repetitions is '7', not none" in other.stderr
 
 
+def heed_interrupts() -> None:
+    """Undoes what a shell does to what it starts in the background, and the tests with it: SIGINT is ignored there."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interruption_ends_cleanly(number: signal.Signals, tmp_path: Path) -> None:
     fake = FakeBench(tmp_path / "fake", "[ $number = 3 ] && sleep 600")
     arguments = command(*options(fake), "-n", "2", "--launches", "5")
-    with subprocess.Popen(arguments, cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True) as process:
-        assert wait_for(lambda: len(fake.processes()) == 6)
-        process.send_signal(number)
-        _, errors = process.communicate(timeout=60)
+    with subprocess.Popen(
+        arguments,
+        cwd=tmp_path,
+        env=environment(),
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_interrupts,  # noqa: PLW1509 (there are no threads)
+    ) as process:
+        try:
+            assert wait_for(lambda: len(fake.processes()) == 6)
+            process.send_signal(number)
+            _, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == 130
     assert errors == "downbeat: interrupted; the same command again continues\n"
     assert not any(alive(pid) for pid in fake.processes())
