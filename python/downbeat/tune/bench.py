@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -50,10 +49,10 @@ def run_bench(
         timeout: s, after which all ranks are ended.
         directory: in which it runs.
     """
+    start = [sys.executable, "-m", "downbeat.mpi.launch"]
     if library.launcher:
-        start = ["timeout", "--kill-after=5", f"{timeout:g}", *shlex.split(library.launcher.format(ranks=ranks))]
-    else:
-        start = [sys.executable, "-m", "downbeat.mpi.launch", "-n", str(ranks), "--timeout", f"{timeout:g}"]
+        start += ["--launcher", library.launcher]
+    start += ["-n", str(ranks), "--timeout", f"{timeout:g}"]
     done = subprocess.run(
         [*start, library.bench, *arguments],
         cwd=directory,
