@@ -51,3 +51,7 @@ def main() -> None:
         sys.exit(130)
     except BrokenPipeError:
         sys.exit(141)  # whoever read our output went away, as `head` does
+    except OSError as error:  # a directory that cannot be made, a disk that is full
+        where = f"'{error.filename}': " if error.filename else ""
+        print(f"downbeat: {where}{error.strerror or error}", file=sys.stderr)
+        sys.exit(DownbeatError.status)
