@@ -8,16 +8,24 @@
 
 namespace bench {
 
+namespace {
+
+// Shares of a bin. Bins and the steps of a clock are often both a nanosecond, so values lie on edges, and rounding must
+// not take them off these.
+constexpr double rounding = 1e-6;
+
+} // namespace
+
 Histogram make_histogram(std::span<const double> sorted, std::size_t bins, double quantile, double least_width) {
     const double low = sorted.front();
     const double high = std::max(quantile_of_sorted(sorted, quantile), low + least_width * static_cast<double>(bins));
     Histogram histogram{low, high, std::vector<std::size_t>(bins, 0), 0};
     for (const double value : sorted) {
-        if (value > high) {
+        const double position = (value - low) / histogram.width();
+        if (position > static_cast<double>(bins) + rounding) {
             ++histogram.overflow;
         } else {
-            const auto bin = static_cast<std::size_t>((value - low) / histogram.width());
-            ++histogram.counts[std::min(bin, bins - 1)];
+            ++histogram.counts[std::min(static_cast<std::size_t>(position + rounding), bins - 1)];
         }
     }
     return histogram;

@@ -36,6 +36,18 @@ TEST(Histogram, ValuesThatAreAllAlikeFillTheFirstBin) {
     EXPECT_EQ(histogram.width(), 0.5);
 }
 
+TEST(Histogram, RoundingTakesNoValueOffTheEdgeOfItsBin) {
+    std::vector<double> ticks; // 210 to 410 ns in bins of one; 210e-9 + 200e-9 is less than 410 * 1e-9
+    for (int tick = 210; tick <= 410; ++tick) {
+        ticks.push_back(tick * 1e-9);
+    }
+    const Histogram histogram = make_histogram(ticks, 200, 0.0, 1e-9);
+    std::vector<std::size_t> expected(200, 1);
+    expected.back() = 2;
+    EXPECT_EQ(histogram.counts, expected);
+    EXPECT_EQ(histogram.overflow, 0U);
+}
+
 TEST(Histogram, IsDrawnInProportion) {
     const Histogram histogram{0.0, 4.0, {4, 2, 1, 0}, 0};
     EXPECT_EQ(draw(histogram, 4, 4), "  |#\n"
