@@ -47,6 +47,14 @@ def test_verdict_on_traces(algorithm: str, forced: Trace | None, under_rules: Tr
     assert (proof.verdict, proof.by) == (verdict, by)
 
 
+def test_verdict_on_several_kinds_of_evidence_names_those_that_tell() -> None:
+    default, forced = Trace((1, 2), None, (1, 0)), Trace((1, 2), None, (1, 1))
+    assert judge_proof("a", default, forced, forced) == Proof("proven", "late arrivals")
+    assert judge_proof("a", default, forced, default) == Proof("failed", "late arrivals are not those of a")
+    alike = Proof("cannot tell", "messages and late arrivals of a are those of the default")
+    assert judge_proof("a", default, default, default) == alike
+
+
 def target_of(mpi: str, directory: Path) -> Target:
     bench = built(mpi)
     if bench is None:
@@ -122,6 +130,21 @@ def test_rules_that_are_not_switched_on_fail_the_proof(tmp_path: Path) -> None:
         tmp_path / "proof",
     )
     assert proofs[cell].verdict == "failed"
+
+
+@pytest.mark.parametrize(
+    ("mpi", "algorithm", "sizes"),
+    [("mpich", "scatter_ring_allgather", [64]), ("mpich5", "binomial", [56, 64])],
+    ids=["mpich", "mpich5"],
+)
+def test_mpich_obeys_a_rule_whose_messages_nobody_can_count(
+    mpi: str, algorithm: str, sizes: list[int], tmp_path: Path
+) -> None:
+    """MPICH 4 broadcasts along a binomial tree by default, and the device of MPICH 5 from the root to each."""
+    target = target_of(mpi, tmp_path)
+    cells = [Cell("bcast", 4, size) for size in sizes]
+    proofs = proofs_of(target, [Rule("bcast", 4, 64, 127, algorithm)], cells, tmp_path)
+    assert [(proof.verdict, proof.by) for proof in proofs.values()] == [("proven", "late arrivals")] * len(sizes)
 
 
 def test_mpich_5_obeys_at_the_sizes_of_the_rule_and_at_no_other(tmp_path: Path) -> None:

@@ -60,7 +60,9 @@ def proven(tuning: Tuning, rule: Rule) -> str:
     """Returns how the cells of a rule were proven."""
     proofs = [proof for cell, proof in tuning.proofs.items() if rule.holds(cell)]
     counts = Counter((proof.verdict, proof.by) for proof in proofs)
-    return "; ".join(f"{verdict}: {by} ({count} of {len(proofs)})" for (verdict, by), count in counts.items())
+    return "; ".join(
+        f"{verdict}: {shortened(by)} ({count} of {len(proofs)})" for (verdict, by), count in counts.items()
+    )
 
 
 def summary(tuning: Tuning) -> str:
