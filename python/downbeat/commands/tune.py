@@ -34,7 +34,7 @@ def tune(
     """Choose an MPI library's algorithms, write rules, prove them.
 
     Exit status: 0 rules are written and nothing speaks against them, 1 failure, 2 bad arguments, 3 rules are not
-    obeyed, or slower than none.
+    obeyed, slower than none, or cannot be measured.
     """
     import sys
 
@@ -61,5 +61,5 @@ def tune(
     write_record(tuning, output, warnings)
     print(render(tuning, warnings))
     print("written:", ", ".join(str(output / name) for name in (*tuning.written.files, ENVIRONMENT_FILE, RECORD_FILE)))
-    if tuning.disobeyed() or tuning.slower():
+    if tuning.disobeyed() or tuning.lost or tuning.slower():
         raise typer.Exit(PROOF_FAILED)

@@ -13,7 +13,7 @@ from downbeat.statistics.verdicts import Comparison
 from downbeat.tune.barrier_choice import OtherChoice, other_choices
 from downbeat.tune.choosing import Decision, choose
 from downbeat.tune.formats.rules_format import Written
-from downbeat.tune.gain import compare_environments, compare_over, gain_plan, measure_gain
+from downbeat.tune.gain import compare_environments, compare_rules, gain_plan, lost_cells, measure_gain, name_of
 from downbeat.tune.probing import Usable, probe
 from downbeat.tune.proving import Proof, failures, prove
 from downbeat.tune.rules import Cell, Rule, algorithm_for, rules_of, sizeless_rules
@@ -54,6 +54,7 @@ class Tuning:
     proofs: Mapping[Cell, Proof] = field(default_factory=dict)
     gains: Mapping[Cell, Comparison] = field(default_factory=dict)
     rule_gains: Mapping[Rule, Comparison] = field(default_factory=dict)
+    lost: Sequence[Cell] = ()  # cells that could not be measured under the rules, but without them
     others: list[OtherChoice] = field(default_factory=list)
 
     def in_rules(self, cell: Cell) -> str:
@@ -136,7 +137,7 @@ def prove_rules(tuning: Tuning, variables: Mapping[str, str], directory: Path, t
     tuning.proofs = prove(tuning.target, choices, variables, directory / PROOF)
     plan = gain_plan(tuning.target, question.collectives, question.ranks, question.sizes, variables, effort)
     tell(f"measuring what they gain: {len(plan.launch_order())} launches")
-    frame = measure_gain(plan, directory / GAIN, effort.metric)
+    frame = measure_gain(plan, directory / GAIN / name_of(tuning.written), effort.metric)
+    tuning.lost = lost_cells(frame)
     tuning.gains = compare_environments(frame, question.margin, question.confidence)
-    found = {rule: compare_over(frame, rule, question.margin, question.confidence) for rule in tuning.rules}
-    tuning.rule_gains = {rule: comparison for rule, comparison in found.items() if comparison}
+    tuning.rule_gains = compare_rules(frame, tuning.rules, question.margin, question.confidence)
