@@ -41,11 +41,11 @@ def tune(
     from downbeat.experiment.plan import Library
     from downbeat.mpi.bench import find_bench
     from downbeat.tune.arguments import parse_ranks, parse_share, valid_metric
-    from downbeat.tune.record import RECORD_FILE, write_record
+    from downbeat.tune.record import write_record
     from downbeat.tune.sweep import Effort
     from downbeat.tune.table import find_warnings, render
     from downbeat.tune.tuning import Question, tune
-    from downbeat.tune.writing import ENVIRONMENT_FILE
+    from downbeat.tune.writing import ENVIRONMENT_FILE, RECORD_FILE
 
     question = Question(
         library=Library(mpi, bench or find_bench(mpi), launcher),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import socket
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,12 +21,11 @@ from downbeat.tune.proving import Proof, failures, prove
 from downbeat.tune.rules import Cell, Rule, algorithm_for, rules_of, sizeless_rules
 from downbeat.tune.sweep import HARMONIZE, Effort, sweep, sweep_plan
 from downbeat.tune.target import Target, find_target
-from downbeat.tune.writing import write_files
+from downbeat.tune.writing import PROBE, RECORD_FILE, check_directory, write_files
 
 SWEEP = "sweep"  # directories below that of the tuning
 PROOF = "proof"
 GAIN = "gain"
-PROBE = "probe"
 
 
 @dataclass(frozen=True)
@@ -79,9 +80,10 @@ def tune(question: Question, directory: Path, tell: Callable[[str], None]) -> Tu
         tell: is told what happens, in lines.
 
     Raises:
-        UsageError: a collective cannot be tuned.
+        UsageError: a collective cannot be tuned, or the directory is another's.
         DownbeatError: the library does not run.
     """
+    check_directory(directory)
     target = find_target(question.library, directory / PROBE)
     target.check(question.collectives)
     tuning = Tuning(question, target)
@@ -92,10 +94,21 @@ def tune(question: Question, directory: Path, tell: Callable[[str], None]) -> Tu
     make_rules(tuning)
     if tuning.rules:
         tuning.written = target.form.write(tuning.rules)
-    variables = write_files(target, tuning.written, directory)
+    variables = write_files(target, tuning.written, directory, about(question))
     if tuning.rules:
         prove_rules(tuning, variables, directory, tell)
     return tuning
+
+
+def about(question: Question) -> list[str]:
+    """Returns where rules come from, for whoever finds the file in a year."""
+    today = datetime.datetime.now(datetime.UTC).date()
+    ranks = ", ".join(map(str, question.ranks))
+    return [
+        f"Chosen on {socket.gethostname()}, {today}: {' '.join(question.collectives)}; sizes {question.sizes}; "
+        f"ranks {ranks}; {question.effort.launches} launches, margin {question.margin:g}.",
+        f"Whether they are obeyed and what they gain: {RECORD_FILE} beside this file, once that is proven.",
+    ]
 
 
 def sweep_all(tuning: Tuning, directory: Path, tell: Callable[[str], None]) -> pd.DataFrame:
