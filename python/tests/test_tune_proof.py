@@ -190,7 +190,7 @@ def test_intel_obeys_a_rule_for_its_number_of_ranks(tmp_path: Path) -> None:
 
 def test_what_cannot_run_is_left_out_with_the_reason(tmp_path: Path) -> None:
     target = target_of("openmpi", tmp_path)
-    usable = probe(target, "barrier", 3, {"validate": ""}, tmp_path)
+    usable = probe(target, "barrier", 3, {"validate": ""}, tmp_path, 60)
     assert usable.algorithms == ["linear", "double_ring", "recursive_doubling", "bruck", "tree"]
     assert list(usable.excluded) == ["two_proc"]
     assert "two_proc" in usable.excluded["two_proc"]

@@ -38,6 +38,7 @@ def tune(
     """
     import sys
 
+    from downbeat.commands.signals import interrupt_on_signals
     from downbeat.experiment.plan import Library
     from downbeat.mpi.bench import find_bench
     from downbeat.tune.arguments import parse_ranks, parse_share, valid_metric
@@ -56,7 +57,12 @@ def tune(
         margin=parse_share("margin", margin, 0.0),
         confidence=parse_share("confidence", confidence, 0.5),
     )
-    tuning = tune(question, output, lambda line: print(f"downbeat: {line}", file=sys.stderr, flush=True))
+    interrupt_on_signals()
+    try:
+        tuning = tune(question, output, lambda line: print(f"downbeat: {line}", file=sys.stderr, flush=True))
+    except KeyboardInterrupt:
+        print("downbeat: interrupted; the same command again continues", file=sys.stderr)
+        raise typer.Exit(130) from None
     warnings = find_warnings(tuning)
     write_record(tuning, output, warnings)
     print(render(tuning, warnings))

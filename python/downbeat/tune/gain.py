@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from downbeat.errors import UsageError
-from downbeat.experiment.execute import execute
+from downbeat.experiment.execute import Watcher, execute
 from downbeat.experiment.experiment import open_experiment
 from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, Environment, Measurement, Plan
 from downbeat.statistics.pairs import compare_paired
@@ -59,13 +59,13 @@ def name_of(written: Written) -> str:
     return hashlib.sha256(content.encode()).hexdigest()[:DIGEST]
 
 
-def measure_gain(plan: Plan, directory: Path, metric: str) -> pd.DataFrame:
+def measure_gain(plan: Plan, directory: Path, metric: str, watcher: Watcher) -> pd.DataFrame:
     """Executes a plan of `gain_plan`; returns its cells, with columns `collective` and `value` as in `sweep.COLUMNS`.
 
     Raises:
         DownbeatError: no launch was complete.
     """
-    execute(plan, directory)
+    execute(plan, directory, watcher)
     try:
         cells = open_experiment(directory).cells
     except UsageError as error:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from downbeat.experiment.plan import Library
+from downbeat.experiment.progress import Plain
 from downbeat.statistics.verdicts import Comparison
 from downbeat.tune.barrier_choice import OtherChoice, other_choices
 from downbeat.tune.choosing import Decision, choose
@@ -118,13 +119,11 @@ def sweep_all(tuning: Tuning, directory: Path, tell: Callable[[str], None]) -> p
     for collective in question.collectives:
         for ranks in question.ranks:
             options = question.effort.options((collective,), question.sizes)
-            usable = probe(tuning.target, collective, ranks, options, directory / PROBE)
+            usable = probe(tuning.target, collective, ranks, options, directory / PROBE, question.effort.timeout)
             tuning.usable.append(usable)
             plan = sweep_plan(tuning.target, usable, question.sizes, question.effort)
-            count = len(plan.launch_order())
-            named = f"{collective} on {ranks} ranks"
-            tell(f"{named}: {len(usable.algorithms)} algorithms beside the default, {count} launches")
-            frames.append(sweep(plan, directory / SWEEP / plan.name, question.effort.metric))
+            tell(f"{collective} on {ranks} ranks: {len(usable.algorithms)} algorithms beside the default")
+            frames.append(sweep(plan, directory / SWEEP / plan.name, question.effort.metric, Plain(tell)))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -149,8 +148,7 @@ def prove_rules(tuning: Tuning, variables: Mapping[str, str], directory: Path, t
     tell(f"proving {len(tuning.rules)} rules in {len(choices)} cells")
     tuning.proofs = prove(tuning.target, choices, variables, directory / PROOF)
     plan = gain_plan(tuning.target, question.collectives, question.ranks, question.sizes, variables, effort)
-    tell(f"measuring what they gain: {len(plan.launch_order())} launches")
-    frame = measure_gain(plan, directory / GAIN / name_of(tuning.written), effort.metric)
+    frame = measure_gain(plan, directory / GAIN / name_of(tuning.written), effort.metric, Plain(tell))
     tuning.lost = lost_cells(frame)
     tuning.gains = compare_environments(frame, question.margin, question.confidence)
     tuning.rule_gains = compare_rules(frame, tuning.rules, question.margin, question.confidence)
