@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import pandas as pd
 from downbeat.experiment.plan import Library
 from downbeat.tune.choosing import choose
 from downbeat.tune.formats.open_mpi import OpenMpiRules
+from downbeat.tune.gain import compare_environments, compare_rules
 from downbeat.tune.rules import DEFAULT, Cell, Rule
 from downbeat.tune.sweep import Effort
 from downbeat.tune.table import find_warnings, render
@@ -35,6 +37,19 @@ def test_cells_that_could_not_be_measured_are_not_passed_off_as_good_defaults() 
     few = dataclasses.replace(QUESTION, effort=dataclasses.replace(EFFORT, launches=4))
     (warning,) = find_warnings(Tuning(few, TARGET, decisions=tuning.decisions))
     assert "4 launches can decide nothing" in warning
+
+
+def test_a_gain_that_does_not_come_again_is_a_warning() -> None:
+    decisions = choose(launches({DEFAULT: 10, "a": 5}), MARGIN, CONFIDENCE)
+    rule, lucky = Rule("bcast", 4, 8, 15, "a"), Rule("bcast", 4, 16, 16, "a")
+    frame = pd.concat([launches({"default": 10, "rules": 8}, size=8), launches({"default": 10, "rules": 10}, size=16)])
+    frame = frame.rename(columns={"algorithm": "environment"})
+    tuning = Tuning(QUESTION, TARGET, decisions=decisions, rules=[rule, lucky])
+    tuning.gains = compare_environments(frame, MARGIN, CONFIDENCE)
+    tuning.rule_gains = compare_rules(frame, tuning.rules, MARGIN, CONFIDENCE)
+    (warning,) = find_warnings(tuning)
+    assert warning.startswith("1 of 2 rules gained nothing for certain")
+    assert "bcast on 4 ranks (16)" in warning
 
 
 def test_rules_under_which_nothing_runs_are_a_warning() -> None:

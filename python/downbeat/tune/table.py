@@ -35,7 +35,7 @@ def render(tuning: Tuning, warnings: list[str]) -> str:
 
 def rules_table(tuning: Tuning) -> list[str]:
     """Returns three lines per rule: what it says, what it gains, how it is known to be obeyed."""
-    lines = [f"{'collective':<20} {'ranks':>5} {'bytes':>17}  default -> chosen"]
+    lines = [f"{'collective':<20} {'ranks':>5} {'bytes':>17}  in place of the default"]
     for rule in tuning.rules:
         lines.append(f"{rule.collective:<20} {rule.ranks:>5} {sizes(rule):>17}  {rule.algorithm}")
         comparison = tuning.rule_gains.get(rule)
@@ -143,6 +143,14 @@ def find_warnings(tuning: Tuning) -> list[str]:
         warnings.append(
             f"{cell.collective} of {cell.size} bytes on {cell.ranks} ranks was measured without the rules and in no "
             f"launch under them; do not use them before you know why: {GAIN}/*/failed has what the launches said"
+        )
+    unconfirmed = [rule for rule, comparison in tuning.rule_gains.items() if comparison.verdict != "faster"]
+    if unconfirmed:
+        warnings.append(
+            f"{len(unconfirmed)} of {len(tuning.rules)} rules gained nothing for certain when they were measured anew: "
+            f"{'; '.join(f'{rule.collective} on {rule.ranks} ranks ({sizes(rule)})' for rule in unconfirmed)}. The "
+            "luckiest of many algorithms looks better than it is; tune with more launches or repetitions, or a larger "
+            "--margin"
         )
     lacking = [
         decision.cell
