@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from downbeat.tune.barrier_choice import other_choices
 from downbeat.tune.choosing import choose
-from downbeat.tune.gain import compare_environments, compare_over
+from downbeat.tune.formats.rules_format import Written
+from downbeat.tune.gain import compare_environments, compare_rules, lost_cells, name_of
 from downbeat.tune.rules import DEFAULT, Cell, Rule
 from downbeat.tune.sweep import measured
 
@@ -127,12 +128,38 @@ def test_gain_pairs_launches_of_the_same_number_and_joins_the_sizes_of_a_rule() 
     gains = compare_environments(frame, MARGIN, CONFIDENCE)
     assert {cell.size: one.verdict for cell, one in gains.items()} == {8: "faster", 16: "faster"}
     assert gains[Cell("bcast", 4, 8)].ratio.estimate == pytest.approx(0.8, rel=0.02)
-    both = compare_over(frame, Rule("bcast", 4, 8, 16, "a"), MARGIN, CONFIDENCE)
-    one = compare_over(frame, Rule("bcast", 4, 16, 16, "a"), MARGIN, CONFIDENCE)
-    assert both is not None and one is not None
+    rules = [Rule("bcast", 4, 8, 16, "a"), Rule("bcast", 4, 16, 16, "a")]
+    both, one = compare_rules(frame, rules, MARGIN, CONFIDENCE).values()
     assert both.ratio.estimate == pytest.approx((0.8 * 0.5) ** 0.5, rel=0.02)
     assert one.ratio.estimate == pytest.approx(0.5, rel=0.02)
     assert both.ratio.count == 10
+
+
+def test_the_gains_of_many_rules_are_judged_together() -> None:
+    """Alone each of 40 rules that gain nothing has a chance of some percent to look better or worse."""
+    frames = [launches({"default": 10, "rules": 10}, size=size, seed=3) for size in range(1, 41)]
+    frame = pd.concat(frames).rename(columns={"algorithm": "environment"})
+    rules = [Rule("bcast", 4, size, size, "a") for size in range(1, 41)]
+    gains = compare_rules(frame, rules, 0.0, CONFIDENCE)
+    assert min(gain.p_value for gain in gains.values()) < 0.025
+    assert {gain.verdict for gain in gains.values()} == {"undecided"}
+
+
+def test_what_was_measured_under_other_rules_is_no_gain_of_these() -> None:
+    variables = {"RULES": "{directory}/rules.conf"}
+    one, same, other = (Written({"rules.conf": text}, variables, ()) for text in ("1", "1", "2"))
+    assert name_of(one) == name_of(same) != name_of(other)
+    assert name_of(Written({}, {"RULES": "1"}, ())) != name_of(Written({}, {"RULES": "2"}, ()))
+
+
+def test_a_cell_that_no_launch_under_the_rules_has_is_lost() -> None:
+    frame = pd.concat([launches({"default": 10, "rules": 8}, size=size) for size in (8, 16, 32, 64)])
+    frame = frame.rename(columns={"algorithm": "environment"})
+    ruled = frame["environment"] == "rules"
+    few = (frame["size"] == 64) & (frame["launch"] < 10)
+    frame["value"] = frame["value"].mask(ruled & ((frame["size"] == 32) | few))  # no valid sample
+    frame = frame[~(ruled & (frame["size"] == 16))]  # no complete launch
+    assert [cell.size for cell in lost_cells(frame)] == [16, 32]
 
 
 def test_an_environment_that_forces_an_algorithm_is_that_algorithm() -> None:

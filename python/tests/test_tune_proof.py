@@ -47,6 +47,14 @@ def test_verdict_on_traces(algorithm: str, forced: Trace | None, under_rules: Tr
     assert (proof.verdict, proof.by) == (verdict, by)
 
 
+def test_verdict_on_several_kinds_of_evidence_names_those_that_tell() -> None:
+    default, forced = Trace((1, 2), None, (1, 0)), Trace((1, 2), None, (1, 1))
+    assert judge_proof("a", default, forced, forced) == Proof("proven", "late arrivals")
+    assert judge_proof("a", default, forced, default) == Proof("failed", "late arrivals are not those of a")
+    alike = Proof("cannot tell", "messages and late arrivals of a are those of the default")
+    assert judge_proof("a", default, default, default) == alike
+
+
 def target_of(mpi: str, directory: Path) -> Target:
     bench = built(mpi)
     if bench is None:
@@ -124,6 +132,24 @@ def test_rules_that_are_not_switched_on_fail_the_proof(tmp_path: Path) -> None:
     assert proofs[cell].verdict == "failed"
 
 
+@pytest.mark.parametrize(
+    ("mpi", "algorithm"), [("mpich", "scatter_ring_allgather"), ("mpich5", "binomial")], ids=["mpich", "mpich5"]
+)
+def test_mpich_obeys_a_rule_whose_messages_nobody_can_count(mpi: str, algorithm: str, tmp_path: Path) -> None:
+    """MPICH 4 broadcasts along a binomial tree by default, and the device of MPICH 5 from the root to each."""
+    target = target_of(mpi, tmp_path)
+    cell = Cell("bcast", 4, 64)
+    proofs = proofs_of(target, [Rule("bcast", 4, 64, 127, algorithm)], [cell], tmp_path)
+    assert proofs == {cell: Proof("proven", "late arrivals")}
+
+
+def test_mpich_without_the_files_of_its_rules_fails_the_proof(tmp_path: Path) -> None:
+    target = target_of("mpich5", tmp_path)
+    cell = Cell("bcast", 2, 64)
+    proofs = prove(target, {cell: "scatter_ring_allgather"}, {}, tmp_path / "proof")
+    assert proofs == {cell: Proof("failed", "late arrivals are not those of scatter_ring_allgather")}
+
+
 def test_mpich_5_obeys_at_the_sizes_of_the_rule_and_at_no_other(tmp_path: Path) -> None:
     """On 4 ranks its device reduces at the root, which calls the operator three times; a binomial tree does not."""
     target = target_of("mpich5", tmp_path)
@@ -146,9 +172,10 @@ def test_mpich_takes_the_trees_and_computes_what_it_should(mpi: str, tmp_path: P
         Rule("reduce_scatter_block", 2, 64, 127, "pairwise"),
         Rule("gatherv", 2, 0, None, "linear"),
         Rule("gather", 2, 0, None, "binomial"),
+        Rule("scan", 2, 0, None, "recursive_doubling"),
     ]
     variables = write_files(target, target.form.write(rules), tmp_path)
-    operations = [*dict.fromkeys(rule.collective for rule in rules), "barrier", "scan", "ibcast", "allgatherv"]
+    operations = [*dict.fromkeys(rule.collective for rule in rules), "barrier", "ibcast", "allgatherv"]
     arguments = [*operations, "-m", "8,64,128", "-r", "1", "--sync", "none", "--validate", "-q"]
     run = run_bench(target.library, 2, arguments, variables, 120)
     assert run.status == 0, run.errors
@@ -167,7 +194,7 @@ def test_intel_obeys_a_rule_for_its_number_of_ranks(tmp_path: Path) -> None:
 
 def test_what_cannot_run_is_left_out_with_the_reason(tmp_path: Path) -> None:
     target = target_of("openmpi", tmp_path)
-    usable = probe(target, "barrier", 3, {"validate": ""}, tmp_path)
+    usable = probe(target, "barrier", 3, {"validate": ""}, tmp_path, 60)
     assert usable.algorithms == ["linear", "double_ring", "recursive_doubling", "bruck", "tree"]
     assert list(usable.excluded) == ["two_proc"]
     assert "two_proc" in usable.excluded["two_proc"]

@@ -188,11 +188,17 @@ ALGORITHM_TREE: dict[str, Any] = {
     "collective=reduce": {"comm_type=intra": OWN, "comm_type=inter": {"algorithm=INTER": {}}},
     "collective=alltoall": {"comm_type=intra": OWN, "comm_type=inter": {"algorithm=INTER": {}}},
     "collective=gatherv": OWN,
+    "collective=scan": {"comm_type=intra": OWN, "comm_type=inter": {"algorithm=INTER": {}}},
 }
 COMPOSITION_TREE: dict[str, Any] = {
     "collective=bcast": {"comm_type=intra": OWN_COMPOSITION},
     "collective=reduce": {"comm_type=intra": OWN_COMPOSITION},
     "collective=allgather": {"comm_type=intra": OWN_COMPOSITION},
+    # As in MPICH 4.0.2 and 5.0.2: by nodes where their ranks are in a row, else as a whole.
+    "collective=scan": {
+        "is_node_consecutive=yes": {"composition=MPIDI_Scan_intra_composition_alpha": {}},
+        "is_node_consecutive=no": {"composition=MPIDI_Scan_intra_composition_beta": {}},
+    },
 }
 
 
@@ -298,6 +304,15 @@ def test_mpich_rule_spares_operators_and_counts_that_an_algorithm_cannot_do(
 ) -> None:
     algorithms, _ = trees([Rule("reduce", 4, 64, 127, "reduce_scatter_gather")])
     assert search(algorithms, facts("reduce", 4, 64, **more)) == selected
+
+
+def test_mpich_rule_for_scan_keeps_the_device_from_splitting_it_by_nodes() -> None:
+    algorithms, compositions = trees([Rule("scan", 4, 0, None, "recursive_doubling")])
+    consecutive = {"is_node_consecutive": "yes"}
+    assert search(algorithms, facts("scan", 4, 64)) == "algorithm=MPIR_Scan_intra_recursive_doubling"
+    whole, split = (f"composition=MPIDI_Scan_intra_composition_{name}" for name in ("beta", "alpha"))
+    assert search(compositions, facts("scan", 4, 64, **consecutive)) == whole
+    assert search(compositions, facts("scan", 8, 64, **consecutive)) == split
 
 
 def test_mpich_rule_spares_mpi_in_place_and_other_groups() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -160,17 +160,13 @@ def print_launches(plan: Plan) -> None:
 
 def run_plan(plan: Plan, directory: Path) -> None:
     """Executes a plan, and ends the command with the exit status that tells how it went."""
-    import signal
     import sys
 
+    from downbeat.commands.signals import interrupt_on_signals
     from downbeat.experiment.execute import execute
     from downbeat.experiment.progress import print_table, watcher
 
-    def stop(_number: int, _frame: object) -> NoReturn:
-        raise KeyboardInterrupt
-
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, stop)
+    interrupt_on_signals()
     if plan.launches < FEW:
         print(f"warning: {plan.launches} launches, where no verdict can rest on fewer than {FEW}", file=sys.stderr)
     try:

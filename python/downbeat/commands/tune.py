@@ -34,18 +34,19 @@ def tune(
     """Choose an MPI library's algorithms, write rules, prove them.
 
     Exit status: 0 rules are written and nothing speaks against them, 1 failure, 2 bad arguments, 3 rules are not
-    obeyed, or slower than none.
+    obeyed, slower than none, or cannot be measured.
     """
     import sys
 
+    from downbeat.commands.signals import interrupt_on_signals
     from downbeat.experiment.plan import Library
     from downbeat.mpi.bench import find_bench
     from downbeat.tune.arguments import parse_ranks, parse_share, valid_metric
-    from downbeat.tune.record import RECORD_FILE, write_record
+    from downbeat.tune.record import write_record
     from downbeat.tune.sweep import Effort
     from downbeat.tune.table import find_warnings, render
     from downbeat.tune.tuning import Question, tune
-    from downbeat.tune.writing import ENVIRONMENT_FILE
+    from downbeat.tune.writing import ENVIRONMENT_FILE, RECORD_FILE
 
     question = Question(
         library=Library(mpi, bench or find_bench(mpi), launcher),
@@ -56,10 +57,15 @@ def tune(
         margin=parse_share("margin", margin, 0.0),
         confidence=parse_share("confidence", confidence, 0.5),
     )
-    tuning = tune(question, output, lambda line: print(f"downbeat: {line}", file=sys.stderr, flush=True))
+    interrupt_on_signals()
+    try:
+        tuning = tune(question, output, lambda line: print(f"downbeat: {line}", file=sys.stderr, flush=True))
+    except KeyboardInterrupt:
+        print("downbeat: interrupted; the same command again continues", file=sys.stderr)
+        raise typer.Exit(130) from None
     warnings = find_warnings(tuning)
     write_record(tuning, output, warnings)
     print(render(tuning, warnings))
     print("written:", ", ".join(str(output / name) for name in (*tuning.written.files, ENVIRONMENT_FILE, RECORD_FILE)))
-    if tuning.disobeyed() or tuning.slower():
+    if tuning.disobeyed() or tuning.lost or tuning.slower():
         raise typer.Exit(PROOF_FAILED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from rich.console import Console, Group
@@ -117,24 +117,30 @@ def begin_line(plan: Plan, directory: Path, complete: int, total: int) -> str:
     return f"{plan.name}: {total} launch{'es' if total > 1 else ''}{already}, into {directory}"
 
 
+def print_line(line: str) -> None:
+    """Prints a line at once."""
+    print(line, flush=True)
+
+
 class Plain(Watcher):
     """A line for each launch, for files, pipes and logs."""
 
-    def __init__(self) -> None:
+    def __init__(self, say: Callable[[str], None] = print_line) -> None:
         self.pace = Pace()
+        self.say = say
 
     def begins(self, plan: Plan, directory: Path, complete: int, total: int) -> None:
-        print(begin_line(plan, directory, complete, total), flush=True)
+        self.say(begin_line(plan, directory, complete, total))
 
     def ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:  # noqa: ARG002
         self.pace.add(ended)
         left = self.pace.left(total - complete)
         rest = f", about {duration(left)} left" if left and complete < total else ""
         how = f"failed, {ended.failure}" if ended.failure else duration(ended.seconds)
-        print(f"{complete:>{len(str(total))}}/{total}  {describe(ended.key)}: {how}{rest}", flush=True)
+        self.say(f"{complete:>{len(str(total))}}/{total}  {describe(ended.key)}: {how}{rest}")
 
     def decided(self, decision: Decision) -> None:
-        print(split_line(decision), flush=True)
+        self.say(split_line(decision))
 
 
 def split_line(decision: Decision) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -9,17 +11,19 @@ import numpy as np
 import pandas as pd
 
 from downbeat.errors import UsageError
-from downbeat.experiment.execute import execute
+from downbeat.experiment.execute import Watcher, execute
 from downbeat.experiment.experiment import open_experiment
 from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, Environment, Measurement, Plan
 from downbeat.statistics.pairs import compare_paired
 from downbeat.statistics.verdicts import Comparison, judge_together
-from downbeat.tune.choosing import by_launch, cells_of, paired
+from downbeat.tune.choosing import Floats, by_launch, cells_of, paired
+from downbeat.tune.formats.rules_format import Written
 from downbeat.tune.rules import Cell, Rule
 from downbeat.tune.sweep import HARMONIZE, Effort, nothing_measured
 from downbeat.tune.target import Target
 
 RULES = "rules"
+DIGEST = 8  # hexadecimal digits
 
 
 def gain_plan(
@@ -46,13 +50,22 @@ def gain_plan(
     )
 
 
-def measure_gain(plan: Plan, directory: Path, metric: str) -> pd.DataFrame:
+def name_of(written: Written) -> str:
+    """Returns a name that rules of other content do not have: what was measured under those says nothing of these.
+
+    The environment alone does not tell them apart, for a library's file keeps its path.
+    """
+    content = json.dumps([dict(written.files), dict(written.variables)], sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()[:DIGEST]
+
+
+def measure_gain(plan: Plan, directory: Path, metric: str, watcher: Watcher) -> pd.DataFrame:
     """Executes a plan of `gain_plan`; returns its cells, with columns `collective` and `value` as in `sweep.COLUMNS`.
 
     Raises:
         DownbeatError: no launch was complete.
     """
-    execute(plan, directory)
+    execute(plan, directory, watcher)
     try:
         cells = open_experiment(directory).cells
     except UsageError as error:
@@ -72,14 +85,33 @@ def compare_environments(frame: pd.DataFrame, margin: float, confidence: float) 
     return dict(zip(found, judge_together(list(found.values())), strict=True))
 
 
-def compare_over(frame: pd.DataFrame, rule: Rule, margin: float, confidence: float) -> Comparison | None:
-    """Compares the environments over all sizes of a rule: a launch is one number, the geometric mean over sizes."""
-    some = pd.concat([rows for cell, rows in cells_of(frame) if rule.holds(cell)])
+def lost_cells(frame: pd.DataFrame) -> list[Cell]:
+    """Returns the cells that could be measured without rules, and in no launch under them."""
+    lost = []
+    for cell, some in cells_of(frame):
+        measured = set(some[some["value"].notna()]["environment"])
+        if DEFAULT_ENVIRONMENT in measured and RULES not in measured:
+            lost.append(cell)
+    return lost
+
+
+def compare_rules(
+    frame: pd.DataFrame, rules: Sequence[Rule], margin: float, confidence: float
+) -> dict[Rule, Comparison]:
+    """Compares the environments over all sizes of each rule, all rules judged together."""
+    found: dict[Rule, Comparison] = {}
+    for rule in rules:
+        default, ruled = means_over(frame, rule)
+        if len(ruled) > 1:
+            found[rule] = compare_paired(default, ruled, margin, confidence)
+    return dict(zip(found, judge_together(list(found.values())), strict=True))
+
+
+def means_over(frame: pd.DataFrame, rule: Rule) -> tuple[Floats, Floats]:
+    """Returns without and under rules a number per launch that has all sizes of a rule: their geometric mean."""
+    some = pd.concat([frame.iloc[:0], *(rows for cell, rows in cells_of(frame) if rule.holds(cell))])
+    sizes = sorted(set(some["size"]))
     table = some.pivot_table(index="launch", columns=["environment", "size"], values="value", aggfunc="first")
-    whole = table.dropna()
-    if len(whole) < 2 or not {DEFAULT_ENVIRONMENT, RULES} <= set(some["environment"]):
-        return None
-    means = {
-        name: np.exp(np.log(whole[name].to_numpy(dtype=float)).mean(axis=1)) for name in (DEFAULT_ENVIRONMENT, RULES)
-    }
-    return compare_paired(means[DEFAULT_ENVIRONMENT], means[RULES], margin, confidence)
+    wanted = pd.MultiIndex.from_product([(DEFAULT_ENVIRONMENT, RULES), sizes])
+    whole = np.log(table.reindex(columns=wanted).dropna().to_numpy(dtype=float))
+    return np.exp(whole[:, : len(sizes)].mean(axis=1)), np.exp(whole[:, len(sizes) :].mean(axis=1))

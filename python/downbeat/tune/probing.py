@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from downbeat.data.launch_file import open_samples, read_cells
 from downbeat.errors import DownbeatError, UsageError
+from downbeat.experiment.durable import write_json
 from downbeat.experiment.plan import Measurement
 from downbeat.tune.bench import run_bench
 from downbeat.tune.rules import DEFAULT
@@ -15,7 +19,10 @@ from downbeat.tune.target import Target
 
 EXIT_REFUSED = 2  # of downbeat-bench: bad arguments
 EXIT_WRONG = 4
-PROBE_TIMEOUT = 60.0  # s; a few calls at each size
+SCHEMA_VERSION = 1
+LEAST_LIMIT = 60.0  # s; after this an algorithm that does not end counts as hanging,
+ATTEMPTS = 2  # at an algorithm
+PATIENCE = 20  # or after so many times what the default took, on many ranks with a slow start
 
 
 @dataclass
@@ -28,21 +35,61 @@ class Usable:
     excluded: dict[str, str] = field(default_factory=dict)  # algorithm -> why
 
 
-def probe(target: Target, collective: str, ranks: int, options: Mapping[str, str], directory: Path) -> Usable:
+def probe(
+    target: Target, collective: str, ranks: int, options: Mapping[str, str], directory: Path, timeout: float
+) -> Usable:
     """Tries each algorithm of a collective once at each size, results looked at.
 
-    All together first; only if that fails, each in a launch of its own.
+    What came of it is kept: whoever continues a tuning continues with the same algorithms, though a busy machine may
+    since have made one of them look as if it hung.
 
     Args:
         target: the library.
         collective: whose algorithms are tried.
         ranks: number of ranks.
         options: of downbeat-bench, as in the sweep.
-        directory: for what the launches write.
+        directory: for what the launches write, and the result.
+        timeout: s, that a launch may take at most.
 
     Raises:
-        UsageError: downbeat-bench refuses the options.
+        UsageError: downbeat-bench refuses the options, or the directory is of another version of the library.
         DownbeatError: not even the default runs.
+    """
+    file = directory / f"{collective}-n{ranks}.json"
+    about = {"options": dict(options), "algorithms": list(target.algorithms[collective])}
+    kept = read_kept(file)
+    if kept and kept["version"] != target.version:
+        raise UsageError(
+            f"'{directory.parent}' was begun under {kept['version']}, not {target.version}; take another directory (-o)"
+        )
+    if kept and kept["of"] == about:
+        return Usable(collective, ranks, kept["usable"], kept["excluded"])
+    usable = try_all(target, collective, ranks, options, directory, timeout)
+    content = {"version": target.version, "of": about, "usable": usable.algorithms, "excluded": usable.excluded}
+    write_json(file, {"schema_version": SCHEMA_VERSION, **content})
+    return usable
+
+
+def read_kept(file: Path) -> dict[str, Any] | None:
+    """Returns what an earlier probe left; None if there is none."""
+    if not file.is_file():
+        return None
+    try:
+        kept: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        if kept["schema_version"] == SCHEMA_VERSION:
+            return kept
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise UsageError(f"'{file}' is not what this version of downbeat tune writes; take another directory (-o)")
+
+
+def try_all(
+    target: Target, collective: str, ranks: int, options: Mapping[str, str], directory: Path, timeout: float
+) -> Usable:
+    """Tries the default, then all together, and only if that fails each in a launch of its own; as `probe`.
+
+    What fails is tried again after the others, and the default once more: what befell the machine is no reason to leave
+    an algorithm out.
     """
     usable = Usable(collective, ranks)
     candidates = []
@@ -52,24 +99,36 @@ def probe(target: Target, collective: str, ranks: int, options: Mapping[str, str
             usable.excluded[algorithm] = reason
         else:
             candidates.append(algorithm)
-    apart = bool(candidates) and bool(target.form.forcing_variables(collective, candidates[0]))
-    if candidates and not apart and not failure_of(target, collective, candidates, ranks, options, directory):
-        usable.algorithms = candidates
-        return usable
-    reason = failure_of(target, collective, [DEFAULT], ranks, options, directory)
+    began = time.monotonic()
+    reason = failure_of(target, collective, [DEFAULT], ranks, options, directory, timeout)
     if reason:
         raise DownbeatError(f"{collective} on {ranks} ranks cannot be measured under {target.library.name}: {reason}")
-    for algorithm in candidates:
-        reason = failure_of(target, collective, [algorithm], ranks, options, directory)
+    limit = min(timeout, max(LEAST_LIMIT, PATIENCE * (time.monotonic() - began)))
+    apart = bool(candidates) and bool(target.form.forcing_variables(collective, candidates[0]))
+    if candidates and not apart and not failure_of(target, collective, candidates, ranks, options, directory, limit):
+        usable.algorithms = candidates
+        return usable
+    failed = candidates
+    for _ in range(ATTEMPTS):
+        reasons = {name: failure_of(target, collective, [name], ranks, options, directory, limit) for name in failed}
+        failed = [name for name in failed if reasons[name]]
+    usable.algorithms = [name for name in candidates if name not in failed]
+    usable.excluded |= {name: reasons[name] for name in failed}
+    if failed:
+        reason = failure_of(target, collective, [DEFAULT], ranks, options, directory, timeout)
         if reason:
-            usable.excluded[algorithm] = reason
-        else:
-            usable.algorithms.append(algorithm)
+            raise DownbeatError(f"{collective} on {ranks} ranks could be measured at first, and then no more: {reason}")
     return usable
 
 
 def failure_of(
-    target: Target, collective: str, algorithms: Sequence[str], ranks: int, options: Mapping[str, str], directory: Path
+    target: Target,
+    collective: str,
+    algorithms: Sequence[str],
+    ranks: int,
+    options: Mapping[str, str],
+    directory: Path,
+    timeout: float,
 ) -> str:
     """Returns why a launch by these algorithms is of no use; empty if it is.
 
@@ -84,7 +143,7 @@ def failure_of(
     if not forced:
         wanted["algorithm"] = f"{collective}={','.join(algorithms)}"
     arguments = Measurement((collective,), wanted).arguments()
-    run = run_bench(target.library, ranks, [*arguments, "-q", "-o", file.name], forced or {}, PROBE_TIMEOUT, directory)
+    run = run_bench(target.library, ranks, [*arguments, "-q", "-o", file.name], forced or {}, timeout, directory)
     if run.status == EXIT_WRONG:
         with open_samples(file) as samples:
             cells = read_cells(samples)

@@ -12,9 +12,9 @@ from downbeat.statistics.location import Interval
 from downbeat.statistics.verdicts import Comparison
 from downbeat.tune.choosing import Candidate, Decision
 from downbeat.tune.tuning import Tuning
+from downbeat.tune.writing import RECORD_FILE
 
 SCHEMA_VERSION = 1
-RECORD_FILE = "rules.json"
 
 
 def write_record(tuning: Tuning, directory: Path, warnings: list[str]) -> None:

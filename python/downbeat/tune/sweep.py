@@ -10,7 +10,7 @@ import pandas as pd
 
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.experiment import directory as places
-from downbeat.experiment.execute import execute
+from downbeat.experiment.execute import Watcher, execute
 from downbeat.experiment.experiment import open_experiment
 from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, Environment, Measurement, Plan
 from downbeat.tune.probing import Usable
@@ -77,13 +77,13 @@ def sweep_plan(target: Target, usable: Usable, sizes: str, effort: Effort) -> Pl
     )
 
 
-def sweep(plan: Plan, directory: Path, metric: str) -> pd.DataFrame:
+def sweep(plan: Plan, directory: Path, metric: str, watcher: Watcher) -> pd.DataFrame:
     """Measures what a plan of `sweep_plan` says; returns one row per launch and cell, `COLUMNS`.
 
     Raises:
         DownbeatError: no launch was complete.
     """
-    execute(plan, directory)
+    execute(plan, directory, watcher)
     try:
         experiment = open_experiment(directory)
     except UsageError as error:

@@ -8,8 +8,9 @@ from collections import Counter
 from downbeat.statistics.location import Interval
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 from downbeat.tune.barrier_choice import OtherChoice
+from downbeat.tune.choosing import Decision
 from downbeat.tune.rules import DEFAULT, Rule
-from downbeat.tune.tuning import Tuning
+from downbeat.tune.tuning import GAIN, Tuning
 
 WIDTH = 80
 LONGEST_REASON = 150
@@ -34,7 +35,7 @@ def render(tuning: Tuning, warnings: list[str]) -> str:
 
 def rules_table(tuning: Tuning) -> list[str]:
     """Returns three lines per rule: what it says, what it gains, how it is known to be obeyed."""
-    lines = [f"{'collective':<20} {'ranks':>5} {'bytes':>17}  default -> chosen"]
+    lines = [f"{'collective':<20} {'ranks':>5} {'bytes':>17}  in place of the default"]
     for rule in tuning.rules:
         lines.append(f"{rule.collective:<20} {rule.ranks:>5} {sizes(rule):>17}  {rule.algorithm}")
         comparison = tuning.rule_gains.get(rule)
@@ -60,7 +61,9 @@ def proven(tuning: Tuning, rule: Rule) -> str:
     """Returns how the cells of a rule were proven."""
     proofs = [proof for cell, proof in tuning.proofs.items() if rule.holds(cell)]
     counts = Counter((proof.verdict, proof.by) for proof in proofs)
-    return "; ".join(f"{verdict}: {by} ({count} of {len(proofs)})" for (verdict, by), count in counts.items())
+    return "; ".join(
+        f"{verdict}: {shortened(by)} ({count} of {len(proofs)})" for (verdict, by), count in counts.items()
+    )
 
 
 def summary(tuning: Tuning) -> str:
@@ -116,6 +119,13 @@ def find_warnings(tuning: Tuning) -> list[str]:
             f"{launches} launches can decide nothing, so that every default stays; {FEWEST_LAUNCHES} are the least, "
             "10 are usual"
         )
+    undecidable = [decision.cell for decision in tuning.decisions if lacks_launches(decision)]
+    if undecidable and launches >= FEWEST_LAUNCHES:
+        warnings.append(
+            f"nothing could be chosen in {len(undecidable)} of {len(tuning.decisions)} cells, where no algorithm has "
+            f"{FEWEST_LAUNCHES} launches with valid samples beside the default: their defaults stay untested; see "
+            "sweep/*/failed, measure on an idle machine, or allow a larger --tolerance"
+        )
     for cell in tuning.disobeyed():
         warnings.append(
             f"the rules are not obeyed for {cell.collective} of {cell.size} bytes on {cell.ranks} ranks: "
@@ -129,13 +139,37 @@ def find_warnings(tuning: Tuning) -> list[str]:
             f"as long under the rules ({ratio.low:.3f} to {ratio.high:.3f}); tune again on an idle machine, or leave "
             "it out"
         )
-    lacking = [decision.cell for decision in tuning.decisions if tuning.rules and decision.cell not in tuning.gains]
+    for cell in tuning.lost:
+        warnings.append(
+            f"{cell.collective} of {cell.size} bytes on {cell.ranks} ranks was measured without the rules and in no "
+            f"launch under them; do not use them before you know why: {GAIN}/*/failed has what the launches said"
+        )
+    unconfirmed = [rule for rule, comparison in tuning.rule_gains.items() if comparison.verdict != "faster"]
+    if unconfirmed:
+        warnings.append(
+            f"{len(unconfirmed)} of {len(tuning.rules)} rules gained nothing for certain when they were measured anew: "
+            f"{'; '.join(f'{rule.collective} on {rule.ranks} ranks ({sizes(rule)})' for rule in unconfirmed)}. The "
+            "luckiest of many algorithms looks better than it is; tune with more launches or repetitions, or a larger "
+            "--margin"
+        )
+    lacking = [
+        decision.cell
+        for decision in tuning.decisions
+        if tuning.rules and decision.cell not in tuning.gains and decision.cell not in tuning.lost
+    ]
     if lacking:
         warnings.append(
             f"what the rules gain is unknown in {len(lacking)} cells, which lack launches with valid samples; see "
-            "gain/failed, or allow a larger --tolerance"
+            f"{GAIN}/*/failed, or allow a larger --tolerance"
         )
     return [*warnings, *tuning.written.notes]
+
+
+def lacks_launches(decision: Decision) -> bool:
+    """Whether nothing can be said of any algorithm in a cell, for want of launches."""
+    return bool(decision.candidates) and not any(
+        one.comparison and min(one.comparison.launches) >= FEWEST_LAUNCHES for one in decision.candidates
+    )
 
 
 def wrap(text: str, first: str = "", rest: str = "  ") -> list[str]:

@@ -1,4 +1,4 @@
-"""What an algorithm does, whatever time it takes: who sends how much to whom, who calls the operator of a reduction."""
+"""What an algorithm does, whatever time it takes: who sends to whom, calls an operator, waits for whom."""
 
 from __future__ import annotations
 
@@ -20,18 +20,21 @@ SIZE_STEP = 8  # bytes: downbeat-bench algorithms counts in doubles
 UNKNOWN = -1
 MESSAGES = "messages"
 CALLS = "operator calls"
+WAITS = "late arrivals"
 
 
 @dataclass(frozen=True)
 class Trace:
-    """What one call of an operation left behind; None where it cannot be counted."""
+    """What one call of an operation left behind; None where it cannot be counted, or was not looked at."""
 
     messages: Numbers | None  # from each rank to each, their number and then their bytes
     calls: Numbers | None  # of the operator, by rank
+    waits: Numbers | None = None  # 1 where a rank waits for a late one, late rank by late rank (late_arrivals.py)
 
     def evidence(self) -> dict[str, Numbers]:
-        """Returns what was counted, by its name."""
-        return {name: one for name, one in ((MESSAGES, self.messages), (CALLS, self.calls)) if one is not None}
+        """Returns what was seen, by its name."""
+        known = ((MESSAGES, self.messages), (CALLS, self.calls), (WAITS, self.waits))
+        return {name: one for name, one in known if one is not None}
 
 
 def traces(target: Target, cell: Cell, variables: Mapping[str, str], directory: Path) -> tuple[dict[str, Trace], str]:

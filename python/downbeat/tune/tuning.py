@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import socket
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,22 +11,22 @@ from pathlib import Path
 import pandas as pd
 
 from downbeat.experiment.plan import Library
+from downbeat.experiment.progress import Plain
 from downbeat.statistics.verdicts import Comparison
 from downbeat.tune.barrier_choice import OtherChoice, other_choices
 from downbeat.tune.choosing import Decision, choose
 from downbeat.tune.formats.rules_format import Written
-from downbeat.tune.gain import compare_environments, compare_over, gain_plan, measure_gain
+from downbeat.tune.gain import compare_environments, compare_rules, gain_plan, lost_cells, measure_gain, name_of
 from downbeat.tune.probing import Usable, probe
 from downbeat.tune.proving import Proof, failures, prove
 from downbeat.tune.rules import Cell, Rule, algorithm_for, rules_of, sizeless_rules
 from downbeat.tune.sweep import HARMONIZE, Effort, sweep, sweep_plan
 from downbeat.tune.target import Target, find_target
-from downbeat.tune.writing import write_files
+from downbeat.tune.writing import PROBE, RECORD_FILE, check_directory, write_files
 
 SWEEP = "sweep"  # directories below that of the tuning
 PROOF = "proof"
 GAIN = "gain"
-PROBE = "probe"
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ class Tuning:
     proofs: Mapping[Cell, Proof] = field(default_factory=dict)
     gains: Mapping[Cell, Comparison] = field(default_factory=dict)
     rule_gains: Mapping[Rule, Comparison] = field(default_factory=dict)
+    lost: Sequence[Cell] = ()  # cells that could not be measured under the rules, but without them
     others: list[OtherChoice] = field(default_factory=list)
 
     def in_rules(self, cell: Cell) -> str:
@@ -78,9 +81,10 @@ def tune(question: Question, directory: Path, tell: Callable[[str], None]) -> Tu
         tell: is told what happens, in lines.
 
     Raises:
-        UsageError: a collective cannot be tuned.
+        UsageError: a collective cannot be tuned, or the directory is another's.
         DownbeatError: the library does not run.
     """
+    check_directory(directory)
     target = find_target(question.library, directory / PROBE)
     target.check(question.collectives)
     tuning = Tuning(question, target)
@@ -91,10 +95,21 @@ def tune(question: Question, directory: Path, tell: Callable[[str], None]) -> Tu
     make_rules(tuning)
     if tuning.rules:
         tuning.written = target.form.write(tuning.rules)
-    variables = write_files(target, tuning.written, directory)
+    variables = write_files(target, tuning.written, directory, about(question))
     if tuning.rules:
         prove_rules(tuning, variables, directory, tell)
     return tuning
+
+
+def about(question: Question) -> list[str]:
+    """Returns where rules come from, for whoever finds the file in a year."""
+    today = datetime.datetime.now(datetime.UTC).date()
+    ranks = ", ".join(map(str, question.ranks))
+    return [
+        f"Chosen on {socket.gethostname()}, {today}: {' '.join(question.collectives)}; sizes {question.sizes}; "
+        f"ranks {ranks}; {question.effort.launches} launches, margin {question.margin:g}.",
+        f"Whether they are obeyed and what they gain: {RECORD_FILE} beside this file, once that is proven.",
+    ]
 
 
 def sweep_all(tuning: Tuning, directory: Path, tell: Callable[[str], None]) -> pd.DataFrame:
@@ -104,13 +119,11 @@ def sweep_all(tuning: Tuning, directory: Path, tell: Callable[[str], None]) -> p
     for collective in question.collectives:
         for ranks in question.ranks:
             options = question.effort.options((collective,), question.sizes)
-            usable = probe(tuning.target, collective, ranks, options, directory / PROBE)
+            usable = probe(tuning.target, collective, ranks, options, directory / PROBE, question.effort.timeout)
             tuning.usable.append(usable)
             plan = sweep_plan(tuning.target, usable, question.sizes, question.effort)
-            count = len(plan.launch_order())
-            named = f"{collective} on {ranks} ranks"
-            tell(f"{named}: {len(usable.algorithms)} algorithms beside the default, {count} launches")
-            frames.append(sweep(plan, directory / SWEEP / plan.name, question.effort.metric))
+            tell(f"{collective} on {ranks} ranks: {len(usable.algorithms)} algorithms beside the default")
+            frames.append(sweep(plan, directory / SWEEP / plan.name, question.effort.metric, Plain(tell)))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -135,8 +148,7 @@ def prove_rules(tuning: Tuning, variables: Mapping[str, str], directory: Path, t
     tell(f"proving {len(tuning.rules)} rules in {len(choices)} cells")
     tuning.proofs = prove(tuning.target, choices, variables, directory / PROOF)
     plan = gain_plan(tuning.target, question.collectives, question.ranks, question.sizes, variables, effort)
-    tell(f"measuring what they gain: {len(plan.launch_order())} launches")
-    frame = measure_gain(plan, directory / GAIN, effort.metric)
+    frame = measure_gain(plan, directory / GAIN / name_of(tuning.written), effort.metric, Plain(tell))
+    tuning.lost = lost_cells(frame)
     tuning.gains = compare_environments(frame, question.margin, question.confidence)
-    found = {rule: compare_over(frame, rule, question.margin, question.confidence) for rule in tuning.rules}
-    tuning.rule_gains = {rule: comparison for rule, comparison in found.items() if comparison}
+    tuning.rule_gains = compare_rules(frame, tuning.rules, question.margin, question.confidence)

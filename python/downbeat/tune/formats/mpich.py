@@ -45,8 +45,8 @@ COMMUTATIVE = "is_commutative"
 REGULAR = "is_block_regular"
 
 # Of the device's compositions the one that hands the whole communicator on to the algorithm, without a split by nodes
-# (src/mpid/ch4/src/ch4_coll_impl.h). The other collectives have no composition that splits.
-WHOLE = {"barrier": "beta", "bcast": "gamma", "allreduce": "beta", "reduce": "gamma"}
+# (src/mpid/ch4/src/ch4_coll_impl.h). For the other collectives the device's own tree takes none that splits.
+WHOLE = {"barrier": "beta", "bcast": "gamma", "allreduce": "beta", "reduce": "gamma", "scan": "beta"}
 
 # By which the sizes of a collective are told apart (get_avg_msgsize, get_total_msgsize in csel.c), and whether that is
 # the bytes of all ranks together where downbeat-bench's size is that of one.

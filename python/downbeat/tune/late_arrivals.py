@@ -1,0 +1,139 @@
+"""Who waits for whom: each rank in turn comes late to a collective, and the ranks that leave late with it need it.
+
+Messages can be counted under few libraries, exits everywhere. A rank that needs something of another, through however
+many ranks, cannot leave before that one has entered; a rank that left before has shown that it needs nothing of it.
+Which rank needs which follows from the algorithm: in a binomial broadcast those below a late rank wait for it, in a
+linear one all wait for the root alone, with scatter and allgather all wait for all. The late rank is that of Niethammer
+2016, section III.D.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from downbeat.data.launch_file import names, open_netcdf
+from downbeat.errors import DownbeatError
+from downbeat.tune.bench import run_bench
+from downbeat.tune.rules import DEFAULT, Cell
+from downbeat.tune.target import Target
+from downbeat.tune.traces import TRACE_TIMEOUT
+
+# In all others each rank needs what every other rank brings, whatever the algorithm.
+TELLING = ("bcast", "exscan", "gather", "gatherv", "reduce", "scan", "scatter", "scatterv")
+
+# A barrier of downbeat-bench itself: rules do not change it, and it needs no deadline that all ranks can meet.
+SYNCHRONIZER = "bruck"
+SAMPLES = 3  # by each late rank in a launch
+LEAST_DELAY = 0.02  # s, above what a scheduler usually takes from a rank
+FAR = 4.0  # times what the operation takes without delay, the delay must be at least
+LONGEST_DELAY = 5.0  # s
+TRIES = 3  # to find a delay that is long enough
+
+Floats = NDArray[np.float64]
+Waits = NDArray[np.bool_]
+
+
+class NotLateError(DownbeatError):
+    """No rank can be made late enough beside what the operation takes anyway."""
+
+
+class LateArrivals:
+    """Measures who waits for whom, and remembers what delay that takes on the machine."""
+
+    def __init__(self, target: Target) -> None:
+        """Prepares to measure a library."""
+        self.target = target
+        self._delay = LEAST_DELAY
+
+    def waits(
+        self, cell: Cell, algorithm: str, variables: Mapping[str, str], directory: Path
+    ) -> tuple[dict[str, Waits], str]:
+        """Runs a collective by the default and by an algorithm, each rank late in turn.
+
+        Args:
+            cell: what is run.
+            algorithm: that a launch can switch to; the default for that alone.
+            variables: environment of the launch: the default is what they make of it.
+            directory: for what the launch writes.
+
+        Returns:
+            Algorithm -> who waits, shape (late rank, rank); and why there is none, empty if there are.
+
+        Raises:
+            NotLateError: the operation takes too long.
+        """
+        directory.mkdir(parents=True, exist_ok=True)
+        file = directory / f"{cell.collective}-n{cell.ranks}-{cell.size}-late.nc"
+        for _ in range(TRIES):
+            file.unlink(missing_ok=True)
+            run = run_bench(
+                self.target.library,
+                cell.ranks,
+                [*self._arguments(cell, algorithm), "-q", "-o", file.name],
+                variables,
+                TRACE_TIMEOUT + 4 * cell.ranks * SAMPLES * self._delay,
+                directory,
+            )
+            if run.status != 0 or not file.is_file():
+                return {}, run.reason
+            found, undelayed = read_waits(file)
+            if self._delay >= FAR * undelayed:
+                return found, ""
+            self._delay = min(2 * FAR * undelayed, LONGEST_DELAY)
+        raise NotLateError(f"without delay it takes {undelayed:.3g} s, beside which no rank can be made late enough")
+
+    def _arguments(self, cell: Cell, algorithm: str) -> list[str]:
+        """Returns the arguments of downbeat-bench."""
+        late = ",".join(f"one_late(rank={rank})" for rank in range(cell.ranks))
+        arguments = [cell.collective, "-m", str(cell.size), "--sync", SYNCHRONIZER, "--pattern", late]
+        arguments += ["--delay", f"{self._delay * 1e6:.0f}us", "-r", str(SAMPLES), "--warmup", "0"]
+        if algorithm != DEFAULT:
+            arguments += ["--algorithm", f"{cell.collective}={DEFAULT},{algorithm}"]
+        return arguments
+
+
+def read_waits(file: Path) -> tuple[dict[str, Waits], float]:
+    """Returns what a file tells of one operation and size with each rank late in turn.
+
+    Returns:
+        Algorithm -> who waits, shape (late rank, rank); and the longest time by any of the algorithms without delay,
+        median over samples, in s.
+    """
+    with open_netcdf(file) as data:
+        data.set_auto_chartostring(False)
+        algorithms = names(data.variables["algorithm"])
+        delays = np.asarray(data.variables["largest_delay"][:])
+        of = np.asarray(data.variables["cell_index"][:])
+        entries, exits, planned = (np.asarray(data.variables[name][:]) for name in ("entry", "exit", "delay"))
+    ranks = entries.shape[1]
+    waits: dict[str, Waits] = {}
+    undelayed = 0.0
+    for index, algorithm in enumerate(algorithms):
+        here = of == index
+        if delays[index] == 0:
+            times = exits[here].max(axis=1) - entries[here].min(axis=1)
+            undelayed = max(undelayed, float(np.median(times)))
+        else:
+            late = int(planned[here][0].argmax())
+            matrix = waits.setdefault(algorithm, np.zeros((ranks, ranks), dtype=bool))
+            matrix[late] = waiting(entries[here], exits[here], late, delays[index])
+    return waits, undelayed
+
+
+def waiting(entries: Floats, exits: Floats, late: int, delay: float) -> Waits:
+    """Returns which ranks need a late one: those that in no sample left more than half of the delay before it entered.
+
+    Noise can hold a rank up for as long as the delay; it cannot let it leave early. So one early exit counts for more
+    than any number of late ones. Half of the delay is far above the error of the global clock.
+
+    Args:
+        entries: on the global clock, in s, shape (sample, rank).
+        exits: likewise.
+        late: the late rank.
+        delay: of the late rank, in s.
+    """
+    return np.asarray((exits > entries[:, late, None] - delay / 2).all(axis=0))

@@ -1,0 +1,203 @@
+"""Who waits for whom: from made-up stamps of algorithms whose messages are known, and what is proven by it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from downbeat.experiment.plan import Library
+from downbeat.tune.formats.intel import IntelRules
+from downbeat.tune.late_arrivals import LateArrivals, NotLateError, Waits, read_waits, waiting
+from downbeat.tune.proving import prove_by_late_arrivals
+from downbeat.tune.rules import DEFAULT, Cell
+from downbeat.tune.target import Target
+from launch_files import Cell as FileCell
+from launch_files import write_launch
+
+DELAY = 0.02  # s
+MESSAGE = 2e-6  # s
+Messages = list[tuple[int, int]]  # sender and receiver, in the order in which they are sent
+
+
+def linear(ranks: int) -> Messages:
+    return [(0, rank) for rank in range(1, ranks)]
+
+
+def chain(ranks: int) -> Messages:
+    return [(rank - 1, rank) for rank in range(1, ranks)]
+
+
+def binomial(ranks: int) -> Messages:
+    """The subtree of a rank is the numbers that share its leading bits."""
+    steps = [1 << bit for bit in reversed(range(ranks.bit_length()))]
+    return [(rank, rank + step) for step in steps for rank in range(0, ranks, 2 * step) if rank + step < ranks]
+
+
+def scatter_ring(ranks: int) -> Messages:
+    around = [(rank, (rank + 1) % ranks) for rank in range(ranks)]
+    return linear(ranks) + around * (ranks - 1)
+
+
+def reduced(messages: Messages) -> Messages:
+    """A reduction along the tree of a broadcast."""
+    return [(receiver, sender) for sender, receiver in reversed(messages)]
+
+
+def stamps(messages: Messages, ranks: int, late: int, samples: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    """Returns entries and exits if sends are buffered, each sample begun at another time."""
+    entries = np.repeat(np.arange(samples)[:, None] * 1.0, ranks, axis=1)
+    entries[:, late] += DELAY
+    exits = entries.copy()
+    for sender, receiver in messages:
+        exits[:, receiver] = np.maximum(exits[:, receiver], exits[:, sender] + MESSAGE)
+    return entries, exits
+
+
+def fingerprint(messages: Messages, ranks: int) -> list[str]:
+    """Returns a word per late rank, 1 for each rank that waits for it."""
+    rows = [waiting(*stamps(messages, ranks, late), late, DELAY) for late in range(ranks)]
+    return ["".join("1" if one else "0" for one in row) for row in rows]
+
+
+def test_fingerprints_are_those_of_the_dependency_graphs() -> None:
+    assert fingerprint(linear(4), 4) == ["1111", "0100", "0010", "0001"]
+    assert fingerprint(chain(4), 4) == ["1111", "0111", "0011", "0001"]
+    assert fingerprint(binomial(4), 4) == ["1111", "0100", "0011", "0001"]
+    assert fingerprint(scatter_ring(4), 4) == ["1111"] * 4
+    assert fingerprint(binomial(8), 8)[4] == "00001111"
+    assert fingerprint(reduced(linear(4)), 4) == ["1000", "1100", "1010", "1001"]
+    assert fingerprint(reduced(binomial(4)), 4) == ["1000", "1100", "1010", "1011"]
+
+
+def test_on_two_ranks_linear_chain_and_tree_are_alike_and_scatter_is_not() -> None:
+    assert fingerprint(linear(2), 2) == fingerprint(chain(2), 2) == fingerprint(binomial(2), 2) == ["11", "01"]
+    assert fingerprint(scatter_ring(2), 2) == ["11", "11"]
+
+
+def test_one_early_exit_among_late_ones_is_enough() -> None:
+    """What holds a rank up in some samples is not what it waits for."""
+    entries, exits = stamps(linear(4), 4, late=2)
+    exits[:-1, 1] += 2 * DELAY
+    assert waiting(entries, exits, 2, DELAY).tolist() == [False, False, True, False]
+    exits[-1, 1] += 2 * DELAY
+    assert waiting(entries, exits, 2, DELAY).tolist() == [False, True, True, False]
+
+
+def test_the_error_of_the_clock_does_not_make_a_rank_independent() -> None:
+    """Rank 1 gets its message 2 us after the late root entered, by a clock that is 10 us behind."""
+    entries, exits = stamps(linear(4), 4, late=0)
+    exits[:, 1] -= 10e-6
+    assert waiting(entries, exits, 0, DELAY).all()
+
+
+def test_a_file_is_read_by_algorithm_whatever_the_order_of_its_cells(tmp_path: Path) -> None:
+    cells = []
+    for late in (2, 0, 3, 1):
+        for algorithm, messages in ((DEFAULT, linear(4)), ("binomial", binomial(4))):
+            delay = np.zeros((3, 4))
+            delay[:, late] = DELAY
+            entries, exits = stamps(messages, 4, late)
+            other: dict[str, object] = {"algorithm": algorithm, "pattern": f"late {late}", "largest_delay": DELAY}
+            cells.append(FileCell(entries, exits, delay=delay, other=other))
+    entries = np.zeros((3, 4))
+    cells += [FileCell(entries, entries + time, other={"algorithm": DEFAULT}) for time in (2e-6, 5e-6)]
+    waits, undelayed = read_waits(write_launch(tmp_path / "late.nc", cells))
+    assert undelayed == pytest.approx(5e-6)
+    assert waits[DEFAULT].astype(int).tolist() == [[1, 1, 1, 1], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+    assert waits["binomial"].astype(int).tolist() == [[1, 1, 1, 1], [0, 1, 0, 0], [0, 0, 1, 1], [0, 0, 0, 1]]
+
+
+# --- Proof
+
+CELL = Cell("bcast", 4, 64)
+RULES = {"SELECTION": "rules"}
+NOISE = np.zeros((4, 4), dtype=bool)
+NOISE[1, 3] = True  # a rank that was held up throughout a launch
+
+
+def matrix(messages: Messages) -> Waits:
+    return np.array([[one == "1" for one in row] for row in fingerprint(messages, 4)])
+
+
+class MadeUp(LateArrivals):
+    """A library whose default broadcasts by `plain`, under the rules by `ruled`, and forced by `forced`."""
+
+    def __init__(self, plain: Waits, ruled: Waits, forced: Waits, noisy: Mapping[str, int] | None = None) -> None:
+        super().__init__(Target(Library("made-up", "bench"), "1.0", {}, FormOfSwitches({})))
+        self._waits = {"default": plain, "rules": ruled, "forced": forced}
+        self._noisy = dict(noisy or {})  # side -> in so many of its launches
+        self.launches = 0
+
+    def waits(
+        self, cell: Cell, algorithm: str, variables: Mapping[str, str], directory: Path
+    ) -> tuple[dict[str, Waits], str]:
+        del cell, directory
+        self.launches += 1
+        if variables == RULES:
+            return {DEFAULT: self._launch("rules")}, ""
+        found = {DEFAULT: self._launch("default")}
+        return (found if algorithm == DEFAULT else found | {algorithm: self._launch("forced")}), ""
+
+    def _launch(self, side: str) -> Waits:
+        self._noisy[side] = self._noisy.get(side, 0) - 1
+        return self._waits[side] | NOISE if self._noisy[side] >= 0 else self._waits[side]
+
+
+class FormOfSwitches(IntelRules):
+    """A library that switches algorithms within a launch."""
+
+    def forcing_variables(self, collective: str, algorithm: str) -> dict[str, str]:  # noqa: ARG002
+        return {}
+
+
+def proof(library: MadeUp, algorithm: str = "a") -> tuple[str, str]:
+    found = prove_by_late_arrivals(library, CELL, algorithm, RULES, Path("nowhere"))
+    return found.verdict, found.by
+
+
+LINEAR, TREE = matrix(linear(4)), matrix(binomial(4))
+ALIKE = ("cannot tell", "late arrivals of a are those of the default")
+
+
+def test_the_algorithm_of_the_rules_is_proven_where_it_waits_otherwise_than_the_default() -> None:
+    assert proof(MadeUp(LINEAR, TREE, TREE)) == ("proven", "late arrivals")
+    assert proof(MadeUp(LINEAR, LINEAR, LINEAR)) == ALIKE
+    assert proof(MadeUp(LINEAR, LINEAR, TREE)) == ("failed", "late arrivals are not those of a")
+    assert proof(MadeUp(LINEAR, LINEAR, TREE), DEFAULT) == ("proven", "late arrivals")
+    assert proof(MadeUp(LINEAR, TREE, TREE), DEFAULT) == ("failed", "late arrivals are not those of default")
+
+
+@pytest.mark.parametrize("side", ["default", "rules", "forced"])
+def test_a_disturbed_launch_neither_proves_nor_refutes(side: str) -> None:
+    assert proof(MadeUp(LINEAR, LINEAR, LINEAR, {side: 1})) == ALIKE
+    assert proof(MadeUp(LINEAR, TREE, TREE, {side: 1})) == ("proven", "late arrivals")
+
+
+@pytest.mark.parametrize("side", ["rules", "forced"])
+def test_what_differs_is_launched_again_before_it_is_a_failure(side: str) -> None:
+    assert proof(MadeUp(LINEAR, TREE, TREE, {side: 2})) == ("proven", "late arrivals")
+
+
+def test_an_operation_that_takes_too_long_tells_nothing() -> None:
+    class Slow(MadeUp):
+        def waits(self, *_: object) -> tuple[dict[str, Waits], str]:
+            raise NotLateError("it takes 9 s")
+
+    assert proof(Slow(LINEAR, TREE, TREE)) == ("cannot tell", "it takes 9 s")
+
+
+def test_rules_under_which_nothing_runs_fail() -> None:
+    class Broken(MadeUp):
+        def waits(
+            self, cell: Cell, algorithm: str, variables: Mapping[str, str], directory: Path
+        ) -> tuple[dict[str, Waits], str]:
+            if variables == RULES:
+                return {}, "aborted"
+            return super().waits(cell, algorithm, variables, directory)
+
+    assert proof(Broken(LINEAR, TREE, TREE)) == (
+        "failed",
+        "the launch under the rules left no late arrivals: aborted",
+    )

@@ -1,0 +1,123 @@
+"""Which algorithms can be measured: what is kept of it, and how long one may take, with runs that are made up."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from downbeat.errors import DownbeatError, UsageError
+from downbeat.experiment.plan import Library
+from downbeat.mpi.launch import EXIT_TIMEOUT
+from downbeat.tune import probing
+from downbeat.tune.bench import Run
+from downbeat.tune.formats.open_mpi import OpenMpiRules
+from downbeat.tune.probing import Usable, probe
+from downbeat.tune.target import Target
+
+ALGORITHMS = {"bcast": ["a", "b"]}
+TARGET = Target(Library("openmpi", "bench"), "Open MPI v4.1.4", ALGORITHMS, OpenMpiRules(4, ALGORITHMS, {}))
+OPTIONS = {"sizes": "8"}
+
+
+class Machine:
+    """Runs nothing; its clock goes by what runs are said to take."""
+
+    def __init__(self, seconds: float = 1.0) -> None:
+        self.now = 0.0
+        self.seconds = seconds
+        self.hangs: set[str] = set()
+        self.fails: list[int] = []  # positions of runs
+        self.runs: list[tuple[str, float]] = []  # algorithms, timeout
+
+    def run(
+        self,
+        library: Library,
+        ranks: int,
+        arguments: Sequence[str],
+        variables: Mapping[str, str],
+        timeout: float,
+        *_: Path,
+    ) -> Run:
+        del library, ranks, variables
+        algorithms = arguments[arguments.index("--algorithm") + 1].removeprefix("bcast=")
+        self.runs.append((algorithms, timeout))
+        if len(self.runs) - 1 in self.fails:
+            return Run(1, "", "no such program")
+        hangs = bool(self.hangs & set(algorithms.split(",")))
+        self.now += timeout if hangs else self.seconds
+        return Run(EXIT_TIMEOUT if hangs else 0, "", "")
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
+    one = Machine()
+    monkeypatch.setattr(probing, "run_bench", one.run)
+    monkeypatch.setattr("downbeat.tune.probing.time.monotonic", one.monotonic)
+    return one
+
+
+def usable(directory: Path, target: Target = TARGET, **options: str) -> Usable:
+    return probe(target, "bcast", 2, OPTIONS | options, directory, 600)
+
+
+def test_a_tuning_that_is_continued_has_the_algorithms_it_began_with(machine: Machine, tmp_path: Path) -> None:
+    machine.hangs = {"b"}
+    begun = usable(tmp_path)
+    assert begun == Usable("bcast", 2, ["a"], {"b": "did not end in time"})
+    machine.hangs = set()
+    machine.runs.clear()
+    assert usable(tmp_path) == begun
+    assert machine.runs == []
+
+
+def test_other_options_are_tried_anew(machine: Machine, tmp_path: Path) -> None:
+    usable(tmp_path)
+    machine.hangs = {"a"}
+    assert usable(tmp_path, sizes="8,16").algorithms == ["b"]
+
+
+def test_a_tuning_is_not_continued_under_another_version(machine: Machine, tmp_path: Path) -> None:
+    usable(tmp_path)
+    with pytest.raises(UsageError, match=r"begun under Open MPI v4\.1\.4, not Open MPI v4\.1\.5; take another dir"):
+        usable(tmp_path, dataclasses.replace(TARGET, version="Open MPI v4.1.5"))
+    assert len(machine.runs) == 2
+
+
+def test_a_file_that_is_none_of_ours_is_named(machine: Machine, tmp_path: Path) -> None:
+    for text in ("", "[]", '{"schema_version": 0}'):
+        (tmp_path / "bcast-n2.json").write_text(text)
+        with pytest.raises(UsageError, match=r"bcast-n2\.json' is not what"):
+            usable(tmp_path)
+    assert machine.runs == []
+
+
+@pytest.mark.parametrize(("seconds", "limit"), [(0.5, 60), (10, 200), (100, 600)])
+def test_what_is_slow_to_start_does_not_count_as_hanging(
+    machine: Machine, tmp_path: Path, seconds: float, limit: float
+) -> None:
+    """As srun is on many nodes: the limit follows the default, up to --timeout, which the default itself has."""
+    machine.seconds = seconds
+    machine.hangs = {"b"}
+    usable(tmp_path)
+    alone = [("a", limit), ("b", limit), ("b", limit)]
+    assert machine.runs == [("default", 600), ("a,b", limit), *alone, ("default", 600)]
+
+
+def test_what_fails_once_is_not_left_out(machine: Machine, tmp_path: Path) -> None:
+    machine.fails = [1, 2]  # all together, and the first alone
+    assert usable(tmp_path) == Usable("bcast", 2, ["a", "b"], {})
+
+
+def test_a_machine_on_which_nothing_runs_any_more_is_no_fault_of_the_algorithms(
+    machine: Machine, tmp_path: Path
+) -> None:
+    machine.fails = list(range(1, 20))
+    with pytest.raises(DownbeatError, match="could be measured at first, and then no more: no such program"):
+        usable(tmp_path)
+    machine.fails = []
+    assert usable(tmp_path).algorithms == ["a", "b"]
