@@ -148,9 +148,28 @@ def test_a_directory_of_something_else_is_refused(fake: FakeBench, where: Path) 
         ("head -c -1 $template >$output; exit 0", "is cut off"),
         ("echo hello >$output; exit 0", "'samples.nc' is not a file of downbeat-bench (.nc, netCDF)"),
         ("kill -9 $$", "exit status 137"),
+        (
+            "cp {templates}/any-1.nc $output; exit 0",
+            "the program ran with 1 rank, not 2: the launcher is not one of its MPI library",
+        ),
+        # What srun adds to what a program said, in whatever order.
+        (
+            "echo 'srun: error: vm: tasks 0-1: Exited with exit code 1' >&2; echo out of luck >&2; "
+            "echo 'slurmstepd: error: *** STEP 7.0 ON vm CANCELLED AT 2026-11-22T00:44:33 ***' >&2; "
+            "echo 'srun: error: vm: task 1: Killed' >&2; exit 1",
+            "exit status 1: out of luck",
+        ),
+        ("echo 'srun: error: vm: task 0: Killed' >&2; exit 137", "exit status 137: srun: error: vm: task 0: Killed"),
+        (
+            "echo 'srun: error: Unable to create step for job 7' >&2; exit 1",
+            "exit status 1: srun: error: Unable to create step for job 7",
+        ),
+        # As if memory had run out.
+        ("kill -9 $(ps -o ppid= -p $PPID); sleep 600", "exit status 137"),
     ],
 )
 def test_a_failure_is_kept_and_does_not_end_the_experiment(body: str, reason: str, tmp_path: Path, where: Path) -> None:
+    body = body.replace("{templates}", str(tmp_path / "bad"))
     fake, good = FakeBench(tmp_path / "bad", f'[ "$RANK" = 0 ] && {{ {body}; }}'), FakeBench(tmp_path / "good")
     outcome = execute(plan_with(fake.library("bad"), good.library("good"), launches=4), where)
     # After 3 failures and no success the others are not tried.

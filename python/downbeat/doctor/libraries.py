@@ -40,7 +40,7 @@ def start(library: Library, machine: Machine) -> Start:
     command = launch_command(plan, LaunchKey(library.name, RANKS, plan.environments[0].name, 1))
     with tempfile.TemporaryDirectory() as temporary:
         where = Path(temporary)
-        failure = failure_of(run(command, where, {}, None), where, plan.timeout)
+        failure = failure_of(run(command, where, {}, None), where, plan.timeout, RANKS)
         if failure:
             said = (where / ERRORS).read_text(encoding="utf-8", errors="replace")
             advice = (
