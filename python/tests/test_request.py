@@ -228,6 +228,8 @@ def test_srun_is_taken_in_a_slurm_job_where_the_library_can(tmp_path: Path) -> N
     script(tmp_path / "srun", "#!/bin/sh\nprintf 'MPI plugin types are...\\n\\tnone\\n\\tpmix\\n'\n")
     job = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_JOB_ID": "7"}
     assert srun_launcher(LIBRARIES["openmpi"], job) == "srun --mpi=pmix --cpu-bind=cores -n {ranks}"
+    within = {**job, "SLURM_STEP_ID": "0"}
+    assert srun_launcher(LIBRARIES["openmpi"], within) == "srun --mpi=pmix --overlap --cpu-bind=cores -n {ranks}"
     assert srun_launcher(LIBRARIES["mpich"], job) == ""  # needs pmi2, which this Slurm has not
     assert srun_launcher(LIBRARIES["intelmpi"], job) == ""  # its own launcher uses Slurm
     assert srun_launcher(LIBRARIES["openmpi"], {"PATH": job["PATH"]}) == ""
