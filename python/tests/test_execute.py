@@ -12,6 +12,7 @@ import sys
 import time
 from datetime import datetime
 from pathlib import Path
+from typing import IO
 
 import netCDF4
 import numpy as np
@@ -155,7 +156,7 @@ def test_a_directory_of_something_else_is_refused(fake: FakeBench, where: Path) 
         # What srun adds to what a program said, in whatever order.
         (
             "echo 'srun: error: vm: tasks 0-1: Exited with exit code 1' >&2; echo out of luck >&2; "
-            "echo 'slurmstepd: error: *** STEP 7.0 ON vm CANCELLED AT 2026-11-22T00:44:33 ***' >&2; "
+            "echo 'slurmstepd-vm: error: *** STEP 7.0 ON vm CANCELLED AT 2026-11-22T00:44:33 ***' >&2; "
             "echo 'srun: error: vm: task 1: Killed' >&2; exit 1",
             "exit status 1: out of luck",
         ),
@@ -214,6 +215,45 @@ def test_what_refuses_its_arguments_is_not_tried_again(tmp_path: Path, where: Pa
     outcome = execute(plan_with(fake.library(), launches=5), where)
     assert len(fake.starts()) == 1
     assert failures(outcome)[0][1] == "exit status 2: downbeat-bench: unknown operation"
+    assert outcome.refused == "downbeat-bench: unknown operation"
+
+
+def test_what_is_refused_before_anything_ran_leaves_nothing(tmp_path: Path, where: Path) -> None:
+    fake = FakeBench(tmp_path / "fake", '[ "$1" = bcst ] && echo refused >&2 && exit 2')
+    good = plan_with(fake.library(), launches=1)
+    bad = dataclasses.replace(good, measurement=Measurement(("bcst",), {"sizes": "8"}))
+    assert execute(bad, where).refused == "refused"
+    assert not where.exists()
+    where.mkdir()
+    execute(bad, where)
+    assert execute(good, where).lacking == {}
+    # What is there already stays.
+    assert execute(dataclasses.replace(good, launches=2), where).refused == ""
+    script(fake.bench, "#!/bin/sh\nexit 2\n")
+    outcome = execute(dataclasses.replace(good, launches=3), where)
+    assert (outcome.refused, outcome.lacking) == ("", {"fake, 2 ranks": 1})
+    assert len(places.complete(where)) == 2
+
+
+def test_one_library_that_refuses_does_not_take_the_others_with_it(tmp_path: Path, where: Path) -> None:
+    bad, good = FakeBench(tmp_path / "bad", "exit 2"), FakeBench(tmp_path / "good", "exit 1")
+    outcome = execute(plan_with(bad.library("bad"), good.library("good"), launches=1), where)
+    assert outcome.refused == ""
+    assert kept(where) == ["failed"]
+
+
+def test_a_lock_that_was_removed_is_none(where: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flock = locks.fcntl.flock
+    removals = iter([True, False])
+
+    def removed_before(file: IO[str], operation: int) -> None:
+        if next(removals):
+            (where / locks.LOCK).unlink()
+        flock(file, operation)
+
+    monkeypatch.setattr(locks.fcntl, "flock", removed_before)
+    with locks.locked(where) as lock:
+        assert os.fstat(lock).st_ino == (where / locks.LOCK).stat().st_ino
 
 
 @pytest.mark.parametrize("status", [3, 4])

@@ -186,9 +186,8 @@ def tell(plan: Plan, directory: Path, outcome: Outcome) -> None:
     """Says what failed and what is lacking; ends with the exit status for it."""
     import sys
 
-    refused = {ended.key.configuration for ended in outcome.failures if ended.refused}
-    if refused and refused == set(outcome.lacking) and not outcome.estimates.medians:
-        raise UsageError(outcome.failures[0].failure.partition(": ")[2] or outcome.failures[0].failure)
+    if outcome.refused:
+        raise UsageError(outcome.refused)
     for ended in outcome.failures:
         print(f"failed: {ended.key}: {ended.failure}; see {ended.directory}", file=sys.stderr)
     if outcome.too_wide:

@@ -27,7 +27,7 @@ EXIT_BAD_ARGUMENTS = 2
 MEASURED = (0, 3, 4)
 # What srun says last of a step that failed, where the program or Slurm itself has said why; the status says the rest.
 NEEDLESS = re.compile(
-    r"(srun|slurmstepd): .*"
+    r"(srun|slurmstepd\S*): .*"
     r"(: tasks? [\d,-]+: (Exited with exit code \d+|Killed|Terminated)$|\*\*\* STEP |Job step aborted|Terminating )"
 )
 
