@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import fcntl
 import json
 import os
 import random
@@ -243,7 +244,7 @@ def test_one_library_that_refuses_does_not_take_the_others_with_it(tmp_path: Pat
 
 
 def test_a_lock_that_was_removed_is_none(where: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    flock = locks.fcntl.flock
+    flock = fcntl.flock
     removals = iter([True, False])
 
     def removed_before(file: IO[str], operation: int) -> None:
@@ -251,7 +252,7 @@ def test_a_lock_that_was_removed_is_none(where: Path, monkeypatch: pytest.Monkey
             (where / locks.LOCK).unlink()
         flock(file, operation)
 
-    monkeypatch.setattr(locks.fcntl, "flock", removed_before)
+    monkeypatch.setattr(fcntl, "flock", removed_before)
     with locks.locked(where) as lock:
         assert os.fstat(lock).st_ino == (where / locks.LOCK).stat().st_ino
 

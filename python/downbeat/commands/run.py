@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from downbeat.commands.options import BENCH, LAUNCHER
 from downbeat.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,12 +39,8 @@ def run(
         ),
     ] = None,
     timeout: Annotated[float | None, typer.Option(metavar="S", help="Of a launch, in seconds [600].")] = None,
-    bench: Annotated[
-        list[str] | None, typer.Option(metavar="[MPI=]PATH", help="Path of downbeat-bench [of the build, or PATH].")
-    ] = None,
-    launcher: Annotated[
-        str | None, typer.Option(metavar="COMMAND", help="Start by it, as 'srun --mpi=pmix -n {ranks}'.")
-    ] = None,
+    bench: Annotated[list[str] | None, BENCH] = None,
+    launcher: Annotated[str | None, LAUNCHER] = None,
     seed: Annotated[int | None, typer.Option(metavar="N", help="Of the order of launches [drawn].")] = None,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Of the experiment [as the file].")] = None,
     dry_run: Annotated[
