@@ -15,6 +15,7 @@ from launch_files import Cell, write_launch
 # Starts as many copies of the program as -n says, as a launcher does.
 LAUNCHER = """#!/bin/sh
 while [ "${1#-}" != "$1" ]; do case $1 in -n) ranks=$2; shift 2;; *) shift;; esac; done
+export RANKS=$ranks
 rank=1
 while [ $rank -lt $ranks ]; do RANK=$rank "$@" & rank=$((rank + 1)); done
 RANK=0 "$@"
@@ -29,7 +30,7 @@ key=$(basename "$PWD")
 echo "$$ $RANK $key $*" >>{log}
 number=$(echo "$key" | sed -E 's/.*-0*([0-9]+)(-part.)?$/\\1/')
 template={templates}/$number.nc
-[ -f "$template" ] || template={templates}/any.nc
+[ -f "$template" ] || template={templates}/any-$RANKS.nc
 {body}
 [ "$RANK" = 0 ] || exit 0
 cp "$template" "$output"
@@ -37,10 +38,10 @@ cp "$template" "$output"
 MEDIAN = 2e-6  # s, of the template
 
 
-def write_template(path: Path, medians: list[float], samples: int = 3) -> Path:
+def write_template(path: Path, medians: list[float], samples: int = 3, ranks: int = 2) -> Path:
     """Writes a file of one cell per median, in s, each with samples that are all alike."""
     cells = [
-        Cell(np.zeros((samples, 2)), np.full((samples, 2), median), size=8 << position)
+        Cell(np.zeros((samples, ranks)), np.full((samples, ranks), median), size=8 << position)
         for position, median in enumerate(medians)
     ]
     write_launch(path, cells)
@@ -58,7 +59,8 @@ class FakeBench:
         self.log = directory / "log"
         self.bench = script(directory / "downbeat-bench", BENCH.format(log=self.log, templates=directory, body=body))
         self.launcher = script(directory / "launcher", LAUNCHER)
-        write_template(directory / "any.nc", [MEDIAN])
+        for ranks in (1, 2, 3):
+            write_template(directory / f"any-{ranks}.nc", [MEDIAN], ranks=ranks)
 
     def library(self, name: str = "fake", **other: tuple[str, ...]) -> Library:
         """Returns it as a library of a plan."""

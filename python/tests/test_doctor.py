@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 import time
@@ -287,9 +288,19 @@ def test_a_machine_that_tells_nothing_is_no_error(tmp_path: Path) -> None:
     ],
 )
 def test_binding_is_judged_by_cores(cpusets: list[str], verdict: str, seen: str, tmp_path: Path) -> None:
-    finding = binding("x", [parse_cpus(text) for text in cpusets], machine_of(tmp_path))
+    here = [socket.gethostname()] * len(cpusets)
+    finding = binding("x", [parse_cpus(text) for text in cpusets], here, machine_of(tmp_path))
     assert finding.verdict == verdict
     assert seen in finding.seen
+
+
+def test_binding_on_other_machines_is_not_judged_by_the_cores_of_this_one(tmp_path: Path) -> None:
+    cpusets = [frozenset({0}), frozenset({0})]
+    finding = binding("x", cpusets, ["node1.cluster", "node2.cluster"], machine_of(tmp_path))
+    assert finding.verdict == "notice"
+    assert "node1.cluster 0, node2.cluster 0" in finding.seen
+    full_name = f"{socket.gethostname()}.cluster"
+    assert binding("x", cpusets, [full_name] * 2, machine_of(tmp_path)).verdict == "problem"
 
 
 def test_versions_are_short() -> None:

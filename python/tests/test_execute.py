@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import fcntl
 import json
 import os
 import random
@@ -12,6 +13,7 @@ import sys
 import time
 from datetime import datetime
 from pathlib import Path
+from typing import IO
 
 import netCDF4
 import numpy as np
@@ -148,9 +150,28 @@ def test_a_directory_of_something_else_is_refused(fake: FakeBench, where: Path) 
         ("head -c -1 $template >$output; exit 0", "is cut off"),
         ("echo hello >$output; exit 0", "'samples.nc' is not a file of downbeat-bench (.nc, netCDF)"),
         ("kill -9 $$", "exit status 137"),
+        (
+            "cp {templates}/any-1.nc $output; exit 0",
+            "the program ran with 1 rank, not 2: the launcher is not one of its MPI library",
+        ),
+        # What srun adds to what a program said, in whatever order.
+        (
+            "echo 'srun: error: vm: tasks 0-1: Exited with exit code 1' >&2; echo out of luck >&2; "
+            "echo 'slurmstepd-vm: error: *** STEP 7.0 ON vm CANCELLED AT 2026-11-22T00:44:33 ***' >&2; "
+            "echo 'srun: error: vm: task 1: Killed' >&2; exit 1",
+            "exit status 1: out of luck",
+        ),
+        ("echo 'srun: error: vm: task 0: Killed' >&2; exit 137", "exit status 137: srun: error: vm: task 0: Killed"),
+        (
+            "echo 'srun: error: Unable to create step for job 7' >&2; exit 1",
+            "exit status 1: srun: error: Unable to create step for job 7",
+        ),
+        # As if memory had run out.
+        ("kill -9 $(ps -o ppid= -p $PPID); sleep 600", "exit status 137"),
     ],
 )
 def test_a_failure_is_kept_and_does_not_end_the_experiment(body: str, reason: str, tmp_path: Path, where: Path) -> None:
+    body = body.replace("{templates}", str(tmp_path / "bad"))
     fake, good = FakeBench(tmp_path / "bad", f'[ "$RANK" = 0 ] && {{ {body}; }}'), FakeBench(tmp_path / "good")
     outcome = execute(plan_with(fake.library("bad"), good.library("good"), launches=4), where)
     # After 3 failures and no success the others are not tried.
@@ -195,6 +216,45 @@ def test_what_refuses_its_arguments_is_not_tried_again(tmp_path: Path, where: Pa
     outcome = execute(plan_with(fake.library(), launches=5), where)
     assert len(fake.starts()) == 1
     assert failures(outcome)[0][1] == "exit status 2: downbeat-bench: unknown operation"
+    assert outcome.refused == "downbeat-bench: unknown operation"
+
+
+def test_what_is_refused_before_anything_ran_leaves_nothing(tmp_path: Path, where: Path) -> None:
+    fake = FakeBench(tmp_path / "fake", '[ "$1" = bcst ] && echo refused >&2 && exit 2')
+    good = plan_with(fake.library(), launches=1)
+    bad = dataclasses.replace(good, measurement=Measurement(("bcst",), {"sizes": "8"}))
+    assert execute(bad, where).refused == "refused"
+    assert not where.exists()
+    where.mkdir()
+    execute(bad, where)
+    assert execute(good, where).lacking == {}
+    # What is there already stays.
+    assert execute(dataclasses.replace(good, launches=2), where).refused == ""
+    script(fake.bench, "#!/bin/sh\nexit 2\n")
+    outcome = execute(dataclasses.replace(good, launches=3), where)
+    assert (outcome.refused, outcome.lacking) == ("", {"fake, 2 ranks": 1})
+    assert len(places.complete(where)) == 2
+
+
+def test_one_library_that_refuses_does_not_take_the_others_with_it(tmp_path: Path, where: Path) -> None:
+    bad, good = FakeBench(tmp_path / "bad", "exit 2"), FakeBench(tmp_path / "good", "exit 1")
+    outcome = execute(plan_with(bad.library("bad"), good.library("good"), launches=1), where)
+    assert outcome.refused == ""
+    assert kept(where) == ["failed"]
+
+
+def test_a_lock_that_was_removed_is_none(where: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flock = fcntl.flock
+    removals = iter([True, False])
+
+    def removed_before(file: IO[str], operation: int) -> None:
+        if next(removals):
+            (where / locks.LOCK).unlink()
+        flock(file, operation)
+
+    monkeypatch.setattr(fcntl, "flock", removed_before)
+    with locks.locked(where) as lock:
+        assert os.fstat(lock).st_ino == (where / locks.LOCK).stat().st_ino
 
 
 @pytest.mark.parametrize("status", [3, 4])

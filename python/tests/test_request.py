@@ -19,7 +19,7 @@ from downbeat.experiment.request import (
     variables,
 )
 from downbeat.mpi.bench import srun_launcher
-from downbeat.mpi.libraries import LIBRARIES
+from downbeat.mpi.libraries import LIBRARIES, Places
 from fake_programs import script
 
 
@@ -228,10 +228,25 @@ def test_srun_is_taken_in_a_slurm_job_where_the_library_can(tmp_path: Path) -> N
     script(tmp_path / "srun", "#!/bin/sh\nprintf 'MPI plugin types are...\\n\\tnone\\n\\tpmix\\n'\n")
     job = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_JOB_ID": "7"}
     assert srun_launcher(LIBRARIES["openmpi"], job) == "srun --mpi=pmix --cpu-bind=cores -n {ranks}"
+    within = {**job, "SLURM_STEP_ID": "0"}
+    assert srun_launcher(LIBRARIES["openmpi"], within) == "srun --mpi=pmix --overlap --cpu-bind=cores -n {ranks}"
     assert srun_launcher(LIBRARIES["mpich"], job) == ""  # needs pmi2, which this Slurm has not
     assert srun_launcher(LIBRARIES["intelmpi"], job) == ""  # its own launcher uses Slurm
     assert srun_launcher(LIBRARIES["openmpi"], {"PATH": job["PATH"]}) == ""
     assert srun_launcher(LIBRARIES["openmpi"], {"PATH": "/nowhere", "SLURM_JOB_ID": "7"}) == ""
+
+
+def test_on_several_nodes_ranks_beyond_those_of_this_one_are_no_crowd() -> None:
+    cores = [[cpu] for cpu in range(os.cpu_count() or 1)]
+    pinned = {"I_MPI_PIN_PROCESSOR_LIST": ",".join(str(cpu) for (cpu,) in cores)}
+    intel, openmpi = LIBRARIES["intelmpi"].family, LIBRARIES["openmpi"].family
+    full = Places(2 * len(cores), cores, nodes=2)
+    assert intel.environment(full) == pinned
+    assert openmpi.arguments(full) == ["--bind-to", "core"]
+    # Whether both of two ranks come to one node is the launcher's choice.
+    assert intel.environment(Places(2, cores, nodes=2)) == pinned
+    assert intel.environment(Places(2 * len(cores) + 1, cores, nodes=2)) == {"I_MPI_PIN": "0", "I_MPI_WAIT_MODE": "1"}
+    assert intel.environment(Places(1, [[0], [1]])) == {"I_MPI_PIN_PROCESSOR_LIST": "0"}
 
 
 def parts(operations: tuple[str, ...], fixed: tuple[str, ...], **options: str) -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from downbeat.commands.options import BENCH, LAUNCHER
 from downbeat.errors import DownbeatError, UsageError
 
 if TYPE_CHECKING:
@@ -29,12 +30,8 @@ def doctor(
     mpi: Annotated[
         str | None, typer.Option(metavar="NAMES", help="MPI libraries that must start [try all that are built].")
     ] = None,
-    bench: Annotated[
-        list[str] | None, typer.Option(metavar="[MPI=]PATH", help="Path of downbeat-bench [of the build, or PATH].")
-    ] = None,
-    launcher: Annotated[
-        str | None, typer.Option(metavar="COMMAND", help="Start by it, as 'srun --mpi=pmix -n {ranks}'.")
-    ] = None,
+    bench: Annotated[list[str] | None, BENCH] = None,
+    launcher: Annotated[str | None, LAUNCHER] = None,
     seconds: Annotated[float, typer.Option(metavar="S", help="How long noise is measured; 0: not at all.")] = 2.0,
     json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write what was found, too.")] = None,
 ) -> None:

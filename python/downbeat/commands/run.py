@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from downbeat.commands.options import BENCH, LAUNCHER
 from downbeat.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,12 +39,8 @@ def run(
         ),
     ] = None,
     timeout: Annotated[float | None, typer.Option(metavar="S", help="Of a launch, in seconds [600].")] = None,
-    bench: Annotated[
-        list[str] | None, typer.Option(metavar="[MPI=]PATH", help="Path of downbeat-bench [of the build, or PATH].")
-    ] = None,
-    launcher: Annotated[
-        str | None, typer.Option(metavar="COMMAND", help="Start by it, as 'srun --mpi=pmix -n {ranks}'.")
-    ] = None,
+    bench: Annotated[list[str] | None, BENCH] = None,
+    launcher: Annotated[str | None, LAUNCHER] = None,
     seed: Annotated[int | None, typer.Option(metavar="N", help="Of the order of launches [drawn].")] = None,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Of the experiment [as the file].")] = None,
     dry_run: Annotated[
@@ -182,9 +179,8 @@ def tell(plan: Plan, directory: Path, outcome: Outcome) -> None:
     """Says what failed and what is lacking; ends with the exit status for it."""
     import sys
 
-    refused = {ended.key.configuration for ended in outcome.failures if ended.refused}
-    if refused and refused == set(outcome.lacking) and not outcome.estimates.medians:
-        raise UsageError(outcome.failures[0].failure.partition(": ")[2] or outcome.failures[0].failure)
+    if outcome.refused:
+        raise UsageError(outcome.refused)
     for ended in outcome.failures:
         print(f"failed: {ended.key}: {ended.failure}; see {ended.directory}", file=sys.stderr)
     if outcome.too_wide:

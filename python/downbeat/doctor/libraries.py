@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +41,7 @@ def start(library: Library, machine: Machine) -> Start:
     command = launch_command(plan, LaunchKey(library.name, RANKS, plan.environments[0].name, 1))
     with tempfile.TemporaryDirectory() as temporary:
         where = Path(temporary)
-        failure = failure_of(run(command, where, {}, None), where, plan.timeout)
+        failure = failure_of(run(command, where, {}, None), where, plan.timeout, RANKS)
         if failure:
             said = (where / ERRORS).read_text(encoding="utf-8", errors="replace")
             advice = (
@@ -53,12 +54,21 @@ def start(library: Library, machine: Machine) -> Start:
         with open_samples(where / places.SAMPLES) as file:
             version = short_version(str(context_of(file)["mpi_library"]))
             cpusets = [parse_cpus(text) for text in names(file.variables["cpuset"])]
+            hosts = names(file.variables["host"])
     good = Finding("libraries", f"{library.name} starts: {version}", "good")
-    return Start(library.name, True, [good, binding(library.name, cpusets, machine)])
+    return Start(library.name, True, [good, binding(library.name, cpusets, hosts, machine)])
 
 
-def binding(name: str, cpusets: list[frozenset[int]], machine: Machine) -> Finding:
-    """Judges where the ranks of a launch could run."""
+def binding(name: str, cpusets: list[frozenset[int]], hosts: list[str], machine: Machine) -> Finding:
+    """Judges where the ranks of a launch could run, each on its host."""
+    if any(host.partition(".")[0] != socket.gethostname().partition(".")[0] for host in hosts):
+        # The processors of a batch job, where this machine is the login node.
+        where = ", ".join(
+            f"{host} {','.join(map(str, sorted(cpus)))}" for host, cpus in zip(hosts, cpusets, strict=True)
+        )
+        seen = f"{name} starts ranks on other machines: processors {where}"
+        advice = "their cores are not known here; have downbeat doctor look there (srun -n 1 downbeat doctor)"
+        return Finding("binding", seen, "notice", advice)
     cores = [core for core in machine.cores if any(core & cpus for cpus in cpusets)]
     wide = [cpus for cpus in cpusets if sum(bool(core & cpus) for core in machine.cores) > 1]
     if wide and len(machine.cores) > 1:

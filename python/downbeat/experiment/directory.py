@@ -14,13 +14,16 @@ A launch is complete once its directory is in `launches`: it gets there by one r
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 from downbeat.errors import UsageError
 from downbeat.experiment.durable import write_json
+from downbeat.experiment.lock import LOCK
 from downbeat.experiment.plan import Environment, LaunchKey, Library, Measurement, Plan
 
 SCHEMA_VERSION = 1
@@ -39,6 +42,16 @@ def write_plan(directory: Path, plan: Plan) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     content = {"schema_version": SCHEMA_VERSION, **dataclasses.asdict(plan)}
     write_json(directory / PLAN, content)
+
+
+def remove(directory: Path) -> None:
+    """Removes all that a run has written, which nobody wants to keep; the directory too, if it holds nothing else."""
+    for path in (directory / name for name in (PARTIAL, FAILED, LAUNCHES)):
+        shutil.rmtree(path, ignore_errors=True)
+    for path in (directory / name for name in (MACHINE, SPLIT, PLAN, LOCK)):
+        path.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        directory.rmdir()
 
 
 def read_plan(directory: Path) -> Plan:

@@ -54,6 +54,7 @@ class Outcome:
 
     failures: list[Ended] = field(default_factory=list)  # launches that failed now, whatever came later
     lacking: dict[str, int] = field(default_factory=dict)  # configuration -> launches that it lacks, if any
+    refused: str = ""  # why every configuration is, where nothing ran
     too_wide: float = 0.0  # relative width of the widest interval where it is wider than asked for, else 0
     estimates: Estimates = field(default_factory=Estimates)
 
@@ -61,7 +62,8 @@ class Outcome:
 def execute(plan: Plan, directory: Path, watcher: Watcher | None = None) -> Outcome:
     """Executes what is not complete of an experiment.
 
-    A launch that fails is filed with its output and tried again after the others.
+    A launch that fails is filed with its output and tried again after the others. An experiment that begins, and of
+    which every configuration is refused, leaves nothing: other arguments may go to the same directory.
 
     Args:
         plan: the experiment; may differ from the one in the directory in `MAY_CHANGE` alone.
@@ -75,11 +77,15 @@ def execute(plan: Plan, directory: Path, watcher: Watcher | None = None) -> Outc
     adopt(plan, directory)
     with locked(directory) as lock:
         adopt(plan, directory)  # whoever held the lock may have written another
+        begins = not (directory / places.PLAN).is_file()
         places.write_plan(directory, plan)
         shutil.rmtree(directory / places.PARTIAL, ignore_errors=True)
         record_machine(plan, directory)
         try:
-            return Execution(plan, directory, watcher or Watcher(), lock).run()
+            outcome = Execution(plan, directory, watcher or Watcher(), lock).run()
+            if outcome.refused and begins:
+                places.remove(directory)
+            return outcome
         finally:
             shutil.rmtree(directory / places.PARTIAL, ignore_errors=True)
 
@@ -187,6 +193,9 @@ class Execution:
         for key in self.keys(1, self.rounds):
             if str(key) not in self.done:
                 self.outcome.lacking[key.configuration] = self.outcome.lacking.get(key.configuration, 0) + 1
+        if not self.done and self.refused and self.refused == self.outcome.lacking.keys():
+            failure = self.outcome.failures[0].failure
+            self.outcome.refused = failure.partition(": ")[2] or failure
         self.outcome.too_wide = self.outcome.estimates.widest() if self.plan.width and self.wider() else 0.0
         return self.outcome
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -24,6 +25,11 @@ ERRORS = "stderr.txt"
 EXIT_BAD_ARGUMENTS = 2
 # 3: a cell lacks valid samples, 4: a cell has wrong results; all others were measured.
 MEASURED = (0, 3, 4)
+# What srun says last of a step that failed, where the program or Slurm itself has said why; the status says the rest.
+NEEDLESS = re.compile(
+    r"(srun|slurmstepd\S*): .*"
+    r"(: tasks? [\d,-]+: (Exited with exit code \d+|Killed|Terminated)$|\*\*\* STEP |Job step aborted|Terminating )"
+)
 
 
 @dataclass(frozen=True)
@@ -81,7 +87,7 @@ def launch(
     started = datetime.datetime.now(datetime.UTC)
     status = run(command, partial, variables, lock)
     ended = datetime.datetime.now(datetime.UTC)
-    failure = failure_of(status, partial, plan.timeout)
+    failure = failure_of(status, partial, plan.timeout, key.ranks)
     places.write_record(
         partial,
         {
@@ -120,29 +126,45 @@ def run(command: list[str], where: Path, variables: dict[str, str], lock: int | 
             pass_fds=() if lock is None else (lock,),
         )
         try:
-            return process.wait()
+            status = process.wait()
+            return status if status >= 0 else 128 - status
         except BaseException:
             process.send_signal(signal.SIGTERM)
             process.wait()
             raise
 
 
-def failure_of(status: int, where: Path, timeout: float) -> str:
-    """Returns why a launch that ended with this status does not count, in one line; "" if it does."""
+def failure_of(status: int, where: Path, timeout: float, ranks: int) -> str:
+    """Returns why a launch that ended with this status does not count, in one line; "" if it does.
+
+    Args:
+        status: of the command.
+        where: the directory of the launch.
+        timeout: that it had, in s.
+        ranks: that were asked for.
+    """
     if status == EXIT_TIMEOUT:
         return f"ended after {timeout:g} s, the timeout"
     if status not in MEASURED:
         reason = last_line(where / ERRORS)
         return f"exit status {status}{': ' if reason else ''}{reason}"
     try:
-        with open_netcdf(where / places.SAMPLES):
-            return ""
+        with open_netcdf(where / places.SAMPLES) as file:
+            found = int(file.dimensions["rank"].size)
     except UsageError as error:
         return str(error).replace(f"{where}{os.sep}", "")
+    if found == ranks:
+        return ""
+    # A launcher that the MPI library does not know starts programs of one rank each, every one of which succeeds.
+    return (
+        f"the program ran with {found} rank{'' if found == 1 else 's'}, not {ranks}: the launcher is not one of its "
+        "MPI library, or lacks an option (srun wants --mpi=)"
+    )
 
 
 def last_line(path: Path) -> str:
     """Returns the last line of a file that says something; programs say last why they end."""
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     said = [line.strip() for line in lines if line.strip(" -=*")]
+    said = [line for line in said if not NEEDLESS.match(line)] or said
     return "".join(char if char.isprintable() else "?" for char in said[-1]) if said else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,15 +25,19 @@ def locked(directory: Path) -> Iterator[int]:
     Raises:
         DownbeatError: another run holds it.
     """
-    directory.mkdir(parents=True, exist_ok=True)
-    with (directory / LOCK).open("w", encoding="ascii") as file:
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while True:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        directory.mkdir(parents=True, exist_ok=True)
+        with (directory / LOCK).open("w", encoding="ascii") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
             except BlockingIOError as error:
                 if time.monotonic() > deadline:
                     raise DownbeatError(f"another run is at work in '{directory}'") from error
                 time.sleep(0.1)
-        yield file.fileno()
+                continue
+            # Whoever held it may have removed it meanwhile, and another run may hold the next one.
+            if os.fstat(file.fileno()).st_nlink == 0:
+                continue
+            yield file.fileno()
+            return

@@ -73,4 +73,6 @@ def srun_launcher(library: Library, environment: Mapping[str, str] = os.environ)
     )
     if plugin not in (answer.stdout + answer.stderr).split():
         return ""
-    return f"srun --mpi={plugin} --cpu-bind=cores -n {{ranks}}"
+    # Within a step of the job, as that of `srun --pty bash`, another would wait for its processors for ever.
+    overlap = "--overlap " if "SLURM_STEP_ID" in environment else ""
+    return f"srun --mpi={plugin} {overlap}--cpu-bind=cores -n {{ranks}}"

@@ -242,7 +242,8 @@ def main() -> int:
         return run([*start, program, *options.args], os.environ, options.timeout, options.parent)
     linked = linked_mpi(program)
     library, launcher = choose_launcher(options.mpi, linked)
-    places = Places(options.n, cpus_per_core())
+    nodes = os.environ.get("SLURM_JOB_NUM_NODES", "")
+    places = Places(options.n, cpus_per_core(), int(nodes) if nodes.isdigit() else 1)
     command = [launcher, "-n", str(options.n), *library.family.arguments(places), program, *options.args]
     return run(command, environment(library, launcher, linked, places), options.timeout, options.parent)
 

@@ -26,6 +26,7 @@ class Places:
 
     ranks: int
     cores: list[list[int]]
+    nodes: int = 1  # that the launcher uses by itself in a job of a batch system, taken to be alike
 
     @property
     def cpus(self) -> list[int]:
@@ -34,17 +35,18 @@ class Places:
     @property
     def crowded(self) -> bool:
         """Whether there are fewer CPUs than ranks."""
-        return self.ranks > len(self.cpus)
+        return self.ranks > self.nodes * len(self.cpus)
 
     @property
     def unit(self) -> str:
         """What each rank gets of its own."""
-        return "core" if self.ranks <= len(self.cores) else "hwthread"
+        return "core" if self.ranks <= self.nodes * len(self.cores) else "hwthread"
 
     @property
     def cpu_of_rank(self) -> list[int]:
+        """Where the ranks of a node go, in their order; with several nodes it may have fewer ranks."""
         cpus = [core[0] for core in self.cores] if self.unit == "core" else self.cpus
-        return cpus[: self.ranks]
+        return cpus[: self.ranks] if self.nodes == 1 else cpus
 
     @property
     def narrowed(self) -> bool:
