@@ -159,11 +159,17 @@ def test_cells_that_are_not_ok_do_not_count() -> None:
     ]
 
 
-def test_values_without_a_ratio_are_left_out() -> None:
-    a = rows(np.r_[0.0, factors_of(11)[1:]])
-    found = downbeat.compare(a, rows(factors_of(12)))
-    assert (found["launches_a"].iloc[0], found["launches_b"].iloc[0]) == (9, 10)
-    assert found.attrs["notes"] == ["A: not above 0 in launch 1, no ratio, left out: bcast 8"]
+def test_a_value_without_a_ratio_is_no_reason_to_leave_a_launch_out() -> None:
+    # Without the launches at 0 A would be 10 us and B faster, although it is twice as slow in the median.
+    a, b = rows([0.0] * 6 + [10.0] * 5), rows(5 * factors_of(12))
+    found = downbeat.compare(a, b)
+    assert verdicts(found) == {8: "undecided"}
+    assert found["reason"].iloc[0] == "not above 0 in A, so there is no ratio"
+    assert found.attrs["tests"] == 0
+    assert found.attrs["notes"] == ["A: not above 0 in launches 1, 2, 3, 4, 5, 6: bcast 8"]
+    negative = downbeat.compare(b, rows(np.r_[-1.0, factors_of(11)[1:]]))
+    assert list(negative["reason"]) == ["not above 0 in B, so there is no ratio"]
+    assert downbeat.compare(b, rows(np.r_[np.nan, factors_of(11)[1:]]))["launches_b"].iloc[0] == LAUNCHES - 1
 
 
 def test_few_launches_are_undecided() -> None:
@@ -187,6 +193,36 @@ def test_clocks_bound_what_can_be_told() -> None:
     # Latencies need no common clock.
     latency = downbeat.compare(pd.concat(parts), where_a=HARMONIZE, where_b=LINEAR)
     assert verdicts(latency) == {8: "slower", 16: "slower", 32: "equivalent", 64: "equivalent"}
+
+
+def test_clocks_may_shift_the_whole_interval() -> None:
+    # Bounds of 80 ns in all. 1.09 us against 1 us is 90 ns, but the interval goes down to 70 ns; that of 1.12 us does
+    # not reach 80 ns. 1 % of 6 us and 80 ns are beyond 2 %, although 80 ns alone are not.
+    a = np.ones(LAUNCHES)
+    scatter = np.resize([1, -1], LAUNCHES)  # the interval of the mean is 0.754 times this to either side
+    parts = []
+    for size, base, ratio, width in ((8, 1, 1.09, 0.03), (16, 1, 1.12, 0.03), (32, 6, 1.0, 0.013), (64, 6, 1.0, 0.002)):
+        parts.append(rows(base * a, size=size))
+        parts.append(rows(base * ratio * np.exp(width * scatter), size=size, synchronizer="linear"))
+    cells = pd.concat(parts)
+    sides: dict[str, Any] = {"where_a": HARMONIZE, "where_b": LINEAR}
+    assert verdicts(downbeat.compare(cells, **sides)) == {8: "slower", 16: "slower", 32: "equivalent", 64: "equivalent"}
+    found = downbeat.compare(cells, metric="makespan", **sides)
+    assert verdicts(found) == {8: "undecided", 16: "slower", 32: "undecided", 64: "equivalent"}
+    assert list(found["reason"])[::2] == [
+        "a difference within the error bounds of the clocks",
+        "the error bounds of the clocks reach beyond the margin",
+    ]
+    # What is not known is not taken for nothing.
+    unknown = downbeat.compare(cells.assign(error_bound=np.nan), metric="makespan", **sides)
+    assert set(unknown["verdict"]) == {"undecided"}
+    assert "slower" in set(downbeat.compare(cells.assign(error_bound=np.nan), **sides)["verdict"])
+
+
+def test_pairs_with_a_launch_twice_are_refused() -> None:
+    cells = pd.concat([rows(factors_of(1)), rows(factors_of(1)), rows(factors_of(1), synchronizer="linear")])
+    with pytest.raises(UsageError, match="A has bcast 8 twice in launches 1, 2, 3"):
+        downbeat.compare(cells, where_a=HARMONIZE, where_b=LINEAR)
 
 
 def test_libraries_of_two_experiments_are_compared_although_their_names_differ() -> None:
