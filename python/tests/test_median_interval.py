@@ -35,6 +35,8 @@ def test_few_samples_give_all_of_their_range() -> None:
     nothing = median_interval([])
     assert math.isnan(nothing.median)
     assert nothing.effective == 0
+    with pytest.raises(ValueError, match="a sample is NaN"):
+        median_interval([1.0, math.nan])
 
 
 def test_autocorrelation() -> None:

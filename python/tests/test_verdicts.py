@@ -218,6 +218,12 @@ def test_many_identical_cells_are_rarely_called_different() -> None:
     assert false <= 11  # 2.5 % of 150 are 3.75; four standard errors above
 
 
+@BOTH
+def test_an_interval_beyond_all_numbers_is_infinite(compare: Compare) -> None:
+    found = compare([1.0, 1.1], [1.0, 2.0], confidence=0.9999999)  # t of one degree of freedom: 6,366,198
+    assert (found.ratio.low, found.ratio.high, found.verdict) == (0.0, math.inf, "undecided")
+
+
 def test_nan_has_no_verdict_but_a_reason() -> None:
     found = compare_paired([1.0], [2.0])
     assert math.isnan(found.p_value)

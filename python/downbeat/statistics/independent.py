@@ -7,7 +7,7 @@ import math
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from downbeat.statistics.location import Interval, logarithms
+from downbeat.statistics.location import interval_of_logs, logarithms
 from downbeat.statistics.rank_tests import rank_sum, smallest_rank_sum
 from downbeat.statistics.verdicts import CONFIDENCE, MARGIN, Comparison, check_rule, judge
 
@@ -43,7 +43,7 @@ def compare_independent(
         half, p_value = welch(mean, variances, counts, confidence)
     return judge(
         Comparison(
-            ratio=Interval(math.exp(mean), math.exp(mean - half), math.exp(mean + half), min(counts)),
+            ratio=interval_of_logs(mean, half, min(counts)),
             p_value=p_value,
             adjusted_p_value=p_value,
             rank_p_value=rank_sum(first, second),
