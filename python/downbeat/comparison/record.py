@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from downbeat.errors import DownbeatError
+from downbeat.experiment.durable import replacing
 
 SCHEMA_VERSION = 1
 
@@ -24,7 +25,8 @@ def write_record(frame: pd.DataFrame, path: Path) -> None:
     about = {name: plain(value) for name, value in frame.attrs.items()}
     content = {"schema_version": SCHEMA_VERSION, **about, "cells": rows}
     try:
-        path.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        with replacing(path) as file:
+            file.write(json.dumps(content, indent=1, allow_nan=False) + "\n")
     except OSError as error:
         raise DownbeatError(f"'{path}' cannot be written: {error.strerror}") from error
 

@@ -32,8 +32,8 @@ def median_interval(samples: ArrayLike, confidence: float = 0.95, r1: float | No
 
     Args:
         samples: the valid ones of a cell, shape (samples,), in the order in which they were measured; any unit.
-        confidence: of the interval, between 0 and 1; with few samples the interval is all of their range, and its confidence
-            lower.
+        confidence: of the interval, between 0 and 1; with few samples the interval is all of their range, and its
+            confidence lower.
         r1: their autocorrelation at lag 1, where it is known from elsewhere; computed from the samples by default.
 
     Returns:
