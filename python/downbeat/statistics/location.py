@@ -32,7 +32,7 @@ class Interval:
 
 
 def geometric_mean_interval(medians: ArrayLike, confidence: float = 0.95) -> Interval:
-    """Returns the geometric mean of launches with its t interval on logarithms.
+    """Returns the geometric mean of launches with its t interval on logarithms (Student 1908).
 
     A launch counts once, however many samples it has: they all share what is peculiar to the launch (Hunold 2014). Of
     samples pooled over launches the interval would hold the truth once in four times; docs/statistics.md.

@@ -51,7 +51,8 @@ def smallest_signed_rank(pairs: int) -> float:
 def rank_sum(a: ArrayLike, b: ArrayLike) -> float:
     """Returns the two-sided p-value of the rank-sum test that neither of two samples tends to be larger.
 
-    As scipy.stats.mannwhitneyu: exact for few values that all differ, else by the normal approximation.
+    Mann and Whitney (1947), as scipy.stats.mannwhitneyu: exact for few values that all differ, else by the normal
+    approximation.
 
     Args:
         a: shape (values,).
