@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from downbeat.comparison.contexts import context_differences
 from downbeat.comparison.table import describe
 from downbeat.errors import UsageError
 from downbeat.experiment.directory import write_plan, write_record
-from downbeat.experiment.experiment import Experiment, open_experiment
+from downbeat.experiment.experiment import FACTORS, Experiment, open_experiment
 from downbeat.experiment.plan import Library, Measurement, Plan
 from downbeat.statistics.simulated import simulate_launch_factors
 from launch_files import Cell, write_launch
@@ -241,11 +242,11 @@ def test_launches_needed_and_detectable_agree() -> None:
     assert 15 < found["launches_needed"] < 60
 
 
-def experiment_in(directory: Path, libraries: dict[str, float], seed: int) -> Experiment:
+def experiment_in(directory: Path, libraries: dict[str, float], seed: int, launches: int = 6) -> Experiment:
     """Writes an experiment whose libraries take so many us, launches of the same number deviating alike."""
-    plan = Plan("written", Measurement(("bcast",)), tuple(Library(name, "bench") for name in libraries), launches=6)
-    write_plan(directory, plan)
-    for number, factor in enumerate(factors_of(seed, 6) ** 5, 1):
+    named = tuple(Library(name, "bench") for name in libraries)
+    write_plan(directory, Plan("written", Measurement(("bcast",)), named, launches=launches))
+    for number, factor in enumerate(factors_of(seed, launches) ** 5, 1):
         for name, latency in libraries.items():
             place = directory / "launches" / f"{name}-n2-default-{number:03}"
             place.mkdir(parents=True)
@@ -288,6 +289,7 @@ def test_variables_that_every_launch_sets_anew_are_no_difference() -> None:
     b = [{"environment": f"JOB={i}\nSAME=1\nTUNED=2"} for i in range(3, 6)]
     assert context_differences(a, b) == ["TUNED: 1 / 2"]
     assert context_differences(a, b, {"environment"}) == []
+    assert context_differences([{"observed_rank": 0}], [{"observed_rank": 1}]) == ["observed rank: 0 / 1"]
 
 
 def test_conditions() -> None:
@@ -405,6 +407,68 @@ def test_the_command(tmp_path: Path, run: Run) -> None:
     assert cell["verdict"] == "slower"
     assert cell["ratio"] == pytest.approx(1.1)
     assert cell["a"] * 1.1 == pytest.approx(cell["b"])
+
+
+@pytest.mark.parametrize(
+    ("latencies", "launches", "statuses"),  # nothing, slower, different, undecided
+    [
+        ((1.0, 1.0), 6, (0, 0, 0, 0)),
+        ((1.0, 1.1), 6, (0, 3, 3, 3)),
+        ((1.1, 1.0), 6, (0, 0, 3, 0)),
+        ((1.0, 1.1), 4, (0, 0, 0, 4)),
+    ],
+    ids=["equivalent", "slower", "faster", "undecided"],
+)
+def test_exit_status_of_each_verdict(
+    tmp_path: Path,
+    run: Run,
+    request: pytest.FixtureRequest,
+    latencies: tuple[float, float],
+    launches: int,
+    statuses: tuple[int, ...],
+) -> None:
+    experiment_in(tmp_path / "e", dict(zip(("one", "two"), latencies, strict=True)), 29, launches)
+    command = (tmp_path / "e", "library=one", "library=two", "--json", tmp_path / "c.json", "--fail-on")
+    assert tuple(run(*command, one)[0] for one in FailOn) == statuses
+    (cell,) = json.loads((tmp_path / "c.json").read_text())["cells"]
+    assert cell["verdict"] in request.node.callspec.id
+
+
+def test_exit_status_of_a_cell_on_one_side(tmp_path: Path, run: Run) -> None:
+    entry = np.zeros((5, 2))
+    both, alone = Cell(entry, entry + 1e-6), Cell(entry, entry + 1e-6, size=16)
+    for number in range(5):
+        for name, cells in (("a", [both, alone]), ("b", [both])):
+            (tmp_path / name).mkdir(exist_ok=True)
+            write_launch(tmp_path / name / f"{number}.nc", cells)
+    statuses = tuple(run(tmp_path / "a", tmp_path / "b", "--fail-on", one)[0] for one in FailOn)
+    assert statuses == (0, 0, 0, 4)
+
+
+def test_the_record_is_what_the_docs_say(tmp_path: Path, run: Run) -> None:
+    """Every field is documented, and every documented field is there."""
+    experiment_in(tmp_path / "e", {"one": 1.0, "two": 1.1}, 30, 1)
+    run(tmp_path / "e", "library=one", "library=two", "--json", tmp_path / "c.json")
+    written = json.loads((tmp_path / "c.json").read_text(), parse_constant=pytest.fail)
+    assert written["schema_version"] == 1
+    text = (Path(__file__).resolve().parents[2] / "docs/compare.md").read_text(encoding="utf-8")
+    about, table = text.split("The file of `--json`")[1].split("For continuous integration")[0].split("| of a cell |")
+    assert set(re.findall(r"`(\w+)`", about)) - {"infinite"} == set(written)
+    (cell,) = written["cells"]
+    documented = set(re.findall(r"`(\w+)`", table))
+    assert documented <= set(cell)
+    assert set(cell) - documented <= set(FACTORS)
+    assert (cell["ratio_low"], cell["p_value"], cell["verdict"]) == (None, None, "undecided")
+    assert not list(tmp_path.glob("*.new"))
+
+
+def test_thousands_of_cells_are_not_all_named() -> None:
+    a = rows([1.0])
+    many = pd.concat([a.assign(size=size) for size in range(1000, 2000)])
+    lines = describe(downbeat.compare(pd.concat([a, many]), a))
+    assert sum("only in A" in line for line in lines) == 1
+    assert len(lines) < 1000 + 30
+    assert any(line.endswith(" ... and more") for line in lines)
 
 
 def test_the_command_complains_in_one_line(tmp_path: Path, run: Run) -> None:

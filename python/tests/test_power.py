@@ -9,6 +9,7 @@ import pytest
 from downbeat.statistics.independent import compare_independent
 from downbeat.statistics.pairs import compare_paired
 from downbeat.statistics.power import detectable_ratio, launches_needed, power
+from scipy import integrate, stats
 
 
 def test_two_experiments_cannot_show_five_percent_with_ten_launches() -> None:
@@ -35,6 +36,22 @@ def test_power_is_that_of_simulated_tests(paired: bool, launches: int) -> None:
         found += one.p_value < 0.025
     expected = power(1.06, of_one * math.sqrt(2), launches, paired, 0.025)
     assert found / experiments == pytest.approx(expected, abs=4 * math.sqrt(0.25 / experiments))
+
+
+@pytest.mark.parametrize(("launches", "paired"), [(5, True), (5, False), (10, True), (30, False)])
+@pytest.mark.parametrize("level", [0.025, 0.025 / 40])
+def test_power_is_what_its_definition_gives(launches: int, paired: bool, level: float) -> None:
+    """A normal mean beyond the critical value times a deviation that is estimated: integrated over the latter."""
+    freedom = launches - 1 if paired else 2 * launches - 3
+    critical, deviation = stats.t.isf(level / 2, freedom), 0.05
+    for ratio in (1.01, 1.05, 0.9, 1.3):
+        shift = abs(math.log(ratio)) / deviation * math.sqrt(launches)
+
+        def found(share: float, shift: float = shift) -> float:
+            return float(stats.norm.sf(critical * math.sqrt(stats.chi2.ppf(share, freedom) / freedom) - shift))
+
+        expected, _ = integrate.quad(found, 0, 1, limit=200)
+        assert power(ratio, deviation, launches, paired, level) == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize("paired", [True, False])

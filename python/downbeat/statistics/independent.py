@@ -37,6 +37,7 @@ def compare_independent(
     counts = (first.size, second.size)
     mean = float(second.mean() - first.mean())
     half, p_value, deviation = math.nan, math.nan, math.nan
+    ranks = rank_sum(first, second)
     if min(counts) > 1:
         variances = (float(first.var(ddof=1)), float(second.var(ddof=1)))
         deviation = math.sqrt(sum(variances))
@@ -46,9 +47,9 @@ def compare_independent(
             ratio=interval_of_logs(mean, half, min(counts)),
             p_value=p_value,
             adjusted_p_value=p_value,
-            rank_p_value=rank_sum(first, second),
+            rank_p_value=ranks,
             rank_level=max(1 - confidence, smallest_rank_sum(*counts)),
-            rank_sum_p_value=rank_sum(first, second),
+            rank_sum_p_value=ranks,
             paired=False,
             launches=counts,
             deviation=deviation,
