@@ -54,6 +54,18 @@ def test_power_is_what_its_definition_gives(launches: int, paired: bool, level: 
         assert power(ratio, deviation, launches, paired, level) == pytest.approx(expected, abs=1e-5)
 
 
+def test_few_launches_miss_even_large_differences() -> None:
+    # With one degree of freedom |t| falls short of 25.45 where |z| is above shift / 25.45 = 2.61: 0.9 % of all cases.
+    assert power(math.exp(66.5 / math.sqrt(2)), 1.0, 2, True, 0.025) == pytest.approx(0.9910, abs=1e-4)
+    # And of 50,930, the level of one of 2,000 cells, where |z| is above 2 or 4, or 1e-9.
+    critical = float(stats.t.isf(0.025 / 4000, 1))
+    for multiple, share in ((2, 0.9545), (4, 0.99994), (1e-9, 6.25e-6)):
+        deviation = math.log(1.05) * math.sqrt(2) / (multiple * critical)
+        assert power(1.05, deviation, 2, True, 0.025 / 2000) == pytest.approx(share, rel=1e-4)
+    assert launches_needed(1.05, math.log(1.05) * math.sqrt(2) / (1.1 * critical), True, 0.025 / 2000) == 3
+    assert power(1.05, 1e-300, 2, True, 0.025 / 2000) == 1
+
+
 @pytest.mark.parametrize("paired", [True, False])
 def test_detectable_is_found_with_the_probability_wanted(paired: bool) -> None:
     ratio = detectable_ratio(0.07, 12, paired, 0.025)

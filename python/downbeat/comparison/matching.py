@@ -67,7 +67,8 @@ def match_cells(
     notes = Notes()
     both = pd.concat([a, b])
     shown = [name for name in key if name in ("operation", "size") or both[name].nunique() > 1]
-    groups = [dict(list(side.groupby(key, sort=False))) for side in (a, b)]
+    numbers = ["launch", "status", "error_bound", column]  # copied cell by cell, which the factors need not be
+    groups = [dict(list(side[numbers].groupby([side[name] for name in key], sort=False))) for side in (a, b)]
     matches = []
     for values in dict.fromkeys([*groups[0], *groups[1]]):
         factors = dict(zip(key, values, strict=True))
@@ -94,11 +95,12 @@ def match_launches(
     counted = []
     obstacle = ""
     for side, rows in zip("AB", (a, b), strict=True):
-        for status, others in rows[rows["status"] != "ok"].groupby("status"):
+        complete = (rows["status"] == "ok").to_numpy()
+        for status, others in () if complete.all() else rows[~complete].groupby("status"):
             notes.add(f"{side}: {status} in {launches(others)}, left out", label)
             if status == "wrong":
                 obstacle = f"wrong results in {side}"
-        fine = rows[(rows["status"] == "ok").to_numpy()]
+        fine = rows[complete]
         numbers = fine[column].to_numpy(dtype=float)
         without = fine[~np.isfinite(numbers)]
         if len(without):
