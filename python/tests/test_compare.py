@@ -409,6 +409,25 @@ def test_the_command(tmp_path: Path, run: Run) -> None:
     assert cell["a"] * 1.1 == pytest.approx(cell["b"])
 
 
+def test_two_experiments_of_one_name_are_told_apart(tmp_path: Path, run: Run) -> None:
+    for name in ("yesterday", "today"):
+        experiment_in(tmp_path / name, {"one": 1.0}, 31, 2)
+    found = downbeat.compare(*(open_experiment(tmp_path / name) for name in ("yesterday", "today")))
+    assert found.attrs["name_a"] == str(tmp_path / "yesterday")
+    assert found.attrs["name_b"] == str(tmp_path / "today")
+    assert any("independent launches, 95 % interval; no test" in line for line in describe(found))
+
+
+@pytest.mark.parametrize("content", ["{bad", "{}", "7", ""])
+def test_a_damaged_record_is_named_in_one_line(tmp_path: Path, run: Run, content: str) -> None:
+    experiment_in(tmp_path / "e", {"one": 1.0}, 32, 1)
+    (record,) = tmp_path.glob("e/launches/*/launch.json")
+    record.write_text(content)
+    status, output, errors = run(tmp_path / "e", tmp_path / "e")
+    assert (status, output, errors.count("\n")) == (2, "", 1)
+    assert "launch.json' is damaged: " in errors
+
+
 @pytest.mark.parametrize(
     ("latencies", "launches", "statuses"),  # nothing, slower, different, undecided
     [
@@ -441,8 +460,10 @@ def test_exit_status_of_a_cell_on_one_side(tmp_path: Path, run: Run) -> None:
         for name, cells in (("a", [both, alone]), ("b", [both])):
             (tmp_path / name).mkdir(exist_ok=True)
             write_launch(tmp_path / name / f"{number}.nc", cells)
-    statuses = tuple(run(tmp_path / "a", tmp_path / "b", "--fail-on", one)[0] for one in FailOn)
-    assert statuses == (0, 0, 0, 4)
+    command = (tmp_path / "a", tmp_path / "b", "--json", tmp_path / "c.json", "--fail-on")
+    assert tuple(run(*command, one)[0] for one in FailOn) == (0, 0, 0, 4)
+    counts = [repr(cell["launches_a"]) for cell in json.loads((tmp_path / "c.json").read_text())["cells"]]
+    assert counts == ["5", "None"]
 
 
 def test_the_record_is_what_the_docs_say(tmp_path: Path, run: Run) -> None:

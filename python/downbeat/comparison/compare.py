@@ -142,8 +142,7 @@ def compare(
         "paired": paired,
         "where_a": described(cells_a, compared),
         "where_b": described(cells_b, compared),
-        "name_a": a.name if isinstance(a, Experiment) else "A",
-        "name_b": other.name if isinstance(other, Experiment) else "B",
+        **dict(zip(("name_a", "name_b"), names_of(a, other), strict=True)),
         "tests": tests,
         "notes": notes,
         "units": units_of(frame) | dict.fromkeys(("a", "b", "clock_uncertainty"), "s"),
@@ -156,6 +155,13 @@ def is_same(a: Experiment | pd.DataFrame, b: Experiment | pd.DataFrame) -> bool:
     if isinstance(a, Experiment) and isinstance(b, Experiment):
         return a.path.resolve() == b.path.resolve()
     return a is b
+
+
+def names_of(a: Experiment | pd.DataFrame, b: Experiment | pd.DataFrame) -> tuple[str, str]:
+    """Returns what A and B are called: by their paths where two experiments bear the same name."""
+    if isinstance(a, Experiment) and isinstance(b, Experiment) and a.name == b.name and not is_same(a, b):
+        return str(a.path), str(b.path)
+    return a.name if isinstance(a, Experiment) else "A", b.name if isinstance(b, Experiment) else "B"
 
 
 def frame_of(experiment: Experiment | pd.DataFrame, column: str) -> pd.DataFrame:

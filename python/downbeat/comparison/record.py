@@ -13,6 +13,7 @@ from downbeat.errors import DownbeatError
 from downbeat.experiment.durable import replacing
 
 SCHEMA_VERSION = 1
+COUNTS = ("launches_a", "launches_b", "launches_needed")
 
 
 def write_record(frame: pd.DataFrame, path: Path) -> None:
@@ -21,7 +22,11 @@ def write_record(frame: pd.DataFrame, path: Path) -> None:
     Raises:
         DownbeatError: the file cannot be written.
     """
-    rows = [{name: plain(value) for name, value in row.items()} for row in frame.to_dict("records")]
+    # Pandas makes numbers with a fraction of counts where a cell has none.
+    rows = [
+        {name: plain(int(value) if name in COUNTS and np.isfinite(value) else value) for name, value in row.items()}
+        for row in frame.to_dict("records")
+    ]
     about = {name: plain(value) for name, value in frame.attrs.items()}
     content = {"schema_version": SCHEMA_VERSION, **about, "cells": rows}
     try:

@@ -70,7 +70,7 @@ def method(frame: pd.DataFrame) -> str:
     about = frame.attrs
     confidence = f"{100 * about['confidence']:g} %"
     how = "of pairs of launches" if about["paired"] else "of independent launches"
-    tests = f"Holm's correction for {about['tests']} cells" if about["tests"] > 1 else "one test"
+    tests = {0: "no test", 1: "one test"}.get(about["tests"], f"Holm's correction for {about['tests']} cells")
     return f"ratio {how}, {confidence} interval; {tests}; within +-{100 * about['margin']:g} % equivalent"
 
 

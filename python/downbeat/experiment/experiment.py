@@ -149,7 +149,7 @@ def open_directory(path: Path) -> Experiment:
     plan = places.read_plan(path)
     launches = []
     for name in sorted(places.complete(path)):
-        record = json.loads((path / places.LAUNCHES / name / places.RECORD).read_text(encoding="utf-8"))
+        record = places.read_record(path / places.LAUNCHES / name)
         file = path / places.LAUNCHES / name / places.SAMPLES
         launches.append(
             Launch(record["library"], record["ranks"], record["environment"], record["number"], file, record)
@@ -157,7 +157,7 @@ def open_directory(path: Path) -> Experiment:
     if not launches:
         raise UsageError(f"'{path}' has no complete launch; see {path / places.FAILED} for what failed")
     failures = tuple(
-        json.loads(record.read_text(encoding="utf-8")) | {"directory": str(record.parent)}
+        places.read_record(record.parent) | {"directory": str(record.parent)}
         for record in sorted((path / places.FAILED).glob(f"*/{places.RECORD}"))
     )
     return Experiment(path, plan.name, tuple(launches), plan, failures)
