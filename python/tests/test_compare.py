@@ -220,6 +220,19 @@ def test_clocks_may_shift_the_whole_interval() -> None:
     assert "slower" in set(downbeat.compare(cells.assign(error_bound=np.nan), **sides)["verdict"])
 
 
+def test_computation_that_each_launch_finds_for_itself_is_one_cell() -> None:
+    name = "iallreduce(compute=auto)"
+    a, b = rows(factors_of(1), operation=name), rows(1.1 * factors_of(1), operation=name, synchronizer="linear")
+    for side, seed in ((a, 2), (b, 3)):
+        side["computation"] = factors_of(seed) * 1e-6
+    for found in (
+        downbeat.compare(pd.concat([a, b]), where_a=HARMONIZE, where_b=LINEAR),
+        downbeat.compare(a, b.assign(synchronizer="harmonize")),
+    ):
+        assert found["launches_a"].tolist() == [LAUNCHES]
+        assert found["ratio"].tolist() == pytest.approx([1.1])
+
+
 def test_pairs_with_a_launch_twice_are_refused() -> None:
     cells = pd.concat([rows(factors_of(1)), rows(factors_of(1)), rows(factors_of(1), synchronizer="linear")])
     with pytest.raises(UsageError, match="A has bcast 8 twice in launches 1, 2, 3"):

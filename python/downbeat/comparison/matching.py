@@ -141,5 +141,8 @@ def launches(rows: pd.DataFrame) -> str:
 
 
 def key_of(compared: set[str]) -> list[str]:
-    """Returns the factors on which cells are matched."""
-    return [name for name in FACTORS if name not in compared]
+    """Returns the factors on which cells are matched.
+
+    How long an operation computes its name says; where that is `compute=auto`, each launch has found another time.
+    """
+    return [name for name in FACTORS if name not in compared and name != "computation"]

@@ -26,6 +26,8 @@ def describe_experiment(experiment: Experiment, metric: str) -> list[str]:
         *entry("hosts", str(first["hosts"])),
         *entry("clock", f"{first['clock_clock']}, synchronized by {first['clock_sync']}"),
     ]
+    if "synchronizer" not in experiment.varying():
+        lines += entry("start", f"synchronizer {experiment.cells['synchronizer'].iloc[0]}")
     if experiment.failures:
         failed = len(experiment.failures)
         lines.append(f"  {failed} launch{'es' if failed > 1 else ''} failed; see {experiment.path / 'failed'}")
@@ -37,8 +39,7 @@ def describe_experiment(experiment: Experiment, metric: str) -> list[str]:
 def cell_table(experiment: Experiment, metric: str) -> list[str]:
     """Returns a row per cell: all launches together, factors that vary first."""
     cells = experiment.cells
-    shown = experiment.varying()
-    shown = sorted({*shown, "operation", "size", "synchronizer"}, key=FACTORS.index)
+    shown = sorted({*experiment.varying(), "operation", "size"}, key=FACTORS.index)
     rows = []
     for key, group in cells.groupby(shown, sort=False):
         median = over_launches(group[f"{metric}_median"].to_numpy())
