@@ -6,7 +6,9 @@
     experiment.cells.query("operation == 'bcast'")
     downbeat.compare(experiment, downbeat.open_experiment("yesterday"))
 
-What is listed in `__all__` is for users; docs/experiments.md shows how it is used.
+docs/data.md shows how it is used. Times are seconds. What goes wrong is a `downbeat.errors.DownbeatError`, whose text
+says what would be right. The statistics are functions on arrays, in modules of `downbeat.statistics`, listed in
+docs/statistics.md.
 """
 
 from __future__ import annotations
@@ -32,6 +34,11 @@ _HOMES = {
     "open_experiment": "downbeat.experiment.experiment",
 }
 __all__ = ["Experiment", "compare", "open_experiment", "open_launch", "sample_metrics", "summarize_cells"]
+
+
+def __dir__() -> list[str]:
+    """Returns what completion offers and `help` describes: also what is loaded only when it is used."""
+    return sorted({*globals(), *__all__} - {"TYPE_CHECKING", "annotations", "importlib"})
 
 
 def __getattr__(name: str) -> object:

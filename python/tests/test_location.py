@@ -55,6 +55,12 @@ def test_what_has_no_logarithm_is_named(medians: list[float], message: str) -> N
         geometric_mean_interval(medians)
 
 
+def test_a_confidence_in_percent_is_refused() -> None:
+    for interval in (geometric_mean_interval, median_interval):
+        with pytest.raises(ValueError, match="a confidence of 95;"):
+            interval([1.0, 2.0], 95)
+
+
 def test_covers_the_truth_where_pooling_does_not() -> None:
     random = np.random.default_rng(20)
     experiments = 2000

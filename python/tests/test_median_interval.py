@@ -13,6 +13,7 @@ from downbeat.data.launch_file import open_samples
 from downbeat.statistics.autocorrelation import autocorrelation, effective_number
 from downbeat.statistics.median_interval import median_interval
 from downbeat.statistics.simulated import Deviations, simulate_launches
+from scipy import stats
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCH = ROOT / "build/openmpi/bin/downbeat-bench"
@@ -29,12 +30,33 @@ def test_known_numbers() -> None:
     assert found.effective == pytest.approx(25)
 
 
+@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
+def test_order_statistics_hold_the_median_as_often_as_they_say(confidence: float) -> None:
+    """The number of n values below the true median is binomial, whatever their distribution."""
+    for count in (10, 25, 50, 99, 100, 333, 1000):
+        found = median_interval(np.arange(count), confidence, r1=0)
+        below = stats.binom(count, 0.5)
+        held = below.cdf(found.high) - below.cdf(found.low)  # ranks from 0: low + 1 to high values lie below
+        assert confidence <= held < (1 + confidence) / 2 + 0.01 if count >= 50 else confidence <= held
+
+
+def test_effective_number_is_that_of_a_mean() -> None:
+    """The variance of the mean of n values of a first-order autoregressive process, by its definition."""
+    count = 5000
+    for r1 in (0.0, 0.3, 0.6, 0.9):
+        lags = np.arange(1, count)
+        inflation = 1 + 2 * float(np.sum((1 - lags / count) * r1**lags))
+        assert effective_number(count, r1) == pytest.approx(count / inflation, rel=0.005)
+
+
 def test_few_samples_give_all_of_their_range() -> None:
     found = median_interval([3.0, 1.0, 2.0])
     assert (found.low, found.median, found.high) == (1.0, 2.0, 3.0)
     nothing = median_interval([])
     assert math.isnan(nothing.median)
     assert nothing.effective == 0
+    with pytest.raises(ValueError, match="a sample is NaN"):
+        median_interval([1.0, math.nan])
 
 
 def test_autocorrelation() -> None:

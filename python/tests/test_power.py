@@ -9,6 +9,7 @@ import pytest
 from downbeat.statistics.independent import compare_independent
 from downbeat.statistics.pairs import compare_paired
 from downbeat.statistics.power import detectable_ratio, launches_needed, power
+from scipy import integrate, stats
 
 
 def test_two_experiments_cannot_show_five_percent_with_ten_launches() -> None:
@@ -35,6 +36,34 @@ def test_power_is_that_of_simulated_tests(paired: bool, launches: int) -> None:
         found += one.p_value < 0.025
     expected = power(1.06, of_one * math.sqrt(2), launches, paired, 0.025)
     assert found / experiments == pytest.approx(expected, abs=4 * math.sqrt(0.25 / experiments))
+
+
+@pytest.mark.parametrize(("launches", "paired"), [(5, True), (5, False), (10, True), (30, False)])
+@pytest.mark.parametrize("level", [0.025, 0.025 / 40])
+def test_power_is_what_its_definition_gives(launches: int, paired: bool, level: float) -> None:
+    """A normal mean beyond the critical value times a deviation that is estimated: integrated over the latter."""
+    freedom = launches - 1 if paired else 2 * launches - 3
+    critical, deviation = stats.t.isf(level / 2, freedom), 0.05
+    for ratio in (1.01, 1.05, 0.9, 1.3):
+        shift = abs(math.log(ratio)) / deviation * math.sqrt(launches)
+
+        def found(share: float, shift: float = shift) -> float:
+            return float(stats.norm.sf(critical * math.sqrt(stats.chi2.ppf(share, freedom) / freedom) - shift))
+
+        expected, _ = integrate.quad(found, 0, 1, limit=200)
+        assert power(ratio, deviation, launches, paired, level) == pytest.approx(expected, abs=1e-5)
+
+
+def test_few_launches_miss_even_large_differences() -> None:
+    # With one degree of freedom |t| falls short of 25.45 where |z| is above shift / 25.45 = 2.61: 0.9 % of all cases.
+    assert power(math.exp(66.5 / math.sqrt(2)), 1.0, 2, True, 0.025) == pytest.approx(0.9910, abs=1e-4)
+    # And of 50,930, the level of one of 2,000 cells, where |z| is above 2 or 4, or 1e-9.
+    critical = float(stats.t.isf(0.025 / 4000, 1))
+    for multiple, share in ((2, 0.9545), (4, 0.99994), (1e-9, 6.25e-6)):
+        deviation = math.log(1.05) * math.sqrt(2) / (multiple * critical)
+        assert power(1.05, deviation, 2, True, 0.025 / 2000) == pytest.approx(share, rel=1e-4)
+    assert launches_needed(1.05, math.log(1.05) * math.sqrt(2) / (1.1 * critical), True, 0.025 / 2000) == 3
+    assert power(1.05, 1e-300, 2, True, 0.025 / 2000) == 1
 
 
 @pytest.mark.parametrize("paired", [True, False])

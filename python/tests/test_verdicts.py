@@ -12,7 +12,7 @@ from downbeat.statistics.independent import compare_independent
 from downbeat.statistics.pairs import compare_paired
 from downbeat.statistics.simulated import Deviations, simulate_independent_medians, simulate_paired_medians
 from downbeat.statistics.verdicts import Comparison, judge_together
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -105,6 +105,29 @@ def test_a_significant_difference_within_the_margin_is_equivalent() -> None:
     assert found.p_value < 1e-6
     assert found.verdict == "equivalent"
     assert compare_paired(a, b, margin=0.005).verdict == "slower"
+
+
+@settings(deadline=None)  # machines are noisy
+@given(MEDIANS, st.sampled_from([0.01, 0.02, 0.1]), st.sampled_from([0.9, 0.95]))
+def test_equivalence_is_two_one_sided_tests(
+    medians: list[tuple[float, float]], margin: float, confidence: float
+) -> None:
+    """Schuirmann 1987: both that the ratio is too small and that it is too large are rejected."""
+    a, b = np.transpose(medians)
+    logs, edge, level = np.log(b / a), math.log1p(margin), (1 - confidence) / 2
+    assume(min(np.std(logs), np.std(np.log(a)), np.std(np.log(b))) > 1e-6)  # scipy's tests want some scatter
+    paired = [
+        stats.ttest_1samp(logs, -edge, alternative="greater").pvalue,
+        stats.ttest_1samp(logs, edge, alternative="less").pvalue,
+    ]
+    independent = [
+        stats.ttest_ind(np.log(b) + edge, np.log(a), equal_var=False, alternative="greater").pvalue,
+        stats.ttest_ind(np.log(b) - edge, np.log(a), equal_var=False, alternative="less").pvalue,
+    ]
+    for compare, tests in ((compare_paired, paired), (compare_independent, independent)):
+        found = compare(a, b, margin, confidence)
+        if min(abs(p - level) for p in tests) > 1e-9:
+            assert (found.verdict == "equivalent") == (len(medians) >= 5 and max(tests) < level)
 
 
 def test_holm_takes_verdicts_back() -> None:
@@ -216,6 +239,12 @@ def test_many_identical_cells_are_rarely_called_different() -> None:
         cells = [compare_independent(*simulate_independent_medians(random, 5, 50, 1.0)) for _ in range(10)]
         false += any(one.verdict in ("faster", "slower") for one in judge_together(cells))
     assert false <= 11  # 2.5 % of 150 are 3.75; four standard errors above
+
+
+@BOTH
+def test_an_interval_beyond_all_numbers_is_infinite(compare: Compare) -> None:
+    found = compare([1.0, 1.1], [1.0, 2.0], confidence=0.9999999)  # t of one degree of freedom: 6,366,198
+    assert (found.ratio.low, found.ratio.high, found.verdict) == (0.0, math.inf, "undecided")
 
 
 def test_nan_has_no_verdict_but_a_reason() -> None:

@@ -29,6 +29,7 @@ def export(
     from downbeat.data.frames import ROWS, frames
     from downbeat.data.table_writers import KINDS
     from downbeat.data.units import named_with_units
+    from downbeat.experiment.durable import replacing
     from downbeat.experiment.experiment import open_experiment
 
     if to not in KINDS:
@@ -38,12 +39,15 @@ def export(
     kind = KINDS[to]
     if output is None and kind.binary:
         raise UsageError(f"{to} is not for standard output; name a file with --output")
-    content = map(named_with_units, frames(open_experiment(path), rows))
+    experiment = open_experiment(path)
+    if output and output.exists() and any(output.samefile(launch.path) for launch in experiment.launches):
+        raise UsageError(f"'{output}' holds the samples that are to be exported; name another file with --output")
+    content = map(named_with_units, frames(experiment, rows))
     if output is None:
         kind.write(content, sys.stdout)
         return
     try:
-        with output.open("wb" if kind.binary else "w", encoding=None if kind.binary else "utf-8") as stream:
+        with replacing(output, kind.binary) as stream:
             kind.write(content, stream)
     except OSError as error:
         raise DownbeatError(f"cannot write '{output}': {error.strerror}") from error

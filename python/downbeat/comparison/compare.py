@@ -142,8 +142,7 @@ def compare(
         "paired": paired,
         "where_a": described(cells_a, compared),
         "where_b": described(cells_b, compared),
-        "name_a": a.name if isinstance(a, Experiment) else "A",
-        "name_b": other.name if isinstance(other, Experiment) else "B",
+        **dict(zip(("name_a", "name_b"), names_of(a, other), strict=True)),
         "tests": tests,
         "notes": notes,
         "units": units_of(frame) | dict.fromkeys(("a", "b", "clock_uncertainty"), "s"),
@@ -156,6 +155,13 @@ def is_same(a: Experiment | pd.DataFrame, b: Experiment | pd.DataFrame) -> bool:
     if isinstance(a, Experiment) and isinstance(b, Experiment):
         return a.path.resolve() == b.path.resolve()
     return a is b
+
+
+def names_of(a: Experiment | pd.DataFrame, b: Experiment | pd.DataFrame) -> tuple[str, str]:
+    """Returns what A and B are called: by their paths where two experiments bear the same name."""
+    if isinstance(a, Experiment) and isinstance(b, Experiment) and a.name == b.name and not is_same(a, b):
+        return str(a.path), str(b.path)
+    return a.name if isinstance(a, Experiment) else "A", b.name if isinstance(b, Experiment) else "B"
 
 
 def frame_of(experiment: Experiment | pd.DataFrame, column: str) -> pd.DataFrame:
@@ -214,7 +220,7 @@ def judged(
     for match, comparison in zip(matches, comparisons, strict=True):
         numbers: dict[str, object] = dict.fromkeys(NUMBERS, math.nan)
         if comparison:
-            uncertainty = clock_bounds * match.error_bound
+            uncertainty = clock_bounds * match.error_bound if clock_bounds else 0.0
             numbers |= numbers_of(match, comparison, uncertainty, level)
         else:
             unmatched = match.obstacle.startswith("only in")
@@ -228,10 +234,13 @@ def numbers_of(match: Match, one: Comparison, uncertainty: float, level: float) 
     a, b = float(stats.gmean(match.a)), float(stats.gmean(match.b))
     verdict: str = one.verdict
     reason = one.reason
-    if verdict in ("faster", "slower") and abs(b - a) <= uncertainty:
-        verdict, reason = "undecided", "a difference within the error bounds of the clocks"
-    elif verdict == "equivalent" and uncertainty > one.margin * min(a, b):
-        verdict, reason = "undecided", "the error bounds of the clocks are wider than the margin"
+    if uncertainty != 0:
+        # Errors of clocks need not average out over launches: they may shift the whole interval of b.
+        low, high = a * one.ratio.low - uncertainty, a * one.ratio.high + uncertainty
+        if verdict in ("faster", "slower") and not (low > a or high < a):
+            verdict, reason = "undecided", "a difference within the error bounds of the clocks"
+        elif verdict == "equivalent" and not (a / (1 + one.margin) <= low and high <= a * (1 + one.margin)):
+            verdict, reason = "undecided", "the error bounds of the clocks reach beyond the margin"
     few = min(one.launches) < 2
     return {
         "a": a,

@@ -16,6 +16,8 @@ NAMES = {
     "stopping_rule": "stopping rule",
     "warmup_rule": "warm-up rule",
     "tolerance_s": "tolerance",
+    "observed_rank": "observed rank",
+    "patterns_permuted": "permuted patterns",
 }
 CLOCK = "clock_"  # settings of libdownbeat; clock_check* is what was found after the run
 LONGEST = 60

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from downbeat.errors import UsageError
 from downbeat.experiment.experiment import FACTORS
 
 ONLY_IN = "only in {}"
@@ -59,11 +60,15 @@ def match_cells(
 
     Returns:
         The cells, and lines that say what was left out of them.
+
+    Raises:
+        UsageError: a cell is twice in a launch, so that there is no telling what is its pair.
     """
     notes = Notes()
     both = pd.concat([a, b])
     shown = [name for name in key if name in ("operation", "size") or both[name].nunique() > 1]
-    groups = [dict(list(side.groupby(key, sort=False))) for side in (a, b)]
+    numbers = ["launch", "status", "error_bound", column]  # copied cell by cell, which the factors need not be
+    groups = [dict(list(side[numbers].groupby([side[name] for name in key], sort=False))) for side in (a, b)]
     matches = []
     for values in dict.fromkeys([*groups[0], *groups[1]]):
         factors = dict(zip(key, values, strict=True))
@@ -90,24 +95,34 @@ def match_launches(
     counted = []
     obstacle = ""
     for side, rows in zip("AB", (a, b), strict=True):
-        for status, others in rows[rows["status"] != "ok"].groupby("status"):
+        complete = (rows["status"] == "ok").to_numpy()
+        for status, others in () if complete.all() else rows[~complete].groupby("status"):
             notes.add(f"{side}: {status} in {launches(others)}, left out", label)
             if status == "wrong":
                 obstacle = f"wrong results in {side}"
-        fine = rows[rows["status"] == "ok"]
-        without = fine[~(np.isfinite(fine[column]) & (fine[column] > 0))]
+        fine = rows[complete]
+        numbers = fine[column].to_numpy(dtype=float)
+        without = fine[~np.isfinite(numbers)]
         if len(without):
-            notes.add(f"{side}: not above 0 in {launches(without)}, no ratio, left out", label)
-        counted.append(fine.drop(without.index))
+            notes.add(f"{side}: no number in {launches(without)}, left out", label)
+        counted.append(fine[np.isfinite(numbers)])
+        # Left out they would make the side look slower than it is: what counts is never chosen by how fast it was.
+        if np.any(numbers <= 0):
+            notes.add(f"{side}: not above 0 in {launches(fine[numbers <= 0])}", label)
+            obstacle = obstacle or f"not above 0 in {side}, so there is no ratio"
         if not len(counted[-1]):
             obstacle = obstacle or f"{side} has no launch that counts"
     if paired:
+        for side, rows in zip("AB", counted, strict=True):
+            twice = rows[rows["launch"].duplicated()]
+            if len(twice):
+                raise UsageError(f"{side} has {label} twice in {launches(twice)}; of pairs each launch has a cell once")
         in_both = set(counted[0]["launch"]) & set(counted[1]["launch"])
         for side, index in (("A", 0), ("B", 1)):
             alone = counted[index][~counted[index]["launch"].isin(in_both)]
             if len(alone):
                 notes.add(f"{side}: {launches(alone)} without a pair, left out", label)
-            counted[index] = counted[index].drop(alone.index).sort_values("launch")
+            counted[index] = counted[index][counted[index]["launch"].isin(in_both)].sort_values("launch")
         if not in_both:
             obstacle = obstacle or "no launch counts on both sides"
     return Match(
@@ -126,5 +141,8 @@ def launches(rows: pd.DataFrame) -> str:
 
 
 def key_of(compared: set[str]) -> list[str]:
-    """Returns the factors on which cells are matched."""
-    return [name for name in FACTORS if name not in compared]
+    """Returns the factors on which cells are matched.
+
+    How long an operation computes its name says; where that is `compute=auto`, each launch has found another time.
+    """
+    return [name for name in FACTORS if name not in compared and name != "computation"]

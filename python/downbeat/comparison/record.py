@@ -10,8 +10,10 @@ import numpy as np
 import pandas as pd
 
 from downbeat.errors import DownbeatError
+from downbeat.experiment.durable import replacing
 
 SCHEMA_VERSION = 1
+COUNTS = ("launches_a", "launches_b", "launches_needed")
 
 
 def write_record(frame: pd.DataFrame, path: Path) -> None:
@@ -20,11 +22,16 @@ def write_record(frame: pd.DataFrame, path: Path) -> None:
     Raises:
         DownbeatError: the file cannot be written.
     """
-    rows = [{name: plain(value) for name, value in row.items()} for row in frame.to_dict("records")]
+    # Pandas makes numbers with a fraction of counts where a cell has none.
+    rows = [
+        {name: plain(int(value) if name in COUNTS and np.isfinite(value) else value) for name, value in row.items()}
+        for row in frame.to_dict("records")
+    ]
     about = {name: plain(value) for name, value in frame.attrs.items()}
     content = {"schema_version": SCHEMA_VERSION, **about, "cells": rows}
     try:
-        path.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        with replacing(path) as file:
+            file.write(json.dumps(content, indent=1, allow_nan=False) + "\n")
     except OSError as error:
         raise DownbeatError(f"'{path}' cannot be written: {error.strerror}") from error
 

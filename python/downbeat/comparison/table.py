@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 
 import numpy as np
@@ -11,12 +10,11 @@ import pandas as pd
 from downbeat.data.launch_file import IMPLIED
 from downbeat.data.metrics import METRICS
 from downbeat.experiment.experiment import FACTORS
-from downbeat.show.experiment import MICROSECONDS, word
-from downbeat.show.table import table
+from downbeat.show.table import entry, folded, microseconds, word, wrapped
 from downbeat.statistics.power import POWER
 from downbeat.statistics.verdicts import NOT_AMONG_MANY, NOT_SIGNIFICANT
 
-WIDTH = 80
+NOTE_LINES = 8  # of one note; more cells than that are better read from a file
 ORDER = ("faster", "slower", "equivalent", "undecided", "unmatched")
 DELTA = {"mpi_barrier", "harmonize"}
 ALWAYS = {"operation", "size"}
@@ -38,12 +36,18 @@ def describe(frame: pd.DataFrame) -> list[str]:
     shown = [name for name in FACTORS if name in frame and (name in ALWAYS or frame[name].nunique() > 1)]
     shown = [name for name in shown if name not in IMPLIED]
     rows = [
-        [*(word(row[name]) for name in shown), time(row["a"]), time(row["b"]), ratio(row), str(row["verdict"])]
+        [
+            *(word(row[name]) for name in shown),
+            microseconds(row["a"]),
+            microseconds(row["b"]),
+            ratio(row),
+            str(row["verdict"]),
+        ]
         for _, row in frame.iterrows()
     ]
-    lines += ["", *cells([*shown, "A us", "B us", "B/A", "verdict"], rows, len(shown))]
+    lines += ["", *folded([*shown, "A us", "B us", "B/A", "verdict"], rows, len(shown))]
     notes = [*undecided(frame, shown), *about["notes"]]
-    return [*lines, *([""] if notes else []), *(line for note in notes for line in wrapped(note))]
+    return [*lines, *([""] if notes else []), *(line for note in notes for line in wrapped(note, NOTE_LINES))]
 
 
 def summary(frame: pd.DataFrame) -> str:
@@ -53,23 +57,11 @@ def summary(frame: pd.DataFrame) -> str:
     return f"{len(frame)} cell{'s' if len(frame) > 1 else ''}: {told} (B against A)"
 
 
-def entry(name: str, text: str) -> list[str]:
-    """Returns a line of the head, wrapped."""
-    return textwrap.wrap(text, WIDTH, initial_indent=f"  {name:<8}", subsequent_indent=" " * 10, break_on_hyphens=False)
-
-
-def wrapped(text: str) -> list[str]:
-    """Returns a note, wrapped."""
-    return textwrap.wrap(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
-
-
 def side(name: str, where: dict[str, object], launches: pd.Series[int]) -> str:
     """Returns what A or B is."""
     values = ", ".join(f"{factor}={value}" for factor, value in where.items())
     numbers = sorted(set(launches))
-    count = (
-        "no launches" if not numbers else "-".join(str(number) for number in dict.fromkeys((numbers[0], numbers[-1])))
-    )
+    count = "-".join(str(number) for number in dict.fromkeys((numbers[0], numbers[-1]))) if numbers else "no"
     return f"{name}{', ' if values else ''}{values}, {count} launch{'' if count == '1' else 'es'}"
 
 
@@ -78,7 +70,7 @@ def method(frame: pd.DataFrame) -> str:
     about = frame.attrs
     confidence = f"{100 * about['confidence']:g} %"
     how = "of pairs of launches" if about["paired"] else "of independent launches"
-    tests = f"Holm's correction for {about['tests']} cells" if about["tests"] > 1 else "one test"
+    tests = {0: "no test", 1: "one test"}.get(about["tests"], f"Holm's correction for {about['tests']} cells")
     return f"ratio {how}, {confidence} interval; {tests}; within +-{100 * about['margin']:g} % equivalent"
 
 
@@ -90,34 +82,6 @@ def delta_line(frame: pd.DataFrame) -> str:
         return ""
     relation = "1 / delta" if names[0] == "mpi_barrier" else "delta"
     return f"here {relation}; delta = mpi_barrier / harmonize (Schuchart 2023, section 6.1)"
-
-
-def cells(header: list[str], rows: list[list[str]], words: int) -> list[str]:
-    """Returns the table; as many of the first words as make it too wide stand above their rows."""
-    for above in range(words):
-        lines = table(header[above:], [row[above:] for row in rows], words - above)
-        if max(map(len, lines)) <= WIDTH:
-            break
-    else:
-        above = words
-        lines = table(["", *header[above:]], [["", *row[above:]] for row in rows], 1)
-    if above == 0:
-        return lines
-    grouped = lines[:1]
-    for i, line in enumerate(lines[1:]):
-        if i == 0 or rows[i][:above] != rows[i - 1][:above]:
-            values = ", ".join(f"{name}={value}" for name, value in zip(header, rows[i][:above], strict=False))
-            grouped += ["", *wrapped(values)]
-        grouped.append(line)
-    return grouped
-
-
-def time(seconds: float) -> str:
-    """Returns a time in us, to three digits at least; `-` for none."""
-    if pd.isna(seconds):
-        return "-"
-    microseconds = seconds * MICROSECONDS
-    return f"{microseconds:.3f}" if microseconds < 10 else f"{microseconds:.2f}"
 
 
 def ratio(row: pd.Series) -> str:

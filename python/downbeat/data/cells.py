@@ -27,10 +27,10 @@ def summarize_cells(path: str | Path, metrics: Iterable[str] | None = None) -> p
         metrics: names out of `downbeat.data.metrics.METRICS`; all by default.
 
     Returns:
-        One row per cell: what it is (`CELL_FACTORS`), `status` (`ok`, `incomplete`, `failed`, `wrong`, or `cut short`
-        where the run ended before the cell was complete), `error_bound` and `wall_time` in s, the counts of valid, late
-        and warm-up samples, and `<metric>_<statistic>` in s for `STATISTICS`, NaN where no sample is valid. The units
-        are in `attrs["units"]`.
+        One row per cell: what it is (`operation`, `size` in byte and the other `CELL_FACTORS`), `status` (`ok`,
+        `incomplete`, `failed`, `wrong`, or `cut short` where the run ended before the cell was complete), `error_bound`
+        and `wall_time` in s, the counts of valid, late and warm-up samples, and `<metric>_<statistic>` in s for
+        `STATISTICS`, NaN where no sample is valid. The units are in `attrs["units"]`.
 
     Raises:
         UsageError: an unknown metric, or a file that `open_launch` would refuse.

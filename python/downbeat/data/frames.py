@@ -35,7 +35,7 @@ def stamps(launch: Launch) -> Iterator[pd.DataFrame]:
         described = read_cells(file)[list(CELL_FACTORS)]
         count, ranks = file.variables["entry"].shape
         step = max(1, LARGEST // ranks)
-        for start in range(0, count, step):
+        for start in range(0, max(count, 1), step):  # also of no samples a frame, which has the columns
             rows = slice(start, min(start + step, count))
             taken = rows.stop - rows.start
             index = np.repeat(native(file.variables["cell_index"][rows]), ranks)

@@ -31,8 +31,8 @@ CELL_FACTORS = (
     "largest_delay",
     "computation",
 )
-# Follow from others, and would only widen a table.
-IMPLIED = {"datatype"}
+# Follow from the operation, and would only widen a table.
+IMPLIED = {"datatype", "computation"}
 # Of the numbers that the file has for a cell, those that are no statistics of metrics, and cannot be had from samples.
 CELL_NUMBERS = ("requested", "calls", "error_bound", "wall_time", "validated", "wrong")
 STATUS = {0: "ok", 1: "incomplete", 2: "failed", 3: "wrong"}

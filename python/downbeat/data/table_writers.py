@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -29,12 +30,11 @@ def write_json(frames: Iterable[pd.DataFrame], stream: IO[str]) -> None:
 def write_parquet(frames: Iterable[pd.DataFrame], stream: IO[bytes]) -> None:
     """Writes Apache Parquet, a row group per frame."""
     writer: pq.ParquetWriter | None = None
-    for frame in frames:
-        content = pa.Table.from_pandas(frame, preserve_index=False)
-        writer = writer or pq.ParquetWriter(stream, content.schema)
-        writer.write_table(content.cast(writer.schema))
-    if writer:
-        writer.close()
+    with contextlib.ExitStack() as closing:
+        for frame in frames:
+            content = pa.Table.from_pandas(frame, preserve_index=False)
+            writer = writer or closing.enter_context(pq.ParquetWriter(stream, content.schema))
+            writer.write_table(content.cast(writer.schema))
 
 
 @dataclass(frozen=True)

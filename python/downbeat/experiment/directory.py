@@ -94,6 +94,23 @@ def write_record(directory: Path, record: dict[str, object]) -> None:
     write_json(directory / RECORD, content)
 
 
+def read_record(directory: Path) -> dict[str, Any]:
+    """Reads what is known of a launch from its directory.
+
+    Raises:
+        UsageError: it is damaged.
+    """
+    path = directory / RECORD
+    try:
+        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        missing = [name for name in ("library", "ranks", "environment", "number") if name not in record]
+    except (json.JSONDecodeError, UnicodeDecodeError, TypeError) as error:
+        raise UsageError(f"'{path}' is damaged: {error}") from error
+    if missing:
+        raise UsageError(f"'{path}' is damaged: it has no {', '.join(missing)}")
+    return record
+
+
 def factors(key: LaunchKey) -> dict[str, object]:
     """Returns the factors of a launch, for its record."""
     return dataclasses.asdict(key)

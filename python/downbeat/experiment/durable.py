@@ -2,20 +2,43 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO, Any
+
+
+@contextlib.contextmanager
+def replacing(path: Path, binary: bool = False) -> Iterator[IO[Any]]:
+    """Opens a file, text in UTF-8 by default, to be written in place of what it held before.
+
+    It is written beside, and takes its name when all is on disk; if the writing fails, what was there stays. What is no
+    plain file, as a pipe or /dev/stdout, cannot be replaced and is written as it is.
+    """
+    mode, encoding = ("wb", None) if binary else ("w", "utf-8")
+    if path.exists() and (path.is_symlink() or not path.is_file()):
+        with path.open(mode, encoding=encoding) as file:
+            yield file
+        return
+    beside = path.with_name(f"{path.name}.new")
+    try:
+        with beside.open(mode, encoding=encoding) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+    synchronize(path.parent)
 
 
 def write_json(path: Path, content: object) -> None:
     """Writes JSON in place of what a file held before."""
-    beside = path.with_name(f"{path.name}.new")
-    with beside.open("w", encoding="utf-8") as file:
+    with replacing(path) as file:
         file.write(json.dumps(content, indent=2) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
-    synchronize(path.parent)
 
 
 def synchronize(path: Path) -> None:

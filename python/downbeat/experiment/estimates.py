@@ -52,7 +52,7 @@ class Estimates:
         with open_netcdf(path) as file:
             if "cell_index" not in file.variables:
                 return
-            cells = read_cells(file)
+            cells = read_cells(file).assign(computation=0.0)  # of compute=auto every launch has another one
             medians = np.asarray(file.variables[f"{METRIC}_median"][:], dtype=float)
         for row, median in zip(cells[list(CELL_FACTORS)].itertuples(index=False), medians, strict=True):
             if median > 0:  # NaN where no sample was valid

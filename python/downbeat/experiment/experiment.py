@@ -27,14 +27,23 @@ FACTORS = (*LAUNCH_FACTORS, *CELL_FACTORS)
 
 @dataclass(frozen=True)
 class Launch:
-    """A launch that is complete."""
+    """A launch that is complete.
+
+    Attributes:
+        library: its name in the plan; of a file that stands alone, what the library calls itself.
+        ranks: their number.
+        environment: its name in the plan.
+        number: among the launches of the same library, ranks and environment, from 1.
+        path: its file of samples.
+        record: launch.json, how it was started and ended; empty for a file that stands alone.
+    """
 
     library: str
     ranks: int
     environment: str
-    number: int  # among those of the same library, ranks and environment, from 1
-    path: Path  # its file of samples
-    record: Mapping[str, object]  # launch.json; empty for a file that stands alone
+    number: int
+    path: Path
+    record: Mapping[str, object]
 
     @cached_property
     def context(self) -> dict[str, object]:
@@ -48,27 +57,39 @@ class Launch:
         return summarize_cells(self.path)
 
     def samples(self, metrics: Iterable[str] | None = None) -> xr.Dataset:
-        """Returns the metrics of every sample, as `sample_metrics`."""
+        """Returns the metrics of every sample in s, dimension `sample`, as `sample_metrics` does; all by default."""
         return sample_metrics(self.path, metrics)
 
     def open(self) -> xr.Dataset:
-        """Opens the file, as `open_launch`."""
+        """Opens the file, every rank's stamps in s, dimensions `sample` and `rank`, as `open_launch` does."""
         return open_launch(self.path)
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment: its launches that are complete, by configuration and number."""
+    """An experiment, as `open_experiment` returns it.
+
+    Attributes:
+        path: its directory or file.
+        name: from its plan, else of the path.
+        launches: those that are complete, by configuration and number.
+        plan: what was to be measured; None where files of launches were put together by hand.
+        failures: launch.json of the launches that failed, with `directory`, where they lie.
+    """
 
     path: Path
     name: str
     launches: tuple[Launch, ...]
-    plan: Plan | None  # None where files of launches were put together by hand
-    failures: tuple[Mapping[str, object], ...]  # launch.json of those that failed, with `directory`
+    plan: Plan | None
+    failures: tuple[Mapping[str, object], ...]
 
     @cached_property
     def cells(self) -> pd.DataFrame:
-        """One row per launch and cell: `FACTORS`, `launch` (the number), and what `summarize_cells` tells."""
+        """A pandas frame, one row per launch and cell: what `summarize_cells` tells, behind what the launch is.
+
+        That is `library`, `ranks`, `environment` and `launch`, its number. Times are seconds, `attrs["units"]` has the
+        units of all columns.
+        """
         frames = []
         for launch in self.launches:
             frame = launch.cells.drop(columns="cell")
@@ -99,6 +120,9 @@ def open_experiment(path: str | Path) -> Experiment:
         path: the directory of `downbeat run`; a file `.nc` of downbeat-bench, which is one launch; or a directory of
             such files, which are taken for launches of one experiment.
 
+    Returns:
+        The experiment; its samples are read when they are asked for.
+
     Raises:
         UsageError: there is nothing of the kind, or a file in it is foreign or cut off.
     """
@@ -125,7 +149,7 @@ def open_directory(path: Path) -> Experiment:
     plan = places.read_plan(path)
     launches = []
     for name in sorted(places.complete(path)):
-        record = json.loads((path / places.LAUNCHES / name / places.RECORD).read_text(encoding="utf-8"))
+        record = places.read_record(path / places.LAUNCHES / name)
         file = path / places.LAUNCHES / name / places.SAMPLES
         launches.append(
             Launch(record["library"], record["ranks"], record["environment"], record["number"], file, record)
@@ -133,7 +157,7 @@ def open_directory(path: Path) -> Experiment:
     if not launches:
         raise UsageError(f"'{path}' has no complete launch; see {path / places.FAILED} for what failed")
     failures = tuple(
-        json.loads(record.read_text(encoding="utf-8")) | {"directory": str(record.parent)}
+        places.read_record(record.parent) | {"directory": str(record.parent)}
         for record in sorted((path / places.FAILED).glob(f"*/{places.RECORD}"))
     )
     return Experiment(path, plan.name, tuple(launches), plan, failures)

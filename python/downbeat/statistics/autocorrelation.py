@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 
 def autocorrelation(values: ArrayLike) -> float:
-    """Returns the autocorrelation at lag 1.
+    """Returns the autocorrelation at lag 1: products of successive deviations over squares (Box and Jenkins 1970).
 
     Args:
         values: shape (samples,), in the order in which they were measured; any unit.
@@ -26,8 +26,9 @@ def autocorrelation(values: ArrayLike) -> float:
 def effective_number(count: int, r1: float) -> float:
     """Returns how many independent values autocorrelated ones are worth.
 
-    By the first-order autoregressive process: n (1 - r1) / (1 + r1). A negative `r1` counts as 0, for alternating noise
-    is no reason to believe more than was measured; the least is 1. As downbeat-bench does.
+    By the first-order autoregressive process: n (1 - r1) / (1 + r1) (Bayley and Hammersley 1946). A negative `r1`
+    counts as 0, for alternating noise is no reason to believe more than was measured; the least is 1. As downbeat-bench
+    does.
 
     Args:
         count: of the values.

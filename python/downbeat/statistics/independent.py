@@ -7,7 +7,7 @@ import math
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from downbeat.statistics.location import Interval, logarithms
+from downbeat.statistics.location import interval_of_logs, logarithms
 from downbeat.statistics.rank_tests import rank_sum, smallest_rank_sum
 from downbeat.statistics.verdicts import CONFIDENCE, MARGIN, Comparison, check_rule, judge
 
@@ -37,18 +37,19 @@ def compare_independent(
     counts = (first.size, second.size)
     mean = float(second.mean() - first.mean())
     half, p_value, deviation = math.nan, math.nan, math.nan
+    ranks = rank_sum(first, second)
     if min(counts) > 1:
         variances = (float(first.var(ddof=1)), float(second.var(ddof=1)))
         deviation = math.sqrt(sum(variances))
         half, p_value = welch(mean, variances, counts, confidence)
     return judge(
         Comparison(
-            ratio=Interval(math.exp(mean), math.exp(mean - half), math.exp(mean + half), min(counts)),
+            ratio=interval_of_logs(mean, half, min(counts)),
             p_value=p_value,
             adjusted_p_value=p_value,
-            rank_p_value=rank_sum(first, second),
+            rank_p_value=ranks,
             rank_level=max(1 - confidence, smallest_rank_sum(*counts)),
-            rank_sum_p_value=rank_sum(first, second),
+            rank_sum_p_value=ranks,
             paired=False,
             launches=counts,
             deviation=deviation,

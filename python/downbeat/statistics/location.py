@@ -32,24 +32,40 @@ class Interval:
 
 
 def geometric_mean_interval(medians: ArrayLike, confidence: float = 0.95) -> Interval:
-    """Returns the geometric mean of launches with its t interval on logarithms.
+    """Returns the geometric mean of launches with its t interval on logarithms (Student 1908).
 
     A launch counts once, however many samples it has: they all share what is peculiar to the launch (Hunold 2014). Of
     samples pooled over launches the interval would hold the truth once in four times; docs/statistics.md.
 
     Args:
         medians: one number per launch, shape (launches,), in any unit; larger than 0.
-        confidence: of the interval, 0 to 1.
+        confidence: of the interval, between 0 and 1.
 
     Returns:
         The interval, in the unit of the medians. Of one launch there is none: `low` and `high` are NaN.
 
     Raises:
-        ValueError: there are no medians, or one is not positive and finite.
+        ValueError: there are no medians, or one is not positive and finite; the confidence is none.
     """
-    mean, half = log_interval(logarithms(medians), confidence)
-    count = np.size(np.asarray(medians))
-    return Interval(float(np.exp(mean)), float(np.exp(mean - half)), float(np.exp(mean + half)), count)
+    check_confidence(confidence)
+    logs = logarithms(medians)
+    return interval_of_logs(*log_interval(logs, confidence), logs.size)
+
+
+def check_confidence(confidence: float) -> None:
+    """Checks that a confidence is one.
+
+    Raises:
+        ValueError: it is not between 0 and 1.
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"a confidence of {confidence:g}; valid are numbers between 0 and 1, as 0.95")
+
+
+def interval_of_logs(mean: float, half: float, count: int) -> Interval:
+    """Returns an interval of logarithms as one of what they are of; beyond the range of numbers it is infinite."""
+    with np.errstate(over="ignore"):
+        return Interval(float(np.exp(mean)), float(np.exp(mean - half)), float(np.exp(mean + half)), count)
 
 
 def logarithms(medians: ArrayLike) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from downbeat.statistics.autocorrelation import autocorrelation, effective_number
+from downbeat.statistics.location import check_confidence
 
 
 @dataclass(frozen=True)
@@ -31,14 +32,20 @@ def median_interval(samples: ArrayLike, confidence: float = 0.95, r1: float | No
 
     Args:
         samples: the valid ones of a cell, shape (samples,), in the order in which they were measured; any unit.
-        confidence: of the interval, 0 to 1; with few samples the interval is all of their range, and its confidence
-            lower.
+        confidence: of the interval, between 0 and 1; with few samples the interval is all of their range, and its
+            confidence lower.
         r1: their autocorrelation at lag 1, where it is known from elsewhere; computed from the samples by default.
 
     Returns:
         In the unit of the samples; NaN throughout and `effective` 0 where there are none.
+
+    Raises:
+        ValueError: a sample is NaN, or the confidence is none.
     """
+    check_confidence(confidence)
     values = np.asarray(samples, dtype=float)
+    if np.any(np.isnan(values)):
+        raise ValueError("a sample is NaN; valid are numbers, so leave out what was not measured")
     if values.size == 0:
         return MedianInterval(math.nan, math.nan, math.nan, 0.0)
     effective = effective_number(values.size, autocorrelation(values) if r1 is None else r1)

@@ -7,7 +7,7 @@ import math
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from downbeat.statistics.location import Interval, log_interval, logarithms
+from downbeat.statistics.location import interval_of_logs, log_interval, logarithms
 from downbeat.statistics.rank_tests import rank_sum, signed_rank, smallest_signed_rank
 from downbeat.statistics.verdicts import CONFIDENCE, MARGIN, Comparison, check_rule, judge
 
@@ -40,11 +40,10 @@ def compare_paired(a: ArrayLike, b: ArrayLike, margin: float = MARGIN, confidenc
     mean, half = log_interval(logs, confidence)
     count = logs.size
     deviation = float(logs.std(ddof=1)) if count > 1 else math.nan
-    ratio = Interval(math.exp(mean), math.exp(mean - half), math.exp(mean + half), count)
     p_value = two_sided(mean, deviation / math.sqrt(count), count - 1)
     return judge(
         Comparison(
-            ratio=ratio,
+            ratio=interval_of_logs(mean, half, count),
             p_value=p_value,
             adjusted_p_value=p_value,
             rank_p_value=signed_rank(logs),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 from scipy import optimize, stats
@@ -9,6 +10,7 @@ from scipy import optimize, stats
 POWER = 0.9
 LARGEST_RATIO = 1e6
 MOST_LAUNCHES = 100_000
+COMPUTABLE = 1e4  # the noncentrality up to which scipy's distribution is reliable
 
 
 def power(ratio: float, deviation: float, launches: int, paired: bool, level: float) -> float:
@@ -24,14 +26,36 @@ def power(ratio: float, deviation: float, launches: int, paired: bool, level: fl
         paired: whether they are pairs.
         level: of the two-sided t test; for the hardest of n cells under Holm's correction, the level / n.
     """
+    if deviation == 0:
+        return 0.0 if ratio == 1 else 1.0
+    return power_of_shift(abs(math.log(ratio)) / deviation * math.sqrt(launches), launches, paired, level)
+
+
+def power_of_shift(shift: float, launches: int, paired: bool, level: float) -> float:
+    """Returns the power where the mean is so many of its standard deviations off 0; else as `power`."""
     # Welch's degrees of freedom fall short of those of equal deviations by about one (simulated).
     freedom = launches - 1 if paired else 2 * launches - 3
     critical = float(stats.t.isf(level / 2, freedom))
-    if deviation == 0:
-        return 0.0 if ratio == 1 else 1.0
-    shift = abs(math.log(ratio)) / deviation * math.sqrt(launches)
-    # Of a shift so large that the distribution cannot be computed, nothing is missed.
-    return 1.0 if shift > critical + 40 else float(stats.nct.sf(critical, freedom, shift))
+    if shift > COMPUTABLE:
+        # The mean's own scatter is nothing beside it: what counts is that the deviation is not seen too large.
+        largest = min(shift / critical, COMPUTABLE)
+        return float(stats.chi2.cdf(freedom * largest**2, freedom))
+    return float(stats.nct.sf(critical, freedom, shift))
+
+
+@functools.cache  # thousands of cells ask for a few numbers of launches
+def shift_needed(launches: int, paired: bool, level: float, wanted: float) -> float:
+    """Returns how many of its standard deviations the mean must be off 0 for a power; else as `power`."""
+
+    def missing(shift: float) -> float:
+        return power_of_shift(shift, launches, paired, level) - wanted
+
+    if missing(0.0) >= 0:
+        return 0.0
+    high = 1.0
+    while missing(high) < 0:
+        high *= 2
+    return float(optimize.brentq(missing, 0.0, high))
 
 
 def detectable_ratio(deviation: float, launches: int, paired: bool, level: float, wanted: float = POWER) -> float:
@@ -41,14 +65,8 @@ def detectable_ratio(deviation: float, launches: int, paired: bool, level: float
     """
     if launches < 2 or math.isnan(deviation):
         return math.nan
-    if power(LARGEST_RATIO, deviation, launches, paired, level) < wanted:
-        return math.inf
-    if deviation == 0:
-        return 1.0
-    log = optimize.brentq(
-        lambda log: power(math.exp(log), deviation, launches, paired, level) - wanted, 0, math.log(LARGEST_RATIO)
-    )
-    return math.exp(float(log))
+    log = deviation * shift_needed(launches, paired, level, wanted) / math.sqrt(launches)
+    return math.exp(log) if log <= math.log(LARGEST_RATIO) else math.inf
 
 
 def launches_needed(ratio: float, deviation: float, paired: bool, level: float, wanted: float = POWER) -> int:
@@ -64,7 +82,8 @@ def launches_needed(ratio: float, deviation: float, paired: bool, level: float, 
         raise ValueError("a ratio of 1 is no difference that launches could show")
 
     def enough(launches: int) -> bool:
-        return power(ratio, deviation, launches, paired, level) >= wanted
+        needed = shift_needed(launches, paired, level, wanted)
+        return abs(math.log(ratio)) * math.sqrt(launches) >= deviation * needed
 
     low, high = 1, 2
     while high < MOST_LAUNCHES and not enough(high):

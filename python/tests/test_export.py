@@ -1,0 +1,182 @@
+"""What is exported is what was measured, whatever the kind of file, and a file is whole or not there."""
+
+from __future__ import annotations
+
+import io
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import downbeat
+import numpy as np
+import pandas as pd
+import pytest
+from downbeat.cli import main
+from downbeat.data.frames import ROWS
+from downbeat.data.table_writers import KINDS
+from downbeat.experiment.directory import write_plan, write_record
+from downbeat.experiment.durable import replacing
+from downbeat.experiment.plan import Library, Measurement, Plan
+from launch_files import Cell, write_launch
+
+Run = Callable[..., tuple[int, str, str]]
+READERS: dict[str, Callable[..., pd.DataFrame]] = {
+    "csv": pd.read_csv,
+    "parquet": pd.read_parquet,
+    "json": lambda file: pd.read_json(file, lines=True, precise_float=True),
+}
+KIND = pytest.mark.parametrize("kind", KINDS)
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Returns what runs the command: exit status, standard output, standard error."""
+
+    def run(*arguments: str | Path) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["downbeat", "export", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return int(ended.value.code or 0), *capsys.readouterr()
+
+    return run
+
+
+def write_two_launches(directory: Path) -> Path:
+    """Writes two files; the second has no valid sample of its cell."""
+    directory.mkdir()
+    write_launch(directory / "a.nc", [Cell([[1.0, 1.5], [2.0, 2.25]], [[3.0, 3.5], [4.0, 5.25]], verdict=[0, 3])])
+    write_launch(directory / "b.nc", [Cell([[1.0, 1.5]], [[3.0, 3.5]], verdict=1, other={"status": 2})])
+    return directory
+
+
+@KIND
+def test_rows_are_what_was_measured(tmp_path: Path, run: Run, kind: str) -> None:
+    source = write_two_launches(tmp_path / "e")
+    found = {}
+    for rows in ROWS:
+        output = tmp_path / f"{rows}.{kind}"
+        assert run(source, "--to", kind, "--rows", rows, "-o", output) == (0, "", "")
+        found[rows] = READERS[kind](output)
+    cells, samples, stamps = found["cells"], found["samples"], found["stamps"]
+    assert cells["launch"].tolist() == [1, 2]
+    assert cells["status"].tolist() == ["ok", "failed"]
+    assert cells["valid_count"].tolist() == [1, 0]
+    assert cells["latency_avg_median_s"].tolist()[0] == 2.0
+    assert np.isnan(cells["latency_avg_median_s"][1])
+    assert samples["verdict"].tolist() == ["valid", "warmup", "late_flag"]
+    assert samples["latency_avg_s"].tolist() == [2.0, 2.5, 2.0]
+    assert samples["size_byte"].tolist() == [8, 8, 8]
+    assert samples["deadline_s"].isna().all()
+    assert stamps[["launch", "attempt", "rank"]].to_numpy().tolist() == [
+        [1, 0, 0],
+        [1, 0, 1],
+        [1, 1, 0],
+        [1, 1, 1],
+        [2, 0, 0],
+        [2, 0, 1],
+    ]
+    assert stamps["entry_s"].tolist() == [1.0, 1.5, 2.0, 2.25, 1.0, 1.5]
+    assert stamps["exit_s"].tolist() == [3.0, 3.5, 4.0, 5.25, 3.0, 3.5]
+
+
+@KIND
+def test_no_digit_is_lost(tmp_path: Path, run: Run, kind: str) -> None:
+    entry = np.random.default_rng(1).random((50, 2)) * 1e-6
+    path = write_launch(tmp_path / "a.nc", [Cell(entry, entry + 1.2345678901234567e-7)])
+    run(path, "--to", kind, "--rows", "stamps", "-o", tmp_path / "out")
+    read = READERS[kind](tmp_path / "out")
+    assert np.array_equal(read["entry_s"].to_numpy().reshape(50, 2), entry)
+
+
+@KIND
+def test_a_file_without_samples_has_columns(tmp_path: Path, run: Run, kind: str) -> None:
+    path = write_launch(tmp_path / "a.nc", [Cell(np.empty((0, 2)), np.empty((0, 2)), other={"status": -127})])
+    for rows in ("samples", "stamps"):
+        assert run(path, "--to", kind, "--rows", rows, "-o", tmp_path / "out")[0] == 0
+        if kind != "json":  # which has no line of names
+            read = READERS[kind](tmp_path / "out")
+            assert len(read) == 0
+            assert "verdict" in read
+    assert READERS["csv"](io.StringIO(run(path, "--to", "csv")[1]))["status"].tolist() == ["cut short"]
+
+
+@KIND
+@pytest.mark.parametrize("before", ["what was there", None])
+def test_what_fails_midway_leaves_what_was_there(tmp_path: Path, run: Run, kind: str, before: str | None) -> None:
+    source = tmp_path / "e"
+    write_plan(source, Plan("e", Measurement(("bcast",)), (Library("some", "bench"),), launches=2))
+    for number in (1, 2):
+        place = source / "launches" / str(number)
+        place.mkdir(parents=True)
+        write_launch(place / "samples.nc", [Cell([[1.0, 1.5]], [[3.0, 3.5]])])
+        write_record(place, {"library": "some", "ranks": 2, "environment": "default", "number": number})
+    with (source / "launches/2/samples.nc").open("r+b") as file:
+        file.truncate(1000)
+    output = tmp_path / "out"
+    if before is not None:
+        output.write_text(before)
+    status, _, errors = run(source, "--to", kind, "-o", output)
+    assert status == 2
+    assert "samples.nc' is cut off" in errors
+    assert [path.name for path in tmp_path.iterdir() if path != source] == (["out"] if before else [])
+    assert before is None or output.read_text() == before
+    assert run(source, "--to", "csv")[1].count("\n") == 2  # the first launch was written before the second one failed
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_a_file_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path, error: BaseException) -> None:
+    path = tmp_path / "out"
+    path.write_text("before")
+
+    def fail() -> None:
+        with replacing(path) as file:
+            file.write("part")
+            raise error
+
+    with pytest.raises(type(error)):
+        fail()
+    assert [one.name for one in tmp_path.iterdir()] == ["out"]
+    assert path.read_text() == "before"
+    with replacing(path, binary=True) as file:
+        file.write(b"after")
+        assert path.read_text() == "before"
+    assert path.read_text() == "after"
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path: Path, run: Run) -> None:
+    source = write_launch(tmp_path / "a.nc", [Cell([[1.0, 1.5]], [[3.0, 3.5]])])
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()), daemon=True)
+    reader.start()
+    assert run(source, "--to", "csv", "-o", pipe)[0] == 0
+    reader.join(timeout=60)
+    assert pipe.is_fifo()
+    assert read[0] == run(source, "--to", "csv")[1]
+    (tmp_path / "file").write_text("")
+    (tmp_path / "link").symlink_to("file")
+    run(source, "--to", "csv", "-o", tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_text() == read[0]
+
+
+def test_the_command_complains_in_one_line(tmp_path: Path, run: Run) -> None:
+    source = write_launch(tmp_path / "a.nc", [Cell([[1.0, 1.5]], [[3.0, 3.5]])])
+    (tmp_path / "é.nc").symlink_to(source)
+    for arguments, expected, message in [
+        ((source, "--to", "xml"), 2, "'xml' is no kind of file; valid are csv, parquet, json"),
+        ((source, "--to", "csv", "--rows", "x"), 2, "'x' are no rows; valid are cells, samples, stamps"),
+        ((source, "--to", "parquet"), 2, "parquet is not for standard output; name a file with --output"),
+        ((source, "--to", "csv", "-o", source), 2, "holds the samples that are to be exported"),
+        ((tmp_path / "é.nc", "--to", "csv", "-o", source), 2, "holds the samples that are to be exported"),
+        ((source, "--to", "csv", "-o", tmp_path / "no" / "x"), 1, "cannot write"),
+        ((source, "--to", "csv", "-o", tmp_path), 1, "cannot write"),
+        ((source, "--to", "parquet", "-o", "/dev/full"), 1, "cannot write '/dev/full': No space left on device"),
+        ((tmp_path / "none", "--to", "csv"), 2, "there is no experiment"),
+    ]:
+        status, output, errors = run(*arguments)
+        assert (status, output, errors.count("\n")) == (expected, "", 1)
+        assert message in errors
+    assert downbeat.open_launch(source).sizes["sample"] == 1

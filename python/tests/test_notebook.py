@@ -1,0 +1,128 @@
+"""What a notebook offers: names, help, and the examples of the docs, which run as they are printed."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import pydoc
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import downbeat
+import numpy as np
+import pandas as pd
+import pytest
+from downbeat.experiment.experiment import Launch
+from downbeat.statistics.simulated import simulate_launch_factors
+from launch_files import Cell, write_launch
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+EXAMPLES = ("data", "compare", "statistics")
+STATISTICS = re.findall(r"`(\w+)`", re.sub(r"(?m)^(?!\| `)[^\n]*", "", (DOCS / "statistics.md").read_text("utf-8")))
+
+
+def test_completion_offers_what_is_for_users() -> None:
+    """In a fresh interpreter, for whatever has been loaded is offered anyway."""
+    code = "import downbeat, sys; print(*dir(downbeat)); print('pandas' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    offered, loaded = done.stdout.splitlines()
+    assert set(downbeat.__all__) <= set(offered.split())
+    assert [name for name in offered.split() if not name.startswith("_") and name not in downbeat.__all__] == []
+    assert loaded == "False"
+
+
+def test_help_describes_what_is_for_users() -> None:
+    text = pydoc.plain(pydoc.render_doc(downbeat))
+    for name in downbeat.__all__:
+        assert re.search(rf"(?m)^    (class )?{name}\(", text), name
+    assert "docs/data.md" in text
+
+
+def public_functions() -> dict[str, object]:
+    """Returns what users call: of the package, of experiments and launches, and all statistics that the docs list."""
+    found: dict[str, object] = {name: getattr(downbeat, name) for name in downbeat.__all__}
+    found |= {f"Launch.{name}": getattr(Launch, name) for name in ("samples", "open", "cells", "context")}
+    found |= {f"Experiment.{name}": getattr(downbeat.Experiment, name) for name in ("cells", "varying", "machine")}
+    modules = [importlib.import_module(f"downbeat.statistics.{path.stem}") for path in statistics_files()]
+    for module in modules:
+        found |= {name: getattr(module, name) for name in STATISTICS if hasattr(module, name)}
+    return found
+
+
+def statistics_files() -> list[Path]:
+    folder = Path(inspect.getfile(downbeat)).parent / "statistics"
+    return [path for path in folder.glob("*.py") if path.stem != "__init__"]
+
+
+def test_the_docs_list_every_module_of_statistics() -> None:
+    assert {path.stem for path in statistics_files()} <= set(STATISTICS)
+    assert {"holm", "compare_paired", "geometric_mean_interval", "power", "variance_components"} <= set(STATISTICS)
+
+
+@pytest.mark.parametrize("name", public_functions())
+def test_what_is_for_users_says_what_it_takes_and_returns(name: str) -> None:
+    thing = public_functions()[name]
+    text = inspect.getdoc(thing)
+    assert text
+    if not inspect.isfunction(thing):
+        return
+    takes = [one for one in inspect.signature(thing).parameters if one != "self"]
+    if name.startswith(("Launch.", "Experiment.")):  # one line, which names the function that tells the rest
+        return
+    if "as `power`" not in text and "as `variance_components`" not in text:
+        assert [one for one in takes if not re.search(rf"(?m)^    {one}: ", text)] == []
+    assert "Returns" in text or thing.__annotations__["return"] == "Comparison" or "judged" in text
+
+
+def write_results(directory: Path) -> None:
+    """Writes six launches of a directory `results`: bcast and reduce behind two synchronizers, two sizes."""
+    directory.mkdir()
+    entry = np.arange(30.0)[:, np.newaxis] + np.zeros((30, 2))
+    for number, factor in enumerate(simulate_launch_factors(np.random.default_rng(1), 6)):
+        cells = [
+            Cell(entry, entry + 1e-6 * factor * slower, operation=operation, size=size, synchronizer=synchronizer)
+            for operation in ("bcast", "reduce")
+            for size in (8, 1024)
+            for synchronizer, slower in (("mpi_barrier", 1.0), ("harmonize", 1.1 if operation == "reduce" else 1.0))
+        ]
+        write_launch(directory / f"{number}.nc", cells)
+
+
+def examples(page: str) -> list[str]:
+    """Returns the blocks of Python of a page."""
+    return re.findall(r"```python\n(.*?)```", (DOCS / f"{page}.md").read_text(encoding="utf-8"), re.DOTALL)
+
+
+def run_cell(code: str, names: dict[str, object]) -> list[object]:
+    """Runs code as a notebook does; returns the values of the expressions that stand alone."""
+    shown = []
+    for statement in ast.parse(code).body:
+        if isinstance(statement, ast.Expr):
+            shown.append(eval(compile(ast.Expression(statement.value), "docs", "eval"), names))
+        else:
+            exec(compile(ast.Module([statement], []), "docs", "exec"), names)
+    return shown
+
+
+def test_examples_run_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_results(tmp_path / "results")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    shown = {page: [value for code in examples(page) for value in run_cell(code, names)] for page in EXAMPLES}
+    table, about, metrics, differences = shown["data"]
+    assert isinstance(table, pd.DataFrame)
+    assert table.index.tolist() == [8, 1024]
+    assert sorted(table.columns) == ["harmonize", "mpi_barrier"]
+    assert (table["harmonize"] / table["mpi_barrier"]).tolist() == pytest.approx([1, 1])
+    assert about[1]["mpi_library"] == "Some MPI 1.0, of a test"  # type: ignore[index]
+    assert metrics.makespan.dims == ("sample",)  # type: ignore[attr-defined]
+    assert differences.dims == ("sample", "rank")  # type: ignore[attr-defined]
+    slower, attributes = shown["compare"]
+    assert slower["operation"].tolist() == ["reduce", "reduce"]  # type: ignore[index]
+    assert slower["ratio"].tolist() == pytest.approx([1.1, 1.1])  # type: ignore[index]
+    assert attributes == (True, [])
+    (of_all,) = shown["statistics"]
+    assert of_all.verdict == "slower"  # type: ignore[attr-defined]

@@ -1,0 +1,116 @@
+"""What `downbeat show` prints: known numbers, on 80 columns, also where there is no geometric mean."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from downbeat.cli import main
+from downbeat.show.experiment import over_launches
+from downbeat.show.table import WIDTH, microseconds
+from launch_files import Cell, write_launch
+
+Run = Callable[..., tuple[int, list[str], str]]
+ENTRY = np.arange(5.0)[:, np.newaxis] + np.zeros((5, 2))
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Returns what runs the command: exit status, lines of standard output, standard error."""
+
+    def run(*arguments: str | Path) -> tuple[int, list[str], str]:
+        monkeypatch.setattr("sys.argv", ["downbeat", "show", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        output, errors = capsys.readouterr()
+        return int(ended.value.code or 0), output.splitlines(), errors
+
+    return run
+
+
+def test_a_row_is_the_geometric_mean_of_launches(tmp_path: Path, run: Run) -> None:
+    for number, latency in enumerate((1.0, 4.0)):
+        verdicts = [0, 0, 0, 1, 3]  # of five attempts one is warm-up, one of four rejected
+        write_launch(tmp_path / f"{number}.nc", [Cell(ENTRY, ENTRY + latency * 1e-6, verdict=verdicts)])
+    status, lines, errors = run(tmp_path)
+    assert (status, errors) == (0, "")
+    assert "  start   synchronizer harmonize" in lines  # which has no column, for there is no other
+    *_, size, count, median, low, high, p5, p95, p99, rejected = lines[-1].split()
+    assert (size, count, median, rejected) == ("8", "2", "2.000", "25.0%")
+    # Logarithms 0 and log 4, of which the standard error is log(2); Student's quantile of one degree of freedom.
+    factor = math.exp(12.7062 * math.log(2))
+    assert [float(low), float(high)] == pytest.approx([2 / factor, 2 * factor], rel=0.02)
+    assert [p5, p95, p99] == ["2.500"] * 3
+
+
+def test_computation_that_each_launch_finds_for_itself_is_one_row(tmp_path: Path, run: Run) -> None:
+    for number in range(3):
+        computed = Cell(ENTRY, ENTRY + 1e-6, operation="ibcast(compute=auto)", other={"computation": number * 1e-6})
+        write_launch(tmp_path / f"{number}.nc", [computed])
+    lines = run(tmp_path)[1]
+    assert lines[-1].split()[:3] == ["8", "3", "1.000"]
+
+
+@pytest.mark.parametrize(
+    ("medians", "expected"),
+    [
+        ([2.0, 8.0], 4.0),
+        ([2.0, math.nan], 2.0),
+        ([0.0], 0.0),
+        ([-1.0], -1.0),
+        ([0.0, 1.0], math.nan),
+        ([math.nan], math.nan),
+        ([], math.nan),
+    ],
+)
+def test_over_launches(medians: list[float], expected: float) -> None:
+    assert over_launches(np.array(medians)).estimate == pytest.approx(expected, nan_ok=True)
+
+
+def test_times_that_are_0_or_below_are_shown(tmp_path: Path, run: Run) -> None:
+    alone = Cell(ENTRY[:, :1], ENTRY[:, :1] + 1e-6, deadline=ENTRY[:, 0] + 2e-6)
+    write_launch(tmp_path / "a.nc", [alone])
+    assert "0.000" in run(tmp_path / "a.nc", "--metric", "exit_skew")[1][-1]
+    assert "-1.000" in run(tmp_path / "a.nc", "--metric", "makespan")[1][-1]
+    write_launch(tmp_path / "b.nc", [alone])
+    assert run(tmp_path, "--metric", "exit_skew")[1][-1].split()[:5] == ["bcast", "8", "2", "-", "-"]
+
+
+def test_what_was_not_measured_is_a_dash(tmp_path: Path, run: Run) -> None:
+    cells = [Cell(ENTRY, ENTRY + 1e-6), Cell(ENTRY, ENTRY, size=16, verdict=1, other={"status": 2})]
+    lines = run(write_launch(tmp_path / "a.nc", cells))[1]
+    assert lines[-1].split() == ["16", "1", "-", "-", "-", "-", "-", "100.0%", "failed"]
+
+
+@pytest.mark.parametrize("long_name", ["bcast", "synthetic(duration=20us,step=5us)", "x" * 39])
+def test_it_fits_a_terminal(tmp_path: Path, run: Run, long_name: str) -> None:
+    cells = [
+        Cell(ENTRY, ENTRY + 123.4e-6, operation=long_name, size=size, synchronizer=synchronizer)
+        for size in (8, 65536)
+        for synchronizer in ("mpi_barrier", "harmonize")
+    ]
+    lines = run(write_launch(tmp_path / "a.nc", cells))[1]
+    assert max(map(len, lines)) <= WIDTH
+    assert sum("123.40" in line for line in lines) == 4
+
+
+def test_times_keep_three_digits() -> None:
+    shown = [microseconds(value * 1e-6) for value in (0.0, 0.0012345, 0.015, 0.25, 9.8765, 12.346, 12345.678, -0.015)]
+    assert shown == ["0.000", "0.00123", "0.0150", "0.250", "9.877", "12.35", "12345.68", "-0.0150"]
+    assert microseconds(math.nan) == "-"
+
+
+def test_the_command_complains_in_one_line(tmp_path: Path, run: Run) -> None:
+    write_launch(tmp_path / "a.nc", [Cell(ENTRY, ENTRY + 1e-6)])
+    (tmp_path / "b.nc").write_text("latency,7\n")
+    for arguments, message in [
+        ((tmp_path / "a.nc", "--metric", "speed"), "'speed' is no metric; valid are latency_avg"),
+        ((tmp_path / "none",), "there is no experiment"),
+        ((tmp_path / "b.nc",), "b.nc' is not a file of downbeat-bench"),
+    ]:
+        status, output, errors = run(*arguments)
+        assert (status, output, errors.count("\n")) == (2, [], 1)
+        assert message in errors
