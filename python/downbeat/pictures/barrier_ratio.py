@@ -22,8 +22,10 @@ def launch_ratios(cells: pd.DataFrame) -> pd.DataFrame:
     """Returns delta of every launch: rows of other synchronizers, each with `ratio` to `harmonize` in the same launch.
 
     Args:
-        cells: rows of `Experiment.cells`; rows without a partner are left out.
+        cells: rows of `Experiment.cells`; rows without a partner are left out, and those of a single rank, which has
+            nobody to be synchronized with.
     """
+    cells = cells[cells["ranks"] > 1]
     reference = cells[cells["synchronizer"] == REFERENCE].drop_duplicates(PAIRED)
     others = cells[~cells["synchronizer"].str.startswith((REFERENCE, "none"))]
     pairs = others.merge(reference[[*PAIRED, METRIC]], on=PAIRED, suffixes=("", "_reference"))
