@@ -326,7 +326,7 @@ def delay_sentences(experiment: Experiment) -> list[str]:
         shares = part.groupby([*CONFIGURATION, "size", "line", "pattern", "place"])["share"].mean().dropna()
         if len(shares):
             delays = part["delay"] * MICROSECONDS
-            low, high = (f"{value:.2f}" for value in (shares.min(), shares.max()))
+            low, high = (f"{round(value, 2) + 0.0:.2f}" for value in (shares.min(), shares.max()))
             texts.append(
                 f"{operation} {low if low == high else f'{low} to {high}'} (delays of "
                 f"{span(delays.min(), delays.max())} us, {counted(len(shares), 'cell')})"
@@ -350,7 +350,7 @@ def overlap_sentences(experiment: Experiment) -> list[str]:
     texts = []
     for operation, part in frame.groupby("operation", sort=False):
         shares = part.groupby([*CONFIGURATION, "size", "line"])["overlap_window"].median()
-        low, high = (f"{PERCENT * value:.0f}" for value in (shares.min(), shares.max()))
+        low, high = (f"{round(PERCENT * value)}" for value in (shares.min(), shares.max()))
         texts.append(f"{operation} {low if low == high else f'{low} to {high}'} % ({counted(len(shares), 'cell')})")
     return [
         f"Of operation or computation, whichever is shorter, is hidden behind the other, in the median over launches: "
