@@ -15,12 +15,14 @@ import netCDF4
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from downbeat.cli import app
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.experiment.experiment import Experiment, open_experiment
 from downbeat.pictures.picture import Picture
 from downbeat.pictures.style import new_figure
 from downbeat.report.assemble import make_report
+from downbeat.report.clock_file import clock_verdict, drift_verdict
 from downbeat.report.conditions import commands, machine_section, variables
 from downbeat.report.numbers import MOST_ROWS, csv_link, table_rows
 from downbeat.report.numbers_text import counted, digits, listed, span
@@ -40,7 +42,7 @@ from downbeat.report.warnings import bench_warnings, experiment_warnings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from launch_files import Cell
-from report_data import US, add_overlaps, barrier_cells, cell, write_experiment
+from report_data import CONTEXT, US, add_overlaps, barrier_cells, cell, write_experiment
 from scipy import stats
 from typer.testing import CliRunner
 
@@ -421,3 +423,74 @@ def test_what_has_no_report_is_refused_in_one_line(tmp_path: Path) -> None:
         make_report([tmp_path / "x.nc"])
     with pytest.raises(UsageError, match="there is no experiment"):
         make_report([tmp_path / "none"])
+
+
+def clock_file(path: Path, experiment: str, **variables: tuple[tuple[str, ...], object]) -> None:
+    """Writes a file as of an experiment on clocks or synchronizers."""
+    data = xr.Dataset(
+        {name: (dims, np.asarray(values)) for name, (dims, values) in variables.items()},
+        attrs=CONTEXT
+        | {"schema": "downbeat-bench", "schema_version": 1, "experiment": experiment}
+        | {
+            "title": "A title",
+            "hosts": "a host",
+            "date": "2026-01-02",
+            "mpi_library": "Some MPI 1.0",
+            "clock_domains": 1,
+        },
+    )
+    data.to_netcdf(path, format="NETCDF3_64BIT")
+
+
+def test_a_directory_of_files_may_hold_all_kinds(tmp_path: Path) -> None:
+    histogram = {"histogram_left": [[1e-6, 2e-6]], "histogram_count": [[1.0, 2.0]]}
+    variables = {name: (("pair", "bin"), values) for name, values in histogram.items()}
+    times = {name: (("pair",), [1e-6]) for name in ("rtt_min", "rtt_median", "rtt_p99", "histogram_width")}
+    sample = {"rtt": (("pair", "sample"), [[1e-6]])}
+    write_experiment(tmp_path, [[cell(5)]])
+    clock_file(tmp_path / "rtt.nc", "rtt", **variables, **times, **sample)
+    page = make_report([tmp_path])
+    assert [section.title for section in page.sections if section.pictures] == [
+        f"{tmp_path.name}: Pictures",
+        "rtt: Pictures",
+    ]
+    (tmp_path / "001.nc").unlink()
+    assert make_report([tmp_path]).title == "rtt"
+
+
+def test_schemes_are_not_judged_where_all_ranks_share_a_clock(tmp_path: Path) -> None:
+    data = xr.Dataset(
+        {"duration_median": ("scheme", [1e-6, 2e-6]), "offset_max": (("scheme", "wait"), [[1e-9], [2e-9]])},
+        coords={"scheme": ["a", "b"], "wait": [0.0]},
+        attrs={"clock_domains": 1},
+    )
+    assert clock_verdict(data).startswith("Nothing can be said of the schemes")
+    assert clock_verdict(data.assign_attrs(clock_domains=2)).startswith(
+        "0 s after a synchronization, a is the quickest"
+    )
+    assert clock_verdict(data.assign(true_max=data["offset_max"])).startswith("0 s after a synchronization, a is")
+
+
+def test_a_drift_within_the_bounds_may_be_none() -> None:
+    dims = ("pair", "time")
+    data = xr.Dataset(
+        {
+            "drift": (dims, [[0.0, 3e-7], [0.0, 5e-7]]),
+            "offset_bound": (dims, [[2e-7, 2e-7], [2e-7, 2e-7]]),
+            "skew": ("pair", [3e-8, 5e-8]),
+            "residual_max": ("pair", [1e-8, 1e-8]),
+            "prediction_error": ("pair", [1e-8, 1e-8]),
+        },
+        coords={"pair": ["0:1", "0:2"], "time": [0.0, 10.0]},
+    )
+    text = drift_verdict(data)
+    assert "ranks 0:1 by +0.03 us per s within what the measurement may be wrong by, so perhaps not at all (off" in text
+    assert "ranks 0:2 by +0.05 us per s (off" in text
+
+
+def test_launches_are_counted_by_configuration(tmp_path: Path) -> None:
+    write_experiment(tmp_path / "a", [[cell(5)]] * 2, mpi_library="A 1")
+    write_experiment(tmp_path / "b", [[cell(5)]] * 2, mpi_library="B 1")
+    for file in (tmp_path / "b").glob("*.nc"):
+        file.rename(tmp_path / "a" / f"b{file.name}")
+    assert make_report([tmp_path / "a"]).lead[0].startswith("4 launches (2 of each configuration) of bcast behind")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -92,12 +92,13 @@ class Experiment:
         return [name for name in FACTORS if name not in IMPLIED and self.cells[name].nunique() > 1]
 
 
-def open_experiment(path: str | Path) -> Experiment:
+def open_experiment(path: str | Path, without: Collection[Path] = ()) -> Experiment:
     """Opens an experiment.
 
     Args:
         path: the directory of `downbeat run`; a file `.nc` of downbeat-bench, which is one launch; or a directory of
             such files, which are taken for launches of one experiment.
+        without: of such files, those that are none of its launches.
 
     Raises:
         UsageError: there is nothing of the kind, or a file in it is foreign or cut off.
@@ -109,7 +110,7 @@ def open_experiment(path: str | Path) -> Experiment:
         raise UsageError(f"there is no experiment '{path}'")
     if (path / places.PLAN).is_file():
         return open_directory(path)
-    files = sorted(path.glob("*.nc"))
+    files = [file for file in sorted(path.glob("*.nc")) if file not in without]
     if not files:
         raise UsageError(f"'{path}' is not the directory of an experiment: it has neither {places.PLAN} nor files .nc")
     launches: list[Launch] = []

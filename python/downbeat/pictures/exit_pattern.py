@@ -81,6 +81,8 @@ def pattern_picture(numbers: pd.DataFrame) -> Picture:
     for axes, (panel, part) in zip(panels, drawn.groupby("panel", sort=False), strict=True):
         for line, points in part.groupby("line", sort=False):
             draw_points(axes, points, ("rank", "exit", "low", "high"), str(line), lines[str(line)])
+        top = axes.get_ylim()[1]
+        axes.set_ylim(-0.03 * top, top)
         whole_ticks(axes.xaxis)
         finish(axes, "rank", "after the first [us]", str(panel))
     finish_legend(figure, panels)

@@ -17,13 +17,20 @@ METRIC = "latency_avg"
 FEWEST = 5
 SAMPLES_PER_BIN = 20
 FEWEST_BINS = 5
+# So that the last sample is in the last bin.
+ROOM = 1 + 1e-9
+# Of bins, as a multiple of those of the median launch; and of the axis.
+LONGEST, SHOWN = 4, 1.25
+# Of the axis: less is no drift.
+LEAST_LOW, LEAST_HIGH = 0.98, 1.02
 # Of launches: where fewer are left, their median is that of the long ones.
 LEAST_SHARE = 0.5
 # With more launches than these, a line for each is a grey cloud that only makes the page long.
 MOST_LINES = 12
 CAPTION = (
     "Each valid sample's latency is divided by the median of its own cell in the same launch, so that cells can be "
-    f"taken together; the launch is cut into spans of time, {BINS} of the longest launch at most. {{lines}} "
+    f"taken together; the launch is cut into spans of time, {BINS} of a launch of median length at most; what a much "
+    "longer one has beyond is in the numbers. {{lines}} "
     "A line that rises or falls is drift (a clock rate, a governor, a temperature, another job), and all cells have "
     "part of it, for their blocks are in random order."
 )
@@ -51,7 +58,9 @@ def binned(samples: pd.DataFrame, width: float, bins: int) -> pd.DataFrame:
     Returns:
         A row per bin with at least `FEWEST` samples: `bin`, `time_s` (its middle), `relative` (median), `samples`.
     """
-    groups = samples["relative"].groupby((samples["time_s"] / width).astype(int).clip(upper=bins - 1).rename("bin"))
+    groups = samples["relative"].groupby(
+        (samples["time_s"] / width).astype(int).clip(upper=LONGEST * bins - 1).rename("bin")
+    )
     result = groups.agg(relative="median", samples="count").reset_index()
     result.insert(1, "time_s", (result["bin"] + 0.5) * width)
     return result[result["samples"] >= FEWEST]
@@ -63,7 +72,9 @@ def run_times(launches: list[Launch]) -> pd.DataFrame:
     bins = min(BINS, max(map(len, samples)) // SAMPLES_PER_BIN)
     if bins < FEWEST_BINS:
         return pd.DataFrame(columns=["bin", "time_s", "relative", "samples", "launch"])
-    width = max(float(frame["time_s"].max()) for frame in samples if len(frame)) / bins or 1.0
+    # By the longest, one launch that was interrupted would leave a bin or two to all the others.
+    length = float(np.median([frame["time_s"].max() for frame in samples if len(frame)]))
+    width = length * ROOM / bins or 1.0
     return pd.concat(
         [
             binned(frame, width, bins).assign(launch=launch.number)
@@ -109,8 +120,7 @@ def draw_run_times(experiment: Experiment) -> list[Picture]:
     figure, panels = new_panels(drawn["panel"].nunique())
     several = numbers["launch"].nunique() > 1
     for axes, (panel, part) in zip(panels, drawn.groupby("panel", sort=False), strict=True):
-        for _, points in list(part.groupby("launch"))[: MOST_LINES if several else 0]:
-            line = with_gaps(points)
+        for _, line in list(part.groupby("launch"))[: MOST_LINES if several else 0]:
             axes.plot(line["time_s"], line["relative"], color=GREY, linewidth=0.6, alpha=0.6, label="a launch")
         middle = with_gaps(over_launches(part))
         axes.fill_between(middle["time_s"], middle["low"], middle["high"], color=COLOURS[0], alpha=0.2, linewidth=0)
@@ -124,6 +134,10 @@ def draw_run_times(experiment: Experiment) -> list[Picture]:
             markersize=2.5,
             label="median over launches" if several else "the launch",
         )
+        end = SHOWN * float(part.groupby("launch")["time_s"].max().median())
+        axes.set_xlim(-0.03 * end, min(end, axes.get_xlim()[1]))
+        low, high = axes.get_ylim()
+        axes.set_ylim(min(low, LEAST_LOW), max(high, LEAST_HIGH))
         log_axis(axes.yaxis)
         finish(axes, "time within the launch [s]", "latency / median", str(panel))
     finish_legend(figure, panels)
