@@ -30,7 +30,7 @@ MOST_LINES = 12
 CAPTION = (
     "Each valid sample's latency is divided by the median of its own cell in the same launch, so that cells can be "
     f"taken together; the launch is cut into spans of time, {BINS} of a launch of median length at most; what a much "
-    "longer one has beyond is in the numbers. {{lines}} "
+    "longer one has beyond is in the numbers. {lines} "
     "A line that rises or falls is drift (a clock rate, a governor, a temperature, another job), and all cells have "
     "part of it, for their blocks are in random order."
 )
