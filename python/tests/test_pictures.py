@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
+import netCDF4
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,6 +15,7 @@ from downbeat.data import exit_pattern as pattern_data
 from downbeat.data.exit_pattern import exit_pattern
 from downbeat.experiment.experiment import open_experiment
 from downbeat.pictures.barrier_ratio import draw_ratios
+from downbeat.pictures.cells import MOST_OPERATIONS
 from downbeat.pictures.clock_offset import draw_checks, draw_drift
 from downbeat.pictures.clock_pareto import draw_pareto, pareto_front
 from downbeat.pictures.computation_overlap import draw_computation_overlap
@@ -29,7 +31,7 @@ from downbeat.pictures.registry import OF_EXPERIMENTS
 from downbeat.pictures.round_trips import draw_round_trips
 from downbeat.pictures.run_time import draw_run_times
 from downbeat.pictures.scaling import draw_processes, draw_sizes
-from downbeat.pictures.style import bytes_text, positions
+from downbeat.pictures.style import MOST_PANELS, bytes_text, positions
 from downbeat.pictures.timelines import draw_timelines
 from hypothesis import given
 from hypothesis import strategies as st
@@ -318,3 +320,90 @@ def test_lines_of_a_picture_have_places_of_their_own(names: list[str]) -> None:
     places = positions(names)
     assert set(places) == set(names)
     assert len(set(places.values())) == len(places)
+
+
+def test_a_single_rank_is_in_no_picture_of_leaving_together(tmp_path: Path) -> None:
+    experiment = write_experiment(tmp_path, [[cell(5, ranks=1)], [cell(5, ranks=2)]])
+    (skews,), (pattern,) = draw_skews(experiment), draw_patterns(experiment)
+    assert [len(picture.figure.axes) for picture in (skews, pattern)] == [1, 1]
+    # Of two ranks more is to be seen than of one.
+    (timelines,) = draw_timelines(experiment)
+    assert timelines.numbers["rank"].max() == 1 and "2 ranks" in timelines.caption
+
+
+def test_intervals_of_what_cannot_be_negative_are_cut_off_at_0(tmp_path: Path) -> None:
+    experiment = write_experiment(tmp_path, [[cell(5, skew_us=skew)] for skew in (0.1, 0.1, 90)])
+    (picture,) = draw_patterns(experiment)
+    last = picture.numbers.set_index("rank").loc[1]
+    assert last["exit_us"] == pytest.approx(90.2 / 3, abs=1e-3) and last["low_us"] == 0 < last["high_us"]
+    (picture,) = draw_patterns(write_experiment(tmp_path / "one", [[cell(5)]]))
+    assert picture.numbers["low_us"].isna().all()
+
+
+def timed(seconds: float, count: int = 800) -> Cell:
+    """Returns a cell of samples spread evenly over a time, all of the same latency."""
+    begin = np.linspace(0, seconds, count)[:, None] * np.ones(2)
+    return Cell(begin, begin + 10 * US)
+
+
+def test_what_one_long_launch_has_beyond_the_others_is_no_median_over_launches(tmp_path: Path) -> None:
+    (picture,) = draw_run_times(write_experiment(tmp_path, [[timed(1)], [timed(1)], [timed(2, 1600)]]))
+    axes = picture.figure.axes[0]
+    time, _ = line(axes, "median over launches")
+    assert max(time) == pytest.approx(39.5 / 40)  # type: ignore[call-overload]
+    assert axes.get_xlim()[1] < 1.3
+    assert picture.numbers["time_s"].max() == pytest.approx(2, abs=0.05)
+    low, high = axes.get_ylim()
+    assert low <= 0.98 and high >= 1.02
+    assert "Grey: medians" in picture.caption and "{" not in picture.caption
+
+
+def test_few_samples_have_no_course_over_time_and_a_gap_no_line(tmp_path: Path) -> None:
+    assert draw_run_times(write_experiment(tmp_path / "few", [[timed(1, 99)]])) == []
+    begin = np.concatenate([np.linspace(0, 1, 400), np.linspace(3, 4, 400)])[:, None] * np.ones(2)
+    (picture,) = draw_run_times(write_experiment(tmp_path, [[Cell(begin, begin + 10 * US)]]))
+    _, y = line(picture.figure.axes[0], "the launch")
+    # From 1 s to 3 s of 4 s: half of the bins, but for those at the edges.
+    assert 18 <= np.isnan(y).sum() <= 20  # type: ignore[call-overload]
+
+
+def test_a_long_wait_before_a_sample_leaves_room_for_the_sample(tmp_path: Path) -> None:
+    launch = write_experiment(tmp_path, [[cell(10)]]).launches[0]
+    with netCDF4.Dataset(launch.path, "a") as file:
+        file["sync_entry"][:] = file["entry"][:] - 5e-3
+    (picture,) = draw_timelines(open_experiment(tmp_path))
+    left, right = picture.figure.axes[0].get_xlim()
+    assert left == pytest.approx(-6 * 10.5, rel=0.05) and right > 10
+    assert picture.numbers["begin_us"].min() == pytest.approx(-5000, rel=1e-2)
+
+
+def test_an_overlap_of_minus_thousands_does_not_hide_the_others(tmp_path: Path) -> None:
+    write_experiment(tmp_path, [[cell(5, "ibcast(compute=auto)", size, computation=9 * US) for size in (8, 64)]])
+    add_overlaps(tmp_path / "001.nc", [0.5, -50])
+    (picture,) = draw_computation_overlap(open_experiment(tmp_path))
+    assert picture.figure.axes[0].get_ylim()[0] >= -110
+    assert picture.numbers["overlap_percent"].min() < -5000 < 0
+
+
+def test_panels_that_are_compared_have_the_same_axes(tmp_path: Path) -> None:
+    write_experiment(tmp_path / "a", [barrier_cells(1)], mpi_library="A 1")
+    write_experiment(tmp_path / "b", [barrier_cells(100)], mpi_library="B 1")
+    (tmp_path / "b" / "001.nc").rename(tmp_path / "a" / "002.nc")
+    (picture,) = draw_sizes(open_experiment(tmp_path / "a"))
+    one, other = picture.figure.axes
+    assert one.get_ylim() == other.get_ylim()
+    assert {len(axes.get_yticklabels()) for axes in (one, other)} != {0}
+
+
+def test_many_operations_and_panels_do_not_make_a_page_of_megabytes(tmp_path: Path) -> None:
+    operations = [f"operation_{number}" for number in range(MOST_PANELS + 1)]
+    experiment = write_experiment(tmp_path, [barrier_cells(1, operations=operations, sizes=(8,))])
+    (ratios,) = draw_ratios(experiment)
+    assert len(ratios.figure.axes) == MOST_PANELS and ratios.numbers["panel"].nunique() == MOST_PANELS + 1
+    assert ratios.caption.endswith("The first 12 of 13 panels are drawn; the numbers are of all.")
+    assert len(draw_latency_lists(experiment)) == len(draw_timelines(experiment)) == MOST_OPERATIONS
+
+
+def test_even_a_single_line_has_its_name(tmp_path: Path) -> None:
+    (picture,) = draw_ratios(write_experiment(tmp_path, [barrier_cells(1)]))
+    assert [text.get_text() for text in picture.figure.legends[0].get_texts()] == ["mpi_barrier"]

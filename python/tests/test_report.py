@@ -15,12 +15,14 @@ import netCDF4
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from downbeat.cli import app
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.experiment.experiment import Experiment, open_experiment
 from downbeat.pictures.picture import Picture
 from downbeat.pictures.style import new_figure
 from downbeat.report.assemble import make_report
+from downbeat.report.clock_file import clock_verdict, drift_verdict
 from downbeat.report.conditions import commands, machine_section, variables
 from downbeat.report.numbers import MOST_ROWS, csv_link, table_rows
 from downbeat.report.numbers_text import counted, digits, listed, span
@@ -28,16 +30,19 @@ from downbeat.report.page import Page, Section, Table, render_page, write_page
 from downbeat.report.verdict import (
     algorithm_sentences,
     barrier_sentences,
+    configuration_sentences,
     delay_sentences,
     judge_barriers,
+    latency_sentence,
     launches_that_decide,
+    overlap_sentences,
     skew_sentence,
 )
 from downbeat.report.warnings import bench_warnings, experiment_warnings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from launch_files import Cell
-from report_data import US, barrier_cells, cell, write_experiment
+from report_data import CONTEXT, US, add_overlaps, barrier_cells, cell, write_experiment
 from scipy import stats
 from typer.testing import CliRunner
 
@@ -167,7 +172,53 @@ def test_what_cannot_be_decided_says_how_many_launches_would_do(tmp_path: Path) 
     experiment = write_experiment(tmp_path, [barrier_cells(1, delta, sizes=(8,)) for delta in deltas])
     needed = launches_that_decide(float(np.std(np.log(deltas), ddof=1)), 0.02)
     (sentence,) = barrier_sentences(judge_barriers(experiment))
-    assert sentence.endswith(f"Of these, 1 cannot be decided with 5 launches; to know delta to +-2% it takes {needed}.")
+    assert sentence.endswith(
+        f"Of these, 1 cannot be decided with 5 launches; to know delta to +-2% it takes {needed} (the same "
+        "downbeat run with more --launches adds them)."
+    )
+
+
+def test_noise_that_no_number_of_launches_overcomes(tmp_path: Path) -> None:
+    deltas = (0.1, 10, 1, 2, 0.3)
+    (sentence,) = barrier_sentences(
+        judge_barriers(write_experiment(tmp_path, [barrier_cells(1, delta, sizes=(8,)) for delta in deltas]))
+    )
+    assert sentence.endswith("it takes more than 10,000 (rather a quieter machine than so many).")
+
+
+def test_barriers_of_which_none_is_the_plain_one_share_a_sentence(tmp_path: Path) -> None:
+    cells = [cell(5, synchronizer=name) for name in ("harmonize", "tree", "linear", "bruck")]
+    (sentence,) = barrier_sentences(judge_barriers(write_experiment(tmp_path, [cells])))
+    assert sentence.startswith("Behind tree, linear and bruck, latencies are 1 times")
+
+
+def test_a_single_rank_has_nobody_to_be_synchronized_with(tmp_path: Path) -> None:
+    cells = [cell(5, synchronizer=name, ranks=1) for name in ("harmonize", "mpi_barrier")]
+    assert judge_barriers(write_experiment(tmp_path, [cells])) == []
+
+
+def test_how_long_operations_take(tmp_path: Path) -> None:
+    launches = [[cell(factor * 4, "barrier", 0), *barrier_cells(factor)] for factor in (1, 2, 4)]
+    (sentence,) = latency_sentence(write_experiment(tmp_path, launches))
+    # Geometric means over launches, 2 x 4 and 2 x (10 to 26) us; of the interval see the test of the picture.
+    assert sentence == (
+        "Latencies from a common start: barrier 8 us (95 % interval 1.43 to 44.8) and bcast 20.2 to 52 us over 3 cells."
+    )
+    (sentence,) = latency_sentence(write_experiment(tmp_path / "b", [[cell(4, synchronizer="tree")]]))
+    assert sentence == "Latencies behind tree: bcast 4 us."
+
+
+def test_libraries_are_compared_from_a_common_start(tmp_path: Path) -> None:
+    write_experiment(tmp_path / "a", [barrier_cells(factor) for factor in (1, 1.01, 0.99, 1, 1.02)], mpi_library="A 1")
+    write_experiment(tmp_path / "b", [barrier_cells(2 * factor) for factor in (1, 1.01, 1, 1.01, 1)], mpi_library="B 1")
+    for file in sorted((tmp_path / "b").glob("*.nc")):
+        file.rename(tmp_path / "a" / f"1{file.name}")
+    (sentence,) = configuration_sentences(open_experiment(tmp_path / "a"))
+    assert re.match(
+        r"B 1 against A 1 from a common start: 3 slower of 3 cells; its latency is (1\.99|2) times as long\. Cell by "
+        r"cell: downbeat compare .*/a 'library=A 1,synchronizer=harmonize' 'library=B 1,synchronizer=harmonize'",
+        sentence,
+    )
 
 
 @settings(deadline=None)
@@ -202,9 +253,36 @@ def test_algorithms_that_look_fastest_behind_a_barrier_alone(tmp_path: Path) -> 
         ("tree", "mpi_barrier"): 5,
     }
     cells = [cell(value, "reduce", 8, line, algorithm=name) for (name, line), value in latencies.items()]
-    (sentence,) = algorithm_sentences(write_experiment(tmp_path, [cells] * 2))
-    assert sentence.startswith("reduce: the lowest latency from a common start has algorithm linear, 3 us; behind")
-    assert "behind mpi_barrier (tree) another one has." in sentence
+    (sentence,) = algorithm_sentences(write_experiment(tmp_path, [cells] * 5))
+    assert sentence == (
+        "reduce: the lowest latency from a common start has algorithm linear, 3 us, significantly below every other. "
+        "Behind mpi_barrier (1 of 1 case) another one has it; in 1 of these 1 it is significantly slower from a common "
+        "start."
+    )
+    (sentence,) = algorithm_sentences(write_experiment(tmp_path / "few", [cells] * 4))
+    assert "3 us, not significantly below every other" in sentence
+
+
+def test_algorithms_of_many_sizes_share_a_sentence(tmp_path: Path) -> None:
+    cells = [
+        cell(size if name == "linear" else 64, "reduce", size, line, algorithm=name)
+        for name in ("linear", "tree")
+        for size in (8, 16, 512)
+        for line in ("harmonize", "mpi_barrier")
+    ]
+    (sentence,) = algorithm_sentences(write_experiment(tmp_path, [cells] * 5))
+    assert sentence == (
+        "reduce: the lowest latency from a common start has algorithm linear in 2 of 3 cases and tree in 1 of 3 cases; "
+        "in 3 of 3 it is significantly below every other. Behind every other synchronizer the same has it."
+    )
+
+
+def test_without_a_common_start_nobody_knows_the_fastest(tmp_path: Path) -> None:
+    cells = [
+        cell(value, "reduce", 8, "mpi_barrier", algorithm=name) for name, value in (("linear", 2.0), ("tree", 1.0))
+    ]
+    (sentence,) = algorithm_sentences(write_experiment(tmp_path, [cells]))
+    assert sentence.startswith("reduce: the lowest latency has tree behind mpi_barrier; which is the fastest a common")
 
 
 def test_sentences_on_delays_and_skews(tmp_path: Path) -> None:
@@ -217,9 +295,35 @@ def test_sentences_on_delays_and_skews(tmp_path: Path) -> None:
     )
     experiment = write_experiment(tmp_path, [[together, late]])
     (sentence,) = delay_sentences(experiment)
-    assert "bcast with pattern one_late and delays of 10 us: the hidden share is 0.5 " in sentence
+    assert "is hidden, in the mean over launches: bcast 0.50 (delays of 10 us, 1 cell). At 1" in sentence
     (sentence,) = skew_sentence(experiment)
-    assert "harmonize 0.5." in sentence and "error bound is 0.02 us" in sentence
+    assert sentence.startswith("From the first rank's") and sentence.endswith(" 0.5 behind harmonize.")
+
+
+def test_skews_that_the_clock_cannot_tell_apart_are_not_ordered(tmp_path: Path) -> None:
+    cells = [
+        cell(5, skew_us=0.03, synchronizer="harmonize"),
+        cell(5, skew_us=0.01, synchronizer="window"),
+        cell(5, skew_us=0.5, synchronizer="tree"),
+        cell(5, "reduce", skew_us=40, ranks=3),  # of other ranks, and of the fewer
+    ]
+    (sentence,) = skew_sentence(write_experiment(tmp_path, [cells[:3]]))
+    assert sentence.endswith(
+        "[us]: less than 0.04 (the clock tells no more) behind harmonize and window and 0.5 behind tree."
+    )
+    write_experiment(tmp_path / "b", [cells[3:]])
+    (tmp_path / "b" / "001.nc").rename(tmp_path / "002.nc")
+    (sentence,) = skew_sentence(open_experiment(tmp_path))
+    assert sentence.startswith("3 ranks: from the first rank's") and sentence.endswith(": 40 behind harmonize.")
+
+
+def test_overlap_with_computation_is_said(tmp_path: Path) -> None:
+    cells = [cell(5, "ibcast(compute=auto)", size, computation=9 * US) for size in (8, 64)]
+    write_experiment(tmp_path, [cells])
+    add_overlaps(tmp_path / "001.nc", [0.5, 0.9])
+    (sentence,) = overlap_sentences(open_experiment(tmp_path))
+    # 0.2 less than OSU's figure, as `add_overlaps` has it.
+    assert "in the median over launches: ibcast(compute=auto) 30 to 70 % (2 cells)." in sentence
 
 
 def test_warnings_say_what_is_wrong_with_cells_clocks_and_conditions(tmp_path: Path) -> None:
@@ -319,3 +423,74 @@ def test_what_has_no_report_is_refused_in_one_line(tmp_path: Path) -> None:
         make_report([tmp_path / "x.nc"])
     with pytest.raises(UsageError, match="there is no experiment"):
         make_report([tmp_path / "none"])
+
+
+def clock_file(path: Path, experiment: str, **variables: tuple[tuple[str, ...], object]) -> None:
+    """Writes a file as of an experiment on clocks or synchronizers."""
+    data = xr.Dataset(
+        {name: (dims, np.asarray(values)) for name, (dims, values) in variables.items()},
+        attrs=CONTEXT
+        | {"schema": "downbeat-bench", "schema_version": 1, "experiment": experiment}
+        | {
+            "title": "A title",
+            "hosts": "a host",
+            "date": "2026-01-02",
+            "mpi_library": "Some MPI 1.0",
+            "clock_domains": 1,
+        },
+    )
+    data.to_netcdf(path, format="NETCDF3_64BIT")
+
+
+def test_a_directory_of_files_may_hold_all_kinds(tmp_path: Path) -> None:
+    histogram = {"histogram_left": [[1e-6, 2e-6]], "histogram_count": [[1.0, 2.0]]}
+    variables = {name: (("pair", "bin"), values) for name, values in histogram.items()}
+    times = {name: (("pair",), [1e-6]) for name in ("rtt_min", "rtt_median", "rtt_p99", "histogram_width")}
+    sample = {"rtt": (("pair", "sample"), [[1e-6]])}
+    write_experiment(tmp_path, [[cell(5)]])
+    clock_file(tmp_path / "rtt.nc", "rtt", **variables, **times, **sample)
+    page = make_report([tmp_path])
+    assert [section.title for section in page.sections if section.pictures] == [
+        f"{tmp_path.name}: Pictures",
+        "rtt: Pictures",
+    ]
+    (tmp_path / "001.nc").unlink()
+    assert make_report([tmp_path]).title == "rtt"
+
+
+def test_schemes_are_not_judged_where_all_ranks_share_a_clock(tmp_path: Path) -> None:
+    data = xr.Dataset(
+        {"duration_median": ("scheme", [1e-6, 2e-6]), "offset_max": (("scheme", "wait"), [[1e-9], [2e-9]])},
+        coords={"scheme": ["a", "b"], "wait": [0.0]},
+        attrs={"clock_domains": 1},
+    )
+    assert clock_verdict(data).startswith("Nothing can be said of the schemes")
+    assert clock_verdict(data.assign_attrs(clock_domains=2)).startswith(
+        "0 s after a synchronization, a is the quickest"
+    )
+    assert clock_verdict(data.assign(true_max=data["offset_max"])).startswith("0 s after a synchronization, a is")
+
+
+def test_a_drift_within_the_bounds_may_be_none() -> None:
+    dims = ("pair", "time")
+    data = xr.Dataset(
+        {
+            "drift": (dims, [[0.0, 3e-7], [0.0, 5e-7]]),
+            "offset_bound": (dims, [[2e-7, 2e-7], [2e-7, 2e-7]]),
+            "skew": ("pair", [3e-8, 5e-8]),
+            "residual_max": ("pair", [1e-8, 1e-8]),
+            "prediction_error": ("pair", [1e-8, 1e-8]),
+        },
+        coords={"pair": ["0:1", "0:2"], "time": [0.0, 10.0]},
+    )
+    text = drift_verdict(data)
+    assert "ranks 0:1 by +0.03 us per s within what the measurement may be wrong by, so perhaps not at all (off" in text
+    assert "ranks 0:2 by +0.05 us per s (off" in text
+
+
+def test_launches_are_counted_by_configuration(tmp_path: Path) -> None:
+    write_experiment(tmp_path / "a", [[cell(5)]] * 2, mpi_library="A 1")
+    write_experiment(tmp_path / "b", [[cell(5)]] * 2, mpi_library="B 1")
+    for file in (tmp_path / "b").glob("*.nc"):
+        file.rename(tmp_path / "a" / f"b{file.name}")
+    assert make_report([tmp_path / "a"]).lead[0].startswith("4 launches (2 of each configuration) of bcast behind")

@@ -24,9 +24,7 @@ class FailOn(StrEnum):
 
 
 def compare(
-    what: Annotated[
-        list[str], typer.Argument(metavar="WHAT...", help="Experiments, and conditions.", show_default=False)
-    ],
+    what: Annotated[list[str], typer.Argument(metavar="WHAT", help="Experiments, and conditions.", show_default=False)],
     metric: Annotated[str, typer.Option(help="What is compared of each sample.", metavar="NAME")] = "latency_avg",
     statistic: Annotated[str, typer.Option(help="Of the samples of a launch.", metavar="NAME")] = "median",
     margin: Annotated[float, typer.Option(help="A ratio so close to 1 is equivalent.", metavar="SHARE")] = 0.02,

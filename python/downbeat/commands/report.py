@@ -13,7 +13,7 @@ DEFAULT_NAME = "report.html"
 def report(
     paths: Annotated[
         list[Path],
-        typer.Argument(help="Directories of experiments, files .nc.", metavar="PATH...", show_default=False),
+        typer.Argument(help="Directories of experiments, files .nc.", metavar="PATH", show_default=False),
     ],
     output: Annotated[
         Path | None,

@@ -13,7 +13,7 @@ from downbeat.errors import UsageError
 
 def reproduce(
     figures: Annotated[
-        list[str] | None, typer.Argument(metavar="FIGURE...", help="As schuchart2023-fig2; --list shows all.")
+        list[str] | None, typer.Argument(metavar="FIGURE", help="As schuchart2023-fig2; --list shows all.")
     ] = None,
     listed: Annotated[
         bool, typer.Option("--list", help="Say what each figure needs and what can be seen of it here.")
@@ -33,7 +33,7 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="Few repetitions, to see whether all works.")] = False,
     again: Annotated[bool, typer.Option("--again", help="Measure anew what is there already.")] = False,
 ) -> None:
-    """Measure figures of the papers again, and set them beside what the papers report.
+    """Measure the papers' figures again, beside what they report.
 
     A page is written for one figure to DIR/<figure>.html, for several to
     DIR/report.html; data lie in DIR/<figure>/ and are used again.

@@ -19,13 +19,15 @@ FEW = 5  # launches; with fewer no verdict can rest on them
 
 
 def run(
-    what: Annotated[list[str], typer.Argument(metavar="EXPERIMENT.toml | OPERATION...", show_default=False)],
+    what: Annotated[list[str], typer.Argument(metavar="EXPERIMENT.toml|OPERATION", show_default=False)],
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="DIR", help="Directory of the experiment [its name].")
     ] = None,
     sizes: Annotated[str | None, typer.Option("-m", "--sizes", metavar="SIZES", help="Message sizes [8:64K].")] = None,
     sync: Annotated[str | None, typer.Option(metavar="NAMES", help="Synchronizers [mpi_barrier,harmonize].")] = None,
-    ranks: Annotated[str | None, typer.Option("-n", "--ranks", metavar="P,P..", help="[one per core]")] = None,
+    ranks: Annotated[
+        str | None, typer.Option("-n", "--ranks", metavar="P,P..", help="Numbers of ranks [one per core].")
+    ] = None,
     mpi: Annotated[str | None, typer.Option(metavar="NAMES", help="MPI libraries [the first that is built].")] = None,
     launches: Annotated[int | None, typer.Option(metavar="N", help="Of each configuration [10].")] = None,
     width: Annotated[

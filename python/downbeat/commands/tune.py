@@ -11,7 +11,7 @@ PROOF_FAILED = 3
 
 
 def tune(
-    collectives: Annotated[list[str], typer.Argument(help="As bcast reduce.", metavar="COLLECTIVE...")],
+    collectives: Annotated[list[str], typer.Argument(help="As bcast reduce.", metavar="COLLECTIVE")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Directory for all of it.", metavar="DIR")],
     mpi: Annotated[str, typer.Option(help="MPI library.", metavar="NAME")] = "openmpi",
     sizes: Annotated[str, typer.Option("--sizes", "-m", help="Message sizes.", metavar="SIZES")] = "8:64K",

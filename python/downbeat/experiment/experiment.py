@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -113,12 +113,13 @@ class Experiment:
         return [name for name in FACTORS if name not in IMPLIED and self.cells[name].nunique() > 1]
 
 
-def open_experiment(path: str | Path) -> Experiment:
+def open_experiment(path: str | Path, without: Collection[Path] = ()) -> Experiment:
     """Opens an experiment.
 
     Args:
         path: the directory of `downbeat run`; a file `.nc` of downbeat-bench, which is one launch; or a directory of
             such files, which are taken for launches of one experiment.
+        without: of such files, those that are none of its launches.
 
     Returns:
         The experiment; its samples are read when they are asked for.
@@ -133,7 +134,7 @@ def open_experiment(path: str | Path) -> Experiment:
         raise UsageError(f"there is no experiment '{path}'")
     if (path / places.PLAN).is_file():
         return open_directory(path)
-    files = sorted(path.glob("*.nc"))
+    files = [file for file in sorted(path.glob("*.nc")) if file not in without]
     if not files:
         raise UsageError(f"'{path}' is not the directory of an experiment: it has neither {places.PLAN} nor files .nc")
     launches: list[Launch] = []

@@ -10,7 +10,16 @@ from downbeat.pictures.describe import CONFIGURATION, describe_each, synchroniza
 from downbeat.pictures.over_launches import summarize
 from downbeat.pictures.picture import Picture
 from downbeat.pictures.points import draw_points
-from downbeat.pictures.style import GREY, finish, finish_legend, log_axis, new_panels, positions, size_axis
+from downbeat.pictures.style import (
+    GREY,
+    finish,
+    finish_legend,
+    first_panels,
+    log_axis,
+    new_panels,
+    positions,
+    size_axis,
+)
 from downbeat.statistics.verdicts import MARGIN
 
 REFERENCE = "harmonize"
@@ -22,8 +31,10 @@ def launch_ratios(cells: pd.DataFrame) -> pd.DataFrame:
     """Returns delta of every launch: rows of other synchronizers, each with `ratio` to `harmonize` in the same launch.
 
     Args:
-        cells: rows of `Experiment.cells`; rows without a partner are left out.
+        cells: rows of `Experiment.cells`; rows without a partner are left out, and those of a single rank, which has
+            nobody to be synchronized with.
     """
+    cells = cells[cells["ranks"] > 1]
     reference = cells[cells["synchronizer"] == REFERENCE].drop_duplicates(PAIRED)
     others = cells[~cells["synchronizer"].str.startswith((REFERENCE, "none"))]
     pairs = others.merge(reference[[*PAIRED, METRIC]], on=PAIRED, suffixes=("", "_reference"))
@@ -38,8 +49,9 @@ def draw_ratios(experiment: Experiment) -> list[Picture]:
     ratios = ratios.assign(line=synchronization(ratios), panel=describe_each(ratios, "operation", CONFIGURATION))
     numbers = summarize(ratios, ("panel", "line", "size"), "ratio").rename(columns={"estimate": "delta"})
     lines = positions(numbers["line"])
-    figure, panels = new_panels(numbers["panel"].nunique())
-    for axes, (panel, part) in zip(panels, numbers.groupby("panel", sort=False), strict=True):
+    drawn, note = first_panels(numbers)
+    figure, panels = new_panels(drawn["panel"].nunique())
+    for axes, (panel, part) in zip(panels, drawn.groupby("panel", sort=False), strict=True):
         axes.axhspan(1 / (1 + MARGIN), 1 + MARGIN, color=GREY, alpha=0.18, linewidth=0)
         axes.axhline(1, color=GREY, linewidth=0.8)
         for line, points in part.assign(at=part["size"].clip(lower=1)).groupby("line", sort=False):
@@ -54,7 +66,7 @@ def draw_ratios(experiment: Experiment) -> list[Picture]:
     caption = (
         "Latency behind the synchronizer / latency behind harmonize (Schuchart 2023, section 6.1), median of each "
         "launch, paired by launch: geometric mean with its 95 % interval. Above 1 the barrier makes the operation "
-        f"look slower than from a common start, below 1 faster. The grey band is 1 +- {MARGIN:.0%}."
+        f"look slower than from a common start, below 1 faster. The grey band is 1 +- {MARGIN:.0%}.{note}"
     )
     return [
         Picture(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pandas as pd
 
 from downbeat.experiment.experiment import Experiment
 
 NO_PATTERN = "none"
+# With a picture or two for each of more, a page takes minutes to draw and megabytes to keep.
+MOST_OPERATIONS = 12
 
 
 def measured_cells(experiment: Experiment) -> pd.DataFrame:
@@ -19,3 +23,9 @@ def plain_cells(experiment: Experiment) -> pd.DataFrame:
     """Returns those of them that are of the operation alone, without planned delays or computation."""
     cells = measured_cells(experiment)
     return cells[(cells["pattern"] == NO_PATTERN) & (cells["computation"] == 0)]
+
+
+def by_operation(cells: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Returns the operations that get a picture of their own, with their rows: the first `MOST_OPERATIONS`."""
+    for operation in cells["operation"].unique()[:MOST_OPERATIONS]:
+        yield str(operation), cells[cells["operation"] == operation]

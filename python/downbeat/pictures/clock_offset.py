@@ -7,6 +7,7 @@ import pandas as pd
 import xarray as xr
 
 from downbeat.experiment.experiment import Experiment
+from downbeat.pictures.describe import value_text
 from downbeat.pictures.picture import Picture
 from downbeat.pictures.style import (
     COLOURS,
@@ -73,9 +74,10 @@ def draw_checks(experiment: Experiment) -> list[Picture]:
     for launch in experiment.launches:
         context = launch.context
         if "clock_check_offset_s" in context:
+            ranks = value_text("ranks", launch.ranks)
             rows.append(
                 {
-                    "launch": f"{launch.library}, {launch.ranks} ranks, {launch.environment}, {launch.number}",
+                    "launch": f"{launch.library}, {ranks}, {launch.environment}, {launch.number}",
                     "date": str(context["date"]),
                     "offset_us": abs(float(str(context["clock_check_offset_s"]))) * MICROSECONDS,
                     "allowed_us": float(str(context["clock_check_allowed_s"])) * MICROSECONDS,

@@ -7,17 +7,21 @@ import pandas as pd
 from downbeat.data.launch_file import CELL_FACTORS
 from downbeat.experiment.experiment import Experiment, Launch
 from downbeat.experiment.plan import LAUNCH_FACTORS
+from downbeat.pictures.cells import by_operation
 from downbeat.pictures.describe import CONFIGURATION, describe, synchronization
 from downbeat.pictures.over_launches import mean_interval
 from downbeat.pictures.picture import Picture
 from downbeat.pictures.points import draw_points
-from downbeat.pictures.style import GREY, PERCENT, finish, finish_legend, new_panels, size_axis
+from downbeat.pictures.style import GREY, PERCENT, finish, finish_legend, first_panels, new_panels, size_axis
 
+# A single interruption can make -5000 % of an overlap, beside which nothing else is seen.
+LOWEST_PERCENT, HIGHEST_PERCENT = -110, 110
 DEFINITIONS = {"overlap_osu": "OSU", "overlap_imb": "IMB", "overlap_window": "from the common start"}
 CAPTION = (
     "Share of the operation that was hidden behind computation, or of the computation where that is shorter, by "
     "the definitions of OSU and IMB, which cut off at 0, and from the common start to the last exit, which does "
-    "not: below 0 both are in each other's way (docs/overlap.md). Mean over launches, with its 95 % interval."
+    "not: below 0 both are in each other's way (docs/overlap.md). Mean over launches, with its 95 % interval; "
+    "what lies beyond the axis is in the numbers."
 )
 
 
@@ -40,7 +44,7 @@ def draw_computation_overlap(experiment: Experiment) -> list[Picture]:
     frame = pd.concat([overlaps(launch) for launch in experiment.launches], ignore_index=True)
     if frame.empty:
         return []
-    return [overlap_picture(part, str(operation)) for operation, part in frame.groupby("operation", sort=False)]
+    return [overlap_picture(part, operation) for operation, part in by_operation(frame)]
 
 
 def overlap_picture(frame: pd.DataFrame, operation: str) -> Picture:
@@ -56,16 +60,19 @@ def overlap_picture(frame: pd.DataFrame, operation: str) -> Picture:
     numbers = pd.DataFrame(
         rows, columns=["panel", "size_bytes", "definition", "overlap_percent", "low_percent", "high_percent"]
     )
-    figure, panels = new_panels(numbers["panel"].nunique())
-    for axes, (panel, part) in zip(panels, numbers.groupby("panel", sort=False), strict=True):
+    drawn, note = first_panels(numbers)
+    figure, panels = new_panels(drawn["panel"].nunique())
+    for axes, (panel, part) in zip(panels, drawn.groupby("panel", sort=False), strict=True):
         axes.axhline(0, color=GREY, linewidth=0.8)
         placed = part.assign(at=part["size_bytes"].clip(lower=1))
         for place, (label, points) in enumerate(placed.groupby("definition", sort=False)):
             columns = ("at", "overlap_percent", "low_percent", "high_percent")
             draw_points(axes, points, columns, str(label), place)
         size_axis(axes.xaxis, placed["at"])
+        low, high = axes.get_ylim()
+        axes.set_ylim(max(low, LOWEST_PERCENT), min(high, HIGHEST_PERCENT))
         finish(axes, "message size [bytes]", "overlap [%]", str(panel))
     finish_legend(figure, panels)
     return Picture(
-        f"computation_overlap-{operation}", f"{operation}: overlap with computation", CAPTION, figure, numbers
+        f"computation_overlap-{operation}", f"{operation}: overlap with computation", CAPTION + note, figure, numbers
     )

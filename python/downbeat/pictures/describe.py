@@ -53,7 +53,7 @@ def value_text(factor: str, value: object) -> str:
     if factor == "size":
         return f"{bytes_text(float(str(value)))} bytes" if value else "no message"
     if factor == "ranks":
-        return f"{value} ranks"
+        return f"{value} rank" if value == 1 else f"{value} ranks"
     if factor in ("algorithm", "environment") and value == USUAL:
         return f"{factor} {USUAL}"
     if factor == "largest_delay":

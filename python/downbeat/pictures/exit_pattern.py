@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import xarray as xr
 
@@ -13,12 +14,21 @@ from downbeat.pictures.describe import describe, synchronization
 from downbeat.pictures.over_launches import mean_interval
 from downbeat.pictures.picture import Picture
 from downbeat.pictures.points import draw_points
-from downbeat.pictures.style import MICROSECONDS, finish, finish_legend, new_panels, positions, whole_ticks
+from downbeat.pictures.style import (
+    MICROSECONDS,
+    finish,
+    finish_legend,
+    first_panels,
+    new_panels,
+    positions,
+    whole_ticks,
+)
 
 TITLE = "When each rank leaves the synchronizer"
 CAPTION = (
     "Mean time from the first exit of the same sample to the rank's own (Hunold 2015, figure 4), with its 95 % "
-    "interval. A line that rises or falls over the ranks hands them to the operation one after another."
+    "interval, cut off at 0; one interruption moves a mean far, and makes the interval as long. A line that rises or "
+    "falls over the ranks hands them to the operation one after another."
 )
 
 
@@ -31,15 +41,20 @@ def draw_patterns(experiment: Experiment) -> list[Picture]:
         exits = exits.assign(line=synchronization(exits), launch=launch.number)
         frames.append(exits.assign(**{name: getattr(launch, name) for name in LAUNCH_FACTORS}))
     exits = pd.concat(frames, ignore_index=True)
+    # Alone, a rank is always the first.
+    exits = exits[exits["ranks"] > 1]
+    if exits.empty:
+        return []
     exits["panel"] = describe(exits, LAUNCH_FACTORS)
     # What is measured after the synchronizer does not matter to it: a launch has one number.
     launches = exits.groupby(["panel", "line", "rank", "launch"], sort=False)["exit"].mean().reset_index()
     rows = []
     for key, group in launches.groupby(["panel", "line", "rank"], sort=False):
         interval = mean_interval(group["exit"])
-        rows.append((*key, interval.estimate, interval.low, interval.high))
+        # Nobody leaves before the first.
+        rows.append((*key, interval.estimate, float(np.maximum(0.0, interval.low)), interval.high))
     numbers = pd.DataFrame(rows, columns=["panel", "line", "rank", "exit", "low", "high"])
-    return [pattern_picture(numbers)] if numbers["rank"].max() > 0 else []
+    return [pattern_picture(numbers)]
 
 
 def draw_pattern_file(data: xr.Dataset) -> list[Picture]:
@@ -49,7 +64,9 @@ def draw_pattern_file(data: xr.Dataset) -> list[Picture]:
     numbers = data[["exit_mean", "exit_half"]].to_dataframe().reset_index().dropna(subset=["exit_mean"])
     numbers = numbers.rename(columns={"synchronizer": "line", "exit_mean": "exit"})
     numbers = numbers.assign(
-        panel="", low=numbers["exit"] - numbers["exit_half"], high=numbers["exit"] + numbers["exit_half"]
+        panel="",
+        low=(numbers["exit"] - numbers["exit_half"]).clip(lower=0),
+        high=numbers["exit"] + numbers["exit_half"],
     )
     return [pattern_picture(numbers[["panel", "line", "rank", "exit", "low", "high"]])]
 
@@ -59,10 +76,13 @@ def pattern_picture(numbers: pd.DataFrame) -> Picture:
     for name in ("exit", "low", "high"):
         numbers[name] *= MICROSECONDS
     lines = positions(numbers["line"])
-    figure, panels = new_panels(numbers["panel"].nunique())
-    for axes, (panel, part) in zip(panels, numbers.groupby("panel", sort=False), strict=True):
+    drawn, note = first_panels(numbers)
+    figure, panels = new_panels(drawn["panel"].nunique())
+    for axes, (panel, part) in zip(panels, drawn.groupby("panel", sort=False), strict=True):
         for line, points in part.groupby("line", sort=False):
             draw_points(axes, points, ("rank", "exit", "low", "high"), str(line), lines[str(line)])
+        top = axes.get_ylim()[1]
+        axes.set_ylim(-0.03 * top, top)
         whole_ticks(axes.xaxis)
         finish(axes, "rank", "after the first [us]", str(panel))
     finish_legend(figure, panels)
@@ -75,4 +95,4 @@ def pattern_picture(numbers: pd.DataFrame) -> Picture:
             "high": "high_us",
         }
     )
-    return Picture("exit_pattern", TITLE, CAPTION, figure, named)
+    return Picture("exit_pattern", TITLE, CAPTION + note, figure, named)

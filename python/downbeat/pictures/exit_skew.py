@@ -22,6 +22,7 @@ from downbeat.pictures.style import (
     WIDTH_INCHES,
     colour_of,
     finish,
+    first_panels,
     log_axis,
     new_figure,
     positions,
@@ -40,7 +41,8 @@ BOUND = (
 def draw_skews(experiment: Experiment) -> list[Picture]:
     """Draws the exit skew behind every synchronizer of an experiment."""
     cells = plain_cells(experiment)
-    if not (cells["ranks"] > 1).any():
+    cells = cells[cells["ranks"] > 1]
+    if cells.empty:
         return []
     cells = cells.assign(line=synchronization(cells), panel=describe(cells, CONFIGURATION))
     columns = {f"exit_skew_{name}": name for name in QUANTILES}
@@ -75,7 +77,8 @@ def skew_picture(numbers: pd.DataFrame, meaning: str) -> Picture:
     numbers = numbers.dropna(subset=["median"]).reset_index(drop=True)
     for name in (*QUANTILES, "bound"):
         numbers[name] *= MICROSECONDS
-    panels = list(numbers.groupby("panel", sort=False))
+    drawn, note = first_panels(numbers)
+    panels = list(drawn.groupby("panel", sort=False))
     rows = [len(part) for _, part in panels]
     figure = new_figure(WIDTH_INCHES, sum(rows) * ROW_INCHES + len(rows) * 0.35 + 0.6)
     stacked = figure.subplots(len(panels), squeeze=False, sharex=True, gridspec_kw={"height_ratios": rows})[:, 0]
@@ -94,7 +97,8 @@ def skew_picture(numbers: pd.DataFrame, meaning: str) -> Picture:
     named = named.rename(columns={name: f"{name}_us" for name in QUANTILES})
     if named["configuration"].nunique() == 1:
         named = named.drop(columns="configuration")
-    return Picture("exit_skew", "How far apart ranks leave each synchronizer", MEANING + meaning + BOUND, figure, named)
+    caption = MEANING + meaning + BOUND + note
+    return Picture("exit_skew", "How far apart ranks leave each synchronizer", caption, figure, named)
 
 
 def draw_quantiles(axes: Axes, row: int, skew: dict[Hashable, Any], colour: str) -> None:

@@ -8,25 +8,25 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 
 from downbeat.experiment.experiment import Experiment
-from downbeat.pictures.cells import plain_cells
+from downbeat.pictures.cells import by_operation, plain_cells
 from downbeat.pictures.describe import describe, synchronization
 from downbeat.pictures.over_launches import summarize
 from downbeat.pictures.picture import Picture
-from downbeat.pictures.style import GREY, MICROSECONDS, ROW_INCHES, TEXT_POINTS, WIDTH_INCHES, new_figure
+from downbeat.pictures.style import GREY, MICROSECONDS, ROW_INCHES, TEXT_POINTS, WIDTH_INCHES, first_panels, new_figure
 
 # White to dark in one hue: in grey print it is still the order.
 COLOURS = "Blues"
-DARK = 0.55  # of the scale; above it figures are white
+DARK = 0.71  # of the scale; above it white figures have more contrast than black ones
 PANELS = ("library", "ranks", "environment", "datatype", "size")
 
 
 def draw_heat_maps(experiment: Experiment) -> list[Picture]:
     """Draws a map for each operation that was measured with several algorithms behind several synchronizers."""
     pictures = []
-    for operation, frame in plain_cells(experiment).groupby("operation", sort=False):
+    for operation, frame in by_operation(plain_cells(experiment)):
         columns = synchronization(frame)
         if frame["algorithm"].nunique() > 1 and columns.nunique() > 1:
-            pictures.append(heat_map(frame.assign(column=columns, panel=describe(frame, PANELS)), str(operation)))
+            pictures.append(heat_map(frame.assign(column=columns, panel=describe(frame, PANELS)), operation))
     return pictures
 
 
@@ -35,7 +35,8 @@ def heat_map(frame: pd.DataFrame, operation: str) -> Picture:
     numbers = summarize(frame, ("panel", "algorithm", "column"), "latency_avg_median")
     for name in ("estimate", "low", "high"):
         numbers[name] *= MICROSECONDS
-    panels = list(numbers.groupby("panel", sort=False))
+    drawn, note = first_panels(numbers)
+    panels = list(drawn.groupby("panel", sort=False))
     rows = [part["algorithm"].nunique() for _, part in panels]
     figure = new_figure(WIDTH_INCHES, sum(count * ROW_INCHES * 1.3 + 0.45 for count in rows) + 1.1)
     stacked = figure.subplots(len(panels), squeeze=False, gridspec_kw={"height_ratios": rows})
@@ -48,6 +49,7 @@ def heat_map(frame: pd.DataFrame, operation: str) -> Picture:
         "Latency [us], mean over ranks: geometric mean over launches of the launches' medians (as Schuchart 2023, "
         "figure 2). All values of a row belong to the same algorithm; what differs along it is the doing of the "
         "synchronizer alone. Darker is slower; each map has its own scale."
+        f"{note}"
     )
     renamed = numbers.rename(
         columns={"column": "synchronizer", "estimate": "latency_us", "low": "low_us", "high": "high_us"}

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from downbeat.experiment.experiment import Experiment
-from downbeat.pictures.cells import NO_PATTERN, measured_cells
+from downbeat.pictures.cells import NO_PATTERN, by_operation, measured_cells
 from downbeat.pictures.describe import CONFIGURATION, describe, synchronization
 from downbeat.pictures.over_launches import mean_interval, positive_interval
 from downbeat.pictures.picture import Picture
@@ -18,6 +18,7 @@ from downbeat.pictures.style import (
     TEXT_POINTS,
     finish,
     finish_legend,
+    first_panels,
     log_axis,
     new_figure,
     new_panels,
@@ -96,20 +97,21 @@ def draw_late_arrival(experiment: Experiment) -> list[Picture]:
     """Draws, for each operation that was measured with delays, global time and overlap against the delay."""
     late = late_launches(measured_cells(experiment))
     pictures = []
-    for operation, frame in late.groupby("operation", sort=False):
+    for operation, frame in by_operation(late):
         line = synchronization(frame)
         panel = describe(frame.assign(line=line), ["line", *CONFIGURATION, "size"])
         numbers = late_numbers(frame.assign(panel=panel))
-        pictures.append(curves(numbers, str(operation)))
-        pictures.append(benefits(numbers, str(operation)))
+        pictures.append(curves(numbers, operation))
+        pictures.append(benefits(numbers, operation))
     return pictures
 
 
 def curves(numbers: pd.DataFrame, operation: str) -> Picture:
     """Draws global times against delays."""
     lines = positions(numbers["pattern"])
-    figure, panels = new_panels(numbers["panel"].nunique())
-    for axes, (panel, part) in zip(panels, numbers.groupby("panel", sort=False), strict=True):
+    drawn, note = first_panels(numbers)
+    figure, panels = new_panels(drawn["panel"].nunique())
+    for axes, (panel, part) in zip(panels, drawn.groupby("panel", sort=False), strict=True):
         delays = np.geomspace(part["delay_us"].min() / 2, part["delay_us"].max(), 50)
         alone = float(part["without_delay_us"].mean())
         axes.plot(delays, delays + alone, color=GREY, linewidth=0.9, linestyle="--")
@@ -123,22 +125,24 @@ def curves(numbers: pd.DataFrame, operation: str) -> Picture:
     finish_legend(figure, panels)
     shown = ["panel", "pattern", "delay_us", "global_time_us", "low_us", "high_us", "without_delay_us", "launches"]
     return Picture(
-        f"late_arrival-{operation}", f"{operation}: what a delay costs", CURVES_CAPTION, figure, numbers[shown]
+        f"late_arrival-{operation}", f"{operation}: what a delay costs", CURVES_CAPTION + note, figure, numbers[shown]
     )
 
 
 def benefits(numbers: pd.DataFrame, operation: str) -> Picture:
     """Draws benefit and hidden share against delays, a row for each panel."""
     lines = positions(numbers["pattern"])
-    panels = list(numbers.groupby("panel", sort=False))
+    drawn, note = first_panels(numbers)
+    panels = list(drawn.groupby("panel", sort=False))
     figure = new_figure(height=0.5 + PANEL_INCHES * 0.9 * len(panels))
-    grid = figure.subplots(len(panels), 2, squeeze=False, sharex="col")
+    grid = figure.subplots(len(panels), 2, squeeze=False)
     for position, (row, (panel, part)) in enumerate(zip(grid, panels, strict=True)):
         for axes, name in zip(row, ("benefit", "share"), strict=True):
             axes.axhline(0, color=GREY, linewidth=0.8)
             for pattern, points in part.groupby("pattern", sort=False):
                 columns = ("delay_us", name, f"{name}_low", f"{name}_high")
                 draw_points(axes, points, columns, str(pattern), lines[str(pattern)])
+            log_axis(axes.xaxis)
             finish(
                 axes,
                 "delay [us]" if position == len(panels) - 1 else "",
@@ -156,7 +160,7 @@ def benefits(numbers: pd.DataFrame, operation: str) -> Picture:
     return Picture(
         f"overlap_benefit-{operation}",
         f"{operation}: how much of a delay is hidden",
-        BENEFIT_CAPTION,
+        BENEFIT_CAPTION + note,
         figure,
         numbers[shown],
     )

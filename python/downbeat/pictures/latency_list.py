@@ -6,11 +6,20 @@ import pandas as pd
 
 from downbeat.data.metrics import METRICS
 from downbeat.experiment.experiment import Experiment
-from downbeat.pictures.cells import plain_cells
+from downbeat.pictures.cells import by_operation, plain_cells
 from downbeat.pictures.describe import CONFIGURATION, describe, synchronization
 from downbeat.pictures.picture import Picture
 from downbeat.pictures.scaling import FEWEST_SIZES, METRIC, scaling_numbers
-from downbeat.pictures.style import ROW_INCHES, WIDTH_INCHES, colour_of, finish, log_axis, new_figure, positions
+from downbeat.pictures.style import (
+    ROW_INCHES,
+    WIDTH_INCHES,
+    colour_of,
+    finish,
+    first_panels,
+    log_axis,
+    new_figure,
+    positions,
+)
 
 CAPTION = (
     f"{METRICS[METRIC].meaning[0].upper()}{METRICS[METRIC].meaning[1:]}. Dot: geometric mean over launches of the "
@@ -25,8 +34,8 @@ def draw_latency_lists(experiment: Experiment) -> list[Picture]:
     if cells["ranks"].nunique() > 1:
         return []
     return [
-        latency_list(frame, str(operation))
-        for operation, frame in cells.groupby("operation", sort=False)
+        latency_list(frame, operation)
+        for operation, frame in by_operation(cells)
         # Several algorithms behind several synchronizers are a heat map.
         if frame["size"].nunique() < FEWEST_SIZES
         and (frame["algorithm"].nunique() == 1 or synchronization(frame).nunique() == 1)
@@ -37,10 +46,13 @@ def latency_list(frame: pd.DataFrame, operation: str) -> Picture:
     """Draws the cells of one operation, a panel per size and configuration."""
     frame = frame.assign(line=synchronization(frame), panel=describe(frame, [*CONFIGURATION, "size"]))
     numbers = scaling_numbers(frame, "size", METRIC)
-    panels = list(numbers.groupby("panel", sort=False))
+    drawn, note = first_panels(numbers)
+    panels = list(drawn.groupby("panel", sort=False))
     rows = [len(part) for _, part in panels]
     figure = new_figure(WIDTH_INCHES, sum(rows) * ROW_INCHES + len(rows) * 0.55 + 0.5)
-    stacked = figure.subplots(len(panels), squeeze=False, gridspec_kw={"height_ratios": rows})[:, 0]
+    # Panels of one size are there to be compared by eye.
+    share = drawn["size"].nunique() == 1
+    stacked = figure.subplots(len(panels), squeeze=False, sharex=share, gridspec_kw={"height_ratios": rows})[:, 0]
     places = positions(numbers["line"])
     for axes, (panel, part) in zip(stacked, panels, strict=True):
         for row, cell in enumerate(part.to_dict("records")):
@@ -62,4 +74,4 @@ def latency_list(frame: pd.DataFrame, operation: str) -> Picture:
         finish(axes, "latency [us]" if axes is stacked[-1] else "", "", str(panel))
         axes.grid(visible=False, axis="y")
     named = numbers.rename(columns={"line": "synchronizer", "size": "size_bytes"})
-    return Picture(f"latency-{operation}", f"{operation}: latency", CAPTION, figure, named)
+    return Picture(f"latency-{operation}", f"{operation}: latency", CAPTION + note, figure, named)

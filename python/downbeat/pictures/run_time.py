@@ -9,20 +9,35 @@ from downbeat.experiment.experiment import Experiment, Launch
 from downbeat.experiment.plan import LAUNCH_FACTORS
 from downbeat.pictures.describe import describe
 from downbeat.pictures.picture import Picture
-from downbeat.pictures.style import COLOURS, GREY, finish, finish_legend, log_axis, new_panels
+from downbeat.pictures.style import COLOURS, GREY, finish, finish_legend, first_panels, log_axis, new_panels
 
 BINS = 40
 METRIC = "latency_avg"
-# A bin with fewer samples says more of chance than of time.
+# A bin with fewer samples says more of chance than of time; bins are made for four times as many.
 FEWEST = 5
+SAMPLES_PER_BIN = 20
+FEWEST_BINS = 5
+# So that the last sample is in the last bin.
+ROOM = 1 + 1e-9
+# Of bins, as a multiple of those of the median launch; and of the axis.
+LONGEST, SHOWN = 4, 1.25
+# Of the axis: less is no drift.
+LEAST_LOW, LEAST_HIGH = 0.98, 1.02
+# Of launches: where fewer are left, their median is that of the long ones.
+LEAST_SHARE = 0.5
 # With more launches than these, a line for each is a grey cloud that only makes the page long.
 MOST_LINES = 12
 CAPTION = (
     "Each valid sample's latency is divided by the median of its own cell in the same launch, so that cells can be "
-    f"taken together; the launch is cut into spans of time, {BINS} of the longest launch. Grey: medians of the "
-    "spans, a line per launch{lines}. Blue: median over launches, with the middle half of them. A line that rises "
-    "or falls is drift (a clock rate, a governor, a temperature, another job), and all cells have part of it, for "
-    "their blocks are in random order."
+    f"taken together; the launch is cut into spans of time, {BINS} of a launch of median length at most; what a much "
+    "longer one has beyond is in the numbers. {lines} "
+    "A line that rises or falls is drift (a clock rate, a governor, a temperature, another job), and all cells have "
+    "part of it, for their blocks are in random order."
+)
+ONE_LAUNCH = "Blue: medians of the spans."
+SEVERAL_LAUNCHES = (
+    "Grey: medians of the spans, a line per launch{first}. Blue: median over launches, with the middle half of them, "
+    "where at least half of them were still measuring."
 )
 
 
@@ -37,13 +52,15 @@ def relative_latencies(launch: Launch) -> pd.DataFrame:
     return pd.DataFrame({"time_s": time, "relative": latency / np.where(median > 0, median, np.nan)}).dropna()
 
 
-def binned(samples: pd.DataFrame, width: float) -> pd.DataFrame:
-    """Returns samples in bins of a width in s.
+def binned(samples: pd.DataFrame, width: float, bins: int) -> pd.DataFrame:
+    """Returns samples in so many bins of a width in s.
 
     Returns:
         A row per bin with at least `FEWEST` samples: `bin`, `time_s` (its middle), `relative` (median), `samples`.
     """
-    groups = samples["relative"].groupby((samples["time_s"] / width).astype(int).clip(upper=BINS - 1).rename("bin"))
+    groups = samples["relative"].groupby(
+        (samples["time_s"] / width).astype(int).clip(upper=LONGEST * bins - 1).rename("bin")
+    )
     result = groups.agg(relative="median", samples="count").reset_index()
     result.insert(1, "time_s", (result["bin"] + 0.5) * width)
     return result[result["samples"] >= FEWEST]
@@ -52,10 +69,38 @@ def binned(samples: pd.DataFrame, width: float) -> pd.DataFrame:
 def run_times(launches: list[Launch]) -> pd.DataFrame:
     """Returns the binned samples of launches of one configuration, bins of the same width for all, with `launch`."""
     samples = [relative_latencies(launch) for launch in launches]
-    width = max([float(frame["time_s"].max()) for frame in samples if len(frame)], default=1.0) / BINS or 1.0
+    bins = min(BINS, max(map(len, samples)) // SAMPLES_PER_BIN)
+    if bins < FEWEST_BINS:
+        return pd.DataFrame(columns=["bin", "time_s", "relative", "samples", "launch"])
+    # By the longest, one launch that was interrupted would leave a bin or two to all the others.
+    length = float(np.median([frame["time_s"].max() for frame in samples if len(frame)]))
+    width = length * ROOM / bins or 1.0
     return pd.concat(
-        [binned(frame, width).assign(launch=launch.number) for launch, frame in zip(launches, samples, strict=True)]
+        [
+            binned(frame, width, bins).assign(launch=launch.number)
+            for launch, frame in zip(launches, samples, strict=True)
+        ]
     )
+
+
+def with_gaps(line: pd.DataFrame) -> pd.DataFrame:
+    """Returns a line with rows of NaN for the bins that it lacks, so that nothing is drawn across them."""
+    line = line.set_index("bin")
+    return line.reindex(range(int(line.index.min()), int(line.index.max()) + 1))
+
+
+def over_launches(part: pd.DataFrame) -> pd.DataFrame:
+    """Returns the median over launches and the middle half of them, `relative`, `low`, `high`, a row per bin."""
+    bins = part.groupby("bin")
+    result = pd.DataFrame(
+        {
+            "time_s": bins["time_s"].median(),
+            "relative": bins["relative"].median(),
+            "low": bins["relative"].quantile(0.25),
+            "high": bins["relative"].quantile(0.75),
+        }
+    )
+    return result[bins["launch"].nunique() >= LEAST_SHARE * part["launch"].nunique()].reset_index()
 
 
 def draw_run_times(experiment: Experiment) -> list[Picture]:
@@ -71,25 +116,39 @@ def draw_run_times(experiment: Experiment) -> list[Picture]:
     if numbers.empty:
         return []
     numbers["panel"] = describe(numbers, LAUNCH_FACTORS)
-    figure, panels = new_panels(numbers["panel"].nunique())
-    for axes, (panel, part) in zip(panels, numbers.groupby("panel", sort=False), strict=True):
-        for _, line in list(part.groupby("launch"))[:MOST_LINES]:
+    drawn, note = first_panels(numbers)
+    figure, panels = new_panels(drawn["panel"].nunique())
+    several = numbers["launch"].nunique() > 1
+    for axes, (panel, part) in zip(panels, drawn.groupby("panel", sort=False), strict=True):
+        for _, line in list(part.groupby("launch"))[: MOST_LINES if several else 0]:
             axes.plot(line["time_s"], line["relative"], color=GREY, linewidth=0.6, alpha=0.6, label="a launch")
-        bins = part.groupby("bin")
-        time = bins["time_s"].median()
-        low, middle, high = (bins["relative"].quantile(share) for share in (0.25, 0.5, 0.75))
-        axes.fill_between(time, low, high, color=COLOURS[0], alpha=0.2, linewidth=0)
-        axes.plot(time, middle, color=COLOURS[0], linewidth=1.8, label="all launches")
+        middle = with_gaps(over_launches(part))
+        axes.fill_between(middle["time_s"], middle["low"], middle["high"], color=COLOURS[0], alpha=0.2, linewidth=0)
+        # Markers, for a bin between two gaps has no line.
+        axes.plot(
+            middle["time_s"],
+            middle["relative"],
+            color=COLOURS[0],
+            linewidth=1.8,
+            marker="o",
+            markersize=2.5,
+            label="median over launches" if several else "the launch",
+        )
+        end = SHOWN * float(part.groupby("launch")["time_s"].max().median())
+        axes.set_xlim(-0.03 * end, min(end, axes.get_xlim()[1]))
+        low, high = axes.get_ylim()
+        axes.set_ylim(min(low, LEAST_LOW), max(high, LEAST_HIGH))
         log_axis(axes.yaxis)
         finish(axes, "time within the launch [s]", "latency / median", str(panel))
     finish_legend(figure, panels)
-    lines = f" (the first {MOST_LINES})" if numbers["launch"].nunique() > MOST_LINES else ""
+    first = f" (the first {MOST_LINES})" if numbers["launch"].nunique() > MOST_LINES else ""
+    lines = SEVERAL_LAUNCHES.replace("{first}", first) if several else ONE_LAUNCH
     order = ["panel", "launch", "bin", "time_s", "relative", "samples"]
     return [
         Picture(
             "run_time",
             "Latency over the time within a launch",
-            CAPTION.replace("{lines}", lines),
+            CAPTION.replace("{lines}", lines) + note,
             figure,
             numbers[order].rename(columns={"panel": "configuration"}),
         )

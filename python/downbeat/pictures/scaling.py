@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from downbeat.data.metrics import METRICS
 from downbeat.experiment.experiment import Experiment
-from downbeat.pictures.cells import plain_cells
+from downbeat.pictures.cells import by_operation, plain_cells
 from downbeat.pictures.describe import CONFIGURATION, describe, synchronization
 from downbeat.pictures.over_launches import positive_interval, summarize
 from downbeat.pictures.picture import Picture
@@ -19,6 +19,7 @@ from downbeat.pictures.style import (
     MICROSECONDS,
     finish,
     finish_legend,
+    first_panels,
     log_axis,
     look_of,
     new_panels,
@@ -38,7 +39,7 @@ def draw_sizes(experiment: Experiment) -> list[Picture]:
     """Draws latency against size, a picture for each operation that was measured with at least three sizes."""
     return [
         scaling_picture(frame, "size", METRIC, f"latency_by_size-{operation}", f"{operation}: latency against size")
-        for operation, frame in plain_cells(experiment).groupby("operation", sort=False)
+        for operation, frame in by_operation(plain_cells(experiment))
         if frame["size"].nunique() >= FEWEST_SIZES
     ]
 
@@ -49,7 +50,7 @@ def draw_processes(experiment: Experiment) -> list[Picture]:
         scaling_picture(
             frame, "ranks", METRIC, f"latency_by_processes-{operation}", f"{operation}: latency against processes"
         )
-        for operation, frame in plain_cells(experiment).groupby("operation", sort=False)
+        for operation, frame in by_operation(plain_cells(experiment))
         if frame["ranks"].nunique() > 1
     ]
 
@@ -72,12 +73,14 @@ def scaling_picture(frame: pd.DataFrame, x: str, metric: str, name: str, title: 
     numbers = scaling_numbers(frame, x, metric)
     lines = positions(numbers["line"])
     with_bands = len(lines) <= MOST_BANDS
-    figure, panels = new_panels(numbers["panel"].nunique())
-    for axes, (panel, part) in zip(panels, numbers.groupby("panel", sort=False), strict=True):
+    drawn, note = first_panels(numbers)
+    # Panels of one size are there to be compared by eye.
+    figure, panels = new_panels(drawn["panel"].nunique(), share=x == "size")
+    for axes, (panel, part) in zip(panels, drawn.groupby("panel", sort=False), strict=True):
         for line, points in part.groupby("line", sort=False):
             draw_line(axes, points.sort_values(x), x, str(line), lines[str(line)], with_bands)
         if x == "size":
-            size_axis(axes.xaxis, part[x])
+            size_axis(axes.xaxis, drawn[x])
         else:
             axes.set_xticks(sorted(part[x].unique()))
         log_axis(axes.yaxis)
@@ -92,7 +95,7 @@ def scaling_picture(frame: pd.DataFrame, x: str, metric: str, name: str, title: 
     )
     caption = (
         f"{METRICS[metric].meaning[0].upper()}{METRICS[metric].meaning[1:]}. Points: geometric mean over launches "
-        f"of the launches' medians, with its 95 % interval.{shades}"
+        f"of the launches' medians, with its 95 % interval.{shades}{note}"
     )
     return Picture(name, title, caption, figure, numbers.rename(columns={"line": "synchronizer", "size": "size_bytes"}))
 

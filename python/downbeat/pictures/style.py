@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
@@ -14,6 +15,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocat
 WIDTH_INCHES = 6.6
 HEIGHT_INCHES = 3.9
 PANEL_INCHES = 2.3  # height of one of several
+# More make a page of megabytes through which nobody scrolls.
+MOST_PANELS = 12
 ROW_INCHES = 0.27  # height of a row of a list
 MICROSECONDS = 1e6  # per second
 PERCENT = 100.0
@@ -35,16 +38,29 @@ def new_figure(width: float = WIDTH_INCHES, height: float = HEIGHT_INCHES) -> Fi
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def new_panels(count: int, columns: int = 2, height: float = PANEL_INCHES) -> tuple[Figure, list[Axes]]:
-    """Returns a figure of so many panels; a single one has the whole of it."""
+def first_panels(numbers: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """Returns the rows of as many of the panels (column `panel`) as are drawn, and what to say of the rest."""
+    panels = numbers["panel"].unique()
+    if len(panels) <= MOST_PANELS:
+        return numbers, ""
+    note = f" The first {MOST_PANELS} of {len(panels)} panels are drawn; the numbers are of all."
+    return numbers[numbers["panel"].isin(panels[:MOST_PANELS])], note
+
+
+def new_panels(
+    count: int, columns: int = 2, height: float = PANEL_INCHES, share: bool = False
+) -> tuple[Figure, list[Axes]]:
+    """Returns a figure of so many panels, with the same axes or with their own; a single one has the whole of it."""
     if count == 1:
         figure = new_figure()
         return figure, [figure.subplots()]
     rows = -(-count // columns)
     figure = new_figure(height=0.5 + rows * height)
-    panels = list(figure.subplots(rows, columns, squeeze=False).flat)
+    panels = list(figure.subplots(rows, columns, squeeze=False, sharex=share, sharey=share).flat)
     for unused in panels[count:]:
         unused.remove()
+    for axes in panels[:count]:
+        axes.tick_params(labelbottom=True, labelleft=True)
     return figure, panels[:count]
 
 
@@ -92,15 +108,13 @@ def finish(axes: Axes, x: str, y: str, title: str = "") -> None:
 
 
 def finish_legend(figure: Figure, panels: Sequence[Axes]) -> None:
-    """Puts one legend for all panels above them, where more than one thing has a name."""
+    """Puts one legend for all panels above them: even of one line it has to be said what it is."""
     found = {
         label: handle
         for panel in panels
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
         if not label.startswith("_")
     }
-    if len(found) < 2:
-        return
     # As many columns as the longest name leaves room for.
     columns = max(1, min(len(found), int(90 / (max(map(len, found)) + 7))))
     figure.legend(

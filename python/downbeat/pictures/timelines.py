@@ -6,11 +6,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 
 from downbeat.data.launch_file import open_samples
 from downbeat.data.samples import native
 from downbeat.experiment.experiment import Experiment, Launch
-from downbeat.pictures.describe import synchronization
+from downbeat.pictures.cells import by_operation
+from downbeat.pictures.describe import synchronization, value_text
 from downbeat.pictures.picture import Picture
 from downbeat.pictures.style import (
     COLOURS,
@@ -28,6 +30,8 @@ from downbeat.pictures.style import (
 MOST_RANKS = 32
 MOST_SYNCHRONIZERS = 6
 METRIC = "global_time"
+# Of the time before the first entry, as a multiple of that after it: a longer one would leave no room for the rest.
+MOST_BEFORE = 6
 PHASES = ("synchronizer", "wait", "operation")
 # In grey print they are middle, light, and dark.
 PHASE_COLOURS = {"synchronizer": COLOURS[4], "wait": "#dfe5ea", "operation": COLOURS[0]}
@@ -36,7 +40,7 @@ CAPTION = (
     "Bars of each rank on the global clock, from 0, the common start, or the first entry where there is none: in "
     "the synchronizer, waiting there for the common deadline (from the root's decision on) or for the rank's own "
     "delay, and in the operation. Left the sample whose time from the first entry to the last exit is the median "
-    "of the cell, right the longest, both of launch {launch}."
+    "of the cell, right the longest, both of launch {launch}. A bar that touches the left edge began earlier."
 )
 
 
@@ -91,13 +95,14 @@ def chosen_samples(launch: Launch) -> pd.DataFrame:
 
 
 def draw_timelines(experiment: Experiment) -> list[Picture]:
-    """Draws the median and the worst sample behind each synchronizer, a picture per operation, of the first launch."""
-    launch = experiment.launches[0]
+    """Draws the median and the worst sample behind each synchronizer, a picture per operation, of one launch."""
+    # The first of those with the most ranks: the more there are, the more is to be seen.
+    launch = max(experiment.launches, key=lambda one: one.ranks)
     pictures = []
-    for operation, part in chosen_samples(launch).groupby("operation", sort=False):
+    for operation, part in by_operation(chosen_samples(launch)):
         # Those that are compared most often first.
         ordered = part.sort_values("line", key=lambda lines: ~lines.isin(FIXED), kind="stable")
-        pictures.append(timeline_picture(launch, str(operation), ordered.head(MOST_SYNCHRONIZERS)))
+        pictures.append(timeline_picture(launch, operation, ordered.head(MOST_SYNCHRONIZERS)))
     return pictures
 
 
@@ -124,7 +129,7 @@ def timeline_picture(launch: Launch, operation: str, samples: pd.DataFrame) -> P
     )
     numbers = pd.concat(frames, ignore_index=True)[["synchronizer", "sample", "rank", "phase", "begin_us", "end_us"]]
     size = f" of {bytes_text(samples['size'].iloc[0])} bytes" if samples["size"].iloc[0] else ""
-    caption = CAPTION.replace("{launch}", f"{launch.number} ({launch.library}, {launch.ranks} ranks)")
+    caption = CAPTION.replace("{launch}", f"{launch.number} ({launch.library}, {value_text('ranks', launch.ranks)})")
     if len(samples) == MOST_SYNCHRONIZERS:
         caption += f" {MOST_SYNCHRONIZERS} synchronizers at most are shown."
     if launch.ranks > MOST_RANKS:
@@ -152,6 +157,12 @@ def draw_bars(axes: Axes, bars: pd.DataFrame, ranks: int) -> None:
             edgecolor="none",
         )
     axes.axvline(0, color=GREY, linewidth=0.8, linestyle=":")
+    begin, end = bars["begin_us"].min(), bars["end_us"].max()
+    entry = bars.loc[bars["phase"] == "operation", "begin_us"].min()
+    if end > entry:
+        left = max(begin - 0.03 * (end - begin), entry - MOST_BEFORE * (end - entry))
+        axes.set_xlim(left, end + 0.03 * (end - left))
+    axes.xaxis.set_major_locator(MaxNLocator(5))
     places = np.arange(0, -(-ranks // step), max(1, -(-ranks // step) // 8))
     axes.set_yticks(places, [str(place * step) for place in places])
     axes.invert_yaxis()

@@ -10,7 +10,9 @@ import xarray as xr
 
 from downbeat.data.launch_file import open_launch, open_netcdf
 from downbeat.errors import UsageError
+from downbeat.experiment.directory import PLAN
 from downbeat.experiment.experiment import Experiment, open_experiment
+from downbeat.pictures.cells import MOST_OPERATIONS
 from downbeat.pictures.registry import OF_EXPERIMENTS, OF_FILES
 from downbeat.report.anchor import anchor
 from downbeat.report.clock_file import file_sections
@@ -56,6 +58,15 @@ def open_sources(path: Path) -> list[tuple[str, Source]]:
     """Opens what is at a path: an experiment, or each file of another kind by itself."""
     if path.is_file():
         return [(path.stem, open_source(path))]
+    if path.is_dir() and not (path / PLAN).is_file():
+        # Files of samples are launches of one experiment; those on clocks and synchronizers stand for themselves.
+        files = sorted(path.glob("*.nc"))
+        others = [file for file in files if kind_of(file)]
+        alone = [(file.stem, open_source(file)) for file in others]
+        if files and len(others) == len(files):
+            return alone
+        experiment = open_experiment(path, without=others)
+        return [(experiment.name, experiment), *alone]
     experiment = open_experiment(path)
     kinds = [kind_of(launch.path) for launch in experiment.launches]
     if not any(kinds):
@@ -97,7 +108,13 @@ def experiment_part(experiment: Experiment, prefix: str) -> Part:
     sections.append(machine_section(experiment, prefix))
     pictures = tuple(picture for draw in OF_EXPERIMENTS for picture in draw(experiment))
     tables = (Table(f"{prefix}Every cell against the common start", verdicts),) if len(verdicts) else ()
-    sections.append(Section(f"{prefix}Pictures", pictures=pictures))
+    operations = experiment.cells["operation"].nunique()
+    left_out = (
+        f"Pictures of single operations are of the first {MOST_OPERATIONS} of {operations}; downbeat show and downbeat "
+        "export have the numbers of all.",
+    )
+    paragraphs = left_out if operations > MOST_OPERATIONS else ()
+    sections.append(Section(f"{prefix}Pictures", paragraphs, pictures=pictures))
     if tables:
         sections.append(Section(f"{prefix}Verdicts", tables=tables))
     sections.append(launches_section(experiment, prefix))
@@ -107,8 +124,11 @@ def experiment_part(experiment: Experiment, prefix: str) -> Part:
 def measured_sentence(experiment: Experiment) -> str:
     """Says in one sentence what was measured."""
     cells = experiment.cells
+    configurations = {(launch.library, launch.ranks, launch.environment) for launch in experiment.launches}
+    each = len(experiment.launches) / len(configurations)
+    several = f" ({each:.3g} of each configuration)" if len(configurations) > 1 else ""
     return (
-        f"{counted(len(experiment.launches), 'launch')} of {listed(dict.fromkeys(cells['operation']))} behind "
+        f"{counted(len(experiment.launches), 'launch')}{several} of {listed(dict.fromkeys(cells['operation']))} behind "
         f"{listed(dict.fromkeys(cells['synchronizer']))}, {listed(dict.fromkeys(cells['ranks']))} processes, "
         f"{listed(dict.fromkeys(cells['library']))}."
     )

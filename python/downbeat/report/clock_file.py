@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from downbeat.pictures.registry import OF_FILES
@@ -12,6 +13,7 @@ from downbeat.pictures.style import MICROSECONDS
 from downbeat.report.conditions import distinct, library_text
 from downbeat.report.numbers_text import counted, digits, listed, microseconds
 from downbeat.report.page import Section
+from downbeat.report.verdict import skew_text
 from downbeat.report.warnings import bench_warnings
 
 # Schemes within this of the smallest error are as good (docs/clock-experiments.md).
@@ -21,18 +23,18 @@ SETTING = "clock_"  # attributes that are settings of the library
 
 def skew_verdict(data: xr.Dataset) -> str:
     """Says how far apart ranks leave which synchronizer."""
-    medians = data["skew_median"].to_series().dropna().sort_values()
-    texts = [f"{name} {digits(skew * MICROSECONDS)}" for name, skew in medians.items()]
-    bound = float(data["error_bound"].max())
-    return (
-        f"Ranks leave {medians.index[0]} closest together. From the first rank's leaving to the last one's there "
-        f"pass, in the median [us]: {listed(texts)}. Each may be wrong by the clock's error bound, "
-        f"{microseconds(bound)} at most."
-    )
+    medians = data["skew_median"].to_series().dropna()
+    return f"From {skew_text(pd.DataFrame({'low': medians, 'high': medians}), float(data['error_bound'].max()))}"
 
 
 def clock_verdict(data: xr.Dataset) -> str:
     """Says which scheme is the quickest of those whose clocks are closest at last."""
+    if "true_max" not in data and str(data.attrs.get("clock_domains")) == "1":
+        return (
+            "Nothing can be said of the schemes: all ranks share one clock, so that their offsets are 0 by "
+            "construction, and what was measured of them is noise. Set DOWNBEAT_SHARE=never, or give every rank a "
+            "clock of its own with known truth, as in DOWNBEAT_VALIDATION=offset=1,skew=1e-5,wander=1e-6."
+        )
     kind, error = ("true error", "true_max") if "true_max" in data else ("measured offset", "offset_max")
     wait = float(data["wait"].max())
     errors = data[error].sel(wait=wait).to_series().dropna()
@@ -64,12 +66,19 @@ def drift_verdict(data: xr.Dataset) -> str:
     """Says how fast the clocks of each pair drift apart, and what a straight line is worth."""
     texts = [
         f"ranks {data['pair'].to_numpy()[place]!s} by {float(data['skew'][place]) * MICROSECONDS:+.3g} us per s "
-        f"(off the line by {microseconds(float(data['residual_max'][place]))} at most; predicted from the first "
+        + ("" if beyond_bounds(data, place) else "within what the measurement may be wrong by, so perhaps not at all ")
+        + f"(off the line by {microseconds(float(data['residual_max'][place]))} at most; predicted from the first "
         f"half, wrong by {microseconds(abs(float(data['prediction_error'][place])))} at the end)"
         for place in range(data.sizes["pair"])
     ]
     seconds = float(data["time"].max() - data["time"].min())
     return f"Over {digits(seconds)} s the local clocks drifted apart: {listed(texts)}."
+
+
+def beyond_bounds(data: xr.Dataset, place: int) -> bool:
+    """Returns whether a pair drifted farther than both offsets of a drift may be wrong by."""
+    drift, bound = (data[name][place].to_numpy() for name in ("drift", "offset_bound"))
+    return bool((np.abs(drift) > bound + bound[0]).any())
 
 
 def rtt_verdict(data: xr.Dataset) -> str:
@@ -100,7 +109,8 @@ def file_sections(data: xr.Dataset, prefix: str) -> tuple[tuple[str, ...], tuple
     pictures = tuple(picture for draw in OF_FILES[kind] for picture in draw(data))
     warnings = tuple(bench_warnings([text]))
     return (VERDICTS[kind](data),), (
-        Section(f"{prefix}Pictures", warnings=warnings, pictures=pictures),
+        *([Section(f"{prefix}Warnings", warnings=warnings)] if warnings else []),
+        Section(f"{prefix}Pictures", pictures=pictures),
         Section(
             f"{prefix}How it was measured",
             paragraphs=(f"{text['title']}.",),

@@ -10,6 +10,8 @@ from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
 
 # A longer table is cut in the page; its CSV is whole.
 MOST_ROWS = 200
+# Characters of a text that is broken into lines where there is little room.
+LONG = 30
 # Units by which the names of columns end.
 UNITS = ("us", "ns", "ms", "s", "bytes", "ppm", "percent")
 
@@ -20,6 +22,7 @@ class Column:
 
     title: str
     numeric: bool
+    long: bool  # of texts that take more than one line where there is little room
 
 
 @dataclass(frozen=True)
@@ -33,12 +36,16 @@ class Rows:
 
 def table_rows(frame: pd.DataFrame) -> Rows:
     """Returns a frame as text: four significant digits, a `-` where there is no value. The index is left out."""
-    columns = tuple(
-        Column(column_title(str(name)), is_numeric_dtype(frame[name]) and not is_bool_dtype(frame[name]))
-        for name in frame.columns
-    )
     shown = frame.head(MOST_ROWS)
     texts = [[as_text(value, is_integer_dtype(shown[name])) for value in shown[name]] for name in shown.columns]
+    columns = tuple(
+        Column(
+            column_title(str(name)),
+            is_numeric_dtype(frame[name]) and not is_bool_dtype(frame[name]),
+            max(map(len, column), default=0) > LONG,
+        )
+        for name, column in zip(frame.columns, texts, strict=True)
+    )
     return Rows(columns, tuple(zip(*texts, strict=True)), max(0, len(frame) - MOST_ROWS))
 
 
