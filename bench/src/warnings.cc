@@ -72,9 +72,9 @@ void warn_of_clock(const std::vector<CellResult> &results, std::vector<std::stri
     }
     if (worst != nullptr) {
         warnings.push_back(
-            fmt::format("the clock's error bound, {:.3f} us, is {:.0f} % of the makespan of {}: makespan and exit "
-                        "skew are uncertain by that much; lower DOWNBEAT_MAX_AGE, or trust the latencies, which need "
-                        "no common clock",
+            fmt::format("the clock's error bound, {:.3f} us, is {:.0f} % of the makespan of {}: either end of it "
+                        "and of exit skews is uncertain by that much; lower DOWNBEAT_MAX_AGE, or trust the latencies, "
+                        "which need no common clock",
                         worst->error_bound * 1e6, worst_share * 100, describe(worst->cell)));
     }
 }

@@ -59,9 +59,9 @@ std::vector<std::string> find_skew_warnings(const std::vector<Skew> &skews, cons
             bound = std::max(bound, skew.cell.error_bound);
         }
         warnings.push_back(
-            fmt::format("the clock's error bound, {:.3f} us at most, is not small against the median skew of {}: skews "
-                        "are uncertain by that much; DOWNBEAT_SYNC names schemes with narrower bounds, which "
-                        "downbeat-bench clock compares",
+            fmt::format("the clock's error bound, {:.3f} us at most, is not small against the median skew of {}: "
+                        "either end of a skew is uncertain by that much; DOWNBEAT_SYNC names schemes with narrower "
+                        "bounds, which downbeat-bench clock compares",
                         bound * 1e6, uncertain.size() == skews.size() ? "any synchronizer" : join(uncertain)));
     }
     warn_of_agreement(agreement, warnings);

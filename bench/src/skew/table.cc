@@ -57,7 +57,7 @@ std::string skew_table(const Context &context, const std::vector<Skew> &skews, c
         "  samples   {} valid ones behind each synchronizer in blocks in random order, seed {}\n"
         "\n"
         "  skew      from the first rank's leaving the synchronizer to the last one's [us]\n"
-        "  bound     of the clock's error: a skew may be wrong by that much [us]\n"
+        "  bound     of the clock's error: either end of a skew may be wrong by that much [us]\n"
         "  rejected  attempts in which the synchronization failed, each repeated; count and share\n"
         "\n"
         "synchronizer          median     mean       5%      25%      75%      95%      99%      max   bound"
