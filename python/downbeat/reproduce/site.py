@@ -52,6 +52,11 @@ class Site:
         """Whether so many ranks share cores."""
         return not self.launcher and ranks > self.cores
 
+    @property
+    def place(self) -> str:
+        """Where ranks run; those of a launcher run elsewhere than this process, on cores that it does not see."""
+        return f"under '{self.launcher}'" if self.launcher else f"on {self.cores} cores"
+
     def first_of(self, libraries: Sequence[str]) -> str | None:
         """Returns the first of some libraries that there is."""
         return next((name for name in libraries if name in self.benches), None)
@@ -66,6 +71,8 @@ class Site:
 
     def worth(self, ranks: int) -> str:
         """Says what so many ranks are worth here."""
+        if self.launcher:
+            return f"{ranks} ranks {self.place}"
         if not self.crowded(ranks):
             return f"{ranks} ranks, a core each"
         return f"{ranks} ranks on {self.cores} cores, so that times contain the wait for a core"
