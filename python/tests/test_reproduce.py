@@ -34,7 +34,7 @@ from downbeat.reproduce.niethammer2016.overlap_benefit import (
     order_of_delays,
     size_matters_not,
 )
-from downbeat.reproduce.page import definition, figure_section, missing_section, tally, verdict, whole_page
+from downbeat.reproduce.page import definition, figure_section, lack, missing_section, tally, verdict, whole_page
 from downbeat.reproduce.perform import perform
 from downbeat.reproduce.registry import FIGURES, find_figures, own_data
 from downbeat.reproduce.results import Results, over_launches
@@ -550,6 +550,13 @@ def test_a_run_that_fails_is_said_on_the_page(tmp_path: Path) -> None:
     assert "nothing was measured" in section.paragraphs[2]
 
 
+def test_a_run_that_lacks_launches_is_said_on_the_page(tmp_path: Path) -> None:
+    results = drifting(tmp_path, 0.0, launches=2)
+    assert results.lacking() == {"a": 1}
+    assert "1 of 3 launches failed" in lack(results.runs[0], 1, results)
+    assert drifting(tmp_path / "all", 0.0, launches=3).lacking() == {}
+
+
 def test_what_runs_under_a_launcher_is_not_said_to_run_on_this_machines_cores() -> None:
     cluster = Site(2, {"openmpi": "bench", "mpich5": "bench"}, (2, 64), launcher="srun -n {ranks}")
     text = listing(FIGURES.values(), cluster)
@@ -609,6 +616,15 @@ def test_bad_usage_is_one_line(arguments: list[str], said: str) -> None:
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
     assert done.stdout == ""
+
+
+def test_another_experiment_is_refused_before_anything_is_launched(quick: Site, tmp_path: Path) -> None:
+    perform(FIGURES["niethammer2016-fig15"], quick, tmp_path / "niethammer2016-fig15", again=False, say=lambda _: None)
+    options = ["--ranks", "2", "--launches", "1", "--mpi", ",".join(quick.benches), "-o", str(tmp_path)]
+    done = command("schuchart2023-fig1", "niethammer2016-fig15", *options)
+    assert done.returncode == 2
+    assert "holds another experiment" in done.stderr
+    assert not (tmp_path / "schuchart2023-fig1").exists()
 
 
 def test_the_command_writes_a_page_for_one_figure_and_a_report_for_several(quick: Site, tmp_path: Path) -> None:

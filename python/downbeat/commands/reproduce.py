@@ -41,7 +41,7 @@ def reproduce(
     from downbeat.report.page import write_page
     from downbeat.reproduce.listing import duration, estimated_total, listing
     from downbeat.reproduce.page import figure_section, missing_section, whole_page
-    from downbeat.reproduce.perform import perform
+    from downbeat.reproduce.perform import perform, refuse_other_experiments
     from downbeat.reproduce.registry import FIGURES, find_figures, own_data
     from downbeat.reproduce.site import parse_ranks, site_at_hand
 
@@ -62,6 +62,9 @@ def reproduce(
         print(line, file=sys.stderr, flush=True)
 
     say(f"{len(chosen)} figure{'s' if len(chosen) > 1 else ''}, about {duration(estimated_total(chosen, site))}")
+    if not again:
+        for figure in chosen:  # before the first is measured, not minutes later
+            refuse_other_experiments(own_data(figure), site, output / own_data(figure).name)
     measured = {}
     sections = []
     failed = []
@@ -73,7 +76,7 @@ def reproduce(
         if source.name not in measured:
             measured[source.name] = perform(source, site, output / source.name, again, say)
         sections.append(figure_section(figure, measured[source.name]))
-        if any(not one for one in measured[source.name].launches.values()):
+        if measured[source.name].lacking():
             failed.append(figure.name)
     output.mkdir(parents=True, exist_ok=True)
     path = output / ("report.html" if len(chosen) > 1 else f"{chosen[0].name}.html")

@@ -15,9 +15,7 @@ INDENT = " " * 4
 
 def estimated_seconds(figure: Figure, site: Site) -> float:
     """Returns what the launches of a figure take, its own or those that it shares."""
-    return sum(
-        run.seconds * min(site.launches, run.most_launches or site.launches) for run in own_data(figure).runs(site)
-    )
+    return sum(run.seconds * run.launches(site) for run in own_data(figure).runs(site))
 
 
 def estimated_total(figures: Iterable[Figure], site: Site) -> float:
@@ -49,7 +47,7 @@ def listing(figures: Iterable[Figure], site: Site) -> str:
         if runs:
             libraries = ", ".join(dict.fromkeys(run.library for run in runs))
             shared = f", of {figure.data}" if figure.data else ""
-            launches = sum(min(site.launches, run.most_launches or site.launches) for run in runs)
+            launches = sum(run.launches(site) for run in runs)
             told = f"takes {duration(estimated_seconds(figure, site))}: {launches} launches{shared}, {libraries}"
             lines += wrapped(told, INDENT, INDENT + "      ")
         blocks.append("\n".join(lines))

@@ -57,12 +57,7 @@ def figure_section(figure: Figure, results: Results) -> Section:
     paper = f"In the paper: {figure.setup}"
     reports = "It reports: " + " ".join(figure.reports)
     failed = [run.label for run in results.runs if not results.launches.get(run.label)]
-    warnings = tuple(
-        f"{run.label} has no complete launch ({run.library}, {run.ranks} ranks), so it is not drawn; its output lies "
-        f"in {results.figure}/{run.label}/failed"
-        for run in results.runs
-        if run.label in failed
-    )
+    warnings = tuple(lack(results.run(label), count, results) for label, count in results.lacking().items())
     if len(failed) == len(results.runs):
         return Section(title, (paper, reports, f"Here: nothing was measured; {figure.shows(site)}."), warnings)
     try:
@@ -76,6 +71,8 @@ def figure_section(figure: Figure, results: Results) -> Section:
         for run in results.runs
         if site.crowded(run.ranks) and run.label not in failed
     )
+    if site.launches == 1:
+        warnings += ("a single launch agrees with itself, so directions here are chance; use --launches 3 or more",)
     if site.quick:
         warnings += ("--quick took so few repetitions that no number here means anything; run it without",)
     lost = incomplete_cells(results)
@@ -105,6 +102,20 @@ def figure_section(figure: Figure, results: Results) -> Section:
         tables=(Table("What was run", runs),),
         pictures=drawn.pictures,
         commands=tuple(command(run, site) for run in results.runs),
+    )
+
+
+def lack(run: Run, count: int, results: Results) -> str:
+    """Says that a run lacks launches."""
+    there = len(results.launches.get(run.label, ()))
+    told = (
+        f"{count} of {there + count} launches failed, so that fewer bear it out"
+        if there
+        else "no complete launch, so it is not drawn"
+    )
+    return (
+        f"{run.label} ({run.library}, {run.ranks} ranks): {told}; the output of what failed lies in "
+        f"{results.figure}/{run.label}/failed"
     )
 
 
@@ -158,7 +169,7 @@ def whole_page(sections: Sequence[Section], figures: Sequence[Figure], site: Sit
         title=f"{title}, measured here",
         lead=(
             *tally(sections),
-            f"{len(figures)} figure{'s' if len(figures) > 1 else ''}, measured again on {site.cores} cores with "
+            f"{len(figures)} figure{'s' if len(figures) > 1 else ''}, measured again {site.place} with "
             f"{', '.join(map(str, site.counts))} ranks, up to {site.launches} launches of each configuration, under "
             f"{libraries}. Every section says what the paper shows, what was run here, and which of its claims "
             "the data here bear out.",

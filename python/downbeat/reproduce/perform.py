@@ -21,18 +21,27 @@ SEED = 1  # of the order of cells and of random numbers in downbeat-bench, the s
 
 def plan_of(figure: Figure, run: Run, site: Site) -> Plan:
     """Returns the experiment that a run is."""
-    launches = min(site.launches, run.most_launches or site.launches)
     return Plan(
         name=f"{figure.name} {run.label}",
         measurement=Measurement(run.operations, dict(run.options)),
         libraries=(Library(run.library, site.benches[run.library], site.launcher),),
         ranks=(run.ranks,),
         environments=(Environment(FIXED, dict(run.variables)) if run.variables else Environment(),),
-        launches=launches,
+        launches=run.launches(site),
         # A busy machine takes its time; a hanging launch is to end some day.
         timeout=30 + 10 * run.seconds,
         seed=SEED,
     )
+
+
+def refuse_other_experiments(figure: Figure, site: Site, directory: Path) -> None:
+    """Looks whether what lies in the directory of a figure is what would be launched.
+
+    Raises:
+        UsageError: it holds launches of something else.
+    """
+    for run in figure.runs(site):
+        adopt(plan_of(figure, run, site), directory / run.label)
 
 
 def perform(figure: Figure, site: Site, directory: Path, again: bool, say: Callable[[str], None]) -> Results:
