@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import subprocess
 import sys
@@ -35,7 +36,7 @@ from downbeat.reproduce.niethammer2016.overlap_benefit import (
     size_matters_not,
 )
 from downbeat.reproduce.page import definition, figure_section, lack, missing_section, tally, verdict, whole_page
-from downbeat.reproduce.perform import perform
+from downbeat.reproduce.perform import perform, seconds_left
 from downbeat.reproduce.registry import FIGURES, find_figures, own_data
 from downbeat.reproduce.results import Results, over_launches
 from downbeat.reproduce.schuchart2023.delta import Claim, claim_findings, deltas, most_affected_finding
@@ -103,7 +104,7 @@ def test_figures_of_open_mpis_algorithms_need_it() -> None:
     nothing = {name for name, figure in FIGURES.items() if not figure.runs(without)}
     assert nothing == {"schuchart2023-fig1", "schuchart2023-fig2"}
     for name in nothing:
-        assert "Open MPI" in here(FIGURES[name], without)
+        assert "for want of Open MPI" in here(FIGURES[name], without)
         assert "for want of Open MPI" in missing_section(FIGURES[name], FIGURES[name].lacks, without).paragraphs[2]
 
 
@@ -530,6 +531,8 @@ def test_launches_of_another_plan_are_refused_and_finished_ones_kept(quick: Site
     said: list[str] = []
     results = perform(figure, quick, tmp_path, again=False, say=said.append)
     assert len(said) == 1
+    assert seconds_left(figure, quick, tmp_path) == 0
+    assert seconds_left(figure, dataclasses.replace(quick, launches=3), tmp_path) == 2 * figure.runs(quick)[0].seconds
     before = results.launches["n2"][0].record["started"]
     assert perform(figure, quick, tmp_path, again=False, say=said.append).launches["n2"][0].record["started"] == before
     assert len(said) == 1
@@ -608,6 +611,8 @@ def test_the_command_lists_within_80_columns(quick: Site) -> None:
         (["--all", "hunold2015-fig1"], "either --all or names of figures"),
         (["hunold2015-fig1", "--ranks", "two"], "--ranks two"),
         (["hunold2015-fig1", "--mpi", "lam"], "--mpi lam: unknown"),
+        (["hunold2015-fig1", "--launcher", "true"], "does not say where the number of ranks goes"),
+        (["hunold2015-fig1", "--launcher", "no-such -n {ranks}"], "'no-such' is not a program"),
     ],
 )
 def test_bad_usage_is_one_line(arguments: list[str], said: str) -> None:

@@ -46,7 +46,7 @@ def command(run: Run, site: Site) -> str:
     for name, value in run.options.items():
         words += [f"--{name}", value] if value else [f"--{name}"]
     variables = [f"{name}={shlex.quote(value)}" for name, value in run.variables.items()]
-    launcher = site.launcher.format(ranks=run.ranks) if site.launcher else f"mpirun -n {run.ranks}"
+    launcher = site.launcher.replace("{ranks}", str(run.ranks)) if site.launcher else f"mpirun -n {run.ranks}"
     return " ".join([*variables, launcher, "downbeat-bench", shlex.join(words)])
 
 
@@ -141,7 +141,7 @@ def missing_section(figure: Figure, lacks: str, site: Site) -> Section:
         (
             f"In the paper: {figure.setup}",
             "It reports: " + " ".join(figure.reports),
-            f"Here: not shown, for want of {lacks}; downbeat-bench is built for {', '.join(site.benches)}.",
+            f"Here: not shown, {site.want(lacks)}.",
         ),
     )
 
