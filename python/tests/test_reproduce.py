@@ -486,6 +486,11 @@ def test_the_verdict_sorts_claims_and_leaves_numbers_out() -> None:
     assert tally(sections) == (
         "Of 3 claims of the papers 2 are seen here and 0 are not seen here; 1 cannot be told here.",
     )
+    sections.append(Section("Hunold 2015, Fig. 1: two", definitions=(definition(Finding("e", "", "", False)),)))
+    assert tally(sections) == (
+        "Of 4 claims of the papers 2 are seen here and 1 is not seen here; 1 cannot be told here.",
+        "Not seen here, in the whole or in part: Hunold 2015, Fig. 1.",
+    )
     assert tally([Section("none", definitions=(definition(findings[3]),))]) == ()
 
 
@@ -521,6 +526,9 @@ def test_downbeat_bench_takes_what_is_run_and_the_page_shows_it(
     assert all(len(picture.numbers) for picture in section.pictures)
     assert section.definitions
     assert any("--quick" in warning for warning in section.warnings)
+    assert not any(
+        text.endswith(f"\n{said}.") for _, text in section.definitions for said in ("Seen here", "Not seen here")
+    )
     assert len(section.commands) == len(results.runs)
     page = render_page(whole_page([section], [figure], quick))
     assert page.count("<svg") == len(section.pictures)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 
@@ -77,6 +78,8 @@ def figure_section(figure: Figure, results: Results) -> Section:
         warnings += ("--quick took so few repetitions that no number here means anything; run it without",)
     lost = incomplete_cells(results)
     warnings += (lost,) if lost else ()
+    # What too few repetitions show is chance, whichever way it falls.
+    findings = [replace(one, agrees=None) if site.quick else one for one in drawn.findings]
     shared = f" The launches are those of {figure.data}." if figure.data else ""
     runs = pd.DataFrame(
         [
@@ -92,13 +95,13 @@ def figure_section(figure: Figure, results: Results) -> Section:
     return Section(
         title=title,
         paragraphs=(
-            f"Verdict. {verdict(drawn.findings)}",
+            f"Verdict. {verdict(findings)}",
             paper,
             reports,
             f"What this machine can show: {figure.shows(site)}.{shared}",
         ),
         warnings=warnings,
-        definitions=tuple(definition(one) for one in drawn.findings),
+        definitions=tuple(map(definition, findings)),
         tables=(Table("What was run", runs),),
         pictures=drawn.pictures,
         commands=tuple(command(run, site) for run in results.runs),
@@ -147,7 +150,7 @@ def missing_section(figure: Figure, lacks: str, site: Site) -> Section:
 
 
 def tally(sections: Sequence[Section]) -> tuple[str, ...]:
-    """Says how many claims there are and what became of them."""
+    """Says how many claims there are, what became of them, and which figures hold those that are not seen."""
     said = [text.rpartition("\n")[2] for section in sections for _, text in section.definitions]
     counts = {words: said.count(f"{words.capitalize()}.") for words in WORDS.values()}
     parts = [
@@ -157,7 +160,15 @@ def tally(sections: Sequence[Section]) -> tuple[str, ...]:
     if not total:
         return ()
     claims = "claim" if total == 1 else "claims"
-    return (f"Of {total} {claims} of the papers {' and '.join(parts)}; {counts[WORDS[None]]} cannot be told here.",)
+    lines = [f"Of {total} {claims} of the papers {' and '.join(parts)}; {counts[WORDS[None]]} cannot be told here."]
+    denied = [
+        section.title.partition(":")[0]
+        for section in sections
+        if any(text.endswith(f"\n{WORDS[False].capitalize()}.") for _, text in section.definitions)
+    ]
+    if denied and len(sections) > 1:
+        lines.append(f"Not seen here, in the whole or in part: {'; '.join(denied)}.")
+    return tuple(lines)
 
 
 def whole_page(sections: Sequence[Section], figures: Sequence[Figure], site: Site) -> Page:
@@ -169,6 +180,7 @@ def whole_page(sections: Sequence[Section], figures: Sequence[Figure], site: Sit
         title=f"{title}, measured here",
         lead=(
             *tally(sections),
+            *(("--quick took so few repetitions that no claim can be told; run it without.",) if site.quick else ()),
             f"{len(figures)} figure{'s' if len(figures) > 1 else ''}, measured again {site.place} with "
             f"{', '.join(map(str, site.counts))} ranks, up to {site.launches} launches of each configuration, under "
             f"{libraries}. Every section says what the paper shows, what was run here, and which of its claims "
