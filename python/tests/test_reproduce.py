@@ -22,7 +22,7 @@ from downbeat.reproduce.drawing.boxes import Box, BoxPanel, draw_boxes
 from downbeat.reproduce.drawing.matrix import draw_matrix
 from downbeat.reproduce.drawing.panels import Panel, Series, draw_panels, size_text
 from downbeat.reproduce.drawing.timeline import draw_timelines, median_sample
-from downbeat.reproduce.figure import Finding, Run
+from downbeat.reproduce.figure import Drawn, Finding, Run
 from downbeat.reproduce.hunold2015.clock_pareto import short_scheme
 from downbeat.reproduce.hunold2015.over_time import binned, rise_finding
 from downbeat.reproduce.listing import WIDTH, estimated_total, here, listing
@@ -462,6 +462,22 @@ def test_ranks_that_share_cores_tell_nothing(tmp_path: Path) -> None:
     results = drifting(tmp_path, 0.0, launches=1)
     assert results.told_on(2, agrees=True) is True
     assert results.told_on(4, agrees=True) is None
+
+
+@pytest.mark.parametrize(
+    ("counts", "quick", "said"), [((2,), False, "Seen"), ((4,), False, "Cannot"), ((2,), True, "Cannot")]
+)
+def test_claims_are_left_open_where_all_ranks_share_cores_or_repetitions_are_few(
+    counts: tuple[int, ...], quick: bool, said: str, tmp_path: Path
+) -> None:
+    launches = drifting(tmp_path, 0.0, launches=3).launches
+    run = Run("a", "openmpi", counts[0], ("bcast",), {})
+    results = Results("f", Site(2, {"openmpi": "bench"}, counts, quick=quick), (run,), launches)
+    drawn = Drawn((), (Finding("it rises", "", "", True),))
+    figure = dataclasses.replace(FIGURES["hunold2015-fig7"], runs=lambda _: (run,), draw=lambda _: drawn)
+    section = figure_section(figure, results)
+    assert section.paragraphs[0].startswith(f"Verdict. {said}")
+    assert f"\n{said}" in section.definitions[0][1]
 
 
 def test_words() -> None:

@@ -78,8 +78,9 @@ def figure_section(figure: Figure, results: Results) -> Section:
         warnings += ("--quick took so few repetitions that no number here means anything; run it without",)
     lost = incomplete_cells(results)
     warnings += (lost,) if lost else ()
-    # What too few repetitions show is chance, whichever way it falls.
-    findings = [replace(one, agrees=None) if site.quick else one for one in drawn.findings]
+    # What too few repetitions show is chance, whichever way it falls, and so is what ranks do that wait for cores.
+    chance = site.quick or all(site.crowded(run.ranks) for run in results.runs)
+    findings = [replace(one, agrees=None) if chance else one for one in drawn.findings]
     shared = f" The launches are those of {figure.data}." if figure.data else ""
     runs = pd.DataFrame(
         [
