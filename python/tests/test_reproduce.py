@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from downbeat.data.launch_file import open_launch
 from downbeat.errors import UsageError
 from downbeat.experiment.experiment import Launch
@@ -27,6 +28,7 @@ from downbeat.reproduce.hunold2015.clock_pareto import short_scheme
 from downbeat.reproduce.hunold2015.over_time import binned, rise_finding
 from downbeat.reproduce.listing import WIDTH, estimated_total, here, listing
 from downbeat.reproduce.niethammer2016.global_time import grows_as, steps_below
+from downbeat.reproduce.niethammer2016.offset_table import draw_offset_table
 from downbeat.reproduce.niethammer2016.overlap_benefit import (
     mostly_above,
     mostly_positive,
@@ -326,6 +328,26 @@ def test_a_matrix_of_noise_bears_out_nothing() -> None:
         drawn = draw_reduce_matrix(matrix_results(lambda *key, noise=noise: noise[key], 2))
         assert True not in [one.agrees for one in drawn.findings[4:]]
         assert sum(one.agrees is True for one in drawn.findings[:4]) <= 2
+
+
+def test_offsets_of_a_node_are_the_same_to_a_microsecond(monkeypatch: pytest.MonkeyPatch) -> None:
+    def agreed(mean: float, deviation: float) -> list[bool | None]:
+        offset = 1e-6 * (mean + deviation * np.array([[-1.0, 1.0]]) / np.sqrt(2))
+        data = xr.Dataset(
+            {
+                "offset": (("pair", "time"), offset),
+                "offset_bound": (("pair", "time"), np.full((1, 2), 4e-7)),
+                "answerer": ("pair", [1]),
+            }
+        )
+        monkeypatch.setattr(Results, "datasets", lambda _self, _label: [data])
+        run = Run("n2", "openmpi", 2, ("drift",), {})
+        launch = Launch("openmpi", 2, "default", 1, Path(), {})
+        return [one.agrees for one in draw_offset_table(Results("f", site(), (run,), {"n2": (launch,)})).findings]
+
+    assert agreed(0.4, 1.5) == [True, True, None]
+    assert agreed(0.4, 2.5) == [False, True, None]
+    assert agreed(-17258.0, 1.5) == [True, False, None]
 
 
 def test_the_order_of_libraries_tips_where_all_launches_say_so() -> None:
