@@ -103,23 +103,21 @@ def matrices(cells: pd.DataFrame) -> list[pd.DataFrame]:
 def barrier_finding(
     frame: pd.DataFrame, launches: Sequence[pd.DataFrame], name: str, paper: float, results: Results
 ) -> Finding:
-    """Holds against the data that an algorithm is slower behind one barrier than behind another, in every launch.
+    """Holds against the data that an algorithm is slower behind one barrier than behind another.
 
     The largest of several times is larger than the smallest even where nothing but noise tells them apart; so the two
     barriers are chosen by the medians over launches, and have to differ, in the same direction, in each of them.
     """
     row = frame.loc[name]
-    claim, reported = (
-        f"the barrier changes what {name.replace('_', ' ')} seems to take",
-        f"largest / smallest {paper:.1f}",
-    )
+    claim = f"the barrier changes what {name.replace('_', ' ')} seems to take"
+    reported = f"largest / smallest over barriers {paper:.1f}"
     if row.isna().all():
         return Finding(claim, reported, "not measured here", None)
     slow, fast = str(row.idxmax()), str(row.idxmin())
     ratios = [float(one[slow][name] / one[fast][name]) for one in launches]
     return Finding(
         claim,
-        f"{reported} over barriers",
+        reported,
         f"{row[slow] / row[fast]:.2f}, {slow} / {fast} (launches {between(ratios)})",
         results.told_on(results.runs[0].ranks, all_above(ratios, CHANGE)),
     )
