@@ -41,7 +41,7 @@ def reproduce(
     from downbeat.report.page import write_page
     from downbeat.reproduce.listing import duration, estimated_total, listing
     from downbeat.reproduce.page import figure_section, missing_section, whole_page
-    from downbeat.reproduce.perform import perform
+    from downbeat.reproduce.perform import perform, seconds_left
     from downbeat.reproduce.registry import FIGURES, find_figures, own_data
     from downbeat.reproduce.site import parse_ranks, site_at_hand
 
@@ -61,7 +61,13 @@ def reproduce(
     def say(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
-    say(f"{len(chosen)} figure{'s' if len(chosen) > 1 else ''}, about {duration(estimated_total(chosen, site))}")
+    # Looks into all directories before the first launch, not minutes later.
+    seconds = (
+        estimated_total(chosen, site)
+        if again
+        else sum(seconds_left(one, site, output / one.name) for one in dict.fromkeys(map(own_data, chosen)))
+    )
+    say(f"{len(chosen)} figure{'s' if len(chosen) > 1 else ''}, about {duration(seconds)}")
     measured = {}
     sections = []
     failed = []
@@ -73,7 +79,7 @@ def reproduce(
         if source.name not in measured:
             measured[source.name] = perform(source, site, output / source.name, again, say)
         sections.append(figure_section(figure, measured[source.name]))
-        if any(not one for one in measured[source.name].launches.values()):
+        if measured[source.name].lacking():
             failed.append(figure.name)
     output.mkdir(parents=True, exist_ok=True)
     path = output / ("report.html" if len(chosen) > 1 else f"{chosen[0].name}.html")

@@ -37,6 +37,10 @@ class Run:
     seconds: float = 1.0
     most_launches: int = 0
 
+    def launches(self, site: Site) -> int:
+        """Returns how often it is launched at a site."""
+        return min(site.launches, self.most_launches or site.launches)
+
 
 @dataclass(frozen=True)
 class Finding:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from downbeat.pictures.style import MICROSECONDS
+from downbeat.reproduce.agreement import above, unanimous
 from downbeat.reproduce.building import experiment_run
 from downbeat.reproduce.drawing.panels import Panel, Series, draw_panels
 from downbeat.reproduce.figure import Drawn, Figure, Finding, Run
@@ -12,9 +13,10 @@ from downbeat.reproduce.hunold2015.drift import drift_lines, drift_runs
 from downbeat.reproduce.own_clocks import TWO_CLOCKS, clock_run
 from downbeat.reproduce.results import Results
 from downbeat.reproduce.site import MPICH, OPEN_MPI, Site
-from downbeat.reproduce.wording import above, between, microseconds
+from downbeat.reproduce.wording import between, microseconds
 
 BINS = 200
+SHARE = 0.05  # of round trips more than 10 % above the shortest, from which on they are said to vary
 LONGEST = 4.0  # medians: one interruption of a millisecond leaves no room for the rest
 NANOSECONDS = 1e9  # per second
 # Sockets over the loopback interface: the slowest "network" that a single machine has.
@@ -50,7 +52,10 @@ def round_trip_runs(site: Site) -> tuple[Run, ...]:
 
 def network(results: Results, label: str) -> str:
     """Returns what messages of a run go through."""
-    return f"{results.run(label).library}, {'TCP over loopback' if results.run(label).variables else 'shared memory'}"
+    run = results.run(label)
+    if results.site.launcher:
+        return f"{run.library}, {'TCP' if run.variables else 'as the launcher has it'}"
+    return f"{run.library}, {'TCP over loopback' if run.variables else 'shared memory'}"
 
 
 def draw_round_trips(results: Results) -> Drawn:
@@ -88,7 +93,8 @@ def draw_round_trips(results: Results) -> Drawn:
             "different shapes for InfiniBand, Myrinet and Gigabit Ethernet",
             f"{'; '.join(told)}; {between([100 * share for share in shares], ' %')} are more than 10 % above the "
             "shortest",
-            min(shares) > 0.05,
+            # Of all networks, as in the paper.
+            unanimous(share > SHARE for share in shares),
         ),
     )
     return Drawn((picture,), findings)
@@ -169,8 +175,8 @@ def draw_pairs(results: Results) -> Drawn:
         Finding(
             "a linear correction brings the error below 1 ppm",
             "below 1 ppm with it, up to 300 ppm without, over 14 hours",
-            f"{left:.2g} ppm with it, {plain:.3g} ppm without, over {seconds:.0f} s",
-            left < 1 and left < plain,
+            f"{left:.2g} ppm with it, {plain:.3g} ppm without, over {seconds:.0f} s; the drift is made, not found",
+            None,
         ),
     )
     return Drawn((picture,), findings)

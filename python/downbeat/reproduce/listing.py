@@ -15,14 +15,12 @@ INDENT = " " * 4
 
 def estimated_seconds(figure: Figure, site: Site) -> float:
     """Returns what the launches of a figure take, its own or those that it shares."""
-    return sum(
-        run.seconds * min(site.launches, run.most_launches or site.launches) for run in own_data(figure).runs(site)
-    )
+    return sum(run.seconds * run.launches(site) for run in own_data(figure).runs(site))
 
 
 def estimated_total(figures: Iterable[Figure], site: Site) -> float:
     """Returns what all launches of some figures take, shared ones once."""
-    return sum(estimated_seconds(figure, site) for figure in {own_data(one).name: one for one in figures}.values())
+    return sum(estimated_seconds(figure, site) for figure in dict.fromkeys(map(own_data, figures)))
 
 
 def duration(seconds: float) -> str:
@@ -33,7 +31,7 @@ def duration(seconds: float) -> str:
 def here(figure: Figure, site: Site) -> str:
     """Says what can be seen of a figure at a site."""
     if not own_data(figure).runs(site):
-        return f"nothing: {own_data(figure).lacks} is not built for ({', '.join(site.benches)} is)"
+        return f"nothing, {site.want(own_data(figure).lacks)}"
     return figure.shows(site)
 
 
@@ -49,12 +47,13 @@ def listing(figures: Iterable[Figure], site: Site) -> str:
         if runs:
             libraries = ", ".join(dict.fromkeys(run.library for run in runs))
             shared = f", of {figure.data}" if figure.data else ""
-            launches = sum(min(site.launches, run.most_launches or site.launches) for run in runs)
+            launches = sum(run.launches(site) for run in runs)
             told = f"takes {duration(estimated_seconds(figure, site))}: {launches} launches{shared}, {libraries}"
             lines += wrapped(told, INDENT, INDENT + "      ")
         blocks.append("\n".join(lines))
-    total = f"{len(figures)} figures; all together take about {duration(estimated_total(figures, site))}"
-    return "\n".join([*blocks, total])
+    if len(figures) > 1:
+        blocks.append(f"{len(figures)} figures; all together take about {duration(estimated_total(figures, site))}")
+    return "\n".join(blocks)
 
 
 def wrapped(text: str, first: str, rest: str) -> list[str]:

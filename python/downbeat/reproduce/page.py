@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 
@@ -46,7 +47,7 @@ def command(run: Run, site: Site) -> str:
     for name, value in run.options.items():
         words += [f"--{name}", value] if value else [f"--{name}"]
     variables = [f"{name}={shlex.quote(value)}" for name, value in run.variables.items()]
-    launcher = site.launcher.format(ranks=run.ranks) if site.launcher else f"mpirun -n {run.ranks}"
+    launcher = site.launcher.replace("{ranks}", str(run.ranks)) if site.launcher else f"mpirun -n {run.ranks}"
     return " ".join([*variables, launcher, "downbeat-bench", shlex.join(words)])
 
 
@@ -57,12 +58,7 @@ def figure_section(figure: Figure, results: Results) -> Section:
     paper = f"In the paper: {figure.setup}"
     reports = "It reports: " + " ".join(figure.reports)
     failed = [run.label for run in results.runs if not results.launches.get(run.label)]
-    warnings = tuple(
-        f"{run.label} has no complete launch ({run.library}, {run.ranks} ranks), so it is not drawn; its output lies "
-        f"in {results.figure}/{run.label}/failed"
-        for run in results.runs
-        if run.label in failed
-    )
+    warnings = tuple(lack(results.run(label), count, results) for label, count in results.lacking().items())
     if len(failed) == len(results.runs):
         return Section(title, (paper, reports, f"Here: nothing was measured; {figure.shows(site)}."), warnings)
     try:
@@ -76,10 +72,15 @@ def figure_section(figure: Figure, results: Results) -> Section:
         for run in results.runs
         if site.crowded(run.ranks) and run.label not in failed
     )
+    if site.launches == 1:
+        warnings += ("a single launch agrees with itself, so directions here are chance; use --launches 3 or more",)
     if site.quick:
         warnings += ("--quick took so few repetitions that no number here means anything; run it without",)
     lost = incomplete_cells(results)
     warnings += (lost,) if lost else ()
+    # What too few repetitions show is chance, whichever way it falls, and so is what ranks do that wait for cores.
+    chance = site.quick or all(site.crowded(run.ranks) for run in results.runs)
+    findings = [replace(one, agrees=None) if chance else one for one in drawn.findings]
     shared = f" The launches are those of {figure.data}." if figure.data else ""
     runs = pd.DataFrame(
         [
@@ -95,16 +96,30 @@ def figure_section(figure: Figure, results: Results) -> Section:
     return Section(
         title=title,
         paragraphs=(
-            f"Verdict. {verdict(drawn.findings)}",
+            f"Verdict. {verdict(findings)}",
             paper,
             reports,
             f"What this machine can show: {figure.shows(site)}.{shared}",
         ),
         warnings=warnings,
-        definitions=tuple(definition(one) for one in drawn.findings),
+        definitions=tuple(map(definition, findings)),
         tables=(Table("What was run", runs),),
         pictures=drawn.pictures,
         commands=tuple(command(run, site) for run in results.runs),
+    )
+
+
+def lack(run: Run, count: int, results: Results) -> str:
+    """Says that a run lacks launches."""
+    there = len(results.launches.get(run.label, ()))
+    told = (
+        f"{count} of {there + count} launches failed, so that fewer bear it out"
+        if there
+        else "no complete launch, so it is not drawn"
+    )
+    return (
+        f"{run.label} ({run.library}, {run.ranks} ranks): {told}; the output of what failed lies in "
+        f"{results.figure}/{run.label}/failed"
     )
 
 
@@ -130,13 +145,13 @@ def missing_section(figure: Figure, lacks: str, site: Site) -> Section:
         (
             f"In the paper: {figure.setup}",
             "It reports: " + " ".join(figure.reports),
-            f"Here: not shown, for want of {lacks}; downbeat-bench is built for {', '.join(site.benches)}.",
+            f"Here: not shown, {site.want(lacks)}.",
         ),
     )
 
 
 def tally(sections: Sequence[Section]) -> tuple[str, ...]:
-    """Says how many claims there are and what became of them."""
+    """Says how many claims there are, what became of them, and which figures hold those that are not seen."""
     said = [text.rpartition("\n")[2] for section in sections for _, text in section.definitions]
     counts = {words: said.count(f"{words.capitalize()}.") for words in WORDS.values()}
     parts = [
@@ -146,7 +161,15 @@ def tally(sections: Sequence[Section]) -> tuple[str, ...]:
     if not total:
         return ()
     claims = "claim" if total == 1 else "claims"
-    return (f"Of {total} {claims} of the papers {' and '.join(parts)}; {counts[WORDS[None]]} cannot be told here.",)
+    lines = [f"Of {total} {claims} of the papers {' and '.join(parts)}; {counts[WORDS[None]]} cannot be told here."]
+    denied = [
+        section.title.partition(":")[0]
+        for section in sections
+        if any(text.endswith(f"\n{WORDS[False].capitalize()}.") for _, text in section.definitions)
+    ]
+    if denied and len(sections) > 1:
+        lines.append(f"Not seen here, in the whole or in part: {'; '.join(denied)}.")
+    return tuple(lines)
 
 
 def whole_page(sections: Sequence[Section], figures: Sequence[Figure], site: Site) -> Page:
@@ -158,7 +181,8 @@ def whole_page(sections: Sequence[Section], figures: Sequence[Figure], site: Sit
         title=f"{title}, measured here",
         lead=(
             *tally(sections),
-            f"{len(figures)} figure{'s' if len(figures) > 1 else ''}, measured again on {site.cores} cores with "
+            *(("--quick took so few repetitions that no claim can be told; run it without.",) if site.quick else ()),
+            f"{len(figures)} figure{'s' if len(figures) > 1 else ''}, measured again {site.place} with "
             f"{', '.join(map(str, site.counts))} ranks, up to {site.launches} launches of each configuration, under "
             f"{libraries}. Every section says what the paper shows, what was run here, and which of its claims "
             "the data here bear out.",

@@ -21,18 +21,32 @@ SEED = 1  # of the order of cells and of random numbers in downbeat-bench, the s
 
 def plan_of(figure: Figure, run: Run, site: Site) -> Plan:
     """Returns the experiment that a run is."""
-    launches = min(site.launches, run.most_launches or site.launches)
     return Plan(
         name=f"{figure.name} {run.label}",
         measurement=Measurement(run.operations, dict(run.options)),
         libraries=(Library(run.library, site.benches[run.library], site.launcher),),
         ranks=(run.ranks,),
         environments=(Environment(FIXED, dict(run.variables)) if run.variables else Environment(),),
-        launches=launches,
+        launches=run.launches(site),
         # A busy machine takes its time; a hanging launch is to end some day.
         timeout=30 + 10 * run.seconds,
         seed=SEED,
     )
+
+
+def missing(figure: Figure, run: Run, site: Site, directory: Path) -> int:
+    """Returns how many launches of a run are still to be made, in the directory of its figure.
+
+    Raises:
+        UsageError: what lies there are launches of something else.
+    """
+    adopt(plan_of(figure, run, site), directory / run.label)
+    return max(0, run.launches(site) - len(places.complete(directory / run.label)))
+
+
+def seconds_left(figure: Figure, site: Site, directory: Path) -> float:
+    """Returns what the launches of a figure that are still to be made take, roughly; may raise as `missing` does."""
+    return sum(run.seconds * missing(figure, run, site, directory) for run in figure.runs(site))
 
 
 def perform(figure: Figure, site: Site, directory: Path, again: bool, say: Callable[[str], None]) -> Results:
@@ -53,14 +67,14 @@ def perform(figure: Figure, site: Site, directory: Path, again: bool, say: Calla
         shutil.rmtree(directory, ignore_errors=True)
     launches: dict[str, tuple[Launch, ...]] = {}
     for position, run in enumerate(runs, 1):
-        plan = plan_of(figure, run, site)
         where = directory / run.label
-        adopt(plan, where)
-        if len(places.complete(where)) < plan.launches:
-            say(f"{figure.name} {position}/{len(runs)}: {run.label}, {plan.launches} launches of {run.seconds:.0f} s")
-            execute(plan, where)
+        left = missing(figure, run, site, directory)
+        if left:
+            plural = "es" if left > 1 else ""
+            say(f"{figure.name} {position}/{len(runs)}: {run.label}, {left} launch{plural} of {run.seconds:.0f} s")
+            execute(plan_of(figure, run, site), where)
         try:
-            launches[run.label] = open_experiment(where).launches[: plan.launches]
+            launches[run.label] = open_experiment(where).launches[: run.launches(site)]
         except DownbeatError:
             launches[run.label] = ()  # all launches failed; the section says where their output is
     return Results(figure.name, site, runs, launches)

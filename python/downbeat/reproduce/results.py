@@ -44,6 +44,11 @@ class Results:
         """Returns what data on so many ranks say; None where they share cores and mostly wait for one."""
         return None if self.site.crowded(ranks) else agrees
 
+    def lacking(self) -> dict[str, int]:
+        """Returns the labels of the runs that lack launches, with how many."""
+        lacks = {run.label: run.launches(self.site) - len(self.launches.get(run.label, ())) for run in self.runs}
+        return {label: count for label, count in lacks.items() if count > 0}
+
     def have(self) -> list[str]:
         """Returns the labels of the runs that have launches, in order."""
         return [run.label for run in self.runs if self.launches.get(run.label)]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from downbeat.errors import UsageError
+from downbeat.experiment.request import launcher_at
 from downbeat.mpi.bench import built, find_any_bench
 from downbeat.mpi.libraries import LIBRARIES
 
@@ -52,6 +54,15 @@ class Site:
         """Whether so many ranks share cores."""
         return not self.launcher and ranks > self.cores
 
+    @property
+    def place(self) -> str:
+        """Where ranks run; those of a launcher run elsewhere than this process, on cores that it does not see."""
+        return f"under '{self.launcher}'" if self.launcher else f"on {self.cores} cores"
+
+    def want(self, what: str) -> str:
+        """Says that something cannot be shown, for want of an MPI library."""
+        return f"for want of {what}; the MPI libraries at hand: {', '.join(self.benches)}"
+
     def first_of(self, libraries: Sequence[str]) -> str | None:
         """Returns the first of some libraries that there is."""
         return next((name for name in libraries if name in self.benches), None)
@@ -66,6 +77,8 @@ class Site:
 
     def worth(self, ranks: int) -> str:
         """Says what so many ranks are worth here."""
+        if self.launcher:
+            return f"{ranks} ranks {self.place}"
         if not self.crowded(ranks):
             return f"{ranks} ranks, a core each"
         return f"{ranks} ranks on {self.cores} cores, so that times contain the wait for a core"
@@ -84,7 +97,7 @@ def site_at_hand(
         launcher: as in `Site`.
 
     Raises:
-        UsageError: fewer than two ranks; no downbeat-bench, or none for a library.
+        UsageError: fewer than two ranks; no downbeat-bench, or none for a library; a launcher that cannot be one.
     """
     cores = len(os.sched_getaffinity(0))
     counts = sorted(set(ranks)) or [2**i for i in range(1, (2 * max(1, cores)).bit_length())]
@@ -99,7 +112,7 @@ def site_at_hand(
         raise UsageError(f"--mpi {missing[0]}: no downbeat-bench for it; 'make build MPI={missing[0]}' builds it")
     if not benches:  # no checkout: what is installed
         benches = dict([find_any_bench()])
-    return Site(cores, benches, tuple(counts), launches, quick, launcher)
+    return Site(cores, benches, tuple(counts), launches, quick, launcher_at(launcher, Path()) if launcher else "")
 
 
 def parse_ranks(text: str) -> list[int]:

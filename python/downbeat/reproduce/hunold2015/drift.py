@@ -65,13 +65,13 @@ def draw_drift(results: Results) -> Drawn:
             "clocks drift by far more than a call takes, within seconds",
             "up to 700 us between two hosts (-400 and +300 us) after 50 s, 14 ppm",
             f"up to {microseconds(largest)} after {seconds:.0f} s, {largest / seconds:.1f} ppm; made, not found",
-            largest > 1,
+            None,
         ),
         Finding(
             "the drift is linear over such a time",
             "straight lines",
-            f"largest distance from a line {microseconds(residual)}",
-            residual < 0.1 * largest,
+            f"largest distance from a line {microseconds(residual)}; made, not found",
+            None,
         ),
     ]
     return Drawn((picture,), tuple(findings))

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from downbeat.pictures.style import MICROSECONDS
+from downbeat.reproduce.agreement import all_above, unanimous
 from downbeat.reproduce.building import operation_run
 from downbeat.reproduce.drawing.panels import Series
 from downbeat.reproduce.figure import Finding, Run
 from downbeat.reproduce.own_clocks import DRIFTING
 from downbeat.reproduce.results import Results
 from downbeat.reproduce.site import Site
-from downbeat.reproduce.wording import above, between, microseconds
+from downbeat.reproduce.wording import between, microseconds
 
 # As SKaMPI and NBCBench: synchronized once, however long it takes.
 ONCE = {**DRIFTING, "DOWNBEAT_MAX_AGE": "1000", "DOWNBEAT_MAX_ERROR": "1"}
@@ -46,19 +47,22 @@ def over_time_run(site: Site, curve: Curve, operation: str, size: str, repetitio
     )
     spread = 2.5 if curve.scheme in ("jk", "hca") else 0.0  # s, that the fit of a drift model takes
     windows = 1.3 * usual * window_us * 1e-6 if curve.sync.startswith("window") else 0.0
-    return Run(
-        run.label, run.library, run.ranks, run.operations, run.options, run.variables, run.seconds + spread + windows
-    )
+    return replace(run, seconds=run.seconds + spread + windows)
+
+
+def bins_of_launches(results: Results, label: str, metric: str, size: int) -> list[np.ndarray]:
+    """Returns for each launch the medians of its bins of consecutive samples, in us, in order."""
+    launches = []
+    for data in results.samples(label, (metric,)):
+        values = data[metric].to_numpy() * MICROSECONDS
+        bins = len(values) // size
+        launches.append(np.median(values[: bins * size].reshape(bins, size), axis=1))
+    return launches
 
 
 def binned(results: Results, label: str, metric: str, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Returns medians of bins of consecutive samples, in us: over launches the median, smallest and largest."""
-    rows = []
-    for data in results.samples(label, (metric,)):
-        values = data[metric].to_numpy() * MICROSECONDS
-        bins = len(values) // size
-        if bins:
-            rows.append(np.median(values[: bins * size].reshape(bins, size), axis=1))
+    rows = [medians for medians in bins_of_launches(results, label, metric, size) if len(medians)]
     shortest = min((len(row) for row in rows), default=0)
     if not shortest:
         return np.empty(0), np.empty(0), np.empty(0)
@@ -66,15 +70,19 @@ def binned(results: Results, label: str, metric: str, size: int) -> tuple[np.nda
     return np.median(table, axis=0), table.min(axis=0), table.max(axis=0)
 
 
+def first_bins(results: Results, label: str, metric: str, size: int) -> list[float]:
+    """Returns the median of the first bin of each launch that has one, in us."""
+    if label not in results.have():
+        return []
+    return [float(medians[0]) for medians in bins_of_launches(results, label, metric, size) if len(medians)]
+
+
 def trend(results: Results, label: str, metric: str, size: int) -> list[float]:
     """Returns for each launch by how many us the last quarter of its bins lies above the first."""
     rises = []
-    for data in results.samples(label, (metric,)):
-        values = data[metric].to_numpy() * MICROSECONDS
-        bins = len(values) // size
-        if bins >= 4:
-            medians = np.median(values[: bins * size].reshape(bins, size), axis=1)
-            quarter = max(1, bins // 4)
+    for medians in bins_of_launches(results, label, metric, size):
+        if len(medians) >= 4:
+            quarter = len(medians) // 4
             rises.append(float(np.median(medians[-quarter:]) - np.median(medians[:quarter])))
     return rises
 
@@ -92,9 +100,8 @@ def rise_finding(results: Results, label: str, metric: str, size: int, claim: st
         f"(launches {between(found, ' us')}), beside {microseconds(start)} in the first bin"
     )
     if rises:
-        return Finding(claim, paper, here, above(min(found), max(found), border))
-    still = max(abs(rise) for rise in found) <= border
-    return Finding(claim, paper, here, still)
+        return Finding(claim, paper, here, all_above(found, border))
+    return Finding(claim, paper, here, unanimous(abs(rise) <= border for rise in found))
 
 
 BIN_CAPTION = (

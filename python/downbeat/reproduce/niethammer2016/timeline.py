@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
+import pandas as pd
 
+from downbeat.pictures.style import MICROSECONDS
+from downbeat.reproduce.agreement import all_below
 from downbeat.reproduce.building import operation_run
 from downbeat.reproduce.drawing.timeline import Timeline, draw_timelines, median_sample
 from downbeat.reproduce.figure import Drawn, Finding, Run
-from downbeat.reproduce.results import Results, over_launches
+from downbeat.reproduce.results import Results
 from downbeat.reproduce.site import Site
 from downbeat.reproduce.wording import microseconds
+
+FLATTER = 0.5  # ratio of exit skews from which down on a start is called much flatter
 
 
 def timeline_runs(site: Site) -> tuple[Run, ...]:
@@ -24,7 +28,7 @@ def timeline_runs(site: Site) -> tuple[Run, ...]:
 def draw_timeline(name: str, synchronizers: Sequence[str]) -> Callable[[Results], Drawn]:
     def draw(results: Results) -> Drawn:
         lines: list[Timeline] = []
-        skews: dict[tuple[str, int], float] = {}
+        skews: dict[tuple[str, int], pd.Series] = {}  # us, by launch
         for label in results.have():
             data = results.datasets(label)[0]
             ranks = results.run(label).ranks
@@ -35,8 +39,8 @@ def draw_timeline(name: str, synchronizers: Sequence[str]) -> Callable[[Results]
                     continue
                 title = f"{synchronizer}, {ranks} ranks: exits {line.spread:.3g} us apart"
                 lines.append(Timeline(title, line.begin, line.entry, line.exit))
-                medians = over_launches(results.cells.query("label == @label"), ("synchronizer",), "exit_skew_median")
-                skews[synchronizer, ranks] = float(medians.set_index("synchronizer")["median"][synchronizer])
+                cells = results.cells.query("label == @label and synchronizer == @synchronizer")
+                skews[synchronizer, ranks] = cells.set_index("launch")["exit_skew_median"] * MICROSECONDS
         picture = draw_timelines(
             name,
             "Ranks between the synchronizer and the operation",
@@ -46,8 +50,9 @@ def draw_timeline(name: str, synchronizers: Sequence[str]) -> Callable[[Results]
             lines,
         )
         node = results.site.node
-        barrier = skews.get(("mpi_barrier", node), np.nan)
-        told = ", ".join(f"{one} on {ranks} ranks {microseconds(value)}" for (one, ranks), value in skews.items())
+        told = ", ".join(
+            f"{one} on {ranks} ranks {microseconds(float(value.median()))}" for (one, ranks), value in skews.items()
+        )
         if len(synchronizers) == 1:
             finding = Finding(
                 "processes leave a barrier one after another, in a pattern that is that of a tree",
@@ -56,12 +61,12 @@ def draw_timeline(name: str, synchronizers: Sequence[str]) -> Callable[[Results]
                 None,
             )
         else:
-            common = skews.get(("harmonize", node), np.nan)
+            barrier, common = (skews.get((one, node), pd.Series(dtype=float)) for one in ("mpi_barrier", "harmonize"))
             finding = Finding(
                 "a start by the clock is much flatter than a barrier's end",
                 "visibly, for 24 processes of one node of Hazel Hen, with gettimeofday as clock",
                 f"median exit skew: {told}",
-                bool(common < 0.8 * barrier) if np.isfinite(common) and np.isfinite(barrier) else None,
+                results.told_on(node, all_below((common / barrier).dropna(), FLATTER)),
             )
         return Drawn((picture,), (finding,))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from downbeat.pictures.style import MICROSECONDS
+from downbeat.reproduce.agreement import grows
 from downbeat.reproduce.drawing.boxes import Box, BoxPanel, draw_boxes
 from downbeat.reproduce.figure import Drawn, Finding, Run
 from downbeat.reproduce.own_clocks import clock_run
@@ -21,11 +22,12 @@ def clock_runs(site: Site) -> tuple[Run, ...]:
 
 def draw_clock_duration(results: Results) -> Drawn:
     boxes = []
-    medians = []
+    medians: dict[int, list[float]] = {}  # us, of launches
     for label in results.have():
-        values = np.concatenate([data["duration"].to_numpy().ravel() for data in results.datasets(label)]) * 1e3
-        boxes.append(Box(str(results.run(label).ranks), "hca3_offset", values))
-        medians.append(float(np.median(values)))
+        ranks = results.run(label).ranks
+        parts = [data["duration"].to_numpy().ravel() for data in results.datasets(label)]
+        boxes.append(Box(str(ranks), "hca3_offset", np.concatenate(parts) * 1e3))
+        medians[ranks] = [float(np.median(part)) * MICROSECONDS for part in parts]
     picture = draw_boxes(
         "schuchart2023-fig15",
         "Duration of clock synchronization",
@@ -35,15 +37,21 @@ def draw_clock_duration(results: Results) -> Drawn:
         "connections, is not among them; in the paper it is, and is the outlier.",
         [BoxPanel(boxes, "number of processes", "duration [ms]")],
     )
-    share = max(medians) / 1e3
+    on_cores = {ranks: values for ranks, values in medians.items() if not results.site.crowded(ranks)}
+    shares = [value / MICROSECONDS for values in medians.values() for value in values]
     findings = [
         Finding(
-            "it takes hundreds of us at small scale and grows into milliseconds",
+            "it takes longer the more processes there are",
             "a few hundred us, some ms at 16k processes (below 2 % of the second between synchronizations)",
-            ", ".join(f"{box.group} ranks {value * 1e3:.3g} us" for box, value in zip(boxes, medians, strict=True)),
-            results.told_on(results.site.most, medians == sorted(medians) if len(medians) > 1 else None),
+            ", ".join(f"{ranks} ranks {np.median(values):.3g} us" for ranks, values in medians.items()),
+            grows(on_cores),
         ),
-        Finding("one per second costs below 2 %", "less than 2 % at 16k processes", f"{share:.2%}", share < 0.02),
+        Finding(
+            "one per second costs below 2 %",
+            "less than 2 % at 16k processes",
+            f"at most {max(shares):.2%}",
+            max(shares) < 0.02,
+        ),
     ]
     return Drawn((picture,), tuple(findings))
 
@@ -88,10 +96,11 @@ def draw_clock_accuracy(results: Results) -> Drawn:
             results.told_on(results.site.node, max(largest[ranks] for ranks in judged) < 2),
         ),
         Finding(
-            "the library's bound holds (not in the paper)",
+            "true errors beyond the bound that the library reports",
             "no bound is known there",
-            f"{outside} true errors beyond it",
-            outside == 0,
+            f"{outside}",
+            None,
+            is_claim=False,
         ),
     ]
     return Drawn((picture,), tuple(findings))

@@ -8,15 +8,15 @@ import pandas as pd
 
 from downbeat.reproduce.figure import Figure, Finding
 from downbeat.reproduce.schuchart2023.clocks import clock_runs, draw_clock_accuracy, draw_clock_duration
-from downbeat.reproduce.schuchart2023.delta import Claim
+from downbeat.reproduce.schuchart2023.delta import Claim, deltas, most_affected_finding
 from downbeat.reproduce.schuchart2023.exit_skew import draw_skew, skew_runs
 from downbeat.reproduce.schuchart2023.hawk import HAWK, counts_of, full_node, many_nodes
+from downbeat.reproduce.schuchart2023.library_order import library_finding
 from downbeat.reproduce.schuchart2023.lines import DEFAULT, MVAPICH
-from downbeat.reproduce.schuchart2023.message_scaling import draw_messages, message_runs
+from downbeat.reproduce.schuchart2023.message_scaling import draw_messages, message_runs, order_finding
 from downbeat.reproduce.schuchart2023.process_scaling import (
     draw_processes,
     knomial_finding,
-    library_finding,
     metric_finding,
     process_runs,
 )
@@ -27,7 +27,13 @@ NEEDS_OPEN_MPI = "Open MPI, whose algorithms it compares"
 
 
 def message_figure(
-    number: int, collective: str, all_nodes: bool, reports: tuple[str, ...], reported: str, claims: Sequence[Claim]
+    number: int,
+    collective: str,
+    all_nodes: bool,
+    reports: tuple[str, ...],
+    reported: str,
+    claims: Sequence[Claim],
+    more: Sequence[Callable[[pd.DataFrame, int], Finding]] = (),
 ) -> Figure:
     name = f"schuchart2023-fig{number}"
     where = "16k processes, 128 per node" if all_nodes else "128 processes, one node"
@@ -44,7 +50,7 @@ def message_figure(
         needs=f"{'16384 ranks on 128 nodes' if all_nodes else '128 ranks on one node'}, Open MPI and MVAPICH2",
         shows=many_nodes(shown) if all_nodes else full_node(shown),
         runs=message_runs(collective, all_nodes),
-        draw=draw_messages(name, collective, reported, claims, orders=collective == "bcast" and all_nodes),
+        draw=draw_messages(name, collective, reported, claims, more),
     )
 
 
@@ -87,9 +93,8 @@ FIGURES: tuple[Figure, ...] = (
     Figure(
         name="schuchart2023-fig2",
         title="Latency of reduce algorithms behind barrier algorithms, a matrix",
-        setup=f"{HAWK}; MPI_Reduce with 4 bytes on 128 processes of one node, every algorithm of Open MPI behind each "
-        "of "
-        "its barriers.",
+        setup=f"{HAWK}; MPI_Reduce with 4 bytes on 128 processes of one node, four algorithms of Open MPI behind "
+        "its default barrier and five others.",
         reports=(
             "The barrier changes the reported latency as much as the choice of the reduction's algorithm does: "
             "linear takes "
@@ -116,8 +121,8 @@ FIGURES: tuple[Figure, ...] = (
         ),
         needs="128 nodes with 128 ranks each",
         shows=lambda site: (
-            f"part (b) for 1 node of 128, {', '.join(map(str, site.counts))} ranks of 128; not (a), which "
-            "needs several nodes"
+            f"part (b): {', '.join(map(str, site.counts))} ranks {site.place}; not (a), with one rank on each of "
+            "several nodes"
         ),
         runs=skew_runs,
         draw=draw_skew,
@@ -188,6 +193,7 @@ FIGURES: tuple[Figure, ...] = (
         ),
         "as Fig. 9 for MVAPICH2, nearer to 1 for Open MPI",
         (Claim(MVAPICH.label, -1, "higher with MPIX_Harmonize for small messages"),),
+        (order_finding,),
     ),
     process_figure(
         11,
@@ -212,6 +218,7 @@ FIGURES: tuple[Figure, ...] = (
             Claim(DEFAULT.label, 0, "less significant than for rooted operations", small=False),
             Claim(MVAPICH.label, 0, "less significant than for rooted operations", small=False),
         ),
+        (lambda cells, ranks: most_affected_finding(deltas(cells, "size"), "Open MPI nonoverlapping", ranks),),
     ),
     message_figure(
         13,
@@ -228,6 +235,7 @@ FIGURES: tuple[Figure, ...] = (
             Claim(MVAPICH.label, -1, "down to 0.2", small=False),
             Claim("Open MPI nonoverlapping", -1, "down to 0.2", small=False),
         ),
+        (lambda cells, _: library_finding(cells, "size"),),
     ),
     process_figure(
         14,
@@ -237,7 +245,7 @@ FIGURES: tuple[Figure, ...] = (
             "Open MPI when "
             "MPIX_Harmonize takes the place of MPI_Barrier.",
         ),
-        library_finding,
+        lambda cells: [library_finding(cells, "ranks")],
     ),
     Figure(
         name="schuchart2023-fig15",

@@ -19,13 +19,16 @@ def full_node(what: str) -> Callable[[Site], str]:
 
 def many_nodes(what: str) -> Callable[[Site], str]:
     def shows(site: Site) -> str:
-        return f"{site.worth(site.most)}; no network, 1 node of 128: {what}"
+        nodes = "" if site.launcher else "; no network, 1 node of 128"
+        return f"{site.worth(site.most)}{nodes}: {what}"
 
     return shows
 
 
 def counts_of(what: str) -> Callable[[Site], str]:
     def shows(site: Site) -> str:
-        return f"{', '.join(map(str, site.counts))} ranks of 16384 on 1 node of 128, {site.cores} cores: {what}"
+        nodes = "" if site.launcher else "on 1 node of 128, "
+        place = site.place if site.launcher else f"{site.cores} cores"
+        return f"{', '.join(map(str, site.counts))} ranks of 16384 {nodes}{place}: {what}"
 
     return shows

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pandas as pd
 
+from downbeat.reproduce.agreement import all_above
 from downbeat.reproduce.drawing.panels import Panel, Series, draw_panels
 from downbeat.reproduce.figure import Drawn, Finding, Run
 from downbeat.reproduce.results import Results, over_launches
@@ -28,9 +29,21 @@ def message_runs(collective: str, all_nodes: bool) -> Callable[[Site], tuple[Run
 
 
 def draw_messages(
-    name: str, collective: str, reported_range: str, claims: Sequence[Claim], orders: bool = False
+    name: str,
+    collective: str,
+    reported_range: str,
+    claims: Sequence[Claim],
+    more: Sequence[Callable[[pd.DataFrame, int], Finding]] = (),
 ) -> Callable[[Results], Drawn]:
-    """Returns the drawer of a figure on message sizes: absolute values and ratio."""
+    """Returns the drawer of a figure on message sizes: absolute values and ratio.
+
+    Args:
+        name: of the figure.
+        collective: the operation.
+        reported_range: of delta, in the paper.
+        claims: on single lines.
+        more: other claims, held against cells with their `line`, on so many ranks.
+    """
 
     def draw(results: Results) -> Drawn:
         cells = with_lines(results.cells, collective)
@@ -75,7 +88,7 @@ def draw_messages(
                 )
             ],
         )
-        findings = [
+        findings = (
             Finding(
                 "range of delta over algorithms and sizes",
                 reported_range,
@@ -84,25 +97,32 @@ def draw_messages(
                 is_claim=False,
             ),
             *claim_findings(frame, claims, ranks),
-        ]
-        if orders:
-            findings.append(order_finding(cells, collective))
+            *(one(cells, ranks) for one in more),
+        )
         judged = (replace(one, agrees=results.told_on(ranks, one.agrees)) for one in findings)
         return Drawn((absolute, relative), tuple(judged))
 
     return draw
 
 
-def order_finding(cells: pd.DataFrame, collective: str) -> Finding:
-    """Holds against the data that the order of Open MPI's algorithms is the same under both synchronizers."""
+def order_finding(cells: pd.DataFrame, ranks: int) -> Finding:
+    """Holds against the data that the order of Open MPI's algorithms is the same under both synchronizers (Fig. 10)."""
     claim, paper = "the order of Open MPI's algorithms does not depend on the synchronizer", "the same at all sizes"
-    chosen = [line.label for line in LINES[collective] if line.family == "openmpi" and line.algorithm != "default"]
-    table = over_launches(cells[cells["line"].isin(chosen)], ("line", "synchronizer", "size"), LATENCY)
-    if table.empty:
+    one, other = (line.label for line in LINES["bcast"] if line.family == "openmpi" and line.algorithm != "default")
+    wide = cells.pivot_table(index=["size", "launch"], columns=["synchronizer", "line"], values=LATENCY)
+    if not {(sync, line) for sync in (BARRIER, HARMONIZE) for line in (one, other)} <= set(wide.columns):
         return Finding(claim, paper, "not measured here", None)
-    fastest = table.loc[table.groupby(["synchronizer", "size"])["median"].idxmin()]
-    wide = fastest.pivot(index="size", columns="synchronizer", values="line").dropna()
-    if not {BARRIER, HARMONIZE} <= set(wide.columns) or wide.empty:
-        return Finding(claim, paper, "not measured here", None)
-    same = int((wide[BARRIER] == wide[HARMONIZE]).sum())
-    return Finding(claim, paper, f"the same at {same} of {len(wide)} sizes ({' and '.join(chosen)})", same == len(wide))
+    orders = [
+        (
+            all_above((part[BARRIER, one] / part[BARRIER, other]).dropna(), 1.0),
+            all_above((part[HARMONIZE, one] / part[HARMONIZE, other]).dropna(), 1.0),
+        )
+        for _, part in wide.groupby("size")
+    ]
+    decided = [behind == common for behind, common in orders if behind is not None and common is not None]
+    here = (
+        f"launches agree on an order at {len(decided)} of {len(orders)} sizes, which is the same under both at "
+        f"{sum(decided)} ({one} and {other})"
+    )
+    # On two ranks the algorithms are the same one message, whose order is chance.
+    return Finding(claim, paper, here, None if ranks == 2 or not decided else all(decided))

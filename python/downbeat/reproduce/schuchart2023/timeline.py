@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from downbeat.pictures.style import MICROSECONDS
+from downbeat.reproduce.agreement import all_above
 from downbeat.reproduce.building import operation_run
 from downbeat.reproduce.drawing.timeline import Timeline, draw_timelines, median_sample
 from downbeat.reproduce.figure import Drawn, Finding, Run
 from downbeat.reproduce.results import Results
 from downbeat.reproduce.schuchart2023.comparison import BARRIER, LATENCY
 from downbeat.reproduce.site import OPEN_MPI, Site
-from downbeat.reproduce.wording import above, between, microseconds
+from downbeat.reproduce.wording import between, microseconds
 
 
 def timeline_runs(site: Site) -> tuple[Run, ...]:
@@ -62,7 +63,7 @@ def draw_timeline(results: Results) -> Drawn:
                 f"{microseconds(medians['linear'].median() * MICROSECONDS)} and "
                 f"{microseconds(medians['double_ring'].median() * MICROSECONDS)}: {ratios.median():.2f} times "
                 f"(launches {between(ratios)})",
-                results.told_on(ranks, above(ratios.min(), ratios.max(), 1.0)),
+                results.told_on(ranks, all_above(ratios, 1.0)),
             )
         )
     picture = draw_timelines(
