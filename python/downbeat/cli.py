@@ -46,11 +46,6 @@ def main() -> None:
     except DownbeatError as error:
         print(f"downbeat: {error}", file=sys.stderr)
         sys.exit(error.status)
-    except KeyboardInterrupt:
-        print("downbeat: interrupted", file=sys.stderr)
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.exit(141)  # whoever read our output went away, as `head` does
     except OSError as error:  # a directory that cannot be made, a disk that is full
         where = f"'{error.filename}': " if error.filename else ""
         print(f"downbeat: {where}{error.strerror or error}", file=sys.stderr)

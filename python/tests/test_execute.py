@@ -454,3 +454,10 @@ def test_a_site_launcher_is_given_the_ranks(tmp_path: Path, where: Path) -> None
     asked = (tmp_path / "asked").read_text(encoding="utf-8")
     assert asked.startswith(f"--mpi=pmix --comment=two words -n 3 {fake.bench} bcast --sizes 8 -q -o samples.nc")
     assert len(fake.processes()) == 3
+
+
+def test_a_damaged_split_is_named(where: Path) -> None:
+    where.mkdir()
+    (where / places.SPLIT).write_text('{"repetitions": 7', encoding="utf-8")
+    with pytest.raises(UsageError, match=r"split\.json' is damaged: "):
+        split.read(where)

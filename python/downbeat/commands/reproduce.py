@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from downbeat.commands.options import LAUNCHER
 from downbeat.errors import UsageError
 
 
@@ -27,9 +28,7 @@ def reproduce(
     ] = "",
     mpi: Annotated[str, typer.Option(metavar="LIST", help="MPI libraries to use; else all that are built.")] = "",
     launches: Annotated[int, typer.Option(metavar="N", min=1, help="Of each configuration.")] = 3,
-    launcher: Annotated[
-        str, typer.Option(metavar="TEXT", help="As 'srun --mpi=pmix -n {ranks}'; else the library's own.")
-    ] = "",
+    launcher: Annotated[str, LAUNCHER] = "",
     quick: Annotated[bool, typer.Option("--quick", help="Few repetitions, to see whether all works.")] = False,
     again: Annotated[bool, typer.Option("--again", help="Measure anew what is there already.")] = False,
 ) -> None:
@@ -38,6 +37,7 @@ def reproduce(
     A page is written for one figure to DIR/<figure>.html, for several to
     DIR/report.html; data lie in DIR/<figure>/ and are used again.
     """
+    from downbeat.commands.interruption import resumable
     from downbeat.report.page import write_page
     from downbeat.reproduce.listing import duration, estimated_total, listing
     from downbeat.reproduce.page import figure_section, missing_section, whole_page
@@ -77,7 +77,8 @@ def reproduce(
             sections.append(missing_section(figure, source.lacks, site))
             continue
         if source.name not in measured:
-            measured[source.name] = perform(source, site, output / source.name, again, say)
+            with resumable():
+                measured[source.name] = perform(source, site, output / source.name, again, say)
         sections.append(figure_section(figure, measured[source.name]))
         if measured[source.name].lacking():
             failed.append(figure.name)

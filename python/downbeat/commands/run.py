@@ -161,18 +161,14 @@ def run_plan(plan: Plan, directory: Path) -> None:
     """Executes a plan, and ends the command with the exit status that tells how it went."""
     import sys
 
-    from downbeat.commands.signals import interrupt_on_signals
+    from downbeat.commands.interruption import resumable
     from downbeat.experiment.execute import execute
     from downbeat.experiment.progress import print_table, watcher
 
-    interrupt_on_signals()
     if plan.launches < FEW:
         print(f"warning: {plan.launches} launches, where no verdict can rest on fewer than {FEW}", file=sys.stderr)
-    try:
+    with resumable():
         outcome = execute(plan, directory, watcher())
-    except KeyboardInterrupt:
-        print("downbeat: interrupted; the same command again continues", file=sys.stderr)
-        raise typer.Exit(130) from None
     print_table(outcome.estimates)
     tell(plan, directory, outcome)
 

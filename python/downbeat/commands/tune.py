@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from downbeat.commands.options import LAUNCHER
+
 PROOF_FAILED = 3
 
 
@@ -24,9 +26,7 @@ def tune(
     confidence: Annotated[float, typer.Option(help="Of intervals and tests.", metavar="SHARE")] = 0.95,
     metric: Annotated[str, typer.Option(help="What is compared.", metavar="NAME")] = "latency_avg",
     bench: Annotated[str, typer.Option(help="Path of downbeat-bench [of the build].", metavar="PATH")] = "",
-    launcher: Annotated[
-        str, typer.Option(help="Start by it, as 'srun --mpi=pmix -n {ranks}'.", metavar="COMMAND")
-    ] = "",
+    launcher: Annotated[str, LAUNCHER] = "",
     tolerance: Annotated[str, typer.Option(help="Seconds within which ranks must start [0.5e-6].", metavar="S")] = "",
     timeout: Annotated[float, typer.Option(min=1, help="Of a launch, in seconds.", metavar="S")] = 600,
     seed: Annotated[int, typer.Option(help="Of the order of launches.", metavar="N")] = 0,
@@ -38,8 +38,8 @@ def tune(
     """
     import sys
 
-    from downbeat.commands.signals import interrupt_on_signals
-    from downbeat.experiment.plan import Library
+    from downbeat.commands.interruption import resumable
+    from downbeat.experiment.request import launcher_at, library
     from downbeat.mpi.bench import find_bench
     from downbeat.tune.arguments import parse_ranks, parse_share, valid_metric
     from downbeat.tune.record import write_record
@@ -49,7 +49,7 @@ def tune(
     from downbeat.tune.writing import ENVIRONMENT_FILE, RECORD_FILE
 
     question = Question(
-        library=Library(mpi, bench or find_bench(mpi), launcher),
+        library=library(mpi, bench or find_bench(mpi), launcher_at(launcher, Path()) if launcher else ""),
         collectives=tuple(dict.fromkeys(collectives)),
         sizes=sizes,
         ranks=parse_ranks(ranks),
@@ -57,12 +57,8 @@ def tune(
         margin=parse_share("margin", margin, 0.0),
         confidence=parse_share("confidence", confidence, 0.5),
     )
-    interrupt_on_signals()
-    try:
+    with resumable():
         tuning = tune(question, output, lambda line: print(f"downbeat: {line}", file=sys.stderr, flush=True))
-    except KeyboardInterrupt:
-        print("downbeat: interrupted; the same command again continues", file=sys.stderr)
-        raise typer.Exit(130) from None
     warnings = find_warnings(tuning)
     write_record(tuning, output, warnings)
     print(render(tuning, warnings))

@@ -15,6 +15,7 @@ import numpy as np
 from downbeat.data.cells import VERDICTS
 from downbeat.data.launch_file import CELL_FACTORS, open_samples, read_cells
 from downbeat.data.samples import sample_metrics
+from downbeat.errors import UsageError
 from downbeat.experiment import directory as places
 from downbeat.experiment.durable import write_json
 from downbeat.experiment.estimates import METRIC
@@ -59,12 +60,19 @@ def wanted(plan: Plan) -> bool:
 
 
 def read(directory: Path) -> Decision | None:
-    """Returns what an earlier run decided."""
+    """Returns what an earlier run decided; None where none did.
+
+    Raises:
+        UsageError: what it wrote is damaged.
+    """
     path = directory / places.SPLIT
     if not path.is_file():
         return None
-    content = json.loads(path.read_text(encoding="utf-8"))
-    return Decision(content["repetitions"], content["launches"], content["reason"])
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return Decision(content["repetitions"], content["launches"], content["reason"])
+    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
+        raise UsageError(f"'{path}' is damaged: {error}") from error
 
 
 def decide(plan: Plan, directory: Path) -> Decision | None:
@@ -141,7 +149,7 @@ def observe(plan: Plan, directory: Path) -> dict[str, Observed]:
 
 def observe_launch(where: Path, key: LaunchKey) -> dict[str, tuple[np.ndarray, float, float]]:
     """Returns valid samples, the share of the launch's own cost and the cost of a sample, of each cell of a launch."""
-    record = json.loads((where / places.RECORD).read_text(encoding="utf-8"))
+    record = places.read_record(where)
     seconds = (datetime.fromisoformat(record["ended"]) - datetime.fromisoformat(record["started"])).total_seconds()
     with open_samples(where / places.SAMPLES) as file:
         cells = read_cells(file)
