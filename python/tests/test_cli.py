@@ -47,7 +47,8 @@ def test_a_launcher_that_cannot_be_one_is_refused_by_all_that_launch(arguments: 
 def test_a_reader_that_goes_away_is_no_error_of_ours(tmp_path: Path) -> None:
     begins = np.zeros((20_000, 2))  # more than a pipe holds
     file = write_launch(tmp_path / "one.nc", [Cell(begins, begins + 1e-6)])
-    command = f"{sys.executable} -m downbeat export {file} --to csv --rows samples | head -n 1 >/dev/null; exit ${{PIPESTATUS[0]}}"
+    export = f"{sys.executable} -m downbeat export {file} --to csv --rows samples"
+    command = f"{export} | head -n 1 >/dev/null; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stderr) == (1, "")
 
