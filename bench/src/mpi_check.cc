@@ -12,7 +12,7 @@ namespace bench {
 namespace {
 
 // MPICH 4.0 writes beyond MPI_MAX_ERROR_STRING where an error has come through many of its functions.
-constexpr std::size_t room = 8 * MPI_MAX_ERROR_STRING;
+constexpr std::size_t room = std::size_t{8} * MPI_MAX_ERROR_STRING;
 
 } // namespace
 
