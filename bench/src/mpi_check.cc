@@ -5,16 +5,24 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <vector>
 
 namespace bench {
 
+namespace {
+
+// MPICH 4.0 writes beyond MPI_MAX_ERROR_STRING where an error has come through many of its functions.
+constexpr std::size_t room = std::size_t{8} * MPI_MAX_ERROR_STRING;
+
+} // namespace
+
 std::string mpi_error_text(int code) {
-    char text[MPI_MAX_ERROR_STRING] = "";
+    std::vector<char> text(room, '\0');
     int length = 0;
-    if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) {
+    if (MPI_Error_string(code, text.data(), &length) != MPI_SUCCESS) {
         return fmt::format("error code {}", code);
     }
-    std::string line(text, static_cast<std::size_t>(length));
+    std::string line(text.data());
     std::replace(line.begin(), line.end(), '\n', ' ');
     return line;
 }

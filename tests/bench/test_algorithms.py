@@ -320,3 +320,10 @@ def test_what_is_read_in_init_is_tried_as_it_is(library: str, tmp_path: Path) ->
     assert run_bench(library, tmp_path, *arguments, "--algorithm", "reduce=2").status == 0
     refused = run_bench(library, tmp_path, *arguments, "--algorithm", "reduce=1,2")
     assert "reads the algorithm of reduce in MPI_Init; ask for one per launch" in one_line(refused, 2)
+
+
+def test_an_error_text_longer_than_the_library_says_is_told(tmp_path: Path) -> None:
+    # MPICH's smp algorithm of scan wants ranks on several nodes; its texts about that grow with the calls in between.
+    outcome = run_bench("mpich", tmp_path, "algorithms", "scan", ranks=4)
+    assert outcome.status == 0, outcome.stderr
+    assert "User set collective algorithm is not usable" in outcome.stdout
