@@ -24,20 +24,16 @@ from downbeat.pictures.style import new_figure
 from downbeat.report.assemble import make_report
 from downbeat.report.clock_file import clock_verdict, drift_verdict
 from downbeat.report.conditions import commands, machine_section, variables
+from downbeat.report.findings.algorithms import algorithm_sentences
+from downbeat.report.findings.barriers import barrier_sentences, judge_barriers, launches_that_decide
+from downbeat.report.findings.configurations import configuration_sentences
+from downbeat.report.findings.delays import delay_sentences
+from downbeat.report.findings.latencies import latency_sentence
+from downbeat.report.findings.overlap import overlap_sentences
+from downbeat.report.findings.skews import skew_sentence
 from downbeat.report.numbers import MOST_ROWS, csv_link, table_rows
 from downbeat.report.numbers_text import counted, digits, listed, span
 from downbeat.report.page import Page, Section, Table, render_page, write_page
-from downbeat.report.verdict import (
-    algorithm_sentences,
-    barrier_sentences,
-    configuration_sentences,
-    delay_sentences,
-    judge_barriers,
-    latency_sentence,
-    launches_that_decide,
-    overlap_sentences,
-    skew_sentence,
-)
 from downbeat.report.warnings import bench_warnings, experiment_warnings
 from hypothesis import given, settings
 from hypothesis import strategies as st

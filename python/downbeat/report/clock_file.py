@@ -11,9 +11,9 @@ import xarray as xr
 from downbeat.pictures.registry import OF_FILES
 from downbeat.pictures.style import MICROSECONDS
 from downbeat.report.conditions import distinct, library_text
+from downbeat.report.findings.skews import skew_text
 from downbeat.report.numbers_text import counted, digits, listed, microseconds
 from downbeat.report.page import Section
-from downbeat.report.verdict import skew_text
 from downbeat.report.warnings import bench_warnings
 
 # Schemes within this of the smallest error are as good (docs/clock-experiments.md).

@@ -9,8 +9,8 @@ from downbeat.data.launch_file import CUT_SHORT
 from downbeat.experiment.experiment import Experiment
 from downbeat.experiment.plan import LAUNCH_FACTORS
 from downbeat.pictures.describe import describe_each, synchronization
+from downbeat.report.findings.barriers import sizes
 from downbeat.report.numbers_text import counted, listed
-from downbeat.report.verdict import sizes
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 
 # What launches of one experiment should have in common, by the names of the file, and how to say it.

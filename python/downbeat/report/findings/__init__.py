@@ -1,0 +1,1 @@
+"""What was found, a file for each question, in sentences with numbers."""

@@ -1,0 +1,91 @@
+"""Which algorithms are the fastest, and behind which synchronizers others look so."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from downbeat.experiment.experiment import Experiment
+from downbeat.pictures.barrier_ratio import METRIC, REFERENCE
+from downbeat.pictures.cells import plain_cells
+from downbeat.pictures.describe import describe, synchronization
+from downbeat.pictures.heat_map import PANELS
+from downbeat.pictures.over_launches import summarize
+from downbeat.report.numbers_text import counted, listed, microseconds
+from downbeat.statistics.pairs import compare_paired
+from downbeat.statistics.verdicts import judge_together
+
+# What more operations have to say is in their pictures.
+MOST_OPERATIONS = 4
+LOWEST = ("panel", "line", "algorithm")
+
+
+def algorithm_sentences(experiment: Experiment) -> list[str]:
+    """Says which algorithms are the fastest, how sure that is, and behind which synchronizers others look so."""
+    cells = plain_cells(experiment)
+    cells = cells.assign(line=synchronization(cells))
+    several = [
+        (str(operation), frame.assign(panel=describe(frame, PANELS)))
+        for operation, frame in cells.groupby("operation", sort=False)
+        if frame["algorithm"].nunique() > 1
+    ]
+    sentences = [algorithm_sentence(operation, frame) for operation, frame in several[:MOST_OPERATIONS]]
+    if len(several) > MOST_OPERATIONS:
+        sentences.append(f"The algorithms of {len(several) - MOST_OPERATIONS} more operations are in their pictures.")
+    return sentences
+
+
+def algorithm_sentence(operation: str, frame: pd.DataFrame) -> str:
+    """Says it of one operation; `panel` and `line` tell cases and synchronizers apart."""
+    latency = summarize(frame, LOWEST, METRIC).dropna(subset=["estimate"]).sort_values("estimate", kind="stable")
+    lowest = latency.drop_duplicates(["panel", "line"]).set_index(["line", "panel"])
+    if REFERENCE not in lowest.index.get_level_values("line"):
+        texts = [f"{often(part['algorithm'])} behind {line}" for line, part in lowest.groupby("line", sort=False)]
+        return f"{operation}: the lowest latency has {listed(texts)}; which is the fastest a common start would tell."
+    fastest = lowest.loc[REFERENCE]
+    slower = slower_algorithms(frame[frame["line"] == REFERENCE], fastest["algorithm"])
+    others = latency[latency["line"] == REFERENCE].groupby("panel")["algorithm"].nunique() - 1
+    sure = sum(len(slower[panel]) == others[panel] > 0 for panel in fastest.index)
+    deceived: dict[str, int] = {}
+    harmed = 0
+    for line, panel, algorithm in lowest["algorithm"].reset_index().itertuples(index=False, name=None):
+        if panel in fastest.index and algorithm != fastest["algorithm"][panel]:
+            deceived[line] = deceived.get(line, 0) + 1
+            harmed += algorithm in slower[panel]
+    if len(fastest) == 1:
+        found = f"{fastest['algorithm'].iloc[0]}, {microseconds(float(fastest['estimate'].iloc[0]))}, "
+        found += "significantly below every other" if sure else "not significantly below every other"
+    else:
+        found = f"{often(fastest['algorithm'])}; in {sure} of {len(fastest)} it is significantly below every other"
+    text = f"{operation}: the lowest latency from a common start has algorithm {found}. "
+    if not deceived:
+        return f"{text}Behind every other synchronizer the same has it."
+    texts = [f"{line} ({number} of {counted(len(fastest), 'case')})" for line, number in deceived.items()]
+    return (
+        f"{text}Behind {listed(texts)} another one has it; in {harmed} of these {sum(deceived.values())} it is "
+        "significantly slower from a common start."
+    )
+
+
+def often(algorithms: pd.Series[str]) -> str:
+    """Returns names, with the number of cases of each where there are several."""
+    numbers = algorithms.value_counts(sort=False)
+    if len(algorithms) == 1:
+        return str(numbers.index[0])
+    return listed(f"{name} in {number} of {len(algorithms)} cases" for name, number in numbers.items())
+
+
+def slower_algorithms(frame: pd.DataFrame, fastest: pd.Series[str]) -> dict[str, set[str]]:
+    """Returns for each `panel` the algorithms that are significantly slower than the fastest, all judged together."""
+    keys, comparisons = [], []
+    for panel, part in frame.groupby("panel", sort=False):
+        medians = part.pivot_table(index="launch", columns="algorithm", values=METRIC)
+        for algorithm in medians.columns.drop(fastest[panel]):
+            pairs = medians[[fastest[panel], algorithm]].dropna()
+            if len(pairs) and (pairs > 0).all(axis=None):
+                keys.append((str(panel), str(algorithm)))
+                comparisons.append(compare_paired(*pairs.to_numpy().T))
+    slower: dict[str, set[str]] = {str(panel): set() for panel in fastest.index}
+    for (panel, algorithm), one in zip(keys, judge_together(comparisons), strict=True):
+        if one.verdict == "slower":
+            slower[panel].add(algorithm)
+    return slower

@@ -1,0 +1,173 @@
+"""What barriers do to latencies: delta of Schuchart 2023, judged cell by cell."""
+
+from __future__ import annotations
+
+import bisect
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from downbeat.experiment.experiment import Experiment
+from downbeat.pictures.barrier_ratio import METRIC, REFERENCE, launch_ratios
+from downbeat.pictures.cells import plain_cells
+from downbeat.pictures.describe import CONFIGURATION, describe_each, synchronization, value_text
+from downbeat.report.numbers_text import counted, digits, listed, span
+from downbeat.statistics.pairs import compare_paired
+from downbeat.statistics.verdicts import FEWEST_LAUNCHES, MARGIN, Comparison, judge_together
+
+CONFIDENCE = 0.95
+PLAIN = "mpi_barrier"
+# More synchronizers than these share a paragraph.
+MOST_PARAGRAPHS = 2
+# Nobody will start more of them to decide one cell; nor would many start more than these.
+MOST_LAUNCHES = 10_000
+MANY_LAUNCHES = 200
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A cell behind a synchronizer, compared with the same behind `harmonize`."""
+
+    synchronizer: str
+    cell: str
+    comparison: Comparison
+
+
+def judge_barriers(experiment: Experiment) -> list[Judged]:
+    """Compares every cell behind every synchronizer with that behind `harmonize` in the same launches.
+
+    Ratios are latencies behind the synchronizer / behind `harmonize`: delta of Schuchart 2023. All comparisons of one
+    synchronizer are judged together.
+    """
+    ratios = launch_ratios(plain_cells(experiment))
+    if ratios.empty:
+        return []
+    ratios = ratios[(ratios[METRIC] > 0) & (ratios[f"{METRIC}_reference"] > 0)]
+    ratios = ratios.assign(
+        line=synchronization(ratios),
+        cell=describe_each(ratios, "operation", CONFIGURATION) + sizes(ratios),
+    )
+    judged = []
+    for line, part in ratios.groupby("line", sort=False):
+        cells = list(part.groupby("cell", sort=False))
+        comparisons = [compare_paired(group[f"{METRIC}_reference"], group[METRIC]) for _, group in cells]
+        judged += [
+            Judged(str(line), str(cell), one) for (cell, _), one in zip(cells, judge_together(comparisons), strict=True)
+        ]
+    return judged
+
+
+def sizes(frame: pd.DataFrame) -> pd.Series[str]:
+    """Returns for each row its size as the end of a cell's name, nothing where the operation has none."""
+    return pd.Series([f", {value_text('size', size)}" if size else "" for size in frame["size"]], index=frame.index)
+
+
+def launches_that_decide(deviation: float, margin: float) -> int:
+    """Returns how many launches it takes until half the interval of a ratio is as narrow as the margin.
+
+    Args:
+        deviation: standard deviation of the log ratio between launches.
+        margin: as 0.02.
+    """
+
+    def narrow(count: int) -> bool:
+        half = stats.t.ppf(0.5 + CONFIDENCE / 2, count - 1) * deviation / math.sqrt(count)
+        return bool(half <= math.log1p(margin))
+
+    return FEWEST_LAUNCHES + bisect.bisect_left(range(FEWEST_LAUNCHES, MOST_LAUNCHES), True, key=narrow)
+
+
+def barrier_sentences(judged: list[Judged]) -> list[str]:
+    """Says what synchronizers do to latencies: the plain barrier first, the others together where there are many."""
+    lines = sorted(dict.fromkeys(one.synchronizer for one in judged), key=lambda line: line != PLAIN)
+    plain = lines.count(PLAIN)
+    groups = [[line] for line in lines] if len(lines) <= MOST_PARAGRAPHS else [lines[:plain], lines[plain:]]
+    groups = [group for group in groups if group]
+    return [barrier_sentence([one for one in judged if one.synchronizer in group]) for group in groups]
+
+
+def barrier_sentence(judged: list[Judged]) -> str:
+    """Says what one synchronizer does, or several."""
+    lines = list(dict.fromkeys(one.synchronizer for one in judged))
+    ratios = [one.comparison.ratio.estimate for one in judged]
+    text = (
+        f"Behind {listed(lines)}, latencies are {span(min(ratios), max(ratios))} times those from a common start "
+        f"({REFERENCE}): this is delta, over {counted(len(judged), 'cell')}."
+    )
+    launches = min(min(one.comparison.launches) for one in judged)
+    if launches < FEWEST_LAUNCHES:
+        return (
+            f"{text} With {counted(launches, 'launch')} this is what was seen, and no verdict: it takes "
+            f"{FEWEST_LAUNCHES} launches at least."
+        )
+    verdicts = [one.comparison.verdict for one in judged]
+    parts = []
+    for verdict in ("slower", "faster"):
+        found = [one for one in judged if one.comparison.verdict == verdict]
+        if found:
+            most = max(found, key=lambda one: abs(math.log(one.comparison.ratio.estimate)))
+            behind = f" behind {most.synchronizer}" if len(lines) > 1 else ""
+            parts.append(
+                f"{len(found)} {'looks' if len(found) == 1 else 'look'} {verdict} than from a common start"
+                f"{':' if len(found) == 1 else ', most of all'} {most.cell}{behind} ({interval_text(most.comparison)})"
+            )
+    if "equivalent" in verdicts:
+        parts.append(f"in {verdicts.count('equivalent')} the difference is below {MARGIN:.0%}")
+    if "undecided" in verdicts:
+        parts.append(undecided_text([one.comparison for one in judged if one.comparison.verdict == "undecided"]))
+    return f"{text} Of these, {'; '.join(parts)}."
+
+
+def undecided_text(comparisons: list[Comparison]) -> str:
+    """Says how many cells are undecided, and how many launches make their intervals as narrow as the margin."""
+    needed = [launches_that_decide(one.deviation, one.margin) for one in comparisons]
+    half, most = round(float(np.median(needed))), max(needed)
+    return (
+        f"{len(comparisons)} cannot be decided with {comparisons[0].launches[0]} launches; "
+        f"to know delta to +-{MARGIN:.0%} it takes "
+        + (
+            launches_text(most)
+            if len(needed) == 1
+            else f"{launches_text(half)} in half of them, {launches_text(most)} in all"
+        )
+        + f" ({remedy(half)})"
+    )
+
+
+def launches_text(needed: int) -> str:
+    """Returns a number of launches; what no search found is told as such."""
+    return f"{needed:,}" if needed < MOST_LAUNCHES else f"more than {MOST_LAUNCHES:,}"
+
+
+def remedy(needed: int) -> str:
+    """Says how to get there: by more launches, or where nobody would start so many, by less noise."""
+    if needed > MANY_LAUNCHES:
+        return "rather a quieter machine than so many"
+    return "the same downbeat run with more --launches adds them"
+
+
+def interval_text(comparison: Comparison) -> str:
+    """Returns a ratio with its interval."""
+    ratio = comparison.ratio
+    return f"delta {digits(ratio.estimate)}, 95 % interval {digits(ratio.low)} to {digits(ratio.high)}"
+
+
+def judged_frame(judged: list[Judged]) -> pd.DataFrame:
+    """Returns all verdicts as a table."""
+    return pd.DataFrame(
+        [
+            {
+                "cell": one.cell,
+                "synchronizer": one.synchronizer,
+                "delta": one.comparison.ratio.estimate,
+                "low": one.comparison.ratio.low,
+                "high": one.comparison.ratio.high,
+                "behind it": one.comparison.verdict,
+                "reason": one.comparison.reason,
+            }
+            for one in judged
+        ]
+    )

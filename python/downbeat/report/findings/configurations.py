@@ -1,0 +1,54 @@
+"""How MPI libraries and environments compare."""
+
+from __future__ import annotations
+
+import shlex
+
+import pandas as pd
+
+from downbeat.comparison.compare import UNMATCHED, compare
+from downbeat.errors import UsageError
+from downbeat.experiment.experiment import Experiment
+from downbeat.pictures.barrier_ratio import REFERENCE
+from downbeat.pictures.cells import measured_cells
+from downbeat.report.numbers_text import counted, listed, span
+
+MOST_VALUES = 4  # of a factor, besides the first
+
+
+def configuration_sentences(experiment: Experiment) -> list[str]:
+    """Says how libraries, and environments, compare: each with the first one, as `downbeat compare` does."""
+    cells = measured_cells(experiment)
+    start = {"synchronizer": REFERENCE} if (cells["synchronizer"] == REFERENCE).any() else {}
+    sentences = []
+    for factor in ("library", "environment"):
+        first, *others = dict.fromkeys(cells[factor])
+        for other in others[:MOST_VALUES]:
+            sides = ({factor: first, **start}, {factor: other, **start})
+            try:
+                table = compare(experiment, where_a=sides[0], where_b=sides[1])
+            except UsageError:  # they share no cell
+                continue
+            sentences.append(configuration_sentence(experiment, table, sides))
+        if len(others) > MOST_VALUES:
+            sentences.append(f"Of {factor} there are {len(others) - MOST_VALUES} more values; see downbeat compare.")
+    return sentences
+
+
+def configuration_sentence(
+    experiment: Experiment, table: pd.DataFrame, sides: tuple[dict[str, str], dict[str, str]]
+) -> str:
+    """Says how B compares with A; `table` is of `compare`."""
+    table = table[table["verdict"] != UNMATCHED]
+    verdicts = table["verdict"].value_counts()
+    counts = [
+        f"{verdicts[name]} {name}" for name in ("faster", "slower", "equivalent", "undecided") if name in verdicts
+    ]
+    first, other = (next(iter(side.values())) for side in sides)
+    conditions = (",".join(f"{name}={value}" for name, value in side.items()) for side in sides)
+    start = " from a common start" if len(sides[0]) > 1 else ""
+    return (
+        f"{other} against {first}{start}: {listed(counts)} of {counted(len(table), 'cell')}; its latency is "
+        f"{span(float(table['ratio'].min()), float(table['ratio'].max()))} times as long. Cell by cell: "
+        f"{shlex.join(['downbeat', 'compare', str(experiment.path), *conditions])}"
+    )

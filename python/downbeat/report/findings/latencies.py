@@ -1,0 +1,34 @@
+"""How long operations take."""
+
+from __future__ import annotations
+
+from downbeat.experiment.experiment import Experiment
+from downbeat.pictures.barrier_ratio import METRIC, REFERENCE
+from downbeat.pictures.cells import plain_cells
+from downbeat.pictures.describe import CONFIGURATION, synchronization
+from downbeat.pictures.over_launches import summarize
+from downbeat.pictures.style import MICROSECONDS
+from downbeat.report.findings.barriers import PLAIN
+from downbeat.report.numbers_text import counted, listed, span
+
+
+def latency_sentence(experiment: Experiment) -> list[str]:
+    """Says how long operations take: from a common start where that was measured, else behind one of the others."""
+    cells = plain_cells(experiment)
+    lines = synchronization(cells)
+    line = next((name for name in (REFERENCE, PLAIN) if (lines == name).any()), *lines.head(1))
+    texts = []
+    for operation, frame in cells[lines == line].groupby("operation", sort=False):
+        latency = summarize(frame, (*CONFIGURATION, "size"), METRIC).dropna(subset=["estimate"])
+        if latency.empty:
+            continue
+        low, high = (float(latency["estimate"].agg(end)) * MICROSECONDS for end in ("min", "max"))
+        text = f"{operation} {span(low, high)} us"
+        if len(latency) > 1:
+            text += f" over {counted(len(latency), 'cell')}"
+        elif latency["launches"].iloc[0] > 1:
+            ends = span(*(float(latency[end].iloc[0]) * MICROSECONDS for end in ("low", "high")))
+            text += f" (95 % interval {ends})"
+        texts.append(text)
+    start = "from a common start" if line == REFERENCE else f"behind {line}"
+    return [f"Latencies {start}: {listed(texts)}."] if texts else []

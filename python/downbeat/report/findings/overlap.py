@@ -1,0 +1,30 @@
+"""How much of nonblocking operations is hidden behind computation."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from downbeat.experiment.experiment import Experiment
+from downbeat.pictures.computation_overlap import overlaps
+from downbeat.pictures.describe import CONFIGURATION, synchronization
+from downbeat.pictures.style import PERCENT
+from downbeat.report.numbers_text import counted, listed
+
+
+def overlap_sentences(experiment: Experiment) -> list[str]:
+    """Says how much of nonblocking operations is hidden behind computation."""
+    if not (experiment.cells["computation"] > 0).any():
+        return []
+    frame = pd.concat([overlaps(launch) for launch in experiment.launches], ignore_index=True)
+    if frame.empty:
+        return []
+    frame = frame.assign(line=synchronization(frame))
+    texts = []
+    for operation, part in frame.groupby("operation", sort=False):
+        shares = part.groupby([*CONFIGURATION, "size", "line"])["overlap_window"].median()
+        low, high = (f"{round(PERCENT * value)}" for value in (shares.min(), shares.max()))
+        texts.append(f"{operation} {low if low == high else f'{low} to {high}'} % ({counted(len(shares), 'cell')})")
+    return [
+        f"Of operation or computation, whichever is shorter, is hidden behind the other, in the median over launches: "
+        f"{listed(texts)}. Below 0 they are in each other's way."
+    ]

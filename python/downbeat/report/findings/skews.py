@@ -1,0 +1,50 @@
+"""How far apart ranks leave synchronizers."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from downbeat.experiment.experiment import Experiment
+from downbeat.experiment.plan import LAUNCH_FACTORS
+from downbeat.pictures.cells import plain_cells
+from downbeat.pictures.describe import synchronization
+from downbeat.pictures.style import MICROSECONDS
+from downbeat.report.numbers_text import digits, listed, span
+
+
+def skew_sentence(experiment: Experiment) -> list[str]:
+    """Says how far apart ranks leave the synchronizers, of the most ranks that there are."""
+    cells = plain_cells(experiment)
+    if cells.empty or cells["ranks"].max() < 2:
+        return []
+    several = cells["ranks"].nunique() > 1
+    cells = cells[cells["ranks"] == cells["ranks"].max()]
+    cells = cells.assign(line=synchronization(cells))
+    # Medians of different libraries have no common one.
+    medians = cells.groupby(["line", *LAUNCH_FACTORS], sort=False)["exit_skew_median"].median().groupby("line")
+    ranges = pd.DataFrame({"low": medians.min(), "high": medians.max()})
+    whose = f"{cells['ranks'].iloc[0]} ranks: from" if several else "From"
+    return [f"{whose} {skew_text(ranges, float(cells['error_bound'].max()))}"]
+
+
+def skew_text(ranges: pd.DataFrame, bound: float) -> str:
+    """Says how far apart ranks leave synchronizers, after "From".
+
+    Args:
+        ranges: median exit skews in s, `low` to `high`, by the name of the synchronizer.
+        bound: of the error of the clock, s.
+    """
+    # Either end of a skew may be wrong by the bound.
+    told_apart = 2 * bound
+    close = ranges[ranges["high"] < told_apart]
+    far = ranges[ranges["high"] >= told_apart].sort_values("high", kind="stable")
+    texts = []
+    if len(close):
+        texts.append(
+            f"less than {digits(told_apart * MICROSECONDS)} (the clock tells no more) behind {listed(close.index)}"
+        )
+    texts += [
+        f"{span(low * MICROSECONDS, high * MICROSECONDS)} behind {name}"
+        for name, low, high in far[["low", "high"]].itertuples(name=None)
+    ]
+    return f"the first rank's leaving a synchronizer to the last one's there pass, in the median [us]: {listed(texts)}."
