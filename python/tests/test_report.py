@@ -170,7 +170,7 @@ def test_what_cannot_be_decided_says_how_many_launches_would_do(tmp_path: Path) 
     (sentence,) = barrier_sentences(judge_barriers(experiment))
     assert sentence.endswith(
         f"Of these, 1 cannot be decided with 5 launches; to know delta to +-2% it takes {needed} (the same "
-        "downbeat run with more --launches adds them)."
+        "downbeat run with more launches adds them)."
     )
 
 

@@ -146,7 +146,7 @@ def remedy(needed: int) -> str:
     """Says how to get there: by more launches, or where nobody would start so many, by less noise."""
     if needed > MANY_LAUNCHES:
         return "rather a quieter machine than so many"
-    return "the same downbeat run with more --launches adds them"
+    return "the same downbeat run with more launches adds them"
 
 
 def interval_text(comparison: Comparison) -> str:
