@@ -145,7 +145,7 @@ def prove_rules(tuning: Tuning, variables: Mapping[str, str], directory: Path, t
     """Shows whether the rules are obeyed, and what they gain."""
     question, effort = tuning.question, tuning.question.effort
     choices = {decision.cell: tuning.in_rules(decision.cell) for decision in tuning.decisions}
-    tell(f"proving {len(tuning.rules)} rules in {len(choices)} cells")
+    tell(f"proving {len(tuning.rules)} rule{'' if len(tuning.rules) == 1 else 's'} in {len(choices)} cells")
     tuning.proofs = prove(tuning.target, choices, variables, directory / PROOF)
     plan = gain_plan(tuning.target, question.collectives, question.ranks, question.sizes, variables, effort)
     frame = measure_gain(plan, directory / GAIN / name_of(tuning.written), effort.metric, Plain(tell))
