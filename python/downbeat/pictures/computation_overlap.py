@@ -37,11 +37,16 @@ def overlaps(launch: Launch) -> pd.DataFrame:
     return frame.assign(**launch_factors, launch=launch.number)
 
 
+def all_overlaps(experiment: Experiment) -> pd.DataFrame:
+    """Returns `overlaps` of all launches; empty where nothing was measured with computation."""
+    if not (experiment.cells["computation"] > 0).any():
+        return pd.DataFrame()
+    return pd.concat([overlaps(launch) for launch in experiment.launches], ignore_index=True)
+
+
 def draw_computation_overlap(experiment: Experiment) -> list[Picture]:
     """Draws overlap against size, a picture for each operation that was measured with computation."""
-    if not (experiment.cells["computation"] > 0).any():
-        return []
-    frame = pd.concat([overlaps(launch) for launch in experiment.launches], ignore_index=True)
+    frame = all_overlaps(experiment)
     if frame.empty:
         return []
     return [overlap_picture(part, operation) for operation, part in by_operation(frame)]

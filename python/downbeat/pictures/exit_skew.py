@@ -11,6 +11,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from downbeat.experiment.experiment import Experiment
+from downbeat.experiment.plan import LAUNCH_FACTORS
 from downbeat.pictures.cells import plain_cells
 from downbeat.pictures.describe import describe, synchronization
 from downbeat.pictures.picture import Picture
@@ -29,7 +30,6 @@ from downbeat.pictures.style import (
 )
 
 QUANTILES = ("p5", "p25", "median", "p75", "p95", "p99")
-CONFIGURATION = ("library", "ranks", "environment")
 # A stamp is a reading of a clock with steps of this order; below it nothing is told apart.
 RESOLUTION_US = 1e-3
 MEANING = "The time from the first rank's leaving the synchronizer to the last one's (Schuchart 2023, section 2.2): "
@@ -44,7 +44,7 @@ def draw_skews(experiment: Experiment) -> list[Picture]:
     cells = cells[cells["ranks"] > 1]
     if cells.empty:
         return []
-    cells = cells.assign(line=synchronization(cells), panel=describe(cells, CONFIGURATION))
+    cells = cells.assign(line=synchronization(cells), panel=describe(cells, LAUNCH_FACTORS))
     columns = {f"exit_skew_{name}": name for name in QUANTILES}
     # Cells of one synchronizer differ in what follows it, which is not yet there when ranks leave.
     numbers = cells.groupby(["panel", "line"], sort=False)[list(columns)].median().rename(columns=columns)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pandas as pd
-
 from downbeat.experiment.experiment import Experiment
-from downbeat.pictures.computation_overlap import overlaps
+from downbeat.pictures.computation_overlap import all_overlaps
 from downbeat.pictures.describe import CONFIGURATION, synchronization
 from downbeat.pictures.style import PERCENT
 from downbeat.report.numbers_text import counted, listed
@@ -13,9 +11,7 @@ from downbeat.report.numbers_text import counted, listed
 
 def overlap_sentences(experiment: Experiment) -> list[str]:
     """Says how much of nonblocking operations is hidden behind computation."""
-    if not (experiment.cells["computation"] > 0).any():
-        return []
-    frame = pd.concat([overlaps(launch) for launch in experiment.launches], ignore_index=True)
+    frame = all_overlaps(experiment)
     if frame.empty:
         return []
     frame = frame.assign(line=synchronization(frame))
