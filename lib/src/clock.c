@@ -13,6 +13,7 @@ const void *const db_clock_types[] = {
 /* MPI_Wtime of MPICH steps by 238 ns: many readings may pass before a step is seen. */
 #define RESOLUTION_STEPS 8
 #define RESOLUTION_READINGS 10000
+#define PAIRS 64
 
 static double measure_resolution_ns(const struct db_clock *clock) {
     int64_t smallest = INT64_MAX;
@@ -48,6 +49,18 @@ void db_clock_close(struct db_clock *clock) {
     if (clock->type != NULL && clock->type->close != NULL)
         clock->type->close(clock);
     memset(clock, 0, sizeof *clock);
+}
+
+struct db_clock_pair db_clock_read_pair(const struct db_clock *outer, const struct db_clock *inner) {
+    struct db_clock_pair best = {.width = INT64_MAX};
+    for (int i = 0; i < PAIRS; ++i) {
+        int64_t before = db_clock_read(outer);
+        int64_t reading = db_clock_read(inner);
+        int64_t width = db_clock_read(outer) - before;
+        if (width < best.width)
+            best = (struct db_clock_pair){.outer = before + width / 2, .inner = reading, .width = width};
+    }
+    return best;
 }
 
 void db_clock_identify(char identity[DB_IDENTITY_SIZE], const char *source, int namespaced) {

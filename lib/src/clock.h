@@ -69,6 +69,16 @@ void db_clock_close(struct db_clock *clock);
 
 static inline int64_t db_clock_read(const struct db_clock *clock) { return clock->type->read(clock); }
 
+/* What two clocks show at one instant, but for the ticks of the outer one between which the inner one was read. */
+struct db_clock_pair {
+    int64_t outer;
+    int64_t inner;
+    int64_t width; /* of the outer clock's ticks; outer is in their middle */
+};
+
+/* The narrowest pair of many: the first readings are slow, and any may be interrupted. */
+struct db_clock_pair db_clock_read_pair(const struct db_clock *outer, const struct db_clock *inner);
+
 /* Identity of a clock called `source` that belongs to this booted kernel and, where `namespaced`, to this time
  * namespace. Leaves `identity` empty where the system does not tell. */
 void db_clock_identify(char identity[DB_IDENTITY_SIZE], const char *source, int namespaced);

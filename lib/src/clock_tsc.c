@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -69,49 +68,25 @@ static int counter_invariant(void) { return 0; }
 #define POLL_NS 500
 
 /* The monotonic clock that NTP does not steer: a slew of 500 ppm during the calibration would break all bounds. */
-static int64_t reference_ns(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC_RAW, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
-/* Counter and reference at one instant, but for the ticks between which the reference was read. */
-struct pair {
-    int64_t ticks;
-    int64_t ns;
-    int64_t width;
-};
-
-/* The narrowest pair of many: the first readings are slow, and any may be interrupted. */
-static struct pair read_pair(void) {
-    struct pair best = {.width = INT64_MAX};
-    for (int attempt = 0; attempt < 64; ++attempt) {
-        int64_t before = counter_read();
-        int64_t ns = reference_ns();
-        int64_t width = counter_read() - before;
-        if (width < best.width)
-            best = (struct pair){.ticks = before + width / 2, .ns = ns, .width = width};
-    }
-    return best;
-}
+static const struct db_clock reference = {.type = &db_clock_monotonic_raw, .ns_per_tick = 1.0};
 
 static void calibrate(struct db_clock *clock) {
-    struct pair pair = read_pair();
-    double ticks = (double)(pair.ticks - clock->data.counter.anchor_ticks);
-    clock->data.counter.baseline_ns = pair.ns - clock->data.counter.anchor_ns;
+    struct db_clock_pair now = db_clock_read_pair(clock, &reference);
+    double ticks = (double)(now.outer - clock->data.counter.anchor_ticks);
+    clock->data.counter.baseline_ns = now.inner - clock->data.counter.anchor_ns;
     clock->ns_per_tick = (double)clock->data.counter.baseline_ns / ticks;
-    clock->rate_error = (double)(pair.width + clock->data.counter.anchor_width) / 2.0 / ticks;
+    clock->rate_error = (double)(now.width + clock->data.counter.anchor_width) / 2.0 / ticks;
 }
 
 static int tsc_open(struct db_clock *clock) {
     if (!counter_invariant())
         return -1;
     db_clock_identify(clock->identity, "tsc", 0);
-    struct pair anchor = read_pair();
-    clock->data.counter.anchor_ticks = anchor.ticks;
-    clock->data.counter.anchor_ns = anchor.ns;
+    struct db_clock_pair anchor = db_clock_read_pair(clock, &reference);
+    clock->data.counter.anchor_ticks = anchor.outer;
+    clock->data.counter.anchor_ns = anchor.inner;
     clock->data.counter.anchor_width = anchor.width;
-    while (reference_ns() - clock->data.counter.anchor_ns < CALIBRATION_NS)
+    while (db_clock_read(&reference) - clock->data.counter.anchor_ns < CALIBRATION_NS)
         relax();
     calibrate(clock);
     return 0;
@@ -135,7 +110,7 @@ static int64_t tsc_wait_until(const struct db_clock *clock, int64_t ticks) {
 
 /* The error of the rate falls with the baseline, so a new measurement pays when the baseline has doubled. */
 static void tsc_refine(struct db_clock *clock) {
-    if (reference_ns() - clock->data.counter.anchor_ns > 2 * clock->data.counter.baseline_ns)
+    if (db_clock_read(&reference) - clock->data.counter.anchor_ns > 2 * clock->data.counter.baseline_ns)
         calibrate(clock);
 }
 

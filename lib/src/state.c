@@ -121,6 +121,17 @@ static int open_clock(const struct db_state *state, struct db_settings *settings
     return db_agree(state->channel.comm, code, &reason);
 }
 
+/* The global clock on another local clock, from where it is; before the first clock, it begins. */
+static struct db_clock_map continued_map(const struct db_state *state, const struct db_clock *clock) {
+    if (state->map.version == 0)
+        return (struct db_clock_map){.ticks = db_clock_read(clock), .ns_per_tick = clock->ns_per_tick};
+    struct db_clock_pair now = db_clock_read_pair(&state->clock, clock);
+    return (struct db_clock_map){.version = state->map.version,
+                                 .ticks = now.inner,
+                                 .global_ns = db_map_global_ns(&state->map, now.outer),
+                                 .ns_per_tick = clock->ns_per_tick};
+}
+
 /* Replaces clock, domains and map. Collective; leaves all as it was if it fails. */
 static int change_clock(struct db_state *state, struct db_settings *settings) {
     struct db_clock clock = {0};
@@ -136,12 +147,7 @@ static int change_clock(struct db_state *state, struct db_settings *settings) {
         db_clock_close(&clock);
         return code;
     }
-    /* The global clock goes on from where it is; before the first clock, it begins. */
-    int64_t global_ns = state->map.version == 0 ? 0 : db_map_global_ns(&state->map, db_clock_read(&state->clock));
-    state->map = (struct db_clock_map){.version = state->map.version,
-                                       .ticks = db_clock_read(&clock),
-                                       .global_ns = global_ns,
-                                       .ns_per_tick = clock.ns_per_tick};
+    state->map = continued_map(state, &clock);
     db_domain_free(&state->domain);
     db_clock_close(&state->clock);
     state->domain = domain;

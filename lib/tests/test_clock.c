@@ -87,6 +87,27 @@ static void default_is_tsc_where_invariant(void) {
     CHECK(clock.type == (db_clock_open(&tsc, &db_clock_tsc) == 0 ? &db_clock_tsc : &db_clock_monotonic_raw));
 }
 
+/* A clock that a reading takes 10 ticks of, and 1000 where it is interrupted, as three of seven are. */
+static int64_t interrupted_ticks;
+
+static int64_t interrupted_read(const struct db_clock *clock) {
+    (void)clock;
+    static int readings;
+    int64_t ticks = interrupted_ticks;
+    interrupted_ticks += readings % 7 < 3 ? 1000 : 10;
+    ++readings;
+    return ticks;
+}
+
+/* A clock paired with itself: both readings are one only where neither was interrupted. */
+static void pairs_are_of_one_instant(void) {
+    const struct db_clock_type type = {.read = interrupted_read};
+    const struct db_clock clock = {.type = &type};
+    struct db_clock_pair pair = db_clock_read_pair(&clock, &clock);
+    CHECK_THAT(pair.width, ==, 20);
+    CHECK_THAT(pair.outer, ==, pair.inner);
+}
+
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     for (const void *const *type = db_clock_types; *type != NULL; ++type)
@@ -94,6 +115,7 @@ int main(int argc, char **argv) {
     tsc_is_calibrated();
     tsc_is_refined();
     identities();
+    pairs_are_of_one_instant();
     default_is_tsc_where_invariant();
     CHECK(db_registry_find(db_clock_types, "realtime") == &db_clock_realtime);
     CHECK(db_registry_find(db_clock_types, "rdtsc") == NULL);
