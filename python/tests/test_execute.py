@@ -26,6 +26,7 @@ from downbeat.experiment.execute import ATTEMPTS, HOPELESS, Outcome, execute
 from downbeat.experiment.experiment import open_experiment
 from downbeat.experiment.measurement import Measurement
 from downbeat.experiment.plan import Environment, Library, Plan
+from downbeat.experiment.surroundings import governor
 from fake_programs import MEDIAN, FakeBench, alive, environment, script, wait_for, write_template
 from scipy import stats
 
@@ -97,6 +98,16 @@ def test_a_launch_is_recorded(fake: FakeBench, where: Path, monkeypatch: pytest.
     assert record["load_before"] >= 0
     machine = json.loads((where / places.MACHINE).read_text(encoding="utf-8"))
     assert {finding["check"] for finding in machine["findings"]} >= {"cores", "clock", "load", "frequency"}
+
+
+def test_a_processor_that_does_not_tell_its_governor_is_left_out(tmp_path: Path) -> None:
+    """As one that is switched off: reading fails, whoever reads."""
+    first = tmp_path / "devices/system/cpu/cpu0/cpufreq/scaling_governor"
+    first.parent.mkdir(parents=True)
+    first.write_text("performance\n", encoding="ascii")
+    (tmp_path / "devices/system/cpu/cpu1/cpufreq/scaling_governor").mkdir(parents=True)
+    assert governor(tmp_path) == "performance"
+    assert governor(tmp_path / "none") == "unknown"
 
 
 def test_it_continues_where_it_was(fake: FakeBench, where: Path) -> None:
