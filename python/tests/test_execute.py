@@ -24,6 +24,7 @@ from downbeat.experiment import lock as locks
 from downbeat.experiment import split
 from downbeat.experiment.execute import ATTEMPTS, HOPELESS, Outcome, execute
 from downbeat.experiment.experiment import open_experiment
+from downbeat.experiment.launch import launch_command, run
 from downbeat.experiment.measurement import Measurement
 from downbeat.experiment.plan import Environment, Library, Plan
 from downbeat.experiment.surroundings import governor
@@ -289,6 +290,30 @@ def test_a_hang_ends_with_all_its_processes(tmp_path: Path, where: Path) -> None
         if len(processes) == 2 * 2 * ATTEMPTS + 2 and outcome.lacking == {"fake, 2 ranks": 1}:
             return
     pytest.fail(f"within 16 s there were {len(processes)} processes, and {outcome.lacking} lack")
+
+
+def test_an_interruption_while_a_launch_is_started_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = FakeBench(tmp_path / "fake", "sleep 600")
+    plan = plan_with(fake.library())
+    start, started = subprocess.Popen, list[subprocess.Popen[bytes]]()
+
+    def interrupted(command: list[str], **options: object) -> subprocess.Popen[bytes]:
+        started.append(start(command, **options))  # type: ignore[call-overload]
+        signal.raise_signal(signal.SIGINT)
+        return started[0]
+
+    monkeypatch.setattr(subprocess, "Popen", interrupted)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run(launch_command(plan, plan.launch_order()[0]), tmp_path, {}, None)
+        assert started[0].returncode == 128 + signal.SIGTERM
+        assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    finally:
+        signal.signal(signal.SIGINT, before)
+        for process in started:
+            process.kill()
+    assert not any(alive(pid) for pid in fake.processes())
 
 
 def test_two_runs_are_kept_out_of_one_directory(tmp_path: Path, where: Path, monkeypatch: pytest.MonkeyPatch) -> None:
