@@ -25,7 +25,7 @@ FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND",
     "--enable-logging=stderr",
 )
-TIMEOUT_SECONDS = 120
+TIMEOUT_SECONDS = 600
 # What a page is asked from outside, so that it stays as it is: no script may run in it.
 LOOK = """<!DOCTYPE html>
 <meta charset="utf-8">

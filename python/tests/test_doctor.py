@@ -374,7 +374,7 @@ def test_a_library_that_does_not_start_says_why(tmp_path: Path) -> None:
 
 def doctor(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "downbeat", "doctor", *arguments]
-    return subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=600, check=False)
 
 
 def test_the_command_tells_and_writes_what_it_found(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def run(*arguments: object, where: Path, **variables: str) -> subprocess.Complet
     """Runs `downbeat run` to its end."""
     env = {**environment(), **variables}
     return subprocess.run(
-        command(*arguments), cwd=where, env=env, capture_output=True, text=True, timeout=120, check=False
+        command(*arguments), cwd=where, env=env, capture_output=True, text=True, timeout=600, check=False
     )
 
 
@@ -84,7 +84,7 @@ def test_on_a_terminal_it_shows_a_table_that_lives(tmp_path: Path) -> None:
             except OSError:  # the other end was closed
                 break
             parts.append(part)
-        assert process.wait(60) == 0
+        assert process.wait(300) == 0
     os.close(leader)
     shown = b"".join(parts).decode()
     assert "\x1b[" in shown
@@ -191,7 +191,7 @@ def test_an_interruption_ends_cleanly(number: signal.Signals, tmp_path: Path) ->
         try:
             assert wait_for(lambda: len(fake.processes()) == 6)
             process.send_signal(number)
-            _, errors = process.communicate(timeout=60)
+            _, errors = process.communicate(timeout=300)
         finally:
             process.kill()
     assert process.returncode == 130
@@ -218,6 +218,7 @@ def test_a_launcher_of_the_site_starts_real_ranks(tmp_path: Path) -> None:
 
 def test_real_launches_under_two_libraries_survive_a_kill(tmp_path: Path) -> None:
     arguments = ["bcast", "-m", "8,1K", "-r", "20", "-n", "2", "--mpi", "openmpi,mpich", "--launches", "3"]
+    arguments += ["--max-attempts", "1000"]  # however busy the machine is
     with subprocess.Popen(
         command(*arguments), cwd=tmp_path, env=environment(), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
     ) as process:

@@ -15,7 +15,7 @@ PROGRAMS = ROOT / "build" / "abi" / "bin"
 def launch(mpi: str | None, ranks: int, program: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Runs a program of the tree for the standard ABI."""
     chosen = ["--mpi", mpi] if mpi else []
-    command = [str(ROOT / "tools/launch"), *chosen, "-n", str(ranks), "--timeout", "60", str(PROGRAMS / program)]
+    command = [str(ROOT / "tools/launch"), *chosen, "-n", str(ranks), "--timeout", "300", str(PROGRAMS / program)]
     return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **environment})
 
 
