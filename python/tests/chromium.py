@@ -16,6 +16,7 @@ FLAGS = (
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
+    "--disable-dev-shm-usage",  # in a container there may be too little
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
@@ -24,14 +25,13 @@ FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND",
     "--enable-logging=stderr",
 )
-TIMEOUT_SECONDS = 120
+TIMEOUT_SECONDS = 600
 # What a page is asked from outside, so that it stays as it is: no script may run in it.
 LOOK = """<!DOCTYPE html>
 <meta charset="utf-8">
-<iframe style="width: %dpx; height: 800px; border: 0" srcdoc="%s"></iframe>
 <script>
-document.querySelector("iframe").addEventListener("load", event => {
-  const page = event.target.contentDocument;
+function look(frame) {
+  const page = frame.contentDocument;
   const box = element => {
     const all = element.getBoundingClientRect();
     return [all.left, all.right, all.width, all.height];
@@ -40,15 +40,16 @@ document.querySelector("iframe").addEventListener("load", event => {
   result.id = "result";
   result.textContent = JSON.stringify({
     width: page.documentElement.scrollWidth,
-    window: event.target.contentWindow.innerWidth,
+    window: frame.contentWindow.innerWidth,
     pictures: [...page.querySelectorAll("figure svg")].map(box),
     fonts: [...page.querySelectorAll("figure svg text")].slice(0, 1).map(text => getComputedStyle(text).fontFamily),
     text: page.body.innerText,
     ids: [...page.querySelectorAll("[id]")].map(element => element.id),
   });
   document.body.append(result);
-});
+}
 </script>
+<iframe style="width: %dpx; height: 800px; border: 0" onload="look(this)" srcdoc="%s"></iframe>
 """
 
 

@@ -96,7 +96,7 @@ def alive(pid: int) -> bool:
         return False
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 30.0) -> bool:
+def wait_for(condition: Callable[[], bool], seconds: float = 120.0) -> bool:
     """Waits until a condition holds."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

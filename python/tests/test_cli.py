@@ -27,7 +27,7 @@ UNWRITABLE = "/proc/none"
 )
 def test_a_directory_that_cannot_be_made_is_named_in_one_line(arguments: list[str]) -> None:
     command = [sys.executable, "-m", "downbeat", *arguments, "-o", UNWRITABLE]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == f"downbeat: '{UNWRITABLE}': No such file or directory"
     assert "Traceback" not in done.stderr
@@ -39,7 +39,7 @@ def test_a_directory_that_cannot_be_made_is_named_in_one_line(arguments: list[st
 )
 def test_a_launcher_that_cannot_be_one_is_refused_by_all_that_launch(arguments: list[str]) -> None:
     command = [sys.executable, "-m", "downbeat", *arguments, "--launcher", "true -n 2"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 2
     assert done.stderr == "downbeat: launcher: 'true -n 2' does not say where the number of ranks goes: {ranks}\n"
 
@@ -49,7 +49,7 @@ def test_a_reader_that_goes_away_is_no_error_of_ours(tmp_path: Path) -> None:
     file = write_launch(tmp_path / "one.nc", [Cell(begins, begins + 1e-6)])
     export = f"{sys.executable} -m downbeat export {file} --to csv --rows samples"
     command = f"{export} | head -n 1 >/dev/null; exit ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=600, check=False)
     assert (done.returncode, done.stderr) == (1, "")
 
 

@@ -327,21 +327,22 @@ def test_the_worst_core_decides(lost: float, verdict: str) -> None:
     assert bool(finding.advice) == (verdict != "good")
 
 
-def test_interruptions_of_a_loop_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A clock that steps by 100 ns, but for one step of 5000 ns more, and one of 800 ns more, too short to count."""
+@pytest.mark.parametrize("usual", [100, 1500])
+def test_interruptions_of_a_loop_are_seen(usual: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock of even steps, but for one of 5000 ns more, and one of 800 ns more, too short to count."""
     steps = {busy_loop.CALIBRATION_STEPS + 20: 5000, busy_loop.CALIBRATION_STEPS + 50: 800}
     now = calls = 0
 
     def read() -> int:
         nonlocal now, calls
         calls += 1
-        now += 100 + steps.get(calls, 0)
+        now += usual + steps.get(calls, 0)
         return now
 
     monkeypatch.setattr(time, "perf_counter_ns", read)
-    gaps, elapsed, step = busy_loop.interruptions(start_ns=0, seconds=50e-6)
-    assert (gaps, step) == ([5000], 100)
-    assert 50_000 <= elapsed < 51_000
+    gaps, elapsed, step = busy_loop.interruptions(start_ns=0, seconds=500 * usual * 1e-9)
+    assert (gaps, step) == ([5000], usual)
+    assert 500 * usual <= elapsed < 501 * usual
 
 
 def test_all_cores_are_measured_at_once() -> None:
@@ -373,7 +374,7 @@ def test_a_library_that_does_not_start_says_why(tmp_path: Path) -> None:
 
 def doctor(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "downbeat", "doctor", *arguments]
-    return subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=600, check=False)
 
 
 def test_the_command_tells_and_writes_what_it_found(tmp_path: Path) -> None:
@@ -391,9 +392,9 @@ def test_the_command_tells_and_writes_what_it_found(tmp_path: Path) -> None:
     problems, notices, good = (verdicts.count(name) for name in ("problem", "notice", "good"))
     assert f"{problems} problem{'' if problems == 1 else 's'}, {notices} notice" in done.stdout
     assert f", {good} good" in done.stdout
-    words = " ".join(done.stdout.split())
+    letters = "".join(done.stdout.split())  # wherever lines, and words that are too long for one, were broken
     for finding in content["findings"]:
-        assert finding["seen"] in words
+        assert "".join(finding["seen"].split()) in letters
 
 
 def test_a_library_that_must_start_decides_on_the_exit_status(tmp_path: Path) -> None:

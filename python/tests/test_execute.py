@@ -24,8 +24,10 @@ from downbeat.experiment import lock as locks
 from downbeat.experiment import split
 from downbeat.experiment.execute import ATTEMPTS, HOPELESS, Outcome, execute
 from downbeat.experiment.experiment import open_experiment
+from downbeat.experiment.launch import launch_command, run
 from downbeat.experiment.measurement import Measurement
 from downbeat.experiment.plan import Environment, Library, Plan
+from downbeat.experiment.surroundings import governor
 from fake_programs import MEDIAN, FakeBench, alive, environment, script, wait_for, write_template
 from scipy import stats
 
@@ -97,6 +99,16 @@ def test_a_launch_is_recorded(fake: FakeBench, where: Path, monkeypatch: pytest.
     assert record["load_before"] >= 0
     machine = json.loads((where / places.MACHINE).read_text(encoding="utf-8"))
     assert {finding["check"] for finding in machine["findings"]} >= {"cores", "clock", "load", "frequency"}
+
+
+def test_a_processor_that_does_not_tell_its_governor_is_left_out(tmp_path: Path) -> None:
+    """As one that is switched off: reading fails, whoever reads."""
+    first = tmp_path / "devices/system/cpu/cpu0/cpufreq/scaling_governor"
+    first.parent.mkdir(parents=True)
+    first.write_text("performance\n", encoding="ascii")
+    (tmp_path / "devices/system/cpu/cpu1/cpufreq/scaling_governor").mkdir(parents=True)
+    assert governor(tmp_path) == "performance"
+    assert governor(tmp_path / "none") == "unknown"
 
 
 def test_it_continues_where_it_was(fake: FakeBench, where: Path) -> None:
@@ -268,12 +280,40 @@ def test_a_hang_ends_with_all_its_processes(tmp_path: Path, where: Path) -> None
     fake = FakeBench(tmp_path / "fake")
     child = f'sleep 600 & echo "$! child - -" >>{fake.log}; while :; do sleep 0.1; done'
     fake = FakeBench(tmp_path / "fake", f"trap '' TERM INT HUP; if [ $number = 1 ]; then {child}; fi")
-    outcome = execute(plan_with(fake.library(), launches=2, timeout=1.0), where)
-    assert {reason for _, reason in failures(outcome)} == {"ended after 1 s, the timeout"}
-    assert outcome.lacking == {"fake, 2 ranks": 1}
-    processes = fake.processes()
-    assert len(processes) == 2 * 2 * ATTEMPTS + 2  # two ranks and their children, and the launch that did not hang
-    assert not any(alive(pid) for pid in processes)
+    # Two ranks and their children, and the launch that did not hang: a timeout within which all of them can start.
+    for timeout in (1, 2, 4, 8, 16):
+        fake.log.unlink(missing_ok=True)
+        outcome = execute(plan_with(fake.library(), launches=2, timeout=timeout), where / str(timeout))
+        assert {reason for _, reason in failures(outcome)} == {f"ended after {timeout} s, the timeout"}
+        processes = fake.processes()
+        assert not any(alive(pid) for pid in processes)
+        if len(processes) == 2 * 2 * ATTEMPTS + 2 and outcome.lacking == {"fake, 2 ranks": 1}:
+            return
+    pytest.fail(f"within 16 s there were {len(processes)} processes, and {outcome.lacking} lack")
+
+
+def test_an_interruption_while_a_launch_is_started_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = FakeBench(tmp_path / "fake", "sleep 600")
+    plan = plan_with(fake.library())
+    start, started = subprocess.Popen, list[subprocess.Popen[bytes]]()
+
+    def interrupted(command: list[str], **options: object) -> subprocess.Popen[bytes]:
+        started.append(start(command, **options))  # type: ignore[call-overload]
+        signal.raise_signal(signal.SIGINT)
+        return started[0]
+
+    monkeypatch.setattr(subprocess, "Popen", interrupted)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run(launch_command(plan, plan.launch_order()[0]), tmp_path, {}, None)
+        assert started[0].returncode == 128 + signal.SIGTERM
+        assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    finally:
+        signal.signal(signal.SIGINT, before)
+        for process in started:
+            process.kill()
+    assert not any(alive(pid) for pid in fake.processes())
 
 
 def test_two_runs_are_kept_out_of_one_directory(tmp_path: Path, where: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -311,7 +351,8 @@ def test_killed_at_any_moment_it_resumes(group: bool, tmp_path: Path, where: Pat
         with subprocess.Popen(command, env=environment(), start_new_session=True) as run:
             assert wait_for(lambda: len(fake.starts()) > before or run.poll() is not None)  # noqa: B023
             time.sleep(random_moment.uniform(0, 0.5))
-            (os.killpg if group else os.kill)(run.pid, signal.SIGKILL)
+            if run.poll() is None:  # it may have done all that there was to do; its number is then another's
+                (os.killpg if group else os.kill)(run.pid, signal.SIGKILL)
         done = places.complete(where)
         assert complete.keys() <= done
         starts = [key for _, key, _ in fake.starts()]

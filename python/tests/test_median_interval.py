@@ -17,7 +17,7 @@ from scipy import stats
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCH = ROOT / "build/openmpi/bin/downbeat-bench"
-LAUNCH = [str(ROOT / "tools/launch"), "--mpi", "openmpi", "-n", "2", "--timeout", "60", str(BENCH)]
+LAUNCH = [str(ROOT / "tools/launch"), "--mpi", "openmpi", "-n", "2", "--timeout", "300", str(BENCH)]
 
 
 def test_known_numbers() -> None:
@@ -88,7 +88,7 @@ def test_it_covers_the_median_of_the_launch() -> None:
 def test_the_interval_of_a_launch_is_that_of_downbeat_bench(tmp_path: Path) -> None:
     file = tmp_path / "out.nc"
     done = subprocess.run(
-        [*LAUNCH, "bcast", "allreduce", "-m", "8,4K", "-r", "150", "-q", "-o", str(file)],
+        [*LAUNCH, "bcast", "allreduce", "-m", "8:4K", "-r", "150", "-q", "-o", str(file)],
         capture_output=True,
         text=True,
         check=False,
@@ -103,8 +103,8 @@ def test_the_interval_of_a_launch_is_that_of_downbeat_bench(tmp_path: Path) -> N
                 values = data[metric].to_numpy()[mine.to_numpy()]
                 found = median_interval(values)
                 for name, value in (("median", found.median), ("median_low", found.low), ("median_high", found.high)):
-                    assert value == pytest.approx(float(stored[f"{metric}_{name}"][cell]), abs=1e-15)
+                    assert value == pytest.approx(float(stored[f"{metric}_{name}"][cell]), abs=1e-15, nan_ok=True)
                 effective = float(stored[f"{metric}_effective"][cell])
-                assert found.effective == pytest.approx(effective, rel=1e-6)
+                assert found.effective == pytest.approx(effective, rel=1e-6, nan_ok=True)
                 compared += autocorrelation(values) > 0.02 and found.effective < len(values)
-    assert compared > 0  # in some cell samples hung together, so that the correction was compared too
+    assert compared > 0  # in some of 40 cells samples hung together, so that the correction was compared too

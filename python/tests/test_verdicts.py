@@ -170,6 +170,18 @@ def test_units_do_not_matter(compare: Compare, medians: list[tuple[float, float]
 
 
 @BOTH
+@pytest.mark.parametrize("unit", [1e-9, 1e-6, 1.0, 1024.0])
+@pytest.mark.parametrize("percent", [1, 2, 5, 10])
+@pytest.mark.parametrize("launches", [5, 10])
+def test_what_is_at_the_margin_is_equivalent(compare: Compare, unit: float, percent: int, launches: int) -> None:
+    """As by a coarse clock, in whatever unit."""
+    a, b = np.full(launches, 10.0) * unit, np.full(launches, (100 + percent) / 10) * unit
+    assert compare(a, b, margin=percent / 100).verdict == "equivalent"
+    assert compare(b, a, margin=percent / 100).verdict == "equivalent"
+    assert compare(a, b * (1 + 1e-9), margin=percent / 100).verdict == "slower"
+
+
+@BOTH
 @settings(deadline=None)  # machines are noisy
 @given(MEDIANS, st.integers(0, 10), st.integers(0, 10))
 def test_a_wider_margin_only_makes_equivalent(

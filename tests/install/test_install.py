@@ -32,7 +32,7 @@ def run(*command: str | Path, env: dict[str, str] | None = None) -> str:
 def starts_together(mpi: str, program: Path, library_dir: Path | None = None) -> bool:
     """Whether a consumer harmonizes two processes; the library's directory where no run path leads there."""
     env = {"LD_LIBRARY_PATH": str(library_dir)} if library_dir else None
-    out = run("tools/launch", "--mpi", mpi, "-n", "2", "--timeout", "60", program, env=env)
+    out = run("tools/launch", "--mpi", mpi, "-n", "2", "--timeout", "300", program, env=env)
     return "2 of 2 processes left together" in out
 
 
@@ -82,7 +82,7 @@ def test_nothing_but_mpi_and_libc_is_needed(installed: Path) -> None:
 
 def test_the_installed_bench_runs_where_it_was_moved(mpi: str, installed: Path) -> None:
     out = run(
-        "tools/launch", "--mpi", mpi, "-n", "2", "--timeout", "60", installed / "bin" / "downbeat-bench", "--help"
+        "tools/launch", "--mpi", mpi, "-n", "2", "--timeout", "300", installed / "bin" / "downbeat-bench", "--help"
     )
     assert "barrier" in out
 
@@ -143,19 +143,20 @@ def test_example_my_operation(mpi: str, installed: Path, tmp_path: Path) -> None
     program = installed / "bin" / "downbeat-bench"
     operation = tmp_path / "ring_allreduce.so"
     arguments = ["-m", "64", "--validate", "-r", "20", "--sync", "mpi_barrier"]
-    out = run("tools/launch", "--mpi", mpi, "-n", "2", "--timeout", "60", program, operation, *arguments)
+    out = run("tools/launch", "--mpi", mpi, "-n", "2", "--timeout", "300", program, operation, *arguments)
     assert re.search(r"^ring_allreduce\s+64\s", out, re.MULTILINE)
 
 
 def test_example_region(mpi: str, installed: Path, tmp_path: Path) -> None:
     """What is computed takes a known time, and rank 1 computes for longer."""
     build_example("region", installed, tmp_path)
-    iterations, work, step = 50, 200e-6, 100e-6  # s
+    iterations, work, step = 400, 200e-6, 100e-6  # s
     file = tmp_path / "regions.json"
     program = tmp_path / "imbalance"
     arguments = [str(iterations), f"{work * 1e6:.0f}", f"{step * 1e6:.0f}"]
-    env = {"DOWNBEAT_REGIONS": str(file), "DOWNBEAT_REGIONS_TABLE": "stdout"}
-    out = run("tools/launch", "--mpi", mpi, "-n", "2", "--timeout", "60", program, *arguments, env=env)
+    # By the clock that the program computes by, whatever rate that is made to have.
+    env = {"DOWNBEAT_CLOCK": "wtime", "DOWNBEAT_REGIONS": str(file), "DOWNBEAT_REGIONS_TABLE": "stdout"}
+    out = run("tools/launch", "--mpi", mpi, "-n", "2", "--timeout", "300", program, *arguments, env=env)
     context, *regions, end = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     assert [record["record"] for record in (context, end)] == ["context", "end"]
     assert [region["region"] for region in regions] == ["compute", "allreduce"]
@@ -164,7 +165,7 @@ def test_example_region(mpi: str, installed: Path, tmp_path: Path) -> None:
     assert compute["valid"] > 0
     for process in compute["processes"]:
         least = work + step * process["rank"]
-        assert least * 0.999 <= process["latency_min_s"] <= least + 20e-6  # the least is not disturbed
+        assert least * 0.999 <= process["latency_min_s"] <= least + 20e-6  # of hundreds the least is not disturbed
     metrics = compute["metrics"]
     error = metrics["makespan"]["error_bound"]
     assert metrics["latency_avg"]["min"] >= (work + step / 2) * 0.999

@@ -125,5 +125,5 @@ def test_a_fetched_library_compiles_and_links(mpi: str, tmp_path: Path) -> None:
         "#include <mpi.h>\nint main(void) { return MPI_Init(0, 0) || MPI_Finalize(); }\n", encoding="ascii"
     )
     subprocess.run([wrapper, source, "-o", tmp_path / "program"], check=True)
-    launch = [str(TOOLS / "launch"), "-n", "2", "--timeout", "30", str(tmp_path / "program")]
+    launch = [str(TOOLS / "launch"), "-n", "2", "--timeout", "300", str(tmp_path / "program")]
     assert subprocess.run(launch, capture_output=True, text=True, check=True).stderr == ""

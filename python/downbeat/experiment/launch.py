@@ -18,7 +18,7 @@ from downbeat.experiment import directory as places
 from downbeat.experiment.durable import move
 from downbeat.experiment.plan import LaunchKey, Plan
 from downbeat.experiment.surroundings import surroundings
-from downbeat.mpi.launch import EXIT_TIMEOUT
+from downbeat.mpi.launch import EXIT_TIMEOUT, INTERRUPTIONS
 
 OUTPUT = "stdout.txt"
 ERRORS = "stderr.txt"
@@ -115,23 +115,29 @@ def run(command: list[str], where: Path, variables: dict[str, str], lock: int | 
     at = command.index("downbeat.mpi.launch") + 1
     watched = [*command[:at], "--parent", str(os.getpid()), *command[at:]]
     with (where / OUTPUT).open("wb") as output, (where / ERRORS).open("wb") as errors:
-        process = subprocess.Popen(
-            watched,
-            cwd=where,
-            env={**os.environ, **variables},
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=errors,
-            start_new_session=True,  # a Ctrl-C reaches us alone
-            pass_fds=() if lock is None else (lock,),
-        )
+        # What interrupts waits until there is a process to end; that one lets it through when it can end its ranks.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTIONS)
         try:
-            status = process.wait()
-            return status if status >= 0 else 128 - status
-        except BaseException:
-            process.send_signal(signal.SIGTERM)
-            process.wait()
-            raise
+            process = subprocess.Popen(
+                watched,
+                cwd=where,
+                env={**os.environ, **variables},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=errors,
+                start_new_session=True,  # a Ctrl-C reaches us alone
+                pass_fds=() if lock is None else (lock,),
+            )
+            try:
+                signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+                status = process.wait()
+                return status if status >= 0 else 128 - status
+            except BaseException:
+                process.send_signal(signal.SIGTERM)
+                process.wait()
+                raise
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def failure_of(status: int, where: Path, timeout: float, ranks: int) -> str:

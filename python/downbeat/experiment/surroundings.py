@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import re
@@ -35,8 +36,11 @@ def cpu_model(proc: Path = Path("/proc")) -> str:
 
 def governor(sys: Path = Path("/sys")) -> str:
     """Returns the governors that set the processors' frequency; "unknown" where the system does not tell."""
-    files = sorted(sys.glob("devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor"))
-    return ", ".join(sorted({path.read_text(encoding="ascii").strip() for path in files})) or "unknown"
+    governors = set()
+    for path in sys.glob("devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor"):
+        with contextlib.suppress(OSError):  # EBUSY: of a processor that is switched off
+            governors.add(path.read_text(encoding="ascii").strip())
+    return ", ".join(sorted(governors)) or "unknown"
 
 
 def surroundings(variables: Mapping[str, str]) -> dict[str, object]:

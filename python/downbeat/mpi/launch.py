@@ -37,6 +37,8 @@ FRAME = b"-" * 74
 NEEDLESS = (b"exited with non-zero status", b"a non-zero exit code")
 LONGEST_MESSAGE = 30  # lines
 
+INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -172,12 +174,11 @@ def run(command: list[str], env: Mapping[str, str], timeout: float | None, paren
         """A signal asked this process to end."""
 
     def stop(number: int, _frame: object) -> NoReturn:
-        for each in handled:
+        for each in INTERRUPTIONS:
             signal.signal(each, signal.SIG_IGN)
         raise StopRequested(number)
 
-    handled = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    for each in handled:
+    for each in INTERRUPTIONS:
         signal.signal(each, stop)
 
     launcher: subprocess.Popen[bytes] | None = None
@@ -186,6 +187,7 @@ def run(command: list[str], env: Mapping[str, str], timeout: float | None, paren
             libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
             if os.getppid() != parent:
                 raise StopRequested(signal.SIGTERM)  # it ended before it could be watched
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTIONS)  # whoever started us may have blocked them
         # A session of its own: a Ctrl-C reaches us alone, and we end the launcher in order. If we are killed ourselves,
         # the kernel kills the launcher; its ranks lose their connection and end.
         launcher = subprocess.Popen(

@@ -19,6 +19,8 @@ Verdict = Literal["faster", "slower", "equivalent", "undecided"]
 FEWEST_LAUNCHES = 5  # on either side: of fewer nothing is said
 MARGIN = 0.02
 CONFIDENCE = 0.95
+# Of a ratio that is computed by logarithms: what is at the margin is within it, whatever the unit.
+ROUNDING = 1e-12
 
 # Reasons that more launches may overcome.
 NOT_SIGNIFICANT = "no significant difference"
@@ -93,7 +95,8 @@ def verdict_of(one: Comparison) -> tuple[Verdict, str]:
     if min(one.launches) < FEWEST_LAUNCHES:
         unit = "pairs of launches" if one.paired else "launches"
         return "undecided", f"{unit}: {min(one.launches)}, {FEWEST_LAUNCHES} are needed"
-    least, most = 1 / (1 + one.margin), 1 + one.margin
+    most = (1 + one.margin) * (1 + ROUNDING)
+    least = 1 / most
     if least <= one.ratio.low and one.ratio.high <= most:
         return "equivalent", "the interval lies within the margin"
     level = significance(one.confidence)
