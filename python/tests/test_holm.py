@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from downbeat.statistics.holm import holm
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 
@@ -31,7 +31,6 @@ def test_nan_does_not_count() -> None:
     assert math.isnan(found[1])
 
 
-@settings(deadline=None)  # machines are noisy
 @given(st.lists(st.integers(0, 1000).map(lambda n: n / 1000), min_size=1, max_size=20))
 def test_equals_reference(p_values: list[float]) -> None:
     assert holm(p_values) == pytest.approx(reference(p_values))

@@ -33,7 +33,7 @@ from downbeat.pictures.run_time import draw_run_times
 from downbeat.pictures.scaling import draw_processes, draw_sizes
 from downbeat.pictures.style import MOST_PANELS, bytes_text, positions
 from downbeat.pictures.timelines import draw_timelines
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from launch_files import Cell
@@ -199,7 +199,6 @@ def test_clock_checks_tell_launches_outside(tmp_path: Path) -> None:
     assert draw_checks(write_experiment(tmp_path / "none", [[cell(5)]] * 2)) == []
 
 
-@settings(deadline=None)  # machines are noisy
 @given(arrays.arrays(float, (6, 2), elements=st.integers(1, 5)))
 def test_the_front_is_what_nothing_is_better_than(points: np.ndarray) -> None:
     def beaten(one: np.ndarray) -> bool:
@@ -316,7 +315,6 @@ def test_names_of_cells() -> None:
     assert [bytes_text(size) for size in (8, 1000, 1024, 1536, 1 << 20)] == ["8", "1000", "1K", "1536", "1M"]
 
 
-@settings(deadline=None)  # machines are noisy
 @given(st.lists(st.sampled_from(["mpi_barrier", "harmonize", "tree", "bruck", "linear"])))
 def test_lines_of_a_picture_have_places_of_their_own(names: list[str]) -> None:
     places = positions(names)

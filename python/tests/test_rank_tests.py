@@ -7,12 +7,11 @@ import itertools
 import numpy as np
 import pytest
 from downbeat.statistics.rank_tests import rank_sum, signed_rank, smallest_rank_sum, smallest_signed_rank
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 
-@settings(deadline=None)  # machines are noisy
 @given(st.lists(st.integers(-5, 5), min_size=1, max_size=8))
 def test_signed_rank_is_exact_also_with_ties(differences: list[int]) -> None:
     values = np.array([one for one in differences if one != 0])
@@ -33,7 +32,6 @@ def test_signed_rank_without_ties_is_that_of_scipy(pairs: int) -> None:
 VALUES = st.lists(st.integers(-2, 3), min_size=1, max_size=6)
 
 
-@settings(deadline=None)  # machines are noisy
 @given(VALUES, VALUES)
 def test_rank_sum_is_exact_also_with_ties(a: list[int], b: list[int]) -> None:
     ranks = stats.rankdata([*a, *b])

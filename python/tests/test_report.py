@@ -35,7 +35,7 @@ from downbeat.report.numbers import MOST_ROWS, csv_link, table_rows
 from downbeat.report.numbers_text import counted, digits, listed, span
 from downbeat.report.page import Page, Section, Table, render_page, write_page
 from downbeat.report.warnings import bench_warnings, experiment_warnings
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from launch_files import Cell
 from report_data import CONTEXT, US, add_overlaps, barrier_cells, cell, write_experiment
@@ -217,7 +217,6 @@ def test_libraries_are_compared_from_a_common_start(tmp_path: Path) -> None:
     )
 
 
-@settings(deadline=None)
 @given(st.floats(0.001, 0.3), st.floats(0.005, 0.2))
 def test_launches_that_decide_are_just_enough(deviation: float, margin: float) -> None:
     def half(count: int) -> float:

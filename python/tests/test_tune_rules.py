@@ -10,7 +10,7 @@ from downbeat.tune.formats.intel import IntelRules
 from downbeat.tune.formats.mpich import ALGORITHMS_FILE, COMPOSITIONS_FILE, MpichRules
 from downbeat.tune.formats.open_mpi import NUMBERS, RULES_FILE, OpenMpiRules
 from downbeat.tune.rules import DEFAULT, Cell, Rule, algorithm_for, rules_of, sizeless_rules
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 BCAST = ["basic_linear", "chain", "pipeline", "split_binary_tree", "binary_tree", "binomial"]
@@ -34,7 +34,6 @@ def test_what_stays_with_the_default_has_no_rule() -> None:
     assert rules_of(choices("bcast", 4, _8=DEFAULT, _16=DEFAULT)) == []
 
 
-@settings(deadline=None)  # machines are noisy
 @given(
     st.dictionaries(
         st.tuples(st.sampled_from(["bcast", "reduce"]), st.sampled_from([2, 4]), st.integers(1, 40)),
@@ -159,7 +158,6 @@ RULES = st.lists(
 ).map(lambda drawn: rules_of({Cell(c, ranks, size): ALGORITHMS[c][which] for c, ranks, size, which in drawn}))
 
 
-@settings(deadline=None)  # machines are noisy
 @given(RULES)
 def test_open_mpi_file_read_back_says_what_the_rules_say(rules: list[Rule]) -> None:
     text = open_mpi().text(rules)
@@ -271,7 +269,6 @@ def test_mpich_tree_as_written_by_hand() -> None:
     assert compositions["collective=reduce"] == COMPOSITION_TREE["collective=reduce"]
 
 
-@settings(deadline=None)  # machines are noisy
 @given(RULES)
 def test_mpich_tree_read_back_says_what_the_rules_say(rules: list[Rule]) -> None:
     algorithms, compositions = trees(rules)

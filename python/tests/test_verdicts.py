@@ -12,7 +12,7 @@ from downbeat.statistics.independent import compare_independent
 from downbeat.statistics.pairs import compare_paired
 from downbeat.statistics.simulated import Deviations, simulate_independent_medians, simulate_paired_medians
 from downbeat.statistics.verdicts import Comparison, judge_together
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -107,7 +107,6 @@ def test_a_significant_difference_within_the_margin_is_equivalent() -> None:
     assert compare_paired(a, b, margin=0.005).verdict == "slower"
 
 
-@settings(deadline=None)  # machines are noisy
 @given(MEDIANS, st.sampled_from([0.01, 0.02, 0.1]), st.sampled_from([0.9, 0.95]))
 def test_equivalence_is_two_one_sided_tests(
     medians: list[tuple[float, float]], margin: float, confidence: float
@@ -146,7 +145,6 @@ def test_holm_takes_verdicts_back() -> None:
 
 
 @BOTH
-@settings(deadline=None)  # machines are noisy
 @given(MEDIANS)
 def test_swapping_inverts(compare: Compare, medians: list[tuple[float, float]]) -> None:
     a, b = np.transpose(medians)
@@ -159,7 +157,6 @@ def test_swapping_inverts(compare: Compare, medians: list[tuple[float, float]]) 
 
 
 @BOTH
-@settings(deadline=None)  # machines are noisy
 @given(MEDIANS, st.sampled_from([1e-9, 1e-6, 1024.0]))
 def test_units_do_not_matter(compare: Compare, medians: list[tuple[float, float]], unit: float) -> None:
     a, b = np.transpose(medians)
@@ -182,7 +179,6 @@ def test_what_is_at_the_margin_is_equivalent(compare: Compare, unit: float, perc
 
 
 @BOTH
-@settings(deadline=None)  # machines are noisy
 @given(MEDIANS, st.integers(0, 10), st.integers(0, 10))
 def test_a_wider_margin_only_makes_equivalent(
     compare: Compare, medians: list[tuple[float, float]], first: int, second: int
