@@ -2,7 +2,7 @@
 #                       [TIMEOUT seconds])
 #
 # Adds one test per number of ranks, name-np2, name-np3, ..., started through tools/launch, which ends every rank after
-# TIMEOUT (120 s by default). Those with one or two ranks, and with the numbers of BRIEF, have the label `brief`: what runs
+# TIMEOUT (300 s by default). Those with one or two ranks, and with the numbers of BRIEF, have the label `brief`: what runs
 # under every MPI library. Tests run one at a time: ranks that share cores with another test would measure it.
 function(downbeat_add_mpi_test)
     cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TARGET;TIMEOUT" "RANKS;BRIEF;ARGS;ENV")
@@ -11,7 +11,7 @@ function(downbeat_add_mpi_test)
                             "got: ${ARGV}")
     endif()
     if(NOT arg_TIMEOUT)
-        set(arg_TIMEOUT 120)
+        set(arg_TIMEOUT 300)
     endif()
     math(EXPR ctest_timeout "${arg_TIMEOUT} + 20") # tools/launch has ended the ranks by then
     set(launch "${PROJECT_SOURCE_DIR}/tools/launch")

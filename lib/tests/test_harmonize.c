@@ -14,6 +14,13 @@ static double now(void) {
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
+/* As the library's default clock, one that NTP does not steer. */
+static double unsteered(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
 static double deadline(void) {
     double found;
     OK(MPIX_Harmonize_deadline(comm, &found));
@@ -106,10 +113,10 @@ static void misses_are_told_and_cost_no_synchronization(void) {
 static void long_slack_is_waited_for(void) {
     set("slack", "0.02");
     MPIX_Harmonize_stats before = stats();
-    double begin = now();
+    double begin = unsteered();
     int flag;
     OK(MPIX_Harmonize(comm, &flag));
-    CHECK_THAT(now() - begin, >=, 0.0199);
+    CHECK_THAT(unsteered() - begin, >=, 0.0199);
     CHECK_THAT(stats().slack, ==, 0.02);
     CHECK_THAT(flag, ==, stats().late_exits == before.late_exits && stats().late_arrivals == before.late_arrivals);
     set("slack", "auto");
@@ -126,23 +133,26 @@ static void delays(void) {
     CHECK_THAT(deadlines[0], ==, -deadlines[1]);
 }
 
-/* Age asks for a synchronization, and so does a bound that drift has carried too far; neither more often than that. */
-/* Of instants of the global clock. With a tolerance of 10 s no interruption makes a process late. */
+/* Of instants of the global clock. With a tolerance of 10 s no interruption of the wait makes a process late. One of 1
+ * ms just before the call does, which happens in a few calls at most. */
 static void waits_until(void) {
     int flag;
+    int in_time = 0;
     set("tolerance", "10");
-    for (int i = 0; i < 20; ++i) {
+    for (int i = 0; i < 25; ++i) {
         double instant = global_time() + 1e-3 + 1e-4 * rank;
         OK(MPIX_Harmonize_wait_until(comm, instant, &flag));
         CHECK_THAT(global_time(), >=, instant - 1e-9); /* a double of seconds is rounded */
-        CHECK_THAT(flag, ==, 1);
+        in_time += flag;
     }
+    CHECK_THAT(in_time, >=, 20);
     double before = global_time();
     OK(MPIX_Harmonize_wait_until(comm, before - 1e-6, &flag)); /* has passed */
     CHECK_THAT(flag, ==, 0);
     set("tolerance", "0.5e-6");
 }
 
+/* Age asks for a synchronization, and so does a bound that drift has carried too far; neither more often than that. */
 static void age_and_bound_synchronize(void) {
     int flag;
     set("validation", "offset=1e-3,skew=5e-6");
@@ -182,9 +192,8 @@ struct instant {
 };
 
 static struct instant instant(void) {
-    struct timespec raw;
-    clock_gettime(CLOCK_MONOTONIC_RAW, &raw);
-    return (struct instant){.steered = now(), .raw = (double)raw.tv_sec + (double)raw.tv_nsec * 1e-9};
+    double raw = unsteered();
+    return (struct instant){.steered = now(), .raw = raw};
 }
 
 /* Process 0's global clock never jumps, whatever is changed: between two readings it advances by as much as true time,

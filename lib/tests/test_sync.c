@@ -46,7 +46,7 @@ static void within_bound_now_and_later(const char *scheme) {
     OK(set_one(comm, "sync", scheme));
     for (int i = 0; i < 3; ++i) {
         double error = true_error_within_bound(scheme);
-        CHECK_THAT(fabs(error), <, 20e-3); /* clocks are up to 2 s apart: they were synchronized */
+        CHECK_THAT(fabs(error), <, 1.0); /* clocks are up to 200 s apart: they were synchronized */
         pause_for(0.02);
         true_error_within_bound(scheme);
         OK(MPIX_Harmonize_sync(comm));
@@ -150,7 +150,7 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
 
-    OK(set_one(comm, "validation", "offset=1,skew=9.9e-6,wander=50e-9,seed=1"));
+    OK(set_one(comm, "validation", "offset=100,skew=9.9e-6,wander=50e-9,seed=1"));
     for (size_t i = 0; i < sizeof schemes / sizeof *schemes; ++i)
         within_bound_now_and_later(schemes[i]);
     shared_clocks(schemes[0]);

@@ -13,6 +13,12 @@ static MPIX_Harmonize_stats stats(void) {
     return found;
 }
 
+static double global_time(void) {
+    double time;
+    OK(MPIX_Harmonize_time(comm, &time));
+    return time;
+}
+
 static double true_error_within_bound(void) {
     double error;
     double bound;
@@ -32,28 +38,32 @@ static void within_bound_now_and_later(const char *validation, int domains) {
     for (int i = 0; i < 5; ++i) {
         OK(MPIX_Harmonize_sync(comm));
         double error = true_error_within_bound();
-        CHECK_THAT(fabs(error), <, 1e-3); /* clocks are up to 20 ms apart: they were synchronized */
+        CHECK_THAT(fabs(error), <, 1.0); /* clocks are up to 200 s apart: they were synchronized */
     }
     pause_for(0.3);
     double error = true_error_within_bound();
-    CHECK_THAT(fabs(error), <, 1e-3);
+    CHECK_THAT(fabs(error), <, 1.0);
 }
 
 /* The bound must grow with the drift that is allowed for, or it would be wrong a second later. */
 static void drift_shows_and_is_allowed_for(void) {
     OK(set_one(comm, "validation", "skew=9e-6,seed=3"));
     OK(MPIX_Harmonize_sync(comm));
-    double error_before = true_error_within_bound();
     double bound_before;
     double bound_after;
+    double outer_begin = global_time();
+    double error_before = true_error_within_bound();
     OK(MPIX_Harmonize_error_bound(comm, &bound_before));
+    double inner_begin = global_time();
     pause_for(0.5);
+    double inner_end = global_time();
     double drift = fabs(true_error_within_bound() - error_before);
     OK(MPIX_Harmonize_error_bound(comm, &bound_after));
+    double outer_end = global_time();
     if (rank > 0) {
         CHECK_THAT(drift, >, 1e-9);
-        CHECK_THAT(drift, <, 18e-6 * 5); /* generous about how long the pause really was */
-        CHECK_THAT(bound_after - bound_before, >=, 0.5 * 20e-6 * 0.999);
+        CHECK_THAT(drift, <=, 18.01e-6 * (outer_end - outer_begin));
+        CHECK_THAT(bound_after - bound_before, >=, 0.999 * 20e-6 * (inner_end - inner_begin));
     }
 }
 
@@ -98,9 +108,9 @@ int main(int argc, char **argv) {
 
     OK(MPIX_Harmonize_sync(comm));
     domains();
-    within_bound_now_and_later("offset=20e-3,skew=9e-6,wander=0.5e-6,seed=1", size);
-    within_bound_now_and_later("offset=20e-3,skew=9e-6,wander=0.5e-6,seed=2,ranks_per_clock=2", (size + 1) / 2);
-    within_bound_now_and_later("offset=20e-3,seed=3,ranks_per_clock=3", (size + 2) / 3);
+    within_bound_now_and_later("offset=100,skew=9e-6,wander=0.5e-6,seed=1", size);
+    within_bound_now_and_later("offset=100,skew=9e-6,wander=0.5e-6,seed=2,ranks_per_clock=2", (size + 1) / 2);
+    within_bound_now_and_later("offset=100,seed=3,ranks_per_clock=3", (size + 2) / 3);
     drift_shows_and_is_allowed_for();
     OK(set_one(comm, "validation", "off"));
     const char *const clocks[] = {"monotonic", "monotonic_raw", "realtime", "wtime"};

@@ -111,26 +111,30 @@ def mounts_and_devices() -> tuple[str, list[str]]:
     return Path("/proc/self/mounts").read_text(encoding="utf-8"), devices
 
 
-@pytest.mark.parametrize("wire", [False, True])
-@pytest.mark.parametrize("end", ["SIGINT", "SIGTERM", "SIGKILL", "timeout"])
-def test_nothing_is_left_behind(end: str, wire: bool) -> None:
-    need_hosts(wire)
-    before = mounts_and_devices()
+def space_of(hosts: subprocess.Popen[bytes], duration: str) -> str | None:
+    """Returns the PID namespace of the ranks when all are there; None if they do not come before the hosts end."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < deadline and hosts.poll() is None:
+        ranks = [pid for pid, words in arguments_of_all().items() if words == [SLEEP, duration, ""]]
+        if len(ranks) == 2:
+            with contextlib.suppress(OSError):  # ended meanwhile
+                space = Path(f"/proc/{ranks[0]}/ns/pid").readlink().name
+                if len(members(space)) > 4:  # the hosts' keepers, the launcher and its helpers are there, too
+                    return space
+        time.sleep(0.01)
+    return None
+
+
+def end_hosts(end: str, wire: bool, timeout: int) -> bool:
+    """Ends hosts that way, which must leave no process behind; whether both ranks had been there."""
     # A duration that nobody else sleeps for tells our ranks from all others.
     duration = f"1000.{os.getpid()}{time.monotonic_ns() % 1000000:06d}"
-    timeout = "3" if end == "timeout" else "60"
-    command = [str(HERE / "hosts"), *ENOUGH, "--timeout", timeout, *(["--delay", "1e-3"] if wire else [])]
+    command = [str(HERE / "hosts"), *ENOUGH, "--timeout", str(timeout), *(["--delay", "1e-3"] if wire else [])]
     hosts = subprocess.Popen([*command, "--", SLEEP, duration], stderr=subprocess.DEVNULL)
     try:
-        deadline = time.monotonic() + WAIT_SECONDS
-        ranks: list[int] = []
-        while len(ranks) < 2 and time.monotonic() < deadline and hosts.poll() is None:
-            ranks = [pid for pid, words in arguments_of_all().items() if words == [SLEEP, duration, ""]]
-            time.sleep(0.01)
-        assert len(ranks) == 2
-        space = Path(f"/proc/{ranks[0]}/ns/pid").readlink().name
-        assert len(members(space)) > 4  # the hosts' keepers, the launcher and its helpers are there, too
+        space = space_of(hosts, duration)
         if end != "timeout":
+            assert space
             hosts.send_signal(signal.Signals[end])
         status = hosts.wait(WAIT_SECONDS)
     finally:
@@ -139,10 +143,21 @@ def test_nothing_is_left_behind(end: str, wire: bool) -> None:
     assert status == {"SIGINT": 130, "SIGTERM": 143, "SIGKILL": -9, "timeout": 124}[end]
     # Who is killed cannot wait until all are gone.
     deadline = time.monotonic() + WAIT_SECONDS
-    while end == "SIGKILL" and members(space) and time.monotonic() < deadline:
+    while end == "SIGKILL" and space and members(space) and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert members(space) == []
+    assert not space or members(space) == []
     assert all(duration not in words for words in arguments_of_all().values())
+    return space is not None
+
+
+@pytest.mark.parametrize("wire", [False, True])
+@pytest.mark.parametrize("end", ["SIGINT", "SIGTERM", "SIGKILL", "timeout"])
+def test_nothing_is_left_behind(end: str, wire: bool) -> None:
+    need_hosts(wire)
+    before = mounts_and_devices()
+    # The ranks of a busy machine may not be there yet when the time is over.
+    timeouts = (3, 9, 27) if end == "timeout" else (60,)
+    assert any(end_hosts(end, wire, timeout) for timeout in timeouts)
     assert mounts_and_devices() == before
 
 
