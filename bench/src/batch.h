@@ -26,7 +26,7 @@ struct Batch {
     std::size_t ranks = 0;
     long calls = 1;           // of the operation per sample, each as so many as it counts for
     std::size_t observed = 0; // the rank whose own time is reported
-    double error_bound = 0.0; // seconds, largest over the ranks after the last sample
+    double error_bound = 0.0; // seconds, largest over the ranks and the stamps of all samples
 
     std::vector<std::size_t> timed; // ranks whose time in the operation is its latency
 

@@ -88,7 +88,7 @@ Context gather_context(const Communicator &comm, const GlobalClock &clock, const
     context.mpi_standard = mpi_standard();
     gather_places(comm, context);
     context.clock = clock.settings();
-    context.error_bound = clock.largest_error_bound();
+    context.error_bound = clock.largest(clock.error_bound());
     context.environment = relevant_environment();
     context.seed = seed;
     context.outputs = options.outputs;

@@ -47,10 +47,14 @@ void GlobalClock::refresh() const {
     check(MPIX_Harmonize(comm_.handle(), &flag), "MPIX_Harmonize");
 }
 
-double GlobalClock::largest_error_bound() const {
+double GlobalClock::error_bound() const {
     double bound = 0.0;
-    double largest = 0.0;
     check(MPIX_Harmonize_error_bound(comm_.handle(), &bound), "MPIX_Harmonize_error_bound");
+    return bound;
+}
+
+double GlobalClock::largest(double bound) const {
+    double largest = 0.0;
     check(MPI_Reduce(&bound, &largest, 1, MPI_DOUBLE, MPI_MAX, 0, comm_.handle()), "MPI_Reduce");
     return largest;
 }

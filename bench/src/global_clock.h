@@ -39,8 +39,11 @@ public:
     /// nothing should go on for longer between two calls of refresh().
     double longest_unwatched() const;
 
-    /// Collective. The largest error bound over the ranks, in seconds, at rank 0; 0 elsewhere.
-    double largest_error_bound() const;
+    /// Local. What this rank's readings may be off by, from the last synchronization until now, in seconds.
+    double error_bound() const;
+
+    /// Collective. The largest of a bound, in seconds, over the ranks, at rank 0; 0 elsewhere.
+    double largest(double bound) const;
 
     /// The library's settings in force.
     const std::vector<std::pair<std::string, std::string>> &settings() const { return settings_; }

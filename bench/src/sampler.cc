@@ -12,7 +12,7 @@ Batch Sampler::sample(Synchronizer &synchronizer, Operation &operation, Timing &
     records_.assign(delays.size(), Record{}); // written in full before the first attempt: recording faults no page in
     // Without a look at the clocks' age in between, nothing may go on for so long that they drift far apart.
     const auto series = static_cast<std::size_t>(synchronizer.longest_series(duration, clock_.longest_unwatched()));
-    double error_bound = 0.0;
+    double bound = 0.0; // of this rank's clock
     for (std::size_t first = 0; first < delays.size(); first += series) {
         const std::size_t end = std::min(first + series, delays.size());
         clock_.refresh();
@@ -20,6 +20,8 @@ Batch Sampler::sample(Synchronizer &synchronizer, Operation &operation, Timing &
         for (std::size_t i = first; i < end; ++i) {
             operation.prepare();
             const double sync_entry = clock_.now();
+            // Of all stamps up to here: the synchronizer may synchronize the clocks, whose bound then begins anew.
+            bound = std::max(bound, clock_.error_bound());
             const bool in_time = synchronizer.start(delays[i]);
             const double entry = clock_.now();
             Start start = timing.synchronizes() ? last_start(synchronizer) : Start{};
@@ -38,8 +40,9 @@ Batch Sampler::sample(Synchronizer &synchronizer, Operation &operation, Timing &
                            .deadline = start.deadline,
                            .slack = start.slack};
         }
-        error_bound = std::max(error_bound, clock_.largest_error_bound());
+        bound = std::max(bound, clock_.error_bound());
     }
+    const double error_bound = clock_.largest(bound);
     Batch batch = gather();
     batch.calls = timing.calls() * operation.parts();
     batch.timed = operation.timed_ranks();

@@ -3,7 +3,9 @@
 #include "reporter_registry.h"
 
 #include <gtest/gtest.h>
+#include <iterator>
 #include <map>
+#include <sstream>
 
 namespace bench {
 namespace {
@@ -117,6 +119,15 @@ TEST_F(Tables, LongNamesStandAbove) {
     second.size = 16;
     Cell third = bcast("harmonize");
     expect_table({{first, 4.0, 0.0, true}, {second, 5.0, 0.0, true}, {third, 6.0, 0.0, true}}, "long_names.txt");
+}
+
+TEST_F(Tables, LargeNumbersStayApart) {
+    const auto numbers = [](const std::string &text) {
+        std::istringstream words(text.substr(text.find("\nbcast ")));
+        return std::distance(std::istream_iterator<std::string>(words), {});
+    };
+    const Cell cell = bcast("harmonize");
+    EXPECT_EQ(numbers(table({{cell, 12345678.0, 12345.0, true}})), numbers(table({{cell, 1.0, 0.5, true}})));
 }
 
 TEST_F(Tables, DelaysAreComparedWithNone) {

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from conftest import Bench, Outcome, read_dataset, read_records, run_bench
+from conftest import ONE_LIBRARY, Bench, Outcome, read_dataset, read_records, run_bench
 
 BYTES = 64
 
@@ -218,6 +218,7 @@ def test_numbers_are_names(bench: Bench, tmp_path: Path) -> None:
     assert {cell["algorithm"] for cell in cells} == {reduce["summary"].split(", ")[0]}
 
 
+@ONE_LIBRARY
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import Bench, run_bench
+from conftest import ONE_LIBRARY, Bench, run_bench
 
 BAD = [
     ("", "no operation is given; valid are barrier, bcast, "),
@@ -116,10 +116,7 @@ BAD = [
 ]
 
 
-@pytest.fixture(scope="session")
-def mpi() -> str:
-    """Returns one library: arguments do not depend on it, and Open MPI's takes 2 s to end where a program failed."""
-    return "mpich"
+pytestmark = ONE_LIBRARY
 
 
 @pytest.mark.parametrize(("arguments", "message"), BAD)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
+from closed_form import CALIBRATION, ROUNDING
 from conftest import read_dataset, run_bench
 from validation import validate
 
@@ -22,13 +24,15 @@ SAYS = {
 
 
 # What downbeat-bench refuses on 2 ranks because the library gets it wrong, of all operations and both topologies.
-REFUSED = {"openmpi": 6, "mpich": 12, "openmpi5": 6, "intelmpi": 12}
+# Debian's libraries are looked at more closely, in test_operations.py.
+REFUSED = {"openmpi5": 6, "mpich5": 0, "intelmpi": 12}
 
 
-def test_every_collective_is_right(each_library: str) -> None:
-    found = validate(each_library, 2)
+@pytest.mark.parametrize("library", REFUSED)
+def test_every_collective_is_right(library: str) -> None:
+    found = validate(library, 2)
     assert found.wrong == []
-    assert len(found.refused) == REFUSED.get(each_library, 0), found.refused
+    assert len(found.refused) == REFUSED[library], found.refused
     assert found.right == 2 * (82 - len(found.refused))
 
 
@@ -49,7 +53,7 @@ def test_a_known_time_is_measured(each_library: str, tmp_path: Path) -> None:
     data = read_dataset(tmp_path / "out.nc")
     times = (data.exit - data.entry).values[data.valid.values == 1]
     # Interruptions only lengthen: the shortest is the time asked for, and what it costs to read clocks.
-    assert np.all(times >= [40e-6, 60e-6])
+    assert np.all(times >= np.array([40e-6, 60e-6]) * (1 - CALIBRATION) - ROUNDING)
     assert np.allclose(times.min(axis=0), [40e-6, 60e-6], rtol=0, atol=1e-6)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, Bench
+from conftest import ONE_LIBRARY, ROOT, Bench, run_bench
 
 KINDS = [
     "scheme",
@@ -38,10 +38,10 @@ def to_number(text: str) -> float:
     return float(text)
 
 
-@pytest.fixture
-def parts(bench: Bench) -> list[dict[str, Any]]:
+@pytest.fixture(scope="module")
+def parts(mpi: str, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """Returns all parts as JSON has them."""
-    outcome = bench("list", "--format", "json")
+    outcome = run_bench(mpi, tmp_path_factory.mktemp("list"), "list", "--format", "json")
     assert outcome.status == 0
     return [json.loads(line) for line in outcome.stdout.splitlines()]
 
@@ -56,6 +56,7 @@ def test_all_kinds_are_listed(bench: Bench, parts: list[dict[str, Any]]) -> None
         assert any(line.startswith(f"  {name} ") for line in table)
 
 
+@ONE_LIBRARY
 def test_one_kind(bench: Bench) -> None:
     lines = bench("list", "operation", "--format", "json").stdout.splitlines()
     parts = [json.loads(line) for line in lines]
@@ -107,6 +108,7 @@ def test_parameters_are_complete(parts: list[dict[str, Any]]) -> None:
                 assert parameter["low"] <= to_number(parameter["default"]) <= parameter["high"]
 
 
+@ONE_LIBRARY
 def test_a_number_beyond_its_range_is_refused_and_the_range_named(bench: Bench, parts: list[dict[str, Any]]) -> None:
     hca3 = next(part for part in parts if part["kind"] == "scheme" and part["name"] == "hca3")
     fit = next(parameter for parameter in hca3["parameters"] if parameter["name"] == "fit")

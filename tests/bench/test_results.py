@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
-from conftest import RANKS, Bench, Outcome, read_dataset, read_records, run_bench
+from conftest import ONE_LIBRARY, RANKS, Bench, Outcome, read_dataset, read_records, run_bench
 from numpy.typing import NDArray
 
 REPETITIONS = 60
@@ -138,7 +138,9 @@ def test_validity_follows_the_rule(run: Run) -> None:
         mine = data.cell_index.values == cell
         assert data.valid_count.values[cell] == data.requested.values[cell] == (data.valid.values[mine] == 1).sum()
         assert data.rejected.values[cell] == ((data.valid.values[mine] == 0) & ~warmup[mine]).sum()
-        assert data.discarded.values[cell] == warmup[mine].sum() == 10 * 10  # calls by blocks
+        blocks = len(np.unique(data.block.values[mine]))
+        assert blocks >= 10  # more where some gave up
+        assert data.discarded.values[cell] == warmup[mine].sum() == 10 * blocks
         assert data.rejected.values[cell] == data.late_flag.values[cell] + data.late_entry.values[cell]
         assert list(data.attempt.values[mine]) == list(range(mine.sum()))
 
@@ -149,6 +151,7 @@ def order_of_cells(data: xr.Dataset) -> list[int]:
     return [int(cell) for cell in data.cell_index.values[first]]
 
 
+@ONE_LIBRARY
 def test_the_seed_decides_the_order_in_which_cells_are_interleaved(bench: Bench, tmp_path: Path) -> None:
     orders = []
     for seed in ("1", "1", "2"):
@@ -197,6 +200,7 @@ def test_file_is_netcdf_classic_with_64_bit_data(run: Run) -> None:
     assert (run.directory / "out.nc").read_bytes()[:4] == b"CDF\x05"
 
 
+@ONE_LIBRARY
 def test_formats_on_standard_output(bench: Bench) -> None:
     text = bench("barrier", "-r", "5", "-q", "--format", "csv").stdout
     rows = list(csv.DictReader(text.splitlines()))
@@ -205,6 +209,7 @@ def test_formats_on_standard_output(bench: Bench) -> None:
     assert [json.loads(line)["record"] for line in text.splitlines()] == ["context", "cell", "cell", "end"]
 
 
+@ONE_LIBRARY
 def test_one_synchronizer_shows_details(bench: Bench) -> None:
     outcome = bench("allreduce", "-m", "64", "-r", "20", "-q", "--sync", "harmonize")
     assert outcome.status == 0
@@ -213,6 +218,7 @@ def test_one_synchronizer_shows_details(bench: Bench) -> None:
     assert len(row.split()) == 14
 
 
+@ONE_LIBRARY
 def test_progress_is_on_standard_error_and_can_be_silenced(bench: Bench) -> None:
     assert "100 %, 2 of 2 cells complete" in bench("barrier", "-r", "5").stderr
     assert "cells complete" not in bench("barrier", "-r", "5", "-q").stderr

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from conftest import Bench, read_dataset, read_rows, run_bench
+from conftest import ONE_LIBRARY, Bench, read_dataset, read_rows, run_bench
 
 COUNT = 3000
 PERCENTILES = {"min": 0, "median": 50, "p95": 95, "p99": 99, "p999": 99.9, "max": 100}
@@ -54,8 +54,8 @@ def test_histogram_follows(data: xr.Dataset) -> None:
         assert end >= np.percentile(one.rtt.values, 99) * (1 - 1e-12)
         assert int(one.histogram_overflow) == (one.rtt.values > end * (1 + 1e-12)).sum()
         inner = (one.rtt.values >= left[10] - 1e-13) & (one.rtt.values < left[100] - 1e-13)
-        # Values on an edge may fall on either side of it by rounding.
-        edges = np.isclose(one.rtt.values[:, None], left[[10, 100]], rtol=0, atol=2e-13).sum()
+        # Values on an edge may fall on either side of it by rounding, for which a bin leaves a millionth of its width.
+        edges = np.isclose(one.rtt.values[:, None], left[[10, 100]], rtol=0, atol=2e-13 + 2e-6 * width).sum()
         assert abs(int(one.histogram_count.values[10:100].sum()) - inner.sum()) <= edges
 
 
@@ -72,8 +72,9 @@ def test_the_stop_rule_costs_more_and_finds_better(data: xr.Dataset) -> None:
     assert (excess <= longest[:, None]).all()
 
 
+@ONE_LIBRARY
 def test_the_interval_is_kept(bench: Bench, tmp_path: Path) -> None:
-    assert bench("rtt", "--count", "50", "--interval", "0.01", "-q", "-o", "out.nc").status == 0
+    assert bench("rtt", "--count", "150", "--interval", "0.01", "-q", "-o", "out.nc").status == 0
     sent = read_dataset(tmp_path / "out.nc").sent.values[0]
     # Each is sent no earlier than its turn, counted from the beginning, after which the first one may have been late.
     assert sent[-1] > 0.25

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from conftest import Bench, read_dataset, run_bench
+from conftest import ONE_LIBRARY, Bench, read_dataset, run_bench
 
 SAMPLES = 60
 NAMES = ["mpi_barrier", "linear", "central", "window(size=100us)", "roundtime", "harmonize"]
@@ -44,6 +44,7 @@ def test_every_sample_of_every_rank_is_there(data: xr.Dataset) -> None:
 
 
 def test_clocks_that_are_off_do_not_show(data: xr.Dataset) -> None:
+    tolerance = float(data.attrs["clock_tolerance"])
     for name in NAMES:
         one = data.isel(synchronizer=NAMES.index(name))
         counts = one.valid.values == 1
@@ -53,8 +54,9 @@ def test_clocks_that_are_off_do_not_show(data: xr.Dataset) -> None:
         if not np.isnan(one.deadline.values[counts]).any():
             late = exits - one.deadline.values[counts, None]
             assert (late >= 0).all(), name
-            assert (late <= float(data.attrs["clock_tolerance"])).all(), name
-            assert float(one.skew_max) <= float(data.attrs["clock_tolerance"]), name
+            # As a sample is judged: the difference of two numbers is rounded where their sum is not.
+            assert (exits <= one.deadline.values[counts, None] + tolerance).all(), name
+            assert float(one.skew_max) <= tolerance + 1e-12, name
 
 
 def test_numbers_follow_from_the_stamps(data: xr.Dataset) -> None:
@@ -101,6 +103,7 @@ def test_other_numbers_of_ranks(mpi: str, tmp_path: Path, ranks: int) -> None:
     assert (data.skew_max.values >= 0.0).all()
 
 
+@ONE_LIBRARY
 def test_what_cannot_be_synchronized_is_an_error(bench: Bench) -> None:
     arguments = ["skew", "--sync", "mpi_barrier,harmonize", "-r", "10", "--max-attempts", "2", "-q"]
     outcome = bench(*arguments, env={"DOWNBEAT_SLACK": "1e-9"})

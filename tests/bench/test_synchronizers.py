@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from conftest import Bench, read_dataset, run_bench
+from conftest import ONE_LIBRARY, Bench, read_dataset, run_bench
 
 BARRIERS = [
     "mpi_barrier",
@@ -69,9 +69,9 @@ def test_clocks_that_are_off_do_not_show(bench: Bench, tmp_path: Path) -> None:
     ].all()
     timed = valid & ~np.isnan(data.deadline.values)
     assert timed.sum() >= 150
-    late = data.entry.values[timed] - data.deadline.values[timed, None]
-    assert (late >= 0).all()
-    assert (late <= data.attrs["tolerance_s"]).all()
+    entry, deadline = data.entry.values[timed], data.deadline.values[timed, None]
+    assert (entry >= deadline).all()
+    assert (entry <= deadline + data.attrs["tolerance_s"]).all()
 
 
 def windows(bench: Bench, tmp_path: Path, *arguments: str) -> tuple[int, str, xr.Dataset]:
@@ -80,6 +80,7 @@ def windows(bench: Bench, tmp_path: Path, *arguments: str) -> tuple[int, str, xr
     return outcome.status, "\n".join(outcome.own_lines), read_dataset(tmp_path / "out.nc")
 
 
+@ONE_LIBRARY
 def test_windows_follow_each_other_without_a_gap(bench: Bench, tmp_path: Path) -> None:
     arguments = ["nothing", "--sync", "window(size=200us,growth=1)", "-r", "200", "--warmup", "0"]
     status, text, data = windows(bench, tmp_path, *arguments)
@@ -93,6 +94,7 @@ def test_windows_follow_each_other_without_a_gap(bench: Bench, tmp_path: Path) -
     assert (steps[within & ~near] > 0).all()
 
 
+@ONE_LIBRARY
 def test_a_window_too_small_is_an_error_that_says_what_helps(bench: Bench, tmp_path: Path) -> None:
     arguments = ["bcast", "-m", "1M", "--sync", "window(size=1us,growth=1)", "-r", "100", "--max-attempts", "2"]
     status, text, data = windows(bench, tmp_path, *arguments)
@@ -105,6 +107,7 @@ def test_a_window_too_small_is_an_error_that_says_what_helps(bench: Bench, tmp_p
     assert late.sum() >= 100
 
 
+@ONE_LIBRARY
 def test_a_window_too_small_grows_until_the_operation_fits(bench: Bench, tmp_path: Path) -> None:
     arguments = ["bcast", "-m", "1M", "--sync", "window(size=1us,growth=4)", "-r", "100", "--max-attempts", "50"]
     status, text, data = windows(bench, tmp_path, *arguments)
@@ -135,7 +138,7 @@ def test_a_round_time_budget_ends_the_cell(bench: Bench, tmp_path: Path) -> None
     outcome = bench("nothing", "--sync", "roundtime(budget=100ms)", "-q", "-o", "out.json")
     assert outcome.status == 0, outcome.stderr
     cell = json.loads((tmp_path / "out.json").read_text().splitlines()[1])
-    assert cell["valid"] > 10
+    assert cell["valid"] >= 10  # of the first block, which the machine may make as long as the budget
     assert cell["wall_time_s"] >= 0.1
 
 

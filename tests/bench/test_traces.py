@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
-from conftest import RANKS, Bench, read_dataset, run_bench
+from conftest import ONE_LIBRARY, RANKS, Bench, read_dataset, run_bench
+
+pytestmark = ONE_LIBRARY
 
 SHOWN = 12
 PATTERN = ["--pattern", "one_late", "--delay", "20us"]

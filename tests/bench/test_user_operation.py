@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, Bench, Outcome, read_dataset, read_records, run_bench
+from conftest import ONE_LIBRARY, ROOT, Bench, Outcome, read_dataset, read_records, run_bench
 
 SOURCE = Path(__file__).resolve().parent / "user_operation.c"
 RING = ROOT / "examples/my_operation/ring_allreduce.c"
@@ -91,6 +91,7 @@ def test_it_has_all_that_others_have(bench: Bench, build: Build, tmp_path: Path)
     assert data.sizes["cell"] == len(cells)
 
 
+@ONE_LIBRARY
 def test_without_a_size_there_are_no_sizes(bench: Bench, build: Build) -> None:
     build("stay.so", "-DUNSIZED")
     outcome = bench("./stay.so", "-m", "8")
@@ -102,13 +103,12 @@ def test_without_a_size_there_are_no_sizes(bench: Bench, build: Build) -> None:
 @pytest.mark.parametrize("parameters", ["", "(max)"])
 def test_the_example_is_right(mpi: str, tmp_path: Path, parameters: str, ranks: int) -> None:
     compile_object(mpi, RING, tmp_path / "ring_allreduce.so")
-    sizes = ["-m", "8,24,64K", "--sync", "mpi_barrier"]
-    outcome = run_bench(
-        mpi, tmp_path, f"./ring_allreduce.so{parameters}", *sizes, "--validate", "-r", "20", "-q", ranks=ranks
-    )
+    arguments = ["-m", "8,24,64K", "--sync", "mpi_barrier", "--validate", "-r", "5", "--warmup", "0", "-q"]
+    outcome = run_bench(mpi, tmp_path, f"./ring_allreduce.so{parameters}", *arguments, ranks=ranks)
     assert outcome.status == 0, outcome.stderr
 
 
+@ONE_LIBRARY
 def test_a_wrong_result_is_noticed(bench: Bench, build: Build) -> None:
     build()
     outcome = bench("./stay.so(wrong)", "-m", "8", "--sync", "mpi_barrier", "--validate", "-r", "5", "-q")
@@ -123,6 +123,7 @@ def assert_refused(outcome: Outcome, status: int, *words: str) -> None:
         assert word in outcome.own_lines[0]
 
 
+@ONE_LIBRARY
 def test_what_is_no_shared_object(bench: Bench, tmp_path: Path) -> None:
     (tmp_path / "text.so").write_text("no ELF, but long enough to be looked at: " + "x" * 100)
     (tmp_path / "directory.so").mkdir()
@@ -133,6 +134,7 @@ def test_what_is_no_shared_object(bench: Bench, tmp_path: Path) -> None:
     assert_refused(bench("./text.so(a"), 2, "the parenthesis that ends the parameters is missing")
 
 
+@ONE_LIBRARY
 def test_what_lacks_a_function(bench: Bench, build: Build) -> None:
     build("stay.so", "-DWITHOUT_RUN")
     assert_refused(bench("./stay.so"), 2, "it has no function downbeat_operation_run; valid is a shared object with")
@@ -145,6 +147,7 @@ def test_what_belongs_to_another_mpi_library(bench: Bench, mpi: str, tmp_path: P
     assert_refused(bench("./stay.so"), 2, *words)
 
 
+@ONE_LIBRARY
 def test_what_is_given_twice(bench: Bench, build: Build) -> None:
     build()
     assert_refused(bench("./stay.so", "stay.so()"), 2, "operation 'stay' is given twice")

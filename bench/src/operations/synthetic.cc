@@ -1,14 +1,10 @@
 #include "computation.h"
-#include "error.h"
 #include "mpi_check.h"
 #include "operation.h"
+#include "unsteered_clock.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <ctime>
-#include <fmt/format.h>
 #include <utility>
 
 namespace bench {
@@ -44,14 +40,8 @@ public:
 private:
     static long to_nanoseconds(double seconds) { return std::lround(seconds * 1e9); }
 
-    /// Not the clock of the library, which is what this operation is to judge; and one for all ranks of a host.
-    static long now() {
-        timespec time{};
-        if (clock_gettime(CLOCK_MONOTONIC, &time) != 0) {
-            throw Error::here(fmt::format("CLOCK_MONOTONIC cannot be read: {}", std::strerror(errno)));
-        }
-        return time.tv_sec * 1'000'000'000L + time.tv_nsec;
-    }
+    /// Not the clock of the library, which is what this operation is to judge.
+    static long now() { return unsteered_nanoseconds(); }
 
     Part part_;
     long duration_; // this and what follows in ns
@@ -67,9 +57,8 @@ private:
 OperationInfo operations::synthetic() {
     OperationInfo info = unsized_operation(
         {"synthetic",
-         "no communication: a rank leaves duration + rank * step after it entered, by CLOCK_MONOTONIC; to check what "
-         "is "
-         "measured of it",
+         "no communication: a rank leaves duration + rank * step after it entered, by CLOCK_MONOTONIC_RAW; to check "
+         "what is measured of it",
          "",
          {{"duration", "20us", "in the operation, on rank 0", PartValues::duration(0.0, 1.0)},
           {"step", "5us", "longer for each rank than for the one before", PartValues::duration(0.0, 1.0)},

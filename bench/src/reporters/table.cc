@@ -14,7 +14,7 @@ namespace bench {
 
 std::string microseconds(double seconds, int width, int decimals) {
     return std::isnan(seconds) ? fmt::format("{:>{}}", "-", width)
-                               : fmt::format("{:{}.{}f}", seconds * 1e6, width, decimals);
+                               : fmt::format(" {:{}.{}f}", seconds * 1e6, width - 1, decimals);
 }
 
 std::string ratio(double value, int width) {

@@ -36,7 +36,8 @@ std::string table_overlap(const std::vector<CellResult> &results);
 /// delay. Of all cells, without delay as well.
 std::string table_arrival(const std::vector<CellResult> &results);
 
-/// Seconds as microseconds with this many decimals, right-aligned; "-" where there is no value.
+/// Seconds as microseconds with this many decimals, right-aligned, behind a space at least, however large; "-" where
+/// there is no value.
 std::string microseconds(double seconds, int width, int decimals);
 
 /// A number with two decimals, right-aligned; "-" where there is none.

@@ -61,7 +61,7 @@ std::string rtt_table(const RttOptions &options, std::uint64_t seed, const std::
         text += fmt::format("{:<10}", describe(pair.pair));
         for (const double value : {pair.summary.min, pair.summary.median, pair.summary.mean, pair.summary.p95,
                                    pair.summary.p99, pair.p999, pair.summary.max}) {
-            text += fmt::format("{:10.3f}", value * 1e6);
+            text += fmt::format(" {:9.3f}", value * 1e6);
         }
         text += "\n";
     }
