@@ -55,6 +55,7 @@ int main(int argc, char **argv) {
     } catch (const std::exception &error) {
         // The other ranks know nothing of it and wait.
         bench::print_error(error.what());
+        bench::await_errors_read(); // MPICH's launcher drops what it has not read when a rank aborts
         MPI_Abort(MPI_COMM_WORLD, static_cast<int>(bench::ExitStatus::failure));
     }
     MPI_Finalize();
