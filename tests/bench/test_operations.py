@@ -211,7 +211,7 @@ def test_one_wrong_element_on_one_rank_is_found(mpi: str, tmp_path: Path, broken
 
 
 def test_a_barrier_that_is_none_is_found(mpi: str, tmp_path: Path, broken: dict[str, str]) -> None:
-    words = ["barrier", "--validate", "-r", "2", "--warmup", "0", "--sync", "none", "-q"]
+    words = ["barrier", "--validate", "-r", "100", "--warmup", "0", "--sync", "none", "-q"]
     outcome = run_bench(mpi, tmp_path, *words, env=broken)
     assert outcome.status == 4
     assert any("rank 0: rank 1 left before this one entered" in line for line in outcome.own_lines)
