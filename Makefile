@@ -141,9 +141,10 @@ $(foreach m,$(MPIS),build-$m): build-%:
 build-abi:
 	$(call compile,build/abi,-DDOWNBEAT_MPI=mpich5 -DDOWNBEAT_MPI_ABI=ON -DDOWNBEAT_BUILD_BENCH=OFF)
 
+# The library, and what of the bench needs no MPI: the rest takes minutes to build.
 build-sanitize:
 	$(call compile,build/openmpi-sanitize,-DDOWNBEAT_MPI=openmpi -DDOWNBEAT_SANITIZE=address$(comma)undefined \
-	    -DDOWNBEAT_BUILD_BENCH=OFF)
+	    -DDOWNBEAT_BUILD_BENCH=ON,lib/tests/all downbeat-bench-tests)
 
 $(foreach m,$(MPIS),ctest-$m): ctest-%: build-%
 	$(CTEST) build/$*
@@ -152,7 +153,7 @@ $(foreach m,mpich $(FETCHED_MPIS) abi,ctest-brief-$m): ctest-brief-%: build-%
 	$(CTEST) build/$* --label-regex brief
 
 ctest-sanitize: build-sanitize
-	$(CTEST) build/openmpi-sanitize
+	$(CTEST) build/openmpi-sanitize --label-exclude many --exclude-regex '^bench-(elements|sampler)'
 
 # Two at a time, a file on one process, where next to nothing is measured and processes mostly wait; the rest needs the
 # processors for itself.

@@ -1,6 +1,7 @@
 # Sanitizers for everything in this project. A finding ends the program, so that no test can pass over it.
 if(DOWNBEAT_SANITIZE)
-    add_compile_options(-fsanitize=${DOWNBEAT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    # Unoptimized: nothing is lost before the sanitizers see it, and the C++ compiles in less than half the time.
+    add_compile_options(-fsanitize=${DOWNBEAT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -O0)
     add_link_options(-fsanitize=${DOWNBEAT_SANITIZE})
     # Environment of the tests. MPI libraries keep memory until the process ends; what they leak is listed in lsan.supp.
     set(DOWNBEAT_SANITIZE_ENVIRONMENT

@@ -3,7 +3,8 @@
 #
 # Adds one test per number of ranks, name-np2, name-np3, ..., started through tools/launch, which ends every rank after
 # TIMEOUT (300 s by default). Those with one or two ranks, and with the numbers of BRIEF, have the label `brief`: what runs
-# under every MPI library. Tests run one at a time: ranks that share cores with another test would measure it.
+# under every MPI library and under sanitizers; the others have the label `many`. Tests run one at a time: ranks that share
+# cores with another test would measure it.
 function(downbeat_add_mpi_test)
     cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TARGET;TIMEOUT" "RANKS;BRIEF;ARGS;ENV")
     if(arg_UNPARSED_ARGUMENTS OR NOT arg_NAME OR NOT arg_TARGET OR NOT arg_RANKS)
@@ -22,6 +23,8 @@ function(downbeat_add_mpi_test)
         set(labels mpi)
         if(ranks LESS_EQUAL 2 OR ranks IN_LIST arg_BRIEF)
             list(APPEND labels brief)
+        else()
+            list(APPEND labels many)
         endif()
         set_tests_properties(${test} PROPERTIES RUN_SERIAL ON TIMEOUT ${ctest_timeout} LABELS "${labels}"
                                                 ENVIRONMENT "${DOWNBEAT_SANITIZE_ENVIRONMENT};${arg_ENV}")
