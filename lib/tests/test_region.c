@@ -133,7 +133,7 @@ static void check_known(void) {
     CHECK_THAT(number_in(line, "processes", "latency_min_s"), <=, truth.longest + 2e-9);
 }
 
-/* The start is the library's own, with the tolerance that was set. */
+/* The start is the library's own, with its tolerance. */
 static void check_starts(void) {
     const char *line = region_line(PATH, "long run");
     double samples = number_in(line, "region", "samples");
@@ -141,9 +141,8 @@ static void check_starts(void) {
     CHECK_THAT(samples, ==, oversubscribed ? LONG_RUN / 2 : LONG_RUN);
     CHECK_THAT(valid + number_in(line, "region", "rejected"), ==, samples);
     CHECK_THAT(number_in(line, "region", "kept"), ==, valid);
-    CHECK_THAT(number_in(line, "region", "tolerance_s"), ==, 2e-5);
     if (valid > 0.0)
-        CHECK_THAT(number_in(line, "exit_skew", "max"), <=, 2e-5 + 2e-9);
+        CHECK_THAT(number_in(line, "exit_skew", "max"), <=, number_in(line, "region", "tolerance_s") + 2e-9);
     if (!oversubscribed)
         CHECK_THAT(valid, >, samples / 2);
 }
@@ -288,7 +287,9 @@ int main(int argc, char **argv) {
     OK(MPIX_Harmonize_sync(comm));
     OK(MPIX_Harmonize_get_stats(comm, &stats));
     oversubscribed = stats.oversubscribed;
-    OK(set_one(comm, "tolerance", "2e-5")); /* from the wait's end to the stamp sanitizers take half a microsecond */
+#ifdef __SANITIZE_ADDRESS__
+    OK(set_one(comm, "tolerance", "2e-5")); /* instrumented, the way from the wait's end to the stamp takes 0.5 us */
+#endif
     measure(comm, "long run", oversubscribed ? LONG_RUN / 2 : LONG_RUN);
     measure_nested(comm);
     measure_what_cannot_be(comm);
