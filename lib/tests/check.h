@@ -29,6 +29,13 @@ static inline void check_fail(void) { exit(1); }
         }                                                                                                              \
     } while (0)
 
+/* Seconds on a clock that all processes of one machine share and that NTP does not steer. */
+static inline double true_time(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
 static inline void pause_for(double seconds) {
     struct timespec time = {.tv_sec = (time_t)seconds};
     time.tv_nsec = (long)((seconds - (double)time.tv_sec) * 1e9);

@@ -22,13 +22,6 @@ static int rank;
 static int size;
 static int oversubscribed;
 
-/* One clock for all ranks, that NTP does not steer. */
-static double true_time(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC_RAW, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
 /* Returns when it has. */
 static double stay_until(double when) {
     double time;

@@ -30,18 +30,12 @@ static void run_stopper(void) {
     _exit(0);
 }
 
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC_RAW, &time); /* NTP steers neither this nor the library's default clock */
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
 /* Returns when this process has been stopped and goes on: its time has a gap. */
 static void be_stopped(void) {
-    double last = now(); /* first: the stopper may run as soon as it is asked */
+    double last = true_time(); /* first: the stopper may run as soon as it is asked */
     CHECK(write(to_stopper[1], "", 1) == 1);
     for (double begin = last; last - begin < 10.0;) {
-        double next = now();
+        double next = true_time();
         if (next - last > 0.8 * STOPPED_SECONDS)
             return;
         last = next;
