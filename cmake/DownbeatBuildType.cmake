@@ -1,4 +1,4 @@
-# Default build type, when Downbeat is not part of another project.
+# Default build type, when Downbeat is not component of another project.
 if(PROJECT_IS_TOP_LEVEL)
     if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
         set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)

@@ -1,7 +1,7 @@
 # Installation of libdownbeat, and its CMake package and pkg-config files for the installed tree and the build tree.
 include(CMakePackageConfigHelpers)
 
-install(DIRECTORY include/ TYPE INCLUDE)
+install(DIRECTORY include/ TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
 install(TARGETS downbeat downbeat_static EXPORT downbeatTargets)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/downbeat")

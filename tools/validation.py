@@ -43,7 +43,7 @@ def records(output: str, kind: str) -> list[dict[str, Any]]:
 
 def collectives(library: str) -> list[str]:
     """Returns the collectives in their forms as the library has them, neighborhood ones on each topology."""
-    parts = records(run(library, 1, "list", "operation", "--format", "json").stdout, "part")
+    parts = records(run(library, 1, "list", "operation", "--format", "json").stdout, "component")
     names = [part["name"] for part in parts if part["collective"] and not part["unavailable"]]
     return [
         text

@@ -1,8 +1,8 @@
-#include "algorithm_choices.h"
-#include "error.h"
-#include "experiment.h"
-#include "mpi_tool.h"
-#include "print_error.h"
+#include "experiments/experiment.h"
+#include "mpi/mpi_tool.h"
+#include "options/algorithm_choices.h"
+#include "output/print_error.h"
+#include "text/error.h"
 
 #include <fmt/format.h>
 #include <iostream>
@@ -22,7 +22,7 @@ ExitStatus run(int argc, char **argv) {
             }
             return ExitStatus::success;
         }
-        return std::get<std::unique_ptr<Experiment>>(parsed)->run(comm, command_line(argc, argv));
+        return std::get<Experiment>(parsed)(comm, command_line(argc, argv));
     } catch (const Error &error) {
         if (!error.known_everywhere()) {
             throw;

@@ -1,8 +1,8 @@
-#include "arrival_pattern.h"
+#include "patterns/arrival_pattern.h"
 
 #include "expect_usage_error.h"
-#include "names.h"
-#include "planned_delays.h"
+#include "patterns/planned_delays.h"
+#include "text/names.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,10 +14,10 @@ namespace {
 
 std::shared_ptr<const ArrivalPattern> make_pattern(const std::string &text, int ranks, const std::string &file = "",
                                                    std::uint64_t seed = 1, std::vector<int> nodes = {}) {
-    const Part part = parse_part("arrival pattern", text, all_patterns());
+    const Component component = parse_component("arrival pattern", text, all_patterns());
     nodes.resize(static_cast<std::size_t>(ranks), 0);
     const std::function<std::string(const std::string &)> read = [&](const std::string &) { return file; };
-    return find_by_name(all_patterns(), part.name()).make({part, ranks, nodes, seed, read});
+    return find_by_name(all_patterns(), component.name()).make({component, ranks, nodes, seed, read});
 }
 
 std::vector<double> shares(const ArrivalPattern &pattern, int ranks, long call = 0) {
@@ -132,12 +132,12 @@ TEST(ArrivalPattern, WhatDoesNotFitIsRefused) {
     expect_usage_error([] { make_pattern("bell", 2); }, {"bell", "at least 3 ranks"});
     expect_usage_error([] { make_pattern("inverse_bell", 2); }, {"inverse_bell", "at least 3 ranks"});
     expect_usage_error([] { make_pattern("node_steps", 2); }, {"node_steps", "at least 2 nodes"});
-    expect_usage_error([] { make_pattern("trace", 2); }, {"file must be given"});
+    expect_usage_error([] { make_pattern("trace", 2); }, {"parameter file is required"});
     const auto trace = [](const std::string &file) { make_pattern("trace(file=x.txt)", 2, file); };
-    expect_usage_error([&] { trace("0 1e-5\n1e-5"); }, {"'x.txt', line 2", "1 delays, but 2 ranks"});
-    expect_usage_error([&] { trace("0 late"); }, {"'x.txt', line 1", "'late' is no delay"});
-    expect_usage_error([&] { trace("0 -1"); }, {"'-1' is no delay"});
-    expect_usage_error([&] { trace("0 nan"); }, {"'nan' is no delay"});
+    expect_usage_error([&] { trace("0 1e-5\n1e-5"); }, {"'x.txt', line 2", "1 delays for 2 ranks"});
+    expect_usage_error([&] { trace("0 late"); }, {"'x.txt', line 1", "'late' is not a delay"});
+    expect_usage_error([&] { trace("0 -1"); }, {"'-1' is not a delay"});
+    expect_usage_error([&] { trace("0 nan"); }, {"'nan' is not a delay"});
     expect_usage_error([&] { trace("0 0\n"); }, {"no delay above 0"});
     expect_usage_error([&] { trace("# nothing\n"); }, {"no delay above 0"});
 }

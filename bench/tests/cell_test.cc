@@ -1,4 +1,4 @@
-#include "cell.h"
+#include "cells/cell.h"
 
 #include "samples.h"
 
@@ -23,20 +23,43 @@ TEST(CellRecord, OnlyValidSamplesEnterTheStatistics) {
     add(record, 1.0, Verdict::valid);
     add(record, 100.0, Verdict::late_flag);
     add(record, 200.0, Verdict::late_entry);
+    add(record, 50.0, Verdict::overrun);
     add(record, 3.0, Verdict::valid);
-    EXPECT_EQ(record.recorded(), 4);
+    EXPECT_EQ(record.recorded(), 5);
 
     const CellResult result = record.summarize(*wanting(2));
     EXPECT_EQ(result.status, CellStatus::ok);
     EXPECT_EQ(result.index, 4U);
     EXPECT_EQ(result.valid, 2);
-    EXPECT_EQ(result.rejected(), 2);
+    EXPECT_EQ(result.rejected(), 3);
     EXPECT_EQ(result.late_flag, 1);
     EXPECT_EQ(result.late_entry, 1);
+    EXPECT_EQ(result.overrun, 1);
     EXPECT_DOUBLE_EQ(result.metric("latency_avg").mean, 2.0);
     EXPECT_DOUBLE_EQ(result.metric("latency_avg").max, 3.0);
     EXPECT_DOUBLE_EQ(result.slack, 6.0);
     EXPECT_DOUBLE_EQ(result.error_bound, 200.0); // a bound holds for the batch, valid or not
+}
+
+TEST(CellRecord, TheIntervalOfTheMedianKnowsTheBlocks) {
+    // Blocks of 10 that lie apart, with the same values in any order of the blocks: as one series they are worth less
+    // than 4, as two blocks more than that cannot be said.
+    const auto high = [](bool by_blocks) {
+        CellRecord record(0, bcast_cell());
+        for (int block = 0; block < 4; ++block) {
+            for (int i = 0; i < 10; ++i) {
+                add(record, 1.0 + (by_blocks ? 0.1 * block : 0.1 * (i % 4)) + 1e-3 * ((7 * i + block) % 10),
+                    Verdict::valid);
+            }
+            record.end_block(false);
+        }
+        const CellResult result = record.summarize(*wanting(40));
+        EXPECT_EQ(result.blocks, 4);
+        return result.metric("latency_avg").median_high;
+    };
+    EXPECT_GT(high(true), 1.2);
+    EXPECT_LT(high(false), 1.25);
+    EXPECT_GT(high(true), high(false));
 }
 
 TEST(CellRecord, FewerThanRequestedIsIncomplete) {
@@ -68,6 +91,7 @@ TEST(CellRecord, MeansAreTakenPerRankFirst) {
     const CellResult result = record.summarize(*wanting(2));
     EXPECT_DOUBLE_EQ(result.mean_of_means, 2.5); // of 2 and 3
     EXPECT_DOUBLE_EQ(result.max_of_means, 3.0);  // where the mean of the largest is 4
+    EXPECT_DOUBLE_EQ(result.min_of_means, 2.0);
     EXPECT_DOUBLE_EQ(result.metric("latency_max").mean, 4.0);
     EXPECT_EQ(result.discarded, 1);
     EXPECT_EQ(result.valid, 2);
@@ -184,17 +208,17 @@ TEST(CellRecord, WhatIsMissingIsSaid) {
     add(record, 1.0, Verdict::valid);
     EXPECT_EQ(describe_shortfall(record.summarize(*wanting(2))), "1 of 2 samples valid");
     CellResult enough = record.summarize(*wanting(1));
-    EXPECT_EQ(describe_shortfall(enough), "1 samples valid, and less precise than asked");
+    EXPECT_EQ(describe_shortfall(enough), "1 samples valid, but less precise than requested");
 }
 
 TEST(Cell, Describes) {
-    EXPECT_EQ(describe(bcast_cell()), "bcast of 8 bytes under harmonize");
-    EXPECT_EQ(describe({"barrier", 0, "none", "mpi_barrier"}), "barrier under mpi_barrier");
+    EXPECT_EQ(describe(bcast_cell()), "bcast of 8 bytes after harmonize");
+    EXPECT_EQ(describe({"barrier", 0, "none", "mpi_barrier"}), "barrier after mpi_barrier");
     Cell cell = bcast_cell();
     cell.timing = "batch";
     cell.pattern = "one_late(rank=1)";
     cell.delay = 20e-6;
-    EXPECT_EQ(describe(cell), "bcast of 8 bytes under harmonize, batch, one_late(rank=1) by 20 us");
+    EXPECT_EQ(describe(cell), "bcast of 8 bytes after harmonize, batch, one_late(rank=1) by 20 us");
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "clock/results.h"
+#include "findings/clock/results.h"
 
 #include <limits>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "context.h"
+#include "context/context.h"
 
 #include <gtest/gtest.h>
 

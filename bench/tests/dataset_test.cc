@@ -1,10 +1,10 @@
 #include "clock_fixture.h"
-#include "dataset_writer.h"
-#include "error.h"
 #include "files.h"
 #include "fixture.h"
-#include "names.h"
 #include "netcdf_reader.h"
+#include "output/datasets/dataset_writer.h"
+#include "text/error.h"
+#include "text/names.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
-#include "drift/line.h"
-#include "drift/results.h"
+#include "findings/drift/line.h"
+#include "findings/drift/results.h"
 
 #include <gtest/gtest.h>
 

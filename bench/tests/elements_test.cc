@@ -1,7 +1,7 @@
-#include "elements.h"
+#include "operations/elements/elements.h"
 
 #include "expect_usage_error.h"
-#include "names.h"
+#include "text/names.h"
 
 #include <algorithm>
 #include <cstring>
@@ -15,10 +15,12 @@ namespace {
 // Enough for every rank to decide some elements, also where one rank decides each, as the smallest does.
 constexpr std::uint64_t count = 400;
 
-Part part_of(const std::string &text) { return {"operation", text, {"reduction", "", "", elements_parameters(true)}}; }
+Component component_of(const std::string &text) {
+    return {"operation", text, {"reduction", "", "", elements_parameters(true)}};
+}
 
 std::vector<std::string> choices(const std::string &parameter) {
-    for (const PartParameter &candidate : elements_parameters(true)) {
+    for (const ComponentParameter &candidate : elements_parameters(true)) {
         if (candidate.name == parameter) {
             return candidate.values.choices;
         }
@@ -26,8 +28,8 @@ std::vector<std::string> choices(const std::string &parameter) {
     return {};
 }
 
-Part combination(const std::string &type, const std::string &op) {
-    return part_of("reduction(type=" + type + ",op=" + op + ")");
+Component combination(const std::string &type, const std::string &op) {
+    return component_of("reduction(type=" + type + ",op=" + op + ")");
 }
 
 /// Types with the operations that go with them.
@@ -75,14 +77,14 @@ TEST(Elements, EveryTypeHasReductionsAndEveryReductionATypeAndAllHoldWhatIsWritt
 
 TEST(Elements, WhatMpiDoesNotCombineIsRefused) {
     expect_usage_error([] { element_size(combination("float", "bxor"), true); },
-                       {"op bxor does not go with type float; valid are sum, prod, min, max, user, user_ordered"});
-    expect_usage_error([] { element_size(combination("vector", "sum"), true); }, {"valid are user, user_ordered"});
-    expect_usage_error([] { element_size(part_of("reduction(op=minloc)"), true); }, {"does not go with type auto"});
+                       {"op bxor cannot combine type float; choose one of sum, prod, min, max, user, user_ordered"});
+    expect_usage_error([] { element_size(combination("vector", "sum"), true); }, {"choose one of user, user_ordered"});
+    expect_usage_error([] { element_size(component_of("reduction(op=minloc)"), true); }, {"cannot combine type auto"});
 }
 
 TEST(Elements, CopiesThatAreShiftedSwappedMissingOrRepeatedAreFound) {
     for (const std::string &type : choices("type")) {
-        const auto elements = make_elements(part_of("reduction(type=" + type + ")"), false, 0, 5);
+        const auto elements = make_elements(component_of("reduction(type=" + type + ")"), false, 0, 5);
         for (int rank = 0; rank < 300; ++rank) {
             const Piece right{0, count, 0, rank, rank};
             const Piece shifted{0, count, 1, rank, rank};
@@ -158,7 +160,7 @@ TEST(Elements, ThousandsOfRanksStayWithinTheRange) {
 }
 
 TEST(Elements, GapsMustStayUntouched) {
-    const auto elements = make_elements(part_of("reduction(type=vector)"), false, 0, 2);
+    const auto elements = make_elements(component_of("reduction(type=vector)"), false, 0, 2);
     EXPECT_EQ(elements->size(), 16U);
     EXPECT_EQ(elements->extent(), 32U);
     const Piece piece{0, count, 0, 1, 1};
@@ -185,9 +187,9 @@ TEST(Elements, WhatGoesOnInPlaceStaysAsItIs) {
 }
 
 TEST(Elements, AutomaticIsDoubleAsLongAsTheSizeAllows) {
-    const Part part = part_of("reduction");
-    EXPECT_EQ(make_elements(part, true, 16, 2)->name(), "MPI_DOUBLE MPI_SUM");
-    EXPECT_EQ(make_elements(part, true, 12, 2)->name(), "MPI_FLOAT MPI_SUM");
+    const Component component = component_of("reduction");
+    EXPECT_EQ(make_elements(component, true, 16, 2)->name(), "MPI_DOUBLE MPI_SUM");
+    EXPECT_EQ(make_elements(component, true, 12, 2)->name(), "MPI_FLOAT MPI_SUM");
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "error.h"
+#include "text/error.h"
 
 #include <gtest/gtest.h>
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace bench {
 
-/// Expects that `work` refuses its arguments in one line that contains each of `parts`.
-template <typename Work> void expect_usage_error(Work work, const std::vector<std::string> &parts) {
+/// Expects that `work` refuses its arguments in one line that contains each of `components`.
+template <typename Work> void expect_usage_error(Work work, const std::vector<std::string> &components) {
     try {
         work();
         ADD_FAILURE() << "was accepted";
@@ -17,8 +17,8 @@ template <typename Work> void expect_usage_error(Work work, const std::vector<st
         const std::string message = error.what();
         EXPECT_EQ(error.status(), ExitStatus::bad_arguments);
         EXPECT_EQ(message.find('\n'), std::string::npos) << message;
-        for (const std::string &part : parts) {
-            EXPECT_NE(message.find(part), std::string::npos) << message;
+        for (const std::string &component : components) {
+            EXPECT_NE(message.find(component), std::string::npos) << message;
         }
     }
 }

@@ -33,11 +33,11 @@ protected:
         EXPECT_EQ(text, read(golden_path)) << golden_path;
     }
 
-    /// A terminal of 120 columns shows it.
-    static void expect_narrow(const std::string &text) {
+    /// A terminal of so many columns shows it.
+    static void expect_narrow(const std::string &text, std::size_t columns = 80) {
         std::istringstream lines(text);
         for (std::string line; std::getline(lines, line);) {
-            EXPECT_LT(line.size(), 120U) << line;
+            EXPECT_LE(line.size(), columns) << line;
         }
     }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "cell.h"
-#include "clock_agreement.h"
-#include "context.h"
+#include "cells/cell.h"
+#include "context/clock_agreement.h"
+#include "context/context.h"
 #include "samples.h"
 
 namespace bench {
@@ -43,7 +43,7 @@ inline std::vector<Cell> fixture_cells() {
 }
 
 /// A clock that is off by an eighth of a microsecond, and may be by a quarter.
-inline ClockAgreement fixture_agreement() { return judge_clocks({{0.125e-6, 0.125e-6, 0.125e-6}}); }
+inline ClockAgreement fixture_agreement() { return judge_clocks({{{{0.125e-6, 0.125e-6}}, 0.125e-6}}); }
 
 struct FixtureBatch {
     std::size_t cell;

@@ -1,7 +1,7 @@
-#include "metric.h"
+#include "metrics/metric.h"
 
-#include "names.h"
 #include "samples.h"
+#include "text/names.h"
 
 #include <gtest/gtest.h>
 
@@ -50,18 +50,27 @@ TEST(Metrics, ExitSkewLeavesDelaysOut) {
     EXPECT_DOUBLE_EQ(find_by_name(all_metrics(), "exit_skew").value(batch[0]), 0.75); // 9.75 to 10.5
 }
 
+TEST(Metrics, EndSkewIsThatOfTheOperation) {
+    EXPECT_DOUBLE_EQ(value("end_skew", 9.0), 2.0); // 12 to 14
+    EXPECT_DOUBLE_EQ(value("end_skew", none), 2.0);
+    Batch batch = one_sample(9.0, {10.0, 11.0, 10.5}, {12.0, 14.0, 12.5}, {1, 1, 1});
+    batch.delay = {0.0, 1.25, 0.0};
+    batch.timed = {0};
+    EXPECT_DOUBLE_EQ(find_by_name(all_metrics(), "end_skew").value(batch[0]), 2.0); // as the exits came
+}
+
 TEST(Metrics, ImbalanceIsThatOfEntries) {
     EXPECT_DOUBLE_EQ(value("imbalance_worst", 9.0), 1.0);
     EXPECT_DOUBLE_EQ(value("imbalance_mean", 9.0), (0.5 + 0.5 + 0.0) / 3);
 }
 
-TEST(Metrics, TimesInTheOperationArePerCallAndTimesOfEntryAreNot) {
+TEST(Metrics, TimesInTheOperationArePerCallAndTimesBetweenRanksAreNot) {
     Batch batch = one_sample(9.0, {10.0, 11.0, 10.5}, {12.0, 14.0, 12.5}, {1, 1, 1});
     const Batch once = batch;
     batch.calls = 4;
     for (const Metric &metric : all_metrics()) {
-        const bool of_entries = metric.name == "exit_skew" || metric.name.starts_with("imbalance");
-        EXPECT_DOUBLE_EQ(metric.value(batch[0]) * (of_entries ? 1 : 4), metric.value(once[0])) << metric.name;
+        const bool of_one_end = metric.name.ends_with("skew") || metric.name.starts_with("imbalance");
+        EXPECT_DOUBLE_EQ(metric.value(batch[0]) * (of_one_end ? 1 : 4), metric.value(once[0])) << metric.name;
     }
 }
 

@@ -1,4 +1,4 @@
-#include "names.h"
+#include "text/names.h"
 
 #include "expect_usage_error.h"
 
@@ -17,7 +17,7 @@ TEST(Names, RefusesUnknownOnesAndSaysWhatIsValid) {
         [] {
             check_names("colour", {"red", "pink"}, {"red", "blue"});
         },
-        {"unknown colour 'pink'", "valid are red, blue"});
+        {"unknown colour 'pink'", "choose one of red, blue"});
 }
 
 TEST(Names, RefusesOnesGivenTwice) {

@@ -1,7 +1,7 @@
-#include "error.h"
 #include "files.h"
 #include "fixture.h"
-#include "reporter_registry.h"
+#include "output/reporters/reporter_registry.h"
+#include "text/error.h"
 
 #include <fstream>
 #include <gtest/gtest.h>

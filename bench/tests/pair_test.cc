@@ -1,4 +1,4 @@
-#include "pair.h"
+#include "text/pair.h"
 
 #include "expect_usage_error.h"
 
@@ -16,10 +16,10 @@ TEST(Pairs, WhatIsNoPairIsRefused) {
     for (const char *text :
          {"", "0", "0:", ":1", "0:3", "3:0", "1:1", "0:1:2", "0:-1", "0:1,", "0: 1", "a:b", "0:1x"}) {
         SCOPED_TRACE(text);
-        expect_usage_error([&] { parse_pairs(text, 3); }, {"--pairs cannot contain", "ranks from 0 to 2, as 0:1"});
+        expect_usage_error([&] { parse_pairs(text, 3); }, {"--pairs cannot contain", "ranks from 0 to 2, e.g. 0:1"});
     }
     expect_usage_error([] { parse_pairs("0:1,0:1", 3); }, {"pair '0:1' is given twice"});
-    expect_usage_error([] { parse_pairs("0:1", 1); }, {"one rank only", "mpirun -n 2"});
+    expect_usage_error([] { parse_pairs("0:1", 1); }, {"there is only one", "mpirun -n 2"});
 }
 
 TEST(Pairs, TheOtherDirectionIsAnotherPair) { EXPECT_EQ(parse_pairs("0:1,1:0", 2).size(), 2U); }

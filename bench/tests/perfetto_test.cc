@@ -1,7 +1,7 @@
 #include "files.h"
 #include "fixture.h"
-#include "json_records.h"
-#include "reporter_registry.h"
+#include "output/json_records.h"
+#include "output/reporters/reporter_registry.h"
 
 #include <gtest/gtest.h>
 
@@ -47,10 +47,12 @@ TEST_F(Perfetto, NoNanosecondIsLost) {
         const auto entry = static_cast<double>(i % 2 * minutes_ns + i * 1001);
         batch.deadline.push_back(none);
         batch.slack.push_back(none);
+        batch.end.push_back(none);
         batch.sync_entry.push_back((entry - 13.0) * 1e-9);
         batch.entry.push_back(entry * 1e-9);
         batch.exit.push_back((entry + static_cast<double>(i)) * 1e-9);
         batch.delay.push_back(0.0);
+        batch.computed.push_back(0.0);
         batch.flag.push_back(1);
     }
     const std::vector<Verdict> valid(batch.size(), Verdict::valid);

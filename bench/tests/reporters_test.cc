@@ -1,11 +1,11 @@
-#include "reporter_registry.h"
+#include "output/reporters/reporter_registry.h"
 
-#include "error.h"
 #include "expect_usage_error.h"
 #include "files.h"
 #include "fixture.h"
-#include "names.h"
 #include "netcdf_reader.h"
+#include "text/error.h"
+#include "text/names.h"
 
 #include <cmath>
 #include <filesystem>
@@ -70,7 +70,7 @@ TEST_F(Reporters, CellsWithoutAValidSampleAreNowhereZero) {
     const std::string table = read(std::string(BENCH_GOLDEN_DIR) + "/details.txt");
     const std::size_t row = table.find("\nbarrier");
     EXPECT_EQ(table.substr(row, table.find('\n', row + 1) - row).find(" 0.0"), std::string::npos);
-    EXPECT_NE(table.find("failed: barrier under harmonize: 0 of 2 samples valid"), std::string::npos);
+    EXPECT_NE(table.find("failed: barrier after harmonize: 0 of 2 samples valid"), std::string::npos);
 }
 
 TEST_F(Reporters, NetcdfHoldsEverySample) {

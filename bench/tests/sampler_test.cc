@@ -1,7 +1,7 @@
-#include "sampler.h"
+#include "launch/sampler.h"
 
-#include "mpi_check.h"
-#include "names.h"
+#include "mpi/mpi_check.h"
+#include "text/names.h"
 
 #include <chrono>
 #include <cstdlib>
@@ -28,11 +28,11 @@ private:
 TEST(Sampler, TheErrorBoundIsThatOfAllStamps) {
     const Communicator comm;
     const GlobalClock clock(comm, std::nullopt);
-    const Part part = parse_part("timing scheme", "per_call", all_timings());
-    const auto timing = find_by_name(all_timings(), "per_call").make(part);
+    const Component component = parse_component("timing scheme", "per_call", all_timings());
+    const auto timing = find_by_name(all_timings(), "per_call").make(component);
     const OperationInfo nothing = operations::nothing();
-    const Part nothing_part("operation", nothing.name, nothing);
-    const auto operation = nothing.make({comm.handle(), 0, nothing_part});
+    const Component nothing_component("operation", nothing.name, nothing);
+    const auto operation = nothing.make({comm.handle(), 0, nothing_component});
     Synchronizing synchronizer(comm);
     Sampler sampler(comm, clock, 0);
     std::this_thread::sleep_for(std::chrono::milliseconds(50)); // 50 us of drift

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "batch.h"
-#include "names.h"
-#include "stopping_rule.h"
+#include "metrics/batch.h"
+#include "stopping_rules/stopping_rule.h"
+#include "text/names.h"
 
 #include <cstdint>
 #include <fmt/format.h>
@@ -36,6 +36,7 @@ inline Batch samples(std::size_t ranks, std::vector<double> deadline, std::vecto
             time *= unit;
         }
     }
+    batch.end.assign(batch.deadline.size(), none);
     batch.delay.assign(batch.entry.size(), 0.0);
     batch.computed.assign(batch.entry.size(), 0.0);
     batch.timed.resize(ranks);
@@ -46,8 +47,9 @@ inline Batch samples(std::size_t ranks, std::vector<double> deadline, std::vecto
 
 /// The rule that wants so many samples.
 inline std::unique_ptr<StoppingRule> wanting(long samples) {
-    const Part part = parse_part("rule", fmt::format("fixed(samples={})", samples), all_stopping_rules());
-    return find_by_name(all_stopping_rules(), "fixed").make(part);
+    const Component component =
+        parse_component("rule", fmt::format("fixed(samples={})", samples), all_stopping_rules());
+    return find_by_name(all_stopping_rules(), "fixed").make(component);
 }
 
 /// A batch of one sample.

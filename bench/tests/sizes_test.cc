@@ -1,4 +1,4 @@
-#include "sizes.h"
+#include "text/sizes.h"
 
 #include "expect_usage_error.h"
 
@@ -28,7 +28,7 @@ TEST(Sizes, RefusesWhatIsNoSize) {
     for (const char *text : {"", "0", "K", "8k", "8KB", "8 ", "-8", "+8", "0x8", "1.5K", "8,", ",8", "8:", ":8",
                              "8:16:32", "18446744073709551616", "18014398509481984K"}) {
         SCOPED_TRACE(text);
-        expect_usage_error([&] { parse_sizes(text); }, {"is no message size", "8:64K"});
+        expect_usage_error([&] { parse_sizes(text); }, {"is not a message size", "8:64K"});
     }
 }
 

@@ -1,4 +1,4 @@
-#include "rtt/stop_rule.h"
+#include "findings/rtt/stop_rule.h"
 
 #include <cmath>
 #include <deque>

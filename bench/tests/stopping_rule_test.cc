@@ -1,19 +1,13 @@
-#include "stopping_rule.h"
+#include "stopping_rules/stopping_rule.h"
 
-#include "metric.h"
-#include "names.h"
+#include "coverage.h"
 
-#include <cmath>
 #include <gtest/gtest.h>
-#include <random>
 
 namespace bench {
 namespace {
 
-std::unique_ptr<StoppingRule> rule(const std::string &text) {
-    const Part part = parse_part("stopping rule", text, all_stopping_rules());
-    return find_by_name(all_stopping_rules(), part.name()).make(part);
-}
+std::unique_ptr<StoppingRule> rule(const std::string &text) { return make_rule(all_stopping_rules(), text); }
 
 /// The samples of the blocks that a rule asks for, each of them valid.
 std::vector<long> blocks_of(const StoppingRule &stopping, double seconds_per_sample) {
@@ -86,46 +80,48 @@ TEST(StoppingRule, BudgetHasAMost) {
     EXPECT_EQ(blocks, (std::vector<long>{10, 15}));
 }
 
-/// Blocks until the rule is content, with values around 1 of this relative deviation.
-long samples_until(const std::string &text, double deviation) {
-    const auto precision = rule(text);
-    std::vector<std::vector<double>> values(all_metrics().size());
-    std::mt19937_64 random(3);
-    CellProgress progress;
-    for (;;) {
-        progress.values = values;
-        const long wanted = precision->next_block(progress);
-        if (wanted == 0) {
-            return precision->satisfied(progress) ? progress.valid : -progress.valid;
-        }
-        for (long i = 0; i < wanted; ++i) {
-            double sum = 0.0; // of 12 uniform numbers: nearly normal, the same on all machines
-            for (int k = 0; k < 12; ++k) {
-                sum += static_cast<double>(random() >> 11) * 0x1p-53;
-            }
-            for (std::vector<double> &metric : values) {
-                metric.push_back(1.0 + deviation * (sum - 6.0));
-            }
-        }
-        ++progress.blocks;
-        progress.valid += wanted;
-    }
-}
-
 TEST(StoppingRule, PrecisionTakesAsManyAsTheNoiseNeeds) {
     // The interval of a median of n normal values is about 2 * 1.96 * 1.2533 * deviation / sqrt(n) wide: n is the
     // square of that divided by the width.
-    for (const double deviation : {0.02, 0.1}) {
+    for (const double deviation : {0.05, 0.1}) {
         const double expected = std::pow(2 * 1.96 * 1.2533 * deviation / 0.02, 2);
-        const auto samples = static_cast<double>(samples_until("precision(width=0.02,block=10)", deviation));
-        EXPECT_GT(samples, 0.5 * expected) << deviation;
-        EXPECT_LT(samples, 2.0 * expected + 50) << deviation;
+        const SimulatedDeviations deviations{"", 0.0, 0.0, 0.0, deviation};
+        const double samples = cover(*rule("precision(min=50,block=5)"), deviations, 50, 1).samples;
+        EXPECT_GT(samples, 0.8 * expected) << deviation;
+        EXPECT_LT(samples, 2.0 * expected) << deviation; // the blocks' share, and 1.5 from look to look
     }
 }
 
-TEST(StoppingRule, PrecisionTakesAFewInAnyCaseAndGivesUpInTheEnd) {
-    EXPECT_EQ(samples_until("precision(min=70)", 0.0), 70);
-    EXPECT_EQ(samples_until("precision(width=0.001,max=500)", 0.5), -500);
+TEST(StoppingRule, PrecisionStopsWhereTheIntervalHoldsTheMedian) {
+    // 300 cells: the standard deviation of a share is 0.013.
+    for (const SimulatedDeviations &deviations : simulated_deviations()) {
+        EXPECT_GT(cover(*rule("precision"), deviations, 300, 1).median, 0.92) << deviations.name;
+    }
+}
+
+TEST(StoppingRule, PrecisionLooksAtTenBlocksFirst) {
+    const SimulatedDeviations none{"none", 0.0, 0.0, 0.0, 0.0};
+    EXPECT_EQ(cover(*rule("precision"), none, 1, 1).samples, 200);
+    EXPECT_EQ(cover(*rule("precision(min=501)"), none, 1, 1).samples, 510); // blocks of 51
+    EXPECT_EQ(cover(*rule("precision(min=5,block=7)"), none, 1, 1).samples, 70);
+}
+
+TEST(StoppingRule, PrecisionGivesUpInTheEnd) {
+    const SimulatedDeviations wild{"", 0.0, 0.0, 0.0, 0.5};
+    EXPECT_EQ(cover(*rule("precision(width=0.001,max=510)"), wild, 1, 1).samples, 510);
+    const auto precision = rule("precision(width=0.001,max=510)");
+    std::vector<std::vector<double>> values(all_metrics().size());
+    std::vector<long> blocks;
+    SimulatedCell cell(wild, 1);
+    for (int block = 0; block < 10; ++block) {
+        cell.measure(51, values[0]);
+        blocks.push_back(51);
+    }
+    for (std::vector<double> &metric : values) {
+        metric = values[0];
+    }
+    EXPECT_FALSE(precision->satisfied({10, 510, 0.0, false, values, blocks}));
+    EXPECT_TRUE(rule("precision(width=1)")->satisfied({10, 510, 0.0, false, values, blocks}));
 }
 
 TEST(StoppingRule, PrecisionEndsWhereABlockFoundNoSamples) {

@@ -1,6 +1,6 @@
 #include "files.h"
 #include "fixture.h"
-#include "reporter_registry.h"
+#include "output/reporters/reporter_registry.h"
 
 #include <gtest/gtest.h>
 #include <iterator>
@@ -34,9 +34,9 @@ Batch measure(const MeasuredCell &measured) {
 
 class Tables : public Files {
 protected:
-    std::string table(const std::vector<MeasuredCell> &measured) const {
+    std::string table(const std::vector<MeasuredCell> &measured, const std::string &format = "table") const {
         const std::string file = path("table.txt");
-        const auto reporter = find_by_name(all_reporters(), "table").make(file);
+        const auto reporter = find_by_name(all_reporters(), format).make(file);
         std::vector<Cell> cells;
         for (const MeasuredCell &one : measured) {
             cells.push_back(one.cell);
@@ -112,6 +112,31 @@ TEST_F(Tables, ComputationHasATableOfItsOwn) {
     expect_table(measured, "overlap.txt");
 }
 
+TEST_F(Tables, OsuHasItsHeadersAndColumns) {
+    Cell pure = bcast("harmonize");
+    pure.operation = pure.pure_operation = "ibcast";
+    Cell computing = pure;
+    computing.operation = "ibcast(compute=20us)";
+    computing.computation = 20 * us;
+    Cell larger = bcast("mpi_barrier");
+    larger.size = 1048576;
+    Cell barrier = bcast("harmonize");
+    barrier.operation = "barrier";
+    barrier.size = 0;
+    barrier.datatype = "none";
+    Cell persistent = bcast("harmonize");
+    persistent.operation = "bcast_init";
+    expect_golden(table({{bcast("mpi_barrier"), 0.25, 0.0, false},
+                         {larger, 1234.5, 0.0, false},
+                         {bcast("harmonize", "per_call", "one_late", 5 * us), 3.0, 5.0, true},
+                         {barrier, 2.0, 0.0, true},
+                         {pure, 9.5, 0.0, true},
+                         {computing, 24.5, 0.0, true},
+                         {persistent, 4.0, 0.0, true}},
+                        "osu"),
+                  "osu.txt");
+}
+
 TEST_F(Tables, LongNamesStandAbove) {
     Cell first = bcast("harmonize");
     first.operation = "neighbor_alltoallw_init(topology=graph)";
@@ -143,7 +168,7 @@ TEST_F(Tables, DelaysAreComparedWithNone) {
     expect_table(measured, "arrival.txt");
     // t0 = 10, t = 54, delay 50: 6 of 10 are hidden; Eq. 5 relates them to t.
     const std::string text = table(measured);
-    EXPECT_NE(text.find(" 0.11    0.60 "), std::string::npos);
+    EXPECT_NE(text.find(" 0.11   0.60 "), std::string::npos);
 }
 
 } // namespace

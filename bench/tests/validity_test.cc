@@ -1,4 +1,4 @@
-#include "validity.h"
+#include "cells/validity.h"
 
 #include "samples.h"
 
@@ -19,6 +19,17 @@ TEST(Validity, InTimeOnAllRanks) { EXPECT_EQ(verdict(10.0, {10.0, 10.25}, {1, 1}
 TEST(Validity, TheToleranceItselfIsInTime) { EXPECT_EQ(verdict(10.0, {10.0, 10.5}, {1, 1}), Verdict::valid); }
 
 TEST(Validity, OneLateEntryIsEnough) { EXPECT_EQ(verdict(10.0, {10.0, 10.75}, {1, 1}), Verdict::late_entry); }
+
+TEST(Validity, WhatMustEndEndsInTime) {
+    Batch batch = one_sample(10.0, {10.0, 10.0}, {11.0, 12.0}, {1, 1});
+    EXPECT_EQ(judge(batch[0], tolerance), Verdict::valid); // however long it took
+    batch.end = {12.0};
+    EXPECT_EQ(judge(batch[0], tolerance), Verdict::valid);
+    batch.end = {11.75};
+    EXPECT_EQ(judge(batch[0], tolerance), Verdict::overrun);
+    batch.flag = {1, 0};
+    EXPECT_EQ(judge(batch[0], tolerance), Verdict::late_flag);
+}
 
 TEST(Validity, OneFlagIsEnough) { EXPECT_EQ(verdict(10.0, {10.0, 10.0}, {1, 0}), Verdict::late_flag); }
 

@@ -1,6 +1,6 @@
-#include "warmup_rule.h"
+#include "warmup_rules/warmup_rule.h"
 
-#include "names.h"
+#include "coverage.h"
 
 #include <gtest/gtest.h>
 #include <random>
@@ -8,10 +8,7 @@
 namespace bench {
 namespace {
 
-std::unique_ptr<WarmupRule> rule(const std::string &text) {
-    const Part part = parse_part("warm-up rule", text, all_warmup_rules());
-    return find_by_name(all_warmup_rules(), part.name()).make(part);
-}
+std::unique_ptr<WarmupRule> rule(const std::string &text) { return make_rule(all_warmup_rules(), text); }
 
 /// How many calls a rule discards where call i takes value(i).
 template <typename Value> std::size_t discarded(const WarmupRule &warmup, Value value) {
@@ -50,6 +47,45 @@ TEST(WarmupRule, StationarySeesATrendThatMediansDoNot) {
     // 1.5 % within two windows.
     const auto trend = [](std::size_t i) { return 1.0 - 0.000375 * static_cast<double>(i); };
     EXPECT_EQ(discarded(*rule("stationary"), trend), 200U);
+}
+
+TEST(WarmupRule, StationaryIsContentWithNoiseThatHangsTogether) {
+    // 500 blocks: the standard deviation of a share of 0.95 is 0.01.
+    for (const double noise : {0.01, 0.05}) {
+        for (const double autocorrelation : {0.0, 0.6, 0.8}) {
+            const SimulatedDeviations deviations{"", autocorrelation, 0.02, 0.0, noise};
+            EXPECT_GT(warm_up(
+                          *rule("stationary"), deviations, [](double) { return 1.0; }, 500, 1)
+                          .settled,
+                      0.97)
+                << noise << ' ' << autocorrelation;
+        }
+    }
+}
+
+TEST(WarmupRule, StationaryLeavesLittleOfATrend) {
+    // Calls begin at twice their time; after the 45 that are discarded in any case the next hundred would take 6.5 %
+    // more on average in the first trend.
+    const auto decay = [](double i) { return 1.0 + std::exp(-i / 30.0); };
+    const auto step = [](double i) { return i < 30 ? 2.0 : 1.0; };
+    for (const double autocorrelation : {0.0, 0.6, 0.8}) {
+        const SimulatedDeviations deviations{"", autocorrelation, 0.02, 0.0, 0.05};
+        EXPECT_LT(warm_up(*rule("stationary"), deviations, decay, 500, 1).excess, 0.01) << autocorrelation;
+        EXPECT_LT(warm_up(*rule("stationary"), deviations, step, 500, 1).excess, 1e-12) << autocorrelation;
+    }
+}
+
+TEST(WarmupRule, StationarySaysThatItGaveUp) {
+    const auto stationary = rule("stationary(max=73)");
+    std::vector<double> times;
+    for (int i = 0; i < 73; ++i) {
+        times.push_back(1.0 / (1.0 + i));
+    }
+    EXPECT_EQ(stationary->next(times), 0);
+    EXPECT_FALSE(stationary->settled(times));
+    EXPECT_TRUE(stationary->settled(std::vector<double>(73, 1.0)));
+    EXPECT_FALSE(rule("stationary(max=20)")->settled(std::vector<double>(20, 1.0))); // too few to know
+    EXPECT_TRUE(rule("fixed(calls=7)")->settled({}));
 }
 
 TEST(WarmupRule, StationaryGivesUpInTheEnd) {

@@ -1,4 +1,4 @@
-#include "warnings.h"
+#include "context/warnings.h"
 
 #include "fixture.h"
 
@@ -26,7 +26,7 @@ TEST(Warnings, MoreRanksThanProcessors) {
     context.hosts[0].processors = 1;
     context.ranks[1].cores = 4; // as launchers place them then
     expect_one(find_warnings(context, {}, idle(), agreeing),
-               {"2 ranks share 1 processors on node1", "at most one rank"});
+               {"2 ranks share 1 processor on node1", "start at most 1 there, e.g. mpirun -n 1"});
 }
 
 TEST(Warnings, Governor) {
@@ -45,14 +45,13 @@ TEST(Warnings, OtherProcesses) {
 TEST(Warnings, UnboundRanks) {
     SamplingContext context = fixture_context();
     context.ranks[1].cores = 4;
-    expect_one(find_warnings(context, {}, idle(), agreeing),
-               {"1 of 2 ranks may run on more than one core", "bind ranks"});
+    expect_one(find_warnings(context, {}, idle(), agreeing), {"1 of 2 ranks are not bound to one core", "bind ranks"});
 }
 
 TEST(Warnings, OneRank) {
     SamplingContext context = fixture_context();
     context.ranks.resize(1);
-    expect_one(find_warnings(context, {}, idle(), agreeing), {"one rank only", "mpirun -n 2"});
+    expect_one(find_warnings(context, {}, idle(), agreeing), {"only one rank", "mpirun -n 2"});
 }
 
 TEST(Warnings, ErrorBoundBesideWhatIsMeasured) {
@@ -67,10 +66,23 @@ TEST(Warnings, ErrorBoundBesideWhatIsMeasured) {
                {"1.000 us", "25 % of the makespan of bcast of 8 bytes"});
 }
 
+TEST(Warnings, WarmupThatReachedItsMaximum) {
+    CellRecord record(0, fixture_cells()[1]);
+    for (const bool settled : {true, false, false}) {
+        record.end_warmup(settled);
+        record.add(one_sample(0.0, {0.0, 0.0}, {4e-6, 4e-6}, {1, 1}), {Verdict::valid});
+        record.end_block(false);
+    }
+    const CellResult result = record.summarize(*wanting(1));
+    EXPECT_EQ(result.unsettled, 2);
+    expect_one(find_warnings(fixture_context(), {result}, idle(), agreeing),
+               {"warm-up of 1 of 1 cells", "2 of 3 blocks of bcast of 8 bytes", "may still speed up", "raise max"});
+}
+
 TEST(Warnings, ClocksThatNoLongerAgree) {
     const ClockAgreement apart{.ranks = 3, .outside = 2, .worst = 3, .offset = -12.5e-6, .allowed = 0.25e-6};
     expect_one(find_warnings(fixture_context(), {}, idle(), apart),
-               {"rank 3 was measured 12.500 us off rank 0", "allow 0.250 us", "2 of 3 ranks", "DOWNBEAT_MAX_SKEW"});
+               {"rank 3 was 12.500 us off rank 0", "allow 0.250 us", "2 of 3 ranks", "DOWNBEAT_MAX_SKEW"});
 }
 
 } // namespace

@@ -1,50 +1,50 @@
 /*
  * Downbeat: MPI processes that start at the same instant.
  *
- * MPI_Barrier synchronizes processes in space only: nobody leaves before all have arrived. When each process leaves is
- * left open, and in practice they leave microseconds apart, in a pattern that depends on the barrier's algorithm. What
- * is measured behind a barrier carries that pattern. MPIX_Harmonize synchronizes in space and in time: nobody leaves
- * before all have arrived, and all leave at one instant, the deadline (Schuchart, Hunold, Bosilca: MPI Process
- * Synchronization in Space and Time, EuroMPI 2023).
+ * MPI_Barrier synchronizes processes in space only: no process leaves before all have arrived. When each process leaves
+ * is left open; in practice they leave microseconds apart, in a pattern that depends on the barrier's algorithm, and
+ * anything measured after a barrier includes that pattern. MPIX_Harmonize synchronizes in space and in time: no process
+ * leaves before all have arrived, and all leave at the same instant, the deadline (Schuchart, Hunold, Bosilca: MPI
+ * Process Synchronization in Space and Time, EuroMPI 2023).
  *
  *     int flag;
  *     MPIX_Harmonize(comm, &flag);
  *     double begin = MPI_Wtime();
  *     MPI_Reduce(..., comm);
- *     double time = MPI_Wtime() - begin;      // count it only if flag was 1 on every process
+ *     double time = MPI_Wtime() - begin;      // use it only if flag was 1 on every process
  *
- * How it works. The processes of a communicator agree on a global clock: process 0's, to which every other process
- * knows its offset and a bound on the error of that offset. A call gathers all processes at process 0, which then
- * chooses a deadline a little later than now (the slack) and broadcasts it; everyone waits until it has come. The slack
- * follows the machine in both directions. Clocks drift apart, so they are synchronized anew when the last time lies too
- * far back or the error bound has grown too wide, never merely because a deadline was missed.
+ * How it works. The processes of a communicator agree on a global clock: that of process 0. Every other process knows
+ * its offset from it, and a bound on the error of that offset. Each call gathers all processes at process 0, which
+ * chooses a deadline slightly in the future (the slack) and broadcasts it; every process waits for the deadline. The
+ * slack adapts up and down. Because clocks drift, they are synchronized again when the last synchronization is too old
+ * or the error bound has grown too wide, but never just because a deadline was missed.
  *
- * All state hangs on the communicator: a private duplicate carries the traffic, so that nothing here can match a
- * message of the application, and is freed with the communicator. The first collective call on a communicator
- * (MPIX_Harmonize, MPIX_Harmonize_delayed, MPIX_Harmonize_sync, MPIX_Harmonize_set_info) prepares it. Different
- * communicators are independent, also in different threads.
+ * All state belongs to the communicator: a private duplicate carries the library's messages, so they never match those
+ * of the application, and is freed with the communicator. The first collective call on a communicator (MPIX_Harmonize,
+ * MPIX_Harmonize_delayed, MPIX_Harmonize_sync, MPIX_Harmonize_set_info) prepares it. Different communicators are
+ * independent, also in different threads.
  *
- * Times are seconds as double, relative to the epoch of the communicator's global clock, which is the moment at which
- * the communicator was prepared; so a double keeps fractions of a nanosecond for weeks.
+ * Times are seconds as double, counted from when the communicator was prepared (the epoch of its global clock), so a
+ * double resolves fractions of a nanosecond for weeks.
  *
- * Thread level. Any level that MPI was initialized with will do. As with every collective of MPI, two threads must not
- * call on the same communicator at the same time.
+ * Thread level. Any level that MPI was initialized with works. As with MPI's collectives, two threads must not call
+ * these functions on the same communicator at the same time.
  *
- * Errors. Every function returns MPI_SUCCESS or an error code after it has called the error handler of comm, as MPI's
- * own functions do; where comm is MPI_COMM_NULL, the handler of MPI_COMM_SELF (before MPI-4, of MPI_COMM_WORLD). A call
- * before initialization or after finalization of MPI reaches no handler: it prints one line and returns MPI_ERR_OTHER.
- * Classes:
+ * Errors. Like MPI's functions, every function returns MPI_SUCCESS, or calls the error handler of comm and returns an
+ * error code. If comm is MPI_COMM_NULL, the handler of MPI_COMM_SELF is called (before MPI-4, that of MPI_COMM_WORLD).
+ * A call before MPI is initialized or after it is finalized has no handler: it prints one line and returns
+ * MPI_ERR_OTHER. Error classes:
  *
  *     MPI_ERR_COMM        comm is MPI_COMM_NULL or an intercommunicator
  *     MPI_ERR_ARG         an output argument is NULL; a delay is negative or not finite; an environment variable
- *                         DOWNBEAT_* is unknown or has a value that it cannot have
+ *                         DOWNBEAT_* is unknown or has an invalid value
  *     MPI_ERR_INFO_KEY    an info key is unknown
- *     MPI_ERR_INFO_VALUE  an info key has a value that it cannot have
- *     MPI_ERR_OTHER       MPI is not initialized or already finalized; a question about a communicator that was never
- *                         prepared, or about a call that was never made; a clock that this machine does not have
+ *     MPI_ERR_INFO_VALUE  an info key has an invalid value
+ *     MPI_ERR_OTHER       MPI is not initialized or already finalized; comm was never prepared, or the call that is
+ *                         asked about was never made; the clock is not available on this machine
  *     any other           as returned by the MPI function that failed
  *
- * Where a class leaves open what was wrong, one line on standard error names the value and what would be valid.
+ * If the class does not identify the problem, one line on standard error names the bad value and the valid ones.
  */
 #ifndef MPIX_HARMONIZE_H
 #define MPIX_HARMONIZE_H
@@ -55,31 +55,31 @@
 extern "C" {
 #endif
 
-/* MPIX_Harmonize: returns on all processes of comm at one instant.
+/* MPIX_Harmonize: returns on all processes of comm at the same instant.
  *
  *   IN   comm   communicator (handle); an intracommunicator
- *   OUT  flag   1 if this process was there in time and left at the deadline, 0 if it came too late or left later than
- *               the tolerance (the kernel took the processor away during the wait); local to this process (logical)
+ *   OUT  flag   1 if this process arrived in time and left at the deadline; 0 if it arrived too late, or left later
+ *               than the tolerance (e.g. the kernel took the processor away during the wait); local to this process
+ *               (logical). With slack=published (MPIX_Harmonize_set_info), 0 only if it arrived too late
  *
- * Collective over comm. Blocks until all processes of comm have called it. A flag of 0 is no error: what is measured
- * behind the call is to be repeated. Whether all flags were 1 is told, at no cost, by MPIX_Harmonize_verdict after the
- * next call. */
+ * Collective over comm. Blocks until all processes of comm have called it. flag == 0 is not an error; discard and
+ * repeat the measurement. After the next call, MPIX_Harmonize_verdict reports at no cost whether all flags were 1. */
 int MPIX_Harmonize(MPI_Comm comm, int *flag);
 
-/* MPIX_Harmonize_delayed: as MPIX_Harmonize, but leaves `delay` later than the common deadline.
+/* MPIX_Harmonize_delayed: like MPIX_Harmonize, but leaves `delay` after the common deadline.
  *
  *   IN   comm   communicator (handle); an intracommunicator
  *   IN   delay  seconds from the deadline to the return of this process, >= 0; may differ between processes (double)
  *   OUT  flag   1 if this process left at deadline + delay, 0 if later (logical)
  *
- * Collective over comm, and may be matched by MPIX_Harmonize on other processes. What arrival patterns are made of. */
+ * Collective over comm; other processes may call MPIX_Harmonize instead. Use it to create arrival patterns. */
 int MPIX_Harmonize_delayed(MPI_Comm comm, double delay, int *flag);
 
 /* MPIX_Harmonize_deadline: the common deadline of the last call.
  *
  *   IN   comm      communicator (handle)
  *   OUT  deadline  seconds on the global clock of comm, without this process's delay; the same on all processes
- * (double)
+ *                  (double)
  *
  * Local. */
 int MPIX_Harmonize_deadline(MPI_Comm comm, double *deadline);
@@ -90,35 +90,34 @@ int MPIX_Harmonize_deadline(MPI_Comm comm, double *deadline);
  *   OUT  verdict  1 if all flags were 1, 0 if any was 0, MPI_UNDEFINED if there was no such call; the same on all
  *                 processes (integer)
  *
- * Local. The flags of a call travel with the reduction of the next call, so nobody needs to reduce over flags; one more
- * call after a loop gives the verdict on its last round. */
+ * Local. The flags of a call travel with the reduction of the next call, so no extra reduction over flags is needed;
+ * one more call after a loop gives the verdict on its last iteration. */
 int MPIX_Harmonize_verdict(MPI_Comm comm, int *verdict);
 
-/* MPIX_Harmonize_time: the global clock now.
+/* MPIX_Harmonize_time: the current time of the global clock.
  *
  *   IN   comm  communicator (handle)
  *   OUT  time  seconds on the global clock of comm (double)
  *
- * Local. Successive values rise, but for the correction that a clock synchronization makes on processes other than 0.
- */
+ * Local. Successive values increase, except that a clock synchronization may correct them on processes other than 0. */
 int MPIX_Harmonize_time(MPI_Comm comm, double *time);
 
-/* MPIX_Harmonize_wait_until: returns at an instant of the global clock.
+/* MPIX_Harmonize_wait_until: waits until the global clock shows a given time.
  *
  *   IN   comm  communicator (handle), prepared
- *   IN   time  seconds, as MPIX_Harmonize_time gives them (double)
- *   OUT  flag  1 if this process left within setting tolerance of `time`, 0 if later (logical)
+ *   IN   time  seconds, as returned by MPIX_Harmonize_time (double)
+ *   OUT  flag  1 if this process left within the setting `tolerance` of `time`, 0 if later (logical)
  *
- * Local. A time that has passed returns at once, with flag 0. Errors: MPI_ERR_ARG if `time` is not finite or more than
- * 3e9 away from 0; MPI_ERR_OTHER if comm was never prepared. */
+ * Local. If the time has passed already, returns at once with flag 0. Errors: MPI_ERR_ARG if `time` is not finite or
+ * more than 3e9 away from 0; MPI_ERR_OTHER if comm was never prepared. */
 int MPIX_Harmonize_wait_until(MPI_Comm comm, double time, int *flag);
 
 /* MPIX_Harmonize_error_bound: how far this process's global clock can be from process 0's now.
  *
  *   IN   comm   communicator (handle)
- *   OUT  bound  seconds; half the width of the interval that the timestamps of the last clock synchronization leave for
- * the offset, summed over the chain of processes up to process 0, plus the drift allowed for since then (setting
- * max_skew) (double)
+ *   OUT  bound  seconds; half the width of the interval that the timestamps of the last clock synchronization allow for
+ *               the offset, summed over the chain of processes up to process 0, plus the drift allowed since then
+ *               (setting max_skew) (double)
  *
  * Local. 0 on process 0. */
 int MPIX_Harmonize_error_bound(MPI_Comm comm, double *bound);
@@ -127,38 +126,38 @@ int MPIX_Harmonize_error_bound(MPI_Comm comm, double *bound);
  *
  *   IN   comm  communicator (handle); an intracommunicator
  *
- * Collective over comm. Needed only by who reads the global clock without calling MPIX_Harmonize for a long time. */
+ * Collective over comm. Needed only if you read the global clock for a long time without calling MPIX_Harmonize. */
 int MPIX_Harmonize_sync(MPI_Comm comm);
 
-/* MPIX_Harmonize_true_error: the true error of this process's global clock, known only under the validation clock.
+/* MPIX_Harmonize_true_error: the true error of this process's global clock, known only with the validation clock.
  *
  *   IN   comm   communicator (handle); an intracommunicator
- *   OUT  error  seconds by which this process's global clock is ahead of process 0's at one and the same instant
- * (double)
+ *   OUT  error  seconds by which this process's global clock is ahead of process 0's at the same instant (double)
  *
- * Collective over comm. Under the validation clock (setting validation) on one machine all processes share a true time,
- * so that the error is computed, not measured: its resolution is that of the arithmetic. MPI_ERR_OTHER without that
- * clock, or where the processes do not share a true time. */
+ * Collective over comm. With the validation clock (setting validation) on one machine, all processes share a true time,
+ * so the error is computed, not measured: its resolution is that of the arithmetic. MPI_ERR_OTHER without that clock,
+ * or if the processes do not share a true time. */
 int MPIX_Harmonize_true_error(MPI_Comm comm, double *error);
 
-/* What a communicator has seen, since it was prepared. Local counts, but for slack and verdict counts, which agree on
- * all processes. */
+/* Statistics of a communicator since it was prepared. The counts are local, except slack and the counts of calls, which
+ * are the same on all processes. */
 typedef struct MPIX_Harmonize_stats {
-    long long calls;         /* harmonized starts */
-    long long late_arrivals; /* flag 0 here: the deadline had passed when this process learned it */
-    long long late_exits;    /* flag 0 here: left later than the tolerance, the wait was interrupted */
-    long long invalid_calls; /* calls in which any process's flag was 0; the last call is not yet counted */
-    long long syncs;         /* clock synchronizations */
-    double sync_seconds;     /* time spent in clock synchronizations */
-    long long sync_messages; /* that this process sent or received for them, collective operations not counted */
-    double slack;            /* seconds from the decision of process 0 to the deadline, last call */
-    double lag;              /* seconds from the decision to the moment this process was ready, last call */
-    double error_bound;      /* as MPIX_Harmonize_error_bound, now */
-    int clock_domains;       /* groups of processes that share a clock, verified; synchronized by one of each */
-    int oversubscribed;      /* 1 where more processes than processors share a node: waits yield the processor */
+    long long calls;           /* harmonized starts */
+    long long late_arrivals;   /* flag 0 here: the deadline had passed when this process received it */
+    long long late_exits;      /* flag 0 here: left later than the tolerance, the wait was interrupted */
+    long long unflagged_exits; /* flag 1 here, but left later than the tolerance: only with slack=published */
+    long long invalid_calls;   /* calls in which any process's flag was 0; excludes the last call */
+    long long syncs;           /* clock synchronizations */
+    double sync_seconds;       /* time spent in clock synchronizations */
+    long long sync_messages;   /* messages this process sent or received for them, without collective operations */
+    double slack;              /* seconds from the decision of process 0 to the deadline, last call */
+    double lag;                /* seconds from the decision to the moment this process was ready, last call */
+    double error_bound;        /* as MPIX_Harmonize_error_bound, now */
+    int clock_domains;         /* groups of processes verified to share a clock; one of each is synchronized */
+    int oversubscribed;        /* 1 if a node has more processes than processors: waits yield the processor */
 } MPIX_Harmonize_stats;
 
-/* MPIX_Harmonize_get_stats: what a communicator has seen.
+/* MPIX_Harmonize_get_stats: statistics of a communicator.
  *
  *   IN   comm   communicator (handle)
  *   OUT  stats  see the structure
@@ -169,31 +168,40 @@ int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats);
 /* MPIX_Harmonize_set_info: changes settings of a communicator.
  *
  *   IN   comm  communicator (handle); an intracommunicator
- *   IN   info  keys and values (handle); MPI_INFO_NULL leaves all as they are
+ *   IN   info  keys and values (handle); MPI_INFO_NULL changes nothing
  *
- * Collective over comm; keys and values must be the same on all processes. Either all keys take effect or none. The
- * environment gives the defaults: key `max_age` is DOWNBEAT_MAX_AGE. Unknown keys and unknown variables DOWNBEAT_* are
- * refused. Times are seconds, as in 0.5e-6.
+ * Collective over comm; keys and values must be the same on all processes. Either all keys take effect or none.
+ * Environment variables set the defaults: DOWNBEAT_MAX_AGE is key `max_age`. Unknown keys and unknown variables
+ * DOWNBEAT_* are errors. Times are seconds, e.g. 0.5e-6.
  *
- *   clock       local clock: tsc, monotonic, monotonic_raw, realtime, wtime.
- *               Default: tsc where it is invariant, else monotonic_raw
- *   sync        clock synchronization scheme with its parts, as "hca3(over=2,offset=skampi(max=50))"; downbeat/clock.h
- *               tells the names. Default: hca3_offset
- *   share       verified: processes that share a clock, verifiably, are synchronized as one; never: each for itself.
- *               Default: verified
- *   slack       auto, or a fixed time from decision to deadline. Default: auto
- *   tolerance   a process that leaves later than this after the deadline has flag 0. Default: 0.5e-6
- *   max_age     clocks are synchronized anew after this time. Default: auto, 1.0, or 100 times that over which the
- *               scheme spreads its fit points
- *   max_error   and when drift may have carried the error bound beyond this. Default: 5e-6
- *   max_skew    relative difference in frequency that is allowed for between any two clocks. Default: 20e-6
- *   max_wander  by which that difference may change while a fitted drift is in use. Default: 1e-6
- *   validation  off, or what to add to the local clock, seeded, per process, as "offset=1e-3,skew=20e-6,wander=1e-6,
- *               seed=1,ranks_per_clock=1" (docs/validation.md). Default: off
- *   regions     file that MPI_Finalize writes regions to (downbeat/region.h), or off. Default: downbeat-regions.json
- *   regions_table  prints a table of them as well: off, stdout, stderr. Default: off
+ *   clock          local clock: tsc, monotonic_raw, monotonic, realtime, wtime.
+ *                  Default: tsc if it is invariant, else monotonic_raw
+ *   sync           clock synchronization scheme with its components, e.g. "hca3(over=2,offset=skampi(max=50))";
+ *                  downbeat/clock.h lists the names. Default: hca3_offset
+ *   share          verified: processes verified to share a clock are synchronized as one; never: each on its own.
+ *                  Default: verified
+ *   slack          time from decision to deadline. Default: auto
+ *                    auto       adapts up and down
+ *                    a number   fixed, seconds
+ *                    published  Alg. 1 of Schuchart 2023, for comparison. Starts with twice the mean time of a
+ *                               broadcast; each miss raises the slack by half, permanently, and synchronizes the
+ *                               clocks. Clocks are also synchronized when the last time was 1.0 s ago (or max_age, if
+ *                               set), whatever max_error is. The flag is decided before the wait, so tolerance does
+ *                               not matter, and a process interrupted during the wait has flag 1 (see
+ *                               unflagged_exits)
+ *   tolerance      a process that leaves later than this after the deadline has flag 0. Default: 0.5e-6
+ *   max_age        clocks are synchronized again after this time. Default: auto, the longer of 1.0 and 100 times the
+ *                  time over which the scheme spreads its fit points
+ *   max_error      and when drift may have raised the error bound above this. Default: 5e-6
+ *   max_skew       largest relative difference in frequency assumed between any two clocks. Default: 20e-6
+ *   max_wander     largest change of that difference assumed while a fitted drift is in use. Default: 1e-6
+ *   validation     off, or the error to add to each process's local clock, seeded, e.g.
+ *                  "offset=1e-3,skew=20e-6,wander=1e-6,seed=1,ranks_per_clock=1" (docs/validation.md). Default: off
+ *   regions        file that MPI_Finalize writes regions to (downbeat/region.h), or off.
+ *                  Default: downbeat-regions.json
+ *   regions_table  where to print a table of regions as well: off, stdout, stderr. Default: off
  *
- * A change of clock, sync, share or validation resynchronizes the clocks. */
+ * A change of clock, sync, share or validation synchronizes the clocks again. */
 int MPIX_Harmonize_set_info(MPI_Comm comm, MPI_Info info);
 
 /* MPIX_Harmonize_get_info: all settings in force.

@@ -1,19 +1,19 @@
-/* Agreeing on a deadline: reports go up to process 0, its decision comes down. This is the seam to the wait: nothing
- * here reads a clock, and nobody who waits knows how the deadline came. */
+/* Agreeing on a deadline: reports go up to process 0, its decision comes down. This separates the agreement from the
+ * wait: nothing here reads a clock, and the wait does not depend on how the deadline was agreed on. */
 #ifndef DOWNBEAT_AGREE_H
 #define DOWNBEAT_AGREE_H
 
 #include "message.h"
 
-/* What each process knows of the last call, and wants of this one. Reduced to the maximum of each word: a maximum over
- * bit flags in one word would lose all but the highest. */
+/* A process's report on the last call, and its requests for this one. Each word is reduced to its maximum: with bit
+ * flags in one word, a maximum would lose all but the highest. */
 struct db_report {
     int64_t lag_ns;  /* from the decision to the moment this process was ready */
     int64_t invalid; /* 1 if its flag was 0 */
-    int64_t stale;   /* 1 if its clock should be synchronized anew */
+    int64_t stale;   /* 1 if its clock should be synchronized again */
 };
 
-/* What process 0 decides. */
+/* Process 0's decision. */
 struct db_decision {
     int64_t deadline_ns; /* on the global clock; has no meaning if `synchronize` */
     int64_t slack_ns;

@@ -7,15 +7,15 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* The record of a process. It hangs on MPI_COMM_SELF, which is what MPI_Finalize frees first. */
+/* The record of a process. It is attached to MPI_COMM_SELF, which MPI_Finalize frees first. */
 struct process {
     struct db_attribute *first;
     struct db_kept *kept;
     int told;
 };
 
-/* The library's only globals: how to find everything else, the same for all communicators and threads. They come with
- * the first record of a process and go with the last; a simulator may run many processes in one. */
+/* The library's only globals: how to find everything else, the same for all communicators and threads. They are created
+ * with the first record of a process and freed with the last; a simulator may run many processes in one. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int process_count;
 static int process_key = MPI_KEYVAL_INVALID;
@@ -130,8 +130,8 @@ int db_attribute_find(MPI_Comm comm, struct db_attribute **attribute) {
 }
 
 int db_check_mpi(const char *function) {
-    /* While anything hangs on a communicator MPI is there, since MPI_Finalize takes all of it away first. To know that
-     * costs nothing, unlike asking MPI. */
+    /* While an attribute is attached to a communicator, MPI is initialized, because MPI_Finalize removes all attributes
+     * first. This check is free, unlike a call to MPI. */
     if (attribute_key != MPI_KEYVAL_INVALID)
         return MPI_SUCCESS;
     int initialized;
@@ -141,7 +141,7 @@ int db_check_mpi(const char *function) {
     if (initialized && !finalized)
         return MPI_SUCCESS;
     struct db_reason reason;
-    db_explain(&reason, MPI_ERR_OTHER, "%s was called %s; valid: between the two", function,
+    db_explain(&reason, MPI_ERR_OTHER, "%s was called %s; call it between MPI_Init and MPI_Finalize", function,
                initialized ? "after MPI_Finalize" : "before MPI_Init");
     db_tell(reason.text);
     return MPI_ERR_OTHER;

@@ -1,21 +1,21 @@
-/* What hangs on communicators: attached once, found by the communicator, destroyed with it, or at the latest at the
- * beginning of MPI_Finalize, while MPI still works. */
+/* Data attached to communicators: attached once, found by the communicator, and destroyed with it, or at the latest at
+ * the beginning of MPI_Finalize, while MPI still works. */
 #ifndef DOWNBEAT_ATTRIBUTE_H
 #define DOWNBEAT_ATTRIBUTE_H
 
 #include <mpi.h>
 
-/* The first member of what is attached. */
+/* The first member of attached data. */
 struct db_attribute {
     MPI_Comm comm;
-    /* Begins what destroy completes together with other processes. Must not wait: in MPI_Finalize all attributes are
-     * concluded before the first is destroyed, for threads may have attached them in another order elsewhere. */
+    /* Starts the collective work that destroy completes. Must not wait: MPI_Finalize concludes all attributes before it
+     * destroys the first, because threads may have attached them in a different order on other processes. */
     void (*conclude)(struct db_attribute *attribute);
     void (*destroy)(struct db_attribute *attribute);
     struct db_attribute *next; /* of this process's attributes; see attribute.c */
 };
 
-/* Hangs `attribute`, with all but next set, on its communicator. */
+/* Attaches `attribute`, with every member but next set, to its communicator. */
 int db_attribute_attach(struct db_attribute *attribute);
 
 /* The attribute of comm, or NULL. Local. */
@@ -25,11 +25,11 @@ int db_attribute_find(MPI_Comm comm, struct db_attribute **attribute);
  * caller's. */
 int db_check_mpi(const char *function);
 
-/* Sets `first` to 1 at the first call in this process, else to 0: for what is to be said once. */
+/* Sets `first` to 1 at the first call in this process, else to 0: for messages that are printed once. */
 int db_attribute_first_time(int *first);
 
-/* What a process keeps beyond its communicators: `finish` is called once, in MPI_Finalize, when all attributes are
- * destroyed and MPI still works. */
+/* Data of a process that outlives its communicators: `finish` is called once, in MPI_Finalize, after all attributes are
+ * destroyed and while MPI still works. */
 struct db_kept {
     void (*finish)(struct db_kept *kept);
 };

@@ -1,12 +1,12 @@
 /* Local clocks: reading one, and waiting until an instant on it.
  *
- * A clock counts int64_t ticks. What a tick is worth in nanoseconds is known only approximately for a hardware counter
- * and gets better as time passes (refine), so ticks are scaled as late as possible, by a clock map (clock_map.h):
- * processes that read the same counter then share one map, and their different calibrations cannot drive them apart. */
+ * A clock counts int64_t ticks. The length of a tick in nanoseconds is known only approximately for a hardware counter,
+ * and improves as time passes (refine). Therefore ticks are scaled as late as possible, by a clock map (clock_map.h):
+ * processes that read the same counter share one map, so different calibrations cannot drive them apart. */
 #ifndef DOWNBEAT_CLOCK_H
 #define DOWNBEAT_CLOCK_H
 
-#include "part.h"
+#include "component.h"
 
 #include <stdint.h>
 
@@ -15,8 +15,8 @@
 struct db_clock;
 
 struct db_clock_type {
-    struct db_part part;
-    /* Fills in ns_per_tick, identity and its part of `data`. Returns 0, or -1 where this machine lacks the clock. */
+    struct db_component component;
+    /* Fills in ns_per_tick, identity and its part of `data`. Returns 0, or -1 if this machine lacks the clock. */
     int (*open)(struct db_clock *clock);
     int64_t (*read)(const struct db_clock *clock);
     /* Spins until the clock shows at least `ticks`; returns the reading that ended the wait. */
@@ -30,9 +30,9 @@ struct db_clock_type {
 struct db_clock {
     const struct db_clock_type *type;
     double ns_per_tick;
-    /* Bound of the relative error of ns_per_tick; 0 where a tick is a nanosecond by definition. */
+    /* Bound of the relative error of ns_per_tick; 0 if a tick is a nanosecond by definition. */
     double rate_error;
-    /* What a reading can be behind: the smallest step between readings, so at most the time that reading takes. */
+    /* Largest lag of a reading: the smallest step between readings, so at most the time that reading takes. */
     double resolution_ns;
     /* Two processes whose clocks have the same identity may be reading the same one: host, time namespace, source.
      * Empty: nothing is known, the clock is never shared. */
@@ -60,8 +60,8 @@ extern const struct db_clock_type db_clock_wtime;
 /* Registry of the clocks that can be chosen by name (registry.h). */
 extern const void *const db_clock_types[];
 
-/* Opens the clock `type`; NULL stands for the default: tsc where it is invariant, else monotonic_raw.
- * Returns 0, or -1 where this machine lacks the clock. */
+/* Opens the clock `type`; NULL stands for the default: tsc where it is invariant, else monotonic_raw. Returns 0, or -1
+ * if this machine lacks the clock. */
 int db_clock_open(struct db_clock *clock, const struct db_clock_type *type);
 
 /* Releases what the clock owns. A zeroed clock may be closed. */
@@ -69,7 +69,8 @@ void db_clock_close(struct db_clock *clock);
 
 static inline int64_t db_clock_read(const struct db_clock *clock) { return clock->type->read(clock); }
 
-/* What two clocks show at one instant, but for the ticks of the outer one between which the inner one was read. */
+/* The readings of two clocks at the same instant, up to the ticks of the outer one between which the inner one was
+ * read. */
 struct db_clock_pair {
     int64_t outer;
     int64_t inner;
@@ -80,7 +81,7 @@ struct db_clock_pair {
 struct db_clock_pair db_clock_read_pair(const struct db_clock *outer, const struct db_clock *inner);
 
 /* Identity of a clock called `source` that belongs to this booted kernel and, where `namespaced`, to this time
- * namespace. Leaves `identity` empty where the system does not tell. */
+ * namespace. Leaves `identity` empty if the system does not say. */
 void db_clock_identify(char identity[DB_IDENTITY_SIZE], const char *source, int namespaced);
 
 #endif

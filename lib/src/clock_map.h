@@ -1,6 +1,6 @@
-/* A clock map takes this process's clock to the global clock of a communicator. It carries a version, the error bound
- * it had when it was made and how fast that bound grows. Deadlines, global times and bounds are always asked from the
- * map in force; nobody keeps an offset of his own. Only 64-bit words, so that it can be sent as such. */
+/* A clock map converts this process's clock to the global clock of a communicator. It carries a version, the error
+ * bound it had when it was made and how fast that bound grows. Deadlines, global times and bounds always come from the
+ * map in force; no other code keeps an offset of its own. Only 64-bit words, so that it can be sent as such. */
 #ifndef DOWNBEAT_CLOCK_MAP_H
 #define DOWNBEAT_CLOCK_MAP_H
 
@@ -34,7 +34,7 @@ static inline double db_map_bound_ns(const struct db_clock_map *map, int64_t tic
 }
 
 /* From the inner map's clock to the outer's global clock: the inner map leads to the clock that the outer one begins
- * with. What Hunold 2015, Eq. 1, does with slopes and intercepts. */
+ * with. Hunold 2015, Eq. 1, does the same with slopes and intercepts. */
 static inline struct db_clock_map db_map_compose(const struct db_clock_map *inner, const struct db_clock_map *outer) {
     return (struct db_clock_map){.version = inner->version,
                                  .ticks = inner->ticks,

@@ -32,12 +32,14 @@ static int64_t spin(clockid_t id, int64_t ticks) {
         (void)clock;                                                                                                   \
         return spin(ID, ticks);                                                                                        \
     }                                                                                                                  \
-    const struct db_clock_type db_clock_##NAME = {                                                                     \
-        .part = {.described = {.name = #NAME, .summary = (SUMMARY), .source = "", .parameters = db_no_parameters}},    \
-        .open = NAME##_open,                                                                                           \
-        .read = NAME##_read,                                                                                           \
-        .wait_until = NAME##_wait_until}
+    const struct db_clock_type db_clock_##NAME = {.component = {.described = {.name = #NAME,                           \
+                                                                              .summary = (SUMMARY),                    \
+                                                                              .source = "",                            \
+                                                                              .parameters = DB_NO_PARAMETERS}},        \
+                                                  .open = NAME##_open,                                                 \
+                                                  .read = NAME##_read,                                                 \
+                                                  .wait_until = NAME##_wait_until}
 
-POSIX_CLOCK(monotonic, CLOCK_MONOTONIC, 1, "CLOCK_MONOTONIC, its rate steered by NTP");
-POSIX_CLOCK(monotonic_raw, CLOCK_MONOTONIC_RAW, 1, "CLOCK_MONOTONIC_RAW, never steered");
-POSIX_CLOCK(realtime, CLOCK_REALTIME, 0, "CLOCK_REALTIME, steered and stepped");
+POSIX_CLOCK(monotonic, CLOCK_MONOTONIC, 1, "CLOCK_MONOTONIC; NTP steers its rate");
+POSIX_CLOCK(monotonic_raw, CLOCK_MONOTONIC_RAW, 1, "CLOCK_MONOTONIC_RAW; never steered");
+POSIX_CLOCK(realtime, CLOCK_REALTIME, 0, "CLOCK_REALTIME; NTP steers and steps it");

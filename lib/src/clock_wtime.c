@@ -1,6 +1,6 @@
-/* MPI_Wtime. Where it starts and what it counts is the MPI library's affair: Open MPI starts it at each process's first
- * call, Intel MPI calibrates it per process, MPI_WTIME_IS_GLOBAL is true where it should not be. So it has no identity
- * and is never taken as shared. */
+/* MPI_Wtime. Its origin and unit depend on the MPI library: Open MPI starts it at each process's first call, Intel MPI
+ * calibrates it per process, and MPI_WTIME_IS_GLOBAL is sometimes true when it should not be. So it has no identity and
+ * is never assumed to be shared. */
 #include "clock.h"
 
 #include <mpi.h>
@@ -22,10 +22,11 @@ static int64_t wtime_wait_until(const struct db_clock *clock, int64_t ticks) {
     return reading;
 }
 
-const struct db_clock_type db_clock_wtime = {.part = {.described = {.name = "wtime",
-                                                                    .summary = "MPI_Wtime; never taken as shared",
-                                                                    .source = "",
-                                                                    .parameters = db_no_parameters}},
-                                             .open = wtime_open,
-                                             .read = wtime_read,
-                                             .wait_until = wtime_wait_until};
+const struct db_clock_type db_clock_wtime = {
+    .component = {.described = {.name = "wtime",
+                                .summary = "MPI_Wtime; never assumed to be shared",
+                                .source = "",
+                                .parameters = DB_NO_PARAMETERS}},
+    .open = wtime_open,
+    .read = wtime_read,
+    .wait_until = wtime_wait_until};

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* FNV-1a (Fowler, Noll, Vo). Two identities with the same hash are told apart by comparing them in full. */
+/* FNV-1a (Fowler, Noll, Vo). Two identities with the same hash are then compared in full. */
 static int hash(const char *identity) {
     uint32_t value = 2166136261U;
     for (; *identity != '\0'; ++identity)
@@ -13,14 +13,14 @@ static int hash(const char *identity) {
     return (int)(value & 0x7fffffffU);
 }
 
-/* An interval wider than this does not tell whether two clocks are one: it is measured anew, while patience lasts.
- * Clocks that lie closer together than this and are not one, yet belong to the same booted kernel, are not known. */
+/* A wider interval cannot show whether two clocks are the same: it is measured again, a limited number of times. No two
+ * different clocks of one booted kernel are known that are closer together than this. */
 #define NARROW_NS 50000.0
 #define MAX_MEASUREMENTS 50
 
 enum { MEASURE = 1, DONE = 0 };
 
-/* Whether this process and process 0 of the candidates say the same of their clocks. Collective. */
+/* Whether this process and process 0 of the candidates report the same identity. Collective. */
 static int same_identity(const struct db_channel *candidates, const struct db_clock *clock, int *same) {
     char identity[DB_IDENTITY_SIZE];
     memcpy(identity, clock->identity, sizeof identity);
@@ -39,7 +39,8 @@ static int let_compare(const struct db_channel *candidates, int size, const stru
             DB_TRY(db_receive(candidates, &word, 1, peer));
         }
     }
-    /* Until here those who were done have waited patiently: on shared processors they would disturb the others. */
+    /* Until here, processes that were done have waited patiently: on shared processors they would disturb the
+     * others. */
     for (int peer = 1; peer < size; ++peer)
         DB_TRY(db_send(candidates, &word, 1, peer));
     return MPI_SUCCESS;
@@ -47,7 +48,8 @@ static int let_compare(const struct db_channel *candidates, int size, const stru
 
 /* Compares this process's clock with process 0's: shared if 0 lies in a narrow interval for the offset. */
 static int compare(const struct db_asker *asker, int *shared) {
-    const struct db_node skampi = {.part = &db_offset_skampi.part, .values = {{.number = 10}, {.number = 100}}};
+    const struct db_node skampi = {.component = &db_offset_skampi.component,
+                                   .values = {{.number = 10}, {.number = 100}}};
     struct db_pair pair = {0};
     int64_t word = MEASURE;
     int refuted = 0;
@@ -68,8 +70,9 @@ static int compare(const struct db_asker *asker, int *shared) {
     return db_receive(asker->channel, &word, 1, asker->peer);
 }
 
-/* Whether this process shares the clock of process 0 of the candidates: both say so, and it bears comparison. One and
- * the same counter must be seen at one and the same scale, or its large readings would lie apart: process 0's. */
+/* Whether this process shares the clock of process 0 of the candidates: both report the same identity, and the
+ * comparison confirms it. The same counter must be scaled the same way, by process 0's scale, or its large readings
+ * would differ. */
 static int verify(const struct db_channel *candidates, int rank, int size, const struct db_clock *clock, int *shared) {
     struct db_clock_map scale = {.ticks = db_clock_read(clock), .ns_per_tick = clock->ns_per_tick};
     DB_TRY(MPI_Bcast(&scale.ticks, 1, MPI_INT64_T, 0, candidates->comm));
@@ -87,7 +90,8 @@ static int verify(const struct db_channel *candidates, int rank, int size, const
     return MPI_SUCCESS;
 }
 
-/* The processes that verifiably share process 0's clock of the candidates, this one among them; or MPI_COMM_NULL. */
+/* The processes that are verified to share the clock of the candidates' process 0, if this one is among them; else
+ * MPI_COMM_NULL. */
 static int split_members(struct db_domain *domain, const struct db_channel *candidates, const struct db_clock *clock) {
     int rank;
     int size;
@@ -97,7 +101,7 @@ static int split_members(struct db_domain *domain, const struct db_channel *cand
         return MPI_SUCCESS;
     int shared;
     DB_TRY(verify(candidates, rank, size, clock, &shared));
-    /* One clock of one kernel, and the exchange has not refuted it: what is left is the reading. */
+    /* One clock of one kernel, and the exchange did not refute it: only the error of the reading remains. */
     if (shared && rank > 0)
         domain->bound_ns = clock->resolution_ns;
     return MPI_Comm_split(candidates->comm, shared ? 0 : MPI_UNDEFINED, rank, &domain->members.comm);

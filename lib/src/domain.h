@@ -1,4 +1,4 @@
-/* Clock domains: the processes that read one and the same clock. One of each domain, its representative, synchronizes;
+/* Clock domains: groups of processes that read the same clock. One of each domain, its representative, synchronizes;
  * the others take over its map. */
 #ifndef DOWNBEAT_DOMAIN_H
 #define DOWNBEAT_DOMAIN_H
@@ -6,14 +6,14 @@
 #include "offset.h"
 
 struct db_domain {
-    struct db_channel members; /* of this process's domain, the representative is 0; MPI_COMM_NULL where it is alone */
+    struct db_channel members; /* of this process's domain, the representative is 0; MPI_COMM_NULL if it is alone */
     struct db_channel leaders; /* of all representatives, in the order of their ranks; MPI_COMM_NULL on others */
     int count;                 /* of domains in the communicator */
     double bound_ns;           /* of the difference between this process's reading and its representative's */
 };
 
 /* Finds the domains of the processes of `channel`: those whose clocks have the same identity and between which an
- * exchange of timestamps finds no offset. Without `share` each process is taken for a domain of its own. Collective. */
+ * exchange of timestamps finds no offset. Without `share`, each process is its own domain. Collective. */
 int db_domain_find(struct db_domain *domain, const struct db_channel *channel, const struct db_clock *clock, int share);
 
 /* Frees the communicators. A zeroed domain is not valid; one that db_domain_find has failed on is. */

@@ -5,12 +5,12 @@
 
 #include <stdlib.h>
 
-const struct db_part db_intercept_fit = {.described = {.name = "fit",
-                                                       .summary = "that of the fitted line",
-                                                       .source = "Jones, Koenig 2012",
-                                                       .parameters = db_no_parameters}};
+const struct db_component db_intercept_fit = {.described = {.name = "fit",
+                                                            .summary = "the intercept of the fitted line",
+                                                            .source = "Jones, Koenig 2012",
+                                                            .parameters = DB_NO_PARAMETERS}};
 
-const struct db_node db_intercept_of_fit = {.part = &db_intercept_fit};
+const struct db_node db_intercept_of_fit = {.component = &db_intercept_fit};
 
 const void *const db_intercept_types[] = {
     &db_intercept_fit,
@@ -95,8 +95,8 @@ struct slopes {
     double largest;
 };
 
-/* What the limits of the narrowest intervals near the beginning and near the end confine it to, and what clocks are
- * allowed to differ by, unless the measurement proves them to differ by more. */
+/* Limited by the narrowest intervals near the beginning and near the end, and by the difference that clocks are allowed
+ * to have, unless the measurement proves a larger one. */
 static struct slopes confine_slope(const struct db_offset *points, int count, double skew, double resolution_ns) {
     int part = count / 4 > 0 ? count / 4 : 1;
     const struct db_offset *early = narrowest(points, part);
@@ -162,7 +162,7 @@ static int measure_points(const struct db_learning *learning, const struct db_as
     return MPI_SUCCESS;
 }
 
-/* What has been measured, until the peer has told its standing. */
+/* The measurement, until the peer has reported its own error. */
 struct findings {
     struct db_offset *points; /* fit_points of them */
     struct db_offset fresh;   /* with fit_points: the intercept, if it is not the fit's; without: the offset */
@@ -206,7 +206,7 @@ int db_drift_learn(const struct db_learning *learning, const struct db_limits *l
     struct db_standing peer;
     int code = measure(learning, asker, pair, &findings, &peer);
     if (code == MPI_SUCCESS) {
-        /* The peer's time may run faster or slower than the clock that it stands for. */
+        /* The peer's time may run faster or slower than the clock that it represents. */
         const struct db_limits allowed = {.skew = limits->skew + peer.growth, .wander = limits->wander};
         *model = conclude(learning, &findings, &allowed, asker->timeline.clock->resolution_ns);
         model->bound_ns += peer.bound_ns + asker->timeline.clock->resolution_ns + DB_ROUNDING_NS;

@@ -1,8 +1,8 @@
-/* What one process learns of another's clock: an offset, or a line through offsets that were measured over some time.
+/* A process's model of another's clock: an offset, or a line through offsets that were measured over some time.
  *
  * The result is a clock map from the learner's local time (ns since the synchronization began) to the time that the
- * peer answers with. It carries a bound of its error that holds whatever the message latencies were, as long as two
- * clocks differ in frequency by at most max_skew, and this difference changes by at most max_wander. */
+ * peer answers with. It includes a bound on its error that holds for any message latencies, as long as two clocks
+ * differ in frequency by at most max_skew and this difference changes by at most max_wander. */
 #ifndef DOWNBEAT_DRIFT_H
 #define DOWNBEAT_DRIFT_H
 
@@ -19,31 +19,31 @@ struct db_learning {
     const struct db_node *offset;    /* estimator */
     int fit_points;                  /* of the line, at least 2; 0: offset only, no drift */
     double over_ns;                  /* the fit points are spread over this time; 0: back to back */
-    const struct db_node *intercept; /* estimator of a fresh offset that the line is led through, or db_intercept_fit */
+    const struct db_node *intercept; /* estimator of a fresh offset on the line, or db_intercept_fit */
 };
 
-/* Where the intercept of a line comes from: the fit, or any offset estimator. Registries (registry.h). */
-extern const struct db_part db_intercept_fit;
+/* Sources of a line's intercept: the fit, or any offset estimator. Registries (registry.h). */
+extern const struct db_component db_intercept_fit;
 extern const struct db_node db_intercept_of_fit; /* db_intercept_fit, chosen */
 extern const void *const db_intercept_types[];
 
 /* Parameters of schemes that fit drift, in this order: */
 enum { DB_FIT, DB_OVER, DB_OFFSET, DB_INTERCEPT };
 
-/* Their descriptions, but for the last one's. Counts are the published ones; a line learned from a short burst is worse
+/* Their descriptions, except the last one's. Counts are the published ones; a line learned from a short burst is worse
  * a second later than no line, so by default the points are spread. */
-#define DB_FIT_PARAMETERS(POINTS, ESTIMATOR)                                                                            \
-    {"fit", POINTS, "fit points (N_FITPTS)", NULL, 2, 1e6, 1},                                                          \
-        {"over", "1", "seconds over which the fit points are spread, at least; 0: back to back, as published", NULL, 0, \
-         3600,   0},                                                                                                    \
-    {                                                                                                                   \
-        "offset", ESTIMATOR, "estimator of the offset at each fit point", "offset", 0, 0, 0                             \
+#define DB_FIT_PARAMETERS(POINTS, ESTIMATOR)                                                                           \
+    {"fit", POINTS, "fit points (N_FITPTS)", NULL, 2, 1e6, 1},                                                         \
+        {"over", "1", "seconds to spread the fit points over, at least; 0: back to back, as published", NULL, 0,       \
+         3600,   0},                                                                                                   \
+    {                                                                                                                  \
+        "offset", ESTIMATOR, "estimator of the offset at each fit point", "offset", 0, 0, 0                            \
     }
 
-/* What a scheme's node with parameters DB_FIT .. DB_INTERCEPT asks for. */
+/* The request of a scheme's node with parameters DB_FIT .. DB_INTERCEPT. */
 struct db_learning db_learning_fit(const struct db_node *scheme);
 
-/* The first and only parameter of schemes that do not fit drift, and what it asks for. */
+/* The only parameter of schemes that do not fit drift, and its request. */
 #define DB_OFFSET_PARAMETER(ESTIMATOR)                                                                                 \
     { "offset", ESTIMATOR, "estimator of the offset", "offset", 0, 0, 0 }
 struct db_learning db_learning_offset(const struct db_node *scheme);

@@ -1,6 +1,6 @@
-/* The one idiom for errors: every function that can fail returns an MPI error code, DB_TRY hands it on. What an error
- * class leaves open is put into words where it is found (db_explain) and printed once per communicator (db_agree). Only
- * the public functions call an error handler. */
+/* The one idiom for errors: every function that can fail returns an MPI error code, DB_TRY hands it on. If the error
+ * class does not identify the problem, the code that finds it writes a reason (db_explain), which is printed once per
+ * communicator (db_agree). Only the public functions call an error handler. */
 #ifndef DOWNBEAT_ERROR_H
 #define DOWNBEAT_ERROR_H
 
@@ -18,11 +18,11 @@ struct db_reason {
     char text[768];
 };
 
-/* Puts the reason into words; returns `code`. */
+/* Writes the reason; returns `code`. */
 __attribute__((format(printf, 3, 4))) int db_explain(struct db_reason *reason, int code, const char *format, ...);
 
-/* Collective over comm: whether all processes come with MPI_SUCCESS. If not, all return the code of the lowest process
- * that comes with another, and that one prints its reason as a line "downbeat: ..." on standard error. */
+/* Collective over comm: whether all processes have MPI_SUCCESS. If not, all return the code of the lowest process that
+ * has another one, and that process prints its reason as a line "downbeat: ..." on standard error. */
 int db_agree(MPI_Comm comm, int code, const struct db_reason *reason);
 
 /* Prints a line "downbeat: ..." on standard error. */

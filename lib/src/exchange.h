@@ -1,4 +1,4 @@
-/* Exchanges of timestamps between two processes: one asks, the other answers with its clock until it is told to stop.
+/* Exchanges of timestamps between two processes: one asks, the other answers with its clock until the asker stops it.
  * The asking side alone decides how many exchanges it wants, so the answering side serves every offset estimator and
  * every drift model. */
 #ifndef DOWNBEAT_EXCHANGE_H
@@ -32,21 +32,21 @@ struct db_exchange {
     int64_t received;
 };
 
-/* How far a timeline can be from the one that it follows, and by how much that grows per ns. */
+/* Largest distance of a timeline from the one that it follows, and its growth per ns. */
 struct db_standing {
     double bound_ns;
     double growth;
 };
 
-/* Waits until the peer is there to answer. Without it the first exchange of a pair would contain all the time for which
+/* Waits until the peer is ready to answer. Without it the first exchange of a pair would contain all the time for which
  * the peer is busy with others, and estimators that take a mean would keep it. */
 int db_exchange_begin(const struct db_asker *asker);
 
 /* Asks once. Times on the timeline of either side. */
 int db_exchange_ask(const struct db_asker *asker, struct db_exchange *exchange);
 
-/* Ends the conversation. The peer's standing is told here and not with each answer, because what the peer computes
- * between timestamp and answer makes the way back longer than the way there. */
+/* Ends the exchanges. The peer reports its own error here and not with each answer, because computation between
+ * timestamp and answer would make the way back longer than the way there. */
 int db_exchange_stop(const struct db_asker *asker, struct db_standing *standing);
 
 /* Answers `peer` until it stops. */

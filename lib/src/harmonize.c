@@ -1,4 +1,4 @@
-/* MPIX_Harmonize and MPIX_Harmonize_delayed: agree on a deadline, wait for it, tell whether it was met. */
+/* MPIX_Harmonize and MPIX_Harmonize_delayed: agree on a deadline, wait for it, report whether it was met. */
 #include "harmonize.h"
 
 #include "agree.h"
@@ -9,19 +9,21 @@
 /* A century of delay is a mistake, and would overflow. */
 #define MAX_DELAY_SECONDS 3e9
 
-/* Whether this process's clock is due: age, or an error bound that drift has carried beyond the limit. Where the bound
- * was wide from the beginning, a new synchronization pays only when the bound has doubled. */
+/* Whether this process's clock needs a synchronization: because of its age, or because drift has raised the error bound
+ * above the limit. If the bound was wide from the beginning, a new synchronization pays only after the bound has
+ * doubled. */
 static int stale(const struct db_state *state) {
     int64_t ticks = db_clock_read(&state->clock);
+    if (db_map_elapsed_ns(&state->map, ticks) > state->max_age_ns)
+        return 1;
     double limit_ns = fmax(state->settings.max_error_ns, 2.0 * state->map.bound_ns);
-    return db_map_elapsed_ns(&state->map, ticks) > db_settings_max_age_ns(&state->settings) ||
-           db_map_bound_ns(&state->map, ticks) > limit_ns;
+    return state->settings.slack->age_ns == 0.0 && db_map_bound_ns(&state->map, ticks) > limit_ns;
 }
 
-/* What recording a call takes at most, ns: as long as the slack leaves so much, it costs nothing. */
+/* Longest time to record a call, ns: if the slack leaves that much time, recording is free. */
 #define OBSERVE_NS 250
 
-/* Process 0 tells the slack controller what it knows of the call before this one. */
+/* Process 0 gives the slack controller its observations of the previous call. */
 static void observe(struct db_state *state) {
     if (!state->observation.known)
         return;
@@ -49,6 +51,8 @@ static int agree(struct db_state *state, struct db_decision *decision) {
     struct db_report mine = {.lag_ns = state->lag_ns, .invalid = state->invalid, .stale = stale(state)};
     DB_TRY(db_gather_reports(&state->channel, &mine, &all));
     *decision = (struct db_decision){.invalid = all.invalid, .synchronize = all.stale};
+    if (state->rank == 0 && db_slack_judge(&state->slack, all.invalid != 0))
+        decision->synchronize = 1;
     if (state->rank == 0 && !decision->synchronize)
         decide(state, all.lag_ns, decision);
     DB_TRY(db_spread_decision(&state->channel, decision));
@@ -76,9 +80,9 @@ static struct release release_at(const struct db_state *state, int64_t global_ns
                             .latest = db_map_ticks(&state->map, global_ns + state->settings.tolerance_ns)};
 }
 
-/* Waits; whether it left in time. `late`: it came too late already. From here to the return as little as possible: the
- * kernel may take the processor away at any moment, and what happens after the last look at the clock is not noticed.
- */
+/* Waits, and returns whether the process left in time. `late`: it arrived too late already. Do as little as possible
+ * from here to the return: the kernel may take the processor away at any moment, and a delay after the last clock
+ * reading goes unnoticed. */
 static int leave_in_time(const struct db_state *state, const struct release *release, int late) {
     int64_t left = db_wait_until(&state->clock, release->ticks, state->oversubscribed);
     return !late && left <= release->latest;
@@ -86,7 +90,7 @@ static int leave_in_time(const struct db_state *state, const struct release *rel
 
 int db_harmonize(struct db_state *state, double delay, int *flag) {
     if (state->rank == 0) {
-        observe(state); /* what the last call left no time for */
+        observe(state); /* if the last call left no time for it */
         db_slack_adapt(&state->slack);
     }
     struct db_decision decision;
@@ -107,9 +111,11 @@ int db_harmonize(struct db_state *state, double delay, int *flag) {
 
     if (state->rank == 0 && decision.slack_ns - lag_ns > OBSERVE_NS)
         observe(state);
-    *flag = leave_in_time(state, &release, late);
+    int in_time = leave_in_time(state, &release, late);
+    *flag = state->settings.slack->flag_before_wait ? !late : in_time;
     state->invalid = !*flag;
     state->late_exits += !*flag && !late;
+    state->unflagged_exits += *flag && !in_time;
     return MPI_SUCCESS;
 }
 

@@ -3,15 +3,15 @@
 #include "error.h"
 #include "topology.h"
 
-const struct db_part db_level_skip = {
-    .described = {.name = "skip", .summary = "there is no such level", .source = "", .parameters = db_no_parameters}};
+const struct db_component db_level_skip = {
+    .described = {.name = "skip", .summary = "skip this level", .source = "", .parameters = DB_NO_PARAMETERS}};
 
-const struct db_part db_level_propagate = {
+const struct db_component db_level_propagate = {
     .described = {.name = "propagate",
-                  .summary = "processes that verifiably share a clock take over its map; those that do not are "
-                             "synchronized by the scheme of the level above",
+                  .summary = "processes verified to share a clock use one map; all others are synchronized by the "
+                             "scheme of the level above",
                   .source = "Schuchart 2023, section 4",
-                  .parameters = db_no_parameters}};
+                  .parameters = DB_NO_PARAMETERS}};
 
 /* Splits `scope` into the groups of one level. */
 static int split(MPI_Comm scope, int level, int rank, MPI_Comm *group) {

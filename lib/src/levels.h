@@ -4,20 +4,20 @@
 #ifndef DOWNBEAT_LEVELS_H
 #define DOWNBEAT_LEVELS_H
 
+#include "component.h"
 #include "message.h"
-#include "part.h"
 
 /* Also the order of the parameters of `hierarchical`. */
 enum { DB_NODES, DB_SOCKETS, DB_NUMA, DB_WITHIN, DB_LEVELS };
 
-/* What can stand for a level in place of a scheme: that there is no such level; that clocks are shared below. */
-extern const struct db_part db_level_skip;
-extern const struct db_part db_level_propagate;
+/* Alternatives to a scheme for a level: skip the level; clocks are shared below. */
+extern const struct db_component db_level_skip;
+extern const struct db_component db_level_propagate;
 
 struct db_level {
     struct db_channel channel; /* of the processes of one group of the level above that take part here */
     int rank;
-    int size; /* 0 where this process has no part in the level */
+    int size; /* 0 if this process takes no part in the level */
 };
 
 struct db_levels {

@@ -9,10 +9,9 @@
 
 #define TAG 0 /* the communicator is private, so one tag will do */
 
-/* After so many looks in vain the wait is a long one: for a turn in a synchronization, or for the next fit point.
- * Whoever only yields then slows down the pair whose turn it is, and with it its round trips; so naps follow, longer
- * and longer.
- */
+/* After this many unsuccessful tests, the wait is a long one: for a turn in a synchronization, or for the next fit
+ * point. A process that only yields then slows down the pair whose turn it is, and its round trips; so it naps, longer
+ * and longer. */
 #define LOOKS_BEFORE_NAPS 500
 #define SHORTEST_NAP_NS 50000
 #define LONGEST_NAP_NS 800000

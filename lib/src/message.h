@@ -1,9 +1,8 @@
-/* The library's own traffic on a communicator, in two manners.
+/* The library's own messages on a communicator, in two modes.
  *
- * Where every process has a processor, blocking calls are fastest. Where processes share processors, one that spins
- * inside MPI starves the one it waits for (12 ms per collective in MPICH 4.0), so a patient channel tests and yields
- * instead. The manner must be the same on all processes: MPI does not match a blocking collective with a nonblocking
- * one. */
+ * If every process has a processor, blocking calls are fastest. If processes share processors, one that spins inside
+ * MPI starves the one it waits for (12 ms per collective in MPICH 4.0), so a patient channel tests and yields instead.
+ * The mode must be the same on all processes: MPI does not match a blocking collective with a nonblocking one. */
 #ifndef DOWNBEAT_MESSAGE_H
 #define DOWNBEAT_MESSAGE_H
 

@@ -8,7 +8,7 @@ const void *const db_offset_types[] = {
 
 int db_offset_measure(const struct db_node *chosen, const struct db_asker *asker, struct db_pair *pair,
                       struct db_offset *offset) {
-    const struct db_offset_type *type = (const struct db_offset_type *)chosen->part;
+    const struct db_offset_type *type = (const struct db_offset_type *)chosen->component;
     return type->measure(chosen, asker, pair, offset);
 }
 

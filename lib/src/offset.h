@@ -1,26 +1,26 @@
 /* Estimators of the offset between two clocks from exchanges of timestamps.
  *
- * Whatever an estimator makes of the exchanges, they all enclose the offset: the peer's clock showed `remote` after the
+ * However an estimator evaluates the exchanges, they all enclose the offset: the peer's clock showed `remote` after the
  * asker sent and before it received, so
  *
  *     remote - received <= offset <= remote - sent
  *
- * whatever the message latencies were. The largest lower and the smallest upper limit over all exchanges are kept for
+ * for any message latencies. The largest lower and the smallest upper limit over all exchanges are kept for
  * every estimator, so that each has a bound of its error. */
 #ifndef DOWNBEAT_OFFSET_H
 #define DOWNBEAT_OFFSET_H
 
+#include "component.h"
 #include "exchange.h"
-#include "part.h"
 
 /* Exchanges per estimate at most, where an estimator keeps them all. */
 #define DB_MAX_EXCHANGES 1000
 
-/* Timestamps and maps are whole nanoseconds: one of them on either side, one in the map. Beyond that a timestamp is
- * behind by the clock's resolution, which is taken to be the same on both sides. */
+/* Timestamps and maps are whole nanoseconds: one of them on either side, one in the map. In addition, a timestamp lags
+ * by the clock's resolution, which is assumed to be the same on both sides. */
 #define DB_ROUNDING_NS 3.0
 
-/* What is known of a pair of processes. A zeroed one knows nothing. */
+/* Knowledge about a pair of processes; empty if zeroed. */
 struct db_pair {
     int64_t best_rtt_ns; /* smallest round trip to be expected, 0 before the first; lasts */
     double mean_rtt_ns;  /* mean round trip in this synchronization, 0 before it has been measured */
@@ -30,7 +30,7 @@ struct db_pair {
 struct db_offset {
     int64_t at;
     double offset_ns;
-    double lower_ns; /* the offset lies between these two, but for drift during the exchanges */
+    double lower_ns; /* the offset is between these two, except for drift during the exchanges */
     double upper_ns;
     double duration_ns;  /* from the first to the last exchange */
     double deviation_ns; /* standard deviation of the offsets of the single exchanges */
@@ -39,7 +39,7 @@ struct db_offset {
 };
 
 struct db_offset_type {
-    struct db_part part;
+    struct db_component component;
     /* Measures the offset; `self` has the parameters. The peer goes on answering. */
     int (*measure)(const struct db_node *self, const struct db_asker *asker, struct db_pair *pair,
                    struct db_offset *offset);
@@ -58,7 +58,7 @@ extern const void *const db_offset_types[];
 int db_offset_measure(const struct db_node *chosen, const struct db_asker *asker, struct db_pair *pair,
                       struct db_offset *offset);
 
-/* The largest error that the exchanges leave possible, but for drift during them. */
+/* The largest error that the exchanges allow, without drift during them. */
 double db_offset_bound(const struct db_offset *offset);
 
 /* The exchanges of one estimate as they come in. Begins zeroed. For estimators. */

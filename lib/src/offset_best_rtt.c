@@ -9,8 +9,9 @@
 enum { EXCHANGES, SHARE };
 
 static const Downbeat_parameter parameters[] = {
-    {"exchanges", "100", "exchanges", NULL, 1, DB_MAX_EXCHANGES, 1},
-    {"share", "0.25", "share of them that is kept, those with the smallest round trips; at least one", NULL, 0, 1, 0},
+    {"exchanges", "100", "number of exchanges", NULL, 1, DB_MAX_EXCHANGES, 1},
+    {"share", "0.25", "share of the exchanges that is kept, those with the smallest round trips; at least one", NULL, 0,
+     1, 0},
     {.name = NULL},
 };
 
@@ -43,8 +44,8 @@ static int measure(const struct db_node *self, const struct db_asker *asker, str
 }
 
 const struct db_offset_type db_offset_best_rtt = {
-    .part = {.described = {.name = "best_rtt",
-                           .summary = "mean over the exchanges with the smallest round trips",
-                           .source = "Hoefler 2008, section 3.1",
-                           .parameters = parameters}},
+    .component = {.described = {.name = "best_rtt",
+                                .summary = "mean over the exchanges with the smallest round trips",
+                                .source = "Hoefler 2008, section 3.1",
+                                .parameters = parameters}},
     .measure = measure};

@@ -1,6 +1,6 @@
-/* Cristian's method as Niethammer 2016, section III.A, uses it: a second reading t2 directly after t1 tells the timer
+/* Cristian's method as Niethammer 2016, section III.A, uses it: a second reading t2 directly after t1 gives the timer
  * delay Delta = t2 - t1 (Eq. 3), which is taken out of the ping-pong latency, lambda = t1 - t0 - Delta; the remote
- * reading is assumed to lie in the middle of the exchange, offset = t' - t0 - (lambda + Delta) / 2 (Eq. 2); the mean
+ * reading is assumed to be in the middle of the exchange, offset = t' - t0 - (lambda + Delta) / 2 (Eq. 2); the mean
  * over all exchanges is kept. */
 #include "offset.h"
 
@@ -9,7 +9,7 @@
 enum { EXCHANGES };
 
 static const Downbeat_parameter parameters[] = {
-    {"exchanges", "100", "exchanges over which the mean and the deviation are taken", NULL, 1, 1e6, 1},
+    {"exchanges", "100", "exchanges to take the mean and the deviation of", NULL, 1, 1e6, 1},
     {.name = NULL},
 };
 
@@ -38,9 +38,9 @@ static int measure(const struct db_node *self, const struct db_asker *asker, str
 }
 
 const struct db_offset_type db_offset_cristian = {
-    .part = {.described = {.name = "cristian",
-                           .summary =
-                               "mean of the middles of all exchanges; the timer's delay is taken out of the latency",
-                           .source = "Cristian 1989; Niethammer 2016, section III.A, Eq. 2 and 3",
-                           .parameters = parameters}},
+    .component = {.described = {.name = "cristian",
+                                .summary =
+                                    "mean midpoint of all exchanges; the timer's delay is subtracted from the latency",
+                                .source = "Cristian 1989; Niethammer 2016, section III.A, Eq. 2 and 3",
+                                .parameters = parameters}},
     .measure = measure};

@@ -12,12 +12,11 @@ enum { RTT, EXCHANGES };
 
 static const Downbeat_parameter parameters[] = {
     {"rtt", "100", "exchanges for the mean round trip (N_PINGPONGS)", NULL, 4, DB_MAX_EXCHANGES, 1},
-    {"exchanges", "100", "exchanges for an offset, the median of which is kept (N_EXCHANGES)", NULL, 1,
-     DB_MAX_EXCHANGES, 1},
+    {"exchanges", "100", "exchanges per offset; their median is kept (N_EXCHANGES)", NULL, 1, DB_MAX_EXCHANGES, 1},
     {.name = NULL},
 };
 
-/* Alg. 3, line 3: what the first messages have to set up is no part of the round trip. */
+/* Alg. 3, line 3: the connection setup of the first messages is not part of the round trip. */
 #define WARM_UP 5
 
 static int compare_round_trips(const void *a, const void *b) {
@@ -26,7 +25,7 @@ static int compare_round_trips(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Mean without outliers: without what lies farther than 1.5 quartile ranges from the quartiles (Tukey). */
+/* Mean without outliers, i.e. without values more than 1.5 interquartile ranges from the quartiles (Tukey). */
 static double robust_mean(int64_t *values, int count) {
     qsort(values, (size_t)count, sizeof *values, compare_round_trips);
     int quarter = count / 4;
@@ -83,8 +82,8 @@ static int measure(const struct db_node *self, const struct db_asker *asker, str
 }
 
 const struct db_offset_type db_offset_mean_rtt = {
-    .part = {.described = {.name = "mean_rtt",
-                           .summary = "median of the answers, corrected by half the mean round trip without outliers",
-                           .source = "Jones, Koenig 2012; Hunold 2015, Alg. 3 and 4",
-                           .parameters = parameters}},
+    .component = {.described = {.name = "mean_rtt",
+                                .summary = "median answer, corrected by half the mean round trip (without outliers)",
+                                .source = "Jones, Koenig 2012; Hunold 2015, Alg. 3 and 4",
+                                .parameters = parameters}},
     .measure = measure};

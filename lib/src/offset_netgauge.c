@@ -7,7 +7,7 @@
 enum { STOP };
 
 static const Downbeat_parameter parameters[] = {
-    {"stop", "100", "exchanges in a row without a smaller round trip that end it (N)", NULL, 1, 1e6, 1},
+    {"stop", "100", "stop after this many exchanges in a row without a smaller round trip (N)", NULL, 1, 1e6, 1},
     {.name = NULL},
 };
 
@@ -31,9 +31,10 @@ static int measure(const struct db_node *self, const struct db_asker *asker, str
 }
 
 const struct db_offset_type db_offset_netgauge = {
-    .part = {.described = {.name = "netgauge",
-                           .summary =
-                               "exchange with the smallest round trip, until a number in a row brought no smaller one",
-                           .source = "Hoefler 2008, section 3.1",
-                           .parameters = parameters}},
+    .component =
+        {.described = {.name = "netgauge",
+                       .summary =
+                           "exchange with the smallest round trip; stops after a number in a row without a smaller one",
+                       .source = "Hoefler 2008, section 3.1",
+                       .parameters = parameters}},
     .measure = measure};

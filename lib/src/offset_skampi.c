@@ -7,13 +7,13 @@
 enum { MIN, MAX };
 
 static const Downbeat_parameter parameters[] = {
-    {"min", "10", "exchanges at least", NULL, 1, 1e6, 1},
-    {"max", "100", "exchanges at most", NULL, 1, 1e6, 1},
+    {"min", "10", "smallest number of exchanges", NULL, 1, 1e6, 1},
+    {"max", "100", "largest number of exchanges", NULL, 1, 1e6, 1},
     {.name = NULL},
 };
 
 static const char *check(const struct db_node *self) {
-    return db_number(self, MIN) <= db_number(self, MAX) ? NULL : "min is larger than max; valid: min <= max";
+    return db_number(self, MIN) <= db_number(self, MAX) ? NULL : "min is larger than max; use min <= max";
 }
 
 /* Once a round trip has come this close to the best known of the pair, more exchanges would not narrow the interval
@@ -24,7 +24,7 @@ static int measure(const struct db_node *self, const struct db_asker *asker, str
                    struct db_offset *offset) {
     int min = db_whole(self, MIN);
     int max = db_whole(self, MAX);
-    /* Round trips that differ by less than the clock can tell are the same. */
+    /* Round trips that differ by less than the clock's resolution are the same. */
     double tolerance_ns = 2.0 * asker->timeline.clock->resolution_ns;
     struct db_series series = {0};
     for (;;) {
@@ -46,10 +46,11 @@ static int measure(const struct db_node *self, const struct db_asker *asker, str
 }
 
 const struct db_offset_type db_offset_skampi = {
-    .part = {.described = {.name = "skampi",
-                           .summary =
-                               "middle of the interval that all exchanges leave; stops early after a good round trip",
-                           .source = "Worsch, Reussner, Augustin 2002; Hunold 2015, section 2",
-                           .parameters = parameters},
-             .check = check},
+    .component =
+        {.described = {.name = "skampi",
+                       .summary =
+                           "midpoint of the interval that all exchanges allow; stops early after a short round trip",
+                       .source = "Worsch, Reussner, Augustin 2002; Hunold 2015, section 2",
+                       .parameters = parameters},
+         .check = check},
     .measure = measure};

@@ -15,8 +15,8 @@ static int node_oversubscribed(MPI_Comm node, int *oversubscribed) {
     if (sched_getaffinity(0, sizeof mine, &mine) != 0)
         memset(&mine, 0xff, sizeof mine); /* more processors than the mask can hold: enough */
     /* In `masks`: the processors of all processes, and those of the processes that are bound to a single one. The
-     * latter are compared among themselves too: the union of all would hide two bound to one processor behind a third
-     * that has two. */
+     * latter are compared among themselves too: in the union of all, a third process with two processors would hide two
+     * that are bound to one. */
     unsigned long masks[2 * WORDS] = {0};
     memcpy(masks, &mine, sizeof mine);
     int bound = CPU_COUNT(&mine) == 1;

@@ -1,4 +1,4 @@
-/* Processors and processes: are there enough of the former? */
+/* Whether there are enough processors for the processes. */
 #ifndef DOWNBEAT_PROCESSORS_H
 #define DOWNBEAT_PROCESSORS_H
 

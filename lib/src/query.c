@@ -3,7 +3,7 @@
 
 #define NS 1e-9
 
-/* What every local question begins with: the state, and somewhere to put the answer. */
+/* The beginning of every local query: checks the state, and the output argument. */
 static int question(MPI_Comm comm, const char *function, const void *answer, struct db_state **state) {
     DB_TRY(db_check_mpi(function));
     if (comm != MPI_COMM_NULL && answer == NULL)
@@ -49,6 +49,7 @@ int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats) {
         .calls = state->calls,
         .late_arrivals = state->late_arrivals,
         .late_exits = state->late_exits,
+        .unflagged_exits = state->unflagged_exits,
         .invalid_calls = state->invalid_calls,
         .syncs = state->syncs,
         .sync_seconds = state->sync_ns * NS,

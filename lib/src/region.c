@@ -1,7 +1,5 @@
-/* Downbeat_region_begin and Downbeat_region_end. Stamps are collected on each process and gathered in batches, between
- * samples: beginning a region is collective, so all processes have begun as many. */
-#include "region.h"
-
+/* Downbeat_region_begin and Downbeat_region_end. Each process collects timestamps, which are gathered in batches
+ * between samples: beginning a region is collective, so all processes have begun the same number. */
 #include "downbeat/region.h"
 
 #include "harmonize.h"
@@ -15,7 +13,7 @@
 #define LARGEST_GATHER 262144
 
 struct Downbeat_region_state {
-    struct Downbeat_region_state *next; /* of the communicator's */
+    struct db_dependent dependent; /* first: this is what hangs on the communicator's state */
     struct db_state *state;
     char name[DB_REGION_NAME_SIZE];
 
@@ -42,9 +40,9 @@ static void release(struct Downbeat_region_state *region) {
     free(region);
 }
 
-/* What all processes must agree on before a region begins. Reduced to the maximum of each word. */
+/* Values that all processes must agree on before a region begins. Reduced to the maximum of each word. */
 struct question {
-    int64_t name; /* hash, and its complement: the maxima fit together only where all are the same */
+    int64_t name; /* hash, and its complement: the maxima fit together only if all are the same */
     int64_t complement;
     int64_t open; /* 1 where this process has not ended the region */
     int64_t bad;  /* 1 where an argument is not valid */
@@ -68,14 +66,20 @@ static int valid_name(const char *name) {
     return length > 0 && length < DB_REGION_NAME_SIZE;
 }
 
+static void conclude(struct db_dependent *dependent);
+static void destroy(struct db_dependent *dependent);
+
+/* The state's region of that name, or NULL. */
 static struct Downbeat_region_state *look_up(const struct db_state *state, const char *name) {
-    struct Downbeat_region_state *region = state->regions;
-    while (region != NULL && strcmp(region->name, name) != 0)
-        region = region->next;
-    return region;
+    for (struct db_dependent *each = state->dependents; each != NULL; each = each->next) {
+        struct Downbeat_region_state *region = (struct Downbeat_region_state *)each;
+        if (each->destroy == destroy && strcmp(region->name, name) == 0)
+            return region;
+    }
+    return NULL;
 }
 
-/* Whether all processes come with process 0's name. Collective; returns an error on all if not. */
+/* Whether all processes give process 0's name. Collective; returns an error on all if not. */
 static int compare_names(const struct db_state *state, const char *name) {
     struct db_reason reason = {""};
     int64_t words[DB_REGION_NAME_SIZE / sizeof(int64_t)] = {0};
@@ -83,32 +87,35 @@ static int compare_names(const struct db_state *state, const char *name) {
     DB_TRY(db_broadcast(&state->channel, words, DB_REGION_NAME_SIZE / sizeof(int64_t)));
     int code = MPI_SUCCESS;
     if (strcmp((const char *)words, name) != 0)
-        code = db_explain(&reason, MPI_ERR_ARG,
-                          "Downbeat_region_begin: rank %d begins region '%s', rank 0 region '%s'; valid is one name",
-                          state->rank, name, (const char *)words);
+        code = db_explain(
+            &reason, MPI_ERR_ARG,
+            "Downbeat_region_begin: rank %d begins region '%s', but rank 0 begins '%s'; use the same name on all ranks",
+            state->rank, name, (const char *)words);
     return db_agree(state->channel.comm, code, &reason);
 }
 
-/* Some process cannot begin: says why, and returns the error on all. What is open there is over, everywhere. */
+/* Some process cannot begin: prints the reason, and returns the error on all. An open sample of the region ends on all
+ * processes. */
 static int refuse(const struct db_state *state, const char *name, struct Downbeat_region_state *region, int bad) {
     struct db_reason reason = {""};
     int code = MPI_SUCCESS;
     if (bad)
-        code = db_explain(&reason, MPI_ERR_ARG,
-                          valid_name(name) ? "Downbeat_region_begin: region is NULL on rank %d; valid: where to put it"
-                                           : "Downbeat_region_begin: the name on rank %d is not valid; valid: 1 to 63 "
-                                             "characters, none of them a control character",
-                          state->rank);
+        code = db_explain(
+            &reason, MPI_ERR_ARG,
+            valid_name(name) ? "Downbeat_region_begin: region is NULL on rank %d; pass the address of a Downbeat_region"
+                             : "Downbeat_region_begin: the name on rank %d is not valid; use 1 to 63 characters, no "
+                               "control characters",
+            state->rank);
     else if (region != NULL && region->open)
         code = db_explain(&reason, MPI_ERR_OTHER,
-                          "Downbeat_region_begin: region '%s' is not ended on rank %d; valid: end it first", name,
-                          state->rank);
+                          "Downbeat_region_begin: region '%s' has not ended on rank %d; call Downbeat_region_end first",
+                          name, state->rank);
     if (region != NULL)
         region->open = 0;
     return db_agree(state->channel.comm, code, &reason);
 }
 
-/* Agrees on what is to begin. Collective. */
+/* Agrees on the region to begin. Collective. */
 static int agree(const struct db_state *state, const char *name, struct Downbeat_region_state *region, int bad) {
     enum { WORDS = sizeof(struct question) / sizeof(int64_t) };
     int64_t value = bad ? 0 : hash(name);
@@ -127,6 +134,7 @@ static int create(struct db_state *state, const char *name, struct Downbeat_regi
     struct Downbeat_region_state *made = calloc(1, sizeof *made);
     int code = made != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
     if (made != NULL) {
+        made->dependent = (struct db_dependent){.conclude = conclude, .destroy = destroy};
         made->state = state;
         made->gathering = MPI_REQUEST_NULL;
         strncpy(made->name, name, sizeof made->name - 1);
@@ -146,10 +154,7 @@ static int create(struct db_state *state, const char *name, struct Downbeat_regi
             release(made);
         return code;
     }
-    struct Downbeat_region_state **link = &state->regions;
-    while (*link != NULL)
-        link = &(*link)->next;
-    *link = made;
+    db_state_add_dependent(state, &made->dependent);
     *region = made;
     return MPI_SUCCESS;
 }
@@ -170,7 +175,7 @@ static int finish_gathering(struct Downbeat_region_state *region) {
     return MPI_SUCCESS;
 }
 
-/* A sample that is not ended is one that is not finished. Makes room for it first. */
+/* A sample that has not ended is unfinished. Makes room for it first. */
 static int begin_sample(struct Downbeat_region_state *region) {
     if (region->count == region->longest) {
         DB_TRY(start_gathering(region));
@@ -240,18 +245,17 @@ int Downbeat_region_end(Downbeat_region *region) {
     return MPI_SUCCESS;
 }
 
-void db_regions_conclude(struct db_state *state) {
-    for (struct Downbeat_region_state *region = state->regions; region != NULL; region = region->next)
-        if (region->count > 0 && start_gathering(region) != MPI_SUCCESS)
-            region->gathered = 0;
+/* Begins to gather what is left. */
+static void conclude(struct db_dependent *dependent) {
+    struct Downbeat_region_state *region = (struct Downbeat_region_state *)dependent;
+    if (region->count > 0 && start_gathering(region) != MPI_SUCCESS)
+        region->gathered = 0;
 }
 
-void db_regions_free(struct db_state *state) {
-    while (state->regions != NULL) {
-        struct Downbeat_region_state *region = state->regions;
-        state->regions = region->next;
-        if (region->gathered > 0 && finish_gathering(region) != MPI_SUCCESS)
-            db_tell("samples of a region are lost: MPI could not gather them");
-        release(region);
-    }
+/* Takes in what was gathered. */
+static void destroy(struct db_dependent *dependent) {
+    struct Downbeat_region_state *region = (struct Downbeat_region_state *)dependent;
+    if (region->gathered > 0 && finish_gathering(region) != MPI_SUCCESS)
+        db_tell("samples of a region are lost: MPI could not gather them");
+    release(region);
 }

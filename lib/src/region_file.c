@@ -1,8 +1,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "region_file.h"
 
-#include "region_store.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,7 +47,7 @@ static void write_context(FILE *file) {
     fprintf(file, ",\"mpi_standard\":\"%d.%d\",\"world_size\":%d}\n", version, subversion, size);
 }
 
-/* JSON has no NaN: what there is no value for is null. */
+/* JSON has no NaN: a missing value is null. */
 static void write_number(FILE *file, const char *name, int known, double value) {
     if (known)
         fprintf(file, ",\"%s\":%.12g", name, value);
@@ -152,9 +150,8 @@ static void write_files(const struct db_region_entry *first, int world_rank) {
         if (write_file(name, entry) == 0)
             continue;
         db_explain(&reason, MPI_ERR_OTHER,
-                   "regions cannot be written to '%s': %s; valid for DOWNBEAT_REGIONS: off, or "
-                   "a file that can be written",
-                   name, strerror(errno));
+                   "cannot write regions to '%s': %s; set DOWNBEAT_REGIONS to a writable file, or to off", name,
+                   strerror(errno));
         db_tell(reason.text);
     }
 }
@@ -190,7 +187,7 @@ static void print_table(FILE *out, const struct db_region_entry *first, int tabl
         entry = entry->next;
     if (entry == NULL)
         return;
-    fprintf(out, "downbeat: regions told by rank %d; counts of samples, medians over the valid ones [us]\n",
+    fprintf(out, "downbeat: regions recorded by rank %d; sample counts, and medians over valid samples [us]\n",
             world_rank);
     fprintf(out, "%-24s %6s %9s %9s %10s %12s %12s %12s %12s %12s\n", "region", "ranks", "valid", "rejected",
             "unfinished", "latency avg", "latency max", "makespan", "exit skew", "end skew");

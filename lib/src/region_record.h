@@ -1,5 +1,5 @@
-/* What was measured of a region, at process 0 of its communicator: counts, figures of the valid samples, and the
- * processes. Knows nothing of MPI. */
+/* The measurements of a region, at process 0 of its communicator: counts, figures of the valid samples, and the
+ * processes. Independent of MPI. */
 #ifndef DOWNBEAT_REGION_RECORD_H
 #define DOWNBEAT_REGION_RECORD_H
 
@@ -55,7 +55,7 @@ struct db_region_record {
     uint64_t random;
 };
 
-/* What is told of a figure, ns. */
+/* The summary of a figure, ns. */
 struct db_region_summary {
     double mean;
     double median;
@@ -72,7 +72,7 @@ void db_region_record_free(struct db_region_record *record);
 /* Whether the record is of that region on those processes. */
 int db_region_record_is(const struct db_region_record *record, const char *name, int size, const int *world_ranks);
 
-/* Takes a sample in: the part of rank r is parts[r * stride]. */
+/* Adds a sample: the part of rank r is parts[r * stride]. */
 void db_region_record_add(struct db_region_record *record, const struct db_region_part *parts, size_t stride);
 
 /* Returns 0, or -1 when out of memory. There must be a valid sample. */

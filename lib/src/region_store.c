@@ -1,7 +1,5 @@
 #include "region_store.h"
 
-#include "region_file.h"
-
 #include <stdlib.h>
 
 struct store {
@@ -85,7 +83,7 @@ static int create(const struct db_state *state, const char *name, const int *wor
     return MPI_SUCCESS;
 }
 
-/* The store must be locked. New entries come last, so that files tell of regions in the order of their begin. */
+/* The store must be locked. New entries come last, so that files list regions in the order they began. */
 static int find_entry(struct store *store, const struct db_state *state, const char *name, const int *world_ranks,
                       struct db_region_entry **entry) {
     struct db_region_entry **link = &store->first;

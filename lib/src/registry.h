@@ -8,7 +8,7 @@
 /* The entry called `name`, or NULL. */
 const void *db_registry_find(const void *const *entries, const char *name);
 
-/* Writes all names, separated by ", ", after what stands in `text`. */
+/* Appends all names to `text`, separated by ", ". */
 void db_registry_names(const void *const *entries, char *text, size_t size);
 
 #endif

@@ -14,8 +14,8 @@ extern char **environ;
 #define PREFIX "DOWNBEAT_"
 #define TEXT_SIZE DOWNBEAT_MAX_MESSAGE
 
-/* A setting: its key, and how its text is read and written. parse returns 0, or -1 with what would be valid, and
- * before that what is wrong where that is not plain. */
+/* A setting: its key, and how its text is read and written. parse returns 0, or -1 with the valid values, preceded by
+ * the problem if it is not obvious. */
 struct setting {
     const char *key;
     int (*parse)(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]);
@@ -49,14 +49,15 @@ static int parse_clock(struct db_settings *settings, const char *text, char vali
 }
 
 static void format_clock(const struct db_settings *settings, char text[TEXT_SIZE]) {
-    snprintf(text, TEXT_SIZE, "%s", settings->clock->part.described.name);
+    snprintf(text, TEXT_SIZE, "%s", settings->clock->component.described.name);
 }
 
-/* MPIX_Harmonize_get_info must be able to tell it. */
+/* MPIX_Harmonize_get_info must be able to return it. */
 static int check_length(const char *text, char valid[TEXT_SIZE]) {
     if (strlen(text) < MPI_MAX_INFO_VAL)
         return 0;
-    snprintf(valid, TEXT_SIZE, "valid: at most %d characters, which this MPI library can tell", MPI_MAX_INFO_VAL - 1);
+    snprintf(valid, TEXT_SIZE, "valid: at most %d characters, the limit for info values in this MPI library",
+             MPI_MAX_INFO_VAL - 1);
     return -1;
 }
 
@@ -84,42 +85,48 @@ static void format_share(const struct db_settings *settings, char text[TEXT_SIZE
     snprintf(text, TEXT_SIZE, "%s", settings->share ? "verified" : "never");
 }
 
-/* A time that may be left to the library, which 0 stands for. */
-static int parse_auto(const char *text, double low, double high, double *ns, char valid[TEXT_SIZE]) {
+static int parse_slack(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
+    const double low = 1e-9;
+    const double high = 3600.0;
+    double seconds = 0.0;
+    const struct db_slack_type *named = db_registry_find(db_slack_types, text);
+    if (named == NULL && parse_number(text, low, high, &seconds, valid) != 0) {
+        snprintf(valid, TEXT_SIZE, "valid: ");
+        db_registry_names(db_slack_types, valid, TEXT_SIZE);
+        size_t length = strlen(valid);
+        snprintf(valid + length, TEXT_SIZE - length, ", or seconds from %g to %g", low, high);
+        return -1;
+    }
+    settings->slack = named != NULL ? named : &db_slack_fixed;
+    settings->slack_ns = (int64_t)(seconds * 1e9 + 0.5);
+    return 0;
+}
+
+static void format_slack(const struct db_settings *settings, char text[TEXT_SIZE]) {
+    if (settings->slack == &db_slack_fixed)
+        snprintf(text, TEXT_SIZE, "%.9g", (double)settings->slack_ns * 1e-9);
+    else
+        snprintf(text, TEXT_SIZE, "%s", settings->slack->component.described.name);
+}
+
+/* A time, or 0 to leave it to the library. */
+static int parse_max_age(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
+    const double low = 1e-6;
+    const double high = 1e6;
     double seconds = 0.0;
     if (strcmp(text, "auto") != 0 && parse_number(text, low, high, &seconds, valid) != 0) {
         snprintf(valid, TEXT_SIZE, "valid: auto, or seconds from %g to %g", low, high);
         return -1;
     }
-    *ns = seconds * 1e9;
+    settings->max_age_ns = seconds * 1e9;
     return 0;
-}
-
-static void format_auto(double ns, char text[TEXT_SIZE]) {
-    if (ns == 0.0)
-        snprintf(text, TEXT_SIZE, "auto");
-    else
-        snprintf(text, TEXT_SIZE, "%.9g", ns * 1e-9);
-}
-
-static int parse_slack(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
-    double ns;
-    if (parse_auto(text, 1e-9, 3600.0, &ns, valid) != 0)
-        return -1;
-    settings->slack_ns = (int64_t)(ns + 0.5);
-    return 0;
-}
-
-static void format_slack(const struct db_settings *settings, char text[TEXT_SIZE]) {
-    format_auto((double)settings->slack_ns, text);
-}
-
-static int parse_max_age(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
-    return parse_auto(text, 1e-6, 1e6, &settings->max_age_ns, valid);
 }
 
 static void format_max_age(const struct db_settings *settings, char text[TEXT_SIZE]) {
-    format_auto(settings->max_age_ns, text);
+    if (settings->max_age_ns == 0.0)
+        snprintf(text, TEXT_SIZE, "auto");
+    else
+        snprintf(text, TEXT_SIZE, "%.9g", settings->max_age_ns * 1e-9);
 }
 
 static int parse_tolerance(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
@@ -246,6 +253,7 @@ int db_settings_from_environment(struct db_settings *settings, struct db_reason 
     *settings = (struct db_settings){
         .clock = NULL,
         .share = 1,
+        .slack = &db_slack_auto,
         .slack_ns = 0,
         .tolerance_ns = 500,
         .max_age_ns = 0.0,
@@ -273,7 +281,8 @@ int db_settings_from_environment(struct db_settings *settings, struct db_reason 
         if (setting == NULL) {
             list_keys(valid);
             return db_explain(reason, MPI_ERR_ARG,
-                              "environment variable %.*s is unknown; valid: " PREFIX " and one of %s in capitals",
+                              "environment variable %.*s is unknown; valid names: " PREFIX
+                              " followed by one of %s, in capitals",
                               name_length, *variable, valid);
         }
         if (setting->parse(settings, value + 1, valid) != 0)
@@ -318,6 +327,8 @@ int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db
 double db_settings_max_age_ns(const struct db_settings *settings) {
     if (settings->max_age_ns > 0.0)
         return settings->max_age_ns;
+    if (settings->slack->age_ns > 0.0)
+        return settings->slack->age_ns;
     return fmax(1e9, 100.0 * db_scheme_sum(&settings->sync, "over") * 1e9);
 }
 

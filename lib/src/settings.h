@@ -1,10 +1,12 @@
-/* The settings of a communicator: one table of keys serves MPI_Info, the environment and what is told back. */
+/* The settings of a communicator: one table of keys serves MPI_Info, the environment and MPIX_Harmonize_get_info. */
 #ifndef DOWNBEAT_SETTINGS_H
 #define DOWNBEAT_SETTINGS_H
 
 #include "clock.h"
 #include "error.h"
 #include "offset.h"
+#include "scheme.h"
+#include "slack.h"
 #include "sync.h"
 #include "validation.h"
 
@@ -17,11 +19,12 @@ enum { DB_TABLE_OFF, DB_TABLE_STDOUT, DB_TABLE_STDERR };
 struct db_settings {
     const struct db_clock_type *clock; /* NULL: the default, tsc where it is invariant, else monotonic_raw */
     struct db_scheme sync;
-    int share; /* processes that verifiably share a clock are synchronized as one */
+    int share; /* processes verified to share a clock are synchronized as one */
     struct db_validation validation;
-    int64_t slack_ns; /* from decision to deadline; 0: follows the machine */
+    const struct db_slack_type *slack;
+    int64_t slack_ns; /* from decision to deadline where it is fixed, else 0 */
     int64_t tolerance_ns;
-    double max_age_ns; /* 0: follows from the scheme, db_settings_max_age_ns */
+    double max_age_ns; /* 0: follows from scheme and slack, db_settings_max_age_ns */
     double max_error_ns;
     double max_skew; /* relative, as max_wander */
     double max_wander;
@@ -29,15 +32,15 @@ struct db_settings {
     int regions_table;          /* DB_TABLE_* */
 };
 
-/* Built-in defaults, changed by the environment variables DOWNBEAT_*. Returns MPI_ERR_ARG and says why where a variable
+/* Built-in defaults, changed by the environment variables DOWNBEAT_*. Returns MPI_ERR_ARG and the reason if a variable
  * is unknown or has a bad value. */
 int db_settings_from_environment(struct db_settings *settings, struct db_reason *reason);
 
-/* Applies all keys of `info`, or none. Returns MPI_ERR_INFO_KEY or MPI_ERR_INFO_VALUE and says why where a key is
+/* Applies all keys of `info`, or none. Returns MPI_ERR_INFO_KEY or MPI_ERR_INFO_VALUE and the reason if a key is
  * unknown or has a bad value. */
 int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db_reason *reason);
 
-/* The age at which clocks are synchronized anew. */
+/* The age at which clocks are synchronized again. */
 double db_settings_max_age_ns(const struct db_settings *settings);
 
 /* Creates an info object with every key and its value; settings->clock must be known. */

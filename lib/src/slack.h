@@ -1,42 +1,82 @@
-/* Slack: how far ahead of its decision process 0 sets the deadline. Knows nothing of MPI.
+/* Slack: how far ahead of its decision process 0 sets the deadline.
  *
- * The lag of a process is the time from the decision to the moment at which it is ready to wait; the largest lag of a
- * call decides whether a slack would have been enough. With F the distribution of the largest lag, and C the time that
- * a call costs besides its slack, a valid call costs (C + s) / F(s): a longer wait for all against a repeated call. The
- * slack is the s of least cost over a window of calls, so it grows with the lags and shrinks again. */
+ * A controller chooses it. It is a complete method: besides the slack it decides the consequence of a missed deadline,
+ * when clocks are synchronized, and when the flag is decided. There is one file for each, slack_<name>.c. Except for
+ * its beginning, it does not depend on MPI. */
 #ifndef DOWNBEAT_SLACK_H
 #define DOWNBEAT_SLACK_H
 
+#include "component.h"
+
 #include <stdint.h>
+
+struct db_state;
+struct db_slack;
+
+struct db_slack_type {
+    struct db_component component;
+    /* 1: the flag says whether the deadline was still ahead when the wait began; 0: also whether the wait ended at
+     * it. */
+    int flag_before_wait;
+    /* Clocks are synchronized by age alone, at this age unless setting max_age says otherwise; 0: by settings max_age
+     * and max_error. */
+    double age_ns;
+    /* Collective. Measures the basis of the first slack; all other members are zero before. */
+    int (*begin)(struct db_state *state);
+    /* The others run on process 0, once per call, in this order; NULL where there is nothing to do. */
+    int64_t (*next)(const struct db_slack *slack);
+    int (*judge)(struct db_slack *slack, int missed);
+    void (*observe)(struct db_slack *slack, int64_t lag_ns, int64_t given_ns, int64_t rest_ns);
+    void (*adapt)(struct db_slack *slack);
+};
+
+extern const struct db_slack_type db_slack_auto;
+extern const struct db_slack_type db_slack_published;
+extern const struct db_slack_type db_slack_fixed;
+
+/* Registry (registry.h) of the controllers that can be chosen by name; the first is the default. */
+extern const void *const db_slack_types[];
 
 #define DB_SLACK_WINDOW 512
 #define DB_SLACK_RECENT 16
 
 struct db_slack {
-    int64_t fixed_ns;                /* 0: follows the lags */
-    int64_t window[DB_SLACK_WINDOW]; /* largest lags, ns, in the order of calls: a ring */
-    int64_t sorted[DB_SLACK_WINDOW]; /* the same, ascending */
-    int count;                       /* of lags in the window */
-    int next;                        /* where the next lag goes in the ring */
-    double rest_ns;                  /* C, smoothed */
-    double misses;                   /* recent misses, each counting 0.9 of the next one */
-    int64_t least_cost_ns;           /* slack of least cost when it was last computed */
-    int since_computed;              /* calls since then */
-    int missed;                      /* whether one of them was missed */
+    const struct db_slack_type *type;
+    union {
+        struct db_slack_lags {
+            int64_t window[DB_SLACK_WINDOW]; /* largest lags, ns, in the order of calls: a ring */
+            int64_t sorted[DB_SLACK_WINDOW]; /* the same, ascending */
+            int count;                       /* of lags in the window */
+            int next;                        /* where the next lag goes in the ring */
+            double rest_ns;                  /* C, smoothed */
+            double misses;                   /* recent misses, each counting 0.9 of the next one */
+            int64_t least_cost_ns;           /* slack of least cost when it was last computed */
+            int since_computed;              /* calls since then */
+            int missed;                      /* whether one of them was missed */
+        } lags;
+        struct db_slack_growing {
+            double slack_ns;
+            int begun; /* whether the last call was made with this slack */
+        } growing;
+        int64_t fixed_ns;
+    };
 };
 
-/* `fixed_ns` > 0 keeps the slack at that. */
-void db_slack_init(struct db_slack *slack, int64_t fixed_ns);
+/* Chooses the controller. `fixed_ns` > 0 is the slack of db_slack_fixed. */
+void db_slack_init(struct db_slack *slack, const struct db_slack_type *type, int64_t fixed_ns);
 
-/* Records a call: its largest lag, the slack it was given, and what the call cost besides its slack. Takes some 100 ns.
- */
-void db_slack_observe(struct db_slack *slack, int64_t lag_ns, int64_t given_ns, int64_t rest_ns);
-
-/* Adapts the slack to what was recorded, where that is due: now and then, and after a miss. Takes as long as a call has
- * slack. */
-void db_slack_adapt(struct db_slack *slack);
+/* `missed`: whether any process's flag was 0 in the last call. Returns 1 if clocks must be synchronized because of
+ * that. */
+int db_slack_judge(struct db_slack *slack, int missed);
 
 /* The slack for the next call, ns. */
 int64_t db_slack_next(const struct db_slack *slack);
+
+/* Records a call: its largest lag, its slack, and the time it took besides the slack. Takes some 100 ns. */
+void db_slack_observe(struct db_slack *slack, int64_t lag_ns, int64_t given_ns, int64_t rest_ns);
+
+/* Adapts the slack to the recorded calls, if needed: now and then, and after a miss. May take as long as a call's
+ * slack. */
+void db_slack_adapt(struct db_slack *slack);
 
 #endif

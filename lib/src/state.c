@@ -1,20 +1,24 @@
 #include "state.h"
 
-#include "agree.h"
 #include "processors.h"
-#include "region.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Rounds of agreement after which the slack controller knows enough to begin. */
-#define TRIAL_ROUNDS 16
-
-static void conclude(struct db_attribute *attribute) { db_regions_conclude((struct db_state *)attribute); }
+static void conclude(struct db_attribute *attribute) {
+    const struct db_state *state = (const struct db_state *)attribute;
+    for (struct db_dependent *each = state->dependents; each != NULL; each = each->next)
+        each->conclude(each);
+}
 
 static void destroy(struct db_attribute *attribute) {
     struct db_state *state = (struct db_state *)attribute;
-    db_regions_free(state);
+    while (state->dependents != NULL) {
+        struct db_dependent *first = state->dependents;
+        state->dependents = first->next;
+        first->destroy(first);
+    }
     db_levels_free(&state->levels);
     db_domain_free(&state->domain);
     db_clock_close(&state->clock);
@@ -23,14 +27,14 @@ static void destroy(struct db_attribute *attribute) {
     free(state);
 }
 
-/* Says that processors are oversubscribed: process 0 of a communicator, once per process. */
+/* Warns that processors are oversubscribed: on process 0 of a communicator, once per process. */
 static int tell_oversubscribed(const struct db_state *state) {
     int first = 0;
     if (state->oversubscribed && state->rank == 0)
         DB_TRY(db_attribute_first_time(&first));
     if (first)
-        db_tell("more processes than processors on a node: processes yield while they wait, and those that get no "
-                "processor at the deadline have flag 0; use at most one process per processor for valid starts");
+        db_tell("more processes than processors on a node: a process without a processor at the deadline starts late "
+                "and gets flag 0; run at most one process per processor");
     return MPI_SUCCESS;
 }
 
@@ -80,23 +84,17 @@ int db_state_synchronize(struct db_state *state) {
     return MPI_SUCCESS;
 }
 
-/* Rounds of agreement that nobody waits for: the first messages set up connections, the lags of the others give the
- * slack controller its first window. */
-static int trial_rounds(struct db_state *state) {
-    struct db_report report = {0};
-    for (int round = 0; round <= TRIAL_ROUNDS; ++round) {
-        struct db_report all;
-        struct db_decision decision = {0};
-        DB_TRY(db_gather_reports(&state->channel, &report, &all));
-        if (state->rank == 0) {
-            if (round > 1)
-                db_slack_observe(&state->slack, all.lag_ns, all.lag_ns, all.lag_ns);
-            decision.deadline_ns = db_map_global_ns(&state->map, db_clock_read(&state->clock));
-        }
-        DB_TRY(db_spread_decision(&state->channel, &decision));
-        report.lag_ns = db_map_global_ns(&state->map, db_clock_read(&state->clock)) - decision.deadline_ns;
+/* Names the other clocks: which of them this machine has is known only once one is opened. */
+static int explain_missing_clock(struct db_reason *reason, const struct db_clock_type *missing) {
+    char others[DOWNBEAT_MAX_MESSAGE / 2] = "";
+    for (const void *const *entry = db_clock_types; *entry != NULL; ++entry) {
+        const struct db_clock_type *type = *entry;
+        if (type != missing)
+            snprintf(others + strlen(others), sizeof others - strlen(others), "%s%s", others[0] == '\0' ? "" : ", ",
+                     type->component.described.name);
     }
-    return MPI_SUCCESS;
+    return db_explain(reason, MPI_ERR_OTHER, "clock '%s' is not available on this machine; choose one of %s",
+                      missing->component.described.name, others);
 }
 
 /* Opens the clock that the settings ask for, and writes into them which one the default is. Collective. */
@@ -104,8 +102,7 @@ static int open_clock(const struct db_state *state, struct db_settings *settings
     struct db_reason reason = {""};
     int code = MPI_SUCCESS;
     if (db_clock_open(clock, settings->clock) != 0)
-        code = db_explain(&reason, MPI_ERR_OTHER, "clock %s: this machine does not have it; valid: another clock",
-                          clock->type->part.described.name);
+        code = explain_missing_clock(&reason, clock->type);
     DB_TRY(db_agree(state->channel.comm, code, &reason));
     settings->clock = clock->type;
     if (!settings->validation.enabled)
@@ -156,10 +153,22 @@ static int change_clock(struct db_state *state, struct db_settings *settings) {
     return MPI_SUCCESS;
 }
 
+void db_state_add_dependent(struct db_state *state, struct db_dependent *dependent) {
+    struct db_dependent **link = &state->dependents;
+    while (*link != NULL)
+        link = &(*link)->next;
+    dependent->next = NULL;
+    *link = dependent;
+}
+
+struct db_clock_map db_state_local_map(const struct db_state *state) {
+    return (struct db_clock_map){.ticks = state->origin, .ns_per_tick = state->clock.ns_per_tick};
+}
+
 /* Divides the representatives into levels, where the scheme wants them divided. Collective. */
 static int divide(struct db_state *state) {
     const struct db_node *scheme = &state->settings.sync.nodes[0];
-    const struct db_sync_type *type = (const struct db_sync_type *)scheme->part;
+    const struct db_sync_type *type = (const struct db_sync_type *)scheme->component;
     db_levels_free(&state->levels);
     memset(state->pairs, 0, sizeof state->pairs);
     if (!type->divided || state->domain.leaders.comm == MPI_COMM_NULL)
@@ -182,23 +191,24 @@ int db_state_configure(struct db_state *state, const struct db_settings *wanted)
     int other_clock = first || settings->clock != old->clock || settings->share != old->share ||
                       !same_validation(&settings->validation, &old->validation);
     int other_sync = other_clock || !db_scheme_equal(&settings->sync, &old->sync);
-    int other_slack = other_clock || settings->slack_ns != old->slack_ns;
+    int other_slack = other_clock || settings->slack != old->slack || settings->slack_ns != old->slack_ns;
 
     if (other_clock)
         DB_TRY(change_clock(state, settings));
     state->settings = *settings;
+    state->max_age_ns = db_settings_max_age_ns(settings);
     if (other_sync) {
         DB_TRY(divide(state));
         DB_TRY(db_state_synchronize(state));
     }
     if (other_slack) {
-        db_slack_init(&state->slack, settings->slack_ns);
-        DB_TRY(trial_rounds(state));
+        db_slack_init(&state->slack, settings->slack, settings->slack_ns);
+        DB_TRY(settings->slack->begin(state));
     }
     return MPI_SUCCESS;
 }
 
-/* Everything that a new state needs, but the attribute. */
+/* Everything that a new state needs, except the attribute. */
 static int build(struct db_state *state) {
     struct db_settings settings;
     struct db_reason reason = {""};

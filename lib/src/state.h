@@ -1,4 +1,4 @@
-/* What Downbeat knows of a communicator: hangs on it as an attribute, with a private duplicate for the traffic. */
+/* Downbeat's state of a communicator: an attribute of it, with a private duplicate for messages. */
 #ifndef DOWNBEAT_STATE_H
 #define DOWNBEAT_STATE_H
 
@@ -15,14 +15,20 @@
 #include "slack.h"
 #include "sync.h"
 
-struct Downbeat_region_state;
+/* What another file hangs on a state, e.g. a region: concluded and destroyed with it, as attribute.h says. */
+struct db_dependent {
+    void (*conclude)(struct db_dependent *dependent);
+    void (*destroy)(struct db_dependent *dependent);
+    struct db_dependent *next; /* of the state's */
+};
 
 struct db_state {
-    struct db_attribute attribute; /* first: this is what hangs on the communicator */
+    struct db_attribute attribute; /* first: this is attached to the communicator */
     struct db_channel channel;
     int rank;
     int size;
     struct db_settings settings;
+    double max_age_ns; /* that follows from them */
     int oversubscribed;
 
     struct db_clock clock;
@@ -41,8 +47,8 @@ struct db_state {
     int invalid; /* this process's flag was 0 */
     int verdict; /* on the call before it */
 
-    /* On process 0: the decision of the last call, and what the next call is to tell the slack controller of the one
-     * before. It is told when process 0 comes in, so that nobody waits for it between report and decision. */
+    /* On process 0: the decision of the last call, and the observation of it that the next call gives the slack
+     * controller. It does so when process 0 arrives, so that no process waits for it between report and decision. */
     int64_t decided_ns;
     struct {
         int known;
@@ -51,11 +57,12 @@ struct db_state {
         int64_t rest_ns;
     } observation;
 
-    struct Downbeat_region_state *regions; /* a list, in one and the same order on all processes */
+    struct db_dependent *dependents; /* in one and the same order on all processes */
 
     long long calls;
     long long late_arrivals;
     long long late_exits;
+    long long unflagged_exits;
     long long invalid_calls;
     long long syncs;
     double sync_ns;
@@ -68,6 +75,12 @@ int db_state_prepare(MPI_Comm comm, struct db_state **state);
 
 /* The state of comm, or MPI_ERR_OTHER if comm was never prepared. Local. */
 int db_state_find(MPI_Comm comm, struct db_state **state);
+
+/* Hangs `dependent`, with all but next set, on the state. All processes must do so in the same order. */
+void db_state_add_dependent(struct db_state *state, struct db_dependent *dependent);
+
+/* This process's own clock as a map: counted from when it was opened, corrected by nothing. */
+struct db_clock_map db_state_local_map(const struct db_state *state);
 
 /* Puts other settings into force. Collective; changes all or nothing. */
 int db_state_configure(struct db_state *state, const struct db_settings *wanted);

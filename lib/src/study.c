@@ -22,7 +22,7 @@ static int begin_study(struct study *study, const struct db_state *state, int as
     if (timeline != DOWNBEAT_LOCAL && timeline != DOWNBEAT_GLOBAL)
         return MPI_ERR_ARG;
     study->channel = state->channel;
-    study->local = (struct db_clock_map){.ticks = state->origin, .ns_per_tick = state->clock.ns_per_tick};
+    study->local = db_state_local_map(state);
     study->timeline.clock = &state->clock;
     study->timeline.map = timeline == DOWNBEAT_GLOBAL ? &state->map : &study->local;
     study->asking = state->rank == asker;

@@ -17,7 +17,7 @@ const void *const db_sync_level_types[] = {&db_level_skip, &db_level_propagate, 
 const void *const db_sync_within_types[] = {&db_level_propagate, FLAT, NULL};
 
 int db_sync_run(const struct db_node *chosen, const struct db_sync_group *group, struct db_clock_map *map) {
-    const struct db_sync_type *type = (const struct db_sync_type *)chosen->part;
+    const struct db_sync_type *type = (const struct db_sync_type *)chosen->component;
     return type->synchronize(chosen, group, map);
 }
 

@@ -1,4 +1,4 @@
-/* Clock synchronization of a group of processes: who compares his clock with whom. */
+/* Clock synchronization of a group of processes: which processes compare their clocks. */
 #ifndef DOWNBEAT_SYNC_H
 #define DOWNBEAT_SYNC_H
 
@@ -22,7 +22,7 @@ struct db_sync_group {
 };
 
 struct db_sync_type {
-    struct db_part part;
+    struct db_component component;
     int divided; /* 1 if the group's levels are needed */
     /* Collective over the group. Process 0's map is the global clock and stays as it is; the others' is set. `self` has
      * the parameters. */
@@ -39,8 +39,8 @@ extern const struct db_sync_type db_sync_skampi;
 extern const struct db_sync_type db_sync_cristian;
 extern const struct db_sync_type db_sync_hierarchical;
 
-/* Registries (registry.h); the first is the default. All schemes; those that can serve one level of a hierarchy; what
- * else can stand for a level. */
+/* Registries (registry.h); the first is the default. All schemes; those for one level of a hierarchy; alternatives to a
+ * scheme for a level. */
 extern const void *const db_sync_types[];
 extern const void *const db_sync_flat_types[];
 extern const void *const db_sync_level_types[];
@@ -62,7 +62,7 @@ int db_sync_learn(const struct db_sync_group *group, const struct db_learning *l
 /* Answers `peer`, who learns this process's clock as seen through `map`. For schemes. */
 int db_sync_teach(const struct db_sync_group *group, int peer, const struct db_clock_map *map);
 
-/* The three ways in which a group can be gone through; process 0 and the maps as in db_sync_type. */
+/* Three orders in which a group can be synchronized; process 0 and the maps as in db_sync_type. */
 
 /* Every process with process 0, one after another: p - 1 rounds. */
 int db_one_by_one(const struct db_sync_group *group, const struct db_learning *learning, struct db_clock_map *map);

@@ -10,8 +10,8 @@ static int synchronize(const struct db_node *self, const struct db_sync_group *g
 }
 
 const struct db_sync_type db_sync_cristian = {
-    .part = {.described = {.name = "cristian",
-                           .summary = "every process with process 0, one after another; offset only; O(p)",
-                           .source = "Niethammer 2016, section III.A",
-                           .parameters = parameters}},
+    .component = {.described = {.name = "cristian",
+                                .summary = "every process with process 0, one after another; offset only; O(p)",
+                                .source = "Niethammer 2016, section III.A",
+                                .parameters = parameters}},
     .synchronize = synchronize};

@@ -6,7 +6,8 @@
 
 static const Downbeat_parameter parameters[] = {
     DB_FIT_PARAMETERS("1000", "mean_rtt"),
-    {"intercept", "skampi", "estimator of the offset to process 0 that the line is led through", "offset", 0, 0, 0},
+    {"intercept", "skampi", "estimator of the offset to process 0; the line is drawn through that offset", "offset", 0,
+     0, 0},
     {.name = NULL},
 };
 
@@ -35,9 +36,9 @@ static int synchronize(const struct db_node *self, const struct db_sync_group *g
 }
 
 const struct db_sync_type db_sync_hca = {
-    .part = {.described = {.name = "hca",
-                           .summary = "slopes in a tree from the leaves up, intercepts with process 0 one after "
-                                      "another; linear drift; O(log p) + O(p)",
-                           .source = "Hunold 2015, Alg. 1 to 4, first approach",
-                           .parameters = parameters}},
+    .component = {.described = {.name = "hca",
+                                .summary = "slopes in a tree from the leaves up, intercepts with process 0 one after "
+                                           "another; linear drift; O(log p) + O(p)",
+                                .source = "Hunold 2015, Alg. 1 to 4, first approach",
+                                .parameters = parameters}},
     .synchronize = synchronize};

@@ -1,10 +1,11 @@
 /* HCA, second approach (Hunold 2015, section 6, hierarchical_intercepts; HCA2 in Hunold 2018): slopes and intercepts in
- * the tree, each intercept by an offset measured behind the fit; models merged by Eq. 1. */
+ * the tree, each intercept by an offset measured after the fit; models merged by Eq. 1. */
 #include "sync.h"
 
 static const Downbeat_parameter parameters[] = {
     DB_FIT_PARAMETERS("1000", "mean_rtt"),
-    {"intercept", "skampi", "of each pair's line: an estimator of a fresh offset, or fit", "intercept", 0, 0, 0},
+    {"intercept", "skampi", "intercept of each pair's line: an estimator of a fresh offset, or fit", "intercept", 0, 0,
+     0},
     {.name = NULL},
 };
 
@@ -14,8 +15,8 @@ static int synchronize(const struct db_node *self, const struct db_sync_group *g
 }
 
 const struct db_sync_type db_sync_hca2 = {
-    .part = {.described = {.name = "hca2",
-                           .summary = "tree from the leaves up, models merged; linear drift; O(log p)",
-                           .source = "Hunold 2015, section 6, second approach; Hunold 2018",
-                           .parameters = parameters}},
+    .component = {.described = {.name = "hca2",
+                                .summary = "tree from the leaves up, models merged; linear drift; O(log p)",
+                                .source = "Hunold 2015, section 6, second approach; Hunold 2018",
+                                .parameters = parameters}},
     .synchronize = synchronize};

@@ -3,7 +3,7 @@
 
 static const Downbeat_parameter parameters[] = {
     DB_FIT_PARAMETERS("500", "skampi"),
-    {"intercept", "fit", "of the line: fit, or an estimator of a fresh offset", "intercept", 0, 0, 0},
+    {"intercept", "fit", "intercept of the line: fit, or an estimator of a fresh offset", "intercept", 0, 0, 0},
     {.name = NULL},
 };
 
@@ -13,9 +13,9 @@ static int synchronize(const struct db_node *self, const struct db_sync_group *g
 }
 
 const struct db_sync_type db_sync_hca3 = {
-    .part = {.described = {.name = "hca3",
-                           .summary = "tree from process 0 down, a synchronized process is the reference of the next; "
-                                      "linear drift; O(log p)",
-                           .source = "Hunold 2018; Schuchart 2023, section 4",
-                           .parameters = parameters}},
+    .component = {.described = {.name = "hca3",
+                                .summary = "tree from process 0 down, each synchronized process is the reference for "
+                                           "the next; linear drift; O(log p)",
+                                .source = "Hunold 2018; Schuchart 2023, section 4",
+                                .parameters = parameters}},
     .synchronize = synchronize};

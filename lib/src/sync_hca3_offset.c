@@ -9,8 +9,8 @@ static int synchronize(const struct db_node *self, const struct db_sync_group *g
 }
 
 const struct db_sync_type db_sync_hca3_offset = {
-    .part = {.described = {.name = "hca3_offset",
-                           .summary = "tree from process 0 down; offset only; O(log p)",
-                           .source = "Hunold 2018; Schuchart 2023, sections 4 and 6",
-                           .parameters = parameters}},
+    .component = {.described = {.name = "hca3_offset",
+                                .summary = "tree from process 0 down; offset only; O(log p)",
+                                .source = "Hunold 2018; Schuchart 2023, sections 4 and 6",
+                                .parameters = parameters}},
     .synchronize = synchronize};

@@ -34,9 +34,11 @@ static int synchronize(const struct db_node *self, const struct db_sync_group *g
 }
 
 const struct db_sync_type db_sync_hierarchical = {
-    .part = {.described = {.name = "hierarchical",
-                           .summary = "a scheme of its own between nodes, sockets, NUMA domains and within",
-                           .source = "Hunold 2018; Schuchart 2023, section 4",
-                           .parameters = parameters}},
+    .component =
+        {.described = {.name = "hierarchical",
+                       .summary =
+                           "separate schemes between nodes, sockets and NUMA domains, and within the lowest level",
+                       .source = "Hunold 2018; Schuchart 2023, section 4",
+                       .parameters = parameters}},
     .divided = 1,
     .synchronize = synchronize};

@@ -4,7 +4,7 @@
 
 static const Downbeat_parameter parameters[] = {
     DB_FIT_PARAMETERS("1000", "mean_rtt"),
-    {"intercept", "fit", "of the line: fit, or an estimator of a fresh offset", "intercept", 0, 0, 0},
+    {"intercept", "fit", "intercept of the line: fit, or an estimator of a fresh offset", "intercept", 0, 0, 0},
     {.name = NULL},
 };
 
@@ -14,8 +14,8 @@ static int synchronize(const struct db_node *self, const struct db_sync_group *g
 }
 
 const struct db_sync_type db_sync_jk = {
-    .part = {.described = {.name = "jk",
-                           .summary = "every process with process 0, one after another; linear drift; O(p)",
-                           .source = "Jones, Koenig 2012; Hunold 2015, sections 2 and 6",
-                           .parameters = parameters}},
+    .component = {.described = {.name = "jk",
+                                .summary = "every process with process 0, one after another; linear drift; O(p)",
+                                .source = "Jones, Koenig 2012; Hunold 2015, sections 2 and 6",
+                                .parameters = parameters}},
     .synchronize = synchronize};

@@ -10,8 +10,9 @@ static int synchronize(const struct db_node *self, const struct db_sync_group *g
 }
 
 const struct db_sync_type db_sync_netgauge = {
-    .part = {.described = {.name = "netgauge",
-                           .summary = "tree from the leaves up, offsets gathered and scattered; offset only; O(log p)",
-                           .source = "Hoefler 2008, section 3.2",
-                           .parameters = parameters}},
+    .component = {.described = {.name = "netgauge",
+                                .summary =
+                                    "tree from the leaves up, offsets gathered and scattered; offset only; O(log p)",
+                                .source = "Hoefler 2008, section 3.2",
+                                .parameters = parameters}},
     .synchronize = synchronize};

@@ -10,8 +10,8 @@ static int synchronize(const struct db_node *self, const struct db_sync_group *g
 }
 
 const struct db_sync_type db_sync_skampi = {
-    .part = {.described = {.name = "skampi",
-                           .summary = "every process with process 0, one after another; offset only; O(p)",
-                           .source = "Worsch, Reussner, Augustin 2002; Hunold 2015, section 2",
-                           .parameters = parameters}},
+    .component = {.described = {.name = "skampi",
+                                .summary = "every process with process 0, one after another; offset only; O(p)",
+                                .source = "Worsch, Reussner, Augustin 2002; Hunold 2015, section 2",
+                                .parameters = parameters}},
     .synchronize = synchronize};

@@ -10,7 +10,7 @@
 
 #define PATH_SIZE 256
 
-/* The number that a text is; 0 if it is none, or one that stands for not known. */
+/* The number in a text; 0 if it is not a number, or a code for unknown. */
 static int number(const char *text) {
     long value = strtol(text, NULL, 10);
     return value > 0 && value <= INT_MAX ? (int)value : 0;

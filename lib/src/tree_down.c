@@ -1,5 +1,5 @@
 /* With m the largest power of two <= p, the first round goes from 0 to m/2, the next from 0 to m/4 and from m/2 to
- * 3m/4, and so on; ranks m and above take one more round, with the rank that lies m below. */
+ * 3m/4, and so on; ranks m and above take one more round, with the rank m below. */
 #include "sync.h"
 
 #include "error.h"

@@ -2,8 +2,8 @@
  * power of two <= p, in round k the ranks r with r mod 2^k = 2^(k-1) learn the clock of r - 2^(k-1) and hand it all
  * models of their subtree, which it merges with the new one; rank 0 has them all in the end and scatters them.
  *
- * The ranks m and above take one more round, with the rank that lies m below. Here that round is the first and not the
- * last, so that their models travel with the others: p - m messages to rank 0 would make it O(p). */
+ * The ranks m and above take one more round, with the rank m below. Here that round is the first and not the last, so
+ * that their models travel with the others: p - m messages to rank 0 would make it O(p). */
 #include "sync.h"
 
 #include "error.h"

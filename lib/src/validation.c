@@ -65,7 +65,7 @@ static void validation_close(struct db_clock *clock) { free(clock->data.validati
 
 /* Not in the registry: it is put around a clock, never opened by name. */
 static const struct db_clock_type validation_type = {
-    .part = {.described = {.name = "validation", .summary = "", .source = "", .parameters = db_no_parameters}},
+    .component = {.described = {.name = "validation", .summary = "", .source = "", .parameters = DB_NO_PARAMETERS}},
     .open = NULL,
     .read = validation_read,
     .wait_until = validation_wait_until,

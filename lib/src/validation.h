@@ -1,6 +1,6 @@
 /* The validation clock: any local clock with a known error added, different for each process.
  *
- * On one machine all processes can read one and the same clock. That clock is the true time; each process is then given
+ * On one machine all processes can read the same clock. That clock is the true time; each process is then given
  *
  *     f(x) = x + offset + skew x + wander(x)          x: true time since the communicator was prepared
  *
@@ -26,7 +26,7 @@ struct db_validation {
     int false_claim;     /* every process claims to share its clock with all others: the verification must notice */
 };
 
-/* Parses `text` ("off", or "offset=1e-3,seed=7" and the like). Returns NULL, or what would have been valid. */
+/* Parses `text` ("off", or "offset=1e-3,seed=7" and the like). Returns NULL, or a description of the valid values. */
 const char *db_validation_parse(struct db_validation *validation, const char *text);
 
 /* Writes the specification so that db_validation_parse reads it back. */
@@ -44,7 +44,7 @@ const char *db_validation_true_identity(const struct db_clock *clock);
 /* True time now, in ticks of the inner clock. */
 int64_t db_validation_true_ticks(const struct db_clock *clock);
 
-/* What the validation clock shows, in ns, when the inner clock shows `true_ticks`. */
+/* The reading of the validation clock, in ns, when the inner clock shows `true_ticks`. */
 double db_validation_at(const struct db_clock *clock, int64_t true_ticks);
 
 /* Nonzero if `clock` is a validation clock. */

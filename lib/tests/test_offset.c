@@ -3,6 +3,7 @@
 #include "check.h"
 #include "error.h"
 #include "offset.h"
+#include "scheme.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -1,11 +1,13 @@
-/* The slack controller against brute force, and against its promise: slack grows with the lags and shrinks again. */
+/* The slack controllers: the default against brute force, and against its promise, that slack grows with the lags and
+ * shrinks again; that of Schuchart 2023, Alg. 1, against the algorithm; both on the same lags. */
 #include "check.h"
 #include "slack.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-#define MARGIN_NS 250 /* above the lag that the slack was chosen for: slack.c */
+#define MARGIN_NS 250 /* above the lag that the slack was chosen for: slack_auto.c */
 
 static struct db_slack slack;
 static uint64_t random_state = 1;
@@ -24,24 +26,24 @@ static int64_t call(int64_t lag_ns) {
 }
 
 static void window_stays_sorted_and_complete(void) {
-    db_slack_init(&slack, 0);
+    db_slack_init(&slack, &db_slack_auto, 0);
     int64_t lags[2000];
     for (int i = 0; i < 2000; ++i) {
         lags[i] = uniform(50);
         call(lags[i]);
         int64_t sum = 0;
-        for (int k = 0; k < slack.count; ++k) {
-            CHECK(k == 0 || slack.sorted[k - 1] <= slack.sorted[k]);
-            sum += slack.sorted[k] - lags[i - k];
+        for (int k = 0; k < slack.lags.count; ++k) {
+            CHECK(k == 0 || slack.lags.sorted[k - 1] <= slack.lags.sorted[k]);
+            sum += slack.lags.sorted[k] - lags[i - k];
         }
         CHECK_THAT(sum, ==, 0);
-        CHECK_THAT(slack.count, ==, i < DB_SLACK_WINDOW ? i + 1 : DB_SLACK_WINDOW);
+        CHECK_THAT(slack.lags.count, ==, i < DB_SLACK_WINDOW ? i + 1 : DB_SLACK_WINDOW);
     }
 }
 
 /* (C + s) / F(s) over every lag of the window, by counting. */
 static void least_cost_is_least(void) {
-    db_slack_init(&slack, 0);
+    db_slack_init(&slack, &db_slack_auto, 0);
     int64_t lags[DB_SLACK_WINDOW];
     for (int i = 0; i < DB_SLACK_WINDOW; ++i)
         call(lags[i] = 300 + uniform(200) + (uniform(100) < 3 ? uniform(40000) : 0));
@@ -57,12 +59,12 @@ static void least_cost_is_least(void) {
             best = lags[i];
         }
     }
-    CHECK_THAT(slack.least_cost_ns, ==, best + MARGIN_NS);
+    CHECK_THAT(slack.lags.least_cost_ns, ==, best + MARGIN_NS);
     CHECK_THAT(best, <, 600); /* the tail is cheaper repeated than waited for */
 }
 
 static void grows_and_comes_back(void) {
-    db_slack_init(&slack, 0);
+    db_slack_init(&slack, &db_slack_auto, 0);
     for (int i = 0; i < 1000; ++i)
         call(400 + uniform(20));
     int64_t quiet = db_slack_next(&slack);
@@ -78,7 +80,7 @@ static void grows_and_comes_back(void) {
 /* After a change of regime the window is still full of short lags, and 5 % of long ones (26 calls) would have to be
  * missed before the least cost moves: the burst guard takes over within a few calls. */
 static void burst_guard_reacts_at_once(void) {
-    db_slack_init(&slack, 0);
+    db_slack_init(&slack, &db_slack_auto, 0);
     for (int i = 0; i < DB_SLACK_WINDOW; ++i)
         call(400);
     int missed = 0;
@@ -88,7 +90,7 @@ static void burst_guard_reacts_at_once(void) {
 }
 
 static void lone_outlier_costs_nothing(void) {
-    db_slack_init(&slack, 0);
+    db_slack_init(&slack, &db_slack_auto, 0);
     for (int i = 0; i < DB_SLACK_WINDOW; ++i)
         call(400);
     int64_t before = db_slack_next(&slack);
@@ -100,7 +102,7 @@ static void lone_outlier_costs_nothing(void) {
 static void dear_calls_wait_longer(void) {
     int64_t slacks[2];
     for (int dear = 0; dear < 2; ++dear) {
-        db_slack_init(&slack, 0);
+        db_slack_init(&slack, &db_slack_auto, 0);
         for (int i = 0; i < DB_SLACK_WINDOW; ++i)
             db_slack_observe(&slack, i % 50 == 0 ? 5000 : 400, INT64_MAX, dear ? 100000000 : 10000);
         db_slack_adapt(&slack);
@@ -111,9 +113,74 @@ static void dear_calls_wait_longer(void) {
 }
 
 static void fixed_stays(void) {
-    db_slack_init(&slack, 1234);
+    db_slack_init(&slack, &db_slack_fixed, 1234);
     for (int i = 0; i < 100; ++i)
         CHECK_THAT(call(uniform(100000)), ==, 1234);
+}
+
+/* As begin() leaves it, and after the verdict on the call before it, which is not its own. */
+static void begin_published(double first_ns) {
+    db_slack_init(&slack, &db_slack_published, 0);
+    slack.growing.slack_ns = first_ns;
+    CHECK_THAT(db_slack_judge(&slack, 1), ==, 0);
+    CHECK_THAT(db_slack_next(&slack), ==, first_ns);
+}
+
+/* Lines 14 to 17, and never back; each miss asks for one synchronization, and nothing else does. */
+static void published_grows_by_half_after_each_miss_and_never_shrinks(void) {
+    begin_published(4096.0);
+    double expected_ns = 4096.0; /* an integer times 1.5^k: a double holds it exactly */
+    int syncs = 0;
+    int misses = 0;
+    for (int i = 0; i < 2000; ++i) {
+        int missed = misses < 20 && uniform(10) == 0;
+        misses += missed;
+        expected_ns *= missed ? 1.5 : 1.0;
+        int sync = db_slack_judge(&slack, missed);
+        CHECK_THAT(sync, ==, missed);
+        syncs += sync;
+        CHECK_THAT(db_slack_next(&slack), ==, (int64_t)expected_ns);
+        db_slack_observe(&slack, 400, (int64_t)expected_ns, 50000); /* however ready all were */
+        db_slack_adapt(&slack);
+    }
+    CHECK_THAT(misses, ==, 20);
+    CHECK_THAT(syncs, ==, 20);
+}
+
+static void published_ends_where_integers_would(void) {
+    begin_published(1e4);
+    for (int i = 0; i < 200; ++i)
+        CHECK_THAT(db_slack_judge(&slack, 1), ==, 1);
+    CHECK_THAT(db_slack_next(&slack), ==, 3600000000000);
+}
+
+/* The slack 1000 calls after eleven misses of 1 ms, 10 calls apart, on lags of some 400 ns. */
+static int64_t slack_after_misses(void) {
+    enum { APART = 10, MISSES = 11 };
+    int missed = 0;
+    int misses = 0;
+    random_state = 7;
+    for (int i = 0; i < 1000 + APART * MISSES + 1000; ++i) {
+        int late = i >= 1000 && i < 1000 + APART * MISSES && i % APART == 0;
+        db_slack_judge(&slack, missed);
+        int64_t lag = late ? 1000000 : 400 + uniform(20);
+        missed = lag > call(lag);
+        misses += missed;
+    }
+    CHECK_THAT(misses, >=, MISSES);
+    return db_slack_next(&slack);
+}
+
+static void only_the_published_flag_is_decided_before_the_wait(void) {
+    CHECK(!db_slack_auto.flag_before_wait && !db_slack_fixed.flag_before_wait);
+    CHECK(db_slack_published.flag_before_wait);
+}
+
+static void misses_cost_for_good_or_not(void) {
+    db_slack_init(&slack, &db_slack_auto, 0);
+    CHECK_THAT(slack_after_misses(), <=, 420 + MARGIN_NS);
+    begin_published(1024.0);
+    CHECK_THAT(slack_after_misses(), ==, (int64_t)(1024.0 * pow(1.5, 11.0)));
 }
 
 int main(void) {
@@ -124,5 +191,9 @@ int main(void) {
     lone_outlier_costs_nothing();
     dear_calls_wait_longer();
     fixed_stays();
+    published_grows_by_half_after_each_miss_and_never_shrinks();
+    published_ends_where_integers_would();
+    only_the_published_flag_is_decided_before_the_wait();
+    misses_cost_for_good_or_not();
     return 0;
 }

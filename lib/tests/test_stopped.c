@@ -1,6 +1,7 @@
 /* A rank that is stopped for 5 ms, between the decision and the wait or during the wait: its flag is 0, nothing hangs,
  * and the slack comes back. */
 #include "check_mpi.h"
+#include "interruption.h"
 
 #include <math.h>
 #include <signal.h>
@@ -8,15 +9,12 @@
 #include <unistd.h>
 
 #define STOPPED_SECONDS 5e-3
-/* As in slack.c: a window of 512 lags, a new slack every 32 calls, from lags that are told a call or two later; and s
- * above the lag that it is chosen for, with what a double is off. */
+/* As in slack_auto.c: a window of 512 lags, a new slack every 32 calls, from lags that are told a call or two later;
+ * and s above the lag that it is chosen for, with what a double is off. */
 #define CALLS_TO_FORGET 560
 #define SLACK_MARGIN 251e-9
 
 static int to_stopper[2];
-static int completions_due;        /* of the library's collectives, up to that of its broadcast */
-static void (*at_broadcast)(void); /* what the wrappers below do then */
-static int looks_due;              /* at the library's clock, up to that at which this process is stopped */
 
 /* A process that stops its parent on request and lets it go on 5 ms later. */
 static void run_stopper(void) {
@@ -43,41 +41,6 @@ static void be_stopped(void) {
     CHECK(!"stopped within 10 s");
 }
 
-/* The first look at the clock from now on tells whether the deadline can still be met, the second is the wait's. */
-static void be_stopped_while_waiting(void) { looks_due = 2; }
-
-static void count_completion(void) {
-    if (completions_due > 0 && --completions_due == 0)
-        at_broadcast();
-}
-
-/* When the library's own broadcast completes, the deadline is set, and this rank is not ready yet. */
-static void expect_broadcast(int oversubscribed, void (*what)(void)) {
-    at_broadcast = what;
-    completions_due = oversubscribed ? 2 : 1;
-}
-
-int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
-    int code = PMPI_Bcast(buffer, count, type, root, comm);
-    count_completion();
-    return code;
-}
-
-/* Where ranks share processors the library does not block: this completes the reduction, then the broadcast. */
-int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
-    int code = PMPI_Test(request, flag, status);
-    if (*flag)
-        count_completion();
-    return code;
-}
-
-/* Where this is the library's clock. */
-double MPI_Wtime(void) {
-    if (looks_due > 0 && --looks_due == 0)
-        be_stopped();
-    return PMPI_Wtime();
-}
-
 int main(int argc, char **argv) {
     CHECK(pipe(to_stopper) == 0);
     pid_t stopper = fork(); /* before MPI_Init: no MPI library likes it later */
@@ -98,7 +61,7 @@ int main(int argc, char **argv) {
     MPI_Comm_size(comm, &size);
     const int victim = size - 1;
 
-    /* The wrappers above count messages: no clock synchronization in between. */
+    /* Interruptions count messages: no clock synchronization in between. */
     OK(set_one(comm, "max_age", "1e6"));
     OK(set_one(comm, "max_error", "1e6"));
     OK(MPIX_Harmonize(comm, &flag));
@@ -110,7 +73,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 3; ++i) {
         OK(MPIX_Harmonize_get_stats(comm, &before));
         if (rank == victim)
-            expect_broadcast(before.oversubscribed, be_stopped);
+            interrupt_before_wait(before.oversubscribed, be_stopped);
         OK(MPIX_Harmonize(comm, &flag));
         OK(MPIX_Harmonize_get_stats(comm, &after));
         if (rank == victim) {
@@ -129,7 +92,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 3; ++i) {
         OK(MPIX_Harmonize_get_stats(comm, &before));
         if (rank == victim)
-            expect_broadcast(before.oversubscribed, be_stopped);
+            interrupt_before_wait(before.oversubscribed, be_stopped);
         OK(MPIX_Harmonize(comm, &flag));
         OK(MPIX_Harmonize_get_stats(comm, &after));
         if (rank == victim)
@@ -153,11 +116,11 @@ int main(int argc, char **argv) {
     for (int attempt = 0; attempt < 100 && !covered; ++attempt) {
         OK(MPIX_Harmonize_get_stats(comm, &before));
         if (rank == victim)
-            expect_broadcast(before.oversubscribed, be_stopped_while_waiting);
+            interrupt_wait(before.oversubscribed, be_stopped);
         OK(MPIX_Harmonize(comm, &flag));
         OK(MPIX_Harmonize_get_stats(comm, &after));
         if (rank == victim) {
-            CHECK_THAT(looks_due, ==, 0);
+            CHECK(!interruption_due());
             CHECK_THAT(flag, ==, 0);
             covered = after.late_arrivals == before.late_arrivals;
             CHECK_THAT(after.late_exits - before.late_exits, ==, covered);

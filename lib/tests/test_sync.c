@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#define ROUNDING 10e-9 /* s, of stamps in ns and of doubles */
+
 static MPI_Comm comm;
 static int rank;
 static int size;
@@ -99,21 +101,30 @@ static void studies(void) {
     Downbeat_exchange exchanges[20];
     Downbeat_offset found;
     double epoch_error;
+    double local;
+    double global;
     OK(set_one(comm, "validation", "offset=1,seed=5"));
     OK(MPIX_Harmonize_true_error(comm, &epoch_error));
+    OK(Downbeat_true_offset(comm, DOWNBEAT_LOCAL, &local));
+    OK(Downbeat_true_offset(comm, DOWNBEAT_GLOBAL, &global));
+    CHECK_THAT(fabs(global - epoch_error), <=, ROUNDING);
     for (int peer = 1; peer < size; ++peer) {
         if (rank == 0 || rank == peer) {
             OK(Downbeat_record(comm, 0, peer, DOWNBEAT_LOCAL, 20, rank == 0 ? exchanges : NULL));
             OK(Downbeat_measure(comm, 0, peer, DOWNBEAT_GLOBAL, "skampi(min=5,max=20)", rank == 0 ? &found : NULL));
         }
         double peer_error = epoch_error;
+        double peer_local = local;
         OK(MPI_Bcast(&peer_error, 1, MPI_DOUBLE, peer, comm));
+        OK(MPI_Bcast(&peer_local, 1, MPI_DOUBLE, peer, comm));
         if (rank != 0)
             continue;
         for (int i = 0; i < 20; ++i) {
             CHECK(exchanges[i].sent < exchanges[i].received);
             CHECK(i == 0 || exchanges[i - 1].received <= exchanges[i].sent);
             CHECK(i == 0 || exchanges[i - 1].remote < exchanges[i].remote);
+            CHECK_THAT(peer_local, <=, (double)(exchanges[i].remote - exchanges[i].sent) * 1e-9 + ROUNDING);
+            CHECK_THAT(peer_local, >=, (double)(exchanges[i].remote - exchanges[i].received) * 1e-9 - ROUNDING);
         }
         CHECK_THAT(fabs(found.offset - peer_error), <=, found.bound);
         CHECK_THAT(found.exchanges, >=, 5);
@@ -127,6 +138,9 @@ static void study_errors(void) {
     Downbeat_exchange exchange;
     Downbeat_offset found;
     OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    double offset;
+    FAILS_WITH(MPI_ERR_ARG, Downbeat_true_offset(comm, 2, &offset));
+    FAILS_WITH(MPI_ERR_ARG, Downbeat_true_offset(comm, DOWNBEAT_LOCAL, NULL));
     FAILS_WITH(MPI_ERR_RANK, Downbeat_record(comm, 0, size, DOWNBEAT_LOCAL, 1, &exchange));
     FAILS_WITH(MPI_ERR_RANK, Downbeat_record(comm, -1, 0, DOWNBEAT_LOCAL, 1, &exchange));
     FAILS_WITH(MPI_ERR_RANK, Downbeat_record(comm, rank, rank, DOWNBEAT_LOCAL, 1, &exchange));
@@ -141,6 +155,7 @@ static void study_errors(void) {
     MPI_Comm fresh;
     OK(MPI_Comm_dup(comm, &fresh));
     FAILS_WITH(MPI_ERR_OTHER, Downbeat_measure(fresh, 0, 1, DOWNBEAT_GLOBAL, NULL, &found));
+    FAILS_WITH(MPI_ERR_OTHER, Downbeat_true_offset(fresh, DOWNBEAT_LOCAL, &offset));
     OK(MPI_Comm_free(&fresh));
 }
 

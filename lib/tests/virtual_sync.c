@@ -157,14 +157,16 @@ double virtual_sync_check(const struct virtual_model *model, int size, int node_
     return largest;
 }
 
-static int fits_drift(const Downbeat_part *scheme) {
+static int fits_drift(const Downbeat_component *scheme) {
     for (const Downbeat_parameter *parameter = scheme->parameters; parameter->name != NULL; ++parameter)
         if (strcmp(parameter->name, "fit") == 0)
             return 1;
     return 0;
 }
 
-static const Downbeat_part *described(const void *entry) { return &((const struct db_part *)entry)->described; }
+static const Downbeat_component *described(const void *entry) {
+    return &((const struct db_component *)entry)->described;
+}
 
 double virtual_sync_check_all(const struct virtual_model *model, int size) {
     double largest = 0.0;

@@ -3,6 +3,7 @@
 #define DOWNBEAT_VIRTUAL_SYNC_H
 
 #include "levels.h"
+#include "scheme.h"
 #include "sync.h"
 #include "virtual.h"
 

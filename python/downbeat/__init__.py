@@ -4,11 +4,10 @@
     launch = downbeat.open_launch("out.nc")            # xarray: every sample, every rank's entry and exit
     experiment = downbeat.open_experiment("results")   # pandas: experiment.cells, one row per launch and cell
     experiment.cells.query("operation == 'bcast'")
-    downbeat.compare(experiment, downbeat.open_experiment("yesterday"))
+    downbeat.compare(experiment, where_a={"variant": "old"}, where_b={"variant": "new"})
 
-docs/data.md shows how it is used. Times are seconds. What goes wrong is a `downbeat.errors.DownbeatError`, whose text
-says what would be right. The statistics are functions on arrays, in modules of `downbeat.statistics`, listed in
-docs/statistics.md.
+docs/data.md has examples. Times are in seconds. Errors are `downbeat.errors.DownbeatError`; the text says how to
+correct the call. The statistics are functions on arrays, in the modules of `downbeat.statistics` (docs/statistics.md).
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from downbeat.experiment.experiment import Experiment as Experiment
     from downbeat.experiment.experiment import open_experiment as open_experiment
 
-# Loaded when they are used: the launcher wrapper lives in this package too, and runs where nothing is installed.
+# Loaded on first use: the launcher wrapper is in this package too, and runs where nothing else is installed.
 _HOMES = {
     "open_launch": "downbeat.data.launch_file",
     "sample_metrics": "downbeat.data.samples",
@@ -37,7 +36,7 @@ __all__ = ["Experiment", "compare", "open_experiment", "open_launch", "sample_me
 
 
 def __dir__() -> list[str]:
-    """Returns what completion offers and `help` describes: also what is loaded only when it is used."""
+    """Returns the names for completion and `help`, including those that are loaded on first use."""
     return sorted({*globals(), *__all__} - {"TYPE_CHECKING", "annotations", "importlib"})
 
 

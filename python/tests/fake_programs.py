@@ -28,7 +28,7 @@ BENCH = """#!/bin/sh
 for output; do :; done
 key=$(basename "$PWD")
 echo "$$ $RANK $key $*" >>{log}
-number=$(echo "$key" | sed -E 's/.*-0*([0-9]+)(-part.)?$/\\1/')
+number=$(echo "$key" | sed -E 's/.*-0*([0-9]+)(-portion.)?$/\\1/')
 template={templates}/$number.nc
 [ -f "$template" ] || template={templates}/any-$RANKS.nc
 {body}
@@ -46,7 +46,8 @@ def write_template(path: Path, medians: list[float], samples: int = 3, ranks: in
     ]
     write_launch(path, cells)
     with netCDF4.Dataset(path, "a") as file:
-        file.createVariable("latency_avg_median", "f8", ("cell",))[:] = medians
+        for statistic in ("median", "p25"):
+            file.createVariable(f"latency_avg_{statistic}", "f8", ("cell",))[:] = medians
     return path
 
 

@@ -14,7 +14,7 @@ NAME_LENGTH = 40
 ATTRIBUTES: dict[str, str | int] = {
     "title": "Samples of MPI operations measured by downbeat-bench",
     "schema": "downbeat-bench",
-    "schema_version": 1,
+    "schema_version": 2,
     "date": "2026-01-02T03:04:05Z",
     "mpi_library": "Some MPI 1.0, of a test",
     "hosts": "node: 2 ranks, 2 processors, load 0.00, governor performance, CPU some, virtual machine no",
@@ -40,6 +40,8 @@ NUMBERS = {
     "validated": 0,
     "wrong": 0,
 }
+UNITS = {"largest_delay": "s", "computation": "s", "error_bound": "s", "wall_time": "s", "size": "byte"}
+FLAGS = {"status": "ok incomplete failed wrong", "verdict": "valid late_flag late_entry warmup overrun"}
 KINDS = {"status": "i1", "largest_delay": "f8", "computation": "f8", "error_bound": "f8", "wall_time": "f8"}
 
 
@@ -79,6 +81,11 @@ def write_launch(path: Path, cells: Sequence[Cell], **attributes: str | int) -> 
         for name in ("size", "calls", *NUMBERS):
             file.createVariable(name, KINDS.get(name, "i8"), ("cell",))
         file.createVariable("timed", "i1", ("cell", "rank"))
+        for name, unit in UNITS.items():
+            file[name].units = unit
+        for name, meanings in FLAGS.items():
+            file[name].flag_values = np.arange(len(meanings.split()), dtype="i1")
+            file[name].flag_meanings = meanings
         for index, cell in enumerate(cells):
             write_cell(file, index, cell)
     return path

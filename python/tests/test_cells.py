@@ -29,6 +29,7 @@ KNOWN = {
     "makespan": 2.375,
     "after_last_entry": 2.0,
     "exit_skew": 0.25,
+    "end_skew": 2.5,
     "imbalance_worst": 0.5,
     "imbalance_mean": 0.25,
 }
@@ -50,14 +51,17 @@ def test_only_timed_ranks_have_a_latency(tmp_path: Path) -> None:
 
 
 def test_only_valid_samples_count(tmp_path: Path) -> None:
-    cell = Cell(np.zeros((5, 2)), [[1, 1], [2, 2], [30, 30], [40, 40], [50, 50]], verdict=[0, 0, 1, 2, 3])
+    exits = [[1, 1], [2, 2], [30, 30], [40, 40], [50, 50], [60, 60]]
+    cell = Cell(np.zeros((6, 2)), exits, verdict=[0, 0, 1, 2, 3, 4])
     rejected = Cell(np.zeros((1, 2)), [[1, 1]], verdict=1, size=16)
     cells = downbeat.summarize_cells(write_launch(tmp_path / "a.nc", [cell, rejected]))
     assert cells.latency_avg_max.tolist()[0] == 2.0
     assert np.isnan(cells.latency_avg_median[1])
-    assert cells[["valid_count", "late_flag", "late_entry", "discarded", "rejected"]].to_numpy().tolist() == [
-        [2, 1, 1, 1, 2],
-        [0, 1, 0, 0, 1],
+    assert cells[
+        ["valid_count", "late_flag", "late_entry", "overrun", "discarded", "rejected"]
+    ].to_numpy().tolist() == [
+        [2, 1, 1, 1, 1, 3],
+        [0, 1, 0, 0, 0, 1],
     ]
 
 
@@ -75,7 +79,7 @@ def test_reading_in_parts_changes_nothing(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_unknown_metric(tmp_path: Path) -> None:
     path = write_launch(tmp_path / "a.nc", [Cell([[1.0, 1.5]], [[3.0, 5.5]])])
-    with pytest.raises(UsageError, match="'latency' is no metric; valid are latency_avg"):
+    with pytest.raises(UsageError, match="unknown metric 'latency'; choose one of latency_avg"):
         downbeat.sample_metrics(path, ["latency"])
 
 
@@ -90,8 +94,14 @@ def test_same_as_downbeat_bench(tmp_path: Path) -> None:
     stored = downbeat.open_launch(file)
     found = downbeat.summarize_cells(file)
     assert len(found) == stored.sizes["cell"] == 64
-    for name in (*CELL_FACTORS, "valid_count", "rejected", "discarded", "late_flag", "late_entry"):
-        assert found[name].tolist() == stored[name].values.tolist()
+    status = stored["status"].attrs["flag_meanings"].split()
+    assert found["status"].tolist() == [status[number] for number in stored["status"].values]
+    fields = set(found) - {"cell", "status"} - {f"{metric}_{name}" for metric in METRICS for name in STATISTICS}
+    assert fields > {*CELL_FACTORS, "valid_count", "discarded", "requested", "max_of_means", "overlap_benefit_min"}
+    for name in fields:  # that are counted anew among them
+        assert np.array_equal(found[name], stored[name], equal_nan=found[name].dtype.kind == "f"), name
+    units = {name: stored[name].attrs["units"] for name in found if name in stored and "units" in stored[name].attrs}
+    assert found.attrs["units"] == units
     assert {name.removesuffix("_p25") for name in map(str, stored) if name.endswith("_p25")} == set(METRICS)
     for metric in METRICS:
         for statistic in STATISTICS:

@@ -41,7 +41,7 @@ def test_a_launcher_that_cannot_be_one_is_refused_by_all_that_launch(arguments: 
     command = [sys.executable, "-m", "downbeat", *arguments, "--launcher", "true -n 2"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 2
-    assert done.stderr == "downbeat: launcher: 'true -n 2' does not say where the number of ranks goes: {ranks}\n"
+    assert done.stderr == "downbeat: launcher: 'true -n 2' has no {ranks} in place of the number of ranks\n"
 
 
 def test_a_reader_that_goes_away_is_no_error_of_ours(tmp_path: Path) -> None:
@@ -62,4 +62,4 @@ def test_an_interrupted_command_says_how_it_continues(capsys: pytest.CaptureFixt
         for number, handler in before.items():
             signal.signal(number, handler)
     assert ended.value.exit_code == 130
-    assert capsys.readouterr().err == "downbeat: interrupted; the same command again continues\n"
+    assert capsys.readouterr().err == "downbeat: interrupted; run the same command again to continue\n"

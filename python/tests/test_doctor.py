@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from downbeat.doctor import busy_loop, clock, cores, frequency, limits, load, memory, noise, variables, virtualisation
 from downbeat.doctor.finding import Finding
-from downbeat.doctor.libraries import binding, start
 from downbeat.doctor.machine import Machine, parse_cpus
 from downbeat.doctor.registry import CHECKS, Check, examine
 from downbeat.errors import DownbeatError
+from downbeat.experiment.trial_start import binding, try_start
 from downbeat.mpi.libraries import short_version
 from fake_programs import FakeBench, environment
 
@@ -65,14 +65,14 @@ def test_a_good_machine_is_good(tmp_path: Path) -> None:
 V1 = "4:cpu,cpuacct:/box"
 CASES: dict[str, tuple[Check, dict[str, str | None], int, str, str, str]] = {
     # name: check, what is other than on the good machine, ranks, verdict, seen, advice
-    "threads": (cores.check, {}, 5, "problem", "4 cores with 8 hardware threads for 5 ranks", "take 4 ranks at most"),
-    "crowded": (cores.check, {}, 9, "problem", "for 9 ranks", "take 4 ranks at most"),
+    "threads": (cores.check, {}, 5, "problem", "4 cores with 8 hardware threads for 5 ranks", "use at most 4 ranks"),
+    "crowded": (cores.check, {}, 9, "problem", "for 9 ranks", "use at most 4 ranks"),
     "quota": (
         limits.check,
         {"sys/fs/cgroup/system.slice/job/cpu.max": "250000 100000"},
         3,
         "problem",
-        "gives 2.5 processors' time",
+        "to the time of 2.5 processors",
         "3 ranks will be stopped",
     ),
     "quota above": (
@@ -80,7 +80,7 @@ CASES: dict[str, tuple[Check, dict[str, str | None], int, str, str, str]] = {
         {"sys/fs/cgroup/system.slice/cpu.max": "400000 100000"},
         4,
         "notice",
-        "gives 4 processors' time",
+        "to the time of 4 processors",
         "cpu.max",
     ),
     "quota of a container": (
@@ -88,7 +88,7 @@ CASES: dict[str, tuple[Check, dict[str, str | None], int, str, str, str]] = {
         {"sys/fs/cgroup/system.slice/job/cpu.max": None, "sys/fs/cgroup/cpu.max": "50000 100000"},
         1,
         "problem",
-        "gives 0.5 processors' time",
+        "to the time of 0.5 processors",
         "1 rank will be stopped",
     ),
     "quota of version 1": (
@@ -100,7 +100,7 @@ CASES: dict[str, tuple[Check, dict[str, str | None], int, str, str, str]] = {
         },
         2,
         "problem",
-        "gives 1.5 processors' time",
+        "to the time of 1.5 processors",
         "2 ranks will be stopped",
     ),
     "no quota of version 1": (
@@ -125,7 +125,7 @@ CASES: dict[str, tuple[Check, dict[str, str | None], int, str, str, str]] = {
     ),
     "half busy": (load.check, {"proc/loadavg": "2.00 0 0 1/1 1"}, 4, "notice", "load 2.00 on 8", "idle"),
     "quiet": (load.check, {"proc/loadavg": "0.80 0 0 1/1 1"}, 8, "good", "load 0.80 on 8 processors", ""),
-    "no load": (load.check, {"proc/loadavg": None}, 4, "notice", "does not tell its load", "top"),
+    "no load": (load.check, {"proc/loadavg": None}, 4, "notice", "the load of the system is unknown", "top"),
     "variant tsc": (
         clock.check,
         {"proc/cpuinfo": "flags : fpu tsc constant_tsc"},
@@ -150,7 +150,7 @@ CASES: dict[str, tuple[Check, dict[str, str | None], int, str, str, str]] = {
         "clock source is acpi_pm",
         "clocksource=tsc",
     ),
-    "no clock source": (clock.check, {f"{SOURCE}/current_clocksource": None}, 4, "notice", "does not tell", "dmesg"),
+    "no clock source": (clock.check, {f"{SOURCE}/current_clocksource": None}, 4, "notice", "is unknown", "dmesg"),
     "arm": (
         clock.check,
         {"proc/cpuinfo": "Features : fp", f"{SOURCE}/current_clocksource": "arch_sys_counter"},
@@ -172,7 +172,7 @@ CASES: dict[str, tuple[Check, dict[str, str | None], int, str, str, str]] = {
         {f"{CPU}/cpu{cpu}/cpufreq/scaling_governor": None for cpu in range(8)},
         4,
         "notice",
-        "does not tell what sets the frequency",
+        "the frequency governor is unknown",
         "on the host",
     ),
     "turbo": (frequency.check, {f"{CPU}/intel_pstate/no_turbo": "0"}, 4, "notice", "boost is on", "no_turbo"),
@@ -360,7 +360,7 @@ def test_all_cores_are_measured_at_once() -> None:
 
 def test_a_library_that_does_not_start_says_why(tmp_path: Path) -> None:
     fake = FakeBench(tmp_path / "fake", "echo 'no slots' >&2; exit 1")
-    found = start(fake.library("x"), Machine())
+    found = try_start(fake.library("x"), Machine())
     assert not found.started
     assert found.findings == [
         Finding(

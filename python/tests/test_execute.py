@@ -94,7 +94,7 @@ def test_a_launch_is_recorded(fake: FakeBench, where: Path, monkeypatch: pytest.
     assert not {"SLURM_JWT", "UNRELATED"} & set(heeded)
     assert record["cpus_allowed"] == sorted(os.sched_getaffinity(0))
     assert (record["kernel"], record["host"]) == (os.uname().release, os.uname().nodename)
-    assert (record["exit_status"], record["failure"], record["part"]) == (0, "", 0)
+    assert (record["exit_status"], record["failure"], record["portion"]) == (0, "", 0)
     assert record["command"][-6:] == ["bcast", "--sizes", "8", "-q", "-o", "samples.nc"]
     assert record["load_before"] >= 0
     machine = json.loads((where / places.MACHINE).read_text(encoding="utf-8"))
@@ -145,7 +145,7 @@ def test_another_plan_is_refused(change: dict[str, object], named: str, fake: Fa
 def test_a_directory_of_something_else_is_refused(fake: FakeBench, where: Path) -> None:
     where.mkdir()
     (where / "thesis.tex").touch()
-    with pytest.raises(UsageError, match="holds something else"):
+    with pytest.raises(UsageError, match="is not the directory of an experiment"):
         execute(plan_with(fake.library()), where)
     assert [path.name for path in where.iterdir()] == ["thesis.tex"]
 
@@ -157,14 +157,14 @@ def test_a_directory_of_something_else_is_refused(fake: FakeBench, where: Path) 
         ("exit 0", "there is no file 'samples.nc'"),
         (
             ": >$output; exit 0",
-            "'samples.nc' is empty; the launch that was to write it ended before it began to measure",
+            "'samples.nc' is empty: the launch ended before it measured anything",
         ),
         ("head -c -1 $template >$output; exit 0", "is cut off"),
         ("echo hello >$output; exit 0", "'samples.nc' is not a file of downbeat-bench (.nc, netCDF)"),
         ("kill -9 $$", "exit status 137"),
         (
             "cp {templates}/any-1.nc $output; exit 0",
-            "the program ran with 1 rank, not 2: the launcher is not one of its MPI library",
+            "the program ran with 1 rank, not 2: the launcher belongs to another MPI library",
         ),
         # What srun adds to what a program said, in whatever order.
         (
@@ -320,7 +320,7 @@ def test_two_runs_are_kept_out_of_one_directory(tmp_path: Path, where: Path, mon
     monkeypatch.setattr(locks, "PATIENCE_SECONDS", 0.3)
     fake = FakeBench(tmp_path / "fake")
     plan = plan_with(fake.library(), launches=1)
-    with locks.locked(where), pytest.raises(DownbeatError, match="another run is at work"):
+    with locks.locked(where), pytest.raises(DownbeatError, match="another run is using"):
         execute(plan, where)
     assert fake.starts() == []
     assert execute(plan, where).lacking == {}
@@ -479,12 +479,26 @@ def test_a_library_that_reads_algorithms_at_start_gets_launches_for_each(tmp_pat
     assert execute(plan, where).lacking == {}
     started = {key: arguments.partition(" -q ")[0] for _, key, arguments in fake.starts()}
     assert started == {
-        "fake-n2-default-001-part1": "reduce bcast --sizes 8 --algorithm reduce=1,bcast=5",
-        "fake-n2-default-001-part2": "reduce --sizes 8 --algorithm reduce=2",
-        "fake-n2-default-002-part1": "reduce bcast --sizes 8 --algorithm reduce=1,bcast=5",
-        "fake-n2-default-002-part2": "reduce --sizes 8 --algorithm reduce=2",
+        "fake-n2-default-001-portion1": "reduce bcast --sizes 8 --algorithm reduce=1,bcast=5",
+        "fake-n2-default-001-portion2": "reduce --sizes 8 --algorithm reduce=2",
+        "fake-n2-default-002-portion1": "reduce bcast --sizes 8 --algorithm reduce=1,bcast=5",
+        "fake-n2-default-002-portion2": "reduce --sizes 8 --algorithm reduce=2",
     }
     assert sorted(open_experiment(where).cells["launch"]) == [1, 1, 2, 2]
+
+
+def test_launches_under_the_names_that_an_earlier_downbeat_gave_them_are_found(tmp_path: Path, where: Path) -> None:
+    fake = FakeBench(tmp_path / "fake")
+    plan = plan_with(fake.library(fixed_at_start=("*",)), launches=2)
+    options = {"sizes": "8", "algorithm": "reduce=1,2"}
+    plan = dataclasses.replace(plan, measurement=Measurement(("reduce",), options))
+    execute(plan, where)
+    for path in list((where / "launches").iterdir()):
+        path.rename(path.with_name(path.name.replace("-portion", "-part")))
+    assert len(open_experiment(where).launches) == 4
+    execute(dataclasses.replace(plan, launches=3), where)
+    assert len(fake.starts()) == 6
+    assert len(list((where / "launches").glob("*-portion[12]"))) == 6
 
 
 def test_a_site_launcher_is_given_the_ranks(tmp_path: Path, where: Path) -> None:

@@ -9,15 +9,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import downbeat
+import netCDF4
 import numpy as np
 import pandas as pd
 import pytest
 from downbeat.cli import main
-from downbeat.data.frames import ROWS
-from downbeat.data.table_writers import KINDS
 from downbeat.experiment.directory import write_plan, write_record
 from downbeat.experiment.durable import replacing
 from downbeat.experiment.plan import Library, Measurement, Plan
+from downbeat.export.frames import ROWS
+from downbeat.export.table_writers import KINDS
 from launch_files import Cell, write_launch
 
 Run = Callable[..., tuple[int, str, str]]
@@ -78,6 +79,21 @@ def test_rows_are_what_was_measured(tmp_path: Path, run: Run, kind: str) -> None
     ]
     assert stamps["entry_s"].tolist() == [1.0, 1.5, 2.0, 2.25, 1.0, 1.5]
     assert stamps["exit_s"].tolist() == [3.0, 3.5, 4.0, 5.25, 3.0, 3.5]
+
+
+@KIND
+def test_launches_of_an_older_program_may_lack_fields(tmp_path: Path, run: Run, kind: str) -> None:
+    source = write_two_launches(tmp_path / "e")
+    for name, text in (("a", ""), ("b", "rank 1")):
+        with netCDF4.Dataset(source / f"{name}.nc", "a") as file:
+            file.createVariable(f"number_{name}", "i8", ("cell",))[:] = 7
+            if text:
+                file.createVariable("error", "S1", ("cell", "name_len"))[0, :6] = np.array(list(text), dtype="S1")
+    assert run(source, "--to", kind, "-o", tmp_path / "out") == (0, "", "")
+    cells = READERS[kind](tmp_path / "out")
+    assert cells[["number_a", "number_b"]].fillna(0).to_numpy().tolist() == [[7, 0], [0, 7]]
+    assert cells["error"].fillna("").tolist() == ["", "rank 1"]
+    assert cells["latency_avg_median_s"].tolist()[0] == 2.0
 
 
 @KIND
@@ -166,11 +182,11 @@ def test_the_command_complains_in_one_line(tmp_path: Path, run: Run) -> None:
     source = write_launch(tmp_path / "a.nc", [Cell([[1.0, 1.5]], [[3.0, 3.5]])])
     (tmp_path / "é.nc").symlink_to(source)
     for arguments, expected, message in [
-        ((source, "--to", "xml"), 2, "'xml' is no kind of file; valid are csv, parquet, json"),
-        ((source, "--to", "csv", "--rows", "x"), 2, "'x' are no rows; valid are cells, samples, stamps"),
-        ((source, "--to", "parquet"), 2, "parquet is not for standard output; name a file with --output"),
-        ((source, "--to", "csv", "-o", source), 2, "holds the samples that are to be exported"),
-        ((tmp_path / "é.nc", "--to", "csv", "-o", source), 2, "holds the samples that are to be exported"),
+        ((source, "--to", "xml"), 2, "unknown format 'xml'; choose one of csv, parquet, json"),
+        ((source, "--to", "csv", "--rows", "x"), 2, "unknown rows 'x'; choose one of cells, samples, stamps"),
+        ((source, "--to", "parquet"), 2, "parquet cannot go to standard output; give a file with --output"),
+        ((source, "--to", "csv", "-o", source), 2, "is the source of the export"),
+        ((tmp_path / "é.nc", "--to", "csv", "-o", source), 2, "is the source of the export"),
         ((source, "--to", "csv", "-o", tmp_path / "no" / "x"), 1, "cannot write"),
         ((source, "--to", "csv", "-o", tmp_path), 1, "cannot write"),
         ((source, "--to", "parquet", "-o", "/dev/full"), 1, "cannot write '/dev/full': No space left on device"),

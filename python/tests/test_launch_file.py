@@ -65,8 +65,8 @@ def write_other_experiment(path: Path) -> None:
         (lambda path: path.write_text("latency,7\n"), "not a file of downbeat-bench"),
         (lambda path: path.write_bytes(b"CDF\x05" + b"\xff" * 64), "cut off or damaged"),
         (write_foreign_netcdf, "not a file of downbeat-bench"),
-        (write_future, "schema version 99; this downbeat reads up to 1"),
-        (write_other_experiment, "holds no samples of operations, but: Round trips"),
+        (write_future, "schema version 99; this downbeat reads up to 2"),
+        (write_other_experiment, "has no samples of operations; it is: Round trips"),
         (lambda path: path.mkdir(), "is a directory"),
         (lambda _: None, "there is no file"),
     ],
@@ -93,9 +93,34 @@ def test_a_run_that_was_stopped_keeps_its_samples(tmp_path: Path) -> None:
     path = write_launch(tmp_path / "a.nc", [two_samples()])
     with netCDF4.Dataset(path, "a") as file:
         file["status"][0] = -127
+        for name in ("requested", "wall_time"):  # nothing was written there
+            kind = file[name].dtype
+            file[name][0] = netCDF4.default_fillvals[f"{kind.kind}{kind.itemsize}"]
     cells = downbeat.summarize_cells(path)
     assert cells.status.tolist() == ["cut short"]
     assert cells.valid_count.tolist() == [2]
+    assert cells[["requested", "wall_time"]].isna().all(axis=None)
+
+
+def test_fields_units_and_names_are_those_of_the_file(tmp_path: Path) -> None:
+    path = write_launch(tmp_path / "a.nc", [two_samples()])
+    with netCDF4.Dataset(path, "a") as file:
+        file.createVariable("temperature", "f8", ("cell",)).units = "K"
+        file["temperature"][:] = 300.0
+        file["wall_time"].units = "min"
+        file["status"].flag_meanings = "fine incomplete failed wrong"
+    cells = downbeat.open_experiment(path).cells
+    assert cells["temperature"].tolist() == [300.0]
+    assert cells["status"].tolist() == ["fine"]
+    units = cells.attrs["units"]
+    assert (units["temperature"], units["wall_time"], units["makespan_p95"]) == ("K", "min", "s")
+    assert "valid_count" not in units
+    assert (units["size"], units["largest_delay"]) == ("byte", "s")
+
+
+def test_files_of_version_1_are_read(tmp_path: Path) -> None:
+    path = write_launch(tmp_path / "a.nc", [two_samples()], schema_version=1)
+    assert downbeat.summarize_cells(path)["status"].tolist() == ["ok"]
 
 
 def test_directory_of_files_is_an_experiment(tmp_path: Path) -> None:
@@ -108,5 +133,5 @@ def test_directory_of_files_is_an_experiment(tmp_path: Path) -> None:
 
 
 def test_an_empty_directory_is_no_experiment(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"neither plan\.json nor files \.nc"):
+    with pytest.raises(UsageError, match=r"neither plan\.json nor \.nc files"):
         downbeat.open_experiment(tmp_path)

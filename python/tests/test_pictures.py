@@ -15,11 +15,9 @@ from downbeat.data import exit_pattern as pattern_data
 from downbeat.data.exit_pattern import exit_pattern
 from downbeat.experiment.experiment import open_experiment
 from downbeat.pictures.barrier_ratio import draw_ratios
-from downbeat.pictures.cells import MOST_OPERATIONS
 from downbeat.pictures.clock_offset import draw_checks, draw_drift
 from downbeat.pictures.clock_pareto import draw_pareto, pareto_front
 from downbeat.pictures.computation_overlap import draw_computation_overlap
-from downbeat.pictures.describe import describe, describe_each, synchronization
 from downbeat.pictures.exit_pattern import draw_pattern_file, draw_patterns
 from downbeat.pictures.exit_skew import draw_skew_file, draw_skews
 from downbeat.pictures.heat_map import draw_heat_maps
@@ -31,14 +29,17 @@ from downbeat.pictures.registry import OF_EXPERIMENTS
 from downbeat.pictures.round_trips import draw_round_trips
 from downbeat.pictures.run_time import draw_run_times
 from downbeat.pictures.scaling import draw_processes, draw_sizes
-from downbeat.pictures.style import MOST_PANELS, bytes_text, positions
+from downbeat.pictures.style import MOST_PANELS, positions
 from downbeat.pictures.timelines import draw_timelines
+from downbeat.summaries.cells import MOST_OPERATIONS
+from downbeat.summaries.describe import describe, describe_each, synchronization
+from downbeat.units import bytes_text
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from launch_files import Cell
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle, StepPatch
+from matplotlib.patches import StepPatch
 from report_data import SPREAD, US, add_overlaps, barrier_cells, cell, write_experiment
 
 EXACT = 1e-9
@@ -182,8 +183,8 @@ def test_timelines_show_the_median_and_the_worst_sample(tmp_path: Path) -> None:
     assert bars["median", 0, "operation"] == pytest.approx([0, 10], abs=1e-3)
     assert bars["worst", 1, "operation"] == pytest.approx([2, 2 + 13.5], abs=1e-3)
     assert bars["median", 1, "wait"] == pytest.approx([1, 2], abs=1e-3)
-    widths = [patch.get_width() for patch in picture.figure.axes[1].patches if isinstance(patch, Rectangle)]
-    assert max(widths) == pytest.approx(13.5, abs=1e-3)
+    drawn = [bar for group in picture.figure.axes[1].collections for bar in group.get_paths()]
+    assert max(np.ptp(np.asarray(bar.vertices)[:, 0]) for bar in drawn) == pytest.approx(13.5, abs=1e-3)
 
 
 def test_clock_checks_tell_launches_outside(tmp_path: Path) -> None:
@@ -258,18 +259,22 @@ def test_a_file_of_skews() -> None:
         quantiles
         | {
             "error_bound": ("synchronizer", [1e-7, 1e-7]),
-            "exit_mean": (("synchronizer", "rank"), [[0.0, 3e-6], [1e-6, 0.0]]),
-            "exit_half": (("synchronizer", "rank"), [[0.0, 1e-7], [1e-7, 0.0]]),
+            "exit_mean": (("synchronizer", "rank"), [[0.0, 3e-6, 1e-6], [1e-6, 0.0, 0.0]]),
+            "exit_half": (("synchronizer", "rank"), [[0.0, 1e-7, 1e-7], [1e-7, 0.0, 0.0]]),
         },
-        coords={"synchronizer": ["tree", "harmonize"], "rank": [0, 1]},
+        coords={"synchronizer": ["tree", "harmonize"], "rank": [0, 1, 2]},
     )
     (skews,), (pattern,) = draw_skew_file(data), draw_pattern_file(data)
     assert skews.numbers["median_us"].tolist() == pytest.approx([3, 6])
-    assert line(pattern.figure.axes[0], "tree") == ([0, 1], pytest.approx([0, 3]))
+    assert line(pattern.figure.axes[0], "tree") == ([0, 1, 2], pytest.approx([0, 3, 1]))
+    assert draw_pattern_file(data.isel(rank=[0, 1])) == []  # of two ranks the exit skew says it all
 
 
 def test_only_what_the_data_have_is_drawn(tmp_path: Path) -> None:
-    names = [picture.name for draw in OF_EXPERIMENTS for picture in draw(write_experiment(tmp_path, [[cell(5)]]))]
+    names = [picture.name for draw in OF_EXPERIMENTS for picture in draw(write_experiment(tmp_path / "2", [[cell(5)]]))]
+    assert names == ["latency-bcast", "exit_skew", "timelines-bcast"]
+    three = write_experiment(tmp_path / "3", [[cell(5, ranks=3)]])
+    names = [picture.name for draw in OF_EXPERIMENTS for picture in draw(three)]
     assert names == ["latency-bcast", "exit_skew", "exit_pattern", "timelines-bcast"]
 
 
@@ -323,20 +328,20 @@ def test_lines_of_a_picture_have_places_of_their_own(names: list[str]) -> None:
 
 
 def test_a_single_rank_is_in_no_picture_of_leaving_together(tmp_path: Path) -> None:
-    experiment = write_experiment(tmp_path, [[cell(5, ranks=1)], [cell(5, ranks=2)]])
+    experiment = write_experiment(tmp_path, [[cell(5, ranks=1)], [cell(5, ranks=3)]])
     (skews,), (pattern,) = draw_skews(experiment), draw_patterns(experiment)
     assert [len(picture.figure.axes) for picture in (skews, pattern)] == [1, 1]
-    # Of two ranks more is to be seen than of one.
+    # Of three ranks more is to be seen than of one.
     (timelines,) = draw_timelines(experiment)
-    assert timelines.numbers["rank"].max() == 1 and "2 ranks" in timelines.caption
+    assert timelines.numbers["rank"].max() == 2 and "3 ranks" in timelines.caption
 
 
 def test_intervals_of_what_cannot_be_negative_are_cut_off_at_0(tmp_path: Path) -> None:
-    experiment = write_experiment(tmp_path, [[cell(5, skew_us=skew)] for skew in (0.1, 0.1, 90)])
+    experiment = write_experiment(tmp_path, [[cell(5, skew_us=skew, ranks=3)] for skew in (0.1, 0.1, 90)])
     (picture,) = draw_patterns(experiment)
-    last = picture.numbers.set_index("rank").loc[1]
+    last = picture.numbers.set_index("rank").loc[2]
     assert last["exit_us"] == pytest.approx(90.2 / 3, abs=1e-3) and last["low_us"] == 0 < last["high_us"]
-    (picture,) = draw_patterns(write_experiment(tmp_path / "one", [[cell(5)]]))
+    (picture,) = draw_patterns(write_experiment(tmp_path / "one", [[cell(5, ranks=3)]]))
     assert picture.numbers["low_us"].isna().all()
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from downbeat.statistics.independent import compare_independent
 from downbeat.statistics.pairs import compare_paired
-from downbeat.statistics.power import detectable_ratio, launches_needed, power
+from downbeat.statistics.power import detectable_ratio, freedom_of, launches_needed, power
 from scipy import integrate, stats
 
 
@@ -68,16 +68,17 @@ def test_few_launches_miss_even_large_differences() -> None:
 
 @pytest.mark.parametrize("paired", [True, False])
 def test_detectable_is_found_with_the_probability_wanted(paired: bool) -> None:
-    ratio = detectable_ratio(0.07, 12, paired, 0.025)
+    ratio = detectable_ratio(0.07 / math.sqrt(12), freedom_of(12, paired), 0.025)
     assert power(ratio, 0.07, 12, paired, 0.025) == pytest.approx(0.9)
     assert power(1 / ratio, 0.07, 12, paired, 0.025) == pytest.approx(0.9)
     assert launches_needed(ratio * 1.0001, 0.07, paired, 0.025) == 12
 
 
 def test_ends() -> None:
-    assert math.isnan(detectable_ratio(math.nan, 1, True, 0.025))
-    assert detectable_ratio(0.0, 5, True, 0.025) == 1
-    assert detectable_ratio(100.0, 2, True, 1e-4) == math.inf
+    assert math.isnan(detectable_ratio(math.nan, math.nan, 0.025))
+    assert detectable_ratio(0.0, 4, 0.025) == 1
+    assert detectable_ratio(70.0, 1, 1e-4) == math.inf
+    assert detectable_ratio(0.03, 4.9, 0.025) == detectable_ratio(0.03, 4, 0.025)
     assert launches_needed(1.05, 0.0, True, 0.025) == 2
     assert launches_needed(1.0001, 1.0, True, 0.025) == 100_000
     assert power(1.0, 0.05, 10, True, 0.05) == pytest.approx(0.05, abs=0.026)  # one of both sides is counted

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import math
 import re
 import subprocess
 import sys
@@ -33,8 +34,9 @@ from downbeat.report.findings.overlap import overlap_sentences
 from downbeat.report.findings.skews import skew_sentence
 from downbeat.report.numbers import MOST_ROWS, csv_link, table_rows
 from downbeat.report.numbers_text import counted, digits, listed, span
-from downbeat.report.page import Page, Section, Table, render_page, write_page
+from downbeat.report.page import Fact, Page, Section, Table, render_page, write_page
 from downbeat.report.warnings import bench_warnings, experiment_warnings
+from downbeat.summaries.cells import plain_cells
 from hypothesis import given
 from hypothesis import strategies as st
 from launch_files import Cell
@@ -149,8 +151,14 @@ def test_verdict_of_a_barrier_that_does_harm(tmp_path: Path) -> None:
     judged = judge_barriers(write_experiment(tmp_path, launches))
     assert {one.comparison.verdict for one in judged} == {"slower"}
     (sentence,) = barrier_sentences(judged)
-    assert re.match(r"Behind mpi_barrier, latencies are 1\.(19|2\d?) times those from a common start", sentence)
+    ratio = r"1\.(19|2\d?) times"
+    seen = rf"Behind mpi_barrier, latencies are {ratio} \(median; {ratio} in single cells\) those from a common start"
+    assert re.match(seen, sentence)
     assert "over 3 cells. Of these, 3 look slower than from a common start, most of all bcast, " in sentence
+    interval = re.search(r"95 % interval for all 3 at once ([\d.]+) to ([\d.]+)\)", sentence)
+    assert interval
+    alone = judged[0].comparison.ratio
+    assert float(interval[1]) < alone.low < alone.high < float(interval[2])
     assert "undecided" not in sentence and "cannot" not in sentence
 
 
@@ -198,7 +206,8 @@ def test_how_long_operations_take(tmp_path: Path) -> None:
     (sentence,) = latency_sentence(write_experiment(tmp_path, launches))
     # Geometric means over launches, 2 x 4 and 2 x (10 to 26) us; of the interval see the test of the picture.
     assert sentence == (
-        "Latencies from a common start: barrier 8 us (95 % interval 1.43 to 44.8) and bcast 20.2 to 52 us over 3 cells."
+        "Latencies from a common start: barrier 8 us (95 % interval 1.43 to 44.8) "
+        "and bcast 20.2 to 52.0 us over 3 cells."
     )
     (sentence,) = latency_sentence(write_experiment(tmp_path / "b", [[cell(4, synchronizer="tree")]]))
     assert sentence == "Latencies behind tree: bcast 4 us."
@@ -211,8 +220,9 @@ def test_libraries_are_compared_from_a_common_start(tmp_path: Path) -> None:
         file.rename(tmp_path / "a" / f"1{file.name}")
     (sentence,) = configuration_sentences(open_experiment(tmp_path / "a"))
     assert re.match(
-        r"B 1 against A 1 from a common start: 3 slower of 3 cells; its latency is (1\.99|2) times as long\. Cell by "
-        r"cell: downbeat compare .*/a 'library=A 1,synchronizer=harmonize' 'library=B 1,synchronizer=harmonize'",
+        r"B 1 against A 1 from a common start: 3 slower of 3 cells; its latency is (1\.99|2) times \(median; "
+        r"(1\.99|2) times in single cells\) as long\. Cell by cell: downbeat compare .*/a "
+        r"'library=A 1,synchronizer=harmonize' 'library=B 1,synchronizer=harmonize'",
         sentence,
     )
 
@@ -227,6 +237,18 @@ def test_launches_that_decide_are_just_enough(deviation: float, margin: float) -
     assert count == 5 or half(count - 1) > np.log1p(margin)
 
 
+def test_what_is_incomplete_is_in_pictures_and_in_no_verdict(tmp_path: Path) -> None:
+    """As in `downbeat compare`: of seven launches five have both cells complete."""
+    launches = [barrier_cells(factor, sizes=(8,)) for factor in (1, 1.1, 1, 1.2, 1, 1, 1)]
+    for late in launches[5:]:
+        late[0].other["status"] = 1
+    experiment = write_experiment(tmp_path, launches)
+    (judged,) = judge_barriers(experiment)
+    assert judged.comparison.launches == (5, 5)
+    assert len(plain_cells(experiment)) == 14
+    assert any("verdicts do without them" in warning for warning in experiment_warnings(experiment))
+
+
 def test_four_launches_are_no_verdict_and_a_warning(tmp_path: Path) -> None:
     experiment = write_experiment(tmp_path, [barrier_cells(1, 2.0)] * 4)
     (sentence,) = barrier_sentences(judge_barriers(experiment))
@@ -237,7 +259,9 @@ def test_four_launches_are_no_verdict_and_a_warning(tmp_path: Path) -> None:
 def test_without_a_common_start_nothing_is_judged(tmp_path: Path) -> None:
     experiment = write_experiment(tmp_path, [[cell(5, synchronizer="mpi_barrier")]] * 5)
     assert judge_barriers(experiment) == []
-    assert make_report([tmp_path]).lead[0] == "5 launches of bcast behind mpi_barrier, 2 processes, Some MPI 1.0."
+    assert make_report([tmp_path]).found[0] == Fact(
+        "measured", "5 launches of bcast behind mpi_barrier, 2 processes, Some MPI 1.0."
+    )
 
 
 def test_algorithms_that_look_fastest_behind_a_barrier_alone(tmp_path: Path) -> None:
@@ -383,7 +407,11 @@ def test_a_report_of_several_sources(tmp_path: Path) -> None:
     write_experiment(tmp_path / "b", [[cell(5)]])
     page = make_report([tmp_path / "a", tmp_path / "b" / "001.nc"])
     assert page.title == "a and 001"
-    assert [section.title for section in page.sections if section.pictures] == ["a: Pictures", "001: Pictures"]
+    assert [section.title for section in page.sections if section.pictures] == [
+        "a: Barrier / common start",
+        "a: Pictures",
+        "001: Pictures",
+    ]
     names = [picture.name for section in page.sections for picture in section.pictures]
     assert len(names) == len(set(names)) and {"exit_skew", "exit_skew-2"} <= set(names)
     write_page(tmp_path / "page.html", page)
@@ -401,7 +429,7 @@ def test_the_command_writes_beside_the_data_and_names_the_page(tmp_path: Path) -
     )
     assert (result.exit_code, result.output) == (0, f"{other}\n")
     assert "<svg" in other.read_text(encoding="utf-8")
-    assert len(list(pictures.iterdir())) == 3 * 4
+    assert len(list(pictures.iterdir())) == 3 * 3
     assert (pictures / "exit-skew.png").read_bytes()[:4] == b"\x89PNG"
     assert (pictures / "exit-skew.pdf").read_bytes()[:4] == b"%PDF"
     assert pd.read_csv(pictures / "exit-skew.csv")["median_us"].tolist() == pytest.approx([0.5])
@@ -488,4 +516,21 @@ def test_launches_are_counted_by_configuration(tmp_path: Path) -> None:
     write_experiment(tmp_path / "b", [[cell(5)]] * 2, mpi_library="B 1")
     for file in (tmp_path / "b").glob("*.nc"):
         file.rename(tmp_path / "a" / f"b{file.name}")
-    assert make_report([tmp_path / "a"]).lead[0].startswith("4 launches (2 of each configuration) of bcast behind")
+    assert (
+        make_report([tmp_path / "a"]).found[0].text.startswith("4 launches (2 of each configuration) of bcast behind")
+    )
+
+
+def test_numbers_beside_each_other_keep_their_zeros() -> None:
+    def shown(*values: float) -> list[str]:
+        return [text for (text,) in table_rows(pd.DataFrame({"delta": values})).cells]
+
+    assert shown(1.42, 1.434, 12.0, math.nan) == ["1.420", "1.434", "12.00", "-"]
+    assert shown(0.5, 2.0) == ["0.5", "2"]  # no value has more digits
+    assert shown(0.01234, 1.0, 123456.0) == ["0.01234", "1.000", "123456"]
+    assert [span(1.4, 1.43), span(1.4, 1.4), span(2, 52.5), span(10, 200)] == [
+        "1.40 to 1.43",
+        "1.4",
+        "2.00 to 52.5",
+        "10 to 200",
+    ]

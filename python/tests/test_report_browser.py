@@ -12,7 +12,7 @@ from report_data import barrier_cells, cell, write_experiment
 
 pytestmark = pytest.mark.skipif(not chromium.PROGRAM, reason="chromium is not installed")
 LONG = "iallreduce(compute=auto,tests=4,type=double_complex,in_place=true)"
-PHONE, SCREEN = 360, 1280
+PHONE, NARROW, SCREEN = 360, 420, 1280
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory / "report.html"
 
 
-@pytest.mark.parametrize("width", [PHONE, SCREEN])
+@pytest.mark.parametrize("width", [PHONE, NARROW, SCREEN])
 def test_the_page_fits(page: Path, tmp_path: Path, width: int) -> None:
     seen = chromium.look(page, tmp_path, width)
     assert seen["window"] == width
@@ -46,11 +46,14 @@ def test_words_come_in_their_order(page: Path, tmp_path: Path) -> None:
     places = [
         text.rindex(words)  # the last: the contents have them too
         for words in (
-            "experiment: Behind mpi_barrier, latencies are 1.2 times",
+            "experiment: effect of the barrier",
+            "Behind mpi_barrier, latencies are 1.2 times",
+            "\nexperiment: Barrier / common start",
+            "\nexperiment: Verdicts",
+            "\nexperiment: Pictures",
             "\nexperiment: Warnings",
             "\nexperiment: What was measured, and how",
             "\nexperiment: On what",
-            "\nexperiment: Pictures",
             "\nexperiment: Every launch",
             "\nlaunch: Warnings",
             "\nTerms",

@@ -9,9 +9,10 @@ import pytest
 from downbeat.data.launch_file import open_launch
 from downbeat.reproduce.drawing.boxes import Box, BoxPanel, draw_boxes
 from downbeat.reproduce.drawing.matrix import draw_matrix
-from downbeat.reproduce.drawing.panels import Panel, Series, draw_panels, size_text
+from downbeat.reproduce.drawing.panels import Panel, Series, draw_panels
 from downbeat.reproduce.drawing.timeline import draw_timelines, median_sample
 from downbeat.reproduce.schuchart2023.reduce_matrix import MATRIX
+from downbeat.units import bytes_text
 from launch_files import Cell, write_launch
 
 
@@ -45,7 +46,7 @@ def test_a_matrix_has_its_values_written_in() -> None:
 
 
 def test_sizes_are_written_as_people_do() -> None:
-    assert [size_text(size) for size in (4, 1024, 1536, 65536, 1 << 20)] == ["4", "1K", "1536", "64K", "1M"]
+    assert [bytes_text(size) for size in (4, 1024, 1536, 65536, 1 << 20)] == ["4", "1K", "1536", "64K", "1M"]
 
 
 def test_the_median_sample_is_chosen_and_drawn_from_the_first_exit_on(tmp_path: Path) -> None:

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from downbeat.errors import UsageError
 from downbeat.experiment.measurement import Measurement
-from downbeat.experiment.parts import parts_of
 from downbeat.experiment.plan import Environment, Plan
+from downbeat.experiment.portions import portions_of
 from downbeat.experiment.request import (
     KEYS,
+    environment_variables,
     libraries_by_options,
     numbers,
     plan_of,
     read_request,
-    variables,
 )
 from downbeat.mpi.bench import srun_launcher
 from downbeat.mpi.libraries import LIBRARIES, Places
@@ -166,14 +166,14 @@ def test_a_newcomer_gets_the_right_procedure(tmp_path: Path) -> None:
         (
             "operations = 'bcast'\nlibraries = [{name = 'a', bench = './bench', launcher = './srun -n {ranks}'}]",
             "launcher: './srun'",
-            "a program",
+            "not an executable program",
         ),
         (
             "operations = 'bcast'\nlibraries = [{name = 'a', bench = './bench', launcher = '\"{ranks}'}]",
             "launcher",
             "No closing quotation",
         ),
-        ("operations = [", "no TOML", "at end of document"),
+        ("operations = [", "not valid TOML", "at end of document"),
     ],
 )
 def test_what_is_not_valid_is_one_line(text: str, named: str, valid: str, tmp_path: Path) -> None:
@@ -196,15 +196,15 @@ def test_lists_of_options() -> None:
     for text in ("", "2,", "two", "2;4", "-1"):
         with pytest.raises(UsageError, match="--ranks: "):
             numbers("--ranks", text)
-    assert variables(["A=1", "tcp:B=x,y=z", "tcp:C=", "none:"]) == {
+    assert environment_variables(["A=1", "tcp:B=x,y=z", "tcp:C=", "none:"]) == {
         "default": {"A": "1"},
         "tcp": {"B": "x,y=z", "C": ""},
         "none": {},
     }
-    assert variables(["URI=tcp://a:1"]) == {"default": {"URI": "tcp://a:1"}}
+    assert environment_variables(["URI=tcp://a:1"]) == {"default": {"URI": "tcp://a:1"}}
     for text in ("A", "tcp:A", "=1", "tcp:=1"):
         with pytest.raises(UsageError, match="--env: "):
-            variables([text])
+            environment_variables([text])
 
 
 def test_libraries_of_options(tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ def test_libraries_of_options(tmp_path: Path) -> None:
     ]
     assert libraries_by_options(None, None, ["a=./x"], None) == [{"name": "a", "bench": str(Path("x").absolute())}]
     for names, benches in (("a,b", ["/x"]), ("a", ["b=/x"]), (None, ["/x", "/y"])):
-        with pytest.raises(UsageError, match="--bench: "):
+        with pytest.raises(UsageError, match="--bench"):
             libraries_by_options(None, names, benches, None)
 
 
@@ -250,35 +250,35 @@ def test_on_several_nodes_ranks_beyond_those_of_this_one_are_no_crowd() -> None:
     assert intel.environment(Places(1, [[0], [1]])) == {"I_MPI_PIN_PROCESSOR_LIST": "0"}
 
 
-def parts(operations: tuple[str, ...], fixed: tuple[str, ...], **options: str) -> list[str]:
+def portions(operations: tuple[str, ...], fixed: tuple[str, ...], **options: str) -> list[str]:
     named = {name.replace("_", "-"): value for name, value in options.items()}
-    return [" ".join(part.arguments()) for part in parts_of(Measurement(operations, named), fixed)]
+    return [" ".join(one.arguments()) for one in portions_of(Measurement(operations, named), fixed)]
 
 
 def test_parts_have_no_cell_in_common() -> None:
     operations = ("reduce(root=1)", "bcast", "scan")
     choices = "reduce=1,2,3,bcast=4,5"
-    assert parts(operations, (), algorithm=choices) == [f"reduce(root=1) bcast scan --algorithm {choices}"]
-    assert parts(operations, ("*",), algorithm=choices) == [
+    assert portions(operations, (), algorithm=choices) == [f"reduce(root=1) bcast scan --algorithm {choices}"]
+    assert portions(operations, ("*",), algorithm=choices) == [
         "reduce(root=1) bcast scan --algorithm reduce=1,bcast=4",
         "reduce(root=1) bcast --algorithm reduce=2,bcast=5",
         "reduce(root=1) --algorithm reduce=3",
     ]
     # Of a library that is fixed in one collective, the others keep all their choices in one launch.
-    assert parts(("reduce", "allgatherv"), ("allgatherv",), algorithm="reduce=a,b,allgatherv=c,d") == [
+    assert portions(("reduce", "allgatherv"), ("allgatherv",), algorithm="reduce=a,b,allgatherv=c,d") == [
         "reduce allgatherv --algorithm reduce=a,b,allgatherv=c",
         "allgatherv --algorithm allgatherv=d",
     ]
-    assert parts(("reduce",), ("*",), algorithm="reduce=1") == ["reduce --algorithm reduce=1"]
+    assert portions(("reduce",), ("*",), algorithm="reduce=1") == ["reduce --algorithm reduce=1"]
 
 
 def test_parts_by_barriers_measure_what_calls_them() -> None:
-    assert parts(("bcast",), ("*",), barrier_algorithm="1,2") == [
+    assert portions(("bcast",), ("*",), barrier_algorithm="1,2") == [
         "bcast --barrier-algorithm 1",
         "bcast --barrier-algorithm 2 --sync mpi_barrier",
     ]
     sync = "harmonize,roundtime(factor=2,budget=1s),harmonize(after=double_mpi_barrier),tree"
-    assert parts(("bcast",), ("*",), sync=sync, algorithm="bcast=3,4", barrier_algorithm="1,2") == [
+    assert portions(("bcast",), ("*",), sync=sync, algorithm="bcast=3,4", barrier_algorithm="1,2") == [
         f"bcast --sync {sync} --algorithm bcast=3 --barrier-algorithm 1",
         f"bcast --sync {sync} --algorithm bcast=4 --barrier-algorithm 1",
         "bcast --sync roundtime(factor=2,budget=1s),harmonize(after=double_mpi_barrier) --algorithm bcast=3 "
@@ -286,6 +286,6 @@ def test_parts_by_barriers_measure_what_calls_them() -> None:
         "bcast --sync roundtime(factor=2,budget=1s),harmonize(after=double_mpi_barrier) --algorithm bcast=4 "
         "--barrier-algorithm 2",
     ]
-    assert parts(("bcast",), ("*",), sync="tree", barrier_algorithm="1,2") == [
+    assert portions(("bcast",), ("*",), sync="tree", barrier_algorithm="1,2") == [
         "bcast --sync tree --barrier-algorithm 1,2"
     ]

@@ -5,13 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from downbeat.tune.barrier_choice import other_choices
-from downbeat.tune.choosing import choose
+from downbeat.experiment.plan import Library
+from downbeat.tune.barrier_choice import OtherChoice, compare_choices, other_choices, price_plans
+from downbeat.tune.choosing import choose, wrong_results
+from downbeat.tune.formats.open_mpi import OpenMpiRules
 from downbeat.tune.formats.rules_format import Written
 from downbeat.tune.gain import compare_environments, compare_rules, lost_cells, name_of
+from downbeat.tune.left_out import find_left_out
 from downbeat.tune.rules import DEFAULT, Cell, Rule
-from downbeat.tune.sweep import measured
+from downbeat.tune.sweep import Effort, measured, with_values
+from downbeat.tune.target import Target
 
+CELL = Cell("bcast", 4, 8)
+ALGORITHMS = {"bcast": ["a", "b", "c"], "reduce": ["c", "d"]}
+TARGET = Target(Library("openmpi", "bench"), "Open MPI v4.1.4", ALGORITHMS, OpenMpiRules(4, ALGORITHMS, {}))
+EFFORT = Effort(10, 100, 600, 0, "latency_avg", "")
 MARGIN = 0.05
 CONFIDENCE = 0.95
 NOISE = 0.01  # deviation of a launch's median, as a share
@@ -43,13 +51,13 @@ def launches(
 
 
 def chosen(frame: pd.DataFrame, margin: float = MARGIN) -> str:
-    (decision,) = choose(frame, margin, CONFIDENCE)
+    (decision,) = choose(frame, {}, margin, CONFIDENCE)
     return decision.algorithm
 
 
 def test_the_fastest_of_those_that_are_better_by_the_margin_is_chosen() -> None:
     frame = launches({DEFAULT: 10, "slow": 12, "good": 8, "best": 7})
-    (decision,) = choose(frame, MARGIN, CONFIDENCE)
+    (decision,) = choose(frame, {}, MARGIN, CONFIDENCE)
     assert decision.cell == Cell("bcast", 4, 8)
     assert decision.algorithm == "best"
     assert [one.algorithm for one in decision.candidates] == ["best", "good", "slow"]
@@ -74,18 +82,44 @@ def test_four_launches_choose_nothing() -> None:
     assert chosen(launches({DEFAULT: 10, "best": 5}, count=5)) == "best"
 
 
-def test_wrong_results_are_never_chosen() -> None:
-    frame = launches({DEFAULT: 10, "good": 8, "wrong": 5})
-    frame.loc[(frame["algorithm"] == "wrong") & (frame["launch"] == 7), "status"] = "wrong"
-    (decision,) = choose(frame, MARGIN, CONFIDENCE)
-    assert decision.algorithm == "good"
-    assert decision.candidates[0].rejected == "wrong results"
+@pytest.mark.parametrize("synchronizer", ["harmonize", "mpi_barrier"])
+def test_what_computed_wrong_results_once_is_chosen_at_no_size(synchronizer: str) -> None:
+    times = {DEFAULT: 10.0, "good": 8.0, "wrong": 5.0}
+    frame = pd.concat([launches(times, size, sync) for size in (8, 16) for sync in ("harmonize", "mpi_barrier")])
+    once = (frame["size"] == 16) & (frame["synchronizer"] == synchronizer) & (frame["launch"] == 7)
+    frame.loc[once & (frame["algorithm"] == "wrong"), "status"] = "wrong"
+    wrong = wrong_results(frame)
+    assert wrong == {("bcast", 4, "wrong"): [16]}
+    decisions = choose(frame[frame["synchronizer"] == "harmonize"], wrong, MARGIN, CONFIDENCE)
+    assert [decision.algorithm for decision in decisions] == ["good", "good"]
+    assert {decision.candidates[0].rejected for decision in decisions} == {"wrong results at 16 bytes"}
+
+
+def test_cells_that_are_incomplete_count_nowhere() -> None:
+    """The same rule as in `downbeat compare`: a launch without all its samples has no number for the cell."""
+    frame = launches({DEFAULT: 10, "a": 5})
+    cells = frame.rename(columns={"collective": "operation", "value": "latency_avg_median"})
+    cells["environment"] = "default"
+    cells.loc[(cells["algorithm"] == "a") & (cells["launch"] > 4), "status"] = "incomplete"
+    counted = measured(cells, "latency_avg")
+    assert chosen(frame) == "a"
+    assert chosen(counted) == DEFAULT
+    (left,) = find_left_out("sweep", counted, "algorithm")
+    launches_left = "launches 5, 6, 7, 8, 9, 10"
+    assert (left.status, left.cells) == (
+        "incomplete",
+        (f"bcast of 8 bytes on 4 ranks by a, harmonize: {launches_left}",),
+    )
+
+    ruled = cells.assign(environment=cells["algorithm"].map({DEFAULT: "default", "a": "rules"}))
+    assert compare_environments(with_values(ruled, "latency_avg"), MARGIN, CONFIDENCE)[CELL].launches == (4, 4)
+    assert lost_cells(with_values(ruled, "latency_avg")) == []
 
 
 def test_what_was_not_measured_beside_the_default_is_not_chosen() -> None:
     frame = launches({DEFAULT: 10, "gone": 5})
     frame.loc[frame["algorithm"] == "gone", "value"] = np.nan
-    (decision,) = choose(frame, MARGIN, CONFIDENCE)
+    (decision,) = choose(frame, {}, MARGIN, CONFIDENCE)
     assert decision.algorithm == DEFAULT
     assert decision.candidates[0].comparison is None
 
@@ -96,11 +130,11 @@ def test_among_many_algorithms_that_are_the_default_none_is_chosen() -> None:
     for seed in range(5):
         times = {DEFAULT: 10.0} | {f"same{number}": 10.0 for number in range(20)}
         frame = pd.concat([launches(times, size, seed=seed) for size in range(6)])
-        false += sum(decision.algorithm != DEFAULT for decision in choose(frame, 0.0, CONFIDENCE))
+        false += sum(decision.algorithm != DEFAULT for decision in choose(frame, {}, 0.0, CONFIDENCE))
     assert false <= 1
 
 
-def test_where_the_barrier_would_have_chosen_otherwise_the_cost_is_from_a_common_start() -> None:
+def test_where_the_barrier_would_have_chosen_otherwise_the_price_is_from_a_common_start_in_other_launches() -> None:
     frame = pd.concat(
         [
             launches({DEFAULT: 10, "a": 7, "b": 8}),
@@ -109,17 +143,48 @@ def test_where_the_barrier_would_have_chosen_otherwise_the_cost_is_from_a_common
             launches({DEFAULT: 10, "a": 7}, size=16, synchronizer="mpi_barrier"),
         ]
     )
-    decisions = choose(frame[frame["synchronizer"] == "harmonize"], MARGIN, CONFIDENCE)
-    (other,) = other_choices(frame, decisions, MARGIN, CONFIDENCE)
-    assert (other.cell.size, other.harmonized, other.behind_barrier) == (8, "a", "b")
-    assert other.cost is not None
-    assert other.cost.low < 8 / 7 < other.cost.high
-    assert other.cost.estimate == pytest.approx(8 / 7, rel=0.02)
+    decisions = choose(frame[frame["synchronizer"] == "harmonize"], {}, MARGIN, CONFIDENCE)
+    (other,) = others = other_choices(frame, decisions, {}, MARGIN, CONFIDENCE)
+    assert (other.cell, other.harmonized, other.after_barrier) == (CELL, "a", "b")
+    prices = compare_choices(launches({DEFAULT: 10, "a": 8, "b": 9}, seed=2), others, MARGIN, CONFIDENCE)
+    assert prices.mean is not None
+    assert prices.mean == prices.by_cell[CELL].ratio
+    assert prices.mean.low < 9 / 8 < prices.mean.high
+    assert prices.mean.estimate == pytest.approx(9 / 8, rel=0.02)
+    assert prices.higher() == [CELL]
 
 
-def test_without_samples_behind_a_barrier_nothing_is_said_of_it() -> None:
+def test_between_equal_algorithms_the_choice_after_a_barrier_has_no_price() -> None:
+    """In the launches that both were chosen from, the choice made looks faster: it was chosen for that."""
+    times = {DEFAULT: 12.0} | {f"same{number}": 10.0 for number in range(6)}
+    sweep = pd.concat([launches(times, size, sync) for size in range(20) for sync in ("harmonize", "mpi_barrier")])
+    harmonized = sweep[sweep["synchronizer"] == "harmonize"]
+    others = other_choices(sweep, choose(harmonized, {}, MARGIN, CONFIDENCE), {}, MARGIN, CONFIDENCE)
+    assert len(others) > 12  # of 20: any of six may be the luckiest
+    same = compare_choices(harmonized, others, MARGIN, CONFIDENCE)
+    assert same.mean is not None and same.mean.low > 1
+    fresh = pd.concat([launches(times, size, seed=2) for size in range(20)])
+    prices = compare_choices(fresh, others, MARGIN, CONFIDENCE)
+    assert prices.mean is not None and prices.mean.low < 1 < prices.mean.high
+    assert abs(prices.mean.estimate - 1) < 0.003
+    assert prices.higher() == []
+
+
+def test_both_choices_are_measured_once_more_at_the_sizes_where_they_differ() -> None:
+    others = [OtherChoice(Cell("bcast", ranks, size), "b", DEFAULT) for ranks, size in ((2, 8), (4, 8), (4, 64))]
+    others.append(OtherChoice(Cell("reduce", 4, 8), "c", "d"))
+    plans = price_plans(TARGET, others, EFFORT)
+    assert [plan.name.rpartition("-")[0] for plan in plans] == ["bcast-n2", "bcast-n4", "reduce-n4"]
+    assert [plan.measurement.options["sizes"] for plan in plans] == ["8", "8,64", "8"]
+    assert [plan.measurement.options["algorithm"] for plan in plans][1:] == ["bcast=default,b", "reduce=default,c,d"]
+    assert {plan.measurement.options["sync"] for plan in plans} == {"harmonize"}
+    # Another choice is another experiment, whose launches are none of this one's.
+    assert price_plans(TARGET, [OtherChoice(others[0].cell, "b", "c")], EFFORT)[0].name != plans[0].name
+
+
+def test_without_samples_after_a_barrier_nothing_is_said_of_it() -> None:
     frame = launches({DEFAULT: 10, "a": 7})
-    assert other_choices(frame, choose(frame, MARGIN, CONFIDENCE), MARGIN, CONFIDENCE) == []
+    assert other_choices(frame, choose(frame, {}, MARGIN, CONFIDENCE), {}, MARGIN, CONFIDENCE) == []
 
 
 def test_gain_pairs_launches_of_the_same_number_and_joins_the_sizes_of_a_rule() -> None:
@@ -157,7 +222,7 @@ def test_a_cell_that_no_launch_under_the_rules_has_is_lost() -> None:
     frame = frame.rename(columns={"algorithm": "environment"})
     ruled = frame["environment"] == "rules"
     few = (frame["size"] == 64) & (frame["launch"] < 10)
-    frame["value"] = frame["value"].mask(ruled & ((frame["size"] == 32) | few))  # no valid sample
+    frame["status"] = frame["status"].mask(ruled & ((frame["size"] == 32) | few), "failed")
     frame = frame[~(ruled & (frame["size"] == 16))]  # no complete launch
     assert [cell.size for cell in lost_cells(frame)] == [16, 32]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -131,14 +131,13 @@ class MadeUp(LateArrivals):
         self.launches = 0
 
     def waits(
-        self, cell: Cell, algorithm: str, variables: Mapping[str, str], directory: Path
+        self, cell: Cell, algorithms: Sequence[str], variables: Mapping[str, str], directory: Path
     ) -> tuple[dict[str, Waits], str]:
         del cell, directory
         self.launches += 1
         if variables == RULES:
             return {DEFAULT: self._launch("rules")}, ""
-        found = {DEFAULT: self._launch("default")}
-        return (found if algorithm == DEFAULT else found | {algorithm: self._launch("forced")}), ""
+        return {DEFAULT: self._launch("default")} | {name: self._launch("forced") for name in algorithms}, ""
 
     def _launch(self, side: str) -> Waits:
         self._noisy[side] = self._noisy.get(side, 0) - 1
@@ -152,8 +151,8 @@ class FormOfSwitches(IntelRules):
         return {}
 
 
-def proof(library: MadeUp, algorithm: str = "a") -> tuple[str, str]:
-    found = prove_by_late_arrivals(library, CELL, algorithm, RULES, Path("nowhere"))
+def proof(library: MadeUp, algorithm: str = "a", named: Sequence[str] = ("a",)) -> tuple[str, str]:
+    found = prove_by_late_arrivals(library, CELL, algorithm, named, RULES, Path("nowhere"))
     return found.verdict, found.by
 
 
@@ -167,6 +166,14 @@ def test_the_algorithm_of_the_rules_is_proven_where_it_waits_otherwise_than_the_
     assert proof(MadeUp(LINEAR, LINEAR, TREE)) == ("failed", "late arrivals are not those of a")
     assert proof(MadeUp(LINEAR, LINEAR, TREE), DEFAULT) == ("proven", "late arrivals")
     assert proof(MadeUp(LINEAR, TREE, TREE), DEFAULT) == ("failed", "late arrivals are not those of default")
+
+
+def test_the_default_is_not_proven_where_what_the_rules_name_elsewhere_waits_alike() -> None:
+    alike = ("cannot tell", "late arrivals of the default are those of a")
+    assert proof(MadeUp(LINEAR, LINEAR, LINEAR), DEFAULT) == alike
+    alone = ("cannot tell", "late arrivals are those of the default, but nothing else was there to compare")
+    assert proof(MadeUp(LINEAR, LINEAR, TREE), DEFAULT, ()) == alone
+    assert proof(MadeUp(LINEAR, TREE, TREE), DEFAULT, ()) == ("failed", "late arrivals are not those of default")
 
 
 @pytest.mark.parametrize("side", ["default", "rules", "forced"])
@@ -191,11 +198,11 @@ def test_an_operation_that_takes_too_long_tells_nothing() -> None:
 def test_rules_under_which_nothing_runs_fail() -> None:
     class Broken(MadeUp):
         def waits(
-            self, cell: Cell, algorithm: str, variables: Mapping[str, str], directory: Path
+            self, cell: Cell, algorithms: Sequence[str], variables: Mapping[str, str], directory: Path
         ) -> tuple[dict[str, Waits], str]:
             if variables == RULES:
                 return {}, "aborted"
-            return super().waits(cell, algorithm, variables, directory)
+            return super().waits(cell, algorithms, variables, directory)
 
     assert proof(Broken(LINEAR, TREE, TREE)) == (
         "failed",

@@ -83,7 +83,7 @@ def test_other_options_are_tried_anew(machine: Machine, tmp_path: Path) -> None:
 
 def test_a_tuning_is_not_continued_under_another_version(machine: Machine, tmp_path: Path) -> None:
     usable(tmp_path)
-    with pytest.raises(UsageError, match=r"begun under Open MPI v4\.1\.4, not Open MPI v4\.1\.5; take another dir"):
+    with pytest.raises(UsageError, match=r"is of Open MPI v4\.1\.4, not Open MPI v4\.1\.5; give another dir"):
         usable(tmp_path, dataclasses.replace(TARGET, version="Open MPI v4.1.5"))
     assert len(machine.runs) == 2
 
@@ -91,7 +91,7 @@ def test_a_tuning_is_not_continued_under_another_version(machine: Machine, tmp_p
 def test_a_file_that_is_none_of_ours_is_named(machine: Machine, tmp_path: Path) -> None:
     for text in ("", "[]", '{"schema_version": 0}'):
         (tmp_path / "bcast-n2.json").write_text(text)
-        with pytest.raises(UsageError, match=r"bcast-n2\.json' is not what"):
+        with pytest.raises(UsageError, match=r"bcast-n2\.json' was not written by"):
             usable(tmp_path)
     assert machine.runs == []
 
@@ -117,7 +117,7 @@ def test_a_machine_on_which_nothing_runs_any_more_is_no_fault_of_the_algorithms(
     machine: Machine, tmp_path: Path
 ) -> None:
     machine.fails = list(range(1, 20))
-    with pytest.raises(DownbeatError, match="could be measured at first, and then no more: no such program"):
+    with pytest.raises(DownbeatError, match="could be measured at first, but no longer: no such program"):
         usable(tmp_path)
     machine.fails = []
     assert usable(tmp_path).algorithms == ["a", "b"]

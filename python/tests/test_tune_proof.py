@@ -10,8 +10,8 @@ from downbeat.experiment.plan import Library
 from downbeat.mpi.bench import built
 from downbeat.tune.bench import run_bench
 from downbeat.tune.formats.mpich import ALGORITHMS_FILE
-from downbeat.tune.probing import probe
-from downbeat.tune.proving import Proof, judge_proof, prove
+from downbeat.tune.probing import Usable, probe
+from downbeat.tune.proving import Proof, judge_proof, named_for, prove
 from downbeat.tune.rules import DEFAULT, Cell, Rule, algorithm_for
 from downbeat.tune.target import Target, find_target
 from downbeat.tune.traces import Trace
@@ -38,21 +38,53 @@ NOTHING = "nothing of it can be counted under this library"
             NOTHING,
         ),
         ("a", None, DEFAULT_TRACE, "cannot tell", "a left no trace when it was forced"),
-        (DEFAULT, None, DEFAULT_TRACE, "proven", "messages and operator calls"),
+        (DEFAULT, OTHER_TRACE, DEFAULT_TRACE, "proven", "messages"),
+        (DEFAULT, OTHER_TRACE, OTHER_TRACE, "failed", "messages are not those of default"),
+        (
+            DEFAULT,
+            DEFAULT_TRACE,
+            DEFAULT_TRACE,
+            "cannot tell",
+            "messages and operator calls of the default are those of a",
+        ),
+        (
+            DEFAULT,
+            None,
+            DEFAULT_TRACE,
+            "cannot tell",
+            "messages and operator calls are those of the default, but nothing else was there to compare",
+        ),
         (DEFAULT, None, OTHER_TRACE, "failed", "messages are not those of default"),
     ],
 )
 def test_verdict_on_traces(algorithm: str, forced: Trace | None, under_rules: Trace, verdict: str, by: str) -> None:
-    proof = judge_proof(algorithm, DEFAULT_TRACE, forced, under_rules)
+    proof = judge_proof(algorithm, DEFAULT_TRACE, {"a": forced} if forced else {}, under_rules)
     assert (proof.verdict, proof.by) == (verdict, by)
+
+
+def test_a_cell_without_rule_is_proven_against_all_that_the_rules_name_elsewhere() -> None:
+    """Of algorithms that no rule names it is enough that one would have been noticed."""
+    forced = {"a": OTHER_TRACE, "b": DEFAULT_TRACE}
+    alike = "messages and operator calls of the default are those of b"
+    assert judge_proof(DEFAULT, DEFAULT_TRACE, forced, DEFAULT_TRACE) == Proof("cannot tell", alike)
+    assert judge_proof(DEFAULT, DEFAULT_TRACE, forced, DEFAULT_TRACE, one_is_enough=True) == Proof("proven", "messages")
+    none = {"b": DEFAULT_TRACE}
+    assert judge_proof(DEFAULT, DEFAULT_TRACE, none, DEFAULT_TRACE, one_is_enough=True) == Proof("cannot tell", alike)
+
+
+def test_a_cell_is_held_against_the_algorithms_of_the_rules_that_run_on_its_ranks() -> None:
+    sizes = {Cell("bcast", 4, 8): DEFAULT, Cell("bcast", 4, 64): "a", Cell("bcast", 2, 64): "two_proc"}
+    choices = sizes | {Cell("reduce", 4, 8): "c"}
+    running = ["a", "b", "c"]
+    assert [named_for(cell, choices, running) for cell in sizes] == [["a"], ["a"], ["two_proc"]]
 
 
 def test_verdict_on_several_kinds_of_evidence_names_those_that_tell() -> None:
     default, forced = Trace((1, 2), None, (1, 0)), Trace((1, 2), None, (1, 1))
-    assert judge_proof("a", default, forced, forced) == Proof("proven", "late arrivals")
-    assert judge_proof("a", default, forced, default) == Proof("failed", "late arrivals are not those of a")
+    assert judge_proof("a", default, {"a": forced}, forced) == Proof("proven", "late arrivals")
+    assert judge_proof("a", default, {"a": forced}, default) == Proof("failed", "late arrivals are not those of a")
     alike = Proof("cannot tell", "messages and late arrivals of a are those of the default")
-    assert judge_proof("a", default, default, default) == alike
+    assert judge_proof("a", default, {"a": default}, default) == alike
 
 
 def target_of(mpi: str, directory: Path) -> Target:
@@ -65,7 +97,10 @@ def target_of(mpi: str, directory: Path) -> Target:
 def proofs_of(target: Target, rules: list[Rule], cells: list[Cell], directory: Path) -> dict[Cell, Proof]:
     """Proves hand-made rules."""
     variables = write_files(target, target.form.write(rules), directory)
-    return prove(target, {cell: algorithm_for(rules, cell) for cell in cells}, variables, directory / "proof")
+    choices = {cell: algorithm_for(rules, cell) for cell in cells}
+    named = sorted({rule.algorithm for rule in rules})
+    usable = [Usable(cell.collective, cell.ranks, named) for cell in cells]
+    return prove(target, choices, usable, variables, directory / "proof")
 
 
 # The first size of a rule, and either neighbour, which the rule must leave alone.
@@ -107,6 +142,15 @@ def test_open_mpi_obeys_rules_without_sizes(collective: str, algorithm: str, tmp
     assert {proof.verdict for proof in proofs.values()} == {"proven"}
 
 
+def test_a_default_that_no_trace_tells_from_the_rules_algorithm_is_not_proven(tmp_path: Path) -> None:
+    """On 2 ranks a broadcast is one message, by a chain as by default."""
+    target = target_of("openmpi", tmp_path)
+    cells = [Cell("bcast", 2, size) for size in (56, 64)]
+    proofs = proofs_of(target, [Rule("bcast", 2, 64, 127, "chain")], cells, tmp_path)
+    assert [proofs[cell].verdict for cell in cells] == ["cannot tell", "cannot tell"]
+    assert "of the default are those of chain" in proofs[cells[0]].by
+
+
 def test_open_mpi_rules_for_allgatherv_which_one_launch_can_have_one_of(tmp_path: Path) -> None:
     target = target_of("openmpi", tmp_path)
     cells = [Cell("allgatherv", 4, size) for size in (56, 64, 128)]
@@ -122,6 +166,7 @@ def test_rules_that_are_not_switched_on_fail_the_proof(tmp_path: Path) -> None:
     proofs = prove(
         target,
         {cell: "pipeline"},
+        [Usable("bcast", 4, ["pipeline"])],
         {
             **off,
             "OMPI_MCA_coll_tuned_use_dynamic_rules": "1",
@@ -146,7 +191,8 @@ def test_mpich_obeys_a_rule_whose_messages_nobody_can_count(mpi: str, algorithm:
 def test_mpich_without_the_files_of_its_rules_fails_the_proof(tmp_path: Path) -> None:
     target = target_of("mpich5", tmp_path)
     cell = Cell("bcast", 2, 64)
-    proofs = prove(target, {cell: "scatter_ring_allgather"}, {}, tmp_path / "proof")
+    algorithm = "scatter_ring_allgather"
+    proofs = prove(target, {cell: algorithm}, [Usable("bcast", 2, [algorithm])], {}, tmp_path / "proof")
     assert proofs == {cell: Proof("failed", "late arrivals are not those of scatter_ring_allgather")}
 
 

@@ -47,7 +47,7 @@ def test_a_directory_of_something_else_is_left_alone(tmp_path: Path) -> None:
     check_directory(tmp_path / "new")
     check_directory(tmp_path)
     (tmp_path / "rules.conf").write_text("written by hand")
-    with pytest.raises(UsageError, match="holds something else than a tuning; take a directory of its own"):
+    with pytest.raises(UsageError, match="is not the directory of a tuning; give another one"):
         check_directory(tmp_path)
     (tmp_path / "probe").mkdir()
     check_directory(tmp_path)

@@ -48,7 +48,10 @@ class Known:
     calls: int  # per sample
     skew: Floats  # by which ranks may have started apart from their plan, [sample]
     from_deadline: bool  # whether skew counts from a deadline
+    deadline_error: float  # by which the deadline may be off on the clock of the stamps
     reading: Floats  # what clocks may have cost to read within a sample, [sample]; infinite where it was disturbed
+    held: Floats  # by which ranks stayed longer in a disturbed sample, [sample, rank]; 0 in the others
+    costs: float  # of reading clocks, in a sample that was not disturbed
     observed: int = 0  # rank
 
     def times(self, low: Floats, high: Floats) -> Span:
@@ -82,7 +85,8 @@ def exactly(known: Known, value: float) -> Span:
 def makespan(known: Known) -> Span:
     """Counts from the deadline where there is one: ranks start at it or later; else from the first entry."""
     if known.from_deadline:
-        return known.times(known.last_exit, known.last_exit + known.skew)
+        error = known.deadline_error
+        return known.times(known.last_exit - error, known.last_exit + known.skew + error)
     return known.around(known.last_exit - known.delay.min(axis=1))
 
 
@@ -90,6 +94,20 @@ def exit_skew(known: Known) -> Span:
     """Is the skew itself."""
     low = np.zeros_like(known.skew) if known.from_deadline else known.skew
     return Span(low - ROUNDING, known.skew + ROUNDING)
+
+
+def end_skew(known: Known) -> Span:
+    """Is how far the exits are apart; either end may be off by a start, and by what clocks cost to read.
+
+    A rank that was held up leaves later by what it stayed too long. Where every sample was disturbed, that is no
+    accident, and has no bound.
+    """
+    exits = known.delay + known.duration + known.held
+    spread = np.ptp(exits, axis=1)
+    error = known.skew + known.costs + ROUNDING + RATE * exits.max(axis=1)
+    if np.isinf(known.reading).all():
+        error = known.reading
+    return Span(np.maximum(spread - error, 0.0), spread + error)
 
 
 def imbalance_mean(known: Known) -> Span:
@@ -107,6 +125,7 @@ METRICS: dict[str, Callable[[Known], Span]] = {
     "makespan": makespan,
     "after_last_entry": lambda known: known.around(known.last_exit - known.delay.max(axis=1)),
     "exit_skew": exit_skew,
+    "end_skew": end_skew,
     "imbalance_worst": lambda known: known.entries(known.delay.max(axis=1) - known.delay.min(axis=1)),
     "imbalance_mean": imbalance_mean,
 }

@@ -37,6 +37,12 @@ class Outcome:
 Bench = Callable[..., Outcome]
 
 
+def shows(word: str, value: float) -> bool:
+    """Returns whether a word of a table is a value, rounded to as many decimals as the word has."""
+    unit = 10.0 ** -len(word.partition(".")[2])
+    return abs(float(word) - value) <= 0.5 * unit * (1 + 1e-6)
+
+
 def run_bench(
     mpi: str, directory: Path, *arguments: str, env: Mapping[str, str] | None = None, ranks: int = RANKS
 ) -> Outcome:

@@ -206,7 +206,7 @@ def test_cells_for_every_algorithm(bench: Bench, mpi: str, tmp_path: Path) -> No
         assert f"{name}: set " in data.attrs["algorithms"]
         assert name in outcome.stdout
     assert "read back" in data.attrs["algorithms"]
-    assert (tmp_path / "out.csv").read_text().splitlines()[0].startswith("cell,operation,algorithm,size")
+    assert (tmp_path / "out.csv").read_text().splitlines()[0].startswith("cell,operation,algorithm,size_byte")
 
 
 def test_numbers_are_names(bench: Bench, tmp_path: Path) -> None:
@@ -222,17 +222,20 @@ def test_numbers_are_names(bench: Bench, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["reduce", "--algorithm", "reduce=fast"], "unknown algorithm of reduce 'fast'; valid are default, "),
+        (["reduce", "--algorithm", "reduce=fast"], "unknown algorithm of reduce 'fast'; choose one of default, "),
         (["reduce", "--algorithm", "reduce=default,default"], "'default' is given twice"),
         (["reduce", "--algorithm", "reduce="], "unknown algorithm of reduce ''"),
-        (["reduce", "--algorithm", "linear"], "valid are an operation and its algorithms"),
+        (["reduce", "--algorithm", "linear"], "use an operation and its algorithms"),
         (["reduce", "--algorithm", "bcast=binomial"], "bcast is not measured"),
         (["reduce", "--algorithm", "fly=binomial"], "unknown operation 'fly'"),
-        (["nothing", "--algorithm", "nothing=binomial"], "the algorithm of nothing cannot be chosen"),
-        (["reduce", "--barrier-algorithm", "fast"], "unknown algorithm of barrier 'fast'; valid are default, "),
-        (["reduce", "--barrier-algorithm", "default", "--sync", "harmonize"], "no synchronizer that calls MPI_Barrier"),
-        (["algorithms", "nothing"], "unknown operation 'nothing'; valid are barrier, "),
-        (["algorithms", "-m", "12"], "valid is one multiple of 8"),
+        (["nothing", "--algorithm", "nothing=binomial"], "cannot choose an algorithm for nothing; it can for "),
+        (["reduce", "--barrier-algorithm", "fast"], "unknown algorithm of barrier 'fast'; choose one of default, "),
+        (
+            ["reduce", "--barrier-algorithm", "default", "--sync", "harmonize"],
+            "--barrier-algorithm needs a synchronizer that calls MPI_Barrier",
+        ),
+        (["algorithms", "nothing"], "unknown operation 'nothing'; choose one of barrier, "),
+        (["algorithms", "-m", "12"], "use a multiple of 8 up to"),
     ],
 )
 def test_bad_choices_are_named(bench: Bench, arguments: list[str], said: str) -> None:
@@ -251,7 +254,9 @@ def test_what_the_environment_makes_ignored_is_noticed(mpi: str, tmp_path: Path)
     rival = {"OMPI_MCA_coll_sm_priority": "90"}
     assert "coll_sm_priority is 90" in one_line(run_bench(mpi, tmp_path, *arguments, choice, env=rival), 1)
     without = {"OMPI_MCA_coll": "^tuned"}
-    assert "reduce cannot be chosen" in one_line(run_bench(mpi, tmp_path, *arguments, choice, env=without), 2)
+    assert "cannot choose an algorithm for reduce" in one_line(
+        run_bench(mpi, tmp_path, *arguments, choice, env=without), 2
+    )
 
 
 def test_a_choice_reaches_the_call(mpi: str, tmp_path: Path) -> None:
@@ -263,7 +268,7 @@ def test_a_choice_reaches_the_call(mpi: str, tmp_path: Path) -> None:
     reduce = run_bench(mpi, tmp_path, "reduce", "-m", "64", "-q", "--algorithm", "reduce=smp", ranks=3)
     assert "reduce[smp] of 64 bytes cannot run on 3 ranks" in one_line(reduce, 1)
     barrier = run_bench(mpi, tmp_path, "bcast", "-m", "64", "-q", "--barrier-algorithm", "smp")
-    assert "MPICH crashes where algorithm smp of barrier runs on one node" in one_line(barrier, 1)
+    assert "MPICH crashes when barrier algorithm smp runs on one node" in one_line(barrier, 1)
 
 
 def test_one_barrier_at_a_time(mpi: str, tmp_path: Path) -> None:
@@ -320,7 +325,7 @@ def test_what_is_read_in_init_is_tried_as_it_is(library: str, tmp_path: Path) ->
     arguments = ["reduce", "-m", "8", "-r", "5", "-q", "--sync", "none"]
     assert run_bench(library, tmp_path, *arguments, "--algorithm", "reduce=2").status == 0
     refused = run_bench(library, tmp_path, *arguments, "--algorithm", "reduce=1,2")
-    assert "reads the algorithm of reduce in MPI_Init; ask for one per launch" in one_line(refused, 2)
+    assert "reads the algorithm of reduce only in MPI_Init; choose one per launch" in one_line(refused, 2)
 
 
 def test_an_error_text_longer_than_the_library_says_is_told(tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ def test_files_agree(run: Run) -> None:
     assert {row["unit"] for row in rows} == {"s"}
     records = read_records(run.directory / "out.json")
     assert [records[0]["record"], records[-1]["record"]] == ["context", "end"]
-    assert {record["schema_version"] for record in records} == {1}
+    assert {record["schema_version"] for record in records} == {2}
     found = [record["true_error"] for record in records if "true_error" in record]
     assert found == list(stacked)
     assert records[0]["variables"]["true_error"]["unit"] == "s"
@@ -172,7 +172,7 @@ def test_without_the_validation_clock_there_is_no_truth(bench: Bench, tmp_path: 
     data = read_dataset(tmp_path / "out.nc")
     assert "true_error" not in data
     assert "outside" not in data
-    assert "truth is unknown" in outcome.stdout
+    assert "true errors are unknown" in outcome.stdout
     assert data.attrs["clock_domains"] == RANKS
     # The ranks read one clock after all: whatever was measured cannot be farther off than both bounds allow.
     other = data.isel(rank=slice(1, None))

@@ -63,6 +63,37 @@ def test_both_directions_see_the_same_drift(data: xr.Dataset) -> None:
     assert abs(forth + back) < tolerance
 
 
+def expected_error(at: np.ndarray, offset: np.ndarray) -> tuple[float, float]:
+    """Returns half of the 95 % intervals of slope and of the value at 0, as bench/src/drift/line.h describes them."""
+    count, waves, student = len(at), 4, 2.776445
+    position = (np.arange(count) + 0.5) / count
+    columns = [np.ones(count), at - at.mean()] + [np.cos(np.pi * (wave + 2) * position) for wave in range(waves)]
+    basis = np.linalg.qr(np.stack(columns, axis=1))[0][:, 2:]
+    unit = student * np.sqrt(((basis.T @ (offset - offset.mean())) ** 2).mean())
+    spread = ((at - at.mean()) ** 2).sum()
+    return unit / np.sqrt(spread), unit * np.sqrt(1 / count + at.mean() ** 2 / spread)
+
+
+def test_intervals_of_the_line_follow(data: xr.Dataset) -> None:
+    for pair in range(2):
+        one = data.isel(pair=pair)
+        at, offset = one["at"].values, one.offset.values
+        slope, intercept = np.polyfit(at, offset - offset[0], 1)
+        of_slope, of_intercept = expected_error(at, offset)
+        residual = offset - offset[0] - (intercept + slope * at)
+        for name, expected in {
+            "skew_low": slope - of_slope,
+            "skew_high": slope + of_slope,
+            "intercept": offset[0] + intercept,
+            "intercept_low": offset[0] + intercept - of_intercept,
+            "intercept_high": offset[0] + intercept + of_intercept,
+            "r_squared": 1 - (residual**2).sum() / ((offset - offset.mean()) ** 2).sum(),
+        }.items():
+            assert float(one[name]) == pytest.approx(expected, rel=1e-6, abs=1e-11), name
+        assert float(one.skew_low) < float(one.skew_high)
+        assert float(one.r_squared) > 0.9  # some ppm over 1.5 s are more than what offsets are off by
+
+
 def test_what_is_derived_follows(data: xr.Dataset) -> None:
     for pair in range(2):
         one = data.isel(pair=pair)
@@ -96,3 +127,16 @@ def test_four_ranks(mpi: str, tmp_path: Path) -> None:
     assert list(data.answerer.values) == [3, 3]
     assert data.sizes["time"] == 6
     assert (data.offset_bound.values > 0.0).all()
+
+
+def test_of_more_rounds_the_surest_counts(mpi: str, tmp_path: Path) -> None:
+    def bound(rounds: str) -> float:
+        arguments = ["drift", "--duration", "0.2", "--interval", "0.01", "--estimator", "cristian(exchanges=1)"]
+        outcome = run_bench(mpi, tmp_path, *arguments, "--rounds", rounds, "-q", "-o", f"{rounds}.nc", env=VALIDATION)
+        assert outcome.status == 0, outcome.stderr
+        assert f"the best of {rounds}\n" in outcome.stdout
+        data = read_dataset(tmp_path / f"{rounds}.nc")
+        assert data.attrs["rounds"] == int(rounds)
+        return float(np.median(data.offset_bound.values))
+
+    assert bound("20") < bound("1")

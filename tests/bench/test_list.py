@@ -18,6 +18,7 @@ KINDS = [
     "level",
     "within",
     "clock",
+    "slack",
     "operation",
     "algorithm",
     "synchronizer",
@@ -26,6 +27,7 @@ KINDS = [
     "stopping",
     "warmup",
     "metric",
+    "field",
     "format",
 ]
 

@@ -163,7 +163,7 @@ def test_what_does_not_go_together_is_refused(bench: Bench) -> None:
     outcome = bench("allreduce(type=double,op=band)", "-m", "8")
     assert outcome.status == 2
     assert len(outcome.own_lines) == 1
-    assert "op band does not go with type double; valid are sum, prod, min, max, user" in outcome.own_lines[0]
+    assert "op band cannot combine type double; choose one of sum, prod, min, max, user" in outcome.own_lines[0]
 
 
 @ONE_LIBRARY
@@ -171,7 +171,7 @@ def test_a_size_that_counts_cannot_hold_is_refused(bench: Bench) -> None:
     outcome = bench("alltoallw(type=vector)", "-m", "1G")
     assert outcome.status == 2
     # Displacements count bytes in memory, of which there are twice as many as in messages: two ranks of 2^31 / 4.
-    assert f"valid are at most {(2**31 - 1) // 32 // 2 * 16} bytes" in outcome.own_lines[0]
+    assert f"use at most {(2**31 - 1) // 32 // 2 * 16} bytes" in outcome.own_lines[0]
 
 
 BROKEN = r"""

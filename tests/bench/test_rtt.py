@@ -10,6 +10,10 @@ import xarray as xr
 from conftest import ONE_LIBRARY, Bench, read_dataset, read_rows, run_bench
 
 COUNT = 3000
+ROUNDING = 10e-9  # s, of stamps in ns and of doubles
+# Local clocks count from when they were opened, which leaves less than a round trip of their offset; by their skew they
+# are a microsecond apart when the exchanges begin.
+VALIDATION = {"DOWNBEAT_VALIDATION": "offset=1,skew=100e-6,seed=3"}
 PERCENTILES = {"min": 0, "median": 50, "p95": 95, "p99": 99, "p999": 99.9, "max": 100}
 
 
@@ -18,7 +22,7 @@ def data(mpi: str, tmp_path_factory: pytest.TempPathFactory) -> xr.Dataset:
     """A run of both directions of one pair."""
     directory = tmp_path_factory.mktemp("rtt")
     options = ["--pairs", "0:1,1:0", "--count", str(COUNT), "--resamples", "300", "--seed", "5", "-q"]
-    outcome = run_bench(mpi, directory, "rtt", *options, "-o", "out.nc", "-o", "out.csv")
+    outcome = run_bench(mpi, directory, "rtt", *options, "-o", "out.nc", "-o", "out.csv", env=VALIDATION)
     assert outcome.status == 0, outcome.stderr
     assert all(len(line) < 120 or line.startswith("warning: ") for line in outcome.stdout.splitlines())
     found = read_dataset(directory / "out.nc")
@@ -35,6 +39,17 @@ def test_every_round_trip_is_recorded(data: xr.Dataset) -> None:
     assert (data.rtt.values < 10.0).all()
     # Back to back: a question is sent after the answer to the one before.
     assert (data.sent.values[:, 1:] >= (data.sent + data.rtt).values[:, :-1] - 1e-9).all()
+
+
+def test_clock_differences_leave_room_for_the_true_offset(data: xr.Dataset) -> None:
+    """The answer is given after the question is sent, and before the answer is received."""
+    offsets = np.stack([data.true_offset_before.values, data.true_offset_after.values])
+    lowest, highest = offsets.min(axis=0)[:, None], offsets.max(axis=0)[:, None]
+    assert highest[0] < -ROUNDING, "the first rank's clock is the slower one"
+    assert lowest[1] > ROUNDING
+    difference = data.clock_difference.values
+    assert (difference >= lowest - ROUNDING).all()
+    assert (difference - data.rtt.values <= highest + ROUNDING).all()
 
 
 def test_statistics_follow(data: xr.Dataset) -> None:
@@ -86,5 +101,6 @@ def test_four_ranks(mpi: str, tmp_path: Path) -> None:
     outcome = run_bench(mpi, tmp_path, *arguments, ranks=4)
     assert outcome.status == 0, outcome.stderr
     data = read_dataset(tmp_path / "out.nc")
+    assert "true_offset_before" not in data  # that nothing can know
     assert list(data.asker.values) == [2, 0]
     assert (data.rtt.values > 0.0).all()

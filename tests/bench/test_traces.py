@@ -22,7 +22,7 @@ PATTERN = ["--pattern", "one_late", "--delay", "20us"]
 TOLERANT = ["--tolerance", "0.1"]  # seconds: a busy machine fails no run whose times alone matter
 ARGUMENTS = ["barrier", "bcast", "-m", "8", "-r", "20", "--warmup", "2", "-q", *PATTERN, *TOLERANT]
 FILES = ["-o", "out.nc", "-o", "out.txt", "-o", "out.perfetto.json", "-o", "out.otf2", "--trace-samples", str(SHOWN)]
-VERDICTS = ["valid", "late_flag", "late_entry", "warmup"]
+VERDICTS = ["valid", "late_flag", "late_entry", "warmup", "overrun"]
 WARMUP = VERDICTS.index("warmup")
 
 
@@ -81,7 +81,7 @@ def assert_shows_the_samples(slices: list[Slice], data: xr.Dataset) -> None:
             assert one.operation == pytest.approx((entry, leave), abs=1.0, rel=0)
             assert one.verdict == VERDICTS[int(data.verdict.values[row])]
             assert one.name.startswith(data.operation.values[cell].decode())
-            assert f" under {data.synchronizer.values[cell].decode()}" in one.name
+            assert f" after {data.synchronizer.values[cell].decode()}" in one.name
             assert ("one_late by 20 us" in one.name) == (data.largest_delay.values[cell] > 0)
 
 
@@ -99,7 +99,7 @@ def test_text_holds_the_start_and_end_of_every_process(run: Run) -> None:
 
     header = [line for line in (run.directory / "out.txt").read_text().splitlines() if line.startswith("#")]
     assert header[-1] == "# cell sample verdict rank start end"
-    assert "# cell 3: barrier under harmonize, one_late by 20 us" in header
+    assert "# cell 3: barrier after harmonize, one_late by 20 us" in header
 
 
 def perfetto_time(microseconds: float) -> int:
@@ -203,7 +203,7 @@ def test_otf2_shows_the_first_samples_of_each_cell(run: Run) -> None:
     assert re.findall(r'LOCATION +\d+ +Name: "(.*?)"', definitions) == [f"rank {rank}" for rank in range(RANKS)]
     assert re.search(r'REGION .*Name: "harmonize" .*Role: BARRIER, Paradigm: MPI', definitions)
     assert re.search(
-        r'REGION .*Name: "bcast of 8 bytes under harmonize" .*Role: COLL_OTHER, Paradigm: MPI', definitions
+        r'REGION .*Name: "bcast of 8 bytes after harmonize" .*Role: COLL_OTHER, Paradigm: MPI', definitions
     )
 
 

@@ -96,7 +96,7 @@ def test_without_a_size_there_are_no_sizes(bench: Bench, build: Build) -> None:
     build("stay.so", "-DUNSIZED")
     outcome = bench("./stay.so", "-m", "8")
     assert outcome.status == 2
-    assert "--sizes is given, but no operation that has a size" in outcome.own_lines[0]
+    assert "--sizes needs an operation that has a message size" in outcome.own_lines[0]
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3])
@@ -129,15 +129,15 @@ def test_what_is_no_shared_object(bench: Bench, tmp_path: Path) -> None:
     (tmp_path / "directory.so").mkdir()
     assert_refused(bench("absent.so"), 2, "operation './absent.so' cannot be loaded: there is no such file")
     assert_refused(bench("./text.so"), 2, "operation './text.so' cannot be loaded:", "ELF header")
-    assert_refused(bench("./directory.so"), 2, "it is no file; valid is a shared object")
+    assert_refused(bench("./directory.so"), 2, "it is not a file; give a shared object")
     assert_refused(bench("./"), 2, "operation cannot be './': it names no file")
-    assert_refused(bench("./text.so(a"), 2, "the parenthesis that ends the parameters is missing")
+    assert_refused(bench("./text.so(a"), 2, "the closing parenthesis is missing")
 
 
 @ONE_LIBRARY
 def test_what_lacks_a_function(bench: Bench, build: Build) -> None:
     build("stay.so", "-DWITHOUT_RUN")
-    assert_refused(bench("./stay.so"), 2, "it has no function downbeat_operation_run; valid is a shared object with")
+    assert_refused(bench("./stay.so"), 2, "it has no function downbeat_operation_run; define")
 
 
 def test_what_belongs_to_another_mpi_library(bench: Bench, mpi: str, tmp_path: Path) -> None:
@@ -151,7 +151,11 @@ def test_what_belongs_to_another_mpi_library(bench: Bench, mpi: str, tmp_path: P
 def test_what_is_given_twice(bench: Bench, build: Build) -> None:
     build()
     assert_refused(bench("./stay.so", "stay.so()"), 2, "operation 'stay' is given twice")
-    assert_refused(bench("./stay.so", "--with", "root=1"), 2, "--with has 'root=1', but no operation that takes it")
+    assert_refused(
+        bench("./stay.so", "--with", "root=1"),
+        2,
+        "--with 'root=1' has no effect: no operation given here has that parameter",
+    )
 
 
 def test_failures_name_rank_and_code(bench: Bench, build: Build) -> None:

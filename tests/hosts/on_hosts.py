@@ -1,4 +1,4 @@
-"""How tests run programs on hosts made of namespaces, and read what tests/hosts/truth says there."""
+"""Runs programs on hosts made of namespaces (tools/hosts), and reads the output of tests/hosts/truth."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ ESTIMATORS = {
 
 def every_estimator(mpi: str, delay: str) -> dict[str, Rank]:
     """Returns host 1 after the least disturbed synchronization by each estimator. All have to keep their bound."""
-    names = subprocess.run([built(mpi, "truth"), "--parts", "offset"], capture_output=True, text=True, check=True)
+    names = subprocess.run([built(mpi, "truth"), "--components", "offset"], capture_output=True, text=True, check=True)
     assert sorted(names.stdout.split()) == sorted(ESTIMATORS), "an estimator that is not tried"
     schemes = [f"hca3_offset(offset={each})" for each in ESTIMATORS.values()]
     least: dict[str, Rank] = {}

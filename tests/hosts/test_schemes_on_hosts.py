@@ -24,7 +24,7 @@ SCHEMES = {
 @under_each_mpi
 def test_every_scheme_keeps_its_bound_across_hosts(mpi: str) -> None:
     need_hosts()
-    names = subprocess.run([built(mpi, "truth"), "--parts", "scheme"], capture_output=True, text=True, check=True)
+    names = subprocess.run([built(mpi, "truth"), "--components", "scheme"], capture_output=True, text=True, check=True)
     assert sorted(names.stdout.split()) == sorted(SCHEMES), "a scheme that is not tried across hosts"
     outcome = truth(mpi, *SCHEMES.values(), hosts=3, repetitions=3)
     for each in outcome.synchronizations:

@@ -15,11 +15,11 @@
 
 #define USAGE                                                                                                          \
     "usage: truth [--repetitions N] [SCHEME...]\n"                                                                     \
-    "       truth --parts KIND\n"                                                                                      \
+    "       truth --components KIND\n"                                                                                 \
     "Synchronizes clocks N times (5) by each scheme in turn, by default by the one of DOWNBEAT_SYNC, and writes one\n" \
     "JSON object per synchronization: for every rank its error against rank 0 and the bound that the library "         \
     "claims.\n"                                                                                                        \
-    "With --parts, without a launcher: names what there is of a kind, for example scheme or offset.\n"
+    "With --components, without a launcher: names what there is of a kind, for example scheme or offset.\n"
 
 enum { READINGS = 50, HOST_SIZE = 64 };
 
@@ -157,14 +157,14 @@ static void try_scheme(const char *scheme, int repetitions, struct report *mine,
 }
 
 /* Without MPI, which need not be there to be asked what there is. */
-static int print_parts(const char *kind) {
-    const Downbeat_part *const *part = Downbeat_parts(kind);
-    if (part == NULL) {
-        fprintf(stderr, "truth: '%s' is no kind of part; valid are, among others: scheme, offset, clock\n", kind);
+static int print_components(const char *kind) {
+    const Downbeat_component *const *component = Downbeat_components(kind);
+    if (component == NULL) {
+        fprintf(stderr, "truth: '%s' is no kind of component; valid are, among others: scheme, offset, clock\n", kind);
         return 2;
     }
-    for (; *part != NULL; ++part)
-        puts((*part)->name);
+    for (; *component != NULL; ++component)
+        puts((*component)->name);
     return 0;
 }
 
@@ -182,8 +182,8 @@ static int usage(void) {
 }
 
 int main(int argc, char **argv) {
-    if (argc == 3 && strcmp(argv[1], "--parts") == 0)
-        return print_parts(argv[2]);
+    if (argc == 3 && strcmp(argv[1], "--components") == 0)
+        return print_components(argv[2]);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

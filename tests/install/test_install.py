@@ -70,7 +70,7 @@ def test_what_the_headers_declare_is_exported_and_nothing_else(installed: Path) 
     headers = [installed / "include" / name for name in ("mpix_harmonize.h", "downbeat/clock.h", "downbeat/region.h")]
     text = "".join(header.read_text(encoding="utf-8") for header in headers)
     declared = set(re.findall(r"^[a-zA-Z].*?\b((?:MPIX|Downbeat)_\w+)\(", text, re.MULTILINE))
-    assert {"MPIX_Harmonize", "Downbeat_parts", "Downbeat_region_begin"} <= declared
+    assert {"MPIX_Harmonize", "Downbeat_components", "Downbeat_region_begin"} <= declared
     assert exported == declared
 
 

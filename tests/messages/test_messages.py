@@ -30,8 +30,8 @@ def run_figures(mpi: str, ranks: int, mode: str, **environment: str) -> tuple[in
     ("variable", "value", "named"),
     [
         ("DOWNBEAT_CLOK", "tsc", "DOWNBEAT_CLOK is unknown"),
-        ("DOWNBEAT_CLOCK", "rdtsc", "valid: tsc, monotonic, monotonic_raw, realtime, wtime"),
-        ("DOWNBEAT_SLACK", "1us", "valid: auto, or seconds from 1e-09 to 3600"),
+        ("DOWNBEAT_CLOCK", "rdtsc", "valid: tsc, monotonic_raw, monotonic, realtime, wtime"),
+        ("DOWNBEAT_SLACK", "1us", "valid: auto, published, or seconds from 1e-09 to 3600"),
         ("DOWNBEAT_VALIDATION", "skw=1e-6", "offset=1e-3,skew=20e-6"),
     ],
 )

@@ -197,7 +197,7 @@ def test_a_plain_mpirun_is_known_by_its_version(version: str, wanted: str, expec
     other = "mpich" if wanted == "openmpi" else "openmpi"
     refused = launch("--mpi", other, "-n", "1", "true", env={"PATH": str(tmp_path)})
     assert refused.returncode != 0
-    assert refused.stderr == f"launch: no launcher for {other} found; tools/setup installs {other}\n"
+    assert refused.stderr == f"launch: found no launcher for {other}; tools/setup installs {other}\n"
 
 
 @pytest.mark.parametrize(

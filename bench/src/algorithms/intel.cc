@@ -1,7 +1,8 @@
-#include "algorithm.h"
-#include "error.h"
-#include "match_groups.h"
-#include "mpi_tool.h"
+#include "algorithms/algorithm.h"
+#include "cells/cell.h"
+#include "mpi/mpi_tool.h"
+#include "text/error.h"
+#include "text/match_groups.h"
 
 #include <algorithm>
 #include <cctype>
@@ -53,12 +54,12 @@ public:
         const std::string variable = environment_variable(collective.name);
         const char *const value = std::getenv(variable.c_str());
         if (value == nullptr || value != algorithm.name) {
-            throw Error::everywhere(fmt::format("{} is '{}' in the environment and not {}; unset it", variable,
+            throw Error::everywhere(fmt::format("{} is '{}' in the environment, not {}; unset it", variable,
                                                 value == nullptr ? "" : value, algorithm.name));
         }
         return std::make_unique<AlgorithmInForce>(
-            comm.handle(), fmt::format("set before MPI_Init: {}={}; Intel MPI does not tell whether it holds", variable,
-                                       algorithm.name));
+            comm.handle(), fmt::format("set before MPI_Init: {}={}; Intel MPI does not report whether it is in force",
+                                       variable, algorithm.name));
     }
 };
 

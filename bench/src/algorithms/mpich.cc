@@ -1,9 +1,9 @@
-#include "algorithm.h"
-#include "error.h"
-#include "everywhere.h"
-#include "match_groups.h"
-#include "mpi_check.h"
-#include "mpi_tool.h"
+#include "algorithms/algorithm.h"
+#include "mpi/everywhere.h"
+#include "mpi/mpi_check.h"
+#include "mpi/mpi_tool.h"
+#include "text/error.h"
+#include "text/match_groups.h"
 
 #include <algorithm>
 #include <cctype>
@@ -57,7 +57,7 @@ int number_of(const ControlVariable &variable, const std::string &value) {
     const std::vector<std::string> values = described_values(variable);
     const auto found = std::find(values.begin(), values.end(), value);
     if (found == values.end()) {
-        throw Error::here(fmt::format("{} describes no value {}", variable.name(), value));
+        throw Error::here(fmt::format("the description of {} lists no value {}", variable.name(), value));
     }
     return static_cast<int>(found - values.begin());
 }
@@ -122,16 +122,16 @@ public:
 
     std::unique_ptr<AlgorithmInForce> choose(const Communicator &comm, const SelectableCollective &collective,
                                              const Algorithm &algorithm) const override {
-        // A device may serve a collective by means of its own and never look at the choice.
+        // A device may implement a collective itself and ignore the choice.
         const ControlVariable device = find_variable(device_name);
         if (device.read() == number_of(device, "all")) {
-            throw Error::everywhere(fmt::format("MPICH would ignore algorithm {} of {}: {} is all; valid are none and "
-                                                "percoll, the default",
-                                                algorithm.name, collective.name, device_name));
+            throw Error::everywhere(fmt::format(
+                "MPICH would ignore algorithm {} of {}: {} is all; set it to none, or to percoll (the default)",
+                algorithm.name, collective.name, device_name));
         }
         if (collective.name == "barrier" && algorithm.name == "smp" && !has_nodes_of_several(comm)) {
-            throw Error::everywhere("MPICH crashes where algorithm smp of barrier runs on one node, or on nodes of one "
-                                    "rank each");
+            throw Error::everywhere("MPICH crashes when barrier algorithm smp runs on one node, or with one rank per "
+                                    "node; choose another one");
         }
         const ControlVariable own_device = find_variable(device_variable(collective.variable));
         const ControlVariable variable = find_variable(collective.variable);
@@ -147,7 +147,7 @@ private:
     }
 
     void add(const std::string &name) {
-        // Variables of a device's own algorithms, as MPIR_CVAR_BCAST_POSIX_INTRA_ALGORITHM, have no such companion.
+        // Variables of a device's own algorithms, e.g. MPIR_CVAR_BCAST_POSIX_INTRA_ALGORITHM, have no such companion.
         const auto variable = ControlVariable::find(name);
         if (!variable || !ControlVariable::find(device_variable(name))) {
             return;

@@ -1,7 +1,8 @@
-#include "algorithm.h"
-#include "error.h"
-#include "mpi_check.h"
-#include "mpi_tool.h"
+#include "algorithms/algorithm.h"
+#include "cells/cell.h"
+#include "mpi/mpi_check.h"
+#include "mpi/mpi_tool.h"
+#include "text/error.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -55,12 +56,12 @@ private:
 ControlVariable find_variable(const std::string &name) {
     auto variable = ControlVariable::find(name);
     if (!variable) {
-        throw Error::here(fmt::format("control variable {} is gone", name));
+        throw Error::here(fmt::format("control variable {} is missing", name));
     }
     return *variable;
 }
 
-/// coll_tuned reads its variables when a communicator is made, and keeps what they say for it.
+/// coll_tuned reads its variables when a communicator is made, and keeps their values for it.
 class TunedCommunicator : public AlgorithmInForce {
 public:
     TunedCommunicator(const Communicator &parent, const std::string &evidence)
@@ -122,8 +123,8 @@ public:
         // Open MPI 5 lets a priority change for the one communicator that is made next, 4.1 does not.
         const int rank = priority.writable() ? highest_priority : priority.read();
         if (const std::string rival = rival_of(priority, rank); !rival.empty()) {
-            throw Error::everywhere(fmt::format("Open MPI may ignore algorithm {} of {}: {} is {}, so that another "
-                                                "component than {} serves communicators; valid is less than {}",
+            throw Error::everywhere(fmt::format("Open MPI may ignore algorithm {} of {}: {} is {}, so a component "
+                                                "other than {} serves communicators; set it below {}",
                                                 algorithm.name, collective.name, rival, find_variable(rival).read(),
                                                 component, rank));
         }
@@ -137,7 +138,8 @@ public:
             evidence += fmt::format(", {}=1", dynamic_rules);
         }
         // A communicator is served by the components of highest priority: without this, han or sm may be before.
-        evidence += fmt::format(", {}={} when the communicator was made, no other as high", priority.name(), rank);
+        evidence +=
+            fmt::format(", {}={} when the communicator was made, higher than all others", priority.name(), rank);
         std::optional<TemporaryValue> first;
         if (priority.writable()) {
             first.emplace(priority, rank);
@@ -148,10 +150,9 @@ public:
         }
         if (!variable.writable()) {
             if (variable.read() != algorithm.number) {
-                throw Error::everywhere(fmt::format("{} reads {} and not {}, and cannot be changed after MPI_Init; set "
-                                                    "OMPI_MCA_{}={}",
-                                                    variable.name(), variable.read(), algorithm.number, variable.name(),
-                                                    algorithm.number));
+                throw Error::everywhere(
+                    fmt::format("{} is {}, not {}, and cannot be changed after MPI_Init; set OMPI_MCA_{}={}",
+                                variable.name(), variable.read(), algorithm.number, variable.name(), algorithm.number));
             }
             return std::make_unique<TunedCommunicator>(comm, "set before MPI_Init and read back: " + evidence);
         }
@@ -199,7 +200,7 @@ private:
 AlgorithmFamilyInfo algorithm_families::openmpi() {
     return {"openmpi",
             [](const AlgorithmRequests &requests) {
-                // Without it coll_tuned does not look at any other of its variables.
+                // Without it coll_tuned ignores all its other variables.
                 set_unless_set(fmt::format("OMPI_MCA_{}", dynamic_rules), "1");
                 const auto constant = requests.find(constant_collective);
                 if (constant != requests.end() && constant->second.size() == 1 &&

@@ -1,11 +1,11 @@
-#include "metric.h"
-#include "sample_times.h"
+#include "metrics/metric.h"
+#include "metrics/sample_times.h"
 
 namespace bench::metrics {
 
 Metric after_last_entry() {
-    return {"after_last_entry", "time from the last entry to the last exit: what the last to arrive makes all wait for",
-            "s", 2, [](const Sample &sample) {
+    return {"after_last_entry", "time from the last entry to the last exit: the cost once all ranks have arrived", "s",
+            2, [](const Sample &sample) {
                 return (last_exit(sample) - last_entry(sample)) / static_cast<double>(sample.calls);
             }};
 }

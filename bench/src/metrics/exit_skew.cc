@@ -1,11 +1,11 @@
-#include "metric.h"
+#include "metrics/metric.h"
 
 #include <algorithm>
 
 namespace bench::metrics {
 
 Metric exit_skew() {
-    return {"exit_skew", "time from the first to the last rank's leaving the synchronizer, each rank's delay taken out",
+    return {"exit_skew", "time from the first rank's exit from the synchronizer to the last one's, delays subtracted",
             "s", 2, [](const Sample &sample) {
                 double first = sample.entry[0] - sample.delay[0];
                 double last = first;

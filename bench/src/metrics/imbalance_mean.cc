@@ -1,4 +1,4 @@
-#include "metric.h"
+#include "metrics/metric.h"
 
 #include <cmath>
 #include <numeric>
@@ -7,8 +7,8 @@ namespace bench::metrics {
 
 Metric imbalance_mean() {
     return {"imbalance_mean",
-            "mean over ranks of the distance of an entry from the mean entry (average-case imbalance time, Faraj 2007)",
-            "s", 2, [](const Sample &sample) {
+            "mean distance of the ranks' entries from the mean entry (average-case imbalance time, Faraj 2007)", "s", 2,
+            [](const Sample &sample) {
                 const auto ranks = static_cast<double>(sample.entry.size());
                 const double mean = std::accumulate(sample.entry.begin(), sample.entry.end(), 0.0) / ranks;
                 double sum = 0.0;

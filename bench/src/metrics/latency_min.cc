@@ -1,5 +1,5 @@
-#include "metric.h"
-#include "sample_times.h"
+#include "metrics/metric.h"
+#include "metrics/sample_times.h"
 
 namespace bench::metrics {
 

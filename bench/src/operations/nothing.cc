@@ -1,4 +1,4 @@
-#include "operation.h"
+#include "operations/operation.h"
 
 namespace bench {
 namespace {
@@ -12,7 +12,7 @@ public:
 
 OperationInfo operations::nothing() {
     return unsized_operation(
-        {"nothing", "no operation: the synchronizer alone, and what a stamp costs", "", {}},
+        {"nothing", "no operation: the synchronizer alone, and the cost of a timestamp", "", {}},
         [](const OperationArguments &) -> std::unique_ptr<Operation> { return std::make_unique<Nothing>(); });
 }
 

@@ -1,7 +1,7 @@
-#include "buffer.h"
-#include "error.h"
-#include "mpi_check.h"
-#include "operation.h"
+#include "mpi/mpi_check.h"
+#include "operations/buffer.h"
+#include "operations/operation.h"
+#include "text/error.h"
 
 #include <fmt/format.h>
 #include <limits>
@@ -16,8 +16,9 @@ class PingPong : public Operation {
 public:
     explicit PingPong(const OperationArguments &arguments)
         : comm_(arguments.comm), count_(static_cast<int>(arguments.size)),
-          first_(static_cast<int>(arguments.part.whole("first"))),
-          second_(static_cast<int>(arguments.part.whole("second"))), send_(arguments.size), receive_(arguments.size) {
+          first_(static_cast<int>(arguments.component.whole("first"))),
+          second_(static_cast<int>(arguments.component.whole("second"))), send_(arguments.size),
+          receive_(arguments.size) {
         check(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
     }
 
@@ -31,7 +32,7 @@ public:
         }
     }
 
-    long parts() const override { return 2; }
+    long weight() const override { return 2; }
     std::vector<std::size_t> timed_ranks() const override { return {static_cast<std::size_t>(first_)}; }
 
     std::optional<Validation> validate() override {
@@ -71,19 +72,19 @@ private:
     Buffer receive_;
 };
 
-SizeLimits limits(const Part &part, int ranks) {
+SizeLimits limits(const Component &component, int ranks) {
     if (ranks < 2) {
-        throw Error::usage("ping_pong cannot be measured on 1 rank; valid are 2 and more");
+        throw Error::usage("ping_pong cannot be measured on 1 rank; use at least 2");
     }
     for (const char *parameter : {"first", "second"}) {
-        if (part.whole(parameter) >= ranks) {
-            throw Error::usage(fmt::format("{} of ping_pong cannot be '{}'; valid are 0 to {}", parameter,
-                                           part.word(parameter), ranks - 1));
+        if (component.whole(parameter) >= ranks) {
+            throw Error::usage(fmt::format("{} of ping_pong cannot be '{}'; use 0 to {}", parameter,
+                                           component.word(parameter), ranks - 1));
         }
     }
-    if (part.whole("first") == part.whole("second")) {
+    if (component.whole("first") == component.whole("second")) {
         throw Error::usage(
-            fmt::format("first and second of ping_pong are both {}; valid are two ranks", part.word("first")));
+            fmt::format("first and second of ping_pong are both {}; use two different ranks", component.word("first")));
     }
     return {.divisor = 1, .most = std::numeric_limits<int>::max()};
 }
@@ -93,16 +94,16 @@ SizeLimits limits(const Part &part, int ranks) {
 OperationInfo operations::ping_pong() {
     constexpr int most = std::numeric_limits<int>::max();
     OperationInfo operation;
-    static_cast<PartInfo &>(operation) = {
+    static_cast<ComponentInfo &>(operation) = {
         "ping_pong",
         "a message to another rank and back (MPI_Send, MPI_Recv); times are half of the first rank's round trip",
         "",
-        {{"first", "0", "rank that sends first, and whose time counts", PartValues::whole(0, most)},
-         {"second", "1", "rank that answers", PartValues::whole(0, most)}}};
+        {{"first", "0", "rank that sends first; its time counts", ComponentValues::whole(0, most)},
+         {"second", "1", "rank that answers", ComponentValues::whole(0, most)}}};
     operation.call = "MPI_Send, MPI_Recv";
     operation.size_meaning = "of each message";
     operation.limits = limits;
-    operation.datatype = [](const Part &, std::uint64_t) { return std::string("MPI_BYTE"); };
+    operation.datatype = [](const Component &, std::uint64_t) { return std::string("MPI_BYTE"); };
     operation.make = [](const OperationArguments &arguments) -> std::unique_ptr<Operation> {
         return std::make_unique<PingPong>(arguments);
     };

@@ -1,7 +1,7 @@
-#include "computation.h"
-#include "mpi_check.h"
-#include "operation.h"
-#include "unsteered_clock.h"
+#include "mpi/mpi_check.h"
+#include "operations/computation.h"
+#include "operations/operation.h"
+#include "operations/unsteered_clock.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,21 +10,21 @@
 namespace bench {
 namespace {
 
-/// An operation that communicates nothing, so that what it takes is known: each rank stays for a time of its own.
+/// An operation without communication, so its duration is known: each rank stays for a time of its own.
 class Synthetic : public Operation {
 public:
     explicit Synthetic(const OperationArguments &arguments)
-        : part_(arguments.part), duration_(to_nanoseconds(arguments.part.seconds("duration"))),
-          grid_(to_nanoseconds(arguments.part.seconds("grid"))) {
+        : component_(arguments.component), duration_(to_nanoseconds(arguments.component.seconds("duration"))),
+          grid_(to_nanoseconds(arguments.component.seconds("grid"))) {
         int rank = 0;
         check(MPI_Comm_rank(arguments.comm, &rank), "MPI_Comm_rank");
-        shift_ = rank * to_nanoseconds(arguments.part.seconds("step"));
+        shift_ = rank * to_nanoseconds(arguments.component.seconds("step"));
     }
 
     void choose_computation(double own_time) override {
-        const Part &part = part_;
-        computation_ = to_nanoseconds(part.is_auto("compute") ? own_time : part.seconds("compute"));
-        hidden_ = std::lround(part.real("hidden") * static_cast<double>(std::min(duration_, computation_)));
+        const Component &component = component_;
+        computation_ = to_nanoseconds(component.is_auto("compute") ? own_time : component.seconds("compute"));
+        hidden_ = std::lround(component.real("hidden") * static_cast<double>(std::min(duration_, computation_)));
     }
     double computation() const override { return static_cast<double>(computation_) * 1e-9; }
     double take_computed() override { return std::exchange(computed_, 0.0); }
@@ -40,10 +40,10 @@ public:
 private:
     static long to_nanoseconds(double seconds) { return std::lround(seconds * 1e9); }
 
-    /// Not the clock of the library, which is what this operation is to judge.
+    /// Not the clock of the library, because this operation is used to judge that clock.
     static long now() { return unsteered_nanoseconds(); }
 
-    Part part_;
+    Component component_;
     long duration_; // this and what follows in ns
     long grid_;
     long shift_ = 0;
@@ -57,20 +57,17 @@ private:
 OperationInfo operations::synthetic() {
     OperationInfo info = unsized_operation(
         {"synthetic",
-         "no communication: a rank leaves duration + rank * step after it entered, by CLOCK_MONOTONIC_RAW; to check "
-         "what is measured of it",
+         "no communication: each rank leaves duration + rank * step after it entered, by CLOCK_MONOTONIC_RAW; for "
+         "checking measurements against a known truth",
          "",
-         {{"duration", "20us", "in the operation, on rank 0", PartValues::duration(0.0, 1.0)},
-          {"step", "5us", "longer for each rank than for the one before", PartValues::duration(0.0, 1.0)},
+         {{"duration", "20us", "time in the operation on rank 0", ComponentValues::duration(0.0, 1.0)},
+          {"step", "5us", "extra time of each rank over the one before", ComponentValues::duration(0.0, 1.0)},
           {"grid", "0",
-           "above 0, the end of duration is put off to the next multiple of this on the clock, the same on all ranks "
-           "of "
-           "a host",
-           PartValues::duration(0.0, 1.0)},
-          {"compute", "0", "as if it computed for so long; auto: as long as it takes without",
-           PartValues::duration(0.0, 1.0).or_word("auto")},
-          {"hidden", "1", "share of the shorter of duration and computation that the longer one hides",
-           PartValues::real(0.0, 1.0)}}},
+           "if above 0, duration ends at the next multiple of this on the clock, the same on all ranks of a host",
+           ComponentValues::duration(0.0, 1.0)},
+          {"compute", "0", "computation to pretend between call and wait; auto: as long as the operation takes alone",
+           ComponentValues::duration(0.0, 1.0).or_word("auto")},
+          {"hidden", "1", "hidden share of the shorter of duration and computation", ComponentValues::real(0.0, 1.0)}}},
         [](const OperationArguments &arguments) -> std::unique_ptr<Operation> {
             return std::make_unique<Synthetic>(arguments);
         });

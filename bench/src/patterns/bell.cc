@@ -1,4 +1,4 @@
-#include "arrival_pattern.h"
+#include "patterns/arrival_pattern.h"
 
 #include <algorithm>
 #include <cmath>
@@ -34,7 +34,7 @@ private:
 std::unique_ptr<ArrivalPattern> make(const PatternArguments &arguments, bool inverse) {
     if (arguments.ranks < fewest_ranks) {
         throw Error::usage(fmt::format("arrival pattern {} needs at least {} ranks; there are {}",
-                                       arguments.part.name(), fewest_ranks, arguments.ranks));
+                                       arguments.component.name(), fewest_ranks, arguments.ranks));
     }
     return std::make_unique<Bell>(arguments.ranks, inverse);
 }
@@ -42,13 +42,13 @@ std::unique_ptr<ArrivalPattern> make(const PatternArguments &arguments, bool inv
 } // namespace
 
 PatternInfo patterns::bell() {
-    return {{"bell", "ranks in the middle late, those at either end in time, along a normal density", "", {}},
+    return {{"bell", "ranks in the middle late, those at both ends on time, following a normal density", "", {}},
             false,
             [](const PatternArguments &arguments) { return make(arguments, false); }};
 }
 
 PatternInfo patterns::inverse_bell() {
-    return {{"inverse_bell", "ranks at either end late, those in the middle in time", "", {}},
+    return {{"inverse_bell", "ranks at both ends late, those in the middle on time", "", {}},
             false,
             [](const PatternArguments &arguments) { return make(arguments, true); }};
 }

@@ -1,4 +1,4 @@
-#include "arrival_pattern.h"
+#include "patterns/arrival_pattern.h"
 
 namespace bench {
 namespace {
@@ -23,10 +23,10 @@ PatternInfo patterns::half_late() {
              "half of the ranks late",
              "",
              {{"layout", "blocked", "the upper half, or every second rank",
-               PartValues::choice({"blocked", "alternating"})}}},
+               ComponentValues::choice({"blocked", "alternating"})}}},
             false,
             [](const PatternArguments &arguments) -> std::unique_ptr<ArrivalPattern> {
-                return std::make_unique<HalfLate>(arguments.ranks, arguments.part.word("layout") == "alternating");
+                return std::make_unique<HalfLate>(arguments.ranks, arguments.component.word("layout") == "alternating");
             }};
 }
 

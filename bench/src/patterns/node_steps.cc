@@ -1,4 +1,4 @@
-#include "arrival_pattern.h"
+#include "patterns/arrival_pattern.h"
 
 #include <algorithm>
 #include <utility>
@@ -22,11 +22,12 @@ private:
 } // namespace
 
 PatternInfo patterns::node_steps() {
-    return {{"node_steps", "ranks of a node together, each node later than the one before", "", {}},
+    return {{"node_steps", "the ranks of a node together, each node later than the one before", "", {}},
             false,
             [](const PatternArguments &arguments) -> std::unique_ptr<ArrivalPattern> {
                 if (std::count(arguments.nodes.begin(), arguments.nodes.end(), 0) == arguments.ranks) {
-                    throw Error::usage("arrival pattern node_steps needs ranks on at least 2 nodes; all are on one");
+                    throw Error::usage(
+                        "arrival pattern node_steps needs ranks on at least 2 nodes, but all are on one");
                 }
                 return std::make_unique<NodeSteps>(arguments.nodes);
             }};

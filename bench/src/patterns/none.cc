@@ -1,4 +1,4 @@
-#include "arrival_pattern.h"
+#include "patterns/arrival_pattern.h"
 
 namespace bench {
 namespace {
@@ -11,9 +11,9 @@ public:
 } // namespace
 
 PatternInfo patterns::none() {
-    return {{"none", "all together", "", {}}, false, [](const PatternArguments &) -> std::unique_ptr<ArrivalPattern> {
-                return std::make_unique<None>();
-            }};
+    return {{"none", "no delays: all ranks together", "", {}},
+            false,
+            [](const PatternArguments &) -> std::unique_ptr<ArrivalPattern> { return std::make_unique<None>(); }};
 }
 
 } // namespace bench

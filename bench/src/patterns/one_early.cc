@@ -15,10 +15,7 @@ private:
 } // namespace
 
 PatternInfo patterns::one_early() {
-    return {{"one_early",
-             "one rank is in time, all others are late together",
-             "",
-             {single_rank_parameter("the early one")}},
+    return {{"one_early", "one rank on time, all others late together", "", {single_rank_parameter("the early rank")}},
             false,
             [](const PatternArguments &arguments) -> std::unique_ptr<ArrivalPattern> {
                 return std::make_unique<OneEarly>(single_rank(arguments));

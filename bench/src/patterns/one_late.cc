@@ -16,9 +16,9 @@ private:
 
 PatternInfo patterns::one_late() {
     return {{"one_late",
-             "one rank is late, the others are together",
+             "one rank late, all others together",
              "Niethammer 2016, section III.D",
-             {single_rank_parameter("the late one")}},
+             {single_rank_parameter("the late rank")}},
             false,
             [](const PatternArguments &arguments) -> std::unique_ptr<ArrivalPattern> {
                 return std::make_unique<OneLate>(single_rank(arguments));

@@ -1,4 +1,4 @@
-#include "arrival_pattern.h"
+#include "patterns/arrival_pattern.h"
 
 #include <algorithm>
 

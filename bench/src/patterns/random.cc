@@ -1,4 +1,4 @@
-#include "arrival_pattern.h"
+#include "patterns/arrival_pattern.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@ namespace bench {
 namespace {
 
 /// SplitMix64 (Steele, Lea, Flood 2014): the `index`-th number of a stream, from the seed and the index alone, so that
-/// each rank draws for itself what all of them agree on.
+/// each rank computes the same numbers by itself.
 std::uint64_t draw_bits(std::uint64_t seed, std::uint64_t index) {
     std::uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15U;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
@@ -22,68 +22,69 @@ double draw(std::uint64_t seed, std::uint64_t index) {
 }
 
 /// Turns two independent uniform numbers into a share.
-using Distribution = double (*)(const Part &part, double u, double v);
+using Distribution = double (*)(const Component &component, double u, double v);
 
 class Random : public ArrivalPattern {
 public:
     Random(const PatternArguments &arguments, Distribution distribution)
-        : part_(arguments.part), calls_(arguments.part.whole("calls")), seed_(arguments.seed),
+        : component_(arguments.component), calls_(arguments.component.whole("calls")), seed_(arguments.seed),
           ranks_(static_cast<std::uint64_t>(arguments.ranks)), distribution_(distribution) {}
 
     double share(int place, long call) const override {
         const auto round = static_cast<std::uint64_t>(calls_ == 0 ? 0 : call / calls_);
         const std::uint64_t index = 2 * (round * ranks_ + static_cast<std::uint64_t>(place));
-        return distribution_(part_, draw(seed_, index), draw(seed_, index + 1));
+        return distribution_(component_, draw(seed_, index), draw(seed_, index + 1));
     }
 
 private:
-    Part part_;
+    Component component_;
     long calls_;
     std::uint64_t seed_;
     std::uint64_t ranks_;
     Distribution distribution_;
 };
 
-PartParameter calls_until_redrawn() {
-    return {"calls", "1", "until delays are drawn anew; 0: drawn once", PartValues::whole(0, 1e9)};
+ComponentParameter calls_until_redrawn() {
+    return {"calls", "1", "calls until new delays are drawn; 0: draw once", ComponentValues::whole(0, 1e9)};
 }
 
 } // namespace
 
 PatternInfo patterns::uniform() {
-    return {{"uniform", "delays drawn evenly from 0 to the largest", "", {calls_until_redrawn()}},
+    return {{"uniform", "delays drawn uniformly from 0 to the largest", "", {calls_until_redrawn()}},
             false,
             [](const PatternArguments &arguments) -> std::unique_ptr<ArrivalPattern> {
-                return std::make_unique<Random>(arguments, [](const Part &, double u, double) { return u; });
+                return std::make_unique<Random>(arguments, [](const Component &, double u, double) { return u; });
             }};
 }
 
 PatternInfo patterns::normal() {
-    return {{"normal",
-             "delays drawn from a normal distribution around half the largest, cut to 0 and the largest",
-             "",
-             {{"deviation", "0.15", "standard deviation, as share of the largest delay", PartValues::real(1e-6, 1)},
-              calls_until_redrawn()}},
-            false,
-            [](const PatternArguments &arguments) -> std::unique_ptr<ArrivalPattern> {
-                return std::make_unique<Random>(arguments, [](const Part &part, double u, double v) {
-                    // Box and Muller 1958
-                    const double z = std::sqrt(-2.0 * std::log(u)) * std::cos(2.0 * std::numbers::pi * v);
-                    return std::clamp(0.5 + part.real("deviation") * z, 0.0, 1.0);
-                });
-            }};
+    return {
+        {"normal",
+         "delays drawn from a normal distribution around half the largest, cut to 0 and the largest",
+         "",
+         {{"deviation", "0.15", "standard deviation, relative to the largest delay", ComponentValues::real(1e-6, 1)},
+          calls_until_redrawn()}},
+        false,
+        [](const PatternArguments &arguments) -> std::unique_ptr<ArrivalPattern> {
+            return std::make_unique<Random>(arguments, [](const Component &component, double u, double v) {
+                // Box and Muller 1958
+                const double z = std::sqrt(-2.0 * std::log(u)) * std::cos(2.0 * std::numbers::pi * v);
+                return std::clamp(0.5 + component.real("deviation") * z, 0.0, 1.0);
+            });
+        }};
 }
 
 PatternInfo patterns::exponential() {
     return {{"exponential",
-             "delays drawn from an exponential distribution that ends at the largest",
+             "delays drawn from an exponential distribution, cut off at the largest",
              "",
-             {{"mean", "0.2", "before the cut, as share of the largest delay", PartValues::real(1e-3, 10)},
+             {{"mean", "0.2", "mean before the cut, relative to the largest delay", ComponentValues::real(1e-3, 10)},
               calls_until_redrawn()}},
             false,
             [](const PatternArguments &arguments) -> std::unique_ptr<ArrivalPattern> {
-                return std::make_unique<Random>(arguments, [](const Part &part, double u, double) {
-                    const double mean = part.real("mean");
+                return std::make_unique<Random>(arguments, [](const Component &component, double u, double) {
+                    const double mean = component.real("mean");
                     return -mean * std::log1p(u * std::expm1(-1.0 / mean));
                 });
             }};

@@ -1,5 +1,5 @@
-#include "arrival_pattern.h"
-#include "names.h"
+#include "patterns/arrival_pattern.h"
+#include "text/names.h"
 
 #include <algorithm>
 #include <charconv>
@@ -11,7 +11,7 @@
 namespace bench {
 namespace {
 
-/// Replays what has been recorded: a line per call, which lasts for all calls if it is the only one.
+/// Replays recorded delays: a line per call; a single line applies to all calls.
 class Trace : public ArrivalPattern {
 public:
     explicit Trace(std::vector<std::vector<double>> delays) : delays_(std::move(delays)) {
@@ -36,8 +36,7 @@ double parse_delay(const std::string &word, const std::string &where) {
     const auto [rest, error] = std::from_chars(word.data(), word.data() + word.size(), seconds);
     // An hour is no delay but a mistake.
     if (error != std::errc{} || rest != word.data() + word.size() || !(seconds >= 0.0 && seconds <= 3600.0)) {
-        throw Error::usage(
-            fmt::format("{}: '{}' is no delay; valid are seconds from 0 to 3600, as 1e-05", where, word));
+        throw Error::usage(fmt::format("{}: '{}' is not a delay; use seconds from 0 to 3600, e.g. 1e-05", where, word));
     }
     return seconds;
 }
@@ -55,8 +54,8 @@ std::vector<std::vector<double>> parse_trace(const std::string &path, const std:
             call.push_back(parse_delay(word, where));
         }
         if (!call.empty() && call.size() != static_cast<std::size_t>(ranks)) {
-            throw Error::usage(fmt::format("{}: there are {} delays, but {} ranks; valid is one delay per rank", where,
-                                           call.size(), ranks));
+            throw Error::usage(
+                fmt::format("{}: {} delays for {} ranks; give one delay per rank", where, call.size(), ranks));
         }
         if (!call.empty()) {
             delays.push_back(std::move(call));
@@ -66,9 +65,8 @@ std::vector<std::vector<double>> parse_trace(const std::string &path, const std:
         return std::any_of(call.begin(), call.end(), [](double delay) { return delay > 0.0; });
     };
     if (std::none_of(delays.begin(), delays.end(), delays_any)) {
-        throw Error::usage(fmt::format("'{}' has no delay above 0; valid is a line of delays in seconds, one per rank, "
-                                       "for each call",
-                                       path));
+        throw Error::usage(fmt::format(
+            "'{}' has no delay above 0; write one line per call with a delay in seconds for each rank", path));
     }
     return delays;
 }
@@ -77,12 +75,12 @@ std::vector<std::vector<double>> parse_trace(const std::string &path, const std:
 
 PatternInfo patterns::trace() {
     return {{"trace",
-             "delays from a file: seconds, one per rank, a line per call, replayed again and again",
+             "delays from a file, replayed in a loop: seconds, one per rank, one line per call",
              "",
-             {{"file", "", "its path; # begins a comment", PartValues::text()}}},
+             {{"file", "", "path of the file; # starts a comment", ComponentValues::text()}}},
             true,
             [](const PatternArguments &arguments) -> std::unique_ptr<ArrivalPattern> {
-                const std::string &path = arguments.part.word("file");
+                const std::string &path = arguments.component.word("file");
                 return std::make_unique<Trace>(parse_trace(path, arguments.read(path), arguments.ranks));
             }};
 }

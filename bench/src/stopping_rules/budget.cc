@@ -1,4 +1,4 @@
-#include "stopping_rule.h"
+#include "stopping_rules/stopping_rule.h"
 
 #include <algorithm>
 
@@ -39,12 +39,12 @@ private:
 
 StoppingRuleInfo stopping_rules::budget() {
     return {{"budget",
-             "as many samples as fit into a time, rejected ones and warm-up included",
+             "as many samples as fit into a time, including rejected ones and warm-up",
              "Hunold 2018 (Round-Time)",
-             {{"time", "1s", "per cell", PartValues::duration(1e-6, 1e6)},
-              {"most", "1000000", "valid samples per cell at most", PartValues::whole(1, 1e9)}}},
-            [](const Part &part) -> std::unique_ptr<StoppingRule> {
-                return std::make_unique<Budget>(part.seconds("time"), part.whole("most"));
+             {{"time", "1s", "time per cell", ComponentValues::duration(1e-6, 1e6)},
+              {"most", "1000000", "largest number of valid samples per cell", ComponentValues::whole(1, 1e9)}}},
+            [](const Component &component) -> std::unique_ptr<StoppingRule> {
+                return std::make_unique<Budget>(component.seconds("time"), component.whole("most"));
             }};
 }
 

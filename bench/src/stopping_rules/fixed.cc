@@ -1,4 +1,4 @@
-#include "stopping_rule.h"
+#include "stopping_rules/stopping_rule.h"
 
 #include <algorithm>
 
@@ -10,8 +10,7 @@ public:
     explicit Fixed(long samples) : samples_(samples), blocks_(std::min(blocks_per_cell, samples)) {}
 
     long next_block(const CellProgress &progress) const override {
-        if (progress.blocks >=
-            blocks_) { // what blocks that gave up have left out, later, when the machine may be calmer
+        if (progress.blocks >= blocks_) { // makes up for blocks that gave up, later, when the machine may be calmer
             return progress.valid > 0 && progress.blocks < 2 * blocks_ ? samples_ - progress.valid : 0;
         }
         return samples_ / blocks_ + (progress.blocks < samples_ % blocks_ ? 1 : 0);
@@ -27,9 +26,12 @@ private:
 } // namespace
 
 StoppingRuleInfo stopping_rules::fixed() {
-    return {{"fixed", "so many valid samples", "", {{"samples", "1000", "per cell", PartValues::whole(1, 1e9)}}},
-            [](const Part &part) -> std::unique_ptr<StoppingRule> {
-                return std::make_unique<Fixed>(part.whole("samples"));
+    return {{"fixed",
+             "a fixed number of valid samples",
+             "",
+             {{"samples", "1000", "valid samples per cell", ComponentValues::whole(1, 1e9)}}},
+            [](const Component &component) -> std::unique_ptr<StoppingRule> {
+                return std::make_unique<Fixed>(component.whole("samples"));
             }};
 }
 

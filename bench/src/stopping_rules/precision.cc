@@ -1,34 +1,49 @@
-#include "metric.h"
-#include "names.h"
-#include "statistics.h"
-#include "stopping_rule.h"
+#include "metrics/metric.h"
+#include "statistics/statistics.h"
+#include "stopping_rules/stopping_rule.h"
+#include "text/names.h"
 
 #include <algorithm>
 
 namespace bench {
 namespace {
 
+// Looking again and again, a rule stops where the interval happens to be too narrow. With looks at 10 blocks, and then
+// whenever there are half as many again, 95 % intervals hold the median in 93 to 97 % (make bench-statistics); with
+// one after every block in 91 %; with one after the first block, which knows nothing of others, in 20 % where blocks
+// deviate by 5 %. 20 samples and 10 that do not count are a block's least at which most of the time goes into samples.
+constexpr long first_look = 10; // blocks
+
+bool is_look(long blocks) {
+    long look = first_look;
+    while (look < blocks) {
+        look += (look + 1) / 2;
+    }
+    return look == blocks;
+}
+
 class Precision : public StoppingRule {
 public:
-    explicit Precision(const Part &part)
-        : width_(part.real("width")), confidence_(part.real("confidence")), least_(part.whole("min")),
-          most_(std::max(part.whole("max"), part.whole("min"))), block_(part.whole("block")) {
+    explicit Precision(const Component &component)
+        : width_(component.real("width")), confidence_(component.real("confidence")), least_(component.whole("min")),
+          most_(std::max(component.whole("max"), component.whole("min"))), block_(component.whole("block")) {
         const auto &metrics = all_metrics();
-        metric_ = static_cast<std::size_t>(&find_by_name(metrics, part.word("metric")) - metrics.data());
+        metric_ = static_cast<std::size_t>(&find_by_name(metrics, component.word("metric")) - metrics.data());
     }
 
     long next_block(const CellProgress &progress) const override {
-        const bool over = progress.starved || progress.valid >= most_ || satisfied(progress);
-        return over ? 0 : std::min(std::max(block_, least_ - progress.valid), most_ - progress.valid);
+        const bool over =
+            progress.starved || progress.valid >= most_ || (is_look(progress.blocks) && satisfied(progress));
+        return over ? 0 : std::min(std::max(block_, (least_ + first_look - 1) / first_look), most_ - progress.valid);
     }
 
     bool satisfied(const CellProgress &progress) const override {
-        if (progress.valid < least_) {
+        if (progress.valid < least_ || progress.blocks < first_look) {
             return false;
         }
         const std::vector<double> &values = progress.values[metric_];
-        const MedianInterval interval = median_interval(values, confidence_);
-        return interval.high - interval.low <= width_ * summarize(values).median;
+        const MedianInterval interval = median_interval(values, progress.block_sizes, confidence_);
+        return interval.high - interval.low <= width_ * interval.median;
     }
 
     long least() const override { return least_; }
@@ -46,16 +61,18 @@ private:
 
 StoppingRuleInfo stopping_rules::precision() {
     return {{"precision",
-             "until the confidence interval of the median is narrow enough, autocorrelation taken into account",
+             "until the confidence interval of the median is narrow enough, after at least 10 blocks",
              "",
-             {{"width", "0.02", "of the interval, as share of the median", PartValues::real(1e-6, 1)},
-              {"metric", "latency_avg", "whose median", PartValues::choice(names_of(all_metrics()))},
-              {"confidence", "0.95", "of the interval", PartValues::real(0.5, 0.9999)},
-              {"min", "50", "valid samples at least", PartValues::whole(5, 1e9)},
-              {"max", "100000", "valid samples at most; a cell that is not precise by then is incomplete",
-               PartValues::whole(5, 1e9)},
-              {"block", "50", "valid samples between two looks", PartValues::whole(1, 1e6)}}},
-            [](const Part &part) -> std::unique_ptr<StoppingRule> { return std::make_unique<Precision>(part); }};
+             {{"width", "0.02", "width of the interval, relative to the median", ComponentValues::real(1e-6, 1)},
+              {"metric", "latency_avg", "metric whose median counts", ComponentValues::choice(names_of(all_metrics()))},
+              {"confidence", "0.95", "confidence level of the interval", ComponentValues::real(0.5, 0.9999)},
+              {"min", "200", "smallest number of valid samples", ComponentValues::whole(5, 1e9)},
+              {"max", "100000", "largest number of valid samples; a cell less precise by then is incomplete",
+               ComponentValues::whole(5, 1e9)},
+              {"block", "20", "smallest number of valid samples per block", ComponentValues::whole(1, 1e6)}}},
+            [](const Component &component) -> std::unique_ptr<StoppingRule> {
+                return std::make_unique<Precision>(component);
+            }};
 }
 
 } // namespace bench

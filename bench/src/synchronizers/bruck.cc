@@ -1,4 +1,4 @@
-#include "message_barrier.h"
+#include "synchronizers/message_barrier.h"
 
 namespace bench {
 namespace {
@@ -19,7 +19,7 @@ private:
 
 SynchronizerInfo synchronizers::bruck() {
     return {{"bruck",
-             "dissemination: each rank tells the one 1, 2, 4, ... ahead, modulo the number of ranks",
+             "dissemination: each rank notifies the one 1, 2, 4, ... ahead, modulo the number of ranks",
              "Hensgen, Finkel and Manber 1988; Schuchart 2023, section 2.1",
              {}},
             [](const SynchronizerArguments &arguments) -> std::unique_ptr<Synchronizer> {

@@ -1,18 +1,18 @@
-#include "barrier_synchronizer.h"
-#include "mpi_check.h"
+#include "mpi/mpi_check.h"
+#include "synchronizers/barrier_synchronizer.h"
 
 #include <thread>
 
 namespace bench {
 namespace {
 
-// Looks at the release between which a rank that waits gives its processor away: whom it waits for may need it, and MPI
-// does not yield where it reads memory of the same node.
+// Number of polls after which a waiting rank yields its processor: the rank it waits for may need it, and MPI does not
+// yield when it reads memory of the same node.
 constexpr int looks_per_yield = 100;
 
-/// All count themselves in a counter at rank 0; who finds that it is the last releases the others, each by a word in
-/// that rank's own memory. So each rank polls its own memory and not the one word that the late ones need, and who
-/// polls also serves what others want of its memory, which a rank that has left would not do.
+/// All ranks increment a counter at rank 0; the last one releases the others, each through a word in that rank's own
+/// memory. So each rank polls its own memory and not the one word that late ranks need, and while polling it also
+/// serves accesses to its memory, which a rank that has left would not do.
 class Central : public BarrierSynchronizer {
 public:
     explicit Central(const SynchronizerArguments &arguments)
@@ -26,7 +26,7 @@ public:
         for (int word = 0; word < words; ++word) {
             fetch(0, MPI_REPLACE, rank_, word);
         }
-        check(MPI_Barrier(arguments.messages), "MPI_Barrier"); // nobody counts itself before the counter is 0
+        check(MPI_Barrier(arguments.messages), "MPI_Barrier"); // no rank counts itself before the counter is 0
     }
     ~Central() override {
         MPI_Win_unlock_all(window_);
@@ -38,7 +38,7 @@ private:
 
     void barrier() override {
         ++barriers_;
-        // The counter is never set back, so that nobody can count itself at a wrong moment.
+        // The counter is never reset, so that no rank can count itself at a wrong moment.
         if (fetch(1, MPI_SUM, 0, counter) + 1 < barriers_ * size_) {
             for (int looks = 1; fetch(0, MPI_NO_OP, rank_, release) < barriers_; ++looks) {
                 if (looks % looks_per_yield == 0) {

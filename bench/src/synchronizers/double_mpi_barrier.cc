@@ -1,34 +1,16 @@
-#include "barrier_synchronizer.h"
-#include "mpi_check.h"
+#include "synchronizers/mpi_barriers.h"
 
 namespace bench {
-namespace {
-
-class DoubleMpiBarrier : public BarrierSynchronizer {
-public:
-    explicit DoubleMpiBarrier(const SynchronizerArguments &arguments)
-        : BarrierSynchronizer(arguments), comm_(arguments.barrier) {}
-
-private:
-    void barrier() override {
-        check(MPI_Barrier(comm_), "MPI_Barrier");
-        check(MPI_Barrier(comm_), "MPI_Barrier");
-    }
-
-    MPI_Comm comm_;
-};
-
-} // namespace
 
 SynchronizerInfo synchronizers::double_mpi_barrier() {
     return {{"double_mpi_barrier",
-             "MPI_Barrier twice: the second begins when the first has brought the ranks together",
+             "mpi_barrier(count=2): the second starts with the ranks aligned by the first",
              "IMB, optionally",
              {}},
             [](const SynchronizerArguments &arguments) -> std::unique_ptr<Synchronizer> {
-                return std::make_unique<DoubleMpiBarrier>(arguments);
+                return std::make_unique<MpiBarriers>(arguments, 2);
             },
-            [](const Part &) { return true; }};
+            [](const Component &) { return true; }};
 }
 
 } // namespace bench

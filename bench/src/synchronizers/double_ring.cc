@@ -1,10 +1,10 @@
-#include "message_barrier.h"
+#include "synchronizers/message_barrier.h"
 
 namespace bench {
 namespace {
 
-/// The first round gathers, the second releases. Rank 0 waits for the end of the second too: the message must not be
-/// taken for one of the next barrier.
+/// The first round gathers, the second releases. Rank 0 waits for the end of the second too, so that its message is not
+/// mistaken for one of the next barrier.
 class DoubleRing : public MessageBarrier {
 public:
     using MessageBarrier::MessageBarrier;

@@ -1,5 +1,6 @@
-#include "mpi_check.h"
-#include "synchronizer.h"
+#include "clocks/component_option.h"
+#include "mpi/mpi_check.h"
+#include "synchronizers/synchronizer.h"
 
 #include <mpix_harmonize.h>
 
@@ -7,15 +8,22 @@ namespace bench {
 namespace {
 
 constexpr const char *no_barrier = "none";
+constexpr const char *slack_of_run = "default";
 
 class Harmonize : public Synchronizer {
 public:
     explicit Harmonize(const SynchronizerArguments &arguments) : comm_(arguments.comm.handle()) {
-        const std::string &barrier = arguments.part.word("after");
+        const std::string &slack = arguments.component.word("slack");
+        if (slack != slack_of_run) {
+            own_ = arguments.harmonized.with_slack(slack);
+            comm_ = own_->handle();
+        }
+        const std::string &barrier = arguments.component.word("after");
         if (barrier != no_barrier) {
-            const Part part = parse_part("synchronizer", barrier, all_barriers());
+            const Component component = parse_component("synchronizer", barrier, all_barriers());
             barrier_ = find_by_name(all_barriers(), barrier)
-                           .make({arguments.comm, arguments.clock, arguments.messages, arguments.barrier, part});
+                           .make({arguments.comm, arguments.clock, arguments.messages, arguments.barrier,
+                                  arguments.harmonized, component});
         }
     }
 
@@ -31,19 +39,25 @@ public:
     Start last_start() const override {
         Start start;
         check(MPIX_Harmonize_deadline(comm_, &start.deadline), "MPIX_Harmonize_deadline");
+        if (own_) {
+            start.deadline = own_->on_clock_of_run(start.deadline);
+        }
         MPIX_Harmonize_stats stats;
         check(MPIX_Harmonize_get_stats(comm_, &stats), "MPIX_Harmonize_get_stats");
         start.slack = stats.slack;
         return start;
     }
 
+    double error_bound() const override { return own_ ? own_->error_bound() : 0.0; }
+
     std::string advice() const override {
-        return "no more ranks than processors, an idle machine, DOWNBEAT_SLACK=auto, a larger --tolerance";
+        return "at most one rank per processor, an idle machine, DOWNBEAT_SLACK=auto, a larger --tolerance";
     }
 
 private:
     MPI_Comm comm_;
-    std::unique_ptr<Synchronizer> barrier_; // where one runs before
+    std::shared_ptr<const HarmonizedComm> own_; // where the method is another than the run's
+    std::unique_ptr<Synchronizer> barrier_;     // where one runs before
 };
 
 } // namespace
@@ -53,19 +67,26 @@ SynchronizerInfo synchronizers::harmonize() {
     for (const SynchronizerInfo &barrier : all_barriers()) {
         choices.push_back(barrier.name);
     }
+    std::vector<std::string> slacks = {slack_of_run};
+    for (const std::string &slack : component_names("slack")) {
+        slacks.push_back(slack);
+    }
     return {{"harmonize",
-             "MPIX_Harmonize of libdownbeat: all ranks start at one deadline",
+             "MPIX_Harmonize of libdownbeat: all ranks start at a common deadline",
              "Schuchart 2023, Alg. 1",
-             {{"after", no_barrier, "barrier that runs before it, to see that its pattern does no harm",
-               PartValues::choice(choices)}}},
+             {{"after", no_barrier, "barrier to run before it, to show that the barrier's exit pattern has no effect",
+               ComponentValues::choice(choices)},
+              {"slack", slack_of_run,
+               "method that chooses the slack, with clocks of its own; default: DOWNBEAT_SLACK, with the run's clocks",
+               ComponentValues::choice(slacks)}}},
             [](const SynchronizerArguments &arguments) -> std::unique_ptr<Synchronizer> {
                 return std::make_unique<Harmonize>(arguments);
             },
-            [](const Part &part) {
-                const std::string &barrier = part.word("after");
+            [](const Component &component) {
+                const std::string &barrier = component.word("after");
                 return barrier != no_barrier &&
                        find_by_name(all_barriers(), barrier)
-                           .calls_mpi_barrier(parse_part("synchronizer", barrier, all_barriers()));
+                           .calls_mpi_barrier(parse_component("synchronizer", barrier, all_barriers()));
             }};
 }
 

@@ -1,28 +1,16 @@
-#include "barrier_synchronizer.h"
-#include "mpi_check.h"
+#include "synchronizers/mpi_barriers.h"
 
 namespace bench {
-namespace {
-
-class MpiBarrier : public BarrierSynchronizer {
-public:
-    explicit MpiBarrier(const SynchronizerArguments &arguments)
-        : BarrierSynchronizer(arguments), comm_(arguments.barrier) {}
-
-private:
-    void barrier() override { check(MPI_Barrier(comm_), "MPI_Barrier"); }
-
-    MPI_Comm comm_;
-};
-
-} // namespace
 
 SynchronizerInfo synchronizers::mpi_barrier() {
-    return {{"mpi_barrier", "MPI_Barrier of the MPI library, as other benchmarks use it", "Hunold 2015, section 2", {}},
+    return {{"mpi_barrier",
+             "the MPI library's MPI_Barrier, as in other benchmarks",
+             "Hunold 2015, section 2; Hoefler 2008, listing 3",
+             {{"count", "1", "barriers in a row before each start, as in IMB", ComponentValues::whole(1, 1e6)}}},
             [](const SynchronizerArguments &arguments) -> std::unique_ptr<Synchronizer> {
-                return std::make_unique<MpiBarrier>(arguments);
+                return std::make_unique<MpiBarriers>(arguments, arguments.component.whole("count"));
             },
-            [](const Part &) { return true; }};
+            [](const Component &) { return true; }};
 }
 
 } // namespace bench

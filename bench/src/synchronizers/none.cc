@@ -1,4 +1,4 @@
-#include "barrier_synchronizer.h"
+#include "synchronizers/barrier_synchronizer.h"
 
 namespace bench {
 namespace {
@@ -14,11 +14,13 @@ private:
 } // namespace
 
 SynchronizerInfo synchronizers::none() {
-    return {
-        {"none", "nothing: each rank starts when it has finished the operation before", "Hoefler 2008, listing 2", {}},
-        [](const SynchronizerArguments &arguments) -> std::unique_ptr<Synchronizer> {
-            return std::make_unique<None>(arguments);
-        }};
+    return {{"none",
+             "no synchronization: each rank starts as soon as it has finished the previous operation",
+             "Hoefler 2008, listing 2",
+             {}},
+            [](const SynchronizerArguments &arguments) -> std::unique_ptr<Synchronizer> {
+                return std::make_unique<None>(arguments);
+            }};
 }
 
 } // namespace bench

@@ -1,18 +1,33 @@
-#include "broadcast_lag.h"
-#include "mpi_check.h"
-#include "synchronizer.h"
+#include "mpi/mpi_check.h"
+#include "synchronizers/broadcast_lag.h"
+#include "synchronizers/synchronizer.h"
 
 #include <fmt/format.h>
 
 namespace bench {
 namespace {
 
+constexpr double default_factor = 3.0; // mean broadcasts
+
+/// With a fixed lead there is no barrier: the lead must cover the arrival of the last rank, and a rank that arrives
+/// later knows that it is late.
 class RoundTime : public Synchronizer {
 public:
     explicit RoundTime(const SynchronizerArguments &arguments)
         : comm_(arguments.comm), clock_(arguments.clock), messages_(arguments.messages), barrier_(arguments.barrier),
-          factor_(arguments.part.real("factor")),
-          budget_(arguments.part.is_auto("budget") ? std::nullopt : std::optional(arguments.part.seconds("budget"))) {}
+          factor_(arguments.component.real("factor")), fixed_(!arguments.component.is_auto("lead")),
+          budget_(arguments.component.is_auto("budget") ? std::nullopt
+                                                        : std::optional(arguments.component.seconds("budget"))) {
+        if (!fixed_) {
+            return;
+        }
+        if (factor_ != default_factor) {
+            throw Error::usage(fmt::format(
+                "synchronizer cannot be '{}': factor and lead both set the start time; give only one of them",
+                arguments.component.text()));
+        }
+        slack_ = arguments.component.seconds("lead");
+    }
 
     void prepare(const Series &) override {
         if (!slack_) {
@@ -21,7 +36,9 @@ public:
     }
 
     bool start(double delay) override {
-        check(MPI_Barrier(barrier_), "MPI_Barrier");
+        if (!fixed_) {
+            check(MPI_Barrier(barrier_), "MPI_Barrier");
+        }
         deadline_ = comm_.is_root() ? clock_.now() + *slack_ : 0.0;
         check(MPI_Bcast(&deadline_, 1, MPI_DOUBLE, 0, messages_), "MPI_Bcast");
         return clock_.wait_until(deadline_ + delay);
@@ -32,9 +49,11 @@ public:
     std::optional<double> budget() const override { return budget_; }
 
     std::string advice() const override {
-        return fmt::format("a start later than {:.3g} us after it is decided, as roundtime(factor={:g}); no more ranks "
-                           "than processors, an idle machine",
-                           slack_.value_or(0.0) * 1e6, 10.0 * factor_);
+        const std::string longer = fixed_ ? fmt::format("lead={:.0f}us", *slack_ * 1e7) // 10 times as long
+                                          : fmt::format("factor={:g}", 10.0 * factor_);
+        return fmt::format("a start more than {:.3g} us after the decision, e.g. roundtime({}); at most one rank per "
+                           "processor, an idle machine",
+                           slack_.value_or(0.0) * 1e6, longer);
     }
 
 private:
@@ -43,6 +62,7 @@ private:
     MPI_Comm messages_;
     MPI_Comm barrier_;
     double factor_;
+    bool fixed_;
     std::optional<double> budget_; // seconds
     std::optional<double> slack_;  // seconds from the decision to the deadline
     double deadline_ = 0.0;        // seconds on the global clock
@@ -52,15 +72,19 @@ private:
 
 SynchronizerInfo synchronizers::roundtime() {
     return {{"roundtime",
-             "MPI_Barrier, then rank 0 broadcasts an instant for which all wait",
-             "Hunold 2018 (Round-Time)",
-             {{"budget", "auto", "time in which a cell gets as many samples as fit; auto: the stopping rule decides",
-               PartValues::duration(1e-6, 1e6)},
-              {"factor", "3", "mean broadcasts from the decision to the instant", PartValues::real(0, 1e6)}}},
+             "MPI_Barrier, then rank 0 broadcasts a start time and all ranks wait for it",
+             "Hunold 2018 (Round-Time); with lead: Niethammer 2016, listing 2",
+             {{"budget", "auto", "time per cell, for as many samples as fit; auto: the stopping rule decides",
+               ComponentValues::duration(1e-6, 1e6)},
+              {"factor", fmt::format("{:g}", default_factor), "time from the decision to the start, in mean broadcasts",
+               ComponentValues::real(0, 1e6)},
+              {"lead", "auto",
+               "time from the decision to the start, e.g. 10ms, without MPI_Barrier before; auto: from factor",
+               ComponentValues::duration(1e-6, 1e3)}}},
             [](const SynchronizerArguments &arguments) -> std::unique_ptr<Synchronizer> {
                 return std::make_unique<RoundTime>(arguments);
             },
-            [](const Part &) { return true; }};
+            [](const Component &component) { return component.is_auto("lead"); }};
 }
 
 } // namespace bench

@@ -1,4 +1,4 @@
-#include "message_barrier.h"
+#include "synchronizers/message_barrier.h"
 
 namespace bench {
 namespace {

@@ -1,7 +1,7 @@
-#include "broadcast_lag.h"
-#include "mpi_check.h"
-#include "synchronizer.h"
-#include "window_size.h"
+#include "mpi/mpi_check.h"
+#include "synchronizers/broadcast_lag.h"
+#include "synchronizers/synchronizer.h"
+#include "synchronizers/window_size.h"
 
 #include <algorithm>
 #include <array>
@@ -14,19 +14,21 @@ namespace {
 // Broadcasts that the first window waits for: its start must not have passed when the last rank learns it.
 constexpr double lead_broadcasts = 10.0;
 
-// Windows in a row before the ranks agree anew: what one disturbance spoils at most.
+// Windows in a row before the ranks agree again: the most that one disturbance can spoil.
 constexpr long most_windows = 100;
+
+constexpr const char *repeat = "repeat";
 
 /// Windows follow each other without a message. A rank that is late for one runs the operation at once, and so comes
 /// nearer to the time of the windows with every operation that takes less than one: a slow operation costs the windows
-/// that it ran into and those until the lost time is made good, or until the ranks agree anew.
+/// that it ran into and those until the lost time is made good, or until the ranks agree again.
 class Window : public Synchronizer {
 public:
     explicit Window(const SynchronizerArguments &arguments)
         : comm_(arguments.comm), clock_(arguments.clock), messages_(arguments.messages),
-          adapts_(arguments.part.real("growth") > 1.0),
-          size_(arguments.part.is_auto("size") ? std::nullopt : std::optional(arguments.part.seconds("size")),
-                arguments.part.real("growth"), arguments.part.real("share")) {}
+          adapts_(arguments.component.real("growth") > 1.0), repeats_(arguments.component.word("overrun") == repeat),
+          size_(arguments.component.is_auto("size") ? std::nullopt : std::optional(arguments.component.seconds("size")),
+                arguments.component.real("growth"), arguments.component.real("share")) {}
 
     void prepare(const Series &series) override {
         if (!lag_) {
@@ -57,7 +59,7 @@ public:
 
     bool start(double delay) override {
         const double arrival = clock_.now();
-        // Since the last start, or since this rank came late for that: time lost earlier says nothing of the size.
+        // Since the last start, or since this rank missed it: time lost earlier is not related to the size.
         const double needed = arrival - delay - begin_;
         const WindowFit fit = needed > size_.value()     ? WindowFit::missed
                               : needed > size_.smaller() ? WindowFit::tight
@@ -69,13 +71,19 @@ public:
         return clock_.wait_until(start_ + delay);
     }
 
-    Start last_start() const override { return {.deadline = start_}; }
+    Start last_start() const override {
+        Start start{.deadline = start_};
+        if (repeats_) {
+            start.end = start_ + size_.value();
+        }
+        return start;
+    }
 
     std::string advice() const override {
-        return fmt::format("a window larger than {:.3g} us, as window(size={:.0f}us){}; no more ranks than processors, "
-                           "an idle machine",
+        return fmt::format("a window larger than {:.3g} us, e.g. window(size={:.0f}us){}; at most one rank per "
+                           "processor, an idle machine",
                            size_.value() * 1e6, std::ceil(size_.value() * 1e7),
-                           adapts_ ? "" : ", or one that grows, as growth=2");
+                           adapts_ ? "" : ", or one that grows, e.g. growth=2");
     }
 
 private:
@@ -83,6 +91,7 @@ private:
     const GlobalClock &clock_;
     MPI_Comm messages_;
     bool adapts_;
+    bool repeats_;
     WindowSize size_;
     std::optional<double> lag_;      // seconds, of a broadcast
     double start_ = 0.0;             // of the window in force, seconds on the global clock
@@ -94,18 +103,21 @@ private:
 } // namespace
 
 SynchronizerInfo synchronizers::window() {
-    return {{"window",
-             "all ranks wait for the next of a row of instants that they agreed on before",
-             "Hunold 2015, Fig. 2 (4); Hoefler 2008, section 1.3; SKaMPI, NBCBench",
-             {{"size", "auto", "from one start to the next; auto: twice the call and its largest delay, and 10 us",
-               PartValues::duration(1e-9, 1e3)},
-              {"growth", "2", "factor by which the size grows where too many windows were missed; 1: fixed",
-               PartValues::real(1, 1000)},
-              {"share", "0.25", "of the windows of a series; where more were missed, the size grows",
-               PartValues::real(0, 1)}}},
-            [](const SynchronizerArguments &arguments) -> std::unique_ptr<Synchronizer> {
-                return std::make_unique<Window>(arguments);
-            }};
+    return {
+        {"window",
+         "all ranks wait for the next of a series of start times agreed on in advance",
+         "Hunold 2015, Fig. 2 (4); Hoefler 2008, section 1.3; SKaMPI, NBCBench",
+         {{"size", "auto", "time from one start to the next; auto: twice the call and its largest delay, plus 10 us",
+           ComponentValues::duration(1e-9, 1e3)},
+          {"growth", "2", "factor by which the size grows when too many windows were missed; 1: fixed",
+           ComponentValues::real(1, 1000)},
+          {"share", "0.25", "share of a series' windows that may be missed before the size grows",
+           ComponentValues::real(0, 1)},
+          {"overrun", "keep", "keep or repeat a sample that ends after its window (SKaMPI repeats)",
+           ComponentValues::choice({"keep", repeat})}}},
+        [](const SynchronizerArguments &arguments) -> std::unique_ptr<Synchronizer> {
+            return std::make_unique<Window>(arguments);
+        }};
 }
 
 } // namespace bench

@@ -1,4 +1,4 @@
-#include "timing.h"
+#include "timings/timing.h"
 
 namespace bench {
 namespace {
@@ -20,7 +20,9 @@ TimingInfo timings::batch() {
              "synchronize once, time many calls in a row; calls overlap (pipelining)",
              "Hunold 2015, Fig. 2 (2); Hoefler 2008, listings 1 to 3; mpptest, IMB, MPBench",
              {calls_parameter()}},
-            [](const Part &part) -> std::unique_ptr<Timing> { return std::make_unique<Batched>(part.whole("calls")); }};
+            [](const Component &component) -> std::unique_ptr<Timing> {
+                return std::make_unique<Batched>(component.whole("calls"));
+            }};
 }
 
 } // namespace bench

@@ -1,4 +1,4 @@
-#include "timing.h"
+#include "timings/timing.h"
 
 namespace bench {
 namespace {
@@ -9,7 +9,7 @@ public:
     void run(Operation &operation, Synchronizer &synchronizer) override {
         for (long i = 0; i < calls_; ++i) {
             operation.run();
-            synchronizer.start(0.0); // its time counts: that is the scheme's error, and it is to be seen
+            synchronizer.start(0.0); // its time counts: that is the scheme's error, and results must show it
         }
     }
     long calls() const override { return calls_; }
@@ -22,12 +22,13 @@ private:
 } // namespace
 
 TimingInfo timings::batch_synced() {
-    return {
-        {"batch_synced",
-         "time many calls, each followed by the synchronizer, whose time counts",
-         "Hunold 2015, Fig. 2 (3); Phloem, mpiBench",
-         {calls_parameter()}},
-        [](const Part &part) -> std::unique_ptr<Timing> { return std::make_unique<BatchSynced>(part.whole("calls")); }};
+    return {{"batch_synced",
+             "time many calls, each followed by the synchronizer; the synchronizer's time counts",
+             "Hunold 2015, Fig. 2 (3); Phloem, mpiBench",
+             {calls_parameter()}},
+            [](const Component &component) -> std::unique_ptr<Timing> {
+                return std::make_unique<BatchSynced>(component.whole("calls"));
+            }};
 }
 
 } // namespace bench

@@ -1,4 +1,4 @@
-#include "timing.h"
+#include "timings/timing.h"
 
 namespace bench {
 namespace {
@@ -8,7 +8,7 @@ public:
     void run(Operation &operation, Synchronizer &) override { operation.run(); }
 };
 
-std::unique_ptr<Timing> make(const Part &) { return std::make_unique<PerCall>(); }
+std::unique_ptr<Timing> make(const Component &) { return std::make_unique<PerCall>(); }
 
 } // namespace
 
@@ -19,7 +19,7 @@ TimingInfo timings::per_call() {
 // What differs is the synchronizer.
 TimingInfo timings::window() {
     return {{"window",
-             "time every call at the beginning of a window of its own, with synchronizer window",
+             "time every call at the start of its own window; needs synchronizer window",
              "Hunold 2015, Fig. 2 (4); SKaMPI, NBCBench",
              {}},
             make};

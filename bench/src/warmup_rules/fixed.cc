@@ -1,4 +1,4 @@
-#include "warmup_rule.h"
+#include "warmup_rules/warmup_rule.h"
 
 namespace bench {
 namespace {
@@ -15,9 +15,13 @@ private:
 } // namespace
 
 WarmupRuleInfo warmup_rules::fixed() {
-    return {
-        {"fixed", "so many calls", "", {{"calls", "10", "before every block", PartValues::whole(0, 1e6)}}},
-        [](const Part &part) -> std::unique_ptr<WarmupRule> { return std::make_unique<Fixed>(part.whole("calls")); }};
+    return {{"fixed",
+             "a fixed number of calls",
+             "",
+             {{"calls", "10", "calls before every block", ComponentValues::whole(0, 1e6)}}},
+            [](const Component &component) -> std::unique_ptr<WarmupRule> {
+                return std::make_unique<Fixed>(component.whole("calls"));
+            }};
 }
 
 } // namespace bench

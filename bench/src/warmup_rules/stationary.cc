@@ -1,21 +1,50 @@
-#include "statistics.h"
-#include "warmup_rule.h"
+#include "statistics/statistics.h"
+#include "warmup_rules/warmup_rule.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdlib>
+#include <vector>
 
 namespace bench {
 namespace {
 
-// Below this |z| the number of runs does not speak against independence at the 5 % level.
-constexpr double most_deviation = 1.96;
+// Two windows are cut into this many batches. Their medians are much less correlated than consecutive calls, and hide
+// outliers.
+constexpr std::size_t batches = 8;
+
+// Kendall's S of 8 values in random order is as far from 0, of 28 at most, in 18 % of all cases. A false alarm costs a
+// window, and there are several looks until `max`; a trend that is missed is in the samples.
+constexpr int much = 12;
+
+// A window's median that lies off the one before by less than this many typical distances of a batch from its window's
+// median does so by chance.
+constexpr double by_chance = 2.0;
+
+double median(std::span<const double> times) {
+    std::vector<double> sorted(times.begin(), times.end());
+    std::sort(sorted.begin(), sorted.end());
+    return quantile_of_sorted(sorted, 0.5);
+}
+
+/// Pairs that rise less pairs that fall (Mann 1945, Kendall 1948).
+int kendall(std::span<const double> values) {
+    int s = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        for (std::size_t j = i + 1; j < values.size(); ++j) {
+            s += (values[j] > values[i] ? 1 : 0) - (values[j] < values[i] ? 1 : 0);
+        }
+    }
+    return s;
+}
 
 /// Discards at least `min`, then until the medians of the last two windows agree and no trend is left in them.
 class Stationary : public WarmupRule {
 public:
-    explicit Stationary(const Part &part)
-        : least_(part.whole("min")), window_(part.whole("window")), change_(part.real("change")),
-          most_(part.whole("max")) {}
+    explicit Stationary(const Component &component)
+        : least_(component.whole("min")), window_(component.whole("window")), change_(component.real("change")),
+          most_(component.whole("max")) {}
 
     long next(std::span<const double> times) const override {
         const auto done = static_cast<long>(times.size());
@@ -25,17 +54,28 @@ public:
         if (done < least_ + 2 * window_) {
             return std::min(least_ + 2 * window_, most_) - done;
         }
-        return is_stationary(times.last(static_cast<std::size_t>(2 * window_))) ? 0 : std::min(window_, most_ - done);
+        return settled(times) ? 0 : std::min(window_, most_ - done);
+    }
+
+    bool settled(std::span<const double> times) const override {
+        const auto wanted = static_cast<std::size_t>(2 * window_);
+        return times.size() >= wanted && is_stationary(times.last(wanted));
     }
 
 private:
     bool is_stationary(std::span<const double> times) const {
         const double before = median(times.first(times.size() / 2));
         const double after = median(times.last(times.size() / 2));
-        return std::abs(after - before) <= change_ * before && std::abs(runs_deviation(times)) <= most_deviation;
+        std::array<double, batches> medians{};
+        std::array<double, batches> distances{}; // from the window's
+        for (std::size_t i = 0; i < batches; ++i) {
+            const std::size_t begin = times.size() * i / batches;
+            medians[i] = median(times.subspan(begin, times.size() * (i + 1) / batches - begin));
+            distances[i] = std::abs(medians[i] - (i < batches / 2 ? before : after));
+        }
+        const double allowed = std::max(change_ * before, by_chance * median(distances));
+        return std::abs(after - before) <= allowed && std::abs(kendall(medians)) < much;
     }
-
-    static double median(std::span<const double> times) { return summarize({times.begin(), times.end()}).median; }
 
     long least_;
     long window_;
@@ -47,13 +87,16 @@ private:
 
 WarmupRuleInfo warmup_rules::stationary() {
     return {{"stationary",
-             "until the medians of two windows in a row agree and the sign-run test sees no trend",
-             "sign-run test: Wald and Wolfowitz 1940",
-             {{"min", "5", "calls discarded at least", PartValues::whole(0, 1e6)},
-              {"window", "20", "calls", PartValues::whole(4, 1e5)},
-              {"change", "0.02", "of the median from window to window at most", PartValues::real(1e-6, 1)},
-              {"max", "200", "calls discarded at most, stationary or not", PartValues::whole(1, 1e6)}}},
-            [](const Part &part) -> std::unique_ptr<WarmupRule> { return std::make_unique<Stationary>(part); }};
+             "until the medians of two consecutive windows agree within noise and show no trend",
+             "Mann 1945, of medians of batches",
+             {{"min", "5", "smallest number of calls to discard", ComponentValues::whole(0, 1e6)},
+              {"window", "20", "calls per window", ComponentValues::whole(4, 1e5)},
+              {"change", "0.02", "relative change of the median between windows that does not matter",
+               ComponentValues::real(1e-6, 1)},
+              {"max", "200", "largest number of calls to discard, settled or not", ComponentValues::whole(1, 1e6)}}},
+            [](const Component &component) -> std::unique_ptr<WarmupRule> {
+                return std::make_unique<Stationary>(component);
+            }};
 }
 
 } // namespace bench

@@ -1,20 +1,20 @@
 /*
- * Downbeat's clocks, for those who study them: which synchronization schemes there are and what they are made of, the
- * offset between two processes' clocks, and the timestamps of single exchanges.
+ * Downbeat's clocks, for studying them: the available synchronization schemes and their components, the offset between
+ * two processes' clocks, and the timestamps of single exchanges.
  *
- * Who only wants a common start or a global clock needs mpix_harmonize.h and nothing of this.
+ * For a common start or a global clock, mpix_harmonize.h is enough.
  *
- * A scheme is written as a name, with parameters in parentheses where they differ from their defaults; a parameter is a
- * number or another part with its own parameters:
+ * A scheme is written as a name, followed by the parameters that differ from their defaults, in parentheses; a
+ * parameter is a number or another component with its own parameters:
  *
  *     hca3_offset
  *     hca3(fit=500,over=2,offset=skampi(min=10,max=100))
  *     hierarchical(nodes=hca3,within=skampi)
  *
- * That is the value of the setting `sync` (MPIX_Harmonize_set_info, DOWNBEAT_SYNC). Parsing is strict: an unknown name,
- * a parameter given twice, a value out of range are refused, never ignored.
+ * This is the value of the setting `sync` (MPIX_Harmonize_set_info, DOWNBEAT_SYNC). Parsing is strict: an unknown name,
+ * a parameter given twice or a value out of range is an error, never ignored.
  *
- * Conventions, thread safety and errors are those of mpix_harmonize.h.
+ * Conventions, thread safety and errors are the same as in mpix_harmonize.h.
  */
 #ifndef DOWNBEAT_CLOCK_H_PUBLIC
 #define DOWNBEAT_CLOCK_H_PUBLIC
@@ -26,104 +26,117 @@
 extern "C" {
 #endif
 
-/* A parameter of a part. */
+/* A parameter of a component. */
 typedef struct Downbeat_parameter {
     const char *name;    /* NULL ends a list */
-    const char *value;   /* the default, as it would be written */
+    const char *value;   /* default, as you would write it */
     const char *meaning; /* one line, with its unit */
-    const char *kind;    /* NULL: a number; else the kind of part that it takes, as in Downbeat_parts */
-    double low;          /* of a number: smallest and largest valid value */
+    const char *kind;    /* NULL: a number; otherwise a component of this kind (see Downbeat_components) */
+    double low;          /* for a number: smallest and largest valid value */
     double high;
-    int whole; /* of a number: 1 if it must be a whole one */
+    int whole; /* for a number: 1 if it must be an integer */
 } Downbeat_parameter;
 
-/* A part: a scheme, an offset estimator or a local clock. */
-typedef struct Downbeat_part {
+/* A component, e.g. a scheme, an offset estimator, a local clock or a slack controller. */
+typedef struct Downbeat_component {
     const char *name;                     /* as in its paper */
     const char *summary;                  /* one line */
-    const char *source;                   /* paper and section; "" where there is none to name */
-    const Downbeat_parameter *parameters; /* ends with one whose name is NULL */
-} Downbeat_part;
+    const char *source;                   /* paper and section; "" if there is none */
+    const Downbeat_parameter *parameters; /* list that ends with a NULL name */
+} Downbeat_component;
 
-/* Downbeat_parts: all parts of a kind.
+/* Downbeat_components: all components of a kind.
  *
  *   IN   kind  (string), one of
- *                "scheme"     who compares clocks with whom (setting sync)
+ *                "scheme"     clock synchronization schemes (setting sync)
  *                "offset"     estimators of the offset between two clocks
- *                "intercept"  where the intercept of a fit comes from
- *                "flat"       schemes that can serve between the nodes of a hierarchical one
- *                "level"      what can serve between its sockets and NUMA domains
- *                "within"     what can serve its lowest level
+ *                "intercept"  methods for the intercept of a fitted line
+ *                "flat"       schemes for the node level of scheme hierarchical
+ *                "level"      choices for its socket and NUMA levels
+ *                "within"     choices for its lowest level
  *                "clock"      local clocks (setting clock)
+ *                "slack"      methods that choose how far ahead deadlines are set (setting slack)
  *
- * Returns a list that ends with NULL, the default first, or NULL if there is no such kind. Valid forever. Local; may be
- * called without MPI. */
-const Downbeat_part *const *Downbeat_parts(const char *kind);
+ * Returns a list that starts with the default and ends with NULL, or NULL if the kind is unknown. The list is never
+ * freed. Local; may be called without MPI. */
+const Downbeat_component *const *Downbeat_components(const char *kind);
 
 #define DOWNBEAT_MAX_MESSAGE 512
 
-/* Downbeat_check: whether a text is a valid part.
+/* Downbeat_check: checks whether a text is a valid component.
  *
- *   IN   kind     as for Downbeat_parts, but "clock" (string)
- *   IN   text     as "hca3(fit=500)" (string)
- *   OUT  message  what is wrong and what would be valid, in one line without its end; "" if the text is valid (string
- *                 of at most DOWNBEAT_MAX_MESSAGE characters with its 0)
+ *   IN   kind     as for Downbeat_components, except "clock" and "slack" (string)
+ *   IN   text     e.g. "hca3(fit=500)" (string)
+ *   OUT  message  the problem and the valid values, in one line without a newline; "" if the text is valid (string of
+ *                 at most DOWNBEAT_MAX_MESSAGE characters, including the terminating 0)
  *
  * Returns MPI_SUCCESS or MPI_ERR_ARG. Calls no error handler. Local; may be called without MPI. */
 int Downbeat_check(const char *kind, const char *text, char message[DOWNBEAT_MAX_MESSAGE]);
 
-/* Which clock of a process timestamps are taken from: */
+/* Clocks that timestamps can be taken from: */
 enum {
-    DOWNBEAT_LOCAL = 0, /* its local clock, counted from when the communicator was prepared, never corrected */
-    DOWNBEAT_GLOBAL = 1 /* its global clock of the communicator, as MPIX_Harmonize_time */
+    DOWNBEAT_LOCAL =
+        0, /* the process's local clock, counted from when the communicator was prepared, never corrected */
+    DOWNBEAT_GLOBAL = 1 /* its global clock of the communicator, as MPIX_Harmonize_time returns it */
 };
 
-/* One exchange of timestamps: `sent` and `received` on the asker's clock; the answerer's clock showed `remote` at an
- * instant between them. Nanoseconds. */
+/* One exchange of timestamps, in nanoseconds: `sent` and `received` are on the asker's clock; between them, the
+ * answerer's clock showed `remote`. */
 typedef struct Downbeat_exchange {
     int64_t sent;
     int64_t remote;
     int64_t received;
 } Downbeat_exchange;
 
-/* Downbeat_record: exchanges between two processes, one after another.
+/* Downbeat_record: records exchanges between two processes, one after another.
  *
  *   IN   comm       communicator (handle), prepared: see mpix_harmonize.h
  *   IN   asker      rank that asks and receives the answers (integer)
  *   IN   answerer   another rank (integer)
  *   IN   timeline   DOWNBEAT_LOCAL or DOWNBEAT_GLOBAL
  *   IN   count      number of exchanges, >= 1 (integer)
- *   OUT  exchanges  array of count; significant at the asker only, elsewhere NULL will do
+ *   OUT  exchanges  array of count; significant at the asker only, may be NULL elsewhere
  *
- * Called by asker and answerer with the same arguments, but for exchanges; nobody else takes part. Errors: MPI_ERR_RANK
- * for ranks outside comm or two that are one, MPI_ERR_ARG for other arguments, MPI_ERR_OTHER if comm was never
- * prepared. */
+ * Call it on asker and answerer, with the same arguments except exchanges; no other process takes part. Errors:
+ * MPI_ERR_RANK if a rank is outside comm or both are the same, MPI_ERR_ARG for other arguments, MPI_ERR_OTHER if comm
+ * was never prepared. */
 int Downbeat_record(MPI_Comm comm, int asker, int answerer, int timeline, int count, Downbeat_exchange *exchanges);
 
-/* What an estimator found. Seconds. */
+/* The result of an estimator. Times are seconds. */
 typedef struct Downbeat_offset {
-    double offset;    /* by which the answerer's clock is ahead of the asker's */
-    double bound;     /* of the error of offset: truth lies within, whatever the messages took; grows by the drift that
-                         setting max_skew allows for during the exchanges */
+    double offset;    /* lead of the answerer's clock over the asker's */
+    double bound;     /* largest possible error of offset, however long each message took; includes the drift that
+                         setting max_skew allows during the exchanges */
     double deviation; /* standard deviation of the offsets of the single exchanges */
     double rtt;       /* smallest round trip */
-    double at;        /* for when offset holds, on the asker's clock */
-    int exchanges;    /* how many it took */
+    double at;        /* time at which offset holds, on the asker's clock */
+    int exchanges;    /* number of exchanges */
 } Downbeat_offset;
 
-/* Downbeat_measure: the offset between two processes' clocks, by an estimator.
+/* Downbeat_measure: measures the offset between two processes' clocks with an estimator.
  *
  *   IN   comm       communicator (handle), prepared
- *   IN   asker      rank that asks and learns the offset (integer)
+ *   IN   asker      rank that asks and gets the offset (integer)
  *   IN   answerer   another rank (integer)
  *   IN   timeline   DOWNBEAT_LOCAL or DOWNBEAT_GLOBAL
- *   IN   estimator  of kind "offset", as "skampi(min=10,max=100)"; NULL for the default; significant at the asker
- *   OUT  found      significant at the asker, elsewhere NULL will do
+ *   IN   estimator  component of kind "offset", e.g. "skampi(min=10,max=100)"; NULL for the default; significant at the
+ *                   asker
+ *   OUT  found      significant at the asker, may be NULL elsewhere
  *
- * Called by asker and answerer; nobody else takes part. Errors as Downbeat_record; MPI_ERR_ARG also for an estimator
- * that is not valid, of which the asker prints a line; the answerer is then released without an error. */
+ * Call it on asker and answerer; no other process takes part. Errors as for Downbeat_record, and MPI_ERR_ARG if the
+ * estimator is not valid: the asker then prints one line, and the answerer returns without an error. */
 int Downbeat_measure(MPI_Comm comm, int asker, int answerer, int timeline, const char *estimator,
                      Downbeat_offset *found);
+
+/* Downbeat_true_offset: the true offset of this process's clock, known only with the validation clock.
+ *
+ *   IN   comm      communicator (handle), prepared
+ *   IN   timeline  DOWNBEAT_LOCAL or DOWNBEAT_GLOBAL
+ *   OUT  offset    seconds by which this process's clock is ahead of process 0's at the same instant (double)
+ *
+ * Collective over comm. For the global clock, MPIX_Harmonize_true_error returns the same. Errors as there; MPI_ERR_ARG
+ * for any other timeline. */
+int Downbeat_true_offset(MPI_Comm comm, int timeline, double *offset);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-"""`downbeat doctor`: what of this machine disturbs measurements."""
+"""`downbeat doctor`: is this machine fit for measurements?"""
 
 from __future__ import annotations
 
@@ -25,32 +25,36 @@ WIDEST = 100  # columns that are read with ease
 
 def doctor(
     ranks: Annotated[
-        int | None, typer.Option("-n", "--ranks", metavar="P", help="That are to run [one per core].")
+        int | None, typer.Option("-n", "--ranks", metavar="P", help="Number of ranks [one per core].")
     ] = None,
     mpi: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="MPI libraries that must start [try all that are built].")
+        str | None, typer.Option(metavar="NAMES", help="MPI libraries that must start [all that are built].")
     ] = None,
     bench: Annotated[list[str] | None, BENCH] = None,
     launcher: Annotated[str | None, LAUNCHER] = None,
-    seconds: Annotated[float, typer.Option(metavar="S", help="How long noise is measured; 0: not at all.")] = 2.0,
-    json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write what was found, too.")] = None,
+    seconds: Annotated[float, typer.Option(metavar="S", help="Seconds of noise measurement; 0: none.")] = 2.0,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the findings as JSON; - for standard output.")
+    ] = None,
 ) -> None:
-    """Look at this machine as a careful experimenter.
+    """Check whether this machine is fit for measurements.
 
-    Each finding comes with advice; what interrupts a busy loop is measured.
+    Each finding comes with advice. Interruptions of a busy loop are measured.
 
-    Exit status: 0, whatever was found; 1 failure; 2 bad arguments; 3 an MPI library named by --mpi does not start.
+    Exit status: 0, whatever the findings; 1 failure; 2 bad arguments; 3 an MPI library named by --mpi does not start.
     """
     from rich.console import Console
 
-    from downbeat.doctor import libraries, noise
+    from downbeat.doctor import noise
     from downbeat.doctor.machine import Machine
     from downbeat.doctor.registry import examine
+    from downbeat.experiment.durable import is_standard_output
+    from downbeat.experiment.trial_start import try_start
 
     if ranks is not None and ranks < 1:
-        raise UsageError(f"--ranks: {ranks} is not valid; valid is a whole number, at least 1")
+        raise UsageError(f"--ranks: {ranks} is not valid; give a whole number, at least 1")
     if not 0 <= seconds < float("inf"):
-        raise UsageError(f"--seconds: {seconds:g} is not valid; valid is a number, at least 0")
+        raise UsageError(f"--seconds: {seconds:g} is not valid; give a number, at least 0")
     chosen = chosen_libraries(mpi, bench or [], launcher)
     machine = Machine()
     ranks = ranks or max(2, len(machine.cores))
@@ -58,18 +62,18 @@ def doctor(
     # Before anything is started, which would be noise.
     noises = noise.measure(sorted(min(core) for core in machine.cores), seconds) if seconds else []
     findings += [noise.judge(noises)] if noises else []
-    starts = [libraries.start(library, machine) for library in chosen]
+    starts = [try_start(library, machine) for library in chosen]
     findings += [finding for start in starts for finding in start.findings]
     if not chosen:
         from downbeat.doctor.finding import Finding
 
-        advice = "make build builds it in a checkout; --bench PATH says where it is"
+        advice = "run 'make build' in a checkout, or give its path with --bench PATH"
         findings.append(Finding("libraries", "no downbeat-bench found, so no MPI library was tried", "notice", advice))
-    console = Console(highlight=False)
-    width = min(console.width, WIDEST) if console.is_terminal else 80
-    print_findings(console, findings, width)
-    if noises:
-        print_noise(noises, seconds)
+    if not is_standard_output(json_file):
+        console = Console(highlight=False)
+        print_findings(console, findings, min(console.width, WIDEST) if console.is_terminal else 80)
+        if noises:
+            print_noise(noises, seconds)
     if json_file:
         write(json_file, ranks, findings, noises)
     failed = [start.library for start in starts if not start.started]
@@ -122,7 +126,7 @@ def print_noise(noises: list[Noise], seconds: float) -> None:
     """Prints how each core was interrupted."""
     resolution = max(noise.resolution for noise in noises) * 1e9
     limits = list(noises[0].per_second)
-    print(f"\ninterruptions of a busy loop, all cores at once for {seconds:g} s, seen to {resolution:.0f} ns")
+    print(f"\ninterruptions of a busy loop on all cores at once, {seconds:g} s, resolution {resolution:.0f} ns")
     heads = "".join(f"{f'> {limit} us':>10}" for limit in limits)
     print(f"{'':9}{'longest':>12}{'per second:':>14}{heads}{'time lost':>12}")
     for noise in noises:
@@ -131,11 +135,12 @@ def print_noise(noises: list[Noise], seconds: float) -> None:
 
 
 def write(path: Path, ranks: int, findings: list[Finding], noises: list[Noise]) -> None:
-    """Writes what was found as JSON; times are seconds."""
+    """Writes findings and noise as JSON; times are in seconds."""
     import dataclasses
     import datetime
-    import json
     import socket
+
+    from downbeat.experiment.durable import write_json
 
     content = {
         "schema_version": SCHEMA_VERSION,
@@ -146,6 +151,6 @@ def write(path: Path, ranks: int, findings: list[Finding], noises: list[Noise]) 
         "noise": [dataclasses.asdict(noise) for noise in noises],
     }
     try:
-        path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        write_json(path, content)
     except OSError as error:
-        raise DownbeatError(f"'{path}' cannot be written: {error.strerror}") from error
+        raise DownbeatError(f"cannot write '{path}': {error.strerror}") from error

@@ -13,35 +13,38 @@ from downbeat.errors import DownbeatError, UsageError
 
 def export(
     path: Annotated[
-        Path, typer.Argument(help="File .nc, or directory of an experiment.", metavar="PATH", show_default=False)
+        Path, typer.Argument(help="A .nc file, or the directory of an experiment.", metavar="PATH", show_default=False)
     ],
-    to: Annotated[str, typer.Option("--to", help="csv, parquet or json (an object per line).", metavar="KIND")],
-    rows: Annotated[str, typer.Option(help="A row is: cells, samples or stamps.", metavar="WHAT")] = "cells",
+    to: Annotated[str, typer.Option("--to", help="Format: csv, parquet or json (an object per line).", metavar="KIND")],
+    rows: Annotated[str, typer.Option(help="Rows: cells, samples or stamps.", metavar="WHAT")] = "cells",
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write.  [default: standard output]", metavar="FILE")
+        Path | None,
+        typer.Option("--output", "-o", help="File to write; - for standard output.  [default: -]", metavar="FILE"),
     ] = None,
 ) -> None:
     """Export numbers to CSV, Parquet or JSON.
 
-    Cells are summaries over valid samples, samples have the metrics of each, stamps are every rank's entry and exit.
-    Times are seconds; names of columns end in their unit.
+    Cells: a summary over the valid samples of each cell. Samples: the metrics of each sample. Stamps: entry and exit of
+    every rank. Times are in seconds; column names end in their unit.
     """
-    from downbeat.data.frames import ROWS, frames
-    from downbeat.data.table_writers import KINDS
-    from downbeat.data.units import named_with_units
-    from downbeat.experiment.durable import replacing
+    from downbeat.experiment.durable import is_standard_output, replacing
     from downbeat.experiment.experiment import open_experiment
+    from downbeat.export.frames import ROWS, frames
+    from downbeat.export.table_writers import KINDS
+    from downbeat.units import named_with_units
 
     if to not in KINDS:
-        raise UsageError(f"'{to}' is no kind of file; valid are {', '.join(KINDS)}")
+        raise UsageError(f"unknown format '{to}'; choose one of {', '.join(KINDS)}")
     if rows not in ROWS:
-        raise UsageError(f"'{rows}' are no rows; valid are {', '.join(ROWS)}")
+        raise UsageError(f"unknown rows '{rows}'; choose one of {', '.join(ROWS)}")
     kind = KINDS[to]
+    if is_standard_output(output):
+        output = None
     if output is None and kind.binary:
-        raise UsageError(f"{to} is not for standard output; name a file with --output")
+        raise UsageError(f"{to} cannot go to standard output; give a file with --output")
     experiment = open_experiment(path)
     if output and output.exists() and any(output.samefile(launch.path) for launch in experiment.launches):
-        raise UsageError(f"'{output}' holds the samples that are to be exported; name another file with --output")
+        raise UsageError(f"'{output}' is the source of the export; give another file with --output")
     content = map(named_with_units, frames(experiment, rows))
     if output is None:
         kind.write(content, sys.stdout)

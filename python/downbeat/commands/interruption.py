@@ -1,4 +1,4 @@
-"""What interrupts a command that continues when it is started again."""
+"""Ends a command that can be continued in order when it is interrupted."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import typer
 
 @contextlib.contextmanager
 def resumable() -> Iterator[None]:
-    """Ends the command with status 130 and a line on how it continues, at Ctrl-C and at what batch systems send.
+    """Ends the command with status 130 and says how to continue, after Ctrl-C and the signals of batch systems.
 
-    SIGTERM and SIGHUP raise KeyboardInterrupt as well, so that launches are ended, and what is complete stays.
+    SIGTERM and SIGHUP raise KeyboardInterrupt as well: running launches are ended, complete ones are kept.
     """
 
     def stop(_number: int, _frame: object) -> NoReturn:
@@ -26,5 +26,5 @@ def resumable() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        print("downbeat: interrupted; the same command again continues", file=sys.stderr)
+        print("downbeat: interrupted; run the same command again to continue", file=sys.stderr)
         raise typer.Exit(130) from None

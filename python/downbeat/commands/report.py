@@ -1,4 +1,4 @@
-"""`downbeat report`: one page that says what was found, with pictures."""
+"""`downbeat report`: one page with findings and pictures."""
 
 from __future__ import annotations
 
@@ -13,25 +13,31 @@ DEFAULT_NAME = "report.html"
 def report(
     paths: Annotated[
         list[Path],
-        typer.Argument(help="Directories of experiments, files .nc.", metavar="PATH", show_default=False),
+        typer.Argument(help="Directories of experiments, or .nc files.", metavar="PATH", show_default=False),
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Page to write [report.html there]."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Page to write [report.html beside the data]; - for standard output."
+        ),
     ] = None,
     pictures: Annotated[
         Path | None,
-        typer.Option("--pictures", metavar="DIR", help="Write all pictures there: PNG, PDF, CSV."),
+        typer.Option("--pictures", metavar="DIR", help="Also write each picture: PNG, PDF, CSV."),
     ] = None,
 ) -> None:
-    """Write a page with verdicts and pictures that opens offline."""
+    """Write one HTML page with findings and pictures; it opens offline."""
+    from downbeat.experiment.durable import is_standard_output
     from downbeat.report.assemble import make_report
     from downbeat.report.page import write_page
     from downbeat.report.picture_files import write_pictures
 
     page = make_report(paths)
-    target = output or (paths[0] if paths[0].is_dir() else paths[0].parent) / DEFAULT_NAME
-    write_page(target, page)
     if pictures:
         write_pictures(pictures, page)
+    if is_standard_output(output):
+        write_page(Path("/dev/stdout"), page)
+        return
+    target = output or (paths[0] if paths[0].is_dir() else paths[0].parent) / DEFAULT_NAME
+    write_page(target, page)
     print(target)

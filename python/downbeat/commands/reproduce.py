@@ -1,4 +1,4 @@
-"""`downbeat reproduce`: the experiment behind a figure of the papers, at the size at hand."""
+"""`downbeat reproduce`: the experiments of the papers' figures, at the size of this machine."""
 
 from __future__ import annotations
 
@@ -10,48 +10,49 @@ import typer
 
 from downbeat.commands.options import LAUNCHER
 from downbeat.errors import UsageError
+from downbeat.lists import split_list
 
 
 def reproduce(
     figures: Annotated[
-        list[str] | None, typer.Argument(metavar="FIGURE", help="As schuchart2023-fig2; --list shows all.")
+        list[str] | None, typer.Argument(metavar="FIGURE", help="E.g. schuchart2023-fig2; see --list.")
     ] = None,
     listed: Annotated[
-        bool, typer.Option("--list", help="Say what each figure needs and what can be seen of it here.")
+        bool, typer.Option("--list", help="List the figures: needs, and what this machine can show.")
     ] = False,
     everything: Annotated[bool, typer.Option("--all", help="All figures, in one report.")] = False,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="For data and pages.")] = Path(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Directory for data and pages.")] = Path(
         "reproduce"
     ),
     ranks: Annotated[
-        str, typer.Option(metavar="LIST", help="Numbers of ranks, as 2,4; else powers of 2 to twice the cores.")
+        str, typer.Option(metavar="LIST", help="Numbers of ranks, e.g. 2,4 [powers of 2 up to twice the cores].")
     ] = "",
-    mpi: Annotated[str, typer.Option(metavar="LIST", help="MPI libraries to use; else all that are built.")] = "",
-    launches: Annotated[int, typer.Option(metavar="N", min=1, help="Of each configuration.")] = 3,
+    mpi: Annotated[str, typer.Option(metavar="LIST", help="MPI libraries [all that are built].")] = "",
+    launches: Annotated[int, typer.Option(metavar="N", min=1, help="Launches of each configuration.")] = 5,
     launcher: Annotated[str, LAUNCHER] = "",
-    quick: Annotated[bool, typer.Option("--quick", help="Few repetitions, to see whether all works.")] = False,
-    again: Annotated[bool, typer.Option("--again", help="Measure anew what is there already.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Few repetitions, to check that everything runs.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Measure again even if data exist.")] = False,
 ) -> None:
-    """Measure the papers' figures again, beside what they report.
+    """Measure figures of the papers again and compare with what they report.
 
-    A page is written for one figure to DIR/<figure>.html, for several to
-    DIR/report.html; data lie in DIR/<figure>/ and are used again.
+    The page of one figure is DIR/<figure>.html, of several DIR/report.html.
+    Data are in DIR/<figure>/ and are used again.
     """
     from downbeat.commands.interruption import resumable
     from downbeat.report.page import write_page
     from downbeat.reproduce.listing import duration, estimated_total, listing
-    from downbeat.reproduce.page import figure_section, missing_section, whole_page
+    from downbeat.reproduce.page import failed_section, figure_section, missing_section, whole_page
     from downbeat.reproduce.perform import perform, seconds_left
     from downbeat.reproduce.registry import FIGURES, find_figures, own_data
     from downbeat.reproduce.site import parse_ranks, site_at_hand
 
-    names = [name for name in mpi.split(",") if name]
+    names = [name for name in split_list(mpi) if name]
     chosen = list(FIGURES.values()) if everything or (listed and not figures) else find_figures(figures or [])
     if everything and figures:
-        raise UsageError("either --all or names of figures")
+        raise UsageError("give either --all or names of figures")
     if not chosen:
         raise UsageError(
-            "no figure named; --list shows them, --all takes all, as in 'downbeat reproduce schuchart2023-fig2'"
+            "name a figure, e.g. 'downbeat reproduce schuchart2023-fig2'; --list shows all, --all measures all"
         )
     site = site_at_hand(parse_ranks(ranks), names, launches, quick, launcher)
     if listed:
@@ -61,7 +62,7 @@ def reproduce(
     def say(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
-    # Looks into all directories before the first launch, not minutes later.
+    # All directories are checked before the first launch, not minutes later.
     seconds = (
         estimated_total(chosen, site)
         if again
@@ -70,16 +71,24 @@ def reproduce(
     say(f"{len(chosen)} figure{'s' if len(chosen) > 1 else ''}, about {duration(seconds)}")
     measured = {}
     sections = []
-    failed = []
+    failed, broken = [], []
     for figure in chosen:
         source = own_data(figure)
         if not source.runs(site):
             sections.append(missing_section(figure, source.lacks, site))
             continue
-        if source.name not in measured:
-            with resumable():
-                measured[source.name] = perform(source, site, output / source.name, again, say)
-        sections.append(figure_section(figure, measured[source.name]))
+        try:
+            if source.name not in measured:
+                with resumable():
+                    measured[source.name] = perform(source, site, output / source.name, again, say)
+            sections.append(figure_section(figure, measured[source.name]))
+        except typer.Exit:  # interrupted
+            raise
+        except Exception as error:  # whatever it is, it must not take the other figures with it
+            sections.append(failed_section(figure, error))
+            say(f"downbeat: {figure.name}: {sections[-1].warnings[0]}")
+            broken.append(figure.name)
+            continue
         if measured[source.name].lacking():
             failed.append(figure.name)
     output.mkdir(parents=True, exist_ok=True)
@@ -87,5 +96,6 @@ def reproduce(
     write_page(path, whole_page(sections, chosen, site))
     print(path)
     if failed:
-        say(f"downbeat: launches failed for {', '.join(failed)}; the page says where their output is")
+        say(f"downbeat: launches of {', '.join(failed)} failed; the page says where their output is")
+    if failed or broken:
         raise typer.Exit(3)

@@ -1,4 +1,4 @@
-"""`downbeat run`: an experiment, from its file or from options."""
+"""`downbeat run`: runs an experiment, given by a file or by options."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ FEW = 5  # launches; with fewer no verdict can rest on them
 def run(
     what: Annotated[list[str], typer.Argument(metavar="EXPERIMENT.toml|OPERATION", show_default=False)],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Directory of the experiment [its name].")
+        Path | None,
+        typer.Option("-o", "--output", metavar="DIR", help="Directory for the results [the name of the experiment]."),
     ] = None,
     sizes: Annotated[str | None, typer.Option("-m", "--sizes", metavar="SIZES", help="Message sizes [8:64K].")] = None,
     sync: Annotated[str | None, typer.Option(metavar="NAMES", help="Synchronizers [mpi_barrier,harmonize].")] = None,
@@ -29,67 +30,89 @@ def run(
         str | None, typer.Option("-n", "--ranks", metavar="P,P..", help="Numbers of ranks [one per core].")
     ] = None,
     mpi: Annotated[str | None, typer.Option(metavar="NAMES", help="MPI libraries [the first that is built].")] = None,
-    launches: Annotated[int | None, typer.Option(metavar="N", help="Of each configuration [10].")] = None,
+    launches: Annotated[int | None, typer.Option(metavar="N", help="Launches of each configuration [10].")] = None,
     width: Annotated[
-        float | None, typer.Option(metavar="W", help="More launches until intervals are W x estimate wide, as 0.02.")
+        float | None,
+        typer.Option(
+            metavar="W",
+            help="Launch until each 95 % interval is at most W x estimate wide, e.g. 0.02 (it then covers 93 %).",
+        ),
     ] = None,
-    max_launches: Annotated[int | None, typer.Option(metavar="N", help="With --width, at most [50].")] = None,
+    max_launches: Annotated[int | None, typer.Option(metavar="N", help="Most launches with --width [50].")] = None,
     env: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="[NAME:]VAR=VALUE", help="Set a variable in the environment NAME; 'NAME:' alone has none."
+            metavar="[NAME:]VAR=VALUE", help="Set a variable in the environment NAME; 'NAME:' alone sets none."
         ),
     ] = None,
-    timeout: Annotated[float | None, typer.Option(metavar="S", help="Of a launch, in seconds [600].")] = None,
+    variant: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME:KEY=VALUE",
+            help="Launch variants in turn, with another bench, launcher, operation or variable; 'NAME:' has none.",
+        ),
+    ] = None,
+    timeout: Annotated[
+        float | None, typer.Option(metavar="S", help="Seconds after which a launch is ended [600].")
+    ] = None,
     bench: Annotated[list[str] | None, BENCH] = None,
     launcher: Annotated[str | None, LAUNCHER] = None,
-    seed: Annotated[int | None, typer.Option(metavar="N", help="Of the order of launches [drawn].")] = None,
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="Of the experiment [as the file].")] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the launches in their order, and start none.")
-    ] = False,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="Seed of the order of launches [random].")] = None,
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Name of the experiment [from file or operations].")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the launches in order; start none.")] = False,
     algorithm: Annotated[
-        str | None, typer.Option(metavar="CHOICES", help="Of the MPI library, as reduce=linear,binary,bcast=chain.")
+        str | None,
+        typer.Option(metavar="CHOICES", help="Algorithms of the MPI library, e.g. reduce=linear,binary,bcast=chain."),
     ] = None,
     barrier_algorithm: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="The same for the synchronizers' MPI_Barrier.")
+        str | None, typer.Option(metavar="NAMES", help="Algorithms of the synchronizers' MPI_Barrier.")
     ] = None,
     timing: Annotated[str | None, typer.Option(metavar="NAMES", help="Timing schemes [per_call].")] = None,
     pattern: Annotated[str | None, typer.Option(metavar="NAMES", help="Arrival patterns [none].")] = None,
-    delay: Annotated[str | None, typer.Option(metavar="DELAYS", help="Largest delays of the patterns.")] = None,
-    permute: Annotated[bool, typer.Option("--permute", help="Permute the patterns over the ranks.")] = False,
+    delay: Annotated[str | None, typer.Option(metavar="DELAYS", help="Largest delays of the arrival patterns.")] = None,
+    permute: Annotated[bool, typer.Option("--permute", help="Permute the arrival patterns over the ranks.")] = False,
     repetitions: Annotated[
         int | None, typer.Option("-r", "--repetitions", metavar="N", help="Valid samples per cell and launch [1000].")
     ] = None,
-    stop: Annotated[str | None, typer.Option(metavar="RULE", help="Stopping rule, instead of -r.")] = None,
-    warmup: Annotated[str | None, typer.Option(metavar="RULE", help="Warm-up rule, or calls [10].")] = None,
+    stop: Annotated[str | None, typer.Option(metavar="RULE", help="Stopping rule, in place of -r.")] = None,
+    warmup: Annotated[str | None, typer.Option(metavar="RULE", help="Warm-up rule, or number of calls [10].")] = None,
     max_attempts: Annotated[int | None, typer.Option(metavar="N", help="Attempts per valid sample [20].")] = None,
-    observe: Annotated[int | None, typer.Option(metavar="RANK", help="Rank of latency_observed [0].")] = None,
+    observe: Annotated[
+        int | None, typer.Option(metavar="RANK", help="Rank whose time is latency_observed [0].")
+    ] = None,
     tolerance: Annotated[
-        float | None, typer.Option(metavar="S", help="Seconds within which ranks must start [0.5e-6].")
+        float | None, typer.Option(metavar="S", help="Seconds within which all ranks must start [0.5e-6].")
     ] = None,
     with_: Annotated[
-        str | None, typer.Option("--with", metavar="PARAMS", help="Parameters of operations, as root=1,type=int32.")
+        str | None, typer.Option("--with", metavar="PARAMS", help="Parameters of operations, e.g. root=1,type=int32.")
     ] = None,
-    validate: Annotated[bool, typer.Option("--validate", help="Look at the results of calls.")] = False,
+    validate: Annotated[bool, typer.Option("--validate", help="Check the results of the calls.")] = False,
 ) -> None:
-    """Run an experiment, or continue it.
+    """Run an experiment, or continue one.
 
-    Launches are started in random order until all are complete; the same command again continues. The keys of the file
-    are the long names of the options (docs/experiments.md), and options override them; for what they mean to a launch
-    see downbeat-bench --help.
+    Launches run in random order until all are complete. The same command continues an interrupted run. Keys of the file
+    are the long names of the options (docs/experiments.md); options override them. See downbeat-bench --help for the
+    options of a launch.
 
-    Exit status: 0 all complete, 1 failure, 2 bad arguments, 3 launches are lacking or intervals too wide, 130
+    Exit status: 0 all complete, 1 failure, 2 bad arguments, 3 launches are missing or intervals too wide, 130
     interrupted.
     """
     from downbeat.experiment import directory as places
     from downbeat.experiment.bench_options import operations_of
-    from downbeat.experiment.request import libraries_by_options, numbers, plan_of, read_request, variables
+    from downbeat.experiment.durable import is_standard_output
+    from downbeat.experiment.request import environment_variables, libraries_by_options, numbers, plan_of, read_request
+    from downbeat.experiment.variants import first_bench, variants_by_options
 
     files = [word for word in what if word.endswith(".toml")]
     if files and len(what) > 1:
-        raise UsageError(f"'{files[0]}' is a file of an experiment; its operations are in there, none can be beside it")
+        raise UsageError(f"'{files[0]}' defines an experiment and its operations; give no others")
     request: dict[str, object] = read_request(Path(files[0])) if files else {}
+    base = Path(files[0]).parent if files else Path()
+    variants = variants_by_options(variant) if variant else request.get("variants")
+    if not (mpi or bench or "libraries" in request):
+        bench = first_bench(variants, Path() if variant else base)
     options: dict[str, object] = {
         "name": name,
         "operations": None if files else list(operations_of(what, Path())),
@@ -111,7 +134,8 @@ def run(
         "tolerance": tolerance,
         "ranks": numbers("--ranks", ranks) if ranks is not None else None,
         "libraries": libraries_by_options(request.get("libraries"), mpi, bench or [], launcher),
-        "environments": variables(env) if env else None,
+        "environments": environment_variables(env) if env else None,
+        "variants": variants,
         "launches": launches,
         "width": width,
         "max-launches": max_launches,
@@ -124,13 +148,16 @@ def run(
             request.pop(other, None)
     request |= {key: value for key, value in options.items() if value is not None}
 
+    if is_standard_output(output):
+        raise UsageError("--output: an experiment is a directory, and cannot go to standard output")
+
     def place(name: str) -> Path:
         return output or Path(name)
 
     def stored(name: str) -> Plan | None:
         return places.read_plan(place(name)) if (place(name) / places.PLAN).is_file() else None
 
-    plan = plan_of(request, Path(files[0]).parent if files else Path(), stored)
+    plan = plan_of(request, base, stored)
     if dry_run:
         print_launches(plan)
         return
@@ -150,31 +177,33 @@ def print_launches(plan: Plan) -> None:
 
     order = plan.launch_order()
     for position, key in enumerate(order, 1):
-        variables = next(one for one in plan.environments if one.name == key.environment).variables
-        words = [f"{name}={shlex.quote(value)}" for name, value in variables.items()]
+        words = [f"{name}={shlex.quote(value)}" for name, value in plan.variables_of(key).items()]
         print(f"{position}/{len(order)} {key}: {' '.join([*words, shlex.join(launch_command(plan, key))])}")
     if plan.width:
-        print(f"then more, up to {plan.max_launches} of each, until all intervals are {plan.width:g} x estimate wide")
+        print(f"then up to {plan.max_launches} of each, until each interval is at most {plan.width:g} x estimate wide")
 
 
 def run_plan(plan: Plan, directory: Path) -> None:
-    """Executes a plan, and ends the command with the exit status that tells how it went."""
+    """Executes a plan, and ends the command with the exit status of the outcome."""
     import sys
 
     from downbeat.commands.interruption import resumable
     from downbeat.experiment.execute import execute
-    from downbeat.experiment.progress import print_table, watcher
+    from downbeat.experiment.progress import watcher
 
     if plan.launches < FEW:
-        print(f"warning: {plan.launches} launches, where no verdict can rest on fewer than {FEW}", file=sys.stderr)
+        print(f"warning: {plan.launches} launches; a verdict needs at least {FEW} (--launches)", file=sys.stderr)
     with resumable():
         outcome = execute(plan, directory, watcher())
-    print_table(outcome.estimates)
+    if outcome.estimates.medians:
+        from downbeat.comparison.closing import closing
+
+        print("", *closing(plan, directory, outcome.estimates), sep="\n")
     tell(plan, directory, outcome)
 
 
 def tell(plan: Plan, directory: Path, outcome: Outcome) -> None:
-    """Says what failed and what is lacking; ends with the exit status for it."""
+    """Reports failed and missing launches; ends with the exit status for them."""
     import sys
 
     if outcome.refused:
@@ -183,13 +212,13 @@ def tell(plan: Plan, directory: Path, outcome: Outcome) -> None:
         print(f"failed: {ended.key}: {ended.failure}; see {ended.directory}", file=sys.stderr)
     if outcome.too_wide:
         print(
-            f"downbeat: after {plan.max_launches} launches the widest interval is {outcome.too_wide:.3g} x estimate "
-            f"wide, not {plan.width:g}; more launches (--max-launches) continue",
+            f"downbeat: after {plan.max_launches} launches the widest interval is {outcome.too_wide:.3g} x estimate, "
+            f"wider than --width {plan.width:g}; continue with a larger --max-launches",
             file=sys.stderr,
         )
     print(f"written: {directory}")
     if outcome.lacking:
         lacking = "; ".join(f"{name}: {count}" for name, count in outcome.lacking.items())
-        print(f"downbeat: launches are lacking ({lacking}); the same command again tries them", file=sys.stderr)
+        print(f"downbeat: launches are missing ({lacking}); run the same command again to retry them", file=sys.stderr)
     if outcome.lacking or outcome.too_wide:
         raise typer.Exit(EXIT_LACKING)

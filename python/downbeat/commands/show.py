@@ -1,4 +1,4 @@
-"""`downbeat show`: what a file of downbeat-bench or an experiment holds, on the terminal."""
+"""`downbeat show`: the content of a file of downbeat-bench or of an experiment, on the terminal."""
 
 from __future__ import annotations
 
@@ -12,21 +12,38 @@ from downbeat.errors import UsageError
 
 def show(
     path: Annotated[
-        Path, typer.Argument(help="File .nc, or directory of an experiment.", metavar="PATH", show_default=False)
+        Path, typer.Argument(help="A .nc file, or the directory of an experiment.", metavar="PATH", show_default=False)
     ],
-    metric: Annotated[str, typer.Option(help="What is shown of each sample.", metavar="NAME")] = "latency_avg",
+    metric: Annotated[str, typer.Option(help="Metric of each sample.", metavar="NAME")] = "latency_avg",
+    json: Annotated[
+        Path | None,
+        typer.Option(help="Write all numbers as JSON; - for standard output.", metavar="FILE", show_default=False),
+    ] = None,
 ) -> None:
-    """Show what a launch or an experiment holds.
+    """Show the results of a launch or an experiment.
 
-    Of samples, a row per cell: over launches the geometric mean of their medians, and quantiles of the samples. Of
-    experiments on clocks and synchronizers, what their files hold.
+    A row per operation and size, synchronizers side by side. For files of the experiments on clocks and synchronizers:
+    their variables.
     """
     from downbeat.data.metrics import METRICS
+    from downbeat.experiment.durable import is_standard_output
     from downbeat.experiment.experiment import open_experiment
-    from downbeat.show.dataset import describe_dataset, is_dataset
-    from downbeat.show.experiment import describe_experiment
+    from downbeat.show.dataset import dataset_record, describe_dataset, is_dataset
+    from downbeat.show.experiment import describe_experiment, experiment_record
+    from downbeat.show.record import write_record
 
     if metric not in METRICS:
-        raise UsageError(f"'{metric}' is no metric; valid are {', '.join(METRICS)}")
-    lines = describe_dataset(path) if is_dataset(path) else describe_experiment(open_experiment(path), metric)
-    print("\n".join(lines))
+        raise UsageError(f"unknown metric '{metric}'; choose one of {', '.join(METRICS)}")
+    if is_dataset(path):
+        lines = describe_dataset(path)
+        record = dataset_record(path) if json else {}
+    else:
+        experiment = open_experiment(path)
+        lines = describe_experiment(experiment, metric)
+        record = experiment_record(experiment, metric) if json else {}
+    if not is_standard_output(json):
+        print("\n".join(lines))
+    if json:
+        write_record(record, json)
+    if json and not is_standard_output(json):
+        print(f"written: {json}")

@@ -1,4 +1,4 @@
-"""`downbeat tune`: selection rules for an MPI library, chosen with care and proven."""
+"""`downbeat tune`: selection rules for an MPI library, measured and proven."""
 
 from __future__ import annotations
 
@@ -9,43 +9,48 @@ import typer
 
 from downbeat.commands.options import LAUNCHER
 
-PROOF_FAILED = 3
+OBJECTIONS = 3  # a check of the rules failed
 
 
 def tune(
-    collectives: Annotated[list[str], typer.Argument(help="As bcast reduce.", metavar="COLLECTIVE")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Directory for all of it.", metavar="DIR")],
+    collectives: Annotated[list[str], typer.Argument(help="E.g. bcast reduce.", metavar="COLLECTIVE")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Directory for rules and data.", metavar="DIR")],
     mpi: Annotated[str, typer.Option(help="MPI library.", metavar="NAME")] = "openmpi",
     sizes: Annotated[str, typer.Option("--sizes", "-m", help="Message sizes.", metavar="SIZES")] = "8:64K",
     ranks: Annotated[str, typer.Option("--ranks", "-n", help="Numbers of ranks.", metavar="P,P..")] = "2",
-    launches: Annotated[int, typer.Option(min=1, help="Of each configuration.", metavar="N")] = 10,
+    launches: Annotated[int, typer.Option(min=1, help="Launches of each configuration.", metavar="N")] = 10,
     repetitions: Annotated[
         int, typer.Option("--repetitions", "-r", min=1, help="Valid samples per cell and launch.", metavar="N")
     ] = 100,
-    margin: Annotated[float, typer.Option(help="A smaller gain is not worth a rule.", metavar="SHARE")] = 0.05,
-    confidence: Annotated[float, typer.Option(help="Of intervals and tests.", metavar="SHARE")] = 0.95,
-    metric: Annotated[str, typer.Option(help="What is compared.", metavar="NAME")] = "latency_avg",
-    bench: Annotated[str, typer.Option(help="Path of downbeat-bench [of the build].", metavar="PATH")] = "",
+    margin: Annotated[float, typer.Option(help="Smallest gain that is worth a rule.", metavar="SHARE")] = 0.05,
+    confidence: Annotated[float, typer.Option(help="Confidence of intervals and tests.", metavar="SHARE")] = 0.95,
+    metric: Annotated[str, typer.Option(help="Metric that is compared.", metavar="NAME")] = "latency_avg",
+    bench: Annotated[str, typer.Option(help="Path of downbeat-bench [the build].", metavar="PATH")] = "",
     launcher: Annotated[str, LAUNCHER] = "",
-    tolerance: Annotated[str, typer.Option(help="Seconds within which ranks must start [0.5e-6].", metavar="S")] = "",
-    timeout: Annotated[float, typer.Option(min=1, help="Of a launch, in seconds.", metavar="S")] = 600,
-    seed: Annotated[int, typer.Option(help="Of the order of launches.", metavar="N")] = 0,
+    tolerance: Annotated[
+        str, typer.Option(help="Seconds within which all ranks must start [0.5e-6].", metavar="S")
+    ] = "",
+    timeout: Annotated[float, typer.Option(min=1, help="Seconds after which a launch is ended.", metavar="S")] = 600,
+    seed: Annotated[int, typer.Option(help="Seed of the order of launches.", metavar="N")] = 0,
 ) -> None:
-    """Choose an MPI library's algorithms, write rules, prove them.
+    """Choose algorithms of an MPI library, write rules, prove that they work.
 
-    Exit status: 0 rules are written and nothing speaks against them, 1 failure, 2 bad arguments, 3 rules are not
-    obeyed, slower than none, or cannot be measured.
+    Exit status: 0 rules are written and no check failed, 1 failure, 2 bad arguments, 3 the library does not obey some
+    rules, or they are slower than the defaults, cannot be measured, or were removed because of wrong results.
     """
     import sys
 
     from downbeat.commands.interruption import resumable
-    from downbeat.experiment.request import launcher_at, library
+    from downbeat.experiment.programs import launcher_at
+    from downbeat.experiment.request import library
     from downbeat.mpi.bench import find_bench
     from downbeat.tune.arguments import parse_ranks, parse_share, valid_metric
+    from downbeat.tune.outcome import Question
     from downbeat.tune.record import write_record
     from downbeat.tune.sweep import Effort
-    from downbeat.tune.table import find_warnings, render
-    from downbeat.tune.tuning import Question, tune
+    from downbeat.tune.table import render
+    from downbeat.tune.tuning import tune
+    from downbeat.tune.warnings import find_warnings
     from downbeat.tune.writing import ENVIRONMENT_FILE, RECORD_FILE
 
     question = Question(
@@ -63,5 +68,5 @@ def tune(
     write_record(tuning, output, warnings)
     print(render(tuning, warnings))
     print("written:", ", ".join(str(output / name) for name in (*tuning.written.files, ENVIRONMENT_FILE, RECORD_FILE)))
-    if tuning.disobeyed() or tuning.lost or tuning.slower():
-        raise typer.Exit(PROOF_FAILED)
+    if tuning.objections():
+        raise typer.Exit(OBJECTIONS)

@@ -2,62 +2,45 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
-from scipy import stats
 
 from downbeat.comparison.conditions import select
 from downbeat.comparison.contexts import context_differences
-from downbeat.comparison.matching import Match, key_of, match_cells
+from downbeat.comparison.history import alike, history_cells, history_notes, taking_part
+from downbeat.comparison.judging import assumption, count_tests, judged, method_of
+from downbeat.comparison.matching import key_of, match_cells
 from downbeat.data.cells import STATISTICS
 from downbeat.data.metrics import METRICS
-from downbeat.data.units import units_of
 from downbeat.errors import UsageError
 from downbeat.experiment.experiment import FACTORS, Experiment
 from downbeat.experiment.plan import LAUNCH_FACTORS
-from downbeat.statistics.independent import compare_independent
-from downbeat.statistics.pairs import compare_paired
-from downbeat.statistics.power import detectable_ratio, launches_needed
 from downbeat.statistics.verdicts import (
     CONFIDENCE,
-    FEWEST_LAUNCHES,
     MARGIN,
-    Comparison,
     check_rule,
-    judge_together,
-    significance,
 )
+from downbeat.units import shared_units
 
-EFFECT = 1.05  # the difference for which `launches_needed` is told
-UNMATCHED = "unmatched"
-NUMBERS = (
-    "a",
-    "b",
-    "launches_a",
-    "launches_b",
-    "ratio",
-    "ratio_low",
-    "ratio_high",
-    "p_value",
-    "adjusted_p_value",
-    "rank_p_value",
-    "rank_sum_p_value",
-    "clock_uncertainty",
-    "detectable_ratio",
-    "launches_needed",
-)
 # Names that people give; experiments of one library each are compared although the names differ.
 LABELS = ("library", "environment")
 # The attributes of the context that a factor changes.
-CONTEXT_OF = {"library": ("mpi_library", "environment"), "environment": ("environment",), "ranks": ("hosts",)}
+VARIANT = ("mpi_library", "environment", "downbeat_version", "git_revision", "compiler")
+CONTEXT_OF = {
+    "library": ("mpi_library", "environment"),
+    "environment": ("environment",),
+    "ranks": ("hosts",),
+    "variant": VARIANT,
+}
 
 
 def compare(
     a: Experiment | pd.DataFrame,
     b: Experiment | pd.DataFrame | None = None,
     *,
+    history: Sequence[Experiment | pd.DataFrame] | None = None,
     where_a: Mapping[str, object] | None = None,
     where_b: Mapping[str, object] | None = None,
     metric: str = "latency_avg",
@@ -67,73 +50,98 @@ def compare(
 ) -> pd.DataFrame:
     """Compares B with A, cell by cell: faster, slower, equivalent or undecided.
 
-    Cells are matched on all `FACTORS` but those that `where_a` and `where_b` give different values, and but for names
-    of library and environment where each experiment has one of its own. A launch counts once, by the statistic of its
-    valid samples. Within one experiment launches are compared in pairs: the launch itself where the factor is one of
-    cells (`compare_paired`), launches of the same number where it is one of launches, if the experiment was planned.
-    Two experiments are independent (`compare_independent`). p-values are corrected for the number of cells by Holm's
-    procedure. Cells that are not `ok` in a launch do not count in it.
+    Cells are matched on all `FACTORS`, except those with different values in `where_a` and `where_b`, and except the
+    names of library and environment if each experiment has only one. A launch counts once, by the statistic of its
+    valid samples. Launches of one experiment are compared in pairs (`compare_paired`): each launch with itself if the
+    factor varies within launches, else launches of the same number, if the experiment was planned. Two experiments are
+    independent (`compare_independent`) and also differ by whatever changed between them; a history of experiments at
+    other times measures how much that is (`compare_across_sessions`). p-values are corrected for the number of cells
+    by Holm's procedure. A cell that is not `ok` in a launch does not count in it.
 
-        compare(open_experiment("yesterday"), open_experiment("today"))
+        compare(experiment, where_a={"variant": "old"}, where_b={"variant": "new"})
         compare(experiment, where_a={"synchronizer": "mpi_barrier"}, where_b={"synchronizer": "harmonize"})
+        compare(tonight, history=[open_experiment(path) for path in nights])
 
     Args:
-        a: an experiment, or its frame `cells`.
-        b: another; by default the same one.
-        where_a: factor -> value: what of A is compared.
-        where_b: what of B; the same factors as in `where_a`.
+        a: an experiment, or its frame `cells`. With a history and without `b` it is B, and the history is A.
+        b: another experiment; the same one by default.
+        history: experiments like A at other times, without a true change between them; `where_a` applies to them too.
+            None: no history; `attrs["assumes"]` then says what the verdicts assume.
+        where_a: factor -> value: selects the cells of A.
+        where_b: the same for B; must name the same factors as `where_a`.
         metric: one of `METRICS`.
-        statistic: of the metric over the valid samples of a launch, one of `STATISTICS`.
-        margin: within which a ratio is as good as 1.
+        statistic: over the valid samples of a launch, one of `STATISTICS`.
+        margin: a ratio within 1 / (1 + margin) and 1 + margin counts as 1.
         confidence: of the intervals.
 
     Returns:
-        A row per cell. Its factors, those that are compared left out; `a`, `b` in s: geometric means over
-        `launches_a`, `launches_b` launches, of pairs only those that have both; `ratio` (B / A) with `ratio_low` and
-        `ratio_high`; `p_value`, `adjusted_p_value`, `rank_p_value`, `rank_sum_p_value`; `clock_uncertainty` in s, by
-        which errors of the clocks within their bounds can change b - a; `detectable_ratio`, found with a probability of
-        0.9 with these launches, and `launches_needed` for 5 %, both alone and with Holm's correction at its strictest;
-        `verdict` ("unmatched" for a cell of one side only) and `reason`. What was not judged has NaN.
+        A row per cell: its factors, except the compared ones; `a`, `b` in s: geometric means over `launches_a`,
+        `launches_b` launches (only complete pairs if paired); `ratio` (B / A) with `ratio_low` and `ratio_high`;
+        `p_value`, `adjusted_p_value`, `rank_p_value`, `rank_sum_p_value`; `clock_uncertainty` in s, the most by which
+        clock errors within their bounds can change b - a; `detectable_ratio`, detected by these launches with a
+        probability of 0.9, and `launches_needed` to detect 5 %, both with Holm's correction at its strictest; with a
+        history `sessions`, the number of its sessions that have the cell, and `session_deviation`, the standard
+        deviation of logarithms between them; `verdict` ("unmatched" if only one side has the cell) and `reason`. NaN if
+        a cell was not judged.
         The attributes `.attrs`: `metric`, `statistic`, `margin`, `confidence`, `paired`, `where_a`, `where_b`,
-        `name_a`, `name_b`, `tests` (cells that Holm's correction counts), `notes` (lines: what was left out, and where
-        the contexts of the launches differ) and `units`.
+        `name_a`, `name_b`, `tests` (cells that Holm's correction counts), `assumes` (assumptions of the verdicts: a
+        line, or empty), `history` (names of its experiments), `history_is_a`, `notes` (lines: exclusions, differences
+        between the contexts of the launches) and `units`.
 
     Raises:
-        UsageError: an unknown metric, statistic, factor or value, or nothing that could be matched.
+        UsageError: unknown metric, statistic, factor or value, or no cell in common.
     """
     if metric not in METRICS:
-        raise UsageError(f"'{metric}' is no metric; valid are {', '.join(METRICS)}")
+        raise UsageError(f"unknown metric '{metric}'; choose one of {', '.join(METRICS)}")
     if statistic not in STATISTICS:
-        raise UsageError(f"'{statistic}' is no statistic; valid are {', '.join(STATISTICS)}")
+        raise UsageError(f"unknown statistic '{statistic}'; choose one of {', '.join(STATISTICS)}")
     try:
         check_rule(margin, confidence)
     except ValueError as error:
         raise UsageError(str(error)) from error
+    against_history = history is not None and b is None
     other = a if b is None else b
-    same = is_same(a, other)
+    same = not against_history and is_same(a, other)
     if set(where_a or {}) != set(where_b or {}):
         raise UsageError(
-            "A and B must give the same factors a value, as synchronizer=linear and synchronizer=harmonize"
+            "conditions of A and B must name the same factors, e.g. synchronizer=linear synchronizer=harmonize"
         )
-    if b is None and not where_a:
-        raise UsageError("one experiment is compared by two conditions, as size=8 and size=16")
+    if b is None and not where_a and not against_history:
+        raise UsageError("comparing within one experiment takes two conditions, e.g. size=8 size=16")
+    if history is not None and same:
+        raise UsageError("A and B are of one experiment; a history applies to experiments at different times")
     column = f"{metric}_{statistic}"
-    cells_a, cells_b = (
-        select(frame_of(one, column), conditions or {}) for one, conditions in ((a, where_a), (other, where_b))
-    )
+    cells_b = select(frame_of(other, column), where_b or {})
+    named = names_of_history(history or ())
+    past = None
+    if history is not None:
+        past = history_cells({name: frame_of(one, column) for name, one in named.items()}, where_a or {}, cells_b)
+    cells_a = select(frame_of(a, column), where_a or {}) if past is None or not against_history else past
     compared = compared_factors(cells_a, cells_b, set(where_a or {}), same)
+    if past is not None and not against_history:
+        past = alike(past, cells_a, compared)
     paired = same and (compared.isdisjoint(LAUNCH_FACTORS) or (isinstance(a, Experiment) and a.plan is not None))
-    matches, notes = match_cells(cells_a, cells_b, key_of(compared), column, paired)
+    matches, notes = match_cells(None if against_history else cells_a, cells_b, key_of(compared), column, paired, past)
     if all(match.obstacle.startswith("only in") for match in matches):
-        raise UsageError(f"no cell of A is in B: {mismatch(cells_a, cells_b, compared)}")
+        raise UsageError(f"A and B have no cell in common: {mismatch(cells_a, cells_b, compared)}")
     # Compared with itself, nothing can differ.
     bounds = 0 if same and not compared else METRICS[metric].clock_bounds
-    rows, tests = judged(matches, paired, bounds, margin, confidence)
+    method = method_of(paired, against_history, margin, confidence)
+    rows, comparisons = judged(matches, method, bounds, confidence)
     frame = pd.DataFrame(rows)
-    if isinstance(a, Experiment) and isinstance(other, Experiment):
-        expected = {attribute for name in compared for attribute in CONTEXT_OF.get(name, ())}
+    expected = {attribute for name in compared for attribute in CONTEXT_OF.get(name, ())}
+    if not against_history and isinstance(a, Experiment) and isinstance(other, Experiment):
         differences = context_differences(contexts_of(a, cells_a), contexts_of(other, cells_b), expected)
         notes += [f"A and B differ in {line}" for line in differences]
+    if past is not None:
+        reference, cells, of = (other, cells_b, "B") if against_history else (a, cells_a, "A")
+        part = taking_part(past, cells, key_of(compared))
+        left_out = [name for name in named if name not in part]
+        notes += [f"history, without any of the compared cells, left out: {', '.join(left_out)}"] if left_out else []
+        experiments = [one for name, one in named.items() if name in part and isinstance(one, Experiment)]
+        if isinstance(reference, Experiment):
+            notes += history_notes(experiments, contexts_of(reference, cells), of, expected)
+    name_a, name_b = names_of(a, other)
     frame.attrs = {
         "metric": metric,
         "statistic": statistic,
@@ -142,10 +150,14 @@ def compare(
         "paired": paired,
         "where_a": described(cells_a, compared),
         "where_b": described(cells_b, compared),
-        **dict(zip(("name_a", "name_b"), names_of(a, other), strict=True)),
-        "tests": tests,
+        "name_a": "history" if against_history else name_a,
+        "name_b": name_b,
+        "tests": count_tests(comparisons),
+        "assumes": assumption(comparisons, paired, history is not None),
+        "history": list(named),
+        "history_is_a": against_history,
         "notes": notes,
-        "units": units_of(frame) | dict.fromkeys(("a", "b", "clock_uncertainty"), "s"),
+        "units": shared_units(frame.columns, cells_a, cells_b) | dict.fromkeys(("a", "b", "clock_uncertainty"), "s"),
     }
     return frame
 
@@ -164,6 +176,15 @@ def names_of(a: Experiment | pd.DataFrame, b: Experiment | pd.DataFrame) -> tupl
     return a.name if isinstance(a, Experiment) else "A", b.name if isinstance(b, Experiment) else "B"
 
 
+def names_of_history(history: Sequence[Experiment | pd.DataFrame]) -> dict[str, Experiment | pd.DataFrame]:
+    """Returns experiments by what they are called: by the last part of their paths, if that is of one of them alone."""
+    last = Counter(one.path.name for one in history if isinstance(one, Experiment))
+    return {
+        (one.path.name if last[one.path.name] == 1 else str(one.path)) if isinstance(one, Experiment) else str(i): one
+        for i, one in enumerate(history, 1)
+    }
+
+
 def frame_of(experiment: Experiment | pd.DataFrame, column: str) -> pd.DataFrame:
     """Returns the cells of an experiment, what is needed of them.
 
@@ -174,7 +195,7 @@ def frame_of(experiment: Experiment | pd.DataFrame, column: str) -> pd.DataFrame
     cells = experiment.cells if isinstance(experiment, Experiment) else experiment
     missing = [name for name in needed if name not in cells]
     if missing:
-        raise UsageError(f"the frame lacks {', '.join(missing)}; wanted is one as Experiment.cells")
+        raise UsageError(f"the frame lacks {', '.join(missing)}; give a frame like Experiment.cells")
     return cells[needed]
 
 
@@ -190,73 +211,16 @@ def mismatch(a: pd.DataFrame, b: pd.DataFrame, compared: set[str]) -> str:
         if not set(a[name]) & set(b[name]):
             values = [", ".join(str(value) for value in side[name].unique()) for side in (a, b)]
             return f"{name} is {values[0]} / {values[1]}"
-    return "they share values of each factor, but no combination"
+    return "they share values of each factor, but no combination of values"
 
 
 def contexts_of(experiment: Experiment, cells: pd.DataFrame) -> list[Mapping[str, object]]:
     """Returns the contexts of the launches that the cells are from."""
     columns = [*LAUNCH_FACTORS, "launch"]
     concerned = set(cells[columns].itertuples(index=False, name=None))
-    return [
-        one.context for one in experiment.launches if (one.library, one.ranks, one.environment, one.number) in concerned
-    ]
+    return [one.context for one in experiment.launches if (*one.configuration, one.number) in concerned]
 
 
 def described(cells: pd.DataFrame, compared: set[str]) -> dict[str, object]:
     """Returns the values of the factors that are compared."""
     return {name: cells[name].iloc[0] for name in FACTORS if name in compared}
-
-
-def judged(
-    matches: list[Match], paired: bool, clock_bounds: int, margin: float, confidence: float
-) -> tuple[list[dict[str, object]], int]:
-    """Returns a row per cell, and the number of tests among them."""
-    method = compare_paired if paired else compare_independent
-    found = iter(judge_together([method(one.a, one.b, margin, confidence) for one in matches if not one.obstacle]))
-    comparisons = [None if one.obstacle else next(found) for one in matches]
-    tests = sum(one is not None and min(one.launches) >= FEWEST_LAUNCHES for one in comparisons)
-    level = significance(confidence) / max(tests, 1)
-    rows = []
-    for match, comparison in zip(matches, comparisons, strict=True):
-        numbers: dict[str, object] = dict.fromkeys(NUMBERS, math.nan)
-        if comparison:
-            uncertainty = clock_bounds * match.error_bound if clock_bounds else 0.0
-            numbers |= numbers_of(match, comparison, uncertainty, level)
-        else:
-            unmatched = match.obstacle.startswith("only in")
-            numbers |= {"verdict": UNMATCHED if unmatched else "undecided", "reason": match.obstacle}
-        rows.append(match.factors | numbers)
-    return rows, tests
-
-
-def numbers_of(match: Match, one: Comparison, uncertainty: float, level: float) -> dict[str, object]:
-    """Returns what is told of a cell."""
-    a, b = float(stats.gmean(match.a)), float(stats.gmean(match.b))
-    verdict: str = one.verdict
-    reason = one.reason
-    if uncertainty != 0:
-        # Errors of clocks need not average out over launches: they may shift the whole interval of b.
-        low, high = a * one.ratio.low - uncertainty, a * one.ratio.high + uncertainty
-        if verdict in ("faster", "slower") and not (low > a or high < a):
-            verdict, reason = "undecided", "a difference within the error bounds of the clocks"
-        elif verdict == "equivalent" and not (a / (1 + one.margin) <= low and high <= a * (1 + one.margin)):
-            verdict, reason = "undecided", "the error bounds of the clocks reach beyond the margin"
-    few = min(one.launches) < 2
-    return {
-        "a": a,
-        "b": b,
-        "launches_a": one.launches[0],
-        "launches_b": one.launches[1],
-        "ratio": one.ratio.estimate,
-        "ratio_low": one.ratio.low,
-        "ratio_high": one.ratio.high,
-        "p_value": one.p_value,
-        "adjusted_p_value": one.adjusted_p_value,
-        "rank_p_value": one.rank_p_value,
-        "rank_sum_p_value": one.rank_sum_p_value,
-        "clock_uncertainty": uncertainty,
-        "detectable_ratio": detectable_ratio(one.deviation, min(one.launches), one.paired, level),
-        "launches_needed": math.nan if few else launches_needed(EFFECT, one.deviation, one.paired, level),
-        "verdict": verdict,
-        "reason": reason,
-    }

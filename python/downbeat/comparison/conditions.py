@@ -1,4 +1,4 @@
-"""Conditions on factors, as `library=openmpi,size=64K`: what of an experiment is compared."""
+"""Conditions on factors, e.g. `library=openmpi,size=64K`, which select cells of an experiment."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pandas as pd
 
 from downbeat.errors import UsageError
 from downbeat.experiment.experiment import FACTORS
+from downbeat.lists import split_list
 
 SUFFIXES = {"K": 2**10, "M": 2**20, "G": 2**30, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "": 1}
 
@@ -20,13 +21,13 @@ def parse_conditions(text: str) -> dict[str, str]:
         UsageError: it is no condition, a factor is unknown, or stands twice.
     """
     conditions: dict[str, str] = {}
-    for part in re.split(r",(?![^(]*\))", text):
+    for part in split_list(text):
         name, sign, value = part.partition("=")
         if not (sign and value):
-            raise UsageError(f"'{part}' is no condition; valid is factor=value, as synchronizer=harmonize")
+            raise UsageError(f"'{part}' is not a condition; write factor=value, e.g. synchronizer=harmonize")
         check_factor(name)
         if name in conditions:
-            raise UsageError(f"'{text}' names {name} twice; a condition gives a factor one value")
+            raise UsageError(f"'{text}' names {name} twice; a condition gives each factor one value")
         conditions[name] = value
     return conditions
 
@@ -38,7 +39,7 @@ def check_factor(name: str) -> None:
         UsageError: it is not.
     """
     if name not in FACTORS:
-        raise UsageError(f"'{name}' is no factor; valid are {', '.join(FACTORS)}")
+        raise UsageError(f"unknown factor '{name}'; choose one of {', '.join(FACTORS)}")
 
 
 def select(cells: pd.DataFrame, conditions: Mapping[str, object]) -> pd.DataFrame:
@@ -59,11 +60,11 @@ def select(cells: pd.DataFrame, conditions: Mapping[str, object]) -> pd.DataFram
         matches = (column - wanted).abs() <= 1e-9 * abs(wanted) if isinstance(wanted, float) else column == wanted
         if not matches.any():
             present = ", ".join(str(one) for one in column.unique())
-            raise UsageError(f"nothing has {name}={value}; there is {present}")
+            raise UsageError(f"no cell has {name}={value}; choose one of {present}")
         kept &= matches
     if not kept.any():
         both = ",".join(f"{name}={value}" for name, value in conditions.items())
-        raise UsageError(f"nothing was measured with {both} at once")
+        raise UsageError(f"no cell has {both}")
     return cells[kept]
 
 
@@ -79,4 +80,4 @@ def number(name: str, value: object) -> float:
             raise ValueError
         return float(found[1]) * SUFFIXES[found[2]]
     except ValueError:
-        raise UsageError(f"{name}={value}: valid is a number, as {'64K' if name == 'size' else '10us'}") from None
+        raise UsageError(f"{name}={value}: give a number, e.g. {'64K' if name == 'size' else '10us'}") from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -10,27 +10,34 @@ import pandas as pd
 
 from downbeat.data.launch_file import open_samples, read_cells
 from downbeat.data.metrics import METRICS
-from downbeat.data.samples import sample_metrics
-from downbeat.data.units import units_of
+from downbeat.data.samples import sample_metrics, verdicts
 
 # Over the valid samples of a cell; percentiles by linear interpolation, as downbeat-bench.
 PERCENTILES = {"min": 0, "p5": 5, "p25": 25, "median": 50, "p75": 75, "p95": 95, "p99": 99, "max": 100}
 STATISTICS = ("mean", *PERCENTILES)
-VERDICTS = {"valid_count": 0, "late_flag": 1, "late_entry": 2, "discarded": 3}
+# The verdicts that are counted.
+COUNTED = {
+    "valid_count": "valid",
+    "late_flag": "late_flag",
+    "late_entry": "late_entry",
+    "overrun": "overrun",
+    "discarded": "warmup",
+}
 
 
 def summarize_cells(path: str | Path, metrics: Iterable[str] | None = None) -> pd.DataFrame:
-    """Summarises the cells of a launch; memory does not grow with ranks.
+    """Summarizes the cells of a launch; memory does not grow with the number of ranks.
 
     Args:
-        path: a file `.nc` with samples of operations.
-        metrics: names out of `downbeat.data.metrics.METRICS`; all by default.
+        path: a `.nc` file with samples of operations.
+        metrics: names in `downbeat.data.metrics.METRICS`; all by default.
 
     Returns:
-        One row per cell: what it is (`operation`, `size` in byte and the other `CELL_FACTORS`), `status` (`ok`,
-        `incomplete`, `failed`, `wrong`, or `cut short` where the run ended before the cell was complete), `error_bound`
-        and `wall_time` in s, the counts of valid, late and warm-up samples, and `<metric>_<statistic>` in s for
-        `STATISTICS`, NaN where no sample is valid. The units are in `attrs["units"]`.
+        One row per cell: `operation`, `size` in byte and the other `CELL_FACTORS`; `status` (`ok`, `incomplete`,
+        `failed`, `wrong`, or `cut short` if the run ended before the cell was complete); the other
+        fields of a cell in docs/bench-files.md, as `error_bound` and `wall_time` in s, of which the counts of valid,
+        late and warm-up samples are counted anew; and `<metric>_<statistic>` in s for `STATISTICS`, NaN where no sample
+        is valid. The units are in `attrs["units"]`.
 
     Raises:
         UsageError: an unknown metric, or a file that `open_launch` would refuse.
@@ -40,27 +47,24 @@ def summarize_cells(path: str | Path, metrics: Iterable[str] | None = None) -> p
         cells = read_cells(file)
     index = data["cell_index"].to_numpy()
     verdict = data["verdict"].to_numpy()
-    for column, number in VERDICTS.items():
-        cells[column] = np.bincount(index[verdict == number], minlength=len(cells))
-    cells["rejected"] = cells["late_flag"] + cells["late_entry"]
-    valid = np.flatnonzero(verdict == 0)
+    for column, name in COUNTED.items():
+        cells[column] = np.bincount(index[verdict == verdicts(data).index(name)], minlength=len(cells))
+    cells["rejected"] = cells["late_flag"] + cells["late_entry"] + cells["overrun"]
+    valid = np.flatnonzero(verdict == verdicts(data).index("valid"))
     order = valid[np.argsort(index[valid], kind="stable")]
     borders = np.searchsorted(index[order], np.arange(len(cells) + 1))
-    columns: dict[str, np.ndarray] = {}
-    for metric in data.data_vars:
-        if metric not in METRICS:
-            continue
-        values = data[metric].to_numpy()[order]
-        parts = [values[borders[i] : borders[i + 1]] for i in range(len(cells))]
-        quantiles = per_cell(parts, lambda part: np.percentile(part, list(PERCENTILES.values())), len(PERCENTILES))
-        columns[f"{metric}_mean"] = per_cell(parts, np.mean, 1)[:, 0]
-        columns |= {f"{metric}_{name}": quantiles[:, i] for i, name in enumerate(PERCENTILES)}
+    units = dict(cells.attrs["units"])
+    names = [str(name) for name in data.data_vars if name in METRICS]
+    values = np.array([data[name].to_numpy()[order] for name in names]).reshape(len(names), len(order))
+    numbers = np.full((len(names), len(STATISTICS), len(cells)), np.nan)
+    for cell in np.flatnonzero(np.diff(borders)):
+        samples = values[:, borders[cell] : borders[cell + 1]]
+        numbers[:, 0, cell] = samples.mean(axis=1)
+        numbers[:, 1:, cell] = np.percentile(samples, list(PERCENTILES.values()), axis=1).T
+    columns = {
+        f"{name}_{statistic}": numbers[i, j] for i, name in enumerate(names) for j, statistic in enumerate(STATISTICS)
+    }
+    units |= {column: data[column.rpartition("_")[0]].attrs["units"] for column in columns}
     summary = pd.concat([cells, pd.DataFrame(columns)], axis=1)
-    summary.attrs["units"] = units_of(summary)
+    summary.attrs["units"] = units
     return summary
-
-
-def per_cell(parts: list[np.ndarray], function: Callable[[np.ndarray], object], numbers: int) -> np.ndarray:
-    """Returns what a function makes of each cell's samples, shape (cells, numbers), NaN where there are none."""
-    rows = [np.asarray(function(part) if len(part) else np.nan, dtype=float) for part in parts]
-    return np.stack([np.broadcast_to(row, numbers) for row in rows]) if rows else np.empty((0, numbers))

@@ -1,8 +1,9 @@
-"""Opens what one launch of downbeat-bench left behind, and says in one line what is wrong with what is none."""
+"""Opens the file of one launch of downbeat-bench; an error says in one line why a file cannot be used."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from downbeat.data.classic_size import whole_size
 from downbeat.errors import UsageError
 
 SCHEMA = "downbeat-bench"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2  # of 1, CSV and JSON lines had other names; netCDF, which is read here, differs in nothing
 
 # What tells the cells of a launch apart, by the names of the file. A delay, a computation are seconds.
 CELL_FACTORS = (
@@ -33,10 +34,14 @@ CELL_FACTORS = (
 )
 # Follow from the operation, and would only widen a table.
 IMPLIED = {"datatype", "computation"}
-# Of the numbers that the file has for a cell, those that are no statistics of metrics, and cannot be had from samples.
-CELL_NUMBERS = ("requested", "calls", "error_bound", "wall_time", "validated", "wrong")
-STATUS = {0: "ok", 1: "incomplete", 2: "failed", 3: "wrong"}
 CUT_SHORT = "cut short"  # the run ended before the cell was complete
+
+
+@functools.lru_cache
+def known_size(path: Path, size: int, changed: int) -> int:
+    """Returns `whole_size`; a file is opened many times, its header read once per size and time of change in ns."""
+    del size, changed
+    return whole_size(path)
 
 
 @contextlib.contextmanager
@@ -50,16 +55,17 @@ def open_netcdf(path: str | Path) -> Iterator[netCDF4.Dataset]:
     if not path.exists():
         raise UsageError(f"there is no file '{path}'")
     if path.is_dir():
-        raise UsageError(f"'{path}' is a directory; a file .nc of downbeat-bench is wanted")
+        raise UsageError(f"'{path}' is a directory; give a .nc file of downbeat-bench")
     foreign = f"'{path}' is not a file of downbeat-bench (.nc, netCDF)"
-    size = path.stat().st_size
+    status = path.stat()
+    size = status.st_size
     if size == 0:
-        raise UsageError(f"'{path}' is empty; the launch that was to write it ended before it began to measure")
+        raise UsageError(f"'{path}' is empty: the launch ended before it measured anything")
     try:
-        needed = whole_size(path)
+        needed = known_size(path, size, status.st_mtime_ns)
         file = netCDF4.Dataset(path)
     except PermissionError as error:
-        raise UsageError(f"'{path}' may not be read") from error
+        raise UsageError(f"'{path}' is not readable") from error
     except (EOFError, KeyError) as error:
         raise UsageError(f"'{path}' is cut off or damaged: its header cannot be read") from error
     except (OSError, RuntimeError, UnicodeDecodeError) as error:
@@ -79,14 +85,14 @@ def open_netcdf(path: str | Path) -> Iterator[netCDF4.Dataset]:
 
 @contextlib.contextmanager
 def open_samples(path: str | Path) -> Iterator[netCDF4.Dataset]:
-    """Opens a file of downbeat-bench that holds samples of operations.
+    """Opens a file of downbeat-bench with samples of operations.
 
     Raises:
         UsageError: as `open_netcdf`, or the file is of another experiment.
     """
     with open_netcdf(path) as file:
         if "cell_index" not in file.variables:
-            raise UsageError(f"'{path}' holds no samples of operations, but: {file.title}")
+            raise UsageError(f"'{path}' has no samples of operations; it is: {file.title}")
         yield file
 
 
@@ -96,19 +102,53 @@ def names(variable: netCDF4.Variable[Any]) -> list[str]:
     return [row.tobytes().rstrip(b"\0").decode() for row in rows]
 
 
+def flags(variable: netCDF4.Variable[Any]) -> dict[int, str]:
+    """Returns what the numbers of a variable mean, as it says itself (CF conventions, section 3.5)."""
+    return dict(zip(map(int, np.atleast_1d(variable.flag_values)), variable.flag_meanings.split(), strict=True))
+
+
 def read_cells(file: netCDF4.Dataset) -> pd.DataFrame:
-    """Returns one row per cell: what it is (`CELL_FACTORS`), `status`, and `CELL_NUMBERS`."""
+    """Returns one row per cell: all that the file says of it, but for the statistics of metrics.
+
+    That is what the cell is (`CELL_FACTORS`), `status`, and numbers; NaN for what a run that was cut short did not
+    write.
+    The units that the file gives are in `attrs["units"]`.
+    """
     columns: dict[str, object] = {"cell": np.arange(file.dimensions["cell"].size)}
-    for name in CELL_FACTORS:
+    for name in [*CELL_FACTORS, *(name for name in cell_fields(file) if name not in CELL_FACTORS)]:
         variable = file.variables[name]
-        columns[name] = (
-            names(variable) if variable.dtype.kind == "S" else variable[:].astype(variable.dtype.newbyteorder("="))
-        )
-    columns["status"] = [STATUS.get(int(value), CUT_SHORT) for value in file.variables["status"][:]]
-    for name in CELL_NUMBERS:
-        variable = file.variables[name]
-        columns[name] = variable[:].astype(variable.dtype.newbyteorder("="))
-    return pd.DataFrame(columns)
+        if variable.dtype.kind == "S":
+            columns[name] = names(variable)
+        elif hasattr(variable, "flag_values"):
+            meanings = flags(variable)
+            columns[name] = [meanings.get(int(value), CUT_SHORT) for value in variable[:]]
+        else:
+            columns[name] = numbers(variable)
+    cells = pd.DataFrame(columns)
+    cells.attrs["units"] = {name: file.variables[name].units for name in columns if has_unit(file, name)}
+    return cells
+
+
+def cell_fields(file: netCDF4.Dataset) -> list[str]:
+    """Returns the names of what a file says of a cell as a whole, the statistics of metrics left out."""
+    metrics = tuple(f"{name.removesuffix('_p25')}_" for name in file.variables if name.endswith("_p25"))
+    return [
+        name
+        for name, variable in file.variables.items()
+        if variable.dimensions[:1] == ("cell",) and "rank" not in variable.dimensions and not name.startswith(metrics)
+    ]
+
+
+def has_unit(file: netCDF4.Dataset, name: str) -> bool:
+    """Whether a file has a variable of that name and says its unit."""
+    return name in file.variables and hasattr(file.variables[name], "units")
+
+
+def numbers(variable: netCDF4.Variable[Any]) -> np.ndarray:
+    """Returns numbers in the byte order of this machine, NaN for what was not written."""
+    values = variable[:].astype(variable.dtype.newbyteorder("="))
+    unwritten = values == netCDF4.default_fillvals[f"{variable.dtype.kind}{variable.dtype.itemsize}"]
+    return np.where(unwritten, np.nan, values) if unwritten.any() else values
 
 
 def context_of(file: netCDF4.Dataset) -> dict[str, object]:
@@ -118,18 +158,18 @@ def context_of(file: netCDF4.Dataset) -> dict[str, object]:
 
 
 def open_launch(path: str | Path) -> xr.Dataset:
-    """Opens a launch, or an experiment on clocks or synchronizers, for work in a notebook.
+    """Opens a launch, or an experiment on clocks or synchronizers, e.g. for a notebook.
 
     Args:
-        path: a file `.nc` of downbeat-bench.
+        path: a `.nc` file of downbeat-bench.
 
     Returns:
-        The file as it is documented in docs/downbeat-bench.md, read as it is used. Times are seconds, the unit of each
-        variable is its attribute `units`. In a file of samples what identifies the cells (`CELL_FACTORS`) are
-        coordinates of dimension `cell`, names are text, and `rank` counts from 0.
+        The file as docs/bench-files.md describes it, read lazily. Times are in seconds; each variable has its unit in
+        the attribute `units`. In a file of samples, `CELL_FACTORS` are coordinates of dimension `cell`, names are text,
+        and `rank` counts from 0.
 
     Raises:
-        UsageError: the file is missing, foreign, or cut off; one line says which.
+        UsageError: the file is missing, truncated, or of another program.
     """
     with open_netcdf(path) as file:
         text = {name: names(variable) for name, variable in file.variables.items() if variable.dtype.kind == "S"}

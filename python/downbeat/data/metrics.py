@@ -1,4 +1,4 @@
-"""The metrics of a sample, as docs/downbeat-bench.md defines them: what all ranks stamped, made one number.
+"""The metrics of a sample, as docs/bench-files.md defines them: what all ranks stamped, made one number.
 
 All take `Stamps`, float64 in seconds, and return one number per sample: shape (samples,), in seconds.
 """
@@ -36,7 +36,7 @@ class Stamps:
 class Metric:
     """A number drawn from a sample."""
 
-    meaning: str
+    meaning: str  # in the words of downbeat-bench, which a test holds equal
     clock_bounds: int  # how many times the clock's error bound can be in a value; 0 needs no common clock
     compute: Callable[[Stamps], Floats]
     label: str  # for an axis
@@ -62,7 +62,7 @@ def imbalance_mean(stamps: Stamps) -> Floats:
 
 METRICS: dict[str, Metric] = {
     "latency_avg": Metric(
-        "time in the operation, mean over ranks (what OSU reports as average latency)",
+        "time in the operation, mean over ranks (OSU's average latency)",
         0,
         lambda stamps: stamps.latencies().mean(axis=1),
         "latency, mean over ranks",
@@ -80,35 +80,49 @@ METRICS: dict[str, Metric] = {
         "latency, smallest over ranks",
     ),
     "latency_observed": Metric(
-        "time in the operation on the rank that --observe names",
+        "time in the operation on the rank that --observe names (as mpptest does for rank 0)",
         0,
         lambda stamps: (stamps.exit[:, stamps.observed] - stamps.entry[:, stamps.observed]) / stamps.calls,
         "latency of the observed rank",
     ),
     "global_time": Metric(
-        "time from the first entry to the last exit (Niethammer 2016, Eq. 4)",
+        "time from the first entry to the last exit (t_global, Niethammer 2016, Eq. 4)",
         2,
         lambda stamps: (stamps.exit.max(axis=1) - stamps.entry.min(axis=1)) / stamps.calls,
         "first entry to last exit",
     ),
-    "makespan": Metric("time from the common start to the last exit", 2, makespan, "common start to last exit"),
+    "makespan": Metric(
+        "time from the common start to the last exit; the start is the deadline, else the first entry",
+        2,
+        makespan,
+        "common start to last exit",
+    ),
     "after_last_entry": Metric(
-        "time from the last entry to the last exit",
+        "time from the last entry to the last exit: the cost once all ranks have arrived",
         2,
         lambda stamps: (stamps.exit.max(axis=1) - stamps.entry.max(axis=1)) / stamps.calls,
         "last entry to last exit",
     ),
     "exit_skew": Metric(
-        "time from the first to the last rank's leaving the synchronizer, delays taken out", 2, exit_skew, "exit skew"
+        "time from the first rank's exit from the synchronizer to the last one's, delays subtracted",
+        2,
+        exit_skew,
+        "exit skew",
+    ),
+    "end_skew": Metric(
+        "time from the first rank's exit from the operation to the last one's",
+        2,
+        lambda stamps: np.ptp(stamps.exit, axis=1),
+        "first to last exit",
     ),
     "imbalance_worst": Metric(
-        "time from the first to the last entry (Faraj 2007)",
+        "time from the first to the last entry (worst-case imbalance time, Faraj 2007)",
         2,
         lambda stamps: np.ptp(stamps.entry, axis=1),
         "first to last entry",
     ),
     "imbalance_mean": Metric(
-        "mean over ranks of the distance of an entry from the mean entry (Faraj 2007)",
+        "mean distance of the ranks' entries from the mean entry (average-case imbalance time, Faraj 2007)",
         2,
         imbalance_mean,
         "mean distance of entries from their mean",

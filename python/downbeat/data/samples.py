@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import netCDF4
 import numpy as np
@@ -22,13 +23,14 @@ def sample_metrics(path: str | Path, metrics: Iterable[str] | None = None) -> xr
     """Computes the metrics of every sample of a launch.
 
     Args:
-        path: a file `.nc` with samples of operations.
-        metrics: names out of `downbeat.data.metrics.METRICS`; all by default.
+        path: a `.nc` file with samples of operations.
+        metrics: names in `downbeat.data.metrics.METRICS`; all by default.
 
     Returns:
-        A dataset with dimension `sample`, in the order in which they were measured, warm-up and rejected ones included:
-        `cell_index`, `block`, `attempt`, `verdict` (0 valid, 1 late_flag, 2 late_entry, 3 warmup), `deadline`, `slack`
-        and `begin` (first entry), all on the global clock, and one variable per metric. Times are seconds.
+        A dataset with dimension `sample`, in the order of measurement, including warm-up and rejected samples:
+        `cell_index`, `block`, `attempt`, `verdict` (0 valid, 1 late_flag, 2 late_entry, 3 warmup, 4 overrun),
+        `deadline`, `slack` and `begin` (first entry), all on the global clock, and one variable per metric. Times are
+        in seconds.
 
     Raises:
         UsageError: an unknown metric, or a file that `open_launch` would refuse.
@@ -36,20 +38,30 @@ def sample_metrics(path: str | Path, metrics: Iterable[str] | None = None) -> xr
     wanted = list(METRICS) if metrics is None else list(metrics)
     for name in wanted:
         if name not in METRICS:
-            raise UsageError(f"'{name}' is no metric; valid are {', '.join(METRICS)}")
+            raise UsageError(f"unknown metric '{name}'; choose one of {', '.join(METRICS)}")
     with open_samples(path) as file:
         cells = read_cells(file)
         kept = {name: native(file.variables[name][:]) for name in KEPT}
         index = kept["cell_index"]
         if len(index) and (index.min() < 0 or index.max() >= len(cells)):
-            raise UsageError(f"'{path}' is damaged: it has samples of cells that it does not have")
+            raise UsageError(f"'{path}' is damaged: it has samples of unknown cells")
         computed = stream(file, wanted, kept, cells["calls"].to_numpy())
-        units = {name: getattr(file.variables[name], "units", "") for name in KEPT}
-    data = {name: ("sample", values, {"units": units[name]} if units[name] else {}) for name, values in kept.items()}
+        attributes = {name: attributes_of(file.variables[name]) for name in ("entry", *KEPT)}
+    data = {name: ("sample", values, attributes[name]) for name, values in kept.items()}
     for name, values in computed.items():
         meaning = METRICS[name].meaning if name in METRICS else "first entry into the operation, global clock"
-        data[name] = ("sample", values, {"units": "s", "long_name": meaning})
+        data[name] = ("sample", values, {"units": attributes["entry"]["units"], "long_name": meaning})
     return xr.Dataset(data)
+
+
+def attributes_of(variable: netCDF4.Variable[Any]) -> dict[str, object]:
+    """Returns what a variable says of itself."""
+    return {name: variable.getncattr(name) for name in variable.ncattrs()}
+
+
+def verdicts(samples: xr.Dataset) -> list[str]:
+    """Returns the verdicts on samples, as the file names them, in the order of their numbers."""
+    return str(samples["verdict"].attrs["flag_meanings"]).split()
 
 
 def native(values: np.ndarray) -> np.ndarray:

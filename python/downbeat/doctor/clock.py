@@ -27,7 +27,9 @@ def check(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG001
             findings.append(Finding("clock", "the time stamp counter is invariant", "good"))
     if source == "unknown":
         findings.append(
-            Finding("clock", "the kernel does not tell its clock source", "notice", "see dmesg | grep -i clock")
+            Finding(
+                "clock", "the clock source of the kernel is unknown", "notice", "look for it in dmesg | grep -i clock"
+            )
         )
     elif source in ("hpet", "acpi_pm", "jiffies", "refined-jiffies"):
         seen = f"the kernel's clock source is {source}"

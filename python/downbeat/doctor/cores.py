@@ -1,4 +1,4 @@
-"""Cores against ranks: who has no core of its own waits for the scheduler, far longer than for any message."""
+"""Cores against ranks: a rank without a core of its own waits for the scheduler, far longer than for any message."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def check(machine: Machine, ranks: int) -> list[Finding]:
                 "cores",
                 seen,
                 "problem",
-                f"ranks wait for the scheduler, milliseconds at a time; take {cores} ranks at most",
+                f"ranks wait for the scheduler, milliseconds at a time; use at most {count(cores, 'rank')}",
             )
         ]
     if ranks > cores:
-        advice = f"ranks share cores, and slow each other down; take {cores} ranks at most, or say so with the results"
+        advice = f"ranks share cores and slow each other down; use at most {count(cores, 'rank')}, or report it"
         return [Finding("cores", seen, "problem", advice)]
     return [Finding("cores", seen, "good")]

@@ -19,12 +19,12 @@ def governor(machine: Machine) -> Finding:
     names = {machine.system(f"{CPUS}/cpu{cpu}/cpufreq/scaling_governor") for cpu in machine.allowed} - {None}
     governors = ", ".join(sorted(filter(None, names)))
     if not governors:
-        seen = "the system does not tell what sets the frequency"
-        advice = "in a virtual machine the host does; on the host, cpupower frequency-set -g performance"
+        seen = "the frequency governor is unknown"
+        advice = "in a virtual machine the host sets the frequency; on the host, cpupower frequency-set -g performance"
         return Finding("frequency", seen, "notice", advice)
     if governors == "performance":
         return Finding("frequency", "governor performance", "good")
-    advice = "the speed of a core follows its load; cpupower frequency-set -g performance, as root"
+    advice = "the speed of a core follows its load; as root, cpupower frequency-set -g performance"
     return Finding("frequency", f"governor {governors}", "problem", advice)
 
 
@@ -36,8 +36,8 @@ def boost(machine: Machine) -> list[Finding]:
     if no_turbo == "0" or boosted == "1":
         where = "intel_pstate/no_turbo" if no_turbo == "0" else "cpufreq/boost"
         advice = (
-            "a core's speed then depends on what the others do, and on heat; for figures that repeat, switch it off "
-            f"(/sys/{CPUS}/{where}), for those that users see leave it on"
+            "the speed of a core then depends on the other cores and on heat; switch it off for repeatable figures "
+            f"(/sys/{CPUS}/{where}), leave it on for what users will see"
         )
         return [Finding("frequency", "boost is on", "notice", advice)]
     return []
@@ -58,6 +58,6 @@ def idle(machine: Machine) -> list[Finding]:
         return []
     advice = (
         "matters where ranks sleep while they wait (more ranks than cores, wait modes, networks with interrupts): "
-        "cpupower idle-set -D 10, as root"
+        "as root, cpupower idle-set -D 10"
     )
     return [Finding("frequency", f"idle state {name} takes {slowest} us to leave", "notice", advice)]

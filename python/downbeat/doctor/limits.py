@@ -12,20 +12,20 @@ def check(machine: Machine, ranks: int) -> list[Finding]:
     left_out = len(machine.online - machine.allowed)
     if left_out:
         seen = f"{len(machine.allowed)} of {count(len(machine.online), 'processor')} may be used here"
-        advice = "fine if a batch system keeps others away from them; else what runs on the other ones disturbs"
+        advice = "fine if a batch system reserves them; else programs on the others disturb"
         findings.append(Finding("limits", seen, "notice", advice))
     quota = smallest_quota(machine)
     if quota is None:
         if not findings:
             findings.append(Finding("limits", "all processors may be used, without a quota of time", "good"))
         return findings
-    seen = f"a control group gives {quota:g} processors' time to all that runs in it"
+    seen = f"a control group limits all its processes together to the time of {quota:g} processors"
     if quota < ranks:
         advice = f"{count(ranks, 'rank')} will be stopped for milliseconds in every period; lift the quota (cpu.max)"
         findings.append(Finding("limits", seen, "problem", advice))
     else:
         advice = (
-            "ranks that wait use all their time, and the launcher needs some too; lift the quota (cpu.max) if you can"
+            "waiting ranks use all their time, and the launcher needs some too; lift the quota (cpu.max) if you can"
         )
         findings.append(Finding("limits", seen, "notice", advice))
     return findings

@@ -13,7 +13,7 @@ def check(machine: Machine, ranks: int) -> list[Finding]:
     """Compares the processes that were ready to run, mean over a minute, with the processors that ranks leave free."""
     words = (machine.process("loadavg") or "").split()
     if not words:
-        return [Finding("load", "the system does not tell its load", "notice", "look with top what else runs")]
+        return [Finding("load", "the load of the system is unknown", "notice", "look for other programs with top")]
     load, processors = float(words[0]), len(machine.online)
     seen = f"load {load:.2f} on {count(processors, 'processor')}"
     if load <= QUIET * processors:

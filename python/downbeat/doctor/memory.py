@@ -30,6 +30,6 @@ def check(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG001
             findings.append(Finding("memory", seen, "good"))
     nodes = parse_cpus(machine.system("devices/system/node/online") or "0")
     if len(nodes) > 1 and machine.process("sys/kernel/numa_balancing") not in (None, "0"):
-        advice = "it unmaps pages to see who uses them, which interrupts ranks; sysctl kernel.numa_balancing=0, as root"
+        advice = "it unmaps pages to find their users, which interrupts ranks; as root, sysctl kernel.numa_balancing=0"
         findings.append(Finding("memory", f"NUMA balancing is on, over {len(nodes)} nodes", "notice", advice))
     return findings

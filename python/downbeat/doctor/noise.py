@@ -70,7 +70,7 @@ def measure(cpus: list[int], seconds: float) -> list[Noise]:
         answers = [loop.communicate(timeout=seconds + PATIENCE_SECONDS)[0] for loop in loops]
         return [noise_of(**json.loads(answer)) for answer in answers]
     except (subprocess.TimeoutExpired, json.JSONDecodeError) as error:
-        raise DownbeatError("a busy loop told nothing of its interruptions; measure again, or --seconds 0") from error
+        raise DownbeatError("a busy loop reported no interruptions; measure again, or use --seconds 0") from error
     finally:
         for loop in loops:
             loop.kill()
@@ -87,9 +87,7 @@ def judge(noises: list[Noise]) -> Finding:
     )
     if worst.lost <= LITTLE_LOST:
         return Finding("noise", seen, "good")
-    advice = (
-        "samples that are hit become slow: trust medians, and take percentiles above the 90th for the machine's own"
-    )
+    advice = "interrupted samples are slow: trust medians; percentiles above the 90th show the machine"
     if worst.lost <= MUCH_LOST:
         return Finding("noise", seen, "notice", advice)
-    return Finding("noise", seen, "problem", f"look what else runs (top, /proc/interrupts); {advice}")
+    return Finding("noise", seen, "problem", f"look for the cause (top, /proc/interrupts); {advice}")

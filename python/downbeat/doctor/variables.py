@@ -20,10 +20,10 @@ def check(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG001
     if names:
         words = [f"{name}={machine.environment[name]}" for name in names[:SHOWN]]
         more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-        advice = "they are part of what is measured, and are recorded with it; unset what you do not mean"
+        advice = "they change what is measured, and are recorded with it; unset those that you do not want"
         findings.append(Finding("variables", f"set: {', '.join(words)}{more}", "notice", advice))
     if machine.environment.get("LD_PRELOAD"):
         seen = f"LD_PRELOAD={machine.environment['LD_PRELOAD']}"
-        advice = "it is loaded before the MPI library, and may stand between it and the program; unset it"
+        advice = "it is loaded before the MPI library and may intercept its calls; unset it"
         findings.append(Finding("variables", seen, "notice", advice))
-    return findings or [Finding("variables", "none that changes what MPI libraries do", "good")]
+    return findings or [Finding("variables", "none that changes the MPI library", "good")]

@@ -15,12 +15,10 @@ def check(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG001
     steal = stolen(machine)
     share = f"; {steal:.2%} of the processors' time since start went to others" if steal else ""
     if steal and steal > MUCH_STEAL:
-        advice = "the host runs more than it has processors for; take a machine of your own, or one that is not shared"
+        advice = "the host is overcommitted; use a machine of your own, or one that is not shared"
         return [Finding("virtualisation", f"virtual machine{by(machine)}{share}", "problem", advice)]
     if "hypervisor" in machine.flags or machine.system("hypervisor/type"):
-        advice = (
-            "its interruptions are not seen from inside but as noise; trust medians, not maxima, and repeat launches"
-        )
+        advice = "its interruptions show only as noise; trust medians, not maxima, and repeat launches"
         return [Finding("virtualisation", f"virtual machine{by(machine)}{share}", "notice", advice)]
     return [Finding("virtualisation", "no hypervisor", "good")]
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from downbeat.errors import UsageError
+from downbeat.lists import split_list
 
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")  # becomes part of names of files
 # The first words by which downbeat-bench does something else than measure operations.
 OTHER_EXPERIMENTS = ("list", "clock", "rtt", "drift", "skew", "algorithms")
 
@@ -14,7 +17,14 @@ OTHER_EXPERIMENTS = ("list", "clock", "rtt", "drift", "skew", "algorithms")
 def wrong(key: str, value: object, valid: str) -> UsageError:
     """Returns the error of a value that a key cannot have."""
     shown = f"'{value}'" if isinstance(value, str) else f"{str(value).lower()}" if isinstance(value, bool) else value
-    return UsageError(f"{key}: {shown} is not valid; valid is {valid}")
+    return UsageError(f"{key}: {shown} is not valid; give {valid}")
+
+
+def valid_name(key: str, value: object) -> str:
+    """Returns a name that can be part of one of a file."""
+    if not isinstance(value, str) or not NAME.fullmatch(value):
+        raise wrong(key, value, "a name of letters, digits and _ . + -")
+    return value
 
 
 def word_list(key: str, value: object) -> str:
@@ -41,7 +51,7 @@ def rule(key: str, value: object) -> str:
         return str(value)
     if isinstance(value, str) and value.strip():
         return value
-    raise wrong(key, value, "a rule as 'downbeat-bench list' shows them, or a number")
+    raise wrong(key, value, "a rule (see 'downbeat-bench list') or a number")
 
 
 def whole(least: int) -> Callable[[str, object], str]:
@@ -93,20 +103,20 @@ def operations_of(value: object, base: Path) -> tuple[str, ...]:
     """Returns the operations to measure; shared objects by their absolute paths.
 
     Args:
-        value: a name or a list of names.
+        value: a name or a list of names, with commas or not.
         base: the directory that relative paths start from.
 
     Raises:
         UsageError: there are none, or one begins another experiment.
     """
     given = value if isinstance(value, list) else [value]
-    words = [word for word in given if isinstance(word, str) and word.strip()]
-    if not words or len(words) < len(given):
-        raise wrong("operations", value, 'a list of operations, not empty, as ["bcast", "allreduce"]')
+    words = [word for text in given for word in (split_list(text) if isinstance(text, str) else [""])]
+    if not words or not all(words):
+        raise wrong("operations", value, 'a list of operations, not empty, e.g. ["bcast", "allreduce"]')
     for word in words:
         if word in OTHER_EXPERIMENTS:
             raise UsageError(
-                f"operations: '{word}' is an experiment of downbeat-bench itself; start it by tools/launch"
+                f"operations: '{word}' is an experiment of downbeat-bench itself; start it with tools/launch"
             )
         if word.startswith("-"):
             raise wrong("operations", word, "a name of 'downbeat-bench list operation' or the path of a shared object")

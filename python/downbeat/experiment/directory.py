@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from typing import Any
 from downbeat.errors import UsageError
 from downbeat.experiment.durable import write_json
 from downbeat.experiment.lock import LOCK
-from downbeat.experiment.plan import Environment, LaunchKey, Library, Measurement, Plan
+from downbeat.experiment.plan import Environment, LaunchKey, Library, Measurement, Plan, Variant
 
 SCHEMA_VERSION = 1
 PLAN = "plan.json"
@@ -73,6 +74,10 @@ def read_plan(directory: Path) -> Plan:
                 for one in content.pop("libraries")
             ),
             environments=tuple(Environment(**one) for one in content.pop("environments")),
+            variants=tuple(
+                Variant(**{**one, "operations": tuple(one["operations"])})
+                for one in content.pop("variants", [dataclasses.asdict(Variant())])
+            ),
             ranks=tuple(content.pop("ranks")),
             **content,
         )
@@ -86,6 +91,13 @@ def complete(directory: Path) -> set[str]:
     """Returns the keys of the launches that are complete."""
     launches = directory / LAUNCHES
     return {path.name for path in launches.iterdir() if (path / RECORD).is_file()} if launches.is_dir() else set()
+
+
+def rename_portions(directory: Path) -> None:
+    """Renames launches that an earlier downbeat named `<key>-part<n>`, so that a run that goes on finds them."""
+    if (directory / LAUNCHES).is_dir():
+        for path in list((directory / LAUNCHES).iterdir()):
+            path.rename(path.with_name(re.sub(r"-part(\d+)$", r"-portion\1", path.name)))
 
 
 def write_record(directory: Path, record: dict[str, object]) -> None:

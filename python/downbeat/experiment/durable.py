@@ -1,10 +1,11 @@
-"""Writes files so that whoever is killed, at whatever moment, leaves the old content or the new one, never a part."""
+"""Writes files so that a kill, at any moment, leaves the old content or the new one, never a piece of it."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -14,9 +15,13 @@ from typing import IO, Any
 def replacing(path: Path, binary: bool = False) -> Iterator[IO[Any]]:
     """Opens a file, text in UTF-8 by default, to be written in place of what it held before.
 
-    It is written beside, and takes its name when all is on disk; if the writing fails, what was there stays. What is no
-    plain file, as a pipe or /dev/stdout, cannot be replaced and is written as it is.
+    The new content goes to a file beside it, which takes the name once all is on disk; if writing fails, the old file
+    stays. `-` is standard output. A pipe or a device such as /dev/stdout cannot be replaced and is written directly.
     """
+    if is_standard_output(path):
+        yield sys.stdout.buffer if binary else sys.stdout
+        sys.stdout.flush()
+        return
     mode, encoding = ("wb", None) if binary else ("w", "utf-8")
     if path.exists() and (path.is_symlink() or not path.is_file()):
         with path.open(mode, encoding=encoding) as file:
@@ -35,6 +40,11 @@ def replacing(path: Path, binary: bool = False) -> Iterator[IO[Any]]:
     synchronize(path.parent)
 
 
+def is_standard_output(path: Path | None) -> bool:
+    """Whether a path given on a command line means standard output."""
+    return path == Path("-")
+
+
 def write_json(path: Path, content: object) -> None:
     """Writes JSON in place of what a file held before."""
     with replacing(path) as file:
@@ -42,7 +52,7 @@ def write_json(path: Path, content: object) -> None:
 
 
 def synchronize(path: Path) -> None:
-    """Brings a file, or the names in a directory, to disk."""
+    """Writes a file, or the names in a directory, to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

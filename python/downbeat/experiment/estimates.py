@@ -1,4 +1,4 @@
-"""What is known of every cell while launches come in: the geometric mean of launch medians and its interval."""
+"""The state of every cell while launches come in: the geometric mean of launch medians and its interval."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from downbeat.data.launch_file import CELL_FACTORS, IMPLIED, open_netcdf, read_cells
 from downbeat.experiment import directory as places
-from downbeat.experiment.plan import LaunchKey, Plan
+from downbeat.experiment.plan import LAUNCH_FACTORS, LaunchKey, Plan
 from downbeat.statistics.location import Interval, geometric_mean_interval
 
 METRIC = "latency_avg"
@@ -22,11 +23,12 @@ class CellKey:
     library: str
     ranks: int
     environment: str
+    variant: str
     factors: tuple[object, ...]  # by CELL_FACTORS
 
     def values(self) -> dict[str, object]:
         """Returns all factors by name."""
-        launch = {"library": self.library, "ranks": self.ranks, "environment": self.environment}
+        launch = {name: getattr(self, name) for name in LAUNCH_FACTORS}
         return launch | dict(zip(CELL_FACTORS, self.factors, strict=True))
 
 
@@ -35,6 +37,7 @@ class Estimates:
 
     def __init__(self) -> None:
         self.medians: dict[CellKey, dict[int, float]] = {}  # in s, by the number of the launch
+        self.frames: dict[LaunchKey, pd.DataFrame] = {}  # as `frame` returns them together
 
     @classmethod
     def of(cls, plan: Plan, directory: Path) -> Estimates:
@@ -54,12 +57,28 @@ class Estimates:
                 return
             cells = read_cells(file).assign(computation=0.0)  # of compute=auto every launch has another one
             medians = np.asarray(file.variables[f"{METRIC}_median"][:], dtype=float)
+        factors = {name: getattr(key, name) for name in LAUNCH_FACTORS} | {"launch": key.number}
+        kept = cells[[*CELL_FACTORS, "status", "error_bound"]]
+        self.frames[key] = kept.assign(**factors, **{f"{METRIC}_median": medians})
         for row, median in zip(cells[list(CELL_FACTORS)].itertuples(index=False), medians, strict=True):
             if median > 0:  # NaN where no sample was valid
                 # NaN, a delay that there is not, would differ from itself.
-                factors = tuple("" if isinstance(value, float) and np.isnan(value) else value for value in row)
-                cell = CellKey(key.library, key.ranks, key.environment, factors)
+                values = tuple("" if isinstance(value, float) and np.isnan(value) else value for value in row)
+                cell = CellKey(key.library, key.ranks, key.environment, key.variant, values)
                 self.medians.setdefault(cell, {})[key.number] = float(median)
+
+    def frame(self, plan: Plan) -> pd.DataFrame:
+        """Returns a row per launch and cell: factors, `launch`, `status`, `error_bound` and the median, in s.
+
+        These are columns of `Experiment.cells`, in its order; it is enough for a comparison, without reading samples.
+        """
+        order = plan.configurations()
+
+        def position(key: LaunchKey) -> tuple[int, int, int]:
+            return order.index(tuple(getattr(key, name) for name in LAUNCH_FACTORS)), key.number, key.portion
+
+        frames = [self.frames[key] for key in sorted(self.frames, key=position)]
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
     def intervals(self) -> dict[CellKey, Interval]:
         """Returns the estimate of every cell in s, in the order in which cells were first seen."""

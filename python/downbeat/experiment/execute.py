@@ -30,7 +30,7 @@ MAY_CHANGE = ("launches", "width", "max_launches", "timeout")
 
 
 class Watcher:
-    """Is told how an experiment goes. This one tells nobody."""
+    """Receives the progress of an experiment. This one ignores it."""
 
     def begins(self, plan: Plan, directory: Path, complete: int, total: int) -> None:
         """So many launches of those that are planned are complete already."""
@@ -80,6 +80,7 @@ def execute(plan: Plan, directory: Path, watcher: Watcher | None = None) -> Outc
         begins = not (directory / places.PLAN).is_file()
         places.write_plan(directory, plan)
         shutil.rmtree(directory / places.PARTIAL, ignore_errors=True)
+        places.rename_portions(directory)
         record_machine(plan, directory)
         try:
             outcome = Execution(plan, directory, watcher or Watcher(), lock).run()
@@ -101,12 +102,12 @@ def adopt(plan: Plan, directory: Path) -> None:
             not directory.is_dir()
             or any(path.name not in ("lock", f"{places.PLAN}.new") for path in directory.iterdir())
         ):
-            raise UsageError(f"'{directory}' holds something else than an experiment; take a directory of its own (-o)")
+            raise UsageError(f"'{directory}' exists and is not the directory of an experiment; give another one (-o)")
         return
     there = places.read_plan(directory)
     for name, before, now in differences(there, plan):
         raise UsageError(
-            f"'{directory}' holds another experiment: its {name} is {before}, not {now}; take another directory (-o)"
+            f"'{directory}' holds another experiment: its {name} is {before}, not {now}; give another directory (-o)"
         )
 
 
@@ -123,7 +124,7 @@ def differences(there: Plan, here: Plan) -> Iterable[tuple[str, object, object]]
                 texts = [f"'{each.options[option]}'" if option in each.options else "none" for each in (before, now)]
                 if texts[0] != texts[1]:
                     yield option, texts[0], texts[1]
-        elif one.name in ("libraries", "environments"):
+        elif one.name in ("libraries", "environments", "variants"):
             yield one.name, describe(before), describe(now)
         else:
             yield one.name, before, now
@@ -133,8 +134,8 @@ def describe(values: Iterable[object]) -> str:
     """Returns libraries or environments in words."""
     words = []
     for value in values:
-        content = {name: part for name, part in vars(value).items() if part and name != "name"}
-        inside = ", ".join(f"{name} {dict(part) if isinstance(part, dict) else part}" for name, part in content.items())
+        content = {name: set_to for name, set_to in vars(value).items() if set_to and name != "name"}
+        inside = ", ".join(f"{name} {dict(one) if isinstance(one, dict) else one}" for name, one in content.items())
         words.append(f"{vars(value)['name']}{f' ({inside})' if inside else ''}")
     return " and ".join(words)
 

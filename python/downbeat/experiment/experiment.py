@@ -1,4 +1,4 @@
-"""What came of an experiment: its launches, and one frame of all their cells."""
+"""The results of an experiment: its launches, and one frame of all their cells."""
 
 from __future__ import annotations
 
@@ -14,28 +14,29 @@ import xarray as xr
 from downbeat.data.cells import summarize_cells
 from downbeat.data.launch_file import CELL_FACTORS, IMPLIED, context_of, open_launch, open_samples
 from downbeat.data.samples import sample_metrics
-from downbeat.data.units import units_of
 from downbeat.doctor.finding import Finding
 from downbeat.errors import UsageError
 from downbeat.experiment import directory as places
-from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, LAUNCH_FACTORS, Plan
+from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, DEFAULT_VARIANT, LAUNCH_FACTORS, Plan
 from downbeat.mpi.libraries import short_version
+from downbeat.units import shared_units
 
-# All that tells what was measured from something else; a launch's number is no factor, but a repetition.
+# Everything that distinguishes cells. The number of a launch is not a factor: it is a repetition.
 FACTORS = (*LAUNCH_FACTORS, *CELL_FACTORS)
 
 
 @dataclass(frozen=True)
 class Launch:
-    """A launch that is complete.
+    """A complete launch.
 
     Attributes:
-        library: its name in the plan; of a file that stands alone, what the library calls itself.
-        ranks: their number.
+        library: its name in the plan; of a single file, the name that the library gives itself.
+        ranks: number of ranks.
         environment: its name in the plan.
-        number: among the launches of the same library, ranks and environment, from 1.
-        path: its file of samples.
-        record: launch.json, how it was started and ended; empty for a file that stands alone.
+        number: from 1, among the launches of the same library, ranks, environment and variant.
+        path: the file of samples.
+        record: launch.json, how it was started and how it ended; empty for a single file.
+        variant: its name in the plan.
     """
 
     library: str
@@ -44,10 +45,16 @@ class Launch:
     number: int
     path: Path
     record: Mapping[str, object]
+    variant: str = DEFAULT_VARIANT
+
+    @property
+    def configuration(self) -> tuple[object, ...]:
+        """The factors that are fixed for the launch, in the order of `LAUNCH_FACTORS`."""
+        return tuple(getattr(self, name) for name in LAUNCH_FACTORS)
 
     @cached_property
     def context(self) -> dict[str, object]:
-        """What downbeat-bench knew of the machine and of itself: the global attributes of the file."""
+        """The context that downbeat-bench recorded, of the machine and of itself: the global attributes of the file."""
         with open_samples(self.path) as file:
             return context_of(file)
 
@@ -67,14 +74,14 @@ class Launch:
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment, as `open_experiment` returns it.
+    """An experiment, returned by `open_experiment`.
 
     Attributes:
         path: its directory or file.
-        name: from its plan, else of the path.
-        launches: those that are complete, by configuration and number.
-        plan: what was to be measured; None where files of launches were put together by hand.
-        failures: launch.json of the launches that failed, with `directory`, where they lie.
+        name: of its plan, else of the path.
+        launches: the complete ones, by configuration and number.
+        plan: what was to be measured; None if files of launches were collected by hand.
+        failures: launch.json of the failed launches, with `directory`, their place.
     """
 
     path: Path
@@ -85,10 +92,10 @@ class Experiment:
 
     @cached_property
     def cells(self) -> pd.DataFrame:
-        """A pandas frame, one row per launch and cell: what `summarize_cells` tells, behind what the launch is.
+        """A pandas frame, one row per launch and cell: the columns of `summarize_cells`, after those of the launch.
 
-        That is `library`, `ranks`, `environment` and `launch`, its number. Times are seconds, `attrs["units"]` has the
-        units of all columns.
+        The latter are `library`, `ranks`, `environment`, `variant` and `launch`, its number. Times are in seconds;
+        `attrs["units"]` has the units of all columns.
         """
         frames = []
         for launch in self.launches:
@@ -97,12 +104,12 @@ class Experiment:
                 frame.insert(position, name, getattr(launch, name))
             frames.append(frame.rename(columns={"number": "launch"}))
         cells = pd.concat(frames, ignore_index=True)
-        cells.attrs["units"] = units_of(cells)
+        cells.attrs["units"] = shared_units(cells.columns, *frames)
         return cells
 
     @cached_property
     def machine(self) -> tuple[Finding, ...]:
-        """What `downbeat doctor` saw when the last run began; nothing, for files that were put together by hand."""
+        """Findings of `downbeat doctor` at the start of the last run; none for files that were collected by hand."""
         file = self.path / places.MACHINE
         if not file.is_file():
             return ()
@@ -117,15 +124,15 @@ def open_experiment(path: str | Path, without: Collection[Path] = ()) -> Experim
     """Opens an experiment.
 
     Args:
-        path: the directory of `downbeat run`; a file `.nc` of downbeat-bench, which is one launch; or a directory of
-            such files, which are taken for launches of one experiment.
-        without: of such files, those that are none of its launches.
+        path: the directory of `downbeat run`; a `.nc` file of downbeat-bench, which is one launch; or a directory of
+            such files, which count as launches of one experiment.
+        without: files in such a directory that are not launches of it.
 
     Returns:
-        The experiment; its samples are read when they are asked for.
+        The experiment; its samples are read on demand.
 
     Raises:
-        UsageError: there is nothing of the kind, or a file in it is foreign or cut off.
+        UsageError: the path is none of these, or one of its files is truncated or of another program.
     """
     path = Path(path)
     if path.is_file():
@@ -136,7 +143,7 @@ def open_experiment(path: str | Path, without: Collection[Path] = ()) -> Experim
         return open_directory(path)
     files = [file for file in sorted(path.glob("*.nc")) if file not in without]
     if not files:
-        raise UsageError(f"'{path}' is not the directory of an experiment: it has neither {places.PLAN} nor files .nc")
+        raise UsageError(f"'{path}' is not the directory of an experiment: it has neither {places.PLAN} nor .nc files")
     launches: list[Launch] = []
     for file in files:
         launch = lone_launch(file, 1)
@@ -153,8 +160,18 @@ def open_directory(path: Path) -> Experiment:
         record = places.read_record(path / places.LAUNCHES / name)
         file = path / places.LAUNCHES / name / places.SAMPLES
         launches.append(
-            Launch(record["library"], record["ranks"], record["environment"], record["number"], file, record)
+            Launch(
+                record["library"],
+                record["ranks"],
+                record["environment"],
+                record["number"],
+                file,
+                record,
+                record.get("variant", DEFAULT_VARIANT),
+            )
         )
+    order = plan.configurations()
+    launches.sort(key=lambda launch: (order.index(launch.configuration), launch.number))
     if not launches:
         raise UsageError(f"'{path}' has no complete launch; see {path / places.FAILED} for what failed")
     failures = tuple(
@@ -165,7 +182,7 @@ def open_directory(path: Path) -> Experiment:
 
 
 def lone_launch(path: Path, number: int) -> Launch:
-    """Opens a file that stands alone: the library is what it calls itself."""
+    """Opens a single file as a launch; the library has the name that it gives itself."""
     with open_samples(path) as file:
         library = short_version(str(file.mpi_library))
         ranks = int(file.dimensions["rank"].size)

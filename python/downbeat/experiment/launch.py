@@ -56,14 +56,15 @@ def launch_command(plan: Plan, key: LaunchKey, repetitions: int | None = None) -
         key: which launch of it.
         repetitions: in place of those of the plan.
     """
-    library = plan.library(key.library)
-    measurement = plan.measurements(library)[max(0, key.part - 1)]
+    library, variant = plan.library(key.library), plan.variant(key.variant)
     start = [sys.executable, "-m", "downbeat.mpi.launch"]
-    if library.launcher:
-        start += ["--launcher", library.launcher]
+    launcher = variant.launcher or library.launcher
+    if launcher:
+        start += ["--launcher", launcher]
     start += ["-n", str(key.ranks), "--timeout", f"{plan.timeout:g}"]
     again = ["--repetitions", str(repetitions)] if repetitions else []
-    return [*start, library.bench, *measurement.arguments(), *again, "-q", "-o", places.SAMPLES]
+    arguments = plan.measurement_of(key).arguments()
+    return [*start, variant.bench or library.bench, *arguments, *again, "-q", "-o", places.SAMPLES]
 
 
 def launch(
@@ -82,7 +83,7 @@ def launch(
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
     command = launch_command(plan, key, repetitions)
-    variables = dict(next(one for one in plan.environments if one.name == key.environment).variables)
+    variables = plan.variables_of(key)
     around = surroundings(variables)
     started = datetime.datetime.now(datetime.UTC)
     status = run(command, partial, variables, lock)
@@ -163,8 +164,8 @@ def failure_of(status: int, where: Path, timeout: float, ranks: int) -> str:
         return ""
     # A launcher that the MPI library does not know starts programs of one rank each, every one of which succeeds.
     return (
-        f"the program ran with {found} rank{'' if found == 1 else 's'}, not {ranks}: the launcher is not one of its "
-        "MPI library, or lacks an option (srun wants --mpi=)"
+        f"the program ran with {found} rank{'' if found == 1 else 's'}, not {ranks}: the launcher belongs to another "
+        "MPI library, or lacks an option (srun needs --mpi=)"
     )
 
 

@@ -33,7 +33,7 @@ def locked(directory: Path) -> Iterator[int]:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
                 if time.monotonic() > deadline:
-                    raise DownbeatError(f"another run is at work in '{directory}'") from error
+                    raise DownbeatError(f"another run is using '{directory}'") from error
                 time.sleep(0.1)
                 continue
             # Whoever held it may have removed it meanwhile, and another run may hold the next one.

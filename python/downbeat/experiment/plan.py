@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from downbeat.experiment.measurement import Measurement as Measurement
-from downbeat.experiment.parts import parts_of
+from downbeat.experiment.portions import portions_of
 
 # A configuration is what is fixed for a launch; these are its names in frames, beside the factors of cells.
-LAUNCH_FACTORS = ("library", "ranks", "environment")
+LAUNCH_FACTORS = ("library", "ranks", "environment", "variant")
 DEFAULT_ENVIRONMENT = "default"
+DEFAULT_VARIANT = "default"
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,23 @@ class Environment:
 
 
 @dataclass(frozen=True)
+class Variant:
+    """One of several things that take turns: another program, launcher, shared object or variables, all else alike."""
+
+    name: str = DEFAULT_VARIANT
+    bench: str = ""  # in place of the library's
+    launcher: str = ""  # in place of the library's
+    operations: tuple[str, ...] = ()  # shared objects, each in place of the operation whose file has its name
+    variables: Mapping[str, str] = field(default_factory=dict)  # beside those of the environment
+
+    def operation(self, word: str) -> str:
+        """Returns an operation as this variant has it, its parameters as they are."""
+        path, parenthesis, parameters = word.partition("(")
+        own = next((one for one in self.operations if "/" in path and Path(one).name == Path(path).name), path)
+        return f"{own}{parenthesis}{parameters}"
+
+
+@dataclass(frozen=True)
 class LaunchKey:
     """A launch: its configuration, and its number among those of the same configuration, from 1.
 
@@ -45,17 +66,20 @@ class LaunchKey:
     ranks: int
     environment: str
     number: int
-    part: int = 0  # of the measurement, from 1; 0 where one launch measures all of it (downbeat.experiment.parts)
+    portion: int = 0  # of the measurement, from 1; 0 where one launch measures all of it (`portions_of`)
+    variant: str = DEFAULT_VARIANT
 
     def __str__(self) -> str:
-        part = f"-part{self.part}" if self.part else ""
-        return f"{self.library}-n{self.ranks}-{self.environment}-{self.number:03}{part}"
+        portion = f"-portion{self.portion}" if self.portion else ""
+        variant = "" if self.variant == DEFAULT_VARIANT else f"@{self.variant}"  # no name has this character
+        return f"{self.library}-n{self.ranks}-{self.environment}{variant}-{self.number:03}{portion}"
 
     @property
     def configuration(self) -> str:
         """What is fixed for the launch, for people."""
         environment = "" if self.environment == DEFAULT_ENVIRONMENT else f", {self.environment}"
-        return f"{self.library}, {self.ranks} rank{'s' if self.ranks > 1 else ''}{environment}"
+        variant = "" if self.variant == DEFAULT_VARIANT else f", {self.variant}"
+        return f"{self.library}, {self.ranks} rank{'s' if self.ranks > 1 else ''}{environment}{variant}"
 
 
 @dataclass(frozen=True)
@@ -67,6 +91,7 @@ class Plan:
     libraries: tuple[Library, ...]
     ranks: tuple[int, ...] = (2,)
     environments: tuple[Environment, ...] = (Environment(),)
+    variants: tuple[Variant, ...] = (Variant(),)
     launches: int = 10  # of each configuration
     timeout: float = 600.0  # s, for a launch
     seed: int = 0
@@ -78,23 +103,57 @@ class Plan:
         """Returns the library of that name."""
         return next(one for one in self.libraries if one.name == name)
 
+    def environment(self, name: str) -> Environment:
+        """Returns the environment of that name."""
+        return next(one for one in self.environments if one.name == name)
+
+    def variant(self, name: str) -> Variant:
+        """Returns the variant of that name."""
+        return next(one for one in self.variants if one.name == name)
+
+    def configurations(self) -> list[tuple[object, ...]]:
+        """Returns all configurations in the order of the plan, which tables have, too; values by `LAUNCH_FACTORS`."""
+        names = [[one.name for one in each] for each in (self.libraries, self.environments, self.variants)]
+        return list(itertools.product(names[0], self.ranks, *names[1:]))
+
+    def measurement_of(self, key: LaunchKey) -> Measurement:
+        """Returns what a launch measures."""
+        whole = self.measurements(self.library(key.library))[max(0, key.portion - 1)]
+        variant = self.variant(key.variant)
+        return dataclasses.replace(whole, operations=tuple(variant.operation(one) for one in whole.operations))
+
+    def variables_of(self, key: LaunchKey) -> dict[str, str]:
+        """Returns the variables that are set for a launch."""
+        return {**self.environment(key.environment).variables, **self.variant(key.variant).variables}
+
     def measurements(self, library: Library) -> list[Measurement]:
         """Returns what the launches of one number measure under a library: mostly one launch all of it."""
-        return parts_of(self.measurement, library.fixed_at_start)
+        return portions_of(self.measurement, library.fixed_at_start)
 
     def round_order(self, number: int) -> list[LaunchKey]:
-        """Returns the launches of a number, one of each configuration, in random order by the seed."""
+        """Returns the launches of a number, one of each configuration, in random order by the seed.
+
+        Variants take turns: those of one configuration follow each other directly, in an order that is drawn for every
+        other number and reversed for the next, so that each is first as often as last.
+        """
         order = []
         for library in self.libraries:
             count = len(self.measurements(library))
             order += [
-                LaunchKey(library.name, ranks, environment.name, number, part)
+                LaunchKey(library.name, ranks, environment.name, number, portion)
                 for ranks in self.ranks
                 for environment in self.environments
-                for part in (range(1, count + 1) if count > 1 else [0])
+                for portion in (range(1, count + 1) if count > 1 else [0])
             ]
         random.Random(f"{self.seed} {number}").shuffle(order)
-        return order
+        return [dataclasses.replace(key, variant=name) for key in order for name in self.turns(key)]
+
+    def turns(self, key: LaunchKey) -> list[str]:
+        """Returns the variants in the order in which they are launched, of a launch but for its variant."""
+        names = [one.name for one in self.variants]
+        drawn = dataclasses.replace(key, number=(key.number + 1) // 2)
+        random.Random(f"{self.seed} {drawn}").shuffle(names)
+        return names if key.number % 2 else names[::-1]
 
     def launch_order(self) -> list[LaunchKey]:
         """Returns all launches, round by round."""

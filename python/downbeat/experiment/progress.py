@@ -1,4 +1,4 @@
-"""Shows how an experiment goes: on a terminal live, elsewhere a line for each launch."""
+"""Progress of an experiment: on a terminal a live display, elsewhere a line for each launch."""
 
 from __future__ import annotations
 
@@ -20,13 +20,12 @@ from downbeat.experiment.launch import Ended
 from downbeat.experiment.plan import LaunchKey, Plan
 from downbeat.experiment.split import Decision
 from downbeat.statistics.location import Interval
+from downbeat.units import MICROSECONDS, microseconds
 
-MICROSECONDS = 1e6
-CAPTION = "latency in us, mean over ranks: geometric mean of the medians of n launches"
+CAPTION = "latency in us (mean over ranks): geometric mean of the medians of n launches; +-: half the 95 % interval"
 # Of a table, by their names in frames, in the order of its columns; where a factor does not vary, it needs no column.
 SHORT = {"barrier_algorithm": "barrier", "largest_delay": "delay", "environment": "environment"}
 ALWAYS = ("operation", "size", "synchronizer")
-WIDTH = 80  # of what is printed where there is no terminal
 
 
 def duration(seconds: float) -> str:
@@ -42,7 +41,7 @@ def duration(seconds: float) -> str:
 
 def describe(key: LaunchKey) -> str:
     """Returns a launch in words."""
-    return f"{key.configuration}, launch {key.number}{f', part {key.part}' if key.part else ''}"
+    return f"{key.configuration}, launch {key.number}{f', portion {key.portion}' if key.portion else ''}"
 
 
 class Pace:
@@ -61,6 +60,15 @@ class Pace:
         return launches * sum(sum(each) / len(each) for each in self.seconds.values()) / len(self.seconds)
 
 
+def time_left(seconds: float | None, complete: int, total: int) -> str:
+    """Returns how long the other launches take, as far as is known."""
+    if complete >= total:
+        return f"{complete} of {total} launches complete"
+    if not seconds:
+        return "time left unknown before the first launch has ended"
+    return f"about {duration(seconds)} left"
+
+
 def cell_table(estimates: Estimates, most: int | None = None) -> Table:
     """Returns the table of what is known of the cells.
 
@@ -72,7 +80,7 @@ def cell_table(estimates: Estimates, most: int | None = None) -> Table:
     columns = [*ALWAYS, *(name for name in estimates.varying() if name not in ALWAYS)]
     for name in columns:
         table.add_column(SHORT.get(name, name), justify="right" if name in ("size", "ranks") else "left", no_wrap=True)
-    for name in ("latency", "95 % interval", "+-", "n"):
+    for name in ("latency", "+-", "n"):
         table.add_column(name, justify="right", no_wrap=True)
     intervals = estimates.intervals()
     for cell, interval in list(sorted_cells(intervals))[:most]:
@@ -103,12 +111,9 @@ def text(factor: str, value: object) -> str:
 
 
 def numbers(interval: Interval) -> list[str]:
-    """Returns the columns of an estimate: microseconds, interval, half its width beside the estimate, launches."""
-    estimate = f"{interval.estimate * MICROSECONDS:.3f}"
-    if math.isnan(interval.low):
-        return [estimate, "-", "-", str(interval.count)]
-    low, high = interval.low * MICROSECONDS, interval.high * MICROSECONDS
-    return [estimate, f"{low:.3f} .. {high:.3f}", f"{interval.width / 2:.1%}", str(interval.count)]
+    """Returns the columns of an estimate: microseconds, half of its interval beside the estimate, launches."""
+    width = "-" if math.isnan(interval.low) else f"{interval.width / 2:.1%}"
+    return [microseconds(interval.estimate), width, str(interval.count)]
 
 
 def begin_line(plan: Plan, directory: Path, complete: int, total: int) -> str:
@@ -135,9 +140,8 @@ class Plain(Watcher):
     def ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:  # noqa: ARG002
         self.pace.add(ended)
         left = self.pace.left(total - complete)
-        rest = f", about {duration(left)} left" if left and complete < total else ""
-        how = f"failed, {ended.failure}" if ended.failure else duration(ended.seconds)
-        self.say(f"{complete:>{len(str(total))}}/{total}  {describe(ended.key)}: {how}{rest}")
+        how = f"failed: {ended.failure}" if ended.failure else f"took {duration(ended.seconds)}"
+        self.say(f"{time_left(left, complete, total)}; {describe(ended.key)} {how}")
 
     def decided(self, decision: Decision) -> None:
         self.say(split_line(decision))
@@ -146,7 +150,7 @@ class Plain(Watcher):
 def split_line(decision: Decision) -> str:
     """Returns what was decided and why."""
     return (
-        f"from here on {decision.repetitions} repetitions, and about {decision.launches} launches for the width: "
+        f"now {decision.repetitions} repetitions per launch, and about {decision.launches} launches for the width: "
         f"{decision.reason}"
     )
 
@@ -180,7 +184,7 @@ class Terminal(Watcher):
         self.complete, self.total, self.estimates, self.running = complete, total, estimates, ""
         if ended.failure:
             self.failed += 1
-            self.say(f"{describe(ended.key)}: failed, {ended.failure}")
+            self.say(f"{describe(ended.key)} failed: {ended.failure}")
 
     def decided(self, decision: Decision) -> None:
         self.say(split_line(decision))
@@ -195,36 +199,18 @@ class Terminal(Watcher):
     def render(self) -> Group:
         """Returns what is seen now."""
         left = self.pace.left(self.total - self.complete)
-        words = [f"{self.complete}/{self.total} launches"]
+        words = [time_left(left, self.complete, self.total)]
         words += [f"{self.failed} failed"] if self.failed else []
-        words += [f"about {duration(left)} left"] if left else []
         head = Table.grid(padding=(0, 2, 0, 0))
         head.add_row(ProgressBar(total=self.total, completed=self.complete, width=24), Text(", ".join(words)))
-        parts: list[Table | Text] = [head, Text(self.running, style="dim", no_wrap=True, overflow="ellipsis")]
+        shown: list[Table | Text] = [head, Text(self.running, style="dim", no_wrap=True, overflow="ellipsis")]
         if self.estimates.medians:
-            parts.append(Text(CAPTION, style="dim", no_wrap=True, overflow="ellipsis"))
-            parts.append(cell_table(self.estimates, max(3, self.live.console.height - 7)))
-        return Group(*parts)
+            shown.append(Text(CAPTION, style="dim", no_wrap=True, overflow="ellipsis"))
+            shown.append(cell_table(self.estimates, max(3, self.live.console.height - 7)))
+        return Group(*shown)
 
 
 def watcher() -> Watcher:
     """Returns what suits standard output."""
     # A terminal that cannot move its cursor is none for us.
     return Terminal(Console()) if sys.stdout.isatty() and os.environ.get("TERM") != "dumb" else Plain()
-
-
-def print_table(estimates: Estimates) -> None:
-    """Prints what is known of all cells."""
-    if estimates.medians:
-        print(f"\n{CAPTION}")
-        width = None if sys.stdout.isatty() else max(WIDTH, 300)
-        console = Console(width=width, highlight=False, markup=False, color_system=None)
-        for line in render_lines(console, cell_table(estimates)):
-            print(line)
-
-
-def render_lines(console: Console, table: Table) -> list[str]:
-    """Returns a table as lines without blanks at their ends."""
-    with console.capture() as capture:
-        console.print(table)
-    return [line.rstrip() for line in capture.get().splitlines()]

@@ -6,25 +6,25 @@ import dataclasses
 import os
 import random
 import re
-import shlex
-import shutil
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from downbeat.errors import UsageError
-from downbeat.experiment.bench_options import OPTIONS, operations_of, wrong
+from downbeat.experiment.bench_options import OPTIONS, operations_of, valid_name, wrong
 from downbeat.experiment.measurement import Measurement
 from downbeat.experiment.plan import Environment, Library, Plan
-from downbeat.mpi.bench import BENCH, find_any_bench, find_bench, library_of, srun_launcher
+from downbeat.experiment.programs import bench_at, launcher_at
+from downbeat.experiment.variants import check_programs, variants_of
+from downbeat.lists import split_list
+from downbeat.mpi.bench import find_any_bench, find_bench, library_of, srun_launcher
 from downbeat.mpi.launch import cpus_per_core
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")  # becomes part of names of files
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 KEYS = (
-    "name", "operations", *OPTIONS, "ranks", "libraries", "environments", "launches", "width", "max-launches",
-    "timeout", "seed",
+    "name", "operations", *OPTIONS, "ranks", "libraries", "environments", "variants", "launches", "width",
+    "max-launches", "timeout", "seed",
 )  # fmt: skip
 LIBRARY_KEYS = ("name", "bench", "launcher")
 
@@ -41,10 +41,10 @@ def read_request(path: Path) -> dict[str, object]:
     except OSError as error:
         raise UsageError(f"'{path}' cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"'{path}' is no TOML: {error}") from error
+        raise UsageError(f"'{path}' is not valid TOML: {error}") from error
     for key in request:
         if key not in KEYS:
-            raise UsageError(f"'{path}': '{key}' is no key of an experiment; valid are {', '.join(KEYS)}")
+            raise UsageError(f"'{path}': unknown key '{key}' of an experiment; choose one of {', '.join(KEYS)}")
     request.setdefault("name", path.stem)
     return request
 
@@ -61,7 +61,7 @@ def plan_of(request: Mapping[str, object], base: Path, stored: Callable[[str], P
         UsageError: a value is not valid, or there is no downbeat-bench for a library; one line says which.
     """
     if "operations" not in request:
-        raise UsageError("there are no operations to measure; give them by name, or a file EXPERIMENT.toml")
+        raise UsageError("no operations to measure; give their names, or a file EXPERIMENT.toml")
     operations = operations_of(request["operations"], base)
     options = {}
     for key, read in OPTIONS.items():
@@ -69,12 +69,16 @@ def plan_of(request: Mapping[str, object], base: Path, stored: Callable[[str], P
         if text is not None:
             options[key] = text
     launches = whole(request, "launches", 10, 1)
+    variants = variants_of(request.get("variants"), base, operations)
+    libraries = libraries_of(request.get("libraries"), base)
+    check_programs(variants, libraries)
     plan = Plan(
         name=name_of(request, operations),
         measurement=Measurement(operations, options),
-        libraries=libraries_of(request.get("libraries"), base),
+        libraries=libraries,
         ranks=ranks_of(request.get("ranks")),
         environments=environments_of(request.get("environments")),
+        variants=variants,
         launches=launches,
         timeout=number(request, "timeout", 600.0),
         seed=0,
@@ -92,13 +96,6 @@ def name_of(request: Mapping[str, object], operations: tuple[str, ...]) -> str:
         return valid_name("name", request["name"])
     names = [re.sub(r"[^A-Za-z0-9_.+-]+", "-", Path(one).name).strip("-") for one in operations]
     return "-".join(names[:3]) + ("-and-more" if len(names) > 3 else "")
-
-
-def valid_name(key: str, value: object) -> str:
-    """Returns a name that can be part of one of a file."""
-    if not isinstance(value, str) or not NAME.fullmatch(value):
-        raise wrong(key, value, "a name of letters, digits and _ . + -")
-    return value
 
 
 def whole(request: Mapping[str, object], key: str, default: int, least: int) -> int:
@@ -148,39 +145,19 @@ def libraries_of(value: object, base: Path) -> tuple[Library, ...]:
             raise wrong("libraries", one, "a name, or a table with name, bench, launcher")
         for key, content in table.items():
             if key not in LIBRARY_KEYS:
-                raise UsageError(f"libraries: '{key}' is no key of a library; valid are {', '.join(LIBRARY_KEYS)}")
+                raise UsageError(
+                    f"libraries: unknown key '{key}' of a library; choose one of {', '.join(LIBRARY_KEYS)}"
+                )
             if not isinstance(content, str) or not content.strip():
                 raise wrong(f"libraries: {key}", content, "text, not empty")
         if "name" not in table:
-            raise UsageError("libraries: a table has no name; its results are known by it")
+            raise UsageError("libraries: a table has no name, which identifies its results")
         name = valid_name("libraries", table["name"])
         bench = bench_at(str(table["bench"]), base) if "bench" in table else find_bench(name)
         launcher = launcher_at(str(table["launcher"]), base) if "launcher" in table else ""
         libraries.append(library(name, bench, launcher))
     distinct("libraries", [one.name for one in libraries])
     return tuple(libraries)
-
-
-def bench_at(text: str, base: Path) -> str:
-    """Returns the absolute path of the downbeat-bench that somebody names."""
-    found = shutil.which(str(base.absolute() / text) if "/" in text else text)
-    if not found:
-        raise UsageError(f"'{text}' is not a program that can be run; wanted is the path of a {BENCH}")
-    return str(Path(found).absolute())
-
-
-def launcher_at(text: str, base: Path) -> str:
-    """Returns the command of a launcher, with the absolute path of a program that is named by a path."""
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise UsageError(f"launcher: '{text}' cannot be split into words: {error}") from error
-    if not any("{ranks}" in word for word in words):
-        raise UsageError(f"launcher: '{text}' does not say where the number of ranks goes: {{ranks}}")
-    program = str(base.absolute() / words[0]) if "/" in words[0] else words[0]
-    if not shutil.which(program):
-        raise UsageError(f"launcher: '{words[0]}' is not a program that can be run")
-    return shlex.join([program, *words[1:]]).replace("'{ranks}'", "{ranks}")
 
 
 def library(name: str, bench: str, launcher: str) -> Library:
@@ -196,7 +173,7 @@ def environments_of(value: object) -> tuple[Environment, ...]:
     if value is None:
         return (Environment(),)
     if not isinstance(value, Mapping) or not value:
-        raise wrong("environments", value, "a table of tables, as [environments.tcp], not empty")
+        raise wrong("environments", value, "a table of tables, e.g. [environments.tcp], not empty")
     environments = []
     for name, variables in value.items():
         valid_name("environments", name)
@@ -215,19 +192,19 @@ def distinct(key: str, values: list[Any]) -> tuple[Any, ...]:
     """Returns values of which none may stand twice."""
     for value in values:
         if values.count(value) > 1:
-            raise UsageError(f"{key}: {value} stands there twice")
+            raise UsageError(f"{key}: {value} is given twice")
     return tuple(values)
 
 
 def numbers(key: str, text: str) -> list[int]:
     """Returns whole numbers written as "2,4"."""
-    words = text.split(",")
-    if not all(re.fullmatch(r"\s*\d+\s*", word) for word in words):
-        raise wrong(key, text, "a whole number or several with commas, as 2,4")
+    words = split_list(text)
+    if not all(re.fullmatch(r"\d+", word) for word in words):
+        raise wrong(key, text, "whole numbers with commas, e.g. 2,4")
     return [int(word) for word in words]
 
 
-def variables(texts: list[str]) -> dict[str, dict[str, str]]:
+def environment_variables(texts: list[str]) -> dict[str, dict[str, str]]:
     """Returns environments written as "tcp:OMPI_MCA_btl=tcp,self"; "tcp:" alone has no variables."""
     environments: dict[str, dict[str, str]] = {}
     for text in texts:
@@ -263,12 +240,12 @@ def libraries_by_options(
             name, path = "", text
         if name in paths:
             raise UsageError(
-                f"--bench: there are two{f' for {name}' if name else ''}; write NAME=PATH for each library"
+                f"--bench is given twice{f' for {name}' if name else ''}; write NAME=PATH for each library"
             )
         paths[name] = str(Path(path).absolute()) if "/" in path else path
     tables: list[dict[str, object]]
     if mpi:
-        tables = [{"name": name} for name in mpi.split(",")]
+        tables = [{"name": name} for name in split_list(mpi)]
     elif isinstance(given, list) and given:
         tables = [dict(one) if isinstance(one, Mapping) else {"name": one} for one in given]
     elif any(paths):

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from downbeat.data.cells import VERDICTS
 from downbeat.data.launch_file import CELL_FACTORS, open_samples, read_cells
-from downbeat.data.samples import sample_metrics
+from downbeat.data.samples import sample_metrics, verdicts
 from downbeat.errors import UsageError
 from downbeat.experiment import directory as places
 from downbeat.experiment.durable import write_json
@@ -98,7 +97,7 @@ def decide(plan: Plan, directory: Path) -> Decision | None:
     }
     components = splits[decisive][1].components
     reason = (
-        f"{decisive}: launches differ by {np.sqrt(components.between):.2%}, the median of each is known to "
+        f"in {decisive}, launches differ by {np.sqrt(components.between):.2%}, the median of each is known to "
         f"{np.sqrt(components.within / repetitions):.2%}"
     )
     decision = Decision(repetitions, max(launches.values()), reason)
@@ -154,7 +153,7 @@ def observe_launch(where: Path, key: LaunchKey) -> dict[str, tuple[np.ndarray, f
     with open_samples(where / places.SAMPLES) as file:
         cells = read_cells(file)
     data = sample_metrics(where / places.SAMPLES, [METRIC])
-    index, valid = data["cell_index"].to_numpy(), data["verdict"].to_numpy() == VERDICTS["valid_count"]
+    index, valid = data["cell_index"].to_numpy(), data["verdict"].to_numpy() == verdicts(data).index("valid")
     values = data[METRIC].to_numpy()
     # Files say no more of time than milliseconds; neither cost is nothing.
     own = max(seconds - float(cells["wall_time"].sum()), 1e-3) / len(cells)

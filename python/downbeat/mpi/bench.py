@@ -38,10 +38,9 @@ def find_bench(name: str) -> str:
     if installed and (owner := library_of(installed)) and owner[0] == name:
         return installed
     raise UsageError(
-        f"there is no {BENCH} for {name}: 'make build MPI={name}' builds it, --bench {name}=PATH says where it is"
+        f"found no {BENCH} for {name}; run 'make build MPI={name}', or give its path with --bench {name}=PATH"
         if name in LIBRARIES
-        else f"'{name}' is no MPI library that is known; valid are {', '.join(LIBRARIES)}, or any name with "
-        f"--bench {name}=PATH"
+        else f"unknown MPI library '{name}'; choose one of {', '.join(LIBRARIES)}, or any name with --bench {name}=PATH"
     )
 
 
@@ -59,7 +58,7 @@ def find_any_bench() -> tuple[str, str]:
     owner = library_of(installed) if installed else None
     if installed and owner:
         return owner[0], installed
-    raise UsageError(f"no {BENCH} found: 'make build' builds it, --bench PATH says where it is")
+    raise UsageError(f"found no {BENCH}; run 'make build', or give its path with --bench PATH")
 
 
 def srun_launcher(library: Library, environment: Mapping[str, str] = os.environ) -> str:

@@ -1,10 +1,10 @@
-"""Starts an MPI program on this machine, whatever the MPI library wants to be told for that.
+"""Starts an MPI program on this machine, with the options and variables that its MPI library needs.
 
 launch [--mpi openmpi|mpich|openmpi5|mpich5|intelmpi] -n P [--timeout S] program args...
 launch --launcher 'srun --mpi=pmix -n {ranks}' -n P [--timeout S] program args...
 
 One rank per core, bound to it, while there are enough cores; more ranks than cores run unbound. The exit status is the
-launcher's, 124 after a timeout, 128 + N after signal N. However it ends, no rank is left behind.
+launcher's, 124 after a timeout, 128 + N after signal N. However it ends, no rank keeps running.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def positive(kind: Callable[[str], float]) -> Callable[[str], float]:
         except ValueError:
             value = 0
         if not 0 < value < float("inf"):
-            raise argparse.ArgumentTypeError(f"'{text}' is no positive number")
+            raise argparse.ArgumentTypeError(f"'{text}' is not a positive number")
         return value
 
     return parse
@@ -76,13 +76,13 @@ def choose_launcher(name: str | None, linked: Path | None) -> tuple[Library, str
     if linked and not name:
         found = launcher_of(linked)
         if not found:
-            fail(f"no launcher for {linked} found; one can be chosen by --mpi {'|'.join(LIBRARIES)}")
+            fail(f"found no launcher for {linked}; choose one with --mpi {'|'.join(LIBRARIES)}")
         return found
     for candidate in [name] if name else LIBRARIES:
         launcher = LIBRARIES[candidate].find_launcher()
         if launcher:
             return LIBRARIES[candidate], launcher
-    fail(f"no launcher for {name or 'MPI'} found; tools/setup installs {name or ', '.join(LIBRARIES)}")
+    fail(f"found no launcher for {name or 'MPI'}; tools/setup installs {name or ', '.join(LIBRARIES)}")
 
 
 def cpus_per_core() -> list[list[int]]:
@@ -222,9 +222,11 @@ def main() -> int:
     parser.usage = USAGE
     parser.description = "Starts an MPI program on this machine."
     parser.add_argument(
-        "--mpi", choices=LIBRARIES, help="MPI library; by default the one that the program is linked with"
+        "--mpi", choices=LIBRARIES, help="MPI library; by default the one that the program is linked to"
     )
-    parser.add_argument("--launcher", metavar="COMMAND", help="start by this command; {ranks} is their number")
+    parser.add_argument(
+        "--launcher", metavar="COMMAND", help="start with this command; {ranks} becomes the number of ranks"
+    )
     parser.add_argument("-n", type=positive(int), required=True, metavar="P", help="number of ranks")
     parser.add_argument("--timeout", type=positive(float), metavar="S", help="seconds after which all ranks are ended")
     parser.add_argument("--parent", type=int, metavar="PID", help="end all ranks when this process, the caller, ends")
@@ -234,13 +236,13 @@ def main() -> int:
 
     program = shutil.which(options.program)
     if not program:
-        fail(f"'{options.program}' is not a program that can be run")
+        fail(f"'{options.program}' is not an executable program")
     if options.launcher:
         if options.mpi:
-            fail("--mpi and --launcher exclude each other: the command says which library it is for")
+            fail("give either --mpi or --launcher: a launcher belongs to a library")
         start = [word.replace("{ranks}", str(options.n)) for word in shlex.split(options.launcher)]
         if not start or not shutil.which(start[0]):
-            fail(f"'{options.launcher}' begins with no program that can be run")
+            fail(f"'{options.launcher}' does not begin with an executable program")
         return run([*start, program, *options.args], os.environ, options.timeout, options.parent)
     linked = linked_mpi(program)
     library, launcher = choose_launcher(options.mpi, linked)

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import pandas as pd
-
-from downbeat.experiment.experiment import FACTORS, Experiment
-from downbeat.pictures.cells import plain_cells
-from downbeat.pictures.describe import CONFIGURATION, describe_each, synchronization
-from downbeat.pictures.over_launches import summarize
+from downbeat.experiment.experiment import Experiment
 from downbeat.pictures.picture import Picture
 from downbeat.pictures.points import draw_points
 from downbeat.pictures.style import (
@@ -21,24 +16,12 @@ from downbeat.pictures.style import (
     size_axis,
 )
 from downbeat.statistics.verdicts import MARGIN
+from downbeat.summaries.barrier_ratio import launch_ratios
+from downbeat.summaries.cells import plain_cells
+from downbeat.summaries.describe import CONFIGURATION, describe_each, synchronization
+from downbeat.summaries.over_launches import summarize
 
-REFERENCE = "harmonize"
-PAIRED = [name for name in (*FACTORS, "launch") if name not in ("synchronizer", "barrier_algorithm")]
-METRIC = "latency_avg_median"
-
-
-def launch_ratios(cells: pd.DataFrame) -> pd.DataFrame:
-    """Returns delta of every launch: rows of other synchronizers, each with `ratio` to `harmonize` in the same launch.
-
-    Args:
-        cells: rows of `Experiment.cells`; rows without a partner are left out, and those of a single rank, which has
-            nobody to be synchronized with.
-    """
-    cells = cells[cells["ranks"] > 1]
-    reference = cells[cells["synchronizer"] == REFERENCE].drop_duplicates(PAIRED)
-    others = cells[~cells["synchronizer"].str.startswith((REFERENCE, "none"))]
-    pairs = others.merge(reference[[*PAIRED, METRIC]], on=PAIRED, suffixes=("", "_reference"))
-    return pairs.assign(ratio=pairs[METRIC] / pairs[f"{METRIC}_reference"])
+NAME = "barrier_ratio"
 
 
 def draw_ratios(experiment: Experiment) -> list[Picture]:
@@ -70,7 +53,7 @@ def draw_ratios(experiment: Experiment) -> list[Picture]:
     )
     return [
         Picture(
-            "barrier_ratio",
+            NAME,
             "What the barrier does to the latency",
             caption,
             figure,

@@ -7,19 +7,10 @@ import pandas as pd
 import xarray as xr
 
 from downbeat.experiment.experiment import Experiment
-from downbeat.pictures.describe import value_text
 from downbeat.pictures.picture import Picture
-from downbeat.pictures.style import (
-    COLOURS,
-    GREY,
-    MICROSECONDS,
-    finish,
-    finish_legend,
-    log_axis,
-    look_of,
-    new_figure,
-    whole_ticks,
-)
+from downbeat.pictures.style import COLOURS, GREY, finish, finish_legend, log_axis, look_of, new_figure, whole_ticks
+from downbeat.summaries.describe import value_text
+from downbeat.units import MICROSECONDS
 
 # Of one pair; more is more than a screen has columns.
 MOST_POINTS = 1000
@@ -77,7 +68,7 @@ def draw_checks(experiment: Experiment) -> list[Picture]:
             ranks = value_text("ranks", launch.ranks)
             rows.append(
                 {
-                    "launch": f"{launch.library}, {ranks}, {launch.environment}, {launch.number}",
+                    "launch": f"{launch.library}, {ranks}, {launch.environment}, {launch.variant}, {launch.number}",
                     "date": str(context["date"]),
                     "offset_us": abs(float(str(context["clock_check_offset_s"]))) * MICROSECONDS,
                     "allowed_us": float(str(context["clock_check_allowed_s"])) * MICROSECONDS,

@@ -8,7 +8,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from downbeat.pictures.picture import Picture
-from downbeat.pictures.style import COLOURS, GREY, MICROSECONDS, TEXT_POINTS, finish, log_axis, new_figure
+from downbeat.pictures.style import COLOURS, GREY, TEXT_POINTS, finish, log_axis, new_figure
+from downbeat.units import MICROSECONDS
 
 POINTS_PER_INCH = 72.0
 # Of the name of a scheme, in points.

@@ -4,44 +4,24 @@ from __future__ import annotations
 
 import pandas as pd
 
-from downbeat.data.launch_file import CELL_FACTORS
-from downbeat.experiment.experiment import Experiment, Launch
-from downbeat.experiment.plan import LAUNCH_FACTORS
-from downbeat.pictures.cells import by_operation
-from downbeat.pictures.describe import CONFIGURATION, describe, synchronization
-from downbeat.pictures.over_launches import mean_interval
+from downbeat.experiment.experiment import Experiment
 from downbeat.pictures.picture import Picture
 from downbeat.pictures.points import draw_points
-from downbeat.pictures.style import GREY, PERCENT, finish, finish_legend, first_panels, new_panels, size_axis
+from downbeat.pictures.style import GREY, finish, finish_legend, first_panels, new_panels, size_axis
+from downbeat.summaries.cells import by_operation
+from downbeat.summaries.computation_overlap import DEFINITIONS, all_overlaps
+from downbeat.summaries.describe import CONFIGURATION, describe, synchronization
+from downbeat.summaries.over_launches import mean_interval
+from downbeat.units import PERCENT
 
 # A single interruption can make -5000 % of an overlap, beside which nothing else is seen.
 LOWEST_PERCENT, HIGHEST_PERCENT = -110, 110
-DEFINITIONS = {"overlap_osu": "OSU", "overlap_imb": "IMB", "overlap_window": "from the common start"}
 CAPTION = (
     "Share of the operation that was hidden behind computation, or of the computation where that is shorter, by "
     "the definitions of OSU and IMB, which cut off at 0, and from the common start to the last exit, which does "
     "not: below 0 both are in each other's way (docs/overlap.md). Mean over launches, with its 95 % interval; "
     "what lies beyond the axis is in the numbers."
 )
-
-
-def overlaps(launch: Launch) -> pd.DataFrame:
-    """Returns the cells of a launch that compute: factors, and `DEFINITIONS` as shares."""
-    with launch.open() as data:
-        if not set(DEFINITIONS) <= set(data.data_vars):
-            return pd.DataFrame()
-        columns = [*CELL_FACTORS, "valid_count", *DEFINITIONS]
-        frame: pd.DataFrame = pd.DataFrame({name: data[name].to_numpy() for name in columns if name in data.variables})
-    frame = frame[(frame["computation"] > 0) & frame["overlap_window"].notna()]
-    launch_factors = {name: getattr(launch, name) for name in LAUNCH_FACTORS}
-    return frame.assign(**launch_factors, launch=launch.number)
-
-
-def all_overlaps(experiment: Experiment) -> pd.DataFrame:
-    """Returns `overlaps` of all launches; empty where nothing was measured with computation."""
-    if not (experiment.cells["computation"] > 0).any():
-        return pd.DataFrame()
-    return pd.concat([overlaps(launch) for launch in experiment.launches], ignore_index=True)
 
 
 def draw_computation_overlap(experiment: Experiment) -> list[Picture]:

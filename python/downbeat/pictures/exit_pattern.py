@@ -9,22 +9,16 @@ import xarray as xr
 from downbeat.data.exit_pattern import exit_pattern
 from downbeat.experiment.experiment import Experiment
 from downbeat.experiment.plan import LAUNCH_FACTORS
-from downbeat.pictures.cells import NO_PATTERN
-from downbeat.pictures.describe import describe, synchronization
-from downbeat.pictures.over_launches import mean_interval
 from downbeat.pictures.picture import Picture
 from downbeat.pictures.points import draw_points
-from downbeat.pictures.style import (
-    MICROSECONDS,
-    finish,
-    finish_legend,
-    first_panels,
-    new_panels,
-    positions,
-    whole_ticks,
-)
+from downbeat.pictures.style import finish, finish_legend, first_panels, new_panels, positions, whole_ticks
+from downbeat.summaries.cells import NO_PATTERN
+from downbeat.summaries.describe import describe, synchronization
+from downbeat.summaries.over_launches import mean_interval
+from downbeat.units import MICROSECONDS
 
 TITLE = "When each rank leaves the synchronizer"
+FEWEST_RANKS = 3
 CAPTION = (
     "Mean time from the first exit of the same sample to the rank's own (Hunold 2015, figure 4), with its 95 % "
     "interval, cut off at 0; one interruption moves a mean far, and makes the interval as long. A line that rises or "
@@ -41,8 +35,8 @@ def draw_patterns(experiment: Experiment) -> list[Picture]:
         exits = exits.assign(line=synchronization(exits), launch=launch.number)
         frames.append(exits.assign(**{name: getattr(launch, name) for name in LAUNCH_FACTORS}))
     exits = pd.concat(frames, ignore_index=True)
-    # Alone, a rank is always the first.
-    exits = exits[exits["ranks"] > 1]
+    # Alone, a rank is always the first; of two ranks the exit skew says it all.
+    exits = exits[exits["ranks"] >= FEWEST_RANKS]
     if exits.empty:
         return []
     exits["panel"] = describe(exits, LAUNCH_FACTORS)
@@ -59,7 +53,7 @@ def draw_patterns(experiment: Experiment) -> list[Picture]:
 
 def draw_pattern_file(data: xr.Dataset) -> list[Picture]:
     """Draws when each rank leaves, as `downbeat-bench skew` recorded it; the intervals are over samples."""
-    if "exit_mean" not in data:
+    if "exit_mean" not in data or data.sizes["rank"] < FEWEST_RANKS:
         return []
     numbers = data[["exit_mean", "exit_half"]].to_dataframe().reset_index().dropna(subset=["exit_mean"])
     numbers = numbers.rename(columns={"synchronizer": "line", "exit_mean": "exit"})

@@ -12,12 +12,9 @@ from matplotlib.axes import Axes
 
 from downbeat.experiment.experiment import Experiment
 from downbeat.experiment.plan import LAUNCH_FACTORS
-from downbeat.pictures.cells import plain_cells
-from downbeat.pictures.describe import describe, synchronization
 from downbeat.pictures.picture import Picture
 from downbeat.pictures.style import (
     GREY,
-    MICROSECONDS,
     ROW_INCHES,
     TEXT_POINTS,
     WIDTH_INCHES,
@@ -28,6 +25,9 @@ from downbeat.pictures.style import (
     new_figure,
     positions,
 )
+from downbeat.summaries.cells import plain_cells
+from downbeat.summaries.describe import describe, synchronization
+from downbeat.units import MICROSECONDS
 
 QUANTILES = ("p5", "p25", "median", "p75", "p95", "p99")
 # A stamp is a reading of a clock with steps of this order; below it nothing is told apart.

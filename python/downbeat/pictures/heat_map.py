@@ -8,16 +8,16 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 
 from downbeat.experiment.experiment import Experiment
-from downbeat.pictures.cells import by_operation, plain_cells
-from downbeat.pictures.describe import describe, synchronization
-from downbeat.pictures.over_launches import summarize
 from downbeat.pictures.picture import Picture
-from downbeat.pictures.style import GREY, MICROSECONDS, ROW_INCHES, TEXT_POINTS, WIDTH_INCHES, first_panels, new_figure
+from downbeat.pictures.style import GREY, ROW_INCHES, TEXT_POINTS, WIDTH_INCHES, first_panels, new_figure
+from downbeat.summaries.cells import by_operation, plain_cells
+from downbeat.summaries.describe import PANELS, describe, synchronization
+from downbeat.summaries.over_launches import summarize
+from downbeat.units import MICROSECONDS
 
 # White to dark in one hue: in grey print it is still the order.
 COLOURS = "Blues"
 DARK = 0.71  # of the scale; above it white figures have more contrast than black ones
-PANELS = ("library", "ranks", "environment", "datatype", "size")
 
 
 def draw_heat_maps(experiment: Experiment) -> list[Picture]:
@@ -48,8 +48,7 @@ def heat_map(frame: pd.DataFrame, operation: str) -> Picture:
     caption = (
         "Latency [us], mean over ranks: geometric mean over launches of the launches' medians (as Schuchart 2023, "
         "figure 2). All values of a row belong to the same algorithm; what differs along it is the doing of the "
-        "synchronizer alone. Darker is slower; each map has its own scale."
-        f"{note}"
+        f"synchronizer alone. Darker is slower; each map has its own scale.{note}"
     )
     renamed = numbers.rename(
         columns={"column": "synchronizer", "estimate": "latency_us", "low": "low_us", "high": "high_us"}
@@ -57,16 +56,16 @@ def heat_map(frame: pd.DataFrame, operation: str) -> Picture:
     return Picture(f"heat_map-{operation}", f"{operation}: algorithms behind synchronizers", caption, figure, renamed)
 
 
-def draw_map(axes: Axes, table: pd.DataFrame, last: bool) -> None:
-    """Draws one map; only the lowest one names the columns."""
+def draw_map(axes: Axes, table: pd.DataFrame, last: bool, form: str = ".3g") -> None:
+    """Draws one map; only the lowest one names the columns. A value that is missing is a dash."""
     values = table.to_numpy(dtype=float)
     low, high = np.nanmin(values), np.nanmax(values)
     scale = LogNorm(low, high if high > low else low * 1.01)
     axes.imshow(values, cmap=COLOURS, norm=scale, aspect="auto")
     for (row, column), value in np.ndenumerate(values):
-        if np.isfinite(value):
-            colour = "white" if float(scale(value)) > DARK else "black"
-            axes.text(column, row, f"{value:.3g}", ha="center", va="center", color=colour, fontsize=TEXT_POINTS - 0.5)
+        written = f"{value:{form}}" if np.isfinite(value) else "-"
+        colour = "white" if np.isfinite(value) and float(scale(value)) > DARK else "black"
+        axes.text(column, row, written, ha="center", va="center", color=colour, fontsize=TEXT_POINTS - 0.5)
     axes.set_yticks(range(len(table.index)), table.index, fontsize=TEXT_POINTS - 0.5)
     axes.set_xticks(range(len(table.columns)), table.columns if last else [], fontsize=TEXT_POINTS - 0.5)
     if last:

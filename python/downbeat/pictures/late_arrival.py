@@ -6,14 +6,10 @@ import numpy as np
 import pandas as pd
 
 from downbeat.experiment.experiment import Experiment
-from downbeat.pictures.cells import NO_PATTERN, by_operation, measured_cells
-from downbeat.pictures.describe import CONFIGURATION, describe, synchronization
-from downbeat.pictures.over_launches import mean_interval, positive_interval
 from downbeat.pictures.picture import Picture
 from downbeat.pictures.points import draw_points
 from downbeat.pictures.style import (
     GREY,
-    MICROSECONDS,
     PANEL_INCHES,
     TEXT_POINTS,
     finish,
@@ -24,11 +20,12 @@ from downbeat.pictures.style import (
     new_panels,
     positions,
 )
+from downbeat.summaries.cells import by_operation, measured_cells
+from downbeat.summaries.describe import CONFIGURATION, describe, synchronization
+from downbeat.summaries.late_arrival import late_launches
+from downbeat.summaries.over_launches import mean_interval, positive_interval
+from downbeat.units import MICROSECONDS
 
-# One operation at one size behind one start, with and without a delay.
-CELL = [*CONFIGURATION, "operation", "size", "synchronizer", "barrier_algorithm", "timing"]
-TIME = "global_time_median"
-DELAY = "imbalance_worst_median"
 CURVES_CAPTION = (
     "Global time, from the first entry to the last exit (Niethammer 2016, Eq. 4), against the delay as it was "
     "achieved: geometric mean over launches of medians, with its 95 % interval. Upper grey line: the delay just "
@@ -40,27 +37,6 @@ BENEFIT_CAPTION = (
     "of it is hidden, 0 if the delay just adds, below 0 if it costs more than itself. Mean over launches, with its "
     "95 % interval."
 )
-
-
-def late_launches(cells: pd.DataFrame) -> pd.DataFrame:
-    """Returns the cells with a delay, each beside the one without of the same launch.
-
-    Args:
-        cells: rows of `Experiment.cells`.
-
-    Returns:
-        `CELL`, `launch`, `pattern`, `place` (of the delay among those of the pattern: multiples of the operation's time
-        are other delays in each launch), in s `delay` (achieved), `time` and `time_without` it; `benefit`, `share`.
-    """
-    keys = [*CELL, "launch"]
-    without = cells[cells["pattern"] == NO_PATTERN].drop_duplicates(keys)[[*keys, TIME]]
-    late = cells[cells["pattern"] != NO_PATTERN].merge(without.rename(columns={TIME: "time_without"}), on=keys)
-    late = late.rename(columns={TIME: "time", DELAY: "delay"})
-    late["place"] = late.groupby([*keys, "pattern"])["largest_delay"].rank(method="dense").astype(int)
-    hidden = late["time_without"] + late["delay"] - late["time"]
-    shorter = late[["time_without", "delay"]].min(axis=1)
-    late = late.assign(benefit=hidden / late["time"], share=hidden / shorter.where(shorter > 0))
-    return late[[*keys, "pattern", "place", "delay", "time", "time_without", "benefit", "share"]]
 
 
 def late_numbers(late: pd.DataFrame) -> pd.DataFrame:

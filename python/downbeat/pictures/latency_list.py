@@ -6,8 +6,6 @@ import pandas as pd
 
 from downbeat.data.metrics import METRICS
 from downbeat.experiment.experiment import Experiment
-from downbeat.pictures.cells import by_operation, plain_cells
-from downbeat.pictures.describe import CONFIGURATION, describe, synchronization
 from downbeat.pictures.picture import Picture
 from downbeat.pictures.scaling import FEWEST_SIZES, METRIC, scaling_numbers
 from downbeat.pictures.style import (
@@ -20,6 +18,8 @@ from downbeat.pictures.style import (
     new_figure,
     positions,
 )
+from downbeat.summaries.cells import by_operation, plain_cells
+from downbeat.summaries.describe import CONFIGURATION, describe, synchronization
 
 CAPTION = (
     f"{METRICS[METRIC].meaning[0].upper()}{METRICS[METRIC].meaning[1:]}. Dot: geometric mean over launches of the "

@@ -7,21 +7,11 @@ import pandas as pd
 
 from downbeat.experiment.experiment import Experiment
 from downbeat.experiment.plan import LAUNCH_FACTORS
-from downbeat.pictures.cells import plain_cells
-from downbeat.pictures.describe import CONFIGURATION, describe_each, synchronization
 from downbeat.pictures.picture import Picture
-from downbeat.pictures.style import (
-    MICROSECONDS,
-    PERCENT,
-    bytes_text,
-    finish,
-    finish_legend,
-    log_axis,
-    look_of,
-    new_panels,
-    positions,
-    whole_ticks,
-)
+from downbeat.pictures.style import finish, finish_legend, log_axis, look_of, new_panels, positions, whole_ticks
+from downbeat.summaries.cells import plain_cells
+from downbeat.summaries.describe import CONFIGURATION, describe_each, synchronization
+from downbeat.units import MICROSECONDS, PERCENT, bytes_text
 
 METRIC = "latency_avg"
 # More lines, side by side at each launch, cannot be told apart.

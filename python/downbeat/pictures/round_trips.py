@@ -7,7 +7,8 @@ import pandas as pd
 import xarray as xr
 
 from downbeat.pictures.picture import Picture
-from downbeat.pictures.style import MICROSECONDS, colour_of, finish, new_panels
+from downbeat.pictures.style import colour_of, finish, new_panels
+from downbeat.units import MICROSECONDS
 
 CAPTION = (
     "Histograms of the round trips of each pair, up to their 99th percentile (as Hoefler 2008, figure 4). An "

@@ -7,9 +7,9 @@ import pandas as pd
 
 from downbeat.experiment.experiment import Experiment, Launch
 from downbeat.experiment.plan import LAUNCH_FACTORS
-from downbeat.pictures.describe import describe
 from downbeat.pictures.picture import Picture
 from downbeat.pictures.style import COLOURS, GREY, finish, finish_legend, first_panels, log_axis, new_panels
+from downbeat.summaries.describe import describe
 
 BINS = 40
 METRIC = "latency_avg"
@@ -89,7 +89,7 @@ def with_gaps(line: pd.DataFrame) -> pd.DataFrame:
     return line.reindex(range(int(line.index.min()), int(line.index.max()) + 1))
 
 
-def over_launches(part: pd.DataFrame) -> pd.DataFrame:
+def median_and_quartiles(part: pd.DataFrame) -> pd.DataFrame:
     """Returns the median over launches and the middle half of them, `relative`, `low`, `high`, a row per bin."""
     bins = part.groupby("bin")
     result = pd.DataFrame(
@@ -105,12 +105,12 @@ def over_launches(part: pd.DataFrame) -> pd.DataFrame:
 
 def draw_run_times(experiment: Experiment) -> list[Picture]:
     """Draws relative latencies over the time within launches, a panel per configuration."""
-    configurations: dict[tuple[str, int, str], list[Launch]] = {}
+    configurations: dict[tuple[object, ...], list[Launch]] = {}
     for launch in experiment.launches:
-        configurations.setdefault((launch.library, launch.ranks, launch.environment), []).append(launch)
+        configurations.setdefault(launch.configuration, []).append(launch)
     frames = [
-        run_times(launches).assign(library=library, ranks=ranks, environment=environment)
-        for (library, ranks, environment), launches in configurations.items()
+        run_times(launches).assign(**{name: getattr(launches[0], name) for name in LAUNCH_FACTORS})
+        for launches in configurations.values()
     ]
     numbers = pd.concat(frames, ignore_index=True)
     if numbers.empty:
@@ -122,7 +122,7 @@ def draw_run_times(experiment: Experiment) -> list[Picture]:
     for axes, (panel, part) in zip(panels, drawn.groupby("panel", sort=False), strict=True):
         for _, line in list(part.groupby("launch"))[: MOST_LINES if several else 0]:
             axes.plot(line["time_s"], line["relative"], color=GREY, linewidth=0.6, alpha=0.6, label="a launch")
-        middle = with_gaps(over_launches(part))
+        middle = with_gaps(median_and_quartiles(part))
         axes.fill_between(middle["time_s"], middle["low"], middle["high"], color=COLOURS[0], alpha=0.2, linewidth=0)
         # Markers, for a bin between two gaps has no line.
         axes.plot(

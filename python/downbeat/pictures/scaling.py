@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from downbeat.data.metrics import METRICS
 from downbeat.experiment.experiment import Experiment
-from downbeat.pictures.cells import by_operation, plain_cells
-from downbeat.pictures.describe import CONFIGURATION, describe, synchronization
-from downbeat.pictures.over_launches import positive_interval, summarize
 from downbeat.pictures.picture import Picture
 from downbeat.pictures.points import draw_points
 from downbeat.pictures.style import (
-    MICROSECONDS,
     finish,
     finish_legend,
     first_panels,
@@ -26,6 +21,10 @@ from downbeat.pictures.style import (
     positions,
     size_axis,
 )
+from downbeat.summaries.cells import by_operation, plain_cells
+from downbeat.summaries.describe import CONFIGURATION, describe, synchronization
+from downbeat.summaries.over_launches import geometric_means, summarize
+from downbeat.units import MICROSECONDS
 
 METRIC = "latency_avg"
 BANDS = (("p5", "p95", 0.10), ("p25", "p75", 0.20))  # quantiles within a launch, and how dark
@@ -121,8 +120,6 @@ def scaling_numbers(frame: pd.DataFrame, x: str, metric: str) -> pd.DataFrame:
     for column in ("estimate", "low", "high"):
         numbers[column] *= MICROSECONDS
     numbers = numbers.rename(columns={"estimate": "median_us", "low": "low_us", "high": "high_us"})
-    groups = frame.groupby(list(by), sort=False, dropna=False)
-    for statistic in STATISTICS:
-        means = [positive_interval(group[f"{metric}_{statistic}"]).estimate for _, group in groups]
-        numbers[f"{statistic}_us"] = np.asarray(means) * MICROSECONDS
+    means = geometric_means(frame, by, [f"{metric}_{statistic}" for statistic in STATISTICS]) * MICROSECONDS
+    numbers[[f"{statistic}_us" for statistic in STATISTICS]] = means.to_numpy()
     return numbers

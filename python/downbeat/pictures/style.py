@@ -12,14 +12,14 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
+from downbeat.units import bytes_text
+
 WIDTH_INCHES = 6.6
 HEIGHT_INCHES = 3.9
 PANEL_INCHES = 2.3  # height of one of several
 # More make a page of megabytes through which nobody scrolls.
 MOST_PANELS = 12
 ROW_INCHES = 0.27  # height of a row of a list
-MICROSECONDS = 1e6  # per second
-PERCENT = 100.0
 
 # Okabe and Ito 2008, without yellow, which is lost on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -133,14 +133,6 @@ def set_log(axis: Axis) -> None:
     """Makes an axis logarithmic."""
     axes = axis.axes
     (axes.set_xscale if axis is axes.xaxis else axes.set_yscale)("log")
-
-
-def bytes_text(size: float) -> str:
-    """Returns a message size as it is written on command lines: 65536 is 64K."""
-    for factor, letter in ((1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")):
-        if size >= factor and size % factor == 0:
-            return f"{int(size) // factor}{letter}"
-    return f"{size:g}"
 
 
 def size_axis(axis: Axis, sizes: Iterable[float]) -> None:

@@ -5,31 +5,24 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from downbeat.data.launch_file import open_samples
 from downbeat.data.samples import native
 from downbeat.experiment.experiment import Experiment, Launch
-from downbeat.pictures.cells import by_operation
-from downbeat.pictures.describe import synchronization, value_text
 from downbeat.pictures.picture import Picture
-from downbeat.pictures.style import (
-    COLOURS,
-    FIXED,
-    GREY,
-    MICROSECONDS,
-    TEXT_POINTS,
-    WIDTH_INCHES,
-    bytes_text,
-    finish,
-    new_figure,
-)
+from downbeat.pictures.style import COLOURS, FIXED, GREY, TEXT_POINTS, WIDTH_INCHES, finish, new_figure
+from downbeat.summaries.cells import by_operation
+from downbeat.summaries.describe import synchronization, value_text
+from downbeat.units import MICROSECONDS, bytes_text
 
 # Of ranks: more bars cannot be told apart; then every second, third, ... rank is shown.
 MOST_RANKS = 32
 MOST_SYNCHRONIZERS = 6
 METRIC = "global_time"
+BAR_HEIGHT = 0.72  # of the distance of two ranks
 # Of the time before the first entry, as a multiple of that after it: a longer one would leave no room for the rest.
 MOST_BEFORE = 6
 PHASES = ("synchronizer", "wait", "operation")
@@ -110,7 +103,8 @@ def timeline_picture(launch: Launch, operation: str, samples: pd.DataFrame) -> P
     """Draws samples of one operation, a row for each synchronizer."""
     shown = min(launch.ranks, MOST_RANKS)
     figure = new_figure(WIDTH_INCHES, 0.7 + len(samples) * (0.62 + 0.17 * shown))
-    grid = figure.subplots(len(samples), 2, squeeze=False)
+    # One axis of time in a column: only so does the eye compare synchronizers.
+    grid = figure.subplots(len(samples), 2, squeeze=False, sharex="col")
     frames = []
     for position, (row, sample) in enumerate(zip(grid, samples.to_dict("records"), strict=True)):
         for axes, which in zip(row, ("median", "worst"), strict=True):
@@ -120,6 +114,10 @@ def timeline_picture(launch: Launch, operation: str, samples: pd.DataFrame) -> P
             draw_bars(axes, bars, launch.ranks)
             finish(axes, "time [us]" if position == len(samples) - 1 else "", "rank", f"{sample['line']}, {which}")
             axes.grid(visible=False, axis="y")
+    numbers = pd.concat(frames, ignore_index=True)[["synchronizer", "sample", "rank", "phase", "begin_us", "end_us"]]
+    for axes, which in zip(grid[0], ("median", "worst"), strict=True):
+        if limits := time_limits(numbers[numbers["sample"] == which]):
+            axes.set_xlim(limits)
     figure.legend(
         handles=[Patch(color=PHASE_COLOURS[phase], label=phase) for phase in PHASES],
         loc="outside upper left",
@@ -127,7 +125,6 @@ def timeline_picture(launch: Launch, operation: str, samples: pd.DataFrame) -> P
         frameon=False,
         fontsize=TEXT_POINTS,
     )
-    numbers = pd.concat(frames, ignore_index=True)[["synchronizer", "sample", "rank", "phase", "begin_us", "end_us"]]
     size = f" of {bytes_text(samples['size'].iloc[0])} bytes" if samples["size"].iloc[0] else ""
     caption = CAPTION.replace("{launch}", f"{launch.number} ({launch.library}, {value_text('ranks', launch.ranks)})")
     if len(samples) == MOST_SYNCHRONIZERS:
@@ -148,21 +145,23 @@ def draw_bars(axes: Axes, bars: pd.DataFrame, ranks: int) -> None:
     """Draws the bars of one sample."""
     step = rank_step(ranks)
     for phase, part in bars.groupby("phase", sort=False):
-        axes.barh(
-            part["rank"] / step,
-            part["end_us"] - part["begin_us"],
-            left=part["begin_us"],
-            height=0.72,
-            color=PHASE_COLOURS[str(phase)],
-            edgecolor="none",
-        )
+        begin, end, middle = (part[name].to_numpy(float) for name in ("begin_us", "end_us", "rank"))
+        low, high = middle / step - BAR_HEIGHT / 2, middle / step + BAR_HEIGHT / 2
+        corners = np.stack([[begin, low], [end, low], [end, high], [begin, high]]).transpose(2, 0, 1)
+        # All in one, for a patch of its own for each takes most of the time of a page.
+        axes.add_collection(PolyCollection(list(corners), facecolors=PHASE_COLOURS[str(phase)], edgecolors="none"))
     axes.axvline(0, color=GREY, linewidth=0.8, linestyle=":")
-    begin, end = bars["begin_us"].min(), bars["end_us"].max()
-    entry = bars.loc[bars["phase"] == "operation", "begin_us"].min()
-    if end > entry:
-        left = max(begin - 0.03 * (end - begin), entry - MOST_BEFORE * (end - entry))
-        axes.set_xlim(left, end + 0.03 * (end - left))
     axes.xaxis.set_major_locator(MaxNLocator(5))
     places = np.arange(0, -(-ranks // step), max(1, -(-ranks // step) // 8))
     axes.set_yticks(places, [str(place * step) for place in places])
-    axes.invert_yaxis()
+    axes.set_ylim((ranks - 1) // step + 0.6, -0.6)
+
+
+def time_limits(bars: pd.DataFrame) -> tuple[float, float] | None:
+    """Returns where an axis that samples share begins and ends, us; None where no operation takes time."""
+    begin, end = bars["begin_us"].min(), bars["end_us"].max()
+    entry = bars.loc[bars["phase"] == "operation", "begin_us"].min()
+    if not end > entry:
+        return None
+    left = max(begin - 0.03 * (end - begin), entry - MOST_BEFORE * (end - entry))
+    return left, end + 0.03 * (end - left)

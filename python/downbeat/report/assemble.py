@@ -12,19 +12,21 @@ from downbeat.data.launch_file import open_launch, open_netcdf
 from downbeat.errors import UsageError
 from downbeat.experiment.directory import PLAN
 from downbeat.experiment.experiment import Experiment, open_experiment
-from downbeat.pictures.cells import MOST_OPERATIONS
+from downbeat.pictures.barrier_ratio import NAME as RATIO_PICTURE
 from downbeat.pictures.registry import OF_EXPERIMENTS, OF_FILES
 from downbeat.report.anchor import anchor
 from downbeat.report.clock_file import file_sections
 from downbeat.report.conditions import launches_section, machine_section, measured_section
 from downbeat.report.glossary import GLOSSARY
 from downbeat.report.numbers_text import counted, listed
-from downbeat.report.page import Page, Section, Table
+from downbeat.report.page import Fact, Page, Section, Table
 from downbeat.report.verdict import experiment_verdict
 from downbeat.report.warnings import experiment_warnings
+from downbeat.summaries.cells import MOST_OPERATIONS
 
 Source = Experiment | xr.Dataset
-Part = tuple[tuple[str, ...], tuple[Section, ...]]  # what was found, and the sections
+# What was found in one source, and its sections.
+Contribution = tuple[tuple[Fact, ...], tuple[Section, ...]]
 
 
 def make_report(paths: Sequence[Path]) -> Page:
@@ -38,20 +40,20 @@ def make_report(paths: Sequence[Path]) -> Page:
     """
     sources = [source for path in paths for source in open_sources(path)]
     several = len(sources) > 1
-    parts = [
-        experiment_part(source, f"{name}: " if several else "")
+    contributions = [
+        contribution_of(source, f"{name}: " if several else "")
         if isinstance(source, Experiment)
         else file_sections(source, f"{name}: " if several else "")
         for name, source in sources
     ]
-    lead = tuple(
-        f"{name}: {sentence}" if several else sentence
-        for (name, _), (found, _) in zip(sources, parts, strict=True)
-        for sentence in found
+    found = tuple(
+        Fact(f"{name}: {fact.about}", fact.text) if several else fact
+        for (name, _), (facts, _) in zip(sources, contributions, strict=True)
+        for fact in facts
     )
-    sections = [section for _, mine in parts for section in mine]
+    sections = [section for _, mine in contributions for section in mine]
     title = listed(name for name, _ in sources)
-    return Page(title, lead, (*unique_pictures(sections), Section("Terms", definitions=GLOSSARY)))
+    return Page(title, (), (*unique_pictures(sections), Section("Terms", definitions=GLOSSARY)), found)
 
 
 def open_sources(path: Path) -> list[tuple[str, Source]]:
@@ -97,17 +99,18 @@ def open_source(path: Path) -> Source:
     return open_launch(path)
 
 
-def experiment_part(experiment: Experiment, prefix: str) -> Part:
-    """Returns what was found in an experiment, and its sections in their order."""
+def contribution_of(experiment: Experiment, prefix: str) -> Contribution:
+    """Returns what was found in an experiment, and its sections: the answer first, conditions last."""
     found, verdicts = experiment_verdict(experiment)
     warnings = experiment_warnings(experiment)
     sections = []
-    if warnings:
-        sections.append(Section(f"{prefix}Warnings", warnings=warnings))
-    sections.append(measured_section(experiment, prefix))
-    sections.append(machine_section(experiment, prefix))
     pictures = tuple(picture for draw in OF_EXPERIMENTS for picture in draw(experiment))
-    tables = (Table(f"{prefix}Every cell against the common start", verdicts),) if len(verdicts) else ()
+    if len(verdicts):
+        ratios = tuple(picture for picture in pictures if picture.name == RATIO_PICTURE)
+        pictures = tuple(picture for picture in pictures if picture not in ratios)
+        sections.append(Section(f"{prefix}Barrier / common start", pictures=ratios))
+        table = Table(f"{prefix}Every cell against the common start", verdicts)
+        sections.append(Section(f"{prefix}Verdicts", tables=(table,)))
     operations = experiment.cells["operation"].nunique()
     left_out = (
         f"Pictures of single operations are of the first {MOST_OPERATIONS} of {operations}; downbeat show and downbeat "
@@ -115,16 +118,20 @@ def experiment_part(experiment: Experiment, prefix: str) -> Part:
     )
     paragraphs = left_out if operations > MOST_OPERATIONS else ()
     sections.append(Section(f"{prefix}Pictures", paragraphs, pictures=pictures))
-    if tables:
-        sections.append(Section(f"{prefix}Verdicts", tables=tables))
+    if warnings:
+        sections.append(Section(f"{prefix}Warnings", warnings=warnings))
+        number = counted(len(warnings), "warning")
+        found = (*found, Fact("before you rely on it", f"{number}: see {prefix}Warnings, below the pictures."))
+    sections.append(measured_section(experiment, prefix))
+    sections.append(machine_section(experiment, prefix))
     sections.append(launches_section(experiment, prefix))
-    return (measured_sentence(experiment), *found), tuple(sections)
+    return (Fact("measured", measured_sentence(experiment)), *found), tuple(sections)
 
 
 def measured_sentence(experiment: Experiment) -> str:
     """Says in one sentence what was measured."""
     cells = experiment.cells
-    configurations = {(launch.library, launch.ranks, launch.environment) for launch in experiment.launches}
+    configurations = {launch.configuration for launch in experiment.launches}
     each = len(experiment.launches) / len(configurations)
     several = f" ({each:.3g} of each configuration)" if len(configurations) > 1 else ""
     return (

@@ -9,12 +9,12 @@ import pandas as pd
 import xarray as xr
 
 from downbeat.pictures.registry import OF_FILES
-from downbeat.pictures.style import MICROSECONDS
 from downbeat.report.conditions import distinct, library_text
 from downbeat.report.findings.skews import skew_text
 from downbeat.report.numbers_text import counted, digits, listed, microseconds
-from downbeat.report.page import Section
+from downbeat.report.page import Fact, Section
 from downbeat.report.warnings import bench_warnings
+from downbeat.units import MICROSECONDS
 
 # Schemes within this of the smallest error are as good (docs/clock-experiments.md).
 AS_GOOD = 1.1
@@ -92,15 +92,16 @@ def rtt_verdict(data: xr.Dataset) -> str:
     return f"Round trips, {counted(data.sizes['sample'], 'sample')} of each pair. {'; '.join(texts)}."
 
 
-VERDICTS: dict[str, Callable[[xr.Dataset], str]] = {
-    "skew": skew_verdict,
-    "clock": clock_verdict,
-    "drift": drift_verdict,
-    "rtt": rtt_verdict,
+# What a file is about, and what it says of that.
+VERDICTS: dict[str, tuple[str, Callable[[xr.Dataset], str]]] = {
+    "skew": ("exit skew", skew_verdict),
+    "clock": ("synchronization schemes", clock_verdict),
+    "drift": ("clock drift", drift_verdict),
+    "rtt": ("round trips", rtt_verdict),
 }
 
 
-def file_sections(data: xr.Dataset, prefix: str) -> tuple[tuple[str, ...], tuple[Section, ...]]:
+def file_sections(data: xr.Dataset, prefix: str) -> tuple[tuple[Fact, ...], tuple[Section, ...]]:
     """Returns what was found, and the sections, of a file of an experiment in `OF_FILES`."""
     kind = str(data.attrs["experiment"])
     text = {str(name): str(value) for name, value in data.attrs.items()}
@@ -108,9 +109,10 @@ def file_sections(data: xr.Dataset, prefix: str) -> tuple[tuple[str, ...], tuple
     ranks = [str(host) for host in np.atleast_1d(data["host"].to_numpy())] if "host" in data else []
     pictures = tuple(picture for draw in OF_FILES[kind] for picture in draw(data))
     warnings = tuple(bench_warnings([text]))
-    return (VERDICTS[kind](data),), (
-        *([Section(f"{prefix}Warnings", warnings=warnings)] if warnings else []),
+    about, verdict = VERDICTS[kind]
+    return (Fact(about, verdict(data)),), (
         Section(f"{prefix}Pictures", pictures=pictures),
+        *([Section(f"{prefix}Warnings", warnings=warnings)] if warnings else []),
         Section(
             f"{prefix}How it was measured",
             paragraphs=(f"{text['title']}.",),

@@ -9,11 +9,12 @@ from collections.abc import Iterable, Mapping
 import pandas as pd
 
 from downbeat.experiment.experiment import Experiment, Launch
-from downbeat.pictures.describe import synchronization
-from downbeat.pictures.style import MICROSECONDS, PERCENT, bytes_text
+from downbeat.experiment.plan import DEFAULT_VARIANT
 from downbeat.report.numbers_text import counted, listed, microseconds, span
 from downbeat.report.page import Section, Table
 from downbeat.report.warnings import first_line
+from downbeat.summaries.describe import synchronization
+from downbeat.units import MICROSECONDS, PERCENT, bytes_text
 
 # What launchers set themselves, and `downbeat.mpi.launch` for all.
 OF_LAUNCHERS = (
@@ -152,7 +153,7 @@ def commands(experiment: Experiment) -> list[str]:
     """Returns the command of the first launch of each configuration."""
     seen: dict[tuple[object, ...], str] = {}
     for launch in experiment.launches:
-        seen.setdefault((launch.library, launch.ranks, launch.environment), command(launch))
+        seen.setdefault(launch.configuration, command(launch))
     return list(dict.fromkeys(seen.values()))
 
 
@@ -178,6 +179,7 @@ def launches_section(experiment: Experiment, prefix: str) -> Section:
                 "library": launch.library,
                 "ranks": launch.ranks,
                 "environment": launch.environment,
+                "variant": launch.variant,
                 "launch": launch.number,
                 "date": str(context["date"]),
                 "cells": len(cells),
@@ -197,6 +199,7 @@ def launches_section(experiment: Experiment, prefix: str) -> Section:
                 "library": failure.get("library"),
                 "ranks": failure.get("ranks"),
                 "environment": failure.get("environment"),
+                "variant": failure.get("variant", DEFAULT_VARIANT),
                 "launch": failure.get("number"),
                 "started": failure.get("started"),
                 "exit status": failure.get("exit_status"),

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import base64
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
-from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
+from pandas.api.types import is_bool_dtype, is_float_dtype, is_integer_dtype, is_numeric_dtype
+
+from downbeat.report.numbers_text import digits_shown
 
 # A longer table is cut in the page; its CSV is whole.
 MOST_ROWS = 200
@@ -37,7 +40,7 @@ class Rows:
 def table_rows(frame: pd.DataFrame) -> Rows:
     """Returns a frame as text: four significant digits, a `-` where there is no value. The index is left out."""
     shown = frame.head(MOST_ROWS)
-    texts = [[as_text(value, is_integer_dtype(shown[name])) for value in shown[name]] for name in shown.columns]
+    texts = [column_texts(shown[name]) for name in shown.columns]
     columns = tuple(
         Column(
             column_title(str(name)),
@@ -47,6 +50,18 @@ def table_rows(frame: pd.DataFrame) -> Rows:
         for name, column in zip(frame.columns, texts, strict=True)
     )
     return Rows(columns, tuple(zip(*texts, strict=True)), max(0, len(frame) - MOST_ROWS))
+
+
+def column_texts(column: pd.Series[Any]) -> list[str]:
+    """Returns the values of a column; where one needs four digits, all keep their zeros: 1.420 beside 1.434."""
+    whole = is_integer_dtype(column)
+    texts = [as_text(value, whole) for value in column]
+    if not is_float_dtype(column) or not any("." in text and digits_shown(text) == 4 for text in texts):
+        return texts
+    return [
+        f"{value:#.4g}" if 0 < abs(value) < 1e3 and "e" not in text else text
+        for value, text in zip(column, texts, strict=True)
+    ]
 
 
 def column_title(name: str) -> str:

@@ -41,12 +41,21 @@ class Section:
 
 
 @dataclass(frozen=True)
+class Fact:
+    """What was found of one thing, in plain text."""
+
+    about: str
+    text: str
+
+
+@dataclass(frozen=True)
 class Page:
     """A page: the answer first."""
 
     title: str
-    lead: tuple[str, ...]  # plain text
+    lead: tuple[str, ...] = ()  # plain text
     sections: tuple[Section, ...] = field(default_factory=tuple)
+    found: tuple[Fact, ...] = ()  # a row each, before the lead
 
 
 def write_page(path: Path, page: Page) -> None:

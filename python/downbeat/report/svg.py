@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ElementTree
 
 import matplotlib
 from markupsafe import Markup
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 
 from downbeat.pictures.picture import Picture
 from downbeat.report.anchor import anchor
@@ -25,7 +26,8 @@ def picture_svg(picture: Picture) -> Markup:
     file = io.BytesIO()
     name = anchor(picture.name)
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
-        picture.figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+        # Not by `savefig`, which draws everything once more, only to lay it out.
+        FigureCanvasSVG(picture.figure).print_svg(file, metadata={"Date": None, "Creator": None})  # type: ignore[no-untyped-call]
     ElementTree.register_namespace("", SVG)
     ElementTree.register_namespace("xlink", LINK)
     root = ElementTree.fromstring(file.getvalue())

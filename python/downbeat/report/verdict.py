@@ -12,18 +12,20 @@ from downbeat.report.findings.delays import delay_sentences
 from downbeat.report.findings.latencies import latency_sentence
 from downbeat.report.findings.overlap import overlap_sentences
 from downbeat.report.findings.skews import skew_sentence
+from downbeat.report.page import Fact
 
 
-def experiment_verdict(experiment: Experiment) -> tuple[tuple[str, ...], pd.DataFrame]:
-    """Returns what was found in sentences, and the verdicts on single cells that stand behind them."""
+def experiment_verdict(experiment: Experiment) -> tuple[tuple[Fact, ...], pd.DataFrame]:
+    """Returns what was found in sentences, and the verdicts on single cells that they rest on."""
     judged = judge_barriers(experiment)
-    sentences = [
-        *latency_sentence(experiment),
-        *configuration_sentences(experiment),
-        *barrier_sentences(judged),
-        *algorithm_sentences(experiment),
-        *delay_sentences(experiment),
-        *overlap_sentences(experiment),
-        *skew_sentence(experiment),
-    ]
-    return tuple(sentences), judged_frame(judged)
+    found = {
+        "latency": latency_sentence(experiment),
+        "comparison": configuration_sentences(experiment),
+        "effect of the barrier": barrier_sentences(judged),
+        "algorithms": algorithm_sentences(experiment),
+        "late ranks": delay_sentences(experiment),
+        "overlap": overlap_sentences(experiment),
+        "exit skew": skew_sentence(experiment),
+    }
+    facts = tuple(Fact(about, "\n".join(sentences)) for about, sentences in found.items() if sentences)
+    return facts, judged_frame(judged)

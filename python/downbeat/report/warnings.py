@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from downbeat.data.launch_file import CUT_SHORT
 from downbeat.experiment.experiment import Experiment
 from downbeat.experiment.plan import LAUNCH_FACTORS
-from downbeat.pictures.describe import describe_each, synchronization
 from downbeat.report.findings.barriers import sizes
 from downbeat.report.numbers_text import counted, listed
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
+from downbeat.summaries.describe import describe_each, synchronization
 
 # What launches of one experiment should have in common, by the names of the file, and how to say it.
 SAME = {
@@ -67,8 +67,10 @@ def bad_cells(experiment: Experiment) -> list[str]:
         "wrong": "had wrong results, and are left out: the MPI library or the operation is in error",
         "failed": "have no valid sample, and are left out: synchronization failed in every attempt; "
         "a quieter machine or a larger --tolerance would help",
-        "incomplete": "have fewer valid samples than asked for: they count, but are less certain; raise --max-attempts",
-        CUT_SHORT: "were cut short when their launch ended: samples that were complete count",
+        "incomplete": "have fewer valid samples than asked for: pictures show them, verdicts do without them; raise "
+        "--max-attempts",
+        CUT_SHORT: "were cut short when their launch ended: pictures show the samples that were complete, verdicts do "
+        "without them",
     }
     warnings = []
     for status, reason in reasons.items():

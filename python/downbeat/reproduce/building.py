@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from downbeat.reproduce.figure import Run
+from downbeat.reproduce.run import Run
 from downbeat.reproduce.site import CROWDED_TOLERANCE, Site
 
 START_SECONDS = 0.8  # of a launch, before and after it measures

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from downbeat.reproduce.building import experiment_run
-from downbeat.reproduce.figure import Run
+from downbeat.reproduce.run import Run
 from downbeat.reproduce.site import Site
 
 # 20 ppm, the default of max_skew, allow for skews of 8 ppm on either side and wander; 12 ppm between ranks 0 and 1.

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import shlex
+import traceback
 from collections.abc import Sequence
-from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 
 from downbeat.report.page import Page, Section, Table
-from downbeat.reproduce.figure import Figure, Finding, Run
+from downbeat.reproduce.evidence import Evidence
+from downbeat.reproduce.figure import Figure
+from downbeat.reproduce.judgement import RULE, WORDS, Judged, judge
 from downbeat.reproduce.results import NoSamplesError, Results
+from downbeat.reproduce.run import Run
 from downbeat.reproduce.site import Site
 
 PAPERS = {
@@ -22,23 +26,29 @@ PAPERS = {
     "niethammer2016": "Niethammer, Khabi, Zhou, Marjanovic, Gracia: Impact of the Entering Time on the Performance "
     "of MPI Collective Operations. Int. J. Advances in Systems and Measurements 9, 2016",
 }
-WORDS = {True: "seen here", False: "not seen here", None: "cannot be told here"}
 
 
-def verdict(findings: Sequence[Finding]) -> str:
+def verdict(judged: Sequence[Judged]) -> str:
     """Returns in a few sentences what agrees with the paper."""
     parts = []
     for agrees, words in WORDS.items():
-        claims = [finding.claim for finding in findings if finding.is_claim and finding.agrees is agrees]
+        claims = [one.finding.claim for one in judged if one.finding.is_claim and one.agrees is agrees]
         if claims:
             parts.append(f"{words.capitalize()}: {'; '.join(claims)}.")
     return " ".join(parts) or "The paper makes no claim on it that data could bear out."
 
 
-def definition(finding: Finding) -> tuple[str, str]:
-    """Returns a claim with what the paper and the data say of it."""
-    said = f"\n{WORDS[finding.agrees].capitalize()}." if finding.is_claim else ""
-    return finding.claim, f"Paper: {finding.paper}\nHere: {finding.here}{said}"
+def definition(judged: Judged) -> tuple[str, str]:
+    """Returns a claim with what the paper and the data say of it; the last line says what became of it."""
+    finding = judged.finding
+    lines = [f"Paper: {finding.paper}", f"Here: {finding.here}"]
+    if isinstance(finding.evidence, Evidence):
+        part = f"; {finding.evidence.part}" if finding.evidence.part else ""
+        lines.append(f"Tested: {finding.evidence.told}{part}")
+    if finding.is_claim:
+        because = f": {judged.because}" if judged.because else ""
+        lines.append(f"{WORDS[judged.agrees].capitalize()}{because}.")
+    return finding.claim, "\n".join(lines)
 
 
 def command(run: Run, site: Site) -> str:
@@ -73,14 +83,12 @@ def figure_section(figure: Figure, results: Results) -> Section:
         if site.crowded(run.ranks) and run.label not in failed
     )
     if site.launches == 1:
-        warnings += ("a single launch agrees with itself, so directions here are chance; use --launches 3 or more",)
+        warnings += ("of a single launch no error can be known, so no claim can be told; use --launches 5 or more",)
     if site.quick:
         warnings += ("--quick took so few repetitions that no number here means anything; run it without",)
     lost = incomplete_cells(results)
     warnings += (lost,) if lost else ()
-    # What too few repetitions show is chance, whichever way it falls, and so is what ranks do that wait for cores.
-    chance = site.quick or all(site.crowded(run.ranks) for run in results.runs)
-    findings = [replace(one, agrees=None) if chance else one for one in drawn.findings]
+    judged = judge(drawn.findings, chance(results))
     shared = f" The launches are those of {figure.data}." if figure.data else ""
     runs = pd.DataFrame(
         [
@@ -96,17 +104,26 @@ def figure_section(figure: Figure, results: Results) -> Section:
     return Section(
         title=title,
         paragraphs=(
-            f"Verdict. {verdict(findings)}",
+            f"Verdict. {verdict(judged)}",
             paper,
             reports,
             f"What this machine can show: {figure.shows(site)}.{shared}",
         ),
         warnings=warnings,
-        definitions=tuple(map(definition, findings)),
+        definitions=tuple(map(definition, judged)),
         tables=(Table("What was run", runs),),
         pictures=drawn.pictures,
         commands=tuple(command(run, site) for run in results.runs),
     )
+
+
+def chance(results: Results) -> str:
+    """Says why all that is seen is chance, whichever way it falls; empty: it is not."""
+    if results.site.quick:
+        return "--quick takes too few repetitions"
+    if all(results.site.crowded(run.ranks) for run in results.runs):
+        return "all ranks wait for cores"
+    return ""
 
 
 def lack(run: Run, count: int, results: Results) -> str:
@@ -150,10 +167,24 @@ def missing_section(figure: Figure, lacks: str, site: Site) -> Section:
     )
 
 
+def failed_section(figure: Figure, error: Exception) -> Section:
+    """Makes the section of a figure that failed, so that the others' sections are not lost with it."""
+    raised = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(raised.filename).name}:{raised.lineno}"
+    return Section(
+        f"{figure.reference}: {figure.title}",
+        (f"In the paper: {figure.setup}", "It reports: " + " ".join(figure.reports), "Here: failed; see the warning."),
+        (
+            f"failed with {type(error).__name__}: {' '.join(str(error).split())} ({where}); launches that are complete "
+            f"are kept in {figure.data or figure.name}, so the same command draws them once this is mended",
+        ),
+    )
+
+
 def tally(sections: Sequence[Section]) -> tuple[str, ...]:
     """Says how many claims there are, what became of them, and which figures hold those that are not seen."""
     said = [text.rpartition("\n")[2] for section in sections for _, text in section.definitions]
-    counts = {words: said.count(f"{words.capitalize()}.") for words in WORDS.values()}
+    counts = {words: sum(line.startswith(words.capitalize()) for line in said) for words in WORDS.values()}
     parts = [
         f"{count} {'is' if count == 1 else 'are'} {words}" for words, count in counts.items() if words != WORDS[None]
     ]
@@ -165,7 +196,7 @@ def tally(sections: Sequence[Section]) -> tuple[str, ...]:
     denied = [
         section.title.partition(":")[0]
         for section in sections
-        if any(text.endswith(f"\n{WORDS[False].capitalize()}.") for _, text in section.definitions)
+        if any(f"\n{WORDS[False].capitalize()}" in text for _, text in section.definitions)
     ]
     if denied and len(sections) > 1:
         lines.append(f"Not seen here, in the whole or in part: {'; '.join(denied)}.")
@@ -181,6 +212,7 @@ def whole_page(sections: Sequence[Section], figures: Sequence[Figure], site: Sit
         title=f"{title}, measured here",
         lead=(
             *tally(sections),
+            RULE,
             *(("--quick took so few repetitions that no claim can be told; run it without.",) if site.quick else ()),
             f"{len(figures)} figure{'s' if len(figures) > 1 else ''}, measured again {site.place} with "
             f"{', '.join(map(str, site.counts))} ranks, up to {site.launches} launches of each configuration, under "

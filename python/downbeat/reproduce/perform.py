@@ -11,8 +11,9 @@ from downbeat.experiment import directory as places
 from downbeat.experiment.execute import adopt, execute
 from downbeat.experiment.experiment import Launch, open_experiment
 from downbeat.experiment.plan import Environment, Library, Measurement, Plan
-from downbeat.reproduce.figure import Figure, Run
+from downbeat.reproduce.figure import Figure
 from downbeat.reproduce.results import Results
+from downbeat.reproduce.run import Run
 from downbeat.reproduce.site import Site
 
 FIXED = "fixed"  # name of the environment of runs that set variables

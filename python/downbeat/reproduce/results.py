@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -15,12 +16,23 @@ from downbeat.data.launch_file import open_launch
 from downbeat.data.samples import sample_metrics
 from downbeat.errors import DownbeatError
 from downbeat.experiment.experiment import Launch
-from downbeat.pictures.style import MICROSECONDS
-from downbeat.reproduce.figure import Run
+from downbeat.reproduce.evidence import Evidence, Untold
+from downbeat.reproduce.run import Run
 from downbeat.reproduce.site import Site
+from downbeat.units import MICROSECONDS
 
 # Of all that samples tell, what the figures show.
-METRICS = ("latency_avg", "latency_max", "global_time", "exit_skew", "imbalance_worst")
+METRICS = (
+    "latency_avg",
+    "latency_max",
+    "latency_observed",
+    "global_time",
+    "exit_skew",
+    "end_skew",
+    "imbalance_worst",
+)
+
+Say = TypeVar("Say", bound=Evidence | Untold | None)
 
 
 class NoSamplesError(DownbeatError):
@@ -40,9 +52,11 @@ class Results:
         """Returns the run with a label."""
         return next(run for run in self.runs if run.label == label)
 
-    def told_on(self, ranks: int, agrees: bool | None) -> bool | None:
-        """Returns what data on so many ranks say; None where they share cores and mostly wait for one."""
-        return None if self.site.crowded(ranks) else agrees
+    def told_on(self, ranks: int, evidence: Say) -> Say | Untold:
+        """Returns what data on so many ranks say; where they share cores, they mostly wait for one."""
+        if not self.site.crowded(ranks):
+            return evidence
+        return Untold(f"{ranks} ranks share {self.site.cores} cores, so that times contain the wait for one")
 
     def lacking(self) -> dict[str, int]:
         """Returns the labels of the runs that lack launches, with how many."""
@@ -55,10 +69,9 @@ class Results:
 
     @cached_property
     def cells(self) -> pd.DataFrame:
-        """One row per launch and cell that has valid samples: what `summarize_cells` tells, and more.
+        """One row per launch and cell that has valid samples: what `summarize_cells` tells, behind what the launch is.
 
-        That is `label`, `library`, `ranks`, `launch`, and `overlap_benefit_min` (Niethammer 2016, Eq. 5)
-        as downbeat-bench computed it.
+        That is `label`, `library`, `ranks`, `launch`.
 
         Raises:
             NoSamplesError: no cell has a valid sample.
@@ -68,8 +81,6 @@ class Results:
             run = self.run(label)
             for launch in self.launches[label]:
                 frame = summarize_cells(launch.path, METRICS)
-                with open_launch(launch.path) as data:
-                    frame["overlap_benefit_min"] = data["overlap_benefit_min"].to_numpy()
                 frames.append(
                     frame.assign(label=label, library=run.library, ranks=run.ranks, launch=launch.number).query(
                         "valid_count > 0"
@@ -93,7 +104,7 @@ class Results:
         return kept
 
 
-def over_launches(frame: pd.DataFrame, by: Sequence[str], column: str, scale: float = MICROSECONDS) -> pd.DataFrame:
+def median_and_range(frame: pd.DataFrame, by: Sequence[str], column: str, scale: float = MICROSECONDS) -> pd.DataFrame:
     """Summarises a column over launches.
 
     Args:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from downbeat.errors import UsageError
-from downbeat.experiment.request import launcher_at
+from downbeat.experiment.programs import launcher_at
+from downbeat.lists import split_list
 from downbeat.mpi.bench import built, find_any_bench
 from downbeat.mpi.libraries import LIBRARIES
 
@@ -36,7 +37,7 @@ class Site:
     cores: int
     benches: Mapping[str, str]
     counts: tuple[int, ...]
-    launches: int = 3
+    launches: int = 5
     quick: bool = False
     launcher: str = ""
 
@@ -121,7 +122,7 @@ def parse_ranks(text: str) -> list[int]:
     Raises:
         UsageError: a word is no positive number.
     """
-    words = text.split(",") if text else []
+    words = split_list(text) if text else []
     for word in words:
         if not word.isascii() or not word.isdigit() or int(word) < 1:
             raise UsageError(f"--ranks {text}: '{word}' is no number of ranks; as in --ranks 2,4")

@@ -7,9 +7,11 @@ from pathlib import Path
 from downbeat.data.launch_file import open_launch, open_netcdf
 from downbeat.show.table import table
 
+SCHEMA_VERSION = 1  # of the record
+
 
 def is_dataset(path: Path) -> bool:
-    """Whether a path is a file of an experiment in place of operations."""
+    """Whether a path is a file of an experiment on clocks or synchronizers, without operations."""
     if not path.is_file():
         return False
     with open_netcdf(path) as file:
@@ -17,7 +19,7 @@ def is_dataset(path: Path) -> bool:
 
 
 def describe_dataset(path: Path) -> list[str]:
-    """Returns lines that tell what a file holds; numbers with one value are shown."""
+    """Returns lines that say what a file holds; of a variable with one value, the value."""
     data = open_launch(path)
     lines = [f"{data.attrs['title']}, {data.attrs['date']}", f"  MPI  {data.attrs['mpi_library']}", ""]
     lines += table(["dimension", "size"], [[str(name), str(size)] for name, size in data.sizes.items()], words=1)
@@ -33,3 +35,22 @@ def describe_dataset(path: Path) -> list[str]:
             ]
         )
     return [*lines, "", *table(["variable", "dimensions", "unit", "meaning"], rows, words=4)]
+
+
+def dataset_record(path: Path) -> dict[str, object]:
+    """Returns the content of a file for programs: attributes, then variables with dimensions, unit, meaning, values."""
+    data = open_launch(path)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "attributes": dict(data.attrs),
+        "dimensions": {str(name): size for name, size in data.sizes.items()},
+        "variables": {
+            str(name): {
+                "dimensions": [str(one) for one in variable.dims],
+                "unit": str(variable.attrs.get("units", "")),
+                "meaning": str(variable.attrs.get("long_name", "")),
+                "values": variable.astype(str).values if variable.dtype.kind in "OSU" else variable.values,
+            }
+            for name, variable in data.variables.items()
+        },
+    }

@@ -6,8 +6,9 @@ import math
 import textwrap
 from collections.abc import Sequence
 
+from downbeat.units import PERCENT
+
 WIDTH = 80
-MICROSECONDS = 1e6  # per second
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], words: int) -> list[str]:
@@ -16,7 +17,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], words: int) -> l
     Args:
         header: names of the columns.
         rows: their cells.
-        words: so many columns, the first ones, stand to the left.
+        words: number of columns, from the first, that are aligned to the left.
     """
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
     return [
@@ -29,7 +30,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], words: int) -> l
 
 
 def folded(header: list[str], rows: list[list[str]], words: int) -> list[str]:
-    """Returns a table; as many of the first words as make it too wide stand above their rows."""
+    """Returns a table; leading words that make it too wide become headings above their rows."""
     for above in range(words):
         lines = table(header[above:], [row[above:] for row in rows], words - above)
         if max(map(len, lines)) <= WIDTH:
@@ -37,15 +38,24 @@ def folded(header: list[str], rows: list[list[str]], words: int) -> list[str]:
     else:
         above = words
         lines = table(["", *header[above:]], [["", *row[above:]] for row in rows], 1)
-    if above == 0:
-        return lines
-    grouped = lines[:1]
-    for i, line in enumerate(lines[1:]):
-        if i == 0 or rows[i][:above] != rows[i - 1][:above]:
-            values = ", ".join(f"{name}={value}" for name, value in zip(header, rows[i][:above], strict=False))
-            grouped += ["", *wrapped(values)]
-        grouped.append(line)
-    return grouped
+    return lines[:1] + grouped(lines[1:], header, [row[:above] for row in rows]) if above else lines
+
+
+def grouped(lines: Sequence[str], names: Sequence[str], values: Sequence[Sequence[str]]) -> list[str]:
+    """Returns the rows of a table with a heading above each group of them.
+
+    Args:
+        lines: the rows.
+        names: of what a heading says.
+        values: of these names, for each row.
+    """
+    result: list[str] = []
+    for i, line in enumerate(lines):
+        if i == 0 or values[i] != values[i - 1]:
+            heading = ", ".join(f"{name}={value}" for name, value in zip(names, values[i], strict=False))
+            result += ["", *wrapped(heading)]
+        result.append(line)
+    return result
 
 
 def wrapped(text: str, most: int | None = None) -> list[str]:
@@ -65,10 +75,9 @@ def word(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def microseconds(seconds: float) -> str:
-    """Returns a time in us with three digits that count, and to the nanosecond below 10 us; `-` for none."""
-    if math.isnan(seconds):
+def share(value: float) -> str:
+    """Returns a share in percent, without the sign, which is in the heading; `-` for none."""
+    if not math.isfinite(value):
         return "-"
-    value = seconds * MICROSECONDS
-    small = 2 - math.floor(math.log10(abs(value))) if value else 0  # decimals for three digits
-    return f"{value:.{min(max(small, 3), 5) if abs(value) < 10 else 2}f}"
+    percent = PERCENT * value
+    return f"{percent:.1f}" if percent < 99.95 else f"{percent:.0f}"

@@ -9,18 +9,23 @@ from numpy.typing import ArrayLike
 def autocorrelation(values: ArrayLike) -> float:
     """Returns the autocorrelation at lag 1: products of successive deviations over squares (Box and Jenkins 1970).
 
+    Of n values that is too low by (1 + 3 r) / n, which is made good (Marriott and Pope 1954).
+
     Args:
         values: shape (samples,), in the order in which they were measured; any unit.
 
     Returns:
-        Between -1 and 1; 0 where there are fewer than two values or all are alike.
+        0 where there are fewer than two values or all are alike; of a few it may exceed 1.
     """
     deviations = np.asarray(values, dtype=float)
     if deviations.size < 2:
         return 0.0
     deviations = deviations - deviations.mean()
     variance = float(deviations @ deviations)
-    return float(deviations[1:] @ deviations[:-1]) / variance if variance > 0 else 0.0
+    if variance == 0:
+        return 0.0
+    r1 = float(deviations[1:] @ deviations[:-1]) / variance
+    return r1 + (1 + 3 * r1) / len(deviations)
 
 
 def effective_number(count: int, r1: float) -> float:
@@ -34,5 +39,5 @@ def effective_number(count: int, r1: float) -> float:
         count: of the values.
         r1: their autocorrelation at lag 1.
     """
-    r1 = max(r1, 0.0)
+    r1 = min(max(r1, 0.0), 1.0)
     return min(max(count * (1 - r1) / (1 + r1), min(count, 1)), float(count))

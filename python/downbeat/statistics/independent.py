@@ -5,17 +5,22 @@ from __future__ import annotations
 import math
 
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import special
 
 from downbeat.statistics.location import interval_of_logs, logarithms
 from downbeat.statistics.rank_tests import rank_sum, smallest_rank_sum
+from downbeat.statistics.satterthwaite import satterthwaite
+from downbeat.statistics.two_sided import two_sided
 from downbeat.statistics.verdicts import CONFIDENCE, MARGIN, Comparison, check_rule, judge
 
 
 def compare_independent(
     a: ArrayLike, b: ArrayLike, margin: float = MARGIN, confidence: float = CONFIDENCE
 ) -> Comparison:
-    """Compares B with A, launches that do not belong together, as those of yesterday and today.
+    """Compares B with A, launches that do not belong together, e.g. of two experiments.
+
+    It takes all launches for one session: what differs between sessions is called a difference of B and A. For
+    experiments at different times see `compare_across_sessions`.
 
     The t test is Welch's on the logarithms of the launches' medians (Welch 1947); Wilcoxon's rank-sum test guards it:
     outlying launches decide nothing.
@@ -36,12 +41,14 @@ def compare_independent(
     first, second = logarithms(a), logarithms(b)
     counts = (first.size, second.size)
     mean = float(second.mean() - first.mean())
-    half, p_value, deviation = math.nan, math.nan, math.nan
+    half, p_value, deviation, error, freedom = (math.nan,) * 5
     ranks = rank_sum(first, second)
     if min(counts) > 1:
         variances = (float(first.var(ddof=1)), float(second.var(ddof=1)))
         deviation = math.sqrt(sum(variances))
-        half, p_value = welch(mean, variances, counts, confidence)
+        error, freedom = welch(variances, counts)
+        half = float(special.stdtrit(freedom, 0.5 + confidence / 2)) * error
+        p_value = two_sided(mean, error, freedom)
     return judge(
         Comparison(
             ratio=interval_of_logs(mean, half, min(counts)),
@@ -53,23 +60,15 @@ def compare_independent(
             paired=False,
             launches=counts,
             deviation=deviation,
+            error=error,
+            freedom=freedom,
             margin=margin,
             confidence=confidence,
         )
     )
 
 
-def welch(
-    mean: float, variances: tuple[float, float], counts: tuple[int, int], confidence: float
-) -> tuple[float, float]:
-    """Returns half the width of the interval of a difference of means, and the p-value of its being 0."""
-    parts = [variance / count for variance, count in zip(variances, counts, strict=True)]
-    squared = sum(parts)
-    if squared == 0:
-        return 0.0, 1.0 if mean == 0 else 0.0
-    freedom = 1 / sum((part / squared) ** 2 / (count - 1) for part, count in zip(parts, counts, strict=True))
-    error = math.sqrt(squared)
-    return (
-        float(stats.t.ppf(0.5 + confidence / 2, freedom)) * error,
-        float(2 * stats.t.sf(abs(mean) / error, freedom)),
-    )
+def welch(variances: tuple[float, float], counts: tuple[int, int]) -> tuple[float, float]:
+    """Returns the standard error of a difference of means, and its degrees of freedom."""
+    parts = [(variance / count, count - 1) for variance, count in zip(variances, counts, strict=True)]
+    return math.sqrt(sum(part for part, _ in parts)), satterthwaite(parts)

@@ -6,16 +6,19 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy import stats
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
 from downbeat.statistics.autocorrelation import autocorrelation, effective_number
 from downbeat.statistics.location import check_confidence
 
+LEAST_PER_BLOCK = 4  # samples: with fewer the share below the median is nearly a given number
+ENOUGH_BLOCKS = 5  # show what autocorrelation does, too; asked for besides, it makes intervals too wide
+
 
 @dataclass(frozen=True)
 class MedianInterval:
-    """A median, its confidence interval, and the number of independent samples that the samples are worth."""
+    """A median, its confidence interval, and the number of independent samples whose interval would be as wide."""
 
     median: float
     low: float
@@ -23,36 +26,76 @@ class MedianInterval:
     effective: float
 
 
-def median_interval(samples: ArrayLike, confidence: float = 0.95, r1: float | None = None) -> MedianInterval:
+def median_interval(samples: ArrayLike, blocks: ArrayLike | None = None, confidence: float = 0.95) -> MedianInterval:
     """Returns the median of one launch's samples with an interval of order statistics.
 
-    No distribution is assumed. The number of samples is replaced by what they are worth, `effective_number`. These are
-    the numbers that downbeat-bench stores as `<metric>_median_low`, `_median_high` and `_effective`. The interval holds
-    for this launch alone; the next may lie elsewhere, see `geometric_mean_interval`.
+    No distribution is assumed, and an outlier counts as any other sample: the interval is of interpolated order
+    statistics (Hettmansperger and Sheather 1986), as far from the middle as the share of samples below the median is
+    uncertain: by what it varies by from block to block, by Student's distribution, but no less than for independent
+    samples; where there are fewer than 5 blocks, no less than what the autocorrelation of the ranks leaves of the
+    number of samples (that of the samples is hidden by outliers). These are the numbers that downbeat-bench stores as
+    `<metric>_median_low`, `_median_high` and `_effective`. The interval holds for this launch alone; the next may lie
+    elsewhere, see `geometric_mean_interval`.
 
     Args:
         samples: the valid ones of a cell, shape (samples,), in the order in which they were measured; any unit.
+        blocks: the block of each, as a launch's samples have it; all one by default. Of one block the interval does not
+            know what others would have shown.
         confidence: of the interval, between 0 and 1; with few samples the interval is all of their range, and its
             confidence lower.
-        r1: their autocorrelation at lag 1, where it is known from elsewhere; computed from the samples by default.
 
     Returns:
         In the unit of the samples; NaN throughout and `effective` 0 where there are none.
 
     Raises:
-        ValueError: a sample is NaN, or the confidence is none.
+        ValueError: a sample is NaN, there are not as many blocks as samples, or the confidence is none.
     """
     check_confidence(confidence)
     values = np.asarray(samples, dtype=float)
+    numbers = np.zeros(values.shape) if blocks is None else np.asarray(blocks)
+    if numbers.shape != values.shape:
+        raise ValueError(f"blocks of shape {numbers.shape} for samples of shape {values.shape}; valid is one each")
     if np.any(np.isnan(values)):
         raise ValueError("a sample is NaN; valid are numbers, so leave out what was not measured")
-    if values.size == 0:
+    count = values.size
+    if count == 0:
         return MedianInterval(math.nan, math.nan, math.nan, 0.0)
-    effective = effective_number(values.size, autocorrelation(values) if r1 is None else r1)
     ordered = np.sort(values)
-    # In ranks from 0; the number of values below the median has a standard deviation of sqrt(n) / 2.
-    half = float(stats.norm.ppf(0.5 + confidence / 2)) * values.size / (2 * math.sqrt(effective))
-    middle = (values.size - 1) / 2
-    low = max(math.floor(middle - half), 0)
-    high = min(math.ceil(middle + half), values.size - 1)
-    return MedianInterval(float(np.median(ordered)), float(ordered[low]), float(ordered[high]), effective)
+    median = float(np.median(ordered))
+    by_blocks, equal_blocks = half_by_blocks(np.sign(median - values) / 2, numbers, confidence)
+    worth = effective_number(count, autocorrelation(ranks(values))) if equal_blocks < ENOUGH_BLOCKS else count
+    z = float(special.ndtri(0.5 + confidence / 2))
+    half = max(z * 0.5 / math.sqrt(worth), by_blocks)
+    middle = (count - 1) / 2  # in ranks from 0
+    low, high = np.interp([middle - count * half, middle + count * half], np.arange(count), ordered)
+    return MedianInterval(median, float(low), float(high), min((z * 0.5 / half) ** 2, float(count)))
+
+
+def half_by_blocks(
+    deviations: NDArray[np.float64], blocks: NDArray[np.generic], confidence: float
+) -> tuple[float, int]:
+    """Returns half the width of the interval of a mean, by how deviations from it vary from block to block.
+
+    Blocks of unequal sizes are worth as many equal ones as the squares of their sizes say (Kish 1965).
+
+    Args:
+        deviations: shape (samples,).
+        blocks: the block of each.
+        confidence: of the interval.
+
+    Returns:
+        In the unit of the deviations, and the number of equal blocks; 0 and 1 where blocks say nothing of each other.
+    """
+    _, places, sizes = np.unique(blocks, return_inverse=True, return_counts=True)
+    worth = math.floor(deviations.size**2 / float(np.sum(sizes.astype(float) ** 2)) + 0.5)
+    if worth < 2 or deviations.size < LEAST_PER_BLOCK * sizes.size:
+        return 0.0, 1
+    sums = np.bincount(places, weights=deviations)
+    error = math.sqrt(float(sums @ sums) * worth / (worth - 1)) / deviations.size
+    return float(special.stdtrit(worth - 1, 0.5 + confidence / 2)) * error, worth
+
+
+def ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Returns the ranks of values, the mean rank where they are alike."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[places])

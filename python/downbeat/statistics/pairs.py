@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from downbeat.statistics.location import interval_of_logs, log_interval, logarithms
 from downbeat.statistics.rank_tests import rank_sum, signed_rank, smallest_signed_rank
+from downbeat.statistics.two_sided import two_sided
 from downbeat.statistics.verdicts import CONFIDENCE, MARGIN, Comparison, check_rule, judge
 
 
@@ -40,7 +40,8 @@ def compare_paired(a: ArrayLike, b: ArrayLike, margin: float = MARGIN, confidenc
     mean, half = log_interval(logs, confidence)
     count = logs.size
     deviation = float(logs.std(ddof=1)) if count > 1 else math.nan
-    p_value = two_sided(mean, deviation / math.sqrt(count), count - 1)
+    error = deviation / math.sqrt(count)
+    p_value = two_sided(mean, error, count - 1)
     return judge(
         Comparison(
             ratio=interval_of_logs(mean, half, count),
@@ -52,16 +53,9 @@ def compare_paired(a: ArrayLike, b: ArrayLike, margin: float = MARGIN, confidenc
             paired=True,
             launches=(count, count),
             deviation=deviation,
+            error=error,
+            freedom=count - 1,
             margin=margin,
             confidence=confidence,
         )
     )
-
-
-def two_sided(mean: float, error: float, freedom: int) -> float:
-    """Returns the p-value of the t test; without any scatter only a mean of 0 is compatible with 0."""
-    if math.isnan(error):
-        return math.nan
-    if error == 0:
-        return 1.0 if mean == 0 else 0.0
-    return float(2 * stats.t.sf(abs(mean) / error, freedom))

@@ -5,11 +5,10 @@ from __future__ import annotations
 import functools
 import math
 
-from scipy import optimize, stats
-
 POWER = 0.9
 LARGEST_RATIO = 1e6
 MOST_LAUNCHES = 100_000
+ROUNDING = 1e-9  # of degrees of freedom that are added up
 COMPUTABLE = 1e4  # the noncentrality up to which scipy's distribution is reliable
 
 
@@ -28,13 +27,21 @@ def power(ratio: float, deviation: float, launches: int, paired: bool, level: fl
     """
     if deviation == 0:
         return 0.0 if ratio == 1 else 1.0
-    return power_of_shift(abs(math.log(ratio)) / deviation * math.sqrt(launches), launches, paired, level)
+    shift = abs(math.log(ratio)) / deviation * math.sqrt(launches)
+    return power_of_shift(shift, freedom_of(launches, paired), level)
 
 
-def power_of_shift(shift: float, launches: int, paired: bool, level: float) -> float:
-    """Returns the power where the mean is so many of its standard deviations off 0; else as `power`."""
-    # Welch's degrees of freedom fall short of those of equal deviations by about one (simulated).
-    freedom = launches - 1 if paired else 2 * launches - 3
+def freedom_of(launches: int, paired: bool) -> int:
+    """Returns the degrees of freedom of so many launches of each, or pairs."""
+    # Welch's fall short of those of equal deviations by about one (simulated).
+    return launches - 1 if paired else 2 * launches - 3
+
+
+def power_of_shift(shift: float, freedom: int, level: float) -> float:
+    """Returns the power where the mean is so many of its standard errors off 0; else as `power`."""
+    # Takes most of a second to load, which a report without it need not wait for.
+    from scipy import stats
+
     critical = float(stats.t.isf(level / 2, freedom))
     if shift > COMPUTABLE:
         # The mean's own scatter is nothing beside it: what counts is that the deviation is not seen too large.
@@ -43,12 +50,13 @@ def power_of_shift(shift: float, launches: int, paired: bool, level: float) -> f
     return float(stats.nct.sf(critical, freedom, shift))
 
 
-@functools.cache  # thousands of cells ask for a few numbers of launches
-def shift_needed(launches: int, paired: bool, level: float, wanted: float) -> float:
-    """Returns how many of its standard deviations the mean must be off 0 for a power; else as `power`."""
+@functools.cache  # thousands of cells ask for a few degrees of freedom
+def shift_needed(freedom: int, level: float, wanted: float) -> float:
+    """Returns how many of its standard errors the mean must be off 0 for a power; else as `power`."""
+    from scipy import optimize
 
     def missing(shift: float) -> float:
-        return power_of_shift(shift, launches, paired, level) - wanted
+        return power_of_shift(shift, freedom, level) - wanted
 
     if missing(0.0) >= 0:
         return 0.0
@@ -58,14 +66,23 @@ def shift_needed(launches: int, paired: bool, level: float, wanted: float) -> fl
     return float(optimize.brentq(missing, 0.0, high))
 
 
-def detectable_ratio(deviation: float, launches: int, paired: bool, level: float, wanted: float = POWER) -> float:
-    """Returns the smallest ratio above 1 that is found significant with a probability, 0.9 by default; else as `power`.
+def detectable_ratio(error: float, freedom: float, level: float, wanted: float = POWER) -> float:
+    """Returns the smallest ratio above 1 that is found significant with a probability, 0.9 by default.
 
-    A ratio of 1 over it is found as easily. NaN where there are fewer than 2 launches, infinite beyond a million.
+    A ratio of 1 over it is found as easily.
+
+    Args:
+        error: standard error of the logarithm of the ratio, `Comparison.error`.
+        freedom: its degrees of freedom; what is beyond a whole number does not count.
+        level: as for `power`.
+        wanted: the probability.
+
+    Returns:
+        NaN where there is no error, infinite beyond a million.
     """
-    if launches < 2 or math.isnan(deviation):
+    if math.isnan(error) or freedom < 1:
         return math.nan
-    log = deviation * shift_needed(launches, paired, level, wanted) / math.sqrt(launches)
+    log = error * shift_needed(math.floor(freedom * (1 + ROUNDING)), level, wanted)
     return math.exp(log) if log <= math.log(LARGEST_RATIO) else math.inf
 
 
@@ -82,7 +99,7 @@ def launches_needed(ratio: float, deviation: float, paired: bool, level: float, 
         raise ValueError("a ratio of 1 is no difference that launches could show")
 
     def enough(launches: int) -> bool:
-        needed = shift_needed(launches, paired, level, wanted)
+        needed = shift_needed(freedom_of(launches, paired), level, wanted)
         return abs(math.log(ratio)) * math.sqrt(launches) >= deviation * needed
 
     low, high = 1, 2

@@ -5,14 +5,21 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy import stats
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
 # Beyond so many pairs, or values on both sides together, the normal approximation is as good.
 MOST_EXACT = 100
 MOST_EXACT_SUM = 60
 # Logarithms of ratios that differ by less are alike: the rest is rounding, and would break ties.
 DECIMALS = 12
+
+
+def doubled_ranks(values: ArrayLike) -> NDArray[np.int_]:
+    """Returns twice the rank of each value, from 1; equal ones have their mean rank, which is whole or half."""
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(count)
+    return np.asarray((2 * last - count + 1)[place])
 
 
 def signed_rank(differences: ArrayLike) -> float:
@@ -31,9 +38,9 @@ def signed_rank(differences: ArrayLike) -> float:
     values = values[values != 0]
     if values.size == 0:
         return 1.0
-    doubled = np.rint(2 * stats.rankdata(np.abs(values))).astype(int)  # mean ranks are whole or half
+    doubled = doubled_ranks(np.abs(values))
     if values.size > MOST_EXACT:
-        return float(2 * stats.norm.sf(abs(float(doubled @ np.sign(values))) / np.linalg.norm(doubled)))
+        return float(2 * special.ndtr(-abs(float(doubled @ np.sign(values))) / np.linalg.norm(doubled)))
     chances = np.ones(1)  # of each sum of the ranks with positive sign, from 0
     for rank in doubled:
         longer = np.zeros(chances.size + rank)
@@ -68,8 +75,10 @@ def rank_sum(a: ArrayLike, b: ArrayLike) -> float:
     if np.ptp(both) == 0:
         return 1.0
     if both.size > MOST_EXACT_SUM:
+        from scipy import stats  # takes as long to load as all else of a report, and few have so many launches
+
         return float(stats.mannwhitneyu(first, second).pvalue)
-    doubled = np.rint(2 * stats.rankdata(both)).astype(int)  # mean ranks are whole or half
+    doubled = doubled_ranks(both)
     ways = np.zeros((first.size + 1, doubled.sum() + 1))  # to choose so many of the ranks, by their sum
     ways[0, 0] = 1
     for rank in doubled:

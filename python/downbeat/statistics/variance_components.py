@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
-from downbeat.statistics.autocorrelation import autocorrelation
 from downbeat.statistics.median_interval import median_interval
 
 FEWEST_REPETITIONS = 50  # below that the interval of a launch's median is a guess
@@ -84,8 +83,9 @@ def variance_components(samples_per_launch: Sequence[ArrayLike]) -> VarianceComp
     """Returns the variance between launches and within them, of the logarithms (Kalibera and Jones 2013).
 
     Their estimators are those of means. A median is what stands for a launch here, so what a sample contributes is
-    taken from the standard error of the median: the interval of order statistics at one standard deviation, in which
-    autocorrelation counts; that of the ranks, since single outliers hide the autocorrelation of the values.
+    taken from the standard error of the median: the interval of order statistics at one standard deviation. In that
+    autocorrelation counts, but not what blocks differ by: there are as many blocks however many samples, so that is a
+    part of what launches differ by.
 
     Args:
         samples_per_launch: the valid samples of one cell, an array of shape (samples,) per launch, in the order in
@@ -102,18 +102,13 @@ def variance_components(samples_per_launch: Sequence[ArrayLike]) -> VarianceComp
         if values.size == 0 or not np.all(values > 0):
             raise ValueError("a launch without samples, or with one that is not above 0, has no logarithms")
         logs = np.log(values)
-        found = median_interval(logs, ONE_SIGMA, autocorrelation(ranks(logs)))
+        found = median_interval(logs, confidence=ONE_SIGMA)
         squared = ((found.high - found.low) / 2) ** 2
         medians.append(found.median)
         errors.append(squared)
         contributions.append(squared * values.size)
     between = float(np.var(medians, ddof=1) - np.mean(errors))
     return VarianceComponents(max(between, 0.0), float(np.mean(contributions)))
-
-
-def ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Returns the ranks of values, the mean rank where they are alike."""
-    return np.asarray(stats.rankdata(values), dtype=float)
 
 
 def optimal_repetitions(

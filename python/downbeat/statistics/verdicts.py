@@ -17,6 +17,7 @@ from downbeat.statistics.location import Interval
 Verdict = Literal["faster", "slower", "equivalent", "undecided"]
 
 FEWEST_LAUNCHES = 5  # on either side: of fewer nothing is said
+FEWEST_SESSIONS = 5  # of a history
 MARGIN = 0.02
 CONFIDENCE = 0.95
 # Of a ratio that is computed by logarithms: what is at the margin is within it, whatever the unit.
@@ -42,10 +43,14 @@ class Comparison:
         paired: whether a launch of A and one of B belong together.
         launches: of A and B; where paired both are the pairs.
         deviation: of the logarithm of the ratio from one launch of each, standard deviation.
+        error: of the logarithm of the ratio, standard error.
+        freedom: its degrees of freedom.
         margin: ratios from 1 / (1 + margin) to 1 + margin are as good as 1.
         confidence: of the interval.
         verdict: of B: "faster", "slower", "equivalent" or "undecided".
         reason: why, in words.
+        sessions: of the history that the error is from; None where there is none.
+        session_deviation: between these, of logarithms, without what launches explain; NaN without.
     """
 
     ratio: Interval
@@ -57,10 +62,29 @@ class Comparison:
     paired: bool
     launches: tuple[int, int]
     deviation: float
+    error: float
+    freedom: float
     margin: float
     confidence: float
     verdict: Verdict = "undecided"
     reason: str = ""
+    sessions: int | None = None
+    session_deviation: float = math.nan
+
+    @property
+    def tested(self) -> bool:
+        """Whether there is enough for a verdict, so that it counts among many."""
+        return not self.lack
+
+    @property
+    def lack(self) -> str:
+        """What there is too little of, in words; empty if there is enough."""
+        if self.sessions is not None and self.sessions < FEWEST_SESSIONS:
+            return f"sessions in the history: {self.sessions}, {FEWEST_SESSIONS} are needed"
+        if min(self.launches) < FEWEST_LAUNCHES:
+            unit = "pairs of launches" if self.paired else "launches"
+            return f"{unit}: {min(self.launches)}, {FEWEST_LAUNCHES} are needed"
+        return ""
 
 
 def check_rule(margin: float, confidence: float) -> None:
@@ -92,33 +116,32 @@ def judge(comparison: Comparison) -> Comparison:
 
 def verdict_of(one: Comparison) -> tuple[Verdict, str]:
     """Returns the verdict and why."""
-    if min(one.launches) < FEWEST_LAUNCHES:
-        unit = "pairs of launches" if one.paired else "launches"
-        return "undecided", f"{unit}: {min(one.launches)}, {FEWEST_LAUNCHES} are needed"
+    if not one.tested:
+        return "undecided", one.lack
     most = (1 + one.margin) * (1 + ROUNDING)
     least = 1 / most
     if least <= one.ratio.low and one.ratio.high <= most:
-        return "equivalent", "the interval lies within the margin"
+        return "equivalent", "the interval is within the margin"
     level = significance(one.confidence)
     if one.adjusted_p_value > level:
         if one.p_value > level:
             return "undecided", NOT_SIGNIFICANT
         return "undecided", NOT_AMONG_MANY
     if one.rank_p_value > one.rank_level * (1 + 1e-9):
-        return "undecided", "a difference that the ranks do not bear out"
+        return "undecided", "the rank test does not confirm the difference"
     return ("faster" if one.ratio.estimate < 1 else "slower"), "a significant difference"
 
 
 def judge_together(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """Returns comparisons judged as one question: p-values corrected by Holm's procedure, verdicts by these.
 
-    What has too few launches is no test and does not count. Intervals stay those of each comparison alone, and so does
-    equivalence, which is wrong at most as often as an interval is.
+    What has too few launches or sessions is no test and does not count. Intervals stay those of each comparison alone,
+    and so does equivalence, which is wrong at most as often as an interval is.
 
     Args:
         comparisons: of `compare_paired` or `compare_independent`; those of the cells of two experiments, as a rule.
     """
-    tested = [one.p_value if min(one.launches) >= FEWEST_LAUNCHES else math.nan for one in comparisons]
+    tested = [one.p_value if one.tested else math.nan for one in comparisons]
     return [
         judge(dataclasses.replace(one, adjusted_p_value=one.p_value if math.isnan(p) else float(p)))
         for one, p in zip(comparisons, holm(tested), strict=True)

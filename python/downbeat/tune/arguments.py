@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from downbeat.data.metrics import METRICS
 from downbeat.errors import UsageError
+from downbeat.lists import split_list
 
 
 def parse_ranks(text: str) -> tuple[int, ...]:
@@ -12,10 +13,10 @@ def parse_ranks(text: str) -> tuple[int, ...]:
     Raises:
         UsageError: one is no number of ranks that can communicate.
     """
-    words = [word.strip() for word in text.split(",")]
+    words = split_list(text)
     for word in words:
         if not word.isascii() or not word.isdigit() or int(word) < 2:
-            raise UsageError(f"--ranks cannot have '{word}'; valid are numbers from 2, as 2,4")
+            raise UsageError(f"--ranks cannot have '{word}'; give numbers from 2, e.g. 2,4")
     return tuple(dict.fromkeys(map(int, words)))
 
 
@@ -26,7 +27,7 @@ def parse_share(name: str, value: float, least: float) -> float:
         UsageError: it is below the least, or not below 1.
     """
     if not least <= value < 1:
-        raise UsageError(f"--{name} cannot be {value:g}; valid are numbers from {least:g} to below 1")
+        raise UsageError(f"--{name} cannot be {value:g}; give a number from {least:g} to below 1")
     return value
 
 
@@ -37,5 +38,5 @@ def valid_metric(name: str) -> str:
         UsageError: there is none of that name.
     """
     if name not in METRICS:
-        raise UsageError(f"'{name}' is no metric; valid are {', '.join(METRICS)}")
+        raise UsageError(f"unknown metric '{name}'; choose one of {', '.join(METRICS)}")
     return name

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from downbeat.data.countable import WRONG
 from downbeat.statistics.pairs import compare_paired
 from downbeat.statistics.verdicts import Comparison, judge_together
 from downbeat.tune.rules import DEFAULT, Cell
 
 Floats = NDArray[np.float64]
 KEY = ["collective", "ranks", "size"]
+# What computed wrong results: collective, ranks and algorithm -> the sizes, bytes.
+WrongResults = Mapping[tuple[str, int, str], Sequence[int]]
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,16 @@ def cells_of(frame: pd.DataFrame) -> list[tuple[Cell, pd.DataFrame]]:
     return found
 
 
-def choose(frame: pd.DataFrame, margin: float, confidence: float) -> list[Decision]:
+def wrong_results(frame: pd.DataFrame) -> dict[tuple[str, int, str], list[int]]:
+    """Returns what computed wrong results in any launch; the frame is of `sweep.COLUMNS`, of all synchronizers."""
+    found: dict[tuple[str, int, str], list[int]] = {}
+    for cell, rows in cells_of(frame[frame["status"] == WRONG]):
+        for algorithm in sorted(set(rows["algorithm"])):
+            found.setdefault((cell.collective, cell.ranks, algorithm), []).append(cell.size)
+    return found
+
+
+def choose(frame: pd.DataFrame, wrong: WrongResults, margin: float, confidence: float) -> list[Decision]:
     """Chooses an algorithm for each cell.
 
     Each algorithm is compared with the default launch by launch, and all comparisons are judged together, so that many
@@ -68,32 +80,41 @@ def choose(frame: pd.DataFrame, margin: float, confidence: float) -> list[Decisi
     interval need not lie beyond the margin as well: small gains would then cost very many launches, and how much is
     gained is said by launches that had no part in the choice (`gain`), not by these, of which the luckiest were taken.
 
+    What computed wrong results once is never chosen for the collective on so many ranks, at any size.
+
     Args:
         frame: `sweep.COLUMNS`, of one synchronizer.
+        wrong: what computed wrong results.
         margin: ratios from 1 / (1 + margin) to 1 + margin are as good as 1.
         confidence: of intervals; the level of the tests follows from it.
     """
-    found: list[tuple[Cell, str, bool, Comparison | None]] = []
+    found: list[tuple[Cell, str, Comparison | None]] = []
     cells = cells_of(frame)
     for cell, some in cells:
-        wrong_ones = set(some[some["status"] == "wrong"]["algorithm"])
         table = by_launch(some)
         for algorithm in sorted(set(some["algorithm"]) - {DEFAULT}):
             default, values = paired(table, DEFAULT, algorithm)
             comparison = compare_paired(default, values, margin, confidence) if len(values) > 1 else None
-            found.append((cell, algorithm, algorithm in wrong_ones, comparison))
+            found.append((cell, algorithm, comparison))
     judged = iter(judge_together([comparison for *_, comparison in found if comparison]))
     candidates = [
-        (cell, candidate(algorithm, wrong, next(judged) if comparison else None))
-        for cell, algorithm, wrong, comparison in found
+        (
+            cell,
+            candidate(
+                algorithm,
+                wrong.get((cell.collective, cell.ranks, algorithm), ()),
+                next(judged) if comparison else None,
+            ),
+        )
+        for cell, algorithm, comparison in found
     ]
     return [decide(cell, [one for where, one in candidates if where == cell]) for cell, _ in cells]
 
 
-def candidate(algorithm: str, wrong: bool, comparison: Comparison | None) -> Candidate:
-    """Returns an algorithm with what forbids to choose it, if anything."""
+def candidate(algorithm: str, wrong: Sequence[int], comparison: Comparison | None) -> Candidate:
+    """Returns an algorithm with what forbids to choose it, if anything; `wrong` are sizes with wrong results."""
     if wrong:
-        rejected = "wrong results"
+        rejected = f"wrong results at {', '.join(map(str, wrong))} bytes"
     elif comparison is None:
         rejected = "fewer than two launches have it beside the default"
     elif comparison.verdict != "faster":

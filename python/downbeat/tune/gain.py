@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from downbeat.errors import UsageError
-from downbeat.experiment.execute import Watcher, execute
-from downbeat.experiment.experiment import open_experiment
+from downbeat.data.countable import FAILED, WRONG
+from downbeat.experiment.execute import Watcher
 from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, Environment, Measurement, Plan
 from downbeat.statistics.pairs import compare_paired
 from downbeat.statistics.verdicts import Comparison, judge_together
 from downbeat.tune.choosing import Floats, by_launch, cells_of, paired
 from downbeat.tune.formats.rules_format import Written
-from downbeat.tune.rules import Cell, Rule
-from downbeat.tune.sweep import HARMONIZE, Effort, nothing_measured
+from downbeat.tune.rules import DEFAULT, Cell, Rule, algorithm_for
+from downbeat.tune.sweep import HARMONIZE, Effort, cells_of_plan, digest_of, with_values
 from downbeat.tune.target import Target
 
 RULES = "rules"
-DIGEST = 8  # hexadecimal digits
 
 
 def gain_plan(
@@ -55,8 +51,7 @@ def name_of(written: Written) -> str:
 
     The environment alone does not tell them apart, for a library's file keeps its path.
     """
-    content = json.dumps([dict(written.files), dict(written.variables)], sort_keys=True)
-    return hashlib.sha256(content.encode()).hexdigest()[:DIGEST]
+    return digest_of([dict(written.files), dict(written.variables)])
 
 
 def measure_gain(plan: Plan, directory: Path, metric: str, watcher: Watcher) -> pd.DataFrame:
@@ -65,14 +60,7 @@ def measure_gain(plan: Plan, directory: Path, metric: str, watcher: Watcher) -> 
     Raises:
         DownbeatError: no launch was complete.
     """
-    execute(plan, directory, watcher)
-    try:
-        cells = open_experiment(directory).cells
-    except UsageError as error:
-        raise nothing_measured(plan, directory) from error
-    frame = cells.rename(columns={"operation": "collective"})
-    frame["value"] = frame[f"{metric}_median"]
-    return frame
+    return with_values(cells_of_plan(plan, directory, watcher), metric)
 
 
 def compare_environments(frame: pd.DataFrame, margin: float, confidence: float) -> dict[Cell, Comparison]:
@@ -89,10 +77,25 @@ def lost_cells(frame: pd.DataFrame) -> list[Cell]:
     """Returns the cells that could be measured without rules, and in no launch under them."""
     lost = []
     for cell, some in cells_of(frame):
-        measured = set(some[some["value"].notna()]["environment"])
+        measured = set(some[some["status"] != FAILED]["environment"])
         if DEFAULT_ENVIRONMENT in measured and RULES not in measured:
             lost.append(cell)
     return lost
+
+
+def wrong_cells(frame: pd.DataFrame, environment: str) -> list[Cell]:
+    """Returns the cells with wrong results in any launch of an environment."""
+    return [cell for cell, _ in cells_of(frame[(frame["environment"] == environment) & (frame["status"] == WRONG)])]
+
+
+def wrong_under(rules: Sequence[Rule], cells: Sequence[Cell]) -> dict[tuple[str, int, str], list[int]]:
+    """Returns the algorithms that rules name for cells with wrong results, as `choose` takes them."""
+    found: dict[tuple[str, int, str], list[int]] = {}
+    for cell in cells:
+        algorithm = algorithm_for(rules, cell)
+        if algorithm != DEFAULT:
+            found.setdefault((cell.collective, cell.ranks, algorithm), []).append(cell.size)
+    return found
 
 
 def compare_rules(

@@ -9,7 +9,7 @@ linear one all wait for the root alone, with scatter and allgather all wait for 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -50,13 +50,13 @@ class LateArrivals:
         self._delay = LEAST_DELAY
 
     def waits(
-        self, cell: Cell, algorithm: str, variables: Mapping[str, str], directory: Path
+        self, cell: Cell, algorithms: Sequence[str], variables: Mapping[str, str], directory: Path
     ) -> tuple[dict[str, Waits], str]:
-        """Runs a collective by the default and by an algorithm, each rank late in turn.
+        """Runs a collective by the default and by algorithms, each rank late in turn.
 
         Args:
             cell: what is run.
-            algorithm: that a launch can switch to; the default for that alone.
+            algorithms: that a launch can switch to, besides the default.
             variables: environment of the launch: the default is what they make of it.
             directory: for what the launch writes.
 
@@ -73,9 +73,9 @@ class LateArrivals:
             run = run_bench(
                 self.target.library,
                 cell.ranks,
-                [*self._arguments(cell, algorithm), "-q", "-o", file.name],
+                [*self._arguments(cell, algorithms), "-q", "-o", file.name],
                 variables,
-                TRACE_TIMEOUT + 4 * cell.ranks * SAMPLES * self._delay,
+                TRACE_TIMEOUT + 2 * (2 + len(algorithms)) * cell.ranks * SAMPLES * self._delay,
                 directory,
             )
             if run.status != 0 or not file.is_file():
@@ -84,15 +84,15 @@ class LateArrivals:
             if self._delay >= FAR * undelayed:
                 return found, ""
             self._delay = min(2 * FAR * undelayed, LONGEST_DELAY)
-        raise NotLateError(f"without delay it takes {undelayed:.3g} s, beside which no rank can be made late enough")
+        raise NotLateError(f"it takes {undelayed:.3g} s without delay, too long to make a rank late enough")
 
-    def _arguments(self, cell: Cell, algorithm: str) -> list[str]:
+    def _arguments(self, cell: Cell, algorithms: Sequence[str]) -> list[str]:
         """Returns the arguments of downbeat-bench."""
         late = ",".join(f"one_late(rank={rank})" for rank in range(cell.ranks))
         arguments = [cell.collective, "-m", str(cell.size), "--sync", SYNCHRONIZER, "--pattern", late]
         arguments += ["--delay", f"{self._delay * 1e6:.0f}us", "-r", str(SAMPLES), "--warmup", "0"]
-        if algorithm != DEFAULT:
-            arguments += ["--algorithm", f"{cell.collective}={DEFAULT},{algorithm}"]
+        if algorithms:
+            arguments += ["--algorithm", f"{cell.collective}={','.join([DEFAULT, *algorithms])}"]
         return arguments
 
 

@@ -60,7 +60,7 @@ def probe(
     kept = read_kept(file)
     if kept and kept["version"] != target.version:
         raise UsageError(
-            f"'{directory.parent}' was begun under {kept['version']}, not {target.version}; take another directory (-o)"
+            f"'{directory.parent}' is of {kept['version']}, not {target.version}; give another directory (-o)"
         )
     if kept and kept["of"] == about:
         return Usable(collective, ranks, kept["usable"], kept["excluded"])
@@ -80,7 +80,7 @@ def read_kept(file: Path) -> dict[str, Any] | None:
             return kept
     except (ValueError, KeyError, TypeError):
         pass
-    raise UsageError(f"'{file}' is not what this version of downbeat tune writes; take another directory (-o)")
+    raise UsageError(f"'{file}' was not written by this version of downbeat tune; give another directory (-o)")
 
 
 def try_all(
@@ -117,7 +117,7 @@ def try_all(
     if failed:
         reason = failure_of(target, collective, [DEFAULT], ranks, options, directory, timeout)
         if reason:
-            raise DownbeatError(f"{collective} on {ranks} ranks could be measured at first, and then no more: {reason}")
+            raise DownbeatError(f"{collective} on {ranks} ranks could be measured at first, but no longer: {reason}")
     return usable
 
 

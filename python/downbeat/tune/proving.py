@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from downbeat.tune.late_arrivals import TELLING, LateArrivals, NotLateError, Waits
+from downbeat.tune.probing import Usable
 from downbeat.tune.rules import DEFAULT, Cell
 from downbeat.tune.target import Target
 from downbeat.tune.traces import SIZE_STEP, Trace, forced_trace, traces
@@ -32,34 +33,54 @@ class Proof:
     by: str  # what was compared, or why nothing can be told
 
 
-def judge_proof(algorithm: str, default: Trace, forced: Trace | None, under_rules: Trace) -> Proof:
+def judge_proof(
+    algorithm: str, default: Trace, forced: Mapping[str, Trace], under_rules: Trace, one_is_enough: bool = False
+) -> Proof:
     """Judges the traces of a cell.
+
+    They prove that an algorithm ran if they are its own, and not those of what would run if the rules were not obeyed:
+    the default, or where the rules name no algorithm, those that they name elsewhere.
 
     Args:
         algorithm: that the rules name; the default where they name none.
         default: of the library's choice without rules.
-        forced: of the algorithm, forced without rules.
+        forced: of algorithms that are forced without rules: of that which the rules name; where they name none, of
+            those that could run in place of the default.
         under_rules: of the library's choice under the rules.
+        one_is_enough: whether it is enough if one of those leaves other traces.
     """
-    expected = default if algorithm == DEFAULT else forced
+    expected = default if algorithm == DEFAULT else forced.get(algorithm)
     if expected is None:
         return Proof("cannot tell", f"{algorithm} left no trace when it was forced")
-    seen, wanted, plain = under_rules.evidence(), expected.evidence(), default.evidence()
+    seen, wanted = under_rules.evidence(), expected.evidence()
     common = [name for name in wanted if name in seen]
     if not common:
         return Proof("cannot tell", UNCOUNTABLE)
     for name in common:
         if seen[name] != wanted[name]:
             return Proof("failed", f"{name} are not those of {algorithm}")
-    telling = [name for name in common if algorithm == DEFAULT or plain.get(name) not in (None, wanted[name])]
-    if telling:
-        return Proof("proven", " and ".join(telling))
-    return Proof("cannot tell", f"{' and '.join(common)} of {algorithm} are those of the default")
+    rivals = forced if algorithm == DEFAULT else {DEFAULT: default}
+    told_apart = {
+        rival: [name for name in common if trace.evidence().get(name) not in (None, wanted[name])]
+        for rival, trace in rivals.items()
+    }
+    alike = [rival for rival, names in told_apart.items() if not names]
+    if not rivals:
+        return Proof(
+            "cannot tell", f"{' and '.join(common)} are those of the default, but nothing else was there to compare"
+        )
+    if len(alike) == len(rivals) or (alike and not one_is_enough):
+        names = " and ".join("the default" if rival == DEFAULT else rival for rival in alike)
+        whose = "the default" if algorithm == DEFAULT else algorithm
+        return Proof("cannot tell", f"{' and '.join(common)} of {whose} are those of {names}")
+    telling = [name for name in common if any(name in names for names in told_apart.values())]
+    return Proof("proven", " and ".join(telling))
 
 
 def prove(
     target: Target,
     choices: Mapping[Cell, str],
+    usable: Sequence[Usable],
     variables: Mapping[str, str],
     directory: Path,
 ) -> dict[Cell, Proof]:
@@ -70,21 +91,24 @@ def prove(
     Args:
         target: the library.
         choices: cell -> algorithm that the rules name, the default where they name none.
+        usable: the algorithms that run.
         variables: that switch the rules on.
         directory: for what the launches write.
     """
+    running = {(one.collective, one.ranks): one.algorithms for one in usable}
     proofs: dict[Cell, Proof] = {}
     uncountable: set[tuple[str, int]] = set()
     late_arrivals = LateArrivals(target)
     for cell, algorithm in choices.items():
+        named = named_for(cell, choices, running[cell.collective, cell.ranks])
         if (cell.collective, cell.ranks) in uncountable:
             proof = Proof("cannot tell", UNCOUNTABLE)
         else:
-            proof = prove_by_counts(target, cell, algorithm, variables, directory)
+            proof = prove_by_counts(target, cell, algorithm, named, variables, directory)
             if proof.by == UNCOUNTABLE:
                 uncountable.add((cell.collective, cell.ranks))
         if proof.verdict == "cannot tell" and cell.collective in TELLING:
-            late = prove_by_late_arrivals(late_arrivals, cell, algorithm, variables, directory)
+            late = prove_by_late_arrivals(late_arrivals, cell, algorithm, named, variables, directory)
             proof = Proof(late.verdict, f"{proof.by}; {late.by}" if late.verdict == "cannot tell" else late.by)
         elif proof.verdict == "cannot tell":
             proof = Proof(proof.verdict, f"{proof.by}; {ALL_WAIT}")
@@ -92,8 +116,34 @@ def prove(
     return proofs
 
 
-def prove_by_counts(target: Target, cell: Cell, algorithm: str, variables: Mapping[str, str], directory: Path) -> Proof:
-    """Compares messages and calls of operators in a cell; the arguments are those of `prove`."""
+def named_for(cell: Cell, choices: Mapping[Cell, str], running: Sequence[str]) -> list[str]:
+    """Returns what a cell's traces are held against: the algorithm that the rules name for it.
+
+    Where they name none, those that they name for other cells of the collective, and that run on so many ranks: what a
+    rule that reaches too far would bring.
+    """
+    if choices[cell] != DEFAULT:
+        return [choices[cell]]
+    elsewhere = {algorithm for other, algorithm in choices.items() if other.collective == cell.collective}
+    return [algorithm for algorithm in running if algorithm in elsewhere]
+
+
+def prove_by_counts(
+    target: Target, cell: Cell, algorithm: str, named: Sequence[str], variables: Mapping[str, str], directory: Path
+) -> Proof:
+    """Compares messages and calls of operators in a cell.
+
+    Where the rules name no algorithm of the collective at all, the default's traces have to differ from those of any
+    other algorithm that the launch without rules switched to.
+
+    Args:
+        target: as in `prove`.
+        cell: what is run.
+        algorithm: that the rules name for it.
+        named: of `named_for`.
+        variables: as in `prove`.
+        directory: as in `prove`.
+    """
     if cell.size % SIZE_STEP:
         return Proof("cannot tell", f"only sizes that are multiples of {SIZE_STEP} can be counted")
     plain, reason = traces(target, cell, {}, directory / PLAIN)
@@ -104,14 +154,20 @@ def prove_by_counts(target: Target, cell: Cell, algorithm: str, variables: Mappi
     ruled, reason = traces(target, cell, variables, directory / RULED)
     if DEFAULT not in ruled:
         return Proof("failed", f"the launch under the rules left no trace: {reason}")
-    forced = None if algorithm == DEFAULT else forced_trace(target, cell, algorithm, plain, directory / FORCED)
-    return judge_proof(algorithm, plain[DEFAULT], forced, ruled[DEFAULT])
+    forced = {name: forced_trace(target, cell, name, plain, directory / FORCED) for name in named}
+    seen = {name: trace for name, trace in (forced if named else plain).items() if trace and name != DEFAULT}
+    return judge_proof(algorithm, plain[DEFAULT], seen, ruled[DEFAULT], one_is_enough=not named)
 
 
 def prove_by_late_arrivals(
-    late_arrivals: LateArrivals, cell: Cell, algorithm: str, variables: Mapping[str, str], directory: Path
+    late_arrivals: LateArrivals,
+    cell: Cell,
+    algorithm: str,
+    named: Sequence[str],
+    variables: Mapping[str, str],
+    directory: Path,
 ) -> Proof:
-    """Compares who waits for whom in a cell; the arguments are those of `prove`.
+    """Compares who waits for whom in a cell; the arguments are those of `prove_by_counts`.
 
     Each side is launched twice, for what disturbs a machine throughout one launch must prove nothing. What differs is
     launched again before it counts as a failure.
@@ -120,7 +176,7 @@ def prove_by_late_arrivals(
     launches = 0
     while True:
         try:
-            found, failure = launch_sides(late_arrivals, cell, algorithm, variables, directory)
+            found, failure = launch_sides(late_arrivals, cell, named, variables, directory)
         except NotLateError as error:
             return Proof("cannot tell", str(error))
         if failure:
@@ -128,34 +184,36 @@ def prove_by_late_arrivals(
         # A rank that left early once needs nothing of the late one.
         seen = {side: waits & seen.get(side, waits) for side, waits in found.items()}
         sides = {side: Trace(None, None, tuple(waits.ravel().astype(int).tolist())) for side, waits in seen.items()}
-        proof = judge_proof(algorithm, sides[PLAIN], sides.get(FORCED), sides[RULED])
+        forced = {name: sides[f"{FORCED}/{name}"] for name in named if f"{FORCED}/{name}" in sides}
+        proof = judge_proof(algorithm, sides[PLAIN], forced, sides[RULED])
         launches += 1
         if launches >= (MOST_LAUNCHES if proof.verdict == "failed" else FEWEST_LAUNCHES):
             return proof
 
 
 def launch_sides(
-    late_arrivals: LateArrivals, cell: Cell, algorithm: str, variables: Mapping[str, str], directory: Path
+    late_arrivals: LateArrivals, cell: Cell, named: Sequence[str], variables: Mapping[str, str], directory: Path
 ) -> tuple[dict[str, Waits], Proof | None]:
-    """Returns who waits for whom without rules, under them, and by the algorithm forced; or the verdict if one fails.
+    """Returns who waits for whom without rules, under them, and by each algorithm forced; or the verdict if one fails.
 
-    The arguments are those of `prove`.
+    The arguments are those of `prove_by_counts`.
 
     Raises:
         NotLateError: the operation takes too long.
     """
-    forcing = late_arrivals.target.form.forcing_variables(cell.collective, algorithm) if algorithm != DEFAULT else {}
-    plain, reason = late_arrivals.waits(cell, DEFAULT if forcing else algorithm, {}, directory / PLAIN)
+    forcing = {name: late_arrivals.target.form.forcing_variables(cell.collective, name) for name in named}
+    switched = [name for name in named if not forcing[name]]
+    plain, reason = late_arrivals.waits(cell, switched, {}, directory / PLAIN)
     if DEFAULT not in plain:
         return {}, Proof("cannot tell", f"the launch without rules left no late arrivals: {reason}")
-    ruled, reason = late_arrivals.waits(cell, DEFAULT, variables, directory / RULED)
+    ruled, reason = late_arrivals.waits(cell, [], variables, directory / RULED)
     if DEFAULT not in ruled:
         return {}, Proof("failed", f"the launch under the rules left no late arrivals: {reason}")
     found = {PLAIN: plain[DEFAULT], RULED: ruled[DEFAULT]}
-    forced = late_arrivals.waits(cell, DEFAULT, forcing, directory / FORCED / algorithm)[0] if forcing else plain
-    name = DEFAULT if forcing else algorithm
-    if algorithm != DEFAULT and name in forced:
-        found[FORCED] = forced[name]
+    for name, fixed in forcing.items():
+        forced = late_arrivals.waits(cell, [], fixed, directory / FORCED / name)[0] if fixed else plain
+        if (DEFAULT if fixed else name) in forced:
+            found[f"{FORCED}/{name}"] = forced[DEFAULT if fixed else name]
     return found, None
 
 

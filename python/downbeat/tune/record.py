@@ -11,10 +11,10 @@ from pathlib import Path
 from downbeat.statistics.location import Interval
 from downbeat.statistics.verdicts import Comparison
 from downbeat.tune.choosing import Candidate, Decision
-from downbeat.tune.tuning import Tuning
+from downbeat.tune.outcome import Tuning
 from downbeat.tune.writing import RECORD_FILE
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 def write_record(tuning: Tuning, directory: Path, warnings: list[str]) -> None:
@@ -40,6 +40,8 @@ def record(tuning: Tuning, warnings: list[str]) -> dict[str, object]:
         "rules": [
             {**dataclasses.asdict(rule), "gain": comparison_of(tuning.rule_gains.get(rule))} for rule in tuning.rules
         ],
+        "removed": [dataclasses.asdict(one) for one in tuning.removed],
+        "wrong_defaults": [dataclasses.asdict(cell) for cell in tuning.wrong_defaults],
         "files": sorted(tuning.written.files),
         "notes": list(tuning.written.notes),
         "not_expressible": tuning.losses,
@@ -49,15 +51,17 @@ def record(tuning: Tuning, warnings: list[str]) -> dict[str, object]:
             for algorithm, reason in usable.excluded.items()
         ],
         "cells": [cell_of(tuning, decision) for decision in tuning.decisions],
-        "behind_mpi_barrier": [
+        "after_mpi_barrier": [
             {
                 **dataclasses.asdict(other.cell),
                 "chosen": other.harmonized,
-                "behind_mpi_barrier": other.behind_barrier,
-                "cost": interval_of(other.cost),
+                "after_mpi_barrier": other.after_barrier,
+                "price": comparison_of(tuning.prices.by_cell.get(other.cell)),
             }
             for other in tuning.others
         ],
+        "mean_price": interval_of(tuning.prices.mean),
+        "left_out": [dataclasses.asdict(one) for one in tuning.left_out],
         "warnings": warnings,
     }
 
@@ -82,7 +86,7 @@ def candidate_of(candidate: Candidate) -> dict[str, object]:
 
 
 def comparison_of(comparison: Comparison | None) -> dict[str, object] | None:
-    """Returns a comparison with the default."""
+    """Returns a comparison, with the default unless said otherwise."""
     if comparison is None:
         return None
     return {

@@ -17,6 +17,9 @@ class Cell:
     ranks: int
     size: int  # bytes, as downbeat-bench counts them for the collective; 0 where it has none
 
+    def __str__(self) -> str:
+        return f"{self.collective} of {self.size} bytes on {self.ranks} ranks"
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -30,6 +33,13 @@ class Rule:
     first: int
     last: int | None
     algorithm: str
+
+    @property
+    def sizes(self) -> str:
+        """The sizes, for people."""
+        if self.last is None:
+            return "all"
+        return f"{self.first}-{self.last}" if self.first != self.last else str(self.first)
 
     def holds(self, cell: Cell) -> bool:
         """Whether the rule is for a cell."""

@@ -1,13 +1,16 @@
-"""The sweep: every algorithm that runs, at every size, from a common start and, beside it, behind MPI_Barrier."""
+"""The sweep: every algorithm that runs, at every size, from a common start and also after MPI_Barrier."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
+from downbeat.data.countable import countable
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.experiment import directory as places
 from downbeat.experiment.execute import Watcher, execute
@@ -19,8 +22,10 @@ from downbeat.tune.target import Target
 
 HARMONIZE = "harmonize"
 BARRIER = "mpi_barrier"
+DIGEST = 8  # hexadecimal digits
 SIZELESS = "barrier"  # the collective that has no size
-# Of a launch and cell, what choosing needs; `value` is the median of the metric over the launch's samples, in s.
+# Of a launch and cell, what choosing needs; `value` is the median of the metric over the launch's samples, in s, NaN
+# where the cell does not count (`countable`).
 COLUMNS = ("collective", "ranks", "size", "algorithm", "synchronizer", "launch", "status", "value")
 
 
@@ -54,10 +59,10 @@ def synchronizers(collective: str) -> str:
     return HARMONIZE if collective == SIZELESS else f"{HARMONIZE},{BARRIER}"
 
 
-def sweep_plan(target: Target, usable: Usable, sizes: str, effort: Effort) -> Plan:
+def sweep_plan(target: Target, usable: Usable, sizes: str, effort: Effort, sync: str) -> Plan:
     """Returns the experiment that measures the algorithms of a collective on a number of ranks."""
     collective = usable.collective
-    options = {"sync": synchronizers(collective), **effort.options((collective,), sizes)}
+    options = {"sync": sync, **effort.options((collective,), sizes)}
     environments = [Environment()]
     if usable.algorithms:
         forced = {name: target.form.forcing_variables(collective, name) for name in usable.algorithms}
@@ -83,12 +88,26 @@ def sweep(plan: Plan, directory: Path, metric: str, watcher: Watcher) -> pd.Data
     Raises:
         DownbeatError: no launch was complete.
     """
+    return measured(cells_of_plan(plan, directory, watcher), metric)
+
+
+def cells_of_plan(plan: Plan, directory: Path, watcher: Watcher) -> pd.DataFrame:
+    """Executes a plan and returns the cells of its launches.
+
+    Raises:
+        DownbeatError: no launch was complete.
+    """
     execute(plan, directory, watcher)
     try:
-        experiment = open_experiment(directory)
+        return open_experiment(directory).cells
     except UsageError as error:
         raise nothing_measured(plan, directory) from error
-    return measured(experiment.cells, metric)
+
+
+def digest_of(content: object) -> str:
+    """Returns a name for what JSON can hold that nothing else has: launches of something else say nothing of it."""
+    text = json.dumps(content, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:DIGEST]
 
 
 def nothing_measured(plan: Plan, directory: Path) -> DownbeatError:
@@ -97,13 +116,19 @@ def nothing_measured(plan: Plan, directory: Path) -> DownbeatError:
     said = [
         line for path in sorted(failed.glob("*/stderr.txt")) for line in path.read_text(errors="replace").splitlines()
     ]
-    return DownbeatError(f"nothing of {plan.name} could be measured: {said[-1] if said else 'no output'}; see {failed}")
+    return DownbeatError(f"{plan.name} could not be measured at all: {said[-1] if said else 'no output'}; see {failed}")
 
 
 def measured(cells: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Returns `COLUMNS` of the cells of an experiment; an environment other than the default one is an algorithm."""
-    frame = cells.rename(columns={"operation": "collective"})
+    frame = with_values(cells, metric)
     forced = frame["environment"] != DEFAULT_ENVIRONMENT
     frame["algorithm"] = frame["algorithm"].where(~forced, frame["environment"])
-    frame["value"] = frame[f"{metric}_median"]
     return frame[list(COLUMNS)].reset_index(drop=True)
+
+
+def with_values(cells: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Returns the cells of an experiment with `collective` and `value`, as `COLUMNS` has them."""
+    frame = cells.rename(columns={"operation": "collective"})
+    frame["value"] = frame[f"{metric}_median"].where(countable(frame))
+    return frame

@@ -36,7 +36,7 @@ class Target:
         for name in collectives:
             if name not in valid:
                 raise UsageError(
-                    f"'{name}' has no rules under {self.library.name}; valid are {', '.join(sorted(valid))}"
+                    f"'{name}' has no rules under {self.library.name}; choose one of {', '.join(sorted(valid))}"
                 )
 
 

@@ -24,7 +24,7 @@ def check_directory(directory: Path) -> None:
         UsageError: it holds something else.
     """
     if directory.is_dir() and not (directory / PROBE).is_dir() and any(directory.iterdir()):
-        raise UsageError(f"'{directory}' holds something else than a tuning; take a directory of its own (-o)")
+        raise UsageError(f"'{directory}' exists and is not the directory of a tuning; give another one (-o)")
 
 
 def write_files(target: Target, written: Written, directory: Path, about: Sequence[str] = ()) -> dict[str, str]:

@@ -13,7 +13,7 @@ static int start_together(int *argc, char ***argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPIX_Harmonize(MPI_COMM_WORLD, &flag);
-    int decided = (flag == 0 || flag == 1) && Downbeat_parts("scheme") != NULL, all = 0;
+    int decided = (flag == 0 || flag == 1) && Downbeat_components("scheme") != NULL, all = 0;
     MPI_Allreduce(&decided, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0)
         printf("%d of %d processes left together\n", all, size);

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pandas as pd
 
 from downbeat.experiment.experiment import Experiment
-from downbeat.pictures.barrier_ratio import METRIC, REFERENCE
-from downbeat.pictures.cells import plain_cells
-from downbeat.pictures.describe import describe, synchronization
-from downbeat.pictures.heat_map import PANELS
-from downbeat.pictures.over_launches import summarize
 from downbeat.report.numbers_text import counted, listed, microseconds
 from downbeat.statistics.pairs import compare_paired
 from downbeat.statistics.verdicts import judge_together
+from downbeat.summaries.barrier_ratio import METRIC, REFERENCE
+from downbeat.summaries.cells import judged_cells
+from downbeat.summaries.describe import PANELS, describe, synchronization
+from downbeat.summaries.over_launches import summarize
 
 # What more operations have to say is in their pictures.
 MOST_OPERATIONS = 4
@@ -21,7 +22,7 @@ LOWEST = ("panel", "line", "algorithm")
 
 def algorithm_sentences(experiment: Experiment) -> list[str]:
     """Says which algorithms are the fastest, how sure that is, and behind which synchronizers others look so."""
-    cells = plain_cells(experiment)
+    cells = judged_cells(experiment)
     cells = cells.assign(line=synchronization(cells))
     several = [
         (str(operation), frame.assign(panel=describe(frame, PANELS)))
@@ -75,17 +76,23 @@ def often(algorithms: pd.Series[str]) -> str:
 
 
 def slower_algorithms(frame: pd.DataFrame, fastest: pd.Series[str]) -> dict[str, set[str]]:
-    """Returns for each `panel` the algorithms that are significantly slower than the fastest, all judged together."""
+    """Returns for each `panel` the algorithms that are significantly slower than the fastest, all judged together.
+
+    Which is the fastest these same launches have told, and the luckiest is easily better than others that are equal. So
+    all pairs of algorithms are judged, and those with the fastest looked up: whichever pairs the data pick, the error
+    stays what it is said to be (Holm 1979).
+    """
     keys, comparisons = [], []
     for panel, part in frame.groupby("panel", sort=False):
         medians = part.pivot_table(index="launch", columns="algorithm", values=METRIC)
-        for algorithm in medians.columns.drop(fastest[panel]):
-            pairs = medians[[fastest[panel], algorithm]].dropna()
+        for one, other in itertools.combinations(medians.columns, 2):
+            first, second = (other, one) if other == fastest[panel] else (one, other)
+            pairs = medians[[first, second]].dropna()
             if len(pairs) and (pairs > 0).all(axis=None):
-                keys.append((str(panel), str(algorithm)))
+                keys.append((str(panel), str(first), str(second)))
                 comparisons.append(compare_paired(*pairs.to_numpy().T))
     slower: dict[str, set[str]] = {str(panel): set() for panel in fastest.index}
-    for (panel, algorithm), one in zip(keys, judge_together(comparisons), strict=True):
-        if one.verdict == "slower":
-            slower[panel].add(algorithm)
+    for (panel, first, second), judged in zip(keys, judge_together(comparisons), strict=True):
+        if first == fastest[panel] and judged.verdict == "slower":
+            slower[panel].add(second)
     return slower

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import special
 
 from downbeat.experiment.experiment import Experiment
-from downbeat.pictures.barrier_ratio import METRIC, REFERENCE, launch_ratios
-from downbeat.pictures.cells import plain_cells
-from downbeat.pictures.describe import CONFIGURATION, describe_each, synchronization, value_text
-from downbeat.report.numbers_text import counted, digits, listed, span
+from downbeat.report.numbers_text import counted, digits, listed, over_cells
 from downbeat.statistics.pairs import compare_paired
+from downbeat.statistics.simultaneous import simultaneous_interval
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES, MARGIN, Comparison, judge_together
+from downbeat.summaries.barrier_ratio import METRIC, REFERENCE, launch_ratios
+from downbeat.summaries.cells import judged_cells
+from downbeat.summaries.describe import CONFIGURATION, describe_each, synchronization, value_text
 
 CONFIDENCE = 0.95
 PLAIN = "mpi_barrier"
@@ -42,7 +43,7 @@ def judge_barriers(experiment: Experiment) -> list[Judged]:
     Ratios are latencies behind the synchronizer / behind `harmonize`: delta of Schuchart 2023. All comparisons of one
     synchronizer are judged together.
     """
-    ratios = launch_ratios(plain_cells(experiment))
+    ratios = launch_ratios(judged_cells(experiment))
     if ratios.empty:
         return []
     ratios = ratios[(ratios[METRIC] > 0) & (ratios[f"{METRIC}_reference"] > 0)]
@@ -74,7 +75,7 @@ def launches_that_decide(deviation: float, margin: float) -> int:
     """
 
     def narrow(count: int) -> bool:
-        half = stats.t.ppf(0.5 + CONFIDENCE / 2, count - 1) * deviation / math.sqrt(count)
+        half = special.stdtrit(count - 1, 0.5 + CONFIDENCE / 2) * deviation / math.sqrt(count)
         return bool(half <= math.log1p(margin))
 
     return FEWEST_LAUNCHES + bisect.bisect_left(range(FEWEST_LAUNCHES, MOST_LAUNCHES), True, key=narrow)
@@ -92,10 +93,9 @@ def barrier_sentences(judged: list[Judged]) -> list[str]:
 def barrier_sentence(judged: list[Judged]) -> str:
     """Says what one synchronizer does, or several."""
     lines = list(dict.fromkeys(one.synchronizer for one in judged))
-    ratios = [one.comparison.ratio.estimate for one in judged]
     text = (
-        f"Behind {listed(lines)}, latencies are {span(min(ratios), max(ratios))} times those from a common start "
-        f"({REFERENCE}): this is delta, over {counted(len(judged), 'cell')}."
+        f"Behind {listed(lines)}, latencies are {over_cells([one.comparison.ratio.estimate for one in judged])} those "
+        f"from a common start ({REFERENCE}): this is delta, over {counted(len(judged), 'cell')}."
     )
     launches = min(min(one.comparison.launches) for one in judged)
     if launches < FEWEST_LAUNCHES:
@@ -112,7 +112,8 @@ def barrier_sentence(judged: list[Judged]) -> str:
             behind = f" behind {most.synchronizer}" if len(lines) > 1 else ""
             parts.append(
                 f"{len(found)} {'looks' if len(found) == 1 else 'look'} {verdict} than from a common start"
-                f"{':' if len(found) == 1 else ', most of all'} {most.cell}{behind} ({interval_text(most.comparison)})"
+                f"{':' if len(found) == 1 else ', most of all'} {most.cell}{behind} "
+                f"({interval_text(most.comparison, len(judged))})"
             )
     if "equivalent" in verdicts:
         parts.append(f"in {verdicts.count('equivalent')} the difference is below {MARGIN:.0%}")
@@ -149,10 +150,11 @@ def remedy(needed: int) -> str:
     return "the same downbeat run with more launches adds them"
 
 
-def interval_text(comparison: Comparison) -> str:
-    """Returns a ratio with its interval."""
-    ratio = comparison.ratio
-    return f"delta {digits(ratio.estimate)}, 95 % interval {digits(ratio.low)} to {digits(ratio.high)}"
+def interval_text(comparison: Comparison, number: int) -> str:
+    """Returns a ratio, picked from so many, with an interval that holds for all of them at once."""
+    ratio = simultaneous_interval(comparison, number)
+    at_once = f" for all {number} at once" if number > 1 else ""
+    return f"delta {digits(ratio.estimate)}, 95 % interval{at_once} {digits(ratio.low)} to {digits(ratio.high)}"
 
 
 def judged_frame(judged: list[Judged]) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""How MPI libraries and environments compare."""
+"""How MPI libraries, environments and variants compare."""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ import shlex
 
 import pandas as pd
 
-from downbeat.comparison.compare import UNMATCHED, compare
+from downbeat.comparison.compare import compare
+from downbeat.comparison.judging import UNMATCHED
 from downbeat.errors import UsageError
 from downbeat.experiment.experiment import Experiment
-from downbeat.pictures.barrier_ratio import REFERENCE
-from downbeat.pictures.cells import measured_cells
-from downbeat.report.numbers_text import counted, listed, span
+from downbeat.report.numbers_text import counted, listed, over_cells
+from downbeat.summaries.barrier_ratio import REFERENCE
+from downbeat.summaries.cells import measured_cells
 
 MOST_VALUES = 4  # of a factor, besides the first
 
 
 def configuration_sentences(experiment: Experiment) -> list[str]:
-    """Says how libraries, and environments, compare: each with the first one, as `downbeat compare` does."""
+    """Says how libraries, environments and variants compare: each with the first one, as `downbeat compare` does."""
     cells = measured_cells(experiment)
     start = {"synchronizer": REFERENCE} if (cells["synchronizer"] == REFERENCE).any() else {}
     sentences = []
-    for factor in ("library", "environment"):
+    for factor in ("library", "environment", "variant"):
         first, *others = dict.fromkeys(cells[factor])
         for other in others[:MOST_VALUES]:
             sides = ({factor: first, **start}, {factor: other, **start})
@@ -47,8 +48,9 @@ def configuration_sentence(
     first, other = (next(iter(side.values())) for side in sides)
     conditions = (",".join(f"{name}={value}" for name, value in side.items()) for side in sides)
     start = " from a common start" if len(sides[0]) > 1 else ""
+    ratios = table["ratio"].dropna()
+    latency = f"; its latency is {over_cells(ratios)} as long" if len(ratios) else ""
     return (
-        f"{other} against {first}{start}: {listed(counts)} of {counted(len(table), 'cell')}; its latency is "
-        f"{span(float(table['ratio'].min()), float(table['ratio'].max()))} times as long. Cell by cell: "
+        f"{other} against {first}{start}: {listed(counts)} of {counted(len(table), 'cell')}{latency}. Cell by cell: "
         f"{shlex.join(['downbeat', 'compare', str(experiment.path), *conditions])}"
     )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from downbeat.experiment.experiment import Experiment
-from downbeat.pictures.cells import measured_cells
-from downbeat.pictures.describe import CONFIGURATION, synchronization
-from downbeat.pictures.late_arrival import late_launches
-from downbeat.pictures.style import MICROSECONDS
 from downbeat.report.numbers_text import counted, listed, span
+from downbeat.summaries.cells import measured_cells
+from downbeat.summaries.describe import CONFIGURATION, synchronization
+from downbeat.summaries.late_arrival import late_launches
+from downbeat.units import MICROSECONDS
 
 
 def delay_sentences(experiment: Experiment) -> list[str]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from downbeat.experiment.experiment import Experiment
-from downbeat.pictures.barrier_ratio import METRIC, REFERENCE
-from downbeat.pictures.cells import plain_cells
-from downbeat.pictures.describe import CONFIGURATION, synchronization
-from downbeat.pictures.over_launches import summarize
-from downbeat.pictures.style import MICROSECONDS
 from downbeat.report.findings.barriers import PLAIN
 from downbeat.report.numbers_text import counted, listed, span
+from downbeat.summaries.barrier_ratio import METRIC, REFERENCE
+from downbeat.summaries.cells import plain_cells
+from downbeat.summaries.describe import CONFIGURATION, synchronization
+from downbeat.summaries.over_launches import summarize
+from downbeat.units import MICROSECONDS
 
 
 def latency_sentence(experiment: Experiment) -> list[str]:

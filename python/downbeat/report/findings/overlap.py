@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from downbeat.experiment.experiment import Experiment
-from downbeat.pictures.computation_overlap import all_overlaps
-from downbeat.pictures.describe import CONFIGURATION, synchronization
-from downbeat.pictures.style import PERCENT
 from downbeat.report.numbers_text import counted, listed
+from downbeat.summaries.computation_overlap import all_overlaps
+from downbeat.summaries.describe import CONFIGURATION, synchronization
+from downbeat.units import PERCENT
 
 
 def overlap_sentences(experiment: Experiment) -> list[str]:

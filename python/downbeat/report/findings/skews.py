@@ -6,10 +6,10 @@ import pandas as pd
 
 from downbeat.experiment.experiment import Experiment
 from downbeat.experiment.plan import LAUNCH_FACTORS
-from downbeat.pictures.cells import plain_cells
-from downbeat.pictures.describe import synchronization
-from downbeat.pictures.style import MICROSECONDS
 from downbeat.report.numbers_text import digits, listed, span
+from downbeat.summaries.cells import plain_cells
+from downbeat.summaries.describe import synchronization
+from downbeat.units import MICROSECONDS
 
 
 def skew_sentence(experiment: Experiment) -> list[str]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
-from matplotlib.colors import LogNorm
 
+from downbeat.pictures.heat_map import draw_map
 from downbeat.pictures.picture import Picture
 from downbeat.pictures.style import WIDTH_INCHES, new_figure
 
 ROW_INCHES = 0.5
 FRAME_INCHES = 1.4
-DARK = 0.6  # share of the colours from which on writing is white
 
 
 def draw_matrix(name: str, title: str, caption: str, frame: pd.DataFrame, rows: str, columns: str) -> Picture:
@@ -27,17 +25,8 @@ def draw_matrix(name: str, title: str, caption: str, frame: pd.DataFrame, rows: 
     """
     figure = new_figure(WIDTH_INCHES, FRAME_INCHES + ROW_INCHES * len(frame))
     axes = figure.subplots()
-    values = frame.to_numpy(float)
-    norm = LogNorm(np.nanmin(values), max(np.nanmax(values), 1.001 * np.nanmin(values)))
-    axes.imshow(values, cmap="Blues", norm=norm, aspect="auto")
-    for row in range(values.shape[0]):
-        for column in range(values.shape[1]):
-            value = values[row, column]
-            text = "-" if np.isnan(value) else f"{value:.2f}"
-            dark = not np.isnan(value) and float(norm(value)) > DARK
-            axes.text(column, row, text, ha="center", va="center", fontsize=9, color="white" if dark else "black")
-    axes.set_xticks(range(len(frame.columns)), [str(one).replace("_", "\n") for one in frame.columns], fontsize=8)
-    axes.set_yticks(range(len(frame)), [str(one).replace("_", " ") for one in frame.index], fontsize=8)
+    named = frame.rename(index=lambda one: str(one).replace("_", " "), columns=str)
+    draw_map(axes, named, last=True, form=".2f")
     axes.set_xlabel(columns)
     axes.set_ylabel(rows)
     numbers = frame.rename(columns=lambda one: f"{one}_us").rename_axis(rows).reset_index()

@@ -14,6 +14,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocat
 
 from downbeat.pictures.picture import Picture
 from downbeat.pictures.style import COLOURS, MARKERS, WIDTH_INCHES, new_figure
+from downbeat.units import bytes_text
 
 PANEL_INCHES = 3.6
 LEGEND_LINE_INCHES = 0.2
@@ -149,17 +150,9 @@ def label_positions(axes: matplotlib.axes.Axes, panel: Panel) -> None:
     step = -(-len(places) // MOST_TICKS) if places else 1
     axes.xaxis.set_major_locator(FixedLocator(places[::step]))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: size_text(value) if panel.bytes_x else f"{value:g}"))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: bytes_text(value) if panel.bytes_x else f"{value:g}"))
     if len(places) == 1:
         axes.set_xlim(places[0] / 2, places[0] * 2)
-
-
-def size_text(size: float) -> str:
-    """Returns a size as 64K."""
-    for factor, letter in ((1 << 20, "M"), (1 << 10, "K")):
-        if size >= factor and size % factor == 0:
-            return f"{size / factor:.0f}{letter}"
-    return f"{size:g}"
 
 
 def numbers_of(panels: Sequence[Panel]) -> pd.DataFrame:

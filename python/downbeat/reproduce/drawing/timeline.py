@@ -11,7 +11,8 @@ import xarray as xr
 
 from downbeat.data.metrics import METRICS, Stamps
 from downbeat.pictures.picture import Picture
-from downbeat.pictures.style import COLOURS, MICROSECONDS, WIDTH_INCHES, new_figure
+from downbeat.pictures.style import COLOURS, WIDTH_INCHES, new_figure
+from downbeat.units import MICROSECONDS
 
 SYNCHRONIZER, OPERATION = COLOURS[5], COLOURS[1]
 ROW_INCHES = 0.22

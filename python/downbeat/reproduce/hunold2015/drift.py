@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from downbeat.pictures.style import MICROSECONDS
 from downbeat.reproduce.building import experiment_run
 from downbeat.reproduce.drawing.panels import Panel, Series, draw_panels
-from downbeat.reproduce.figure import Drawn, Finding, Run
+from downbeat.reproduce.evidence import Untold
+from downbeat.reproduce.figure import Drawn, Finding
 from downbeat.reproduce.own_clocks import DRIFTING
 from downbeat.reproduce.results import Results
+from downbeat.reproduce.run import Run
 from downbeat.reproduce.site import Site
 from downbeat.reproduce.wording import microseconds
+from downbeat.units import MICROSECONDS
 
 DRIFT_SECONDS = 20.0
+MADE = Untold("the drift that is seen was made")
 
 
 def drift_runs(site: Site) -> tuple[Run, ...]:
@@ -54,8 +57,7 @@ def draw_drift(results: Results) -> Drawn:
         "hunold2015-fig6",
         "Clock drift between rank 0 and other ranks",
         "Offset of a rank's local clock to rank 0's, less the first offset. The clocks are the validation clock's: "
-        "nothing "
-        "but their drift is made.",
+        "nothing but their drift is made.",
         [Panel(drift_lines(results, "drift", MICROSECONDS), "time [s]", "clock drift [us]")],
     )
     largest = float(np.abs(data["drift"].to_numpy()).max()) * MICROSECONDS
@@ -65,13 +67,13 @@ def draw_drift(results: Results) -> Drawn:
             "clocks drift by far more than a call takes, within seconds",
             "up to 700 us between two hosts (-400 and +300 us) after 50 s, 14 ppm",
             f"up to {microseconds(largest)} after {seconds:.0f} s, {largest / seconds:.1f} ppm; made, not found",
-            None,
+            MADE,
         ),
         Finding(
             "the drift is linear over such a time",
             "straight lines",
             f"largest distance from a line {microseconds(residual)}; made, not found",
-            None,
+            MADE,
         ),
     ]
     return Drawn((picture,), tuple(findings))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from downbeat.reproduce.agreement import above
 from downbeat.reproduce.drawing.panels import Panel, draw_panels
-from downbeat.reproduce.figure import Drawn, Finding, Run
+from downbeat.reproduce.evidence import difference_between
+from downbeat.reproduce.figure import Drawn, Finding
 from downbeat.reproduce.hunold2015.over_time import (
     BIN_CAPTION,
     Curve,
@@ -17,6 +17,7 @@ from downbeat.reproduce.hunold2015.over_time import (
     trend,
 )
 from downbeat.reproduce.results import Results
+from downbeat.reproduce.run import Run
 from downbeat.reproduce.site import Site
 
 BCAST_CURVES = (
@@ -53,15 +54,14 @@ def draw_skampi(results: Results) -> Drawn:
         for one in BCAST_CURVES
         if one.label in results.have()
     ]
-    rises = {one.label: trend(results, one.label, "global_time", size) for one in BCAST_CURVES}
-    if all(rises.values()):
-        fixed, adaptive = (float(np.median(rises[one.label])) for one in BCAST_CURVES)
+    fixed, adaptive = (trend(results, one.label, "global_time", size)[1] for one in BCAST_CURVES)
+    if len(fixed) and len(adaptive):
         findings.append(
             Finding(
                 "with fixed windows it rises more, since the run takes longer",
                 "150.43 s in fixed windows of 1 ms, 54.12 s in adaptive ones, for 150,000 measurements",
-                f"by {fixed:.2g} us in fixed windows of 200 us, {adaptive:.2g} us in adaptive ones",
-                above(min(rises["fixed"]) - max(rises["adaptive"]), max(rises["fixed"]) - min(rises["adaptive"]), 0.0),
+                f"by {np.median(fixed):.2g} us in fixed windows of 200 us, by {np.median(adaptive):.2g} us in adaptive",
+                difference_between(fixed, adaptive, " us").above(0.0),
             )
         )
     return Drawn((picture,), tuple(findings))

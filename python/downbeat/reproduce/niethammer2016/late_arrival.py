@@ -1,42 +1,68 @@
-"""Operations that one process enters late, which figures 5 to 16 are about."""
+"""Operations that one process enters late, which figures 5 to 16 are about: what is run, and how starts are made."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pandas as pd
 
-from downbeat.pictures.style import MICROSECONDS
 from downbeat.reproduce.building import operation_run
 from downbeat.reproduce.drawing.panels import Series
-from downbeat.reproduce.figure import Run
+from downbeat.reproduce.run import Run
 from downbeat.reproduce.site import Site
+from downbeat.units import MICROSECONDS
 
 SIZES = (8, 128, 1024)
+# us. The paper's delays are as long as its operations, some 10 to 100 us. Where an operation takes less than 1 us, next
+# to nothing of them can overlap, so that shorter ones are measured besides.
+LATE, SHORTER = (50.0,), (1.0,)
+BARRIER_LATE, BARRIER_SHORTER = (10.0, 20.0, 50.0), (1.0, 2.0, 5.0)
+
+LEAD_MS = 1
+# What the verdicts stand on comes first, then the paper's two ways.
+JUDGED = "harmonize"
+LISTINGS = {"mpi_barrier": "MPI_Barrier (Listing 1)", f"roundtime(lead={LEAD_MS}ms)": "roundtime (Listing 2)"}
+SYNCHRONIZERS = {JUDGED: JUDGED} | LISTINGS
+HOW_HERE = (
+    "Ranks are synchronized by harmonize, which the verdicts stand on, and in both of the paper's ways: by MPI_Barrier "
+    "with a busy loop for the delay after it (Listing 1), and by an instant that rank 0 broadcasts, "
+    f"{LEAD_MS} ms ahead (Listing 2; 10 ms there)."
+)
 
 
-def delay_runs(operation: str, delays: str, sizes: bool) -> Callable[[Site], tuple[Run, ...]]:
+def delay_runs(operation: str, delays: Sequence[float], sizes: Sequence[int]) -> Callable[[Site], tuple[Run, ...]]:
+    """Returns what is launched for an operation, its blocking and its nonblocking form, with delays in us."""
+
     def runs(site: Site) -> tuple[Run, ...]:
-        options = {"pattern": "one_late", "delay": delays}
+        options = {"pattern": "one_late", "delay": ",".join(f"{delay:g}us" for delay in delays)}
         if sizes:
-            options["sizes"] = ",".join(map(str, SIZES))
-        factors = (2 + delays.count(",")) * (len(SIZES) if sizes else 1)
+            options["sizes"] = ",".join(map(str, sizes))
+        cells = (1 + len(delays)) * max(1, len(sizes))
         return tuple(
-            operation_run(
-                site,
-                f"n{ranks}",
-                site.main(),
-                ranks,
-                [operation, f"i{operation}"],
-                usual=100,
-                sync="harmonize",
-                options=options,
-                factors=2 * factors,
+            with_lead(
+                operation_run(
+                    site,
+                    f"n{ranks}",
+                    site.main(),
+                    ranks,
+                    [operation, f"i{operation}"],
+                    usual=100,
+                    sync=",".join(SYNCHRONIZERS),
+                    options=options,
+                    factors=cells,
+                ),
+                2 * cells,
             )
             for ranks in site.counts
         )
 
     return runs
+
+
+def with_lead(run: Run, cells: int) -> Run:
+    """Returns a run that takes as much longer as so many cells wait for their instants."""
+    return replace(run, seconds=run.seconds + cells * int(run.options["repetitions"]) * LEAD_MS / 1000)
 
 
 def name_of(operation: str) -> str:
@@ -52,7 +78,7 @@ def delay_us(cells: pd.DataFrame) -> pd.Series:
 def global_series(
     table: pd.DataFrame, operation: str, size: int, delay: float, label: str, colour: int | str, style: str, marker: int
 ) -> Series | None:
-    """Returns the line of global times over processes of an operation, size and delay."""
+    """Returns the line over processes of an operation, size and delay."""
     part = table[(table["operation"] == operation) & (table["size"] == size) & (table["delay"] == delay)]
     if part.empty:
         return None

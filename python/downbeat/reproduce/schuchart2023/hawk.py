@@ -1,12 +1,10 @@
-"""The paper's machine, and what one machine can show of figures that were measured there."""
+"""What one machine can show of figures that were measured on the paper's, Hawk."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from downbeat.reproduce.site import Site
-
-HAWK = "Hawk (two 64-core AMD EPYC per node, InfiniBand HDR200), Open MPI 4.1.4 and MVAPICH2, OSU benchmarks"
 
 
 def full_node(what: str) -> Callable[[Site], str]:

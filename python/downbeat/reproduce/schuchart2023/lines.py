@@ -8,8 +8,8 @@ import pandas as pd
 
 from downbeat.reproduce.building import operation_run
 from downbeat.reproduce.drawing.panels import Series
-from downbeat.reproduce.figure import Run
-from downbeat.reproduce.results import over_launches
+from downbeat.reproduce.results import median_and_range
+from downbeat.reproduce.run import Run
 from downbeat.reproduce.schuchart2023.comparison import BARRIER, HARMONIZE
 from downbeat.reproduce.site import MPICH, OPEN_MPI, Site
 
@@ -42,6 +42,8 @@ LINES = {
     "reduce": open_mpi_lines("linear", "binomial"),
     "bcast": open_mpi_lines("knomial", "binomial"),
     "allreduce": open_mpi_lines("nonoverlapping", "recursive_doubling"),
+    "scatter": open_mpi_lines("basic_linear", "binomial"),
+    "gather": open_mpi_lines("basic_linear", "binomial"),
 }
 
 
@@ -77,7 +79,8 @@ def line_runs(site: Site, collective: str, ranks: int, sizes: str, usual: int) -
 
 
 def with_lines(cells: pd.DataFrame, collective: str) -> pd.DataFrame:
-    """Adds to cells the label of their line."""
+    """Returns the cells of a collective with the label of their line."""
+    cells = cells[cells["operation"] == collective]
     names = {(line.family, line.algorithm): line.label for line in LINES[collective]}
     lines = [
         names.get((str(label).partition("-")[0], str(algorithm)))
@@ -88,7 +91,7 @@ def with_lines(cells: pd.DataFrame, collective: str) -> pd.DataFrame:
 
 def latency_series(cells: pd.DataFrame, collective: str, position: str, column: str) -> list[Series]:
     """Returns the lines of a panel of absolute times: dotted under the barrier, dashed under harmonize."""
-    table = over_launches(cells, ("line", "synchronizer", position), column).sort_values(position)
+    table = median_and_range(cells, ("line", "synchronizer", position), column).sort_values(position)
     return [
         Series(
             f"{line.label}, {SHORT[synchronizer]}",

@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import pandas as pd
 
-from downbeat.reproduce.agreement import all_above
 from downbeat.reproduce.drawing.panels import Panel, Series, draw_panels
-from downbeat.reproduce.figure import Drawn, Finding, Run
-from downbeat.reproduce.results import Results, over_launches
+from downbeat.reproduce.evidence import Evidence, every, factor_of, some
+from downbeat.reproduce.figure import Drawn, Finding
+from downbeat.reproduce.results import Results, median_and_range
+from downbeat.reproduce.run import Run
 from downbeat.reproduce.schuchart2023.comparison import BARRIER, HARMONIZE, LATENCY
-from downbeat.reproduce.schuchart2023.delta import Claim, claim_findings, deltas
+from downbeat.reproduce.schuchart2023.delta import NOT_MEASURED, ONE_MESSAGE, Claim, claim_findings, deltas
 from downbeat.reproduce.schuchart2023.lines import LINES, POINT, latency_series, line_runs, with_lines
 from downbeat.reproduce.site import Site
 from downbeat.reproduce.wording import between
@@ -47,9 +48,9 @@ def draw_messages(
 
     def draw(results: Results) -> Drawn:
         cells = with_lines(results.cells, collective)
-        frame = deltas(cells, "size")
+        frame = deltas(cells)
         ranks = results.runs[0].ranks
-        ratio = over_launches(frame, ("line", "size"), "delta", 1.0).sort_values("size")
+        ratio = median_and_range(frame, ("line", "size"), "delta", 1.0).sort_values("size")
         ratio_series = [
             Series(line.label, part["size"], part["median"], part["low"], part["high"], line.colour, "-", line.colour)
             for line in LINES[collective]
@@ -58,7 +59,7 @@ def draw_messages(
         absolute = draw_panels(
             f"{name}a",
             f"MPI_{collective.capitalize()}, message scaling, {ranks} ranks: absolute values",
-            POINT + "Latency as OSU reports it, mean over ranks. Dotted: behind MPI_Barrier; dashed: MPIX_Harmonize.",
+            POINT + "Latency as OSU reports it, mean over ranks. Dotted: after MPI_Barrier; dashed: MPIX_Harmonize.",
             [
                 Panel(
                     latency_series(cells, collective, "size", LATENCY),
@@ -74,7 +75,7 @@ def draw_messages(
             f"{name}b",
             f"MPI_{collective.capitalize()}, message scaling, {ranks} ranks: ratio",
             POINT
-            + "Latency behind MPI_Barrier / latency from the common start, of the same launch. Above 1 the barrier "
+            + "Latency after MPI_Barrier / latency from the common start, of the same launch. Above 1 the barrier "
             "makes the operation look slower.",
             [
                 Panel(
@@ -94,12 +95,11 @@ def draw_messages(
                 reported_range,
                 between(ratio["median"]),
                 None,
-                is_claim=False,
             ),
             *claim_findings(frame, claims, ranks),
             *(one(cells, ranks) for one in more),
         )
-        judged = (replace(one, agrees=results.told_on(ranks, one.agrees)) for one in findings)
+        judged = (replace(one, evidence=results.told_on(ranks, one.evidence)) for one in findings)
         return Drawn((absolute, relative), tuple(judged))
 
     return draw
@@ -111,18 +111,13 @@ def order_finding(cells: pd.DataFrame, ranks: int) -> Finding:
     one, other = (line.label for line in LINES["bcast"] if line.family == "openmpi" and line.algorithm != "default")
     wide = cells.pivot_table(index=["size", "launch"], columns=["synchronizer", "line"], values=LATENCY)
     if not {(sync, line) for sync in (BARRIER, HARMONIZE) for line in (one, other)} <= set(wide.columns):
-        return Finding(claim, paper, "not measured here", None)
-    orders = [
-        (
-            all_above((part[BARRIER, one] / part[BARRIER, other]).dropna(), 1.0),
-            all_above((part[HARMONIZE, one] / part[HARMONIZE, other]).dropna(), 1.0),
-        )
-        for _, part in wide.groupby("size")
-    ]
-    decided = [behind == common for behind, common in orders if behind is not None and common is not None]
-    here = (
-        f"launches agree on an order at {len(decided)} of {len(orders)} sizes, which is the same under both at "
-        f"{sum(decided)} ({one} and {other})"
-    )
-    # On two ranks the algorithms are the same one message, whose order is chance.
-    return Finding(claim, paper, here, None if ranks == 2 or not decided else all(decided))
+        return Finding(claim, paper, "not measured here", NOT_MEASURED)
+    sizes: list[Evidence] = []
+    same = 0
+    for _, part in wide.groupby("size"):
+        after, common = (factor_of(part[sync, one] / part[sync, other]) for sync in (BARRIER, HARMONIZE))
+        orders = (every((after.above(1.0), common.above(1.0))), every((after.below(1.0), common.below(1.0))))
+        sizes.append(some(orders))
+        same += (after.mean > 0) == (common.mean > 0)
+    here = f"in the mean over launches the same at {same} of {len(sizes)} sizes ({one} and {other})"
+    return Finding(claim, paper, here, ONE_MESSAGE if ranks == 2 else every(sizes))

@@ -1,16 +1,19 @@
-"""Figure 1: timelines of a reduction behind two barrier algorithms."""
+"""Figure 1: timelines of a reduction after two barrier algorithms."""
 
 from __future__ import annotations
 
-from downbeat.pictures.style import MICROSECONDS
-from downbeat.reproduce.agreement import all_above
 from downbeat.reproduce.building import operation_run
 from downbeat.reproduce.drawing.timeline import Timeline, draw_timelines, median_sample
-from downbeat.reproduce.figure import Drawn, Finding, Run
+from downbeat.reproduce.evidence import factor_of, half
+from downbeat.reproduce.figure import Drawn, Finding
 from downbeat.reproduce.results import Results
+from downbeat.reproduce.run import Run
 from downbeat.reproduce.schuchart2023.comparison import BARRIER, LATENCY
 from downbeat.reproduce.site import OPEN_MPI, Site
-from downbeat.reproduce.wording import between, microseconds
+from downbeat.reproduce.wording import microseconds
+from downbeat.units import MICROSECONDS
+
+SLOWER = 3.6  # times, 9.98 us / 2.78 us
 
 
 def timeline_runs(site: Site) -> tuple[Run, ...]:
@@ -58,20 +61,18 @@ def draw_timeline(results: Results) -> Drawn:
         ratios = medians["double_ring"] / medians["linear"]
         findings.append(
             Finding(
-                f"the same reduction looks slower behind double_ring than behind linear ({ranks} ranks)",
-                "2.78 us behind linear, 9.98 us behind double_ring: 3.6 times as slow (3.5 in the text)",
+                f"the same reduction looks {SLOWER:g} times as slow after double_ring as after linear ({ranks} ranks)",
+                "2.78 us after linear, 9.98 us after double_ring: 3.6 times (3.5 in the text)",
                 f"{microseconds(medians['linear'].median() * MICROSECONDS)} and "
-                f"{microseconds(medians['double_ring'].median() * MICROSECONDS)}: {ratios.median():.2f} times "
-                f"(launches {between(ratios)})",
-                results.told_on(ranks, all_above(ratios, 1.0)),
+                f"{microseconds(medians['double_ring'].median() * MICROSECONDS)}",
+                results.told_on(ranks, factor_of(ratios).above(half(SLOWER))),
             )
         )
     picture = draw_timelines(
         "schuchart2023-fig1",
-        "A reduction of 1 byte behind two barrier algorithms",
+        "A reduction of 1 byte after two barrier algorithms",
         "One sample of the first launch for each barrier algorithm: that with the median latency. What the barrier "
-        "leaves "
-        "behind, the right ends of the blue bars, is the arrival pattern of the reduction.",
+        "leaves after, the right ends of the blue bars, is the arrival pattern of the reduction.",
         timelines,
     )
     return Drawn((picture,), tuple(findings))

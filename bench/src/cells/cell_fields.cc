@@ -1,0 +1,136 @@
+#include "cells/cell_fields.h"
+
+#include "metrics/metric.h"
+
+#include <fmt/format.h>
+#include <type_traits>
+#include <utility>
+
+namespace bench {
+namespace {
+
+template <typename Value> constexpr FieldType type_of() {
+    if constexpr (std::is_same_v<Value, CellStatus>) {
+        return FieldType::status;
+    } else if constexpr (std::is_integral_v<Value>) {
+        return FieldType::count;
+    } else if constexpr (std::is_floating_point_v<Value>) {
+        return FieldType::number;
+    } else {
+        return FieldType::text;
+    }
+}
+
+template <typename Value> FieldValue to_value(const Value &value) {
+    if constexpr (type_of<Value>() == FieldType::count) {
+        return static_cast<std::int64_t>(value);
+    } else {
+        return value;
+    }
+}
+
+/// `get`: a member, or a function, of a cell (then the field is planned) or of its result.
+template <typename Get> CellField field(std::string name, std::string unit, std::string meaning, Get get) {
+    constexpr bool planned = std::is_invocable_v<Get, const Cell &>;
+    const auto value = [get](const CellResult &result) -> decltype(auto) {
+        if constexpr (planned) {
+            return std::invoke(get, result.cell);
+        } else {
+            return std::invoke(get, result);
+        }
+    };
+    return {.name = std::move(name),
+            .unit = std::move(unit),
+            .meaning = std::move(meaning),
+            .type = type_of<std::decay_t<decltype(value(std::declval<const CellResult &>()))>>(),
+            .planned = planned,
+            .value = [value](const CellResult &result) { return to_value(value(result)); }};
+}
+
+std::vector<CellField> summary_fields() {
+    std::vector<CellField> fields;
+    for (std::size_t m = 0; m < all_metrics().size(); ++m) {
+        const Metric &metric = all_metrics()[m];
+        for (const Statistic &statistic : statistics()) {
+            fields.push_back(
+                field(fmt::format("{}_{}", metric.name, statistic.name), statistic.has_unit ? metric.unit : "",
+                      fmt::format("{} over valid samples of: {}", statistic.name, metric.description),
+                      [m, value = statistic.value](const CellResult &result) { return result.metrics.at(m).*value; }));
+        }
+    }
+    return fields;
+}
+
+} // namespace
+
+const std::vector<CellField> &cell_fields() {
+    using Result = CellResult;
+    static const std::vector<CellField> all = {
+        field("operation", "", "MPI operation", &Cell::operation),
+        field("algorithm", "", "algorithm of the MPI library for the operation", &Cell::algorithm),
+        field("size", "byte", "message size; 0 if the operation has none", &Cell::size),
+        field("size_meaning", "", "meaning of the message size", &Cell::size_meaning),
+        field("datatype", "", "datatype, and operator of a reduction", &Cell::datatype),
+        field("synchronizer", "", "synchronizer that ran before each sample", &Cell::synchronizer),
+        field("barrier_algorithm", "", "algorithm of the MPI library for the synchronizer's MPI_Barrier",
+              &Cell::barrier_algorithm),
+        field("timing", "", "timing scheme: which calls a sample's timestamps enclose", &Cell::timing),
+        field("pattern", "", "arrival pattern", &Cell::pattern),
+        field("largest_delay", "s", "largest delay of the pattern, as requested", &Cell::delay),
+        field("computation", "s", "planned computation during the operation, per call", &Cell::computation),
+        field("status", "", "ok, incomplete, failed or wrong", &Result::status),
+        field("requested", "", "valid samples that a complete cell needs", &Result::requested),
+        field("valid_count", "", "valid samples", &Result::valid),
+        field("rejected", "", "samples that were rejected and repeated", &Result::rejected),
+        field("late_flag", "", "rejected: the synchronizer reported a late start", &Result::late_flag),
+        field("late_entry", "", "rejected: entered later than the tolerance after the deadline, not reported",
+              &Result::late_entry),
+        field("overrun", "", "rejected: started on time, but ended after the synchronizer's window", &Result::overrun),
+        field("blocks", "", "blocks with measured samples", &Result::blocks),
+        field("discarded", "", "warm-up samples", &Result::discarded),
+        field("unsettled", "", "blocks whose warm-up reached its limit before latencies settled", &Result::unsettled),
+        field("calls", "", "calls of the operation per sample; metrics are per call", &Result::calls),
+        field("validated", "", "calls whose results were checked", &Result::validated),
+        field("wrong", "", "checked calls with wrong results", &Result::wrong),
+        field("error", "", "first wrong result, and its rank", &Result::error),
+        field("error_bound", "s", "largest error bound of the global clock", &Result::error_bound),
+        field("slack_median", "s", "median of slack over valid samples", &Result::slack),
+        field("wall_time", "s", "time spent on the cell, including warm-up and rejected samples", &Result::wall_time),
+        field("mean_of_means", "s", "mean over ranks of the mean over valid samples of the time in the operation",
+              &Result::mean_of_means),
+        field("max_of_means", "s", "largest over ranks of the mean over valid samples of the time in the operation",
+              &Result::max_of_means),
+        field("min_of_means", "s", "smallest over ranks of the mean over valid samples of the time in the operation",
+              &Result::min_of_means),
+        field("overlap_benefit_median", "", "delay overlap benefit (Niethammer 2016, Eq. 5), from medians",
+              [](const Result &r) { return r.overlap_median.benefit; }),
+        field("overlap_share_median", "", "hidden time / the shorter of operation and delay, from medians",
+              [](const Result &r) { return r.overlap_median.share; }),
+        field("overlap_benefit_min", "", "delay overlap benefit, from minima",
+              [](const Result &r) { return r.overlap_min.benefit; }),
+        field("overlap_share_min", "", "hidden time / the shorter of operation and delay, from minima",
+              [](const Result &r) { return r.overlap_min.share; }),
+        field("computed", "s", "actual computation during the operation, per call: mean over valid samples and ranks",
+              &Result::computed),
+        field("overlap_osu", "", "overlap of operation and computation as OSU defines it",
+              [](const Result &r) { return r.computation_overlap.osu; }),
+        field("overlap_imb", "", "overlap of operation and computation as IMB-NBC defines it",
+              [](const Result &r) { return r.computation_overlap.imb; }),
+        field("overlap_window", "",
+              "overlap of operation and computation, from times between the common start and the last exit",
+              [](const Result &r) { return r.computation_overlap.window; }),
+    };
+    return all;
+}
+
+const std::vector<CellField> &cell_columns() {
+    static const std::vector<CellField> all = [] {
+        std::vector<CellField> columns = cell_fields();
+        const std::vector<CellField> summaries = summary_fields();
+        columns.insert(columns.end(), summaries.begin(), summaries.end());
+        return columns;
+    }();
+    return all;
+}
+
+} // namespace bench

@@ -1,0 +1,70 @@
+#include "clocks/global_clock.h"
+
+#include "mpi/mpi_info.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace bench {
+namespace {
+
+std::vector<std::pair<std::string, std::string>> read_settings(MPI_Comm comm) {
+    Info info;
+    check(MPIX_Harmonize_get_info(comm, info.address()), "MPIX_Harmonize_get_info");
+    int count = 0;
+    check(MPI_Info_get_nkeys(info.handle(), &count), "MPI_Info_get_nkeys");
+    std::vector<std::pair<std::string, std::string>> settings;
+    for (int i = 0; i < count; ++i) {
+        char key[MPI_MAX_INFO_KEY + 1] = "";
+        char value[MPI_MAX_INFO_VAL + 1] = "";
+        int found = 0;
+        check(MPI_Info_get_nthkey(info.handle(), i, key), "MPI_Info_get_nthkey");
+        check(MPI_Info_get(info.handle(), key, MPI_MAX_INFO_VAL, value, &found), "MPI_Info_get");
+        settings.emplace_back(key, value);
+    }
+    return settings;
+}
+
+} // namespace
+
+GlobalClock::GlobalClock(const Communicator &comm, std::optional<double> tolerance) : comm_(comm) {
+    Info info;
+    if (tolerance) {
+        info.set("tolerance", fmt::format("{}", *tolerance));
+    }
+    // An invalid setting, e.g. DOWNBEAT_CLOCK=sundial, is refused on all ranks, so the run can end cleanly.
+    const int code = MPIX_Harmonize_set_info(comm.handle(), info.handle());
+    check_everywhere(comm, code, "cannot prepare the clocks");
+    settings_ = read_settings(comm.handle());
+    check(MPIX_Harmonize_sync(comm.handle()), "MPIX_Harmonize_sync");
+}
+
+void GlobalClock::refresh() const {
+    // The common start of MPIX_Harmonize is not needed here, only its clock synchronization; so the flag is ignored.
+    int flag = 0;
+    check(MPIX_Harmonize(comm_.handle(), &flag), "MPIX_Harmonize");
+}
+
+double GlobalClock::error_bound() const {
+    double bound = 0.0;
+    check(MPIX_Harmonize_error_bound(comm_.handle(), &bound), "MPIX_Harmonize_error_bound");
+    return bound;
+}
+
+double GlobalClock::largest(double bound) const {
+    double largest = 0.0;
+    check(MPI_Reduce(&bound, &largest, 1, MPI_DOUBLE, MPI_MAX, 0, comm_.handle()), "MPI_Reduce");
+    return largest;
+}
+
+double GlobalClock::longest_unwatched() const { return setting("max_error") / setting("max_skew"); }
+
+double GlobalClock::tolerance() const { return setting("tolerance"); }
+
+double GlobalClock::setting(const std::string &name) const {
+    const auto found =
+        std::find_if(settings_.begin(), settings_.end(), [&](const auto &setting) { return setting.first == name; });
+    return std::stod(found->second);
+}
+
+} // namespace bench

@@ -1,0 +1,61 @@
+#pragma once
+
+#include "mpi/communicator.h"
+#include "mpi/mpi_check.h"
+
+#include <mpix_harmonize.h>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace bench {
+
+/// The global clock that libdownbeat keeps for a communicator; all timestamps are on it.
+class GlobalClock {
+public:
+    /// Collective. Prepares the library on `comm`; a `tolerance` (seconds) becomes the library's too. Throws
+    /// Error::everywhere if a setting from the environment is invalid.
+    GlobalClock(const Communicator &comm, std::optional<double> tolerance);
+
+    /// Seconds since the clock's epoch.
+    double now() const {
+        double time = 0.0;
+        check(MPIX_Harmonize_time(comm_.handle(), &time), "MPIX_Harmonize_time");
+        return time;
+    }
+
+    /// Local. Returns at an instant of the clock (seconds); false if it is later than the tolerance after it.
+    bool wait_until(double time) const {
+        int flag = 0;
+        check(MPIX_Harmonize_wait_until(comm_.handle(), time, &flag), "MPIX_Harmonize_wait_until");
+        return flag != 0;
+    }
+
+    /// Collective. Synchronizes the clocks if they are too old. Needed if a synchronizer does not do it.
+    void refresh() const;
+
+    /// Seconds in which drift raises an error bound from 0 to the library's limit (settings max_error, max_skew): two
+    /// calls of refresh() should not be farther apart.
+    double longest_unwatched() const;
+
+    /// Local. Largest error of this rank's readings from the last synchronization until now, in seconds.
+    double error_bound() const;
+
+    /// Collective. The largest of a bound, in seconds, over the ranks, at rank 0; 0 elsewhere.
+    double largest(double bound) const;
+
+    /// The library's settings in force.
+    const std::vector<std::pair<std::string, std::string>> &settings() const { return settings_; }
+
+    /// The library's tolerance in force, in seconds.
+    double tolerance() const;
+
+private:
+    double setting(const std::string &name) const;
+
+    const Communicator &comm_;
+    std::vector<std::pair<std::string, std::string>> settings_;
+};
+
+} // namespace bench

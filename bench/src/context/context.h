@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace bench {
+
+constexpr int schema_version = 2; // of all files of this program; CHANGELOG.md says what changed
+
+/// One rank's place.
+struct RankPlace {
+    std::string host;
+    std::string cpuset; // processors (PU numbers of the operating system) that it may run on, e.g. "0-3,8"
+    int cores;          // that these processors belong to
+};
+
+struct HostInfo {
+    std::string name;
+    int ranks;
+    int processors;       // that the ranks of the host may run on, taken together
+    double load;          // one-minute load average before the measurement
+    std::string governor; // of cpufreq; "unknown" if the kernel does not say
+    std::string cpu_model;
+    std::string virtual_machine; // "yes", "no", "unknown"
+};
+
+/// The information that a reader needs to judge or repeat the measurement.
+struct Context {
+    std::string version;  // of downbeat
+    std::string revision; // of git
+    std::string compiler;
+    std::string date; // UTC, ISO 8601
+    std::string command_line;
+    std::string mpi_library; // as MPI_Get_library_version gives it
+    std::string mpi_standard;
+    std::vector<RankPlace> ranks;
+    std::vector<HostInfo> hosts;
+    std::vector<std::pair<std::string, std::string>> clock; // settings of libdownbeat
+    double error_bound;                                     // seconds, largest over the ranks, before the measurement
+    std::vector<std::pair<std::string, std::string>> environment;
+    std::uint64_t seed;
+    std::vector<std::string> outputs;
+};
+
+/// The context of samples of operations.
+struct SamplingContext : Context {
+    std::string stopping; // rule
+    std::string warmup;   // rule
+    long max_attempts;
+    int observed;                                                // rank
+    bool permuted;                                               // arrival patterns, over the ranks
+    double tolerance;                                            // seconds
+    std::vector<std::pair<std::string, std::string>> algorithms; // of the MPI library, chosen: how it is known
+    std::vector<std::string> user_operations;                    // "my_op: /path/my_op.so"
+    long trace_samples; // number of samples of each cell shown in traces, without warm-up
+};
+
+/// How many processors of a host others than the ranks kept busy, on average over the measurement.
+struct OthersActivity {
+    std::string host;
+    double processors;
+};
+
+/// The scalar part of the context by the names that files use.
+using ContextValue = std::variant<std::string, double, long, std::uint64_t>;
+using ContextValues = std::vector<std::pair<std::string, ContextValue>>;
+ContextValues context_values(const Context &context);
+ContextValues context_values(const SamplingContext &context);
+
+/// "DOWNBEAT_CLOCK=tsc", one line per variable.
+std::string describe_environment(const Context &context);
+/// "reduce[binary]: set at ...", one line per algorithm that was chosen; "" if none was.
+std::string describe_algorithms(const SamplingContext &context);
+/// One line per host.
+std::string describe_hosts(const Context &context);
+
+/// A setting of the clock by its name; "unknown" if the library does not have it.
+std::string clock_setting(const Context &context, const std::string &name);
+
+/// The first line of the MPI library's version text, without what follows the first comma.
+std::string short_mpi_library(const std::string &version);
+
+} // namespace bench

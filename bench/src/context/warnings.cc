@@ -1,0 +1,129 @@
+#include "context/warnings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace bench {
+namespace {
+
+// Processors. The services of an idle system, and the granularity of the kernel's accounting (10 ms) over a run of some
+// seconds, stay below.
+constexpr double much_activity = 0.1;
+
+// An error of the clock adds to makespan and exit skew in full; a tenth of the measured value is no longer small.
+constexpr double small_share = 0.1;
+
+bool is_oversubscribed(const HostInfo &host) { return host.ranks > host.processors; }
+
+void warn_of_hosts(const Context &context, std::vector<std::string> &warnings) {
+    for (const HostInfo &host : context.hosts) {
+        if (is_oversubscribed(host)) {
+            warnings.push_back(
+                fmt::format("{} ranks share {} processor{} on {}: a rank that waits for a processor looks like a slow "
+                            "operation; start at most {} there{}",
+                            host.ranks, host.processors, host.processors == 1 ? "" : "s", host.name, host.processors,
+                            context.hosts.size() == 1 ? fmt::format(", e.g. mpirun -n {}", host.processors) : ""));
+        }
+        if (host.governor != "performance" && host.governor != "unknown") {
+            warnings.push_back(fmt::format("the cpufreq governor of {} is {}: processor frequency varies with load, "
+                                           "and latency with it; set the governor to performance",
+                                           host.name, host.governor));
+        }
+    }
+}
+
+void warn_of_others(const std::vector<OthersActivity> &others, std::vector<std::string> &warnings) {
+    for (const OthersActivity &activity : others) {
+        if (activity.processors > much_activity) {
+            warnings.push_back(
+                fmt::format("other processes kept {:.1f} processors of {} busy during the run: they interrupt ranks, "
+                            "so samples are slow or rejected; measure on an idle machine",
+                            activity.processors, activity.host));
+        }
+    }
+}
+
+void warn_of_ranks(const Context &context, std::vector<std::string> &warnings) {
+    if (context.ranks.size() == 1) {
+        warnings.push_back("there is only one rank: no message was sent; start the program with the launcher of its "
+                           "MPI library, e.g. mpirun -n 2");
+    }
+    // Ranks that share processors are better off unbound, and there is a warning already.
+    if (std::any_of(context.hosts.begin(), context.hosts.end(), is_oversubscribed)) {
+        return;
+    }
+    const auto unbound = std::count_if(context.ranks.begin(), context.ranks.end(),
+                                       [](const RankPlace &place) { return place.cores > 1; });
+    if (unbound > 0) {
+        warnings.push_back(fmt::format("{} of {} ranks are not bound to one core: the kernel may move them during a "
+                                       "sample; bind ranks to cores, e.g. mpirun --bind-to core",
+                                       unbound, context.ranks.size()));
+    }
+}
+
+void warn_of_clock(const std::vector<CellResult> &results, std::vector<std::string> &warnings) {
+    const CellResult *worst = nullptr;
+    double worst_share = small_share;
+    for (const CellResult &result : results) {
+        const double share = result.error_bound / result.metric("makespan").median; // NaN in a failed cell
+        if (share > worst_share) {
+            worst = &result;
+            worst_share = share;
+        }
+    }
+    if (worst != nullptr) {
+        warnings.push_back(fmt::format(
+            "the clock's error bound, {:.3f} us, is {:.0f} % of the makespan of {}: makespan and exit skew may be off "
+            "by that much at either end; lower DOWNBEAT_MAX_AGE, or use latencies, which need no common clock",
+            worst->error_bound * 1e6, worst_share * 100, describe(worst->cell)));
+    }
+}
+
+void warn_of_warmup(const std::vector<CellResult> &results, std::vector<std::string> &warnings) {
+    const auto unsettled =
+        std::count_if(results.begin(), results.end(), [](const CellResult &result) { return result.unsettled > 0; });
+    if (unsettled == 0) {
+        return;
+    }
+    const auto worst = std::max_element(results.begin(), results.end(), [](const CellResult &a, const CellResult &b) {
+        return a.unsettled < b.unsettled;
+    });
+    warnings.push_back(
+        fmt::format("the warm-up of {} of {} cells reached its limit before latencies settled, in {} of {} blocks of "
+                    "{}: its samples may still speed up or slow down; raise max in --warmup 'stationary(max=...)', or "
+                    "raise change if so small a trend does not matter",
+                    unsettled, results.size(), worst->unsettled, worst->blocks, describe(worst->cell)));
+}
+
+} // namespace
+
+void warn_of_agreement(const ClockAgreement &agreement, std::vector<std::string> &warnings) {
+    if (agreement.outside > 0) {
+        warnings.push_back(fmt::format(
+            "the clocks no longer agree: at the end rank {} was {:.3f} us off rank 0, but the reported bounds allow "
+            "{:.3f} us ({} of {} ranks are outside): clocks drift faster than the library assumes, so makespan and "
+            "exit skew are wrong by that much; raise DOWNBEAT_MAX_SKEW or lower DOWNBEAT_MAX_AGE",
+            agreement.worst, std::abs(agreement.offset) * 1e6, agreement.allowed * 1e6, agreement.outside,
+            agreement.ranks));
+    }
+}
+
+std::vector<std::string> find_machine_warnings(const Context &context, const std::vector<OthersActivity> &others) {
+    std::vector<std::string> warnings;
+    warn_of_hosts(context, warnings);
+    warn_of_others(others, warnings);
+    warn_of_ranks(context, warnings);
+    return warnings;
+}
+
+std::vector<std::string> find_warnings(const Context &context, const std::vector<CellResult> &results,
+                                       const std::vector<OthersActivity> &others, const ClockAgreement &agreement) {
+    std::vector<std::string> warnings = find_machine_warnings(context, others);
+    warn_of_clock(results, warnings);
+    warn_of_warmup(results, warnings);
+    warn_of_agreement(agreement, warnings);
+    return warnings;
+}
+
+} // namespace bench

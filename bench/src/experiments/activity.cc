@@ -1,0 +1,71 @@
+#include "experiments/activity.h"
+
+#include "mpi/host_name.h"
+
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <unistd.h>
+
+namespace bench {
+namespace {
+
+/// All time but idle and iowait since the boot, from the first line of /proc/stat (proc(5)): user, nice, system, idle,
+/// iowait, irq, softirq, steal. Steal is what a hypervisor gave to others. Guest times are contained in user.
+double read_busy_seconds() {
+    std::ifstream file("/proc/stat");
+    std::string label;
+    file >> label;
+    double ticks = 0.0;
+    for (int field = 0; field < 8; ++field) {
+        double value = 0.0;
+        file >> value;
+        ticks += field == 3 || field == 4 ? 0.0 : value;
+    }
+    return file ? ticks / static_cast<double>(sysconf(_SC_CLK_TCK)) : std::numeric_limits<double>::quiet_NaN();
+}
+
+double read_own_seconds() {
+    timespec time{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+} // namespace
+
+ActivityWatch::ActivityWatch() : start_(read()) {}
+
+ActivityWatch::Reading ActivityWatch::read() {
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now().time_since_epoch();
+    return {wall.count(), read_own_seconds(), read_busy_seconds()};
+}
+
+std::vector<OthersActivity> ActivityWatch::finish(const Communicator &comm) const {
+    const Reading now = read();
+    const std::vector<std::string> hosts = comm.gather(host_name());
+    const std::vector<double> wall = comm.gather(now.wall - start_.wall);
+    const std::vector<double> own = comm.gather(now.own - start_.own);
+    const std::vector<double> busy = comm.gather(now.host - start_.host);
+
+    // What the host did, by its first rank's account, without what its ranks did.
+    std::map<std::string, double> others;
+    std::map<std::string, double> period;
+    for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+        if (period.emplace(hosts[rank], wall[rank]).second) {
+            others[hosts[rank]] = busy[rank];
+        }
+        others[hosts[rank]] -= own[rank];
+    }
+    std::vector<OthersActivity> activities;
+    for (const auto &[host, seconds] : others) {
+        if (!std::isnan(seconds)) {
+            activities.push_back({host, seconds / period[host]});
+        }
+    }
+    return activities;
+}
+
+} // namespace bench

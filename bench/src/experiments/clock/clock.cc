@@ -1,0 +1,155 @@
+#include "experiments/experiment.h"
+
+#include "clocks/component_option.h"
+#include "experiments/clock/measure.h"
+#include "experiments/experiment_session.h"
+#include "findings/clock/results.h"
+#include "options/command_line.h"
+#include "output/datasets/dataset_writer.h"
+#include "output/reporters/reporter_registry.h"
+#include "text/names.h"
+#include "text/parse_number.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+namespace bench {
+namespace {
+
+constexpr const char *default_waits = "0,5";
+
+struct Words {
+    std::string schemes;
+    std::string waits = default_waits;
+    std::string rounds;
+    std::string repetitions;
+    std::string sample = "all";
+    std::string estimator;
+    CommonWords common;
+};
+
+/// The options, except the sample, which may need a seed that is not known yet.
+struct Request {
+    ClockOptions options;
+    std::optional<int> sample; // ranks to draw; all if none
+    CommonOptions common;
+};
+
+ExitStatus run(const Communicator &comm, const std::string &command, const Request &request) {
+    ExperimentSession session(comm, request.common, command);
+    ClockOptions options = request.options;
+    if (request.sample) {
+        options.checked = draw_sample(comm.size(), *request.sample, session.seed());
+    } else {
+        options.checked.resize(static_cast<std::size_t>(comm.size() - 1));
+        std::iota(options.checked.begin(), options.checked.end(), 1);
+    }
+    const std::string validation = clock_setting(session.context(), "validation");
+    const ClockResults results =
+        ClockMeasurement(comm, options, validation != "off", session.seed(), request.common.quiet).run();
+    return session.finish([&]() -> Findings {
+        const ClockSummary summary = summarize(results);
+        return {clock_dataset(session.context(), results, summary),
+                clock_table(results, summary, session.seed(), validation), find_clock_warnings(results, summary)};
+    });
+}
+
+void declare(CommandLine &line, Words &words) {
+    line.option("--schemes", words.schemes, "SCHEMES",
+                "schemes, a list, e.g. hca3(fit=500),skampi; downbeat-bench list scheme shows them [default: all]");
+    line.option(
+        "--waits", words.waits, "SECONDS",
+        fmt::format("times after a synchronization at which to check the clocks, a list [default {}]", default_waits));
+    line.option("--rounds", words.rounds, "N", "measure each offset N times and keep the smallest [default 10]");
+    line.option("-r,--repetitions", words.repetitions, "N", "synchronizations per scheme [default 10]");
+    line.option("--sample", words.sample, "N",
+                "check N ranks, drawn from the upper half using the seed, or all [default all]");
+    line.option("--estimator", words.estimator, "OFFSET",
+                fmt::format("offset estimator; downbeat-bench list offset shows them [default {}]",
+                            component_names("offset").front()));
+    words.common.declare(line, "seed for the order of the schemes and the sample of ranks");
+    line.footer(
+        "\n"
+        "Set DOWNBEAT_VALIDATION, e.g. to offset=1,skew=1e-5,wander=1e-6, to get true errors beside measured ones.\n"
+        "Ranks that share a clock need that, or DOWNBEAT_SHARE=never.");
+}
+
+std::vector<std::string> parse_schemes(const std::string &text) {
+    const std::vector<std::string> schemes = split_outside_parentheses(text);
+    for (const std::string &scheme : schemes) {
+        check_component("--schemes", "scheme", scheme);
+    }
+    check_names("scheme", schemes, schemes); // refuses what is given twice
+    return schemes;
+}
+
+std::vector<double> parse_waits(const std::string &text) {
+    std::vector<double> waits;
+    for (const std::string &word : split(text)) {
+        const double wait = parse_number("--waits", word, 0.0, 3600.0);
+        if (std::find(waits.begin(), waits.end(), wait) != waits.end()) {
+            throw Error::usage(fmt::format("wait '{}' is given twice in '{}'; give it once", word, text));
+        }
+        waits.push_back(wait);
+    }
+    return waits;
+}
+
+std::optional<int> parse_sample(const std::string &text, int ranks) {
+    if (text == "all") {
+        return std::nullopt;
+    }
+    try {
+        return parse_number("--sample", text, 1, upper_half(ranks));
+    } catch (const Error &) {
+        throw Error::usage(fmt::format("--sample cannot be '{}'; use all, or 1 to {} (the ranks of the upper half)",
+                                       text, upper_half(ranks)));
+    }
+}
+
+Request check(const CommandLine &line, const Words &words, int ranks) {
+    if (ranks < 2) {
+        throw Error::usage("clocks are compared between two ranks, but there is only one; start the program with the "
+                           "launcher of its MPI library, e.g. mpirun -n 2");
+    }
+    Request request;
+    ClockOptions &options = request.options;
+    options.schemes = line.given("--schemes") ? parse_schemes(words.schemes) : component_names("scheme");
+    options.waits = parse_waits(words.waits);
+    if (line.given("--rounds")) {
+        options.rounds = parse_number("--rounds", words.rounds, 1L, 1'000'000L);
+    }
+    if (line.given("--repetitions")) {
+        options.repetitions = parse_number("--repetitions", words.repetitions, 1L, 1'000'000L);
+    }
+    request.sample = parse_sample(words.sample, ranks);
+    options.estimator = line.given("--estimator") ? words.estimator : component_names("offset").front();
+    check_component("--estimator", "offset", options.estimator);
+    words.common.check(line, request.common, find_dataset_writer, experiment_formats());
+    return request;
+}
+
+ParsedExperiment parse(int argc, char **argv, int ranks) {
+    CommandLine line("Measures clock synchronization schemes: their duration, and the error of the global clock right "
+                     "afterwards and later. Run under mpirun, mpiexec or srun.",
+                     "downbeat-bench clock");
+    Words words;
+    declare(line, words);
+    if (const auto text = line.parse(argc, argv)) {
+        return *text;
+    }
+    return [request = check(line, words, ranks)](const Communicator &comm, const std::string &command) {
+        return run(comm, command, request);
+    };
+}
+
+} // namespace
+
+ExperimentInfo experiments::clock() {
+    return {{"clock", "quality and duration of clock synchronization schemes"}, parse};
+}
+
+} // namespace bench

@@ -1,0 +1,178 @@
+#include "experiments/clock/measure.h"
+
+#include "clocks/offset_rounds.h"
+#include "clocks/quiet.h"
+#include "clocks/turns.h"
+#include "mpi/mpi_check.h"
+#include "statistics/shuffle.h"
+
+#include <algorithm>
+#include <chrono>
+#include <fmt/format.h>
+#include <limits>
+#include <numeric>
+#include <thread>
+
+namespace bench {
+namespace {
+
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+// Rank 0's next action, other than an event by its number.
+constexpr long synchronize_next = -1;
+constexpr long finished = -2;
+
+// A synchronization and the look directly after it take at most so many times its longest duration so far, most times.
+constexpr double margin = 1.5;
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+double barrier_seconds(const Communicator &comm, long calls) {
+    const double begin = now();
+    for (long i = 0; i < calls; ++i) {
+        check(MPI_Barrier(comm.handle()), "MPI_Barrier");
+    }
+    return (now() - begin) / static_cast<double>(calls);
+}
+
+/// Collective. Mean duration of MPI_Barrier over many calls, in a time that does not matter.
+double measure_barrier(const Communicator &comm) {
+    constexpr long trial_calls = 10;
+    constexpr long most_calls = 1000;
+    constexpr double enough_seconds = 0.05;
+    barrier_quietly(comm);
+    const double trial = barrier_seconds(comm, trial_calls);
+    const long calls = std::clamp(static_cast<long>(enough_seconds / trial), trial_calls, most_calls);
+    return barrier_seconds(comm, broadcast_quietly(comm, calls));
+}
+
+} // namespace
+
+ClockMeasurement::ClockMeasurement(const Communicator &comm, const ClockOptions &options, bool validation,
+                                   std::uint64_t seed, bool quiet)
+    : comm_(comm), random_(seed), synced_at_(options.schemes.size()), results_{options, false, 0, {}, {}},
+      progress_(quiet, options.schemes.size() * static_cast<std::size_t>(options.repetitions) * options.waits.size()) {
+    for (const std::string &scheme : options.schemes) {
+        const double begin = now();
+        clocks_.push_back(std::make_unique<SchemeClock>(comm, scheme));
+        longest_.push_back(now() - begin);
+    }
+    for (const int rank : options.checked) {
+        pairs_.push_back({0, rank});
+    }
+    results_.truth = validation && clocks_.front()->knows_truth();
+    results_.clock_domains = clocks_.front()->domains();
+    const ClockRun empty{0, 0.0, 0.0, std::vector<ClockEvent>(options.waits.size())};
+    results_.runs.assign(options.schemes.size(),
+                         std::vector<ClockRun>(static_cast<std::size_t>(options.repetitions), empty));
+}
+
+ClockResults ClockMeasurement::run() {
+    for (long repetition = 0; repetition < results_.options.repetitions; ++repetition) {
+        results_.barrier.push_back(measure_barrier(comm_));
+        repeat(static_cast<std::size_t>(repetition));
+    }
+    return results_;
+}
+
+void ClockMeasurement::repeat(std::size_t repetition) {
+    const std::size_t waits = results_.options.waits.size();
+    std::vector<std::size_t> order(clocks_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    shuffle(order, random_);
+    DueEvents pending; // of use at rank 0
+    std::size_t synchronized = 0;
+    for (;;) {
+        const long action = broadcast_quietly(comm_, comm_.is_root() ? choose_action(pending, order, synchronized) : 0);
+        if (action == finished) {
+            return;
+        }
+        if (action == synchronize_next) {
+            synchronize(order[synchronized], repetition, synchronized, pending);
+            ++synchronized;
+        } else {
+            const auto event = static_cast<std::size_t>(action);
+            look(event / waits, repetition, event % waits);
+        }
+    }
+}
+
+/// At rank 0. Synchronizes the next scheme if that will end before the next event is due; else waits for the event.
+long ClockMeasurement::choose_action(DueEvents &pending, const std::vector<std::size_t> &order,
+                                     std::size_t synchronized) const {
+    const bool all_synchronized = synchronized == order.size();
+    if (pending.empty()) {
+        return all_synchronized ? finished : synchronize_next;
+    }
+    const double left = pending.next_due() - now();
+    if (!all_synchronized && left > margin * longest_[order[synchronized]]) {
+        return synchronize_next;
+    }
+    std::this_thread::sleep_for(std::chrono::duration<double>(left)); // not at all where it is negative
+    return static_cast<long>(pending.take_first());
+}
+
+void ClockMeasurement::synchronize(std::size_t scheme, std::size_t repetition, std::size_t position,
+                                   DueEvents &pending) {
+    const SchemeClock &clock = *clocks_[scheme];
+    barrier_quietly(comm_); // nobody naps
+    check(MPI_Barrier(comm_.handle()), "MPI_Barrier");
+    const double messages = clock.messages();
+    const double begin = now();
+    clock.synchronize();
+    synced_at_[scheme] = now();
+    const double duration = synced_at_[scheme] - begin;
+
+    const std::vector<double> &waits = results_.options.waits;
+    for (std::size_t wait = 0; wait < waits.size(); ++wait) {
+        if (waits[wait] == 0.0) {
+            look(scheme, repetition, wait); // at once
+        } else {
+            pending.add(synced_at_[scheme] + waits[wait], scheme * waits.size() + wait);
+        }
+    }
+
+    const std::vector<double> all = gather_quietly(comm_, {duration, clock.messages() - messages});
+    ClockRun &run = results_.runs[scheme][repetition];
+    run.position = static_cast<long>(position);
+    longest_[scheme] = std::max(longest_[scheme], now() - begin);
+    for (std::size_t i = 0; i + 1 < all.size(); i += 2) {
+        run.duration = std::max(run.duration, all[i]);
+        run.messages = std::max(run.messages, all[i + 1]);
+    }
+}
+
+void ClockMeasurement::look(std::size_t scheme, std::size_t repetition, std::size_t wait) {
+    const SchemeClock &clock = *clocks_[scheme];
+    const ClockOptions &options = results_.options;
+    const auto ranks = static_cast<std::size_t>(comm_.size());
+    ClockEvent event{now() - synced_at_[scheme],
+                     std::vector<double>(ranks, unknown),
+                     std::vector<double>(ranks, unknown),
+                     std::vector<double>(ranks, unknown),
+                     {},
+                     {}};
+    // The bound after the error, so that it covers the instant of the error.
+    const double error = results_.truth ? clock.true_error() : unknown;
+    const double bound = clock.error_bound();
+    take_turns(comm_, pairs_, [&](std::size_t, const Pair &pair) {
+        const Downbeat_offset found = measure_smallest_offset(
+            clock.handle(), pair, DOWNBEAT_GLOBAL, options.estimator.c_str(), static_cast<int>(options.rounds));
+        const auto rank = static_cast<std::size_t>(pair.answerer);
+        event.offset[rank] = found.offset;
+        event.offset_bound[rank] = found.bound;
+        event.measured_at[rank] = now() - synced_at_[scheme];
+    });
+    const std::vector<double> all = gather_quietly(comm_, {error, bound});
+    for (std::size_t i = 0; i + 1 < all.size(); i += 2) {
+        event.true_error.push_back(all[i]);
+        event.error_bound.push_back(all[i + 1]);
+    }
+    results_.runs[scheme][repetition].events[wait] = event;
+    if (comm_.is_root()) {
+        ++steps_done_;
+        progress_.update(steps_done_, fmt::format("repetition {} of {}", repetition + 1, options.repetitions));
+    }
+}
+
+} // namespace bench

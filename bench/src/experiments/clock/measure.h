@@ -1,0 +1,45 @@
+#pragma once
+
+#include "experiments/clock/due_events.h"
+#include "experiments/clock/scheme_clock.h"
+#include "findings/clock/results.h"
+#include "mpi/communicator.h"
+#include "output/progress.h"
+#include "text/pair.h"
+
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <vector>
+
+namespace bench {
+
+/// Synchronizes with each scheme repeatedly and checks the clocks some time after. The waits of the schemes overlap:
+/// each scheme has a communicator, and thus a global clock, of its own.
+class ClockMeasurement {
+public:
+    /// Collective. Throws Error::everywhere if a scheme cannot be prepared.
+    ClockMeasurement(const Communicator &comm, const ClockOptions &options, bool validation, std::uint64_t seed,
+                     bool quiet);
+
+    /// Collective. Complete at rank 0 alone.
+    ClockResults run();
+
+private:
+    void repeat(std::size_t repetition);
+    long choose_action(DueEvents &pending, const std::vector<std::size_t> &order, std::size_t synchronized) const;
+    void synchronize(std::size_t scheme, std::size_t repetition, std::size_t position, DueEvents &pending);
+    void look(std::size_t scheme, std::size_t repetition, std::size_t wait);
+
+    const Communicator &comm_;
+    std::mt19937_64 random_;
+    std::vector<std::unique_ptr<SchemeClock>> clocks_; // per scheme
+    std::vector<double> synced_at_;                    // per scheme: end of its last synchronization, monotonic seconds
+    std::vector<double> longest_;                      // per scheme: its longest synchronization so far, seconds
+    std::vector<Pair> pairs_;                          // rank 0 with each checked rank
+    ClockResults results_;
+    Progress progress_;
+    std::size_t steps_done_ = 0;
+};
+
+} // namespace bench

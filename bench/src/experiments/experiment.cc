@@ -1,0 +1,24 @@
+#include "experiments/experiment.h"
+
+#include "text/names.h"
+
+#include <algorithm>
+
+namespace bench {
+
+const std::vector<ExperimentInfo> &all_experiments() {
+#define BENCH_LIST(name) experiments::name(),
+    static const std::vector<ExperimentInfo> all = {BENCH_EXPERIMENTS(BENCH_LIST)};
+#undef BENCH_LIST
+    return all;
+}
+
+ParsedExperiment parse_command_line(int argc, char **argv, int ranks) {
+    const std::vector<std::string> names = names_of(all_experiments());
+    if (argc > 1 && std::find(names.begin(), names.end(), argv[1]) != names.end()) {
+        return find_by_name(all_experiments(), argv[1]).parse(argc - 1, argv + 1, ranks);
+    }
+    return parse_operations(argc, argv, ranks);
+}
+
+} // namespace bench

@@ -1,0 +1,98 @@
+#include "experiments/gather_context.h"
+
+#include "build_info.h"
+#include "experiments/machine.h"
+#include "mpi/host_name.h"
+#include "mpi/mpi_check.h"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <map>
+#include <string_view>
+#include <unistd.h>
+
+namespace bench {
+namespace {
+
+std::string mpi_library() {
+    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+    int length = 0;
+    check(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
+    std::string version(text.data(), static_cast<std::size_t>(length));
+    version.erase(version.find_last_not_of(std::string_view(" \t\n\0", 4)) + 1);
+    return version;
+}
+
+std::string mpi_standard() {
+    int version = 0;
+    int subversion = 0;
+    check(MPI_Get_version(&version, &subversion), "MPI_Get_version");
+    return fmt::format("{}.{}", version, subversion);
+}
+
+/// Environment variables that change the behavior of the library or MPI.
+std::vector<std::pair<std::string, std::string>> relevant_environment() {
+    constexpr std::string_view prefixes[] = {"DOWNBEAT_", "OMPI_MCA_", "MPIR_CVAR_", "I_MPI_"};
+    std::vector<std::pair<std::string, std::string>> variables;
+    for (char **entry = environ; *entry != nullptr; ++entry) {
+        const std::string_view text = *entry;
+        if (std::any_of(std::begin(prefixes), std::end(prefixes),
+                        [&](std::string_view prefix) { return text.starts_with(prefix); })) {
+            const std::size_t equals = text.find('=');
+            variables.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+        }
+    }
+    std::sort(variables.begin(), variables.end());
+    return variables;
+}
+
+// Ranks per host are counted by host names; the first rank of each host provides the rest.
+void gather_places(const Communicator &comm, Context &context) {
+    const Binding mine = read_binding();
+    const std::vector<std::string> names = comm.gather(host_name());
+    const std::vector<std::string> cpusets = comm.gather(mine.cpuset);
+    const std::vector<double> cores = comm.gather(static_cast<double>(mine.cores));
+    const std::vector<double> loads = comm.gather(read_load());
+    const std::vector<std::string> governors = comm.gather(read_governor());
+    const std::vector<std::string> models = comm.gather(mine.cpu_model);
+    const std::vector<std::string> machines = comm.gather(read_virtual_machine());
+
+    std::map<std::string, std::vector<std::string>> cpusets_of_host;
+    for (std::size_t rank = 0; rank < names.size(); ++rank) {
+        context.ranks.push_back({names[rank], cpusets[rank], static_cast<int>(cores[rank])});
+        if (cpusets_of_host[names[rank]].empty()) {
+            context.hosts.push_back({names[rank], 0, 0, loads[rank], governors[rank], models[rank], machines[rank]});
+        }
+        cpusets_of_host[names[rank]].push_back(cpusets[rank]);
+    }
+    for (HostInfo &host : context.hosts) {
+        host.ranks = static_cast<int>(cpusets_of_host[host.name].size());
+        host.processors = count_processors(cpusets_of_host[host.name]);
+    }
+}
+
+} // namespace
+
+Context gather_context(const Communicator &comm, const GlobalClock &clock, const CommonOptions &options,
+                       std::uint64_t seed, const std::string &command_line) {
+    Context context;
+    context.version = build_version;
+    context.revision = build_revision;
+    context.compiler = build_compiler;
+    context.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+    context.command_line = command_line;
+    context.mpi_library = mpi_library();
+    context.mpi_standard = mpi_standard();
+    gather_places(comm, context);
+    context.clock = clock.settings();
+    context.error_bound = clock.largest(clock.error_bound());
+    context.environment = relevant_environment();
+    context.seed = seed;
+    context.outputs = options.outputs;
+    return context;
+}
+
+} // namespace bench

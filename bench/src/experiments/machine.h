@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace bench {
+
+/// Where the calling process may run.
+struct Binding {
+    std::string cpuset; // processors by the operating system's numbers, e.g. "0-3,8"
+    int cores;
+    std::string cpu_model; // "unknown" if hwloc does not know
+};
+Binding read_binding();
+
+/// The number of processors in the union of sets such as Binding::cpuset.
+int count_processors(const std::vector<std::string> &cpusets);
+
+/// One-minute load average; NaN if the system does not say.
+double read_load();
+
+/// The cpufreq governor of the processor that the caller runs on; "unknown" if the kernel does not say.
+std::string read_governor();
+
+/// Whether the processor reports a hypervisor: "yes", "no", or "unknown" where processors do not report it.
+std::string read_virtual_machine();
+
+} // namespace bench

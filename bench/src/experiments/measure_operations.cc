@@ -1,0 +1,93 @@
+#include "experiments/experiment.h"
+
+#include "clocks/measure_agreement.h"
+#include "context/clock_agreement.h"
+#include "context/warnings.h"
+#include "experiments/activity.h"
+#include "experiments/gather_context.h"
+#include "launch/judge_run.h"
+#include "launch/launch.h"
+#include "mpi/seed.h"
+#include "options/options.h"
+#include "output/print_error.h"
+#include "output/reporters/reporter_registry.h"
+#include "output/text_output.h"
+#include "text/names.h"
+
+#include <fmt/format.h>
+#include <utility>
+
+namespace bench {
+namespace {
+
+Reporters open_reporters(const Options &options) {
+    Reporters reporters;
+    for (const std::string &path : options.outputs) {
+        reporters.push_back(find_reporter(path).make(path));
+    }
+    // Last, so that the files exist when it lists them.
+    reporters.push_back(find_by_name(all_reporters(), options.format).make(standard_output));
+    return reporters;
+}
+
+ExitStatus measure(const Communicator &comm, const Options &options, const std::string &command) {
+    const std::uint64_t seed = choose_seed(comm, options.seed);
+    const GlobalClock clock(comm, options.tolerance);
+    Launch launch(comm, clock, options, seed);
+    launch.prepare();
+    SamplingContext context;
+    static_cast<Context &>(context) = gather_context(comm, clock, options, seed, command);
+    context.stopping = options.stopping.full_text();
+    context.warmup = options.warmup.full_text();
+    context.max_attempts = options.max_attempts;
+    context.observed = options.observed;
+    context.permuted = options.permute;
+    context.tolerance = clock.tolerance();
+    context.algorithms = launch.algorithms();
+    context.trace_samples = options.trace_samples;
+    for (const auto &[component, info] : options.operations) {
+        if (!info.file.empty()) {
+            context.user_operations.push_back(fmt::format("{}: {}", component.text(), info.file));
+        }
+    }
+    Reporters reporters;
+    comm.on_root([&] {
+        reporters = open_reporters(options);
+        for (const auto &reporter : reporters) {
+            reporter->begin(context, launch.cells());
+        }
+        return 0;
+    });
+
+    const ActivityWatch watch;
+    const std::vector<CellResult> results = launch.run(reporters);
+    const ClockAgreement agreement = judge_clocks(measure_agreement(comm));
+    const std::vector<OthersActivity> others = watch.finish(comm);
+
+    return static_cast<ExitStatus>(comm.on_root([&] {
+        const std::vector<std::string> warnings = find_warnings(context, results, others, agreement);
+        for (const auto &reporter : reporters) {
+            reporter->end({agreement, warnings});
+        }
+        if (!find_by_name(all_reporters(), options.format).shows_warnings) {
+            for (const std::string &warning : warnings) {
+                print_error(fmt::format("warning: {}", warning));
+            }
+        }
+        return static_cast<long>(judge_run(results));
+    }));
+}
+
+} // namespace
+
+ParsedExperiment parse_operations(int argc, char **argv, int ranks) {
+    const auto parsed = parse_options(argc, argv, ranks, {all_experiments().begin(), all_experiments().end()});
+    if (const std::string *text = std::get_if<std::string>(&parsed)) {
+        return *text;
+    }
+    return [options = std::get<Options>(parsed)](const Communicator &comm, const std::string &command) {
+        return measure(comm, options, command);
+    };
+}
+
+} // namespace bench

@@ -1,0 +1,58 @@
+#include "findings/drift/results.h"
+
+#include "findings/drift/line.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+
+namespace bench {
+namespace {
+
+double largest(const std::vector<double> &values) {
+    double largest = 0.0;
+    for (const double value : values) {
+        largest = std::max(largest, std::abs(value));
+    }
+    return largest;
+}
+
+} // namespace
+
+long DriftOptions::count() const {
+    // A remainder that is only rounding must not drop the last measurement.
+    return std::lround(std::floor(duration / interval + 1e-9)) + 1;
+}
+
+DriftPair study_drift(DriftSeries series) {
+    const std::size_t count = series.at.size();
+    const Line line = fit_line(series.at, series.offset);
+    DriftPair result{};
+    result.duration = series.at.back() - series.at.front();
+    const LineError error = line_error(series.at, series.offset);
+    result.skew = line.slope;
+    result.skew_error = error.slope();
+    result.intercept = line.at(0.0);
+    result.intercept_error = error.at(0.0);
+    result.explained_share = explained_share(line, series.at, series.offset);
+    double squares = 0.0;
+    for (std::size_t i = 0; i < count; ++i) {
+        result.drift.push_back(series.offset[i] - series.offset.front());
+        result.residual.push_back(series.offset[i] - line.at(series.at[i]));
+        squares += result.residual.back() * result.residual.back();
+    }
+    result.largest_drift = largest(result.drift);
+    result.largest_residual = largest(result.residual);
+    result.rms_residual = std::sqrt(squares / static_cast<double>(count));
+
+    const std::size_t half = (count + 1) / 2;
+    const Line predicted = fit_line(std::span(series.at).first(half), std::span(series.offset).first(half));
+    result.prediction_error = series.offset.back() - predicted.at(series.at.back());
+    result.prediction_period = series.at.back() - series.at[half - 1];
+    result.uncorrected_error = series.offset.back() - series.offset[half - 1];
+    result.series = std::move(series);
+    return result;
+}
+
+} // namespace bench

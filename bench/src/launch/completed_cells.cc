@@ -1,0 +1,60 @@
+#include "launch/completed_cells.h"
+
+#include "patterns/arrival_pattern.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace bench {
+
+void CompletedCells::add(CellResult result) {
+    waiting_.push_back(std::move(result));
+    report();
+}
+
+std::vector<CellResult> CompletedCells::take() {
+    std::sort(results_.begin(), results_.end(),
+              [](const CellResult &a, const CellResult &b) { return a.index < b.index; });
+    return std::move(results_);
+}
+
+const CellResult *CompletedCells::find(std::size_t index) const {
+    const auto known =
+        std::find_if(results_.begin(), results_.end(), [&](const CellResult &result) { return result.index == index; });
+    return known == results_.end() ? nullptr : &*known;
+}
+
+bool CompletedCells::compare(CellResult &result, bool (*same)(const Cell &, const Cell &),
+                             bool (*is_reference)(const Cell &),
+                             void (*fill_in)(CellResult &, const CellResult &)) const {
+    const auto reference = std::find_if(
+        cells_.begin(), cells_.end(), [&](const Cell &cell) { return is_reference(cell) && same(cell, result.cell); });
+    if (is_reference(result.cell) || reference == cells_.end()) {
+        return true;
+    }
+    const CellResult *known = find(static_cast<std::size_t>(reference - cells_.begin()));
+    if (known != nullptr) {
+        fill_in(result, *known);
+    }
+    return known != nullptr;
+}
+
+void CompletedCells::report() {
+    for (auto waiting = waiting_.begin(); waiting != waiting_.end();) {
+        const auto is_undelayed = [](const Cell &cell) { return cell.pattern == no_pattern; };
+        const auto is_pure = [](const Cell &cell) { return cell.computation == 0.0; };
+        if (!compare(*waiting, same_but_for_arrival, is_undelayed, compare_with_undelayed) ||
+            !compare(*waiting, same_but_for_computation, is_pure, compare_with_pure)) {
+            ++waiting;
+            continue;
+        }
+        results_.push_back(std::move(*waiting));
+        waiting_.erase(waiting);
+        for (const auto &reporter : reporters_) {
+            reporter->cell(results_.back());
+        }
+        waiting = waiting_.begin(); // one before it may have waited for it
+    }
+}
+
+} // namespace bench

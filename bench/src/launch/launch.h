@@ -1,0 +1,65 @@
+#pragma once
+
+#include "cells/cell.h"
+#include "clocks/global_clock.h"
+#include "launch/completed_cells.h"
+#include "launch/runner.h"
+#include "launch/runner_maker.h"
+#include "launch/sampler.h"
+#include "mpi/communicator.h"
+#include "options/options.h"
+#include "warmup_rules/warmup_rule.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace bench {
+
+/// All measurements of one run: every cell, block by block. In every round each incomplete cell gets one block, in
+/// random order, so that a temporary disturbance affects parts of many cells.
+class Launch {
+public:
+    /// Collective.
+    Launch(const Communicator &comm, const GlobalClock &clock, const Options &options, std::uint64_t seed);
+
+    /// Collective. Prepares all cells, and runs each operation to estimate its duration. Throws Error if something
+    /// cannot run.
+    void prepare();
+
+    /// All cells, after prepare(), in the order of the command line. On all ranks.
+    std::vector<Cell> cells() const;
+
+    /// The algorithms that were chosen, for example "reduce[binary]", and how it is known that they hold.
+    const std::vector<std::pair<std::string, std::string>> &algorithms() const { return maker_.algorithms(); }
+
+    /// Collective. The results of all cells, in that order, at rank 0. `reporters` is empty but there.
+    std::vector<CellResult> run(const Reporters &reporters);
+
+private:
+    void measure_block(Runner &runner);
+    void validate(Runner &runner);
+    /// Returns how many attempts of the next batch are to be discarded.
+    long warm_up(Runner &runner);
+    Batch sample(Runner &runner, long first, long count);
+    /// The number of valid samples; the first `discarded` are warm-up.
+    long take(const Batch &batch, Runner &runner, long discarded);
+
+    const Communicator &comm_;
+    const GlobalClock &clock_;
+    const Options &options_;
+    std::uint64_t seed_;
+    std::unique_ptr<WarmupRule> warmup_;
+    RunnerMaker maker_;           // outlives the runners
+    std::vector<Runner> runners_; // synchronizers may communicate when they are destroyed
+    Sampler sampler_;
+
+    // At rank 0:
+    const Reporters *reporters_ = nullptr;
+    long rejected_ = 0;
+    std::size_t position_ = 0; // of the block in the order of the launch
+};
+
+} // namespace bench

@@ -1,0 +1,66 @@
+#pragma once
+
+#include "clocks/global_clock.h"
+#include "clocks/harmonized_comm.h"
+#include "launch/runner.h"
+#include "mpi/communicator.h"
+#include "options/options.h"
+#include "patterns/arrival_pattern.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mpi.h>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace bench {
+
+/// Makes the runners of a launch, and owns the communicators and algorithms in force that they share. So it outlives
+/// them.
+class RunnerMaker {
+public:
+    /// Collective.
+    RunnerMaker(const Communicator &comm, const GlobalClock &clock, const Options &options, std::uint64_t seed);
+    ~RunnerMaker();
+    RunnerMaker(const RunnerMaker &) = delete;
+    RunnerMaker &operator=(const RunnerMaker &) = delete;
+
+    /// Collective. Operation x size x algorithm x synchronizer x timing scheme x algorithm of its barrier x pattern x
+    /// delay, in the order of the command line. Runs every operation, to estimate how long it takes. Throws Error if
+    /// something cannot run.
+    std::vector<Runner> make();
+
+    /// The algorithms that were chosen, for example "reduce[binary]", and how it is known that they hold.
+    const std::vector<std::pair<std::string, std::string>> &algorithms() const { return algorithm_evidence_; }
+
+private:
+    void make_patterns();
+    void add_cells(const AskedOperation &operation, std::uint64_t size, const std::string &algorithm);
+    void add_patterns(Cell cell, const Subject &subject, const SynchronizedTiming &timing);
+    void add_cell(Cell cell, const Subject &subject, const SynchronizedTiming &start, std::size_t pattern);
+    std::vector<std::string> barrier_algorithms(const Component &synchronizer) const;
+    /// Collective. Each choice is made only once. Throws Error if it would not take effect.
+    std::shared_ptr<AlgorithmInForce> choose(const std::string &collective, const std::string &algorithm);
+    /// Collective. Throws Error::everywhere if the library refuses to run it.
+    void try_out(AlgorithmInForce &algorithm, const std::string &what, const std::function<void()> &call) const;
+    void try_barriers();
+    Subject make_subject(const AskedOperation &operation, std::uint64_t size, const std::string &algorithm);
+    double estimate_time(Operation &operation);
+
+    const Communicator &comm_;
+    const GlobalClock &clock_;
+    const Options &options_;
+    std::uint64_t seed_;
+    MPI_Comm messages_ = MPI_COMM_NULL; // of the synchronizers
+    HarmonizedComms harmonized_;
+    std::vector<std::shared_ptr<const ArrivalPattern>> patterns_;
+    int place_ = 0; // of this rank in patterns
+    std::map<std::pair<std::string, std::string>, std::shared_ptr<AlgorithmInForce>> chosen_; // by collective and name
+    std::vector<std::pair<std::string, std::string>> algorithm_evidence_;
+    std::vector<Runner> runners_; // made so far
+};
+
+} // namespace bench

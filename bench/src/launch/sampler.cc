@@ -1,0 +1,99 @@
+#include "launch/sampler.h"
+
+#include "mpi/mpi_check.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace bench {
+
+Batch Sampler::sample(Synchronizer &synchronizer, Operation &operation, Timing &timing,
+                      const std::vector<double> &delays, double duration) {
+    records_.assign(delays.size(), Record{}); // written in full before the first attempt: recording faults no page in
+    // Without a check of the clocks' age in between, a batch must be short enough that the clocks do not drift far
+    // apart.
+    const auto series = static_cast<std::size_t>(synchronizer.longest_series(duration, clock_.longest_unwatched()));
+    double bound = 0.0; // of this rank's clock
+    for (std::size_t first = 0; first < delays.size(); first += series) {
+        const std::size_t end = std::min(first + series, delays.size());
+        clock_.refresh();
+        synchronizer.prepare({static_cast<long>(end - first), duration});
+        for (std::size_t i = first; i < end; ++i) {
+            operation.prepare();
+            const double sync_entry = clock_.now();
+            // Covers all timestamps up to here: the synchronizer may synchronize the clocks, which resets their bound.
+            bound = std::max(bound, clock_.error_bound() + synchronizer.error_bound());
+            const bool in_time = synchronizer.start(delays[i]);
+            const double entry = clock_.now();
+            Start start = timing.synchronizes() ? last_start(synchronizer) : Start{};
+            timing.run(operation, synchronizer);
+            const double exit = clock_.now();
+
+            if (!timing.synchronizes()) {
+                start = last_start(synchronizer);
+            }
+            records_[i] = {.sync_entry = sync_entry,
+                           .entry = entry,
+                           .exit = exit,
+                           .delay = delays[i],
+                           .flag = in_time ? 1.0 : 0.0,
+                           .computed = operation.take_computed(),
+                           .deadline = start.deadline,
+                           .slack = start.slack,
+                           .end = start.end};
+        }
+        bound = std::max(bound, clock_.error_bound() + synchronizer.error_bound());
+    }
+    const double error_bound = clock_.largest(bound);
+    Batch batch = gather();
+    batch.calls = timing.calls() * operation.weight();
+    batch.timed = operation.timed_ranks();
+    if (batch.timed.empty()) {
+        batch.timed.resize(batch.ranks);
+        std::iota(batch.timed.begin(), batch.timed.end(), 0);
+    }
+    batch.observed = observed_;
+    batch.error_bound = error_bound;
+    return batch;
+}
+
+// The same on all ranks, so one rank is enough. If all asked, the next start would wait for the slowest.
+Start Sampler::last_start(const Synchronizer &synchronizer) const {
+    return comm_.is_root() ? synchronizer.last_start() : Start{};
+}
+
+Batch Sampler::gather() const {
+    constexpr std::size_t width = sizeof(Record) / sizeof(double);
+    const std::size_t count = records_.size();
+    const auto ranks = static_cast<std::size_t>(comm_.size());
+    const int numbers = static_cast<int>(count * width);
+    std::vector<Record> all(comm_.is_root() ? ranks * count : 0); // [rank][sample]
+    check(MPI_Gather(records_.data(), numbers, MPI_DOUBLE, all.data(), numbers, MPI_DOUBLE, 0, comm_.handle()),
+          "MPI_Gather");
+    Batch batch;
+    batch.ranks = ranks;
+    if (!comm_.is_root()) {
+        return batch;
+    }
+    for (std::vector<double> *times : {&batch.sync_entry, &batch.entry, &batch.exit, &batch.delay, &batch.computed}) {
+        times->reserve(ranks * count);
+    }
+    batch.flag.reserve(ranks * count);
+    for (std::size_t i = 0; i < count; ++i) {
+        batch.deadline.push_back(records_[i].deadline);
+        batch.slack.push_back(records_[i].slack);
+        batch.end.push_back(records_[i].end);
+        for (std::size_t rank = 0; rank < ranks; ++rank) {
+            const Record &record = all[rank * count + i];
+            batch.sync_entry.push_back(record.sync_entry);
+            batch.entry.push_back(record.entry);
+            batch.exit.push_back(record.exit);
+            batch.delay.push_back(record.delay);
+            batch.computed.push_back(record.computed);
+            batch.flag.push_back(record.flag > 0.0 ? 1 : 0);
+        }
+    }
+    return batch;
+}
+
+} // namespace bench

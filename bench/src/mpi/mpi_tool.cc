@@ -1,0 +1,156 @@
+#include "mpi/mpi_tool.h"
+
+#include "text/error.h"
+
+#include <cstdint>
+#include <fmt/format.h>
+
+namespace bench {
+namespace {
+
+bool is_open = false;
+
+/// MPI_T has error codes of its own, which MPI_Error_string need not know.
+void check_tool(int code, const char *call, const std::string &variable) {
+    if (code != MPI_SUCCESS) {
+        throw Error::here(fmt::format("{} of {} failed: code {}", call, variable, code));
+    }
+}
+
+class Handle {
+public:
+    Handle(int index, const std::string &name) {
+        check_tool(MPI_T_cvar_handle_alloc(index, nullptr, &handle_, &count_), "MPI_T_cvar_handle_alloc", name);
+    }
+    ~Handle() { MPI_T_cvar_handle_free(&handle_); }
+    Handle(const Handle &) = delete;
+    Handle &operator=(const Handle &) = delete;
+
+    MPI_T_cvar_handle get() const { return handle_; }
+    int count() const { return count_; }
+
+private:
+    MPI_T_cvar_handle handle_{};
+    int count_ = 0;
+};
+
+struct Description {
+    std::string name;
+    std::string description;
+    MPI_T_enum values = MPI_T_ENUM_NULL;
+    int scope = 0;
+};
+
+/// None if the library has withdrawn the variable, as that of a component that it closed.
+std::optional<Description> describe(int index) {
+    int name_length = 0;
+    int description_length = 0;
+    int verbosity = 0;
+    int binding = 0;
+    MPI_Datatype datatype = MPI_DATATYPE_NULL;
+    Description found;
+    const auto ask = [&](char *name, char *description) {
+        return MPI_T_cvar_get_info(index, name, &name_length, &verbosity, &datatype, &found.values, description,
+                                   &description_length, &binding, &found.scope);
+    };
+    // With lengths of zero it tells how long the texts are, zeros at their ends included.
+    if (ask(nullptr, nullptr) != MPI_SUCCESS) {
+        return std::nullopt;
+    }
+    std::string name(static_cast<std::size_t>(name_length) + 1, '\0');
+    std::string description(static_cast<std::size_t>(description_length) + 1, '\0');
+    if (ask(name.data(), description.data()) != MPI_SUCCESS) {
+        return std::nullopt;
+    }
+    found.name = name.c_str();
+    found.description = description.c_str();
+    return found;
+}
+
+std::vector<std::pair<int, std::string>> read_values(MPI_T_enum type, const std::string &variable) {
+    std::vector<std::pair<int, std::string>> values;
+    if (type == MPI_T_ENUM_NULL) {
+        return values;
+    }
+    constexpr int longest_name = 256;
+    int count = 0;
+    char name[longest_name] = "";
+    int length = longest_name;
+    check_tool(MPI_T_enum_get_info(type, &count, name, &length), "MPI_T_enum_get_info", variable);
+    for (int i = 0; i < count; ++i) {
+        int value = 0;
+        length = longest_name;
+        check_tool(MPI_T_enum_get_item(type, i, &value, name, &length), "MPI_T_enum_get_item", variable);
+        values.emplace_back(value, name);
+    }
+    return values;
+}
+
+} // namespace
+
+void open_tool_interface() {
+    if (!is_open) {
+        int provided = 0;
+        check_tool(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided), "MPI_T_init_thread", "the tool interface");
+        is_open = true;
+    }
+}
+
+void close_tool_interface() {
+    if (is_open) {
+        is_open = false;
+        check_tool(MPI_T_finalize(), "MPI_T_finalize", "the tool interface");
+    }
+}
+
+std::optional<ControlVariable> ControlVariable::find(const std::string &name) {
+    ControlVariable variable;
+    if (MPI_T_cvar_get_index(name.c_str(), &variable.index_) != MPI_SUCCESS) {
+        return std::nullopt;
+    }
+    const std::optional<Description> found = describe(variable.index_);
+    if (!found) {
+        return std::nullopt;
+    }
+    variable.name_ = name;
+    variable.description_ = found->description;
+    variable.values_ = read_values(found->values, name);
+    variable.writable_ = found->scope != MPI_T_SCOPE_CONSTANT && found->scope != MPI_T_SCOPE_READONLY;
+    return variable;
+}
+
+int ControlVariable::read() const {
+    const Handle handle(index_, name_);
+    std::int64_t value = 0; // room for any whole number; what is narrower, as a bool, fills the first bytes
+    check_tool(MPI_T_cvar_read(handle.get(), &value), "MPI_T_cvar_read", name_);
+    return static_cast<int>(value);
+}
+
+std::string ControlVariable::read_text() const {
+    const Handle handle(index_, name_);
+    std::string text(static_cast<std::size_t>(handle.count()) + 1, '\0');
+    check_tool(MPI_T_cvar_read(handle.get(), text.data()), "MPI_T_cvar_read", name_);
+    return text.c_str();
+}
+
+void ControlVariable::write(int value) const {
+    const Handle handle(index_, name_);
+    check_tool(MPI_T_cvar_write(handle.get(), &value), "MPI_T_cvar_write", name_);
+    if (const int now = read(); now != value) {
+        throw Error::here(fmt::format("{} was set to {} and reads {}", name_, value, now));
+    }
+}
+
+std::vector<std::string> control_variable_names() {
+    int count = 0;
+    check_tool(MPI_T_cvar_get_num(&count), "MPI_T_cvar_get_num", "control variables");
+    std::vector<std::string> names;
+    for (int i = 0; i < count; ++i) {
+        if (const auto found = describe(i)) {
+            names.push_back(found->name);
+        }
+    }
+    return names;
+}
+
+} // namespace bench

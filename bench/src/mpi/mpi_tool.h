@@ -1,0 +1,47 @@
+#pragma once
+
+#include <mpi.h>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace bench {
+
+/// Opens MPI_T on the first call. It is opened once for the run: MPICH 4.0 forgets its variables when it is closed.
+void open_tool_interface();
+
+/// Closes MPI_T if it is open. Before MPI_Finalize: Open MPI crashes otherwise.
+void close_tool_interface();
+
+/// A control variable of the MPI library that belongs to no object. MPI_T must be open.
+class ControlVariable {
+public:
+    /// None if the library has no such variable.
+    static std::optional<ControlVariable> find(const std::string &name);
+
+    const std::string &name() const { return name_; }
+    const std::string &description() const { return description_; }
+    /// The library's numbers and names for its values; empty if it names none.
+    const std::vector<std::pair<int, std::string>> &values() const { return values_; }
+    bool writable() const { return writable_; }
+
+    /// Of a whole number or truth value.
+    int read() const;
+    /// Of characters.
+    std::string read_text() const;
+    /// Of a whole number. Reads back what it wrote, and throws Error::here if that is something else.
+    void write(int value) const;
+
+private:
+    int index_ = 0;
+    std::string name_;
+    std::string description_;
+    std::vector<std::pair<int, std::string>> values_;
+    bool writable_ = false;
+};
+
+/// The names of all control variables.
+std::vector<std::string> control_variable_names();
+
+} // namespace bench

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <memory>
+#include <mpi.h>
+#include <tuple>
+#include <type_traits>
+
+namespace bench {
+
+/// The MPI functions of one collective. P: the parameters of the blocking one; the others take a request as well, and
+/// the persistent one an MPI_Info before it. nullptr if the MPI library has no such function.
+template <typename... P> struct Forms {
+    Forms(int (*blocking_form)(P...), std::type_identity_t<int (*)(P..., MPI_Request *)> nonblocking_form,
+          std::type_identity_t<int (*)(P..., MPI_Info, MPI_Request *)> persistent_form)
+        : blocking(blocking_form), nonblocking(nonblocking_form), persistent(persistent_form) {}
+
+    int (*blocking)(P...);
+    int (*nonblocking)(P..., MPI_Request *);
+    int (*persistent)(P..., MPI_Info, MPI_Request *);
+};
+
+enum class Form { blocking, nonblocking, persistent };
+
+/// A collective with its arguments, in each of its forms. Every function returns MPI's error code.
+class Call {
+public:
+    virtual ~Call() = default;
+    virtual int run() const = 0;
+    /// So many calls, as a loop around the function makes them; ends at the first error.
+    virtual int repeat(long calls) const = 0;
+    virtual int start(MPI_Request *request) const = 0; // nonblocking
+    virtual int init(MPI_Request *request) const = 0;  // persistent
+};
+
+/// A call of these functions with these arguments. What arguments point to must outlive it.
+template <typename... P>
+std::unique_ptr<Call> bind_call(const Forms<P...> &forms, std::type_identity_t<P>... arguments) {
+    class Bound : public Call {
+    public:
+        Bound(const Forms<P...> &functions, P... values) : forms_(functions), arguments_(values...) {}
+        int run() const override { return std::apply(forms_.blocking, arguments_); }
+        int repeat(long calls) const override {
+            int code = MPI_SUCCESS;
+            for (long i = 0; i < calls && code == MPI_SUCCESS; ++i) {
+                code = std::apply(forms_.blocking, arguments_);
+            }
+            return code;
+        }
+        int start(MPI_Request *request) const override {
+            return std::apply([&](P... values) { return forms_.nonblocking(values..., request); }, arguments_);
+        }
+        int init(MPI_Request *request) const override {
+            return std::apply([&](P... values) { return forms_.persistent(values..., MPI_INFO_NULL, request); },
+                              arguments_);
+        }
+
+    private:
+        Forms<P...> forms_;
+        std::tuple<P...> arguments_;
+    };
+    return std::make_unique<Bound>(forms, arguments...);
+}
+
+} // namespace bench

@@ -1,0 +1,330 @@
+#include "options/options.h"
+
+#include "build_info.h"
+#include "operations/operation.h"
+#include "output/reporters/reporter_registry.h"
+#include "patterns/arrival_pattern.h"
+#include "stopping_rules/stopping_rule.h"
+#include "synchronizers/synchronizer.h"
+#include "text/error.h"
+#include "text/fill.h"
+#include "text/names.h"
+#include "text/parse_number.h"
+#include "text/sizes.h"
+#include "timings/timing.h"
+#include "warmup_rules/warmup_rule.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+#include <functional>
+
+namespace bench {
+namespace {
+
+constexpr const char *default_sizes = "8:64K";
+constexpr const char *default_synchronizers = "mpi_barrier,harmonize";
+
+// The words of the command line, before they are checked.
+struct Words {
+    std::vector<std::string> operations;
+    std::string sizes;
+    std::vector<std::string> algorithms;
+    std::string barrier_algorithm;
+    std::string synchronizers = default_synchronizers;
+    std::string timings = "per_call";
+    std::string patterns = no_pattern;
+    std::string delays;
+    bool permute = false;
+    std::string repetitions;
+    std::string stopping = "fixed";
+    std::string warmup = "fixed";
+    std::string max_attempts;
+    std::string parameters;
+    bool validate = false;
+    std::string observed;
+    std::string tolerance;
+    std::string trace_samples;
+    CommonWords common;
+};
+
+std::string footer(const std::vector<ExperimentName> &experiments) {
+    return fmt::format(
+        "\n"
+        "Operations:\n"
+        "  {}\n"
+        "\n"
+        "Synchronizers:\n"
+        "{}\n"
+        "Timing schemes:\n"
+        "{}\n"
+        "Arrival patterns:\n"
+        "{}\n"
+        "Stopping rules:\n"
+        "{}\n"
+        "Warm-up rules:\n"
+        "{}\n"
+        "Formats and files:\n"
+        "{}\n"
+        "Parameters follow a name in parentheses, e.g. one_late(rank=1); downbeat-bench list shows them all.\n"
+        "\n"
+        "Experiments, in place of operations (downbeat-bench clock --help):\n"
+        "{}\n"
+        "Exit status: 0 everything measured, 1 failure, 2 invalid arguments, 3 too few valid samples in a cell,\n"
+        "4 wrong results.",
+        fill(valid_operations(), 2), describe_entries(all_synchronizers()), describe_entries(all_timings()),
+        describe_entries(all_patterns()), describe_entries(all_stopping_rules()), describe_entries(all_warmup_rules()),
+        describe_entries(all_reporters()), describe_entries(experiments));
+}
+
+void declare(CommandLine &line, Words &words, const std::vector<ExperimentName> &experiments) {
+    line.version(fmt::format("downbeat-bench {} ({})", build_version, build_revision));
+    line.positional("operation", words.operations, "operations to measure");
+    line.option("-m,--sizes", words.sizes, "SIZES",
+                fmt::format("message sizes in bytes: powers of two from:to, a list, or both; downbeat-bench list "
+                            "operation shows what each operation's size counts [default {}]",
+                            default_sizes));
+    line.option("--with", words.parameters, "PARAMETERS",
+                "parameters for all operations that have them, e.g. root=1,type=int32");
+    line.flag("--validate", words.validate, "check the results of calls before each block of samples");
+    line.option("--sync", words.synchronizers, "NAMES",
+                fmt::format("synchronizers to run before each sample, a list [default {}]", default_synchronizers));
+    line.repeated("--algorithm", words.algorithms, "CHOICES",
+                  "the MPI library's own algorithms for an operation, e.g. reduce=linear,binary,bcast=chain; "
+                  "downbeat-bench list algorithm shows them [default: default, the library's choice]");
+    line.option("--barrier-algorithm", words.barrier_algorithm, "NAMES",
+                "the same for the MPI_Barrier that synchronizers call, a list [default default]");
+    line.option("--timing", words.timings, "NAMES",
+                "timing schemes, i.e. which calls the timestamps enclose, a list [default per_call]");
+    line.option("--pattern", words.patterns, "NAMES",
+                "arrival patterns, a list; each is compared with none [default none]");
+    line.option("--delay", words.delays, "DELAYS",
+                "largest delays of the patterns, a list: with a unit (10us), or as multiples of the operation's time "
+                "without delays (1.5x)");
+    line.flag("--permute", words.permute, "permute the patterns over the ranks, using the seed");
+    line.option("-r,--repetitions", words.repetitions, "N",
+                "valid samples per cell, short for --stop 'fixed(samples=N)'");
+    line.option("--stop", words.stopping, "RULE", "stopping rule: how long to measure each cell [default fixed]");
+    line.option("--warmup", words.warmup, "RULE",
+                "warm-up rule: calls to discard before each block of samples; a number is short for 'fixed(calls=N)' "
+                "[default fixed]");
+    line.option("--max-attempts", words.max_attempts, "N",
+                "give up on a block after N attempts per valid sample requested [default 20]");
+    line.option("--observe", words.observed, "RANK", "rank that metric latency_observed reports [default 0]");
+    line.option("--tolerance", words.tolerance, "SECONDS",
+                "reject a sample if a rank starts later than this after its planned start [default: the library's "
+                "setting tolerance, 0.5e-6]");
+    line.option("--trace-samples", words.trace_samples, "N",
+                "write the first N samples of each cell to traces, without the warm-up [default 100]");
+    words.common.declare(line, "seed for the order of the blocks, random patterns and permutations");
+    line.footer(footer(experiments));
+}
+
+std::vector<std::string> delaying_patterns() {
+    std::vector<std::string> names = names_of(all_patterns());
+    names.erase(std::remove(names.begin(), names.end(), no_pattern), names.end());
+    return names;
+}
+
+/// Every timing scheme with every synchronizer, except timing scheme window, which needs synchronizer window and adds
+/// it.
+std::vector<SynchronizedTiming> check_timings(const CommandLine &line, const Words &words) {
+    std::vector<Component> synchronizers = parse_components("synchronizer", words.synchronizers, all_synchronizers());
+    const std::vector<Component> timings = parse_components("timing scheme", words.timings, all_timings());
+    const auto is_window = [](const Component &component) { return component.name() == window_name; };
+    const bool windows = std::any_of(timings.begin(), timings.end(), is_window);
+    if (windows && timings.size() == 1) {
+        const auto other = std::find_if_not(synchronizers.begin(), synchronizers.end(), is_window);
+        if (line.given("--sync") && other != synchronizers.end()) {
+            throw Error::usage(fmt::format("timing scheme window needs synchronizer window, not {}; use --sync window",
+                                           other->text()));
+        }
+        synchronizers.erase(std::remove_if(synchronizers.begin(), synchronizers.end(), std::not_fn(is_window)),
+                            synchronizers.end());
+    }
+    if (windows && std::none_of(synchronizers.begin(), synchronizers.end(), is_window)) {
+        synchronizers.push_back(parse_component("synchronizer", window_name, all_synchronizers()));
+    }
+    const auto repeats = std::find_if(synchronizers.begin(), synchronizers.end(), [&](const Component &component) {
+        return is_window(component) && component.word("overrun") != "keep";
+    });
+    const auto several = std::find_if(timings.begin(), timings.end(),
+                                      [](const Component &component) { return component.name() == "batch_synced"; });
+    if (repeats != synchronizers.end() && several != timings.end()) {
+        throw Error::usage(fmt::format("timing scheme {} needs a window per call, but {} has one per sample; use "
+                                       "per_call, batch or window with it",
+                                       several->text(), repeats->text()));
+    }
+    std::vector<SynchronizedTiming> pairs;
+    for (const Component &synchronizer : synchronizers) {
+        for (const Component &timing : timings) {
+            const bool same = windows && is_window(synchronizer) && timing.name() == "per_call"; // as window
+            if ((!is_window(timing) || is_window(synchronizer)) && !same) {
+                pairs.push_back({synchronizer, timing});
+            }
+        }
+    }
+    return pairs;
+}
+
+/// The factor of "1.5x".
+double parse_multiple(const std::string &text) {
+    double factor = 0.0;
+    const char *const end = text.data() + text.size() - 1;
+    const auto [rest, error] = std::from_chars(text.data(), end, factor);
+    if (error != std::errc{} || rest != end || !(factor >= 1e-3 && factor <= 1e6)) {
+        throw Error::usage(fmt::format(
+            "--delay cannot be '{}'; use a multiple from 0.001x to 1000000x, or a duration, e.g. 50us", text));
+    }
+    return factor;
+}
+
+void check_delays(const CommandLine &line, const Words &words, Options &options) {
+    options.patterns = parse_components("arrival pattern", words.patterns, all_patterns());
+    const auto is_none = [](const Component &pattern) { return pattern.name() == no_pattern; };
+    const auto delaying = std::find_if_not(options.patterns.begin(), options.patterns.end(), is_none);
+    if (delaying == options.patterns.end()) {
+        for (const char *option : {"--delay", "--permute"}) {
+            if (line.given(option)) {
+                throw Error::usage(
+                    fmt::format("{} needs an arrival pattern that delays ranks; add --pattern with one of {}", option,
+                                join(delaying_patterns())));
+            }
+        }
+        return;
+    }
+    const std::string first = delaying->text();
+    if (std::none_of(options.patterns.begin(), options.patterns.end(), is_none)) {
+        options.patterns.insert(options.patterns.begin(),
+                                parse_component("arrival pattern", no_pattern, all_patterns()));
+    }
+    options.permute = words.permute;
+    if (!line.given("--delay")) {
+        for (const Component &pattern : options.patterns) {
+            if (!is_none(pattern) && !find_by_name(all_patterns(), pattern.name()).knows_delay) {
+                throw Error::usage(fmt::format(
+                    "arrival pattern {} needs a delay; add e.g. --delay 10us,50us or --delay 1.5x", pattern.text()));
+            }
+        }
+        return;
+    }
+    const std::vector<std::string> delays = split(words.delays);
+    for (const std::string &text : delays) {
+        const bool multiple = text.ends_with('x');
+        const AskedDelay delay = multiple ? AskedDelay{std::nullopt, parse_multiple(text)}
+                                          : AskedDelay{parse_duration("--delay", text), std::nullopt};
+        if (std::find(options.delays.begin(), options.delays.end(), delay) != options.delays.end()) {
+            throw Error::usage(fmt::format("delay '{}' is given twice; give it once", text));
+        }
+        if (multiple || *delay.seconds > 0.0) { // without: pattern none
+            options.delays.push_back(delay);
+        }
+    }
+    if (options.delays.empty()) {
+        throw Error::usage(fmt::format(
+            "--delay cannot be '{}' alone, as that delays no rank; add a delay above 0, e.g. 10us", words.delays));
+    }
+}
+
+Component check_stopping(const CommandLine &line, const Words &words) {
+    if (!line.given("--repetitions")) {
+        return parse_component("stopping rule", words.stopping, all_stopping_rules());
+    }
+    if (line.given("--stop")) {
+        throw Error::usage("--repetitions and --stop exclude each other; use one of them (--repetitions N is short for "
+                           "--stop 'fixed(samples=N)')");
+    }
+    const long samples = parse_number("--repetitions", words.repetitions, 1L, 1'000'000'000L);
+    return parse_component("stopping rule", fmt::format("fixed(samples={})", samples), all_stopping_rules());
+}
+
+Component check_warmup(const Words &words) {
+    const bool number = !words.warmup.empty() && words.warmup.find_first_not_of("0123456789") == std::string::npos;
+    return parse_component("warm-up rule", number ? fmt::format("fixed(calls={})", words.warmup) : words.warmup,
+                           all_warmup_rules());
+}
+
+AlgorithmChoices choose_algorithms(const CommandLine &line, const Words &words, const Options &options) {
+    if (line.given("--barrier-algorithm") && words.barrier_algorithm.empty()) {
+        throw Error::usage("--barrier-algorithm is empty; name at least one algorithm");
+    }
+    const bool barriers = std::any_of(options.timings.begin(), options.timings.end(), [](const auto &timing) {
+        const Component &synchronizer = timing.synchronizer;
+        return find_by_name(all_synchronizers(), synchronizer.name()).calls_mpi_barrier(synchronizer);
+    });
+    std::vector<std::string> operations;
+    for (const AskedOperation &operation : options.operations) {
+        operations.push_back(operation.component.name());
+    }
+    return check_algorithms(words.algorithms, words.barrier_algorithm, operations, barriers);
+}
+
+std::vector<std::string> trace_files() {
+    std::vector<std::string> files;
+    for (const ReporterInfo &reporter : all_reporters()) {
+        if (reporter.is_trace) {
+            files.push_back("FILE" + reporter.suffix);
+        }
+    }
+    return files;
+}
+
+void check_traces(const CommandLine &line, const Words &words, Options &options) {
+    if (!line.given("--trace-samples")) {
+        return;
+    }
+    if (std::none_of(options.outputs.begin(), options.outputs.end(),
+                     [](const std::string &path) { return find_reporter(path).is_trace; })) {
+        throw Error::usage(fmt::format("--trace-samples needs a trace output; add -o {}", join(trace_files(), " or ")));
+    }
+    options.trace_samples = parse_number("--trace-samples", words.trace_samples, 1L, 1'000'000'000L);
+}
+
+Options check(const CommandLine &line, const Words &words, int ranks, const std::vector<ExperimentName> &experiments) {
+    Options options;
+    options.operations =
+        parse_operations(words.operations, line.given("--with") ? split(words.parameters) : std::vector<std::string>{},
+                         names_of(experiments));
+    options.validate = words.validate;
+    options.timings = check_timings(line, words);
+    options.algorithms = choose_algorithms(line, words, options);
+    check_delays(line, words, options);
+    options.stopping = check_stopping(line, words);
+    options.warmup = check_warmup(words);
+
+    if (any_sized(options.operations)) {
+        options.sizes = parse_sizes(line.given("--sizes") ? words.sizes : default_sizes);
+    } else if (line.given("--sizes")) {
+        throw Error::usage("--sizes needs an operation that has a message size; remove it, or add e.g. bcast");
+    }
+    check_sizes(options.operations, options.sizes, ranks);
+
+    if (line.given("--observe")) {
+        options.observed = parse_number("--observe", words.observed, 0, ranks - 1);
+    }
+    if (line.given("--max-attempts")) {
+        options.max_attempts = parse_number("--max-attempts", words.max_attempts, 1L, 1'000'000L);
+    }
+    if (line.given("--tolerance")) {
+        options.tolerance = parse_number("--tolerance", words.tolerance, 0.0, 1.0);
+    }
+    words.common.check(line, options, find_reporter, cell_formats());
+    check_traces(line, words, options);
+    return options;
+}
+
+} // namespace
+
+std::variant<Options, std::string> parse_options(int argc, char **argv, int ranks,
+                                                 const std::vector<ExperimentName> &experiments) {
+    CommandLine line("Measures MPI operations from a common start. Run under mpirun, mpiexec or srun.",
+                     "downbeat-bench");
+    Words words;
+    declare(line, words, experiments);
+    if (const auto text = line.parse(argc, argv)) {
+        return *text;
+    }
+    return check(line, words, ranks, experiments);
+}
+
+} // namespace bench

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "options/algorithm_choices.h"
+#include "options/asked_operations.h"
+#include "options/command_line.h"
+#include "text/component.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace bench {
+
+/// The largest delay of an arrival pattern as the user gives it; one of the two is set.
+struct AskedDelay {
+    std::optional<double> seconds;
+    std::optional<double> multiple; // of the time that the operation takes without delays
+
+    bool operator==(const AskedDelay &) const = default;
+};
+
+/// The start of a sample, and the calls that its timestamps enclose.
+struct SynchronizedTiming {
+    Component synchronizer;
+    Component timing;
+};
+
+/// The command line, checked: every name is known, every size fits every operation that takes sizes.
+struct Options : CommonOptions {
+    std::vector<AskedOperation> operations;
+    std::vector<std::uint64_t> sizes; // bytes; of what, each operation says
+    bool validate = false;            // results, before each block of samples
+    std::vector<SynchronizedTiming> timings;
+    AlgorithmChoices algorithms;
+    std::vector<Component> patterns; // with one that delays, also the one that does not
+    std::vector<AskedDelay> delays;  // for the patterns that delay
+    bool permute = false;            // patterns, over the ranks
+    Component stopping;
+    Component warmup;
+    long max_attempts = 20;          // per valid sample wanted
+    int observed = 0;                // rank
+    std::optional<double> tolerance; // seconds
+    long trace_samples = 100;        // of each cell that a trace shows
+};
+
+/// An experiment that is named in place of operations.
+struct ExperimentName {
+    std::string name;
+    std::string description;
+};
+
+/// The options, or the text that --help or --version asks for. Throws Error::usage. `ranks` is the size of the
+/// communicator; no operation may have the name of one of the experiments.
+std::variant<Options, std::string> parse_options(int argc, char **argv, int ranks,
+                                                 const std::vector<ExperimentName> &experiments);
+
+} // namespace bench

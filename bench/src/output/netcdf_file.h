@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bench {
+
+/// A netCDF classic file in the format CDF-5, written through the serial library. Every return code is checked;
+/// failures throw Error::here with the path.
+class NetcdfFile {
+public:
+    explicit NetcdfFile(const std::string &path);
+    ~NetcdfFile();
+    NetcdfFile(const NetcdfFile &) = delete;
+    NetcdfFile &operator=(const NetcdfFile &) = delete;
+
+    int dimension(const std::string &name, std::size_t length);
+    int unlimited_dimension(const std::string &name);
+
+    /// `type` is NC_DOUBLE and so on.
+    int variable(const std::string &name, int type, const std::vector<int> &dimensions);
+
+    // Attributes; `variable` may be NC_GLOBAL.
+    void attribute(int variable, const std::string &name, const std::string &value);
+    void attribute(int variable, const std::string &name, double value);
+    void attribute(int variable, const std::string &name, std::int64_t value);
+    void attribute(int variable, const std::string &name, const std::vector<signed char> &values);
+
+    /// From definitions to data, with room in the header for attributes that come later.
+    void end_definitions();
+
+    /// Adds a global attribute when the data are written.
+    template <typename Value> void late_attribute(const std::string &name, const Value &value) {
+        redefine();
+        attribute(global, name, value);
+        end_redefinition();
+    }
+
+    void write(int variable, const std::vector<std::size_t> &start, const std::vector<std::size_t> &count,
+               std::span<const double> values);
+    void write(int variable, const std::vector<std::size_t> &start, const std::vector<std::size_t> &count,
+               std::span<const std::int64_t> values);
+    void write(int variable, const std::vector<std::size_t> &start, const std::vector<std::size_t> &count,
+               std::span<const signed char> values);
+
+    /// One row of a two-dimensional character variable.
+    void write_text(int variable, std::size_t row, std::string_view text);
+
+    void sync();
+    void close();
+
+private:
+    void check(int code, std::string_view what) const;
+    void redefine();
+    void end_redefinition();
+
+    static const int global; // NC_GLOBAL
+
+    std::string path_;
+    int id_ = 0;
+    bool open_ = false;
+};
+
+} // namespace bench

@@ -1,0 +1,155 @@
+#include "metrics/metric.h"
+#include "output/reporters/reporter_registry.h"
+#include "output/table/sections.h"
+#include "output/text_output.h"
+#include "patterns/arrival_pattern.h"
+#include "text/names.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <iterator>
+
+namespace bench {
+
+std::string microseconds(double seconds, int width, int decimals) {
+    return std::isnan(seconds) ? fmt::format("{:>{}}", "-", width)
+                               : fmt::format(" {:{}.{}f}", seconds * 1e6, width - 1, decimals);
+}
+
+std::string ratio(double value, int width) {
+    return std::isnan(value) ? fmt::format("{:>{}}", "-", width) : fmt::format("{:{}.2f}", value, width);
+}
+
+double clock_error(const CellResult &result, const char *metric) {
+    return result.valid > 0 ? find_by_name(all_metrics(), metric).error_bounds * result.error_bound : std::nan("");
+}
+
+std::string describe_subject(const Cell &cell) {
+    return cell.size == 0 ? describe_operation(cell) : fmt::format("{}, {} bytes", describe_operation(cell), cell.size);
+}
+
+std::vector<std::string> distinct(const std::vector<CellResult> &results, std::string (*describe)(const Cell &cell)) {
+    std::vector<std::string> texts;
+    for (const CellResult &result : results) {
+        if (std::find(texts.begin(), texts.end(), describe(result.cell)) == texts.end()) {
+            texts.push_back(describe(result.cell));
+        }
+    }
+    return texts;
+}
+
+double rejected_share(const CellResult &result) {
+    return static_cast<double>(result.rejected()) / static_cast<double>(result.valid + result.rejected());
+}
+
+void begin_row(ColumnTable &table, const CellResult *before, const CellResult &result) {
+    if (before != nullptr && describe_operation(before->cell) != describe_operation(result.cell)) {
+        table.add_gap();
+    }
+}
+
+std::string size_text(const Cell &cell) { return cell.size == 0 ? "-" : fmt::format("{}", cell.size); }
+
+namespace {
+
+/// What there is more of stands in the rows: the operations and sizes, or the synchronizers.
+std::string table_undelayed(const std::vector<CellResult> &results) {
+    if (is_comparison(results)) {
+        return table_comparison(results);
+    }
+    const bool many = distinct(results, describe_start).size() > distinct(results, describe_subject).size();
+    return many ? table_synchronizers(results) : table_details(results);
+}
+
+bool is_undelayed(const Cell &cell) { return cell.pattern == no_pattern; }
+bool is_plain(const Cell &cell) { return is_undelayed(cell) && cell.computation == 0.0; }
+bool computes(const CellResult &result) { return result.cell.computation > 0.0; }
+
+/// What a reader of the terminal sees, at the end of the run.
+class TableReporter : public Reporter {
+public:
+    explicit TableReporter(const std::string &path) : output_(path) {}
+
+    void begin(const SamplingContext &context, const std::vector<Cell> &) override { context_ = context; }
+
+    void cell(const CellResult &result) override { results_.push_back(result); }
+
+    void end(const RunEnd &end) override {
+        std::sort(results_.begin(), results_.end(),
+                  [](const CellResult &a, const CellResult &b) { return a.index < b.index; });
+        const auto select = [&](bool (*wanted)(const Cell &)) {
+            std::vector<CellResult> selected;
+            std::copy_if(results_.begin(), results_.end(), std::back_inserter(selected),
+                         [&](const CellResult &result) { return wanted(result.cell); });
+            return selected;
+        };
+        std::string text =
+            table_context(context_, end.agreement) + size_lines(results_) + "\n" + table_undelayed(select(is_plain));
+        const std::vector<CellResult> undelayed = select(is_undelayed);
+        if (std::any_of(undelayed.begin(), undelayed.end(), computes)) {
+            text += "\n" + table_overlap(undelayed);
+        }
+        if (undelayed.size() < results_.size()) {
+            text += "\n" + table_arrival(results_);
+        }
+        text += unmeasured() + validated() + "\n";
+        for (const std::string &warning : end.warnings) {
+            text += fmt::format("warning: {}\n", warning);
+        }
+        for (const std::string &path : context_.outputs) {
+            text += fmt::format("written: {}\n", path);
+        }
+        output_.write(text);
+    }
+
+private:
+    std::string unmeasured() const {
+        std::string text;
+        for (const CellResult &result : results_) {
+            if (result.status != CellStatus::ok) {
+                text += fmt::format("{}: {}: {}\n", to_string(result.status), describe(result.cell),
+                                    describe_shortfall(result));
+            }
+        }
+        return text;
+    }
+
+    /// Where results were looked at: how many, and of what they were not, so that silence is not taken for a check.
+    std::string validated() const {
+        long calls = 0;
+        std::vector<std::string> without;
+        for (const CellResult &result : results_) {
+            calls += result.validated;
+            const std::string name = describe_subject(result.cell);
+            if (result.validated == 0 && std::find(without.begin(), without.end(), name) == without.end()) {
+                without.push_back(name);
+            }
+        }
+        if (calls == 0) {
+            return "";
+        }
+        return fmt::format("\nvalidated: {} calls{}\n", calls,
+                           without.empty() ? "" : "; not looked at: " + join(without));
+    }
+
+    TextOutput output_;
+    SamplingContext context_;
+    std::vector<CellResult> results_;
+};
+
+} // namespace
+
+ReporterInfo reporters::table() {
+    return {.name = "table",
+            .description = "medians in microseconds, on standard output only",
+            .suffix = "",
+            .on_stdout = true,
+            .shows_warnings = true,
+            .is_trace = false,
+            .make = [](const std::string &path) -> std::unique_ptr<Reporter> {
+                return std::make_unique<TableReporter>(path);
+            }};
+}
+
+} // namespace bench

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "output/reporters/reporter.h"
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace bench {
+
+/// The samples that a trace shows: the first so many of each cell, without the warm-up, since a trace of all would be
+/// too large to look at. Counts the others, so that the trace can say so.
+class TraceSelection {
+public:
+    void begin(long samples, std::size_t cells) {
+        limit_ = samples;
+        shown_.assign(cells, 0);
+    }
+
+    /// The samples of the batch that are shown.
+    std::vector<std::size_t> take(const BatchReport &report) {
+        std::vector<std::size_t> chosen;
+        for (std::size_t i = 0; i < report.batch.size(); ++i) {
+            if (report.verdicts[i] == Verdict::warmup) {
+                ++warmup_;
+            } else if (shown_[report.cell] < limit_) {
+                ++shown_[report.cell];
+                chosen.push_back(i);
+            } else {
+                ++left_out_;
+            }
+        }
+        return chosen;
+    }
+
+    long left_out() const { return left_out_; }
+    long warmup() const { return warmup_; } // all left out
+
+private:
+    long limit_ = 0;
+    long left_out_ = 0;
+    long warmup_ = 0;
+    std::vector<long> shown_; // per cell
+};
+
+/// Seconds as whole nanoseconds.
+inline std::int64_t nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
+
+} // namespace bench

@@ -1,0 +1,124 @@
+#include "output/table/columns.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace bench {
+namespace {
+
+// Longer names have a line of their own.
+constexpr std::size_t widest_name = 22;
+
+// Of a terminal as it opens: a table that is wider has its columns closer together.
+constexpr std::size_t terminal = 80;
+
+bool is_number(const ColumnEntry &entry) {
+    return std::holds_alternative<double>(entry) && !std::isnan(std::get<double>(entry));
+}
+
+std::string trim_right(const std::string &line) { return line.substr(0, line.find_last_not_of(' ') + 1); }
+
+} // namespace
+
+std::vector<std::string> ColumnTable::format(std::size_t column) const {
+    const ColumnKind kind = columns_[column].kind;
+    const bool is_below_1 = std::any_of(rows_.begin(), rows_.end(), [&](const std::vector<ColumnEntry> &row) {
+        const double value = !row.empty() && is_number(row[column]) ? std::get<double>(row[column]) : 0.0;
+        return value != 0.0 && std::abs(value) < 1e-6;
+    });
+    const double factor = kind == ColumnKind::microseconds ? 1e6 : kind == ColumnKind::percent ? 100.0 : 1.0;
+    const int decimals = kind == ColumnKind::percent ? 1 : kind == ColumnKind::microseconds && is_below_1 ? 3 : 2;
+    std::vector<std::string> texts;
+    for (const std::vector<ColumnEntry> &row : rows_) {
+        if (row.empty()) {
+            texts.emplace_back();
+        } else if (const auto *text = std::get_if<std::string>(&row[column])) {
+            texts.push_back(*text);
+        } else {
+            texts.push_back(is_number(row[column])
+                                ? fmt::format("{:.{}f}", factor * std::get<double>(row[column]), decimals)
+                                : "-");
+        }
+    }
+    return texts;
+}
+
+std::string ColumnTable::group_line(const std::vector<std::size_t> &widths, std::size_t space) const {
+    std::string line;
+    for (std::size_t first = 0; first < columns_.size();) {
+        std::size_t end = first + 1;
+        std::size_t width = widths[first];
+        while (!columns_[first].group.empty() && end < columns_.size() &&
+               columns_[end].group == columns_[first].group) {
+            width += space + widths[end++];
+        }
+        line += fmt::format("{}{:>{}}", first == 0 ? "" : std::string(space, ' '), columns_[first].group, width);
+        first = end;
+    }
+    return trim_right(line);
+}
+
+std::string ColumnTable::text() const {
+    std::vector<std::vector<std::string>> texts;
+    std::vector<std::size_t> widths;
+    for (std::size_t column = 0; column < columns_.size(); ++column) {
+        texts.push_back(format(column));
+        std::size_t width = columns_[column].heading.size();
+        for (const std::string &text : texts.back()) {
+            const bool is_long = columns_[column].kind == ColumnKind::name && text.size() > widest_name;
+            width = is_long ? width : std::max(width, text.size());
+        }
+        widths.push_back(width);
+    }
+    std::size_t all = 2 * (widths.size() - 1);
+    for (const std::size_t width : widths) {
+        all += width;
+    }
+    const std::size_t space = all > terminal ? 1 : 2; // between columns
+    // A group is at least as wide as its heading.
+    for (std::size_t last = 0; last < columns_.size(); ++last) {
+        const std::string &group = columns_[last].group;
+        if (group.empty() || (last + 1 < columns_.size() && columns_[last + 1].group == group)) {
+            continue;
+        }
+        std::size_t width = widths[last];
+        for (std::size_t i = last; i > 0 && columns_[i - 1].group == group; --i) {
+            width += space + widths[i - 1];
+        }
+        widths[last] += group.size() > width ? group.size() - width : 0;
+    }
+    std::string above; // the last long name
+    const auto line = [&](const std::vector<std::string> &entries) {
+        std::string text;
+        for (std::size_t column = 0; column < columns_.size(); ++column) {
+            const bool is_name = columns_[column].kind == ColumnKind::name;
+            text += column == 0 ? "" : std::string(space, ' ');
+            if (is_name && entries[column].size() > widths[column]) {
+                text += entries[column] == above ? "" : entries[column] + "\n";
+                text += std::string(widths[column], ' ');
+                above = entries[column];
+            } else {
+                text += is_name ? fmt::format("{:<{}}", entries[column], widths[column])
+                                : fmt::format("{:>{}}", entries[column], widths[column]);
+            }
+        }
+        return trim_right(text) + "\n";
+    };
+    std::vector<std::string> headings;
+    for (const Column &column : columns_) {
+        headings.push_back(column.heading);
+    }
+    const std::string groups = group_line(widths, space);
+    std::string text = (groups.empty() ? "" : groups + "\n") + line(headings);
+    for (std::size_t row = 0; row < rows_.size(); ++row) {
+        std::vector<std::string> entries;
+        for (const std::vector<std::string> &column : texts) {
+            entries.push_back(column[row]);
+        }
+        text += rows_[row].empty() ? "\n" : line(entries);
+    }
+    return text;
+}
+
+} // namespace bench

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace bench {
+
+/// What a column holds, which decides how numbers are written.
+enum class ColumnKind {
+    name,         // text, left-aligned; a long one has a line of its own above its rows
+    text,         // right-aligned
+    microseconds, // numbers in seconds; three decimals if one in the column is below 1 us, else two
+    ratio,        // two decimals
+    percent,      // shares of 1, one decimal
+};
+
+struct Column {
+    std::string group; // heading above the heading, shared by neighbours that have the same; "" for none
+    std::string heading;
+    ColumnKind kind;
+};
+
+/// An entry of a table; NaN is written as "-".
+using ColumnEntry = std::variant<std::string, double>;
+
+/// A table whose columns are as wide as what is in them.
+class ColumnTable {
+public:
+    explicit ColumnTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+    /// One entry per column.
+    void add(std::vector<ColumnEntry> row) { rows_.push_back(std::move(row)); }
+    /// An empty line.
+    void add_gap() { rows_.emplace_back(); }
+
+    /// Headings and rows, every line with its end.
+    std::string text() const;
+
+private:
+    std::vector<std::string> format(std::size_t column) const;
+    std::string group_line(const std::vector<std::size_t> &widths, std::size_t space) const;
+
+    std::vector<Column> columns_;
+    std::vector<std::vector<ColumnEntry>> rows_; // an empty one is a gap
+};
+
+} // namespace bench

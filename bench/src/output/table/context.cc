@@ -1,0 +1,104 @@
+#include "output/table/sections.h"
+#include "text/fill.h"
+#include "text/names.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <utility>
+#include <vector>
+
+namespace bench {
+namespace {
+
+constexpr std::size_t most_hosts_named = 4;
+
+std::string ranks_line(const Context &context) {
+    std::vector<std::string> hosts;
+    for (const HostInfo &host : context.hosts) {
+        hosts.push_back(fmt::format("{} on {}", host.ranks, host.name));
+    }
+    if (hosts.size() > most_hosts_named) {
+        hosts.resize(most_hosts_named);
+        hosts.emplace_back("...");
+    }
+    const bool bound = std::all_of(context.ranks.begin(), context.ranks.end(),
+                                   [](const RankPlace &place) { return place.cores <= 1; });
+    return fmt::format("{} ({}), {}", context.ranks.size(), join(hosts),
+                       bound ? "bound to cores" : "not bound to cores");
+}
+
+std::string line(const char *name, const std::string &value) {
+    constexpr std::size_t indent = 12;
+    return fmt::format("  {:<10}{}\n", name, fill(value, indent));
+}
+
+/// Texts of the cells, each with the operations that it holds for: "of the message (bcast, ibcast); ...".
+std::string by_operation(const std::vector<CellResult> &results, std::string (*describe)(const Cell &)) {
+    std::vector<std::string> texts;
+    for (const std::string &text : distinct(results, describe)) {
+        std::vector<std::string> names;
+        for (const CellResult &result : results) {
+            const std::string name = result.cell.operation.substr(0, result.cell.operation.find('('));
+            if (describe(result.cell) == text && std::find(names.begin(), names.end(), name) == names.end()) {
+                names.push_back(name);
+            }
+        }
+        if (!text.empty()) {
+            texts.push_back(fmt::format("{} ({})", text, join(names)));
+        }
+    }
+    return join(texts, "; ");
+}
+
+/// Those that are known in the same way together; the files hold the variables and their values too.
+std::string algorithm_lines(const SamplingContext &context) {
+    std::vector<std::pair<std::string, std::vector<std::string>>> known;
+    for (const auto &[name, evidence] : context.algorithms) {
+        const std::string how = evidence.substr(0, evidence.find(": "));
+        auto same = std::find_if(known.begin(), known.end(), [&](const auto &one) { return one.first == how; });
+        if (same == known.end()) {
+            same = known.insert(known.end(), {how, {}});
+        }
+        same->second.push_back(name);
+    }
+    std::string text;
+    for (const auto &[how, names] : known) {
+        text += line(text.empty() ? "chosen" : "", fmt::format("{} ({})", join(names), how));
+    }
+    return text;
+}
+
+} // namespace
+
+std::string table_machine(const Context &context) {
+    const HostInfo &host = context.hosts.front();
+    double load = host.load;
+    for (const HostInfo &other : context.hosts) {
+        load = std::max(load, other.load);
+    }
+    return fmt::format("downbeat-bench {} ({}), {}\n", context.version, context.revision, context.date) +
+           line("MPI", fmt::format("{} (MPI {})", short_mpi_library(context.mpi_library), context.mpi_standard)) +
+           line("ranks", ranks_line(context)) +
+           line("machine", fmt::format("{}, virtual machine: {}, governor: {}, load: {:.2f}", host.cpu_model,
+                                       host.virtual_machine, host.governor, load));
+}
+
+std::string size_lines(const std::vector<CellResult> &results) {
+    const std::string sizes = by_operation(results, [](const Cell &cell) { return cell.size_meaning; });
+    const std::string types =
+        by_operation(results, [](const Cell &cell) { return cell.datatype == "none" ? "" : cell.datatype; });
+    return (sizes.empty() ? "" : line("bytes", sizes)) + (types.empty() ? "" : line("datatype", types));
+}
+
+std::string table_context(const SamplingContext &context, const ClockAgreement &agreement) {
+    return table_machine(context) +
+           line("clock", fmt::format("{}, synchronized by {}, error bound {:.3f} us", clock_setting(context, "clock"),
+                                     clock_setting(context, "sync"), context.error_bound * 1e6)) +
+           line("", fmt::format("at the end of the run {}", describe(agreement))) +
+           line("samples", fmt::format("{} per cell, in blocks in random order, each after {} warm-up",
+                                       context.stopping, context.warmup)) +
+           line("", fmt::format("seed {}, tolerance {:.2f} us", context.seed, context.tolerance * 1e6)) +
+           algorithm_lines(context);
+}
+
+} // namespace bench

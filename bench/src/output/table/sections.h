@@ -1,0 +1,67 @@
+#pragma once
+
+#include "cells/cell.h"
+#include "context/clock_agreement.h"
+#include "context/context.h"
+#include "output/table/columns.h"
+
+#include <string>
+#include <vector>
+
+namespace bench {
+
+/// The lines above every table: who measured on what machine.
+std::string table_machine(const Context &context);
+
+/// The lines above the table: what was measured on what.
+std::string table_context(const SamplingContext &context, const ClockAgreement &agreement);
+
+/// What the bytes of the message sizes are, where there are any, and their data types: "  bytes     of the message
+/// (bcast, ibcast)", "  datatype  MPI_BYTE (bcast, ibcast)".
+std::string size_lines(const std::vector<CellResult> &results);
+
+/// MPI_Barrier beside MPIX_Harmonize, one row per operation and size; for runs where just these two synchronizers vary.
+bool is_comparison(const std::vector<CellResult> &results);
+std::string table_comparison(const std::vector<CellResult> &results);
+
+/// One block per synchronizer and timing scheme, one row per operation and size.
+std::string table_details(const std::vector<CellResult> &results);
+
+/// One block per operation and size, one row per synchronizer and timing scheme.
+std::string table_synchronizers(const std::vector<CellResult> &results);
+
+/// How computation overlaps with nonblocking operations: one block per synchronizer and timing scheme, one row per
+/// operation, size and computation.
+std::string table_overlap(const std::vector<CellResult> &results);
+
+/// What delays cost: one block per synchronizer, timing scheme and arrival pattern, one row per operation, size and
+/// delay. Of all cells, without delay as well.
+std::string table_arrival(const std::vector<CellResult> &results);
+
+/// Seconds as microseconds with this many decimals, right-aligned, after a space at least, however large; "-" where
+/// there is no value.
+std::string microseconds(double seconds, int width, int decimals);
+
+/// A number with two decimals, right-aligned; "-" where there is none.
+std::string ratio(double value, int width);
+
+/// By how much an error of the clock, within its bound, can falsify a metric, in seconds; NaN where nothing was
+/// measured.
+double clock_error(const CellResult &result, const char *metric);
+
+/// The rejected share of the attempts.
+double rejected_share(const CellResult &result);
+
+/// Before a row: an empty line where it begins another operation than the one before, which is nullptr for the first.
+void begin_row(ColumnTable &table, const CellResult *before, const CellResult &result);
+
+/// "bcast, 8 bytes"
+std::string describe_subject(const Cell &cell);
+
+/// The different texts of the cells, in order of appearance.
+std::vector<std::string> distinct(const std::vector<CellResult> &results, std::string (*describe)(const Cell &cell));
+
+/// The message size, "-" where the operation has none.
+std::string size_text(const Cell &cell);
+
+} // namespace bench

@@ -1,0 +1,68 @@
+#pragma once
+
+#include "text/component.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+/// Planned entry times relative to the common start.
+class ArrivalPattern {
+public:
+    virtual ~ArrivalPattern() = default;
+
+    /// The share of the largest delay, 0 to 1, by which the process at `place` starts late in call `call`, both counted
+    /// from 0; calls before are warm-up. A place is a rank, unless the pattern is permuted over the ranks.
+    virtual double share(int place, long call) const = 0;
+
+    /// Seconds of the largest delay where the pattern knows it itself.
+    virtual std::optional<double> own_delay() const { return std::nullopt; }
+};
+
+struct PatternArguments {
+    const Component &component;
+    int ranks;
+    const std::vector<int> &nodes; // of each rank, numbered from 0 in order of appearance
+    std::uint64_t seed;
+    const std::function<std::string(const std::string &path)> &read; // a file's text, the same on all ranks
+};
+
+struct PatternInfo : ComponentInfo {
+    bool knows_delay; // itself, so that none need be given
+    /// Throws Error::usage if the pattern does not fit the ranks.
+    std::unique_ptr<ArrivalPattern> (*make)(const PatternArguments &arguments);
+};
+
+// One line per pattern; a file of patterns/ defines the function of that name.
+#define BENCH_PATTERNS(PATTERN)                                                                                        \
+    PATTERN(none)                                                                                                      \
+    PATTERN(one_late)                                                                                                  \
+    PATTERN(one_early)                                                                                                 \
+    PATTERN(ascending)                                                                                                 \
+    PATTERN(descending)                                                                                                \
+    PATTERN(half_late)                                                                                                 \
+    PATTERN(bell)                                                                                                      \
+    PATTERN(inverse_bell)                                                                                              \
+    PATTERN(node_steps)                                                                                                \
+    PATTERN(uniform)                                                                                                   \
+    PATTERN(normal)                                                                                                    \
+    PATTERN(exponential)                                                                                               \
+    PATTERN(trace)
+
+namespace patterns {
+#define BENCH_DECLARE(name) PatternInfo name();
+BENCH_PATTERNS(BENCH_DECLARE)
+#undef BENCH_DECLARE
+} // namespace patterns
+
+const std::vector<PatternInfo> &all_patterns();
+
+/// The pattern without delays.
+constexpr const char *no_pattern = "none";
+
+} // namespace bench

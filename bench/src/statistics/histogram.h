@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+/// Counts in uniform bins from the smallest value up to a quantile; larger values are counted, not drawn, because the
+/// tail of round trips is so long that all others would fall into one bin.
+struct Histogram {
+    double low;  // of the first bin
+    double high; // of the last bin; the last bin contains it
+    std::vector<std::size_t> counts;
+    std::size_t overflow; // values above `high`
+
+    double width() const { return (high - low) / static_cast<double>(counts.size()); }
+};
+
+/// Values are sorted and not empty. `least_width`: a bin is at least so wide, for values that are all alike.
+Histogram make_histogram(std::span<const double> sorted, std::size_t bins, double quantile, double least_width);
+
+/// The histogram in so many rows of so many characters, and an axis. Neighboring bins are merged until the bulk has no
+/// gaps, because clocks may tick in steps wider than a bin.
+std::string draw(const Histogram &histogram, std::size_t columns, std::size_t rows);
+
+} // namespace bench

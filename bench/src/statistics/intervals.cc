@@ -1,0 +1,147 @@
+#include "statistics/intervals.h"
+
+#include "statistics/distributions.h"
+#include "statistics/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace bench {
+namespace {
+
+constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
+
+// Of a block with fewer values the share below the median is nearly a given number, and says nothing of the block.
+constexpr std::size_t least_per_block = 4;
+
+// From so many blocks on they show what autocorrelation does, too; asked for besides, it makes intervals too wide.
+constexpr long enough_blocks = 5;
+
+double mean_of(std::span<const double> values) {
+    return std::reduce(values.begin(), values.end()) / static_cast<double>(values.size());
+}
+
+/// At lag 1, of deviations from a mean; 0 if all are 0. Estimates from few values are too low by (1 + 3 r) / n
+/// (Marriott and Pope 1954).
+double autocorrelation(std::span<const double> deviations) {
+    const double variance = std::inner_product(deviations.begin(), deviations.end(), deviations.begin(), 0.0);
+    const double covariance = std::inner_product(deviations.begin() + 1, deviations.end(), deviations.begin(), 0.0);
+    const double r1 = covariance / variance;
+    return variance > 0.0 ? r1 + (1.0 + 3.0 * r1) / static_cast<double>(deviations.size()) : 0.0;
+}
+
+/// What `count` values with this autocorrelation are worth under a first-order autoregressive process (Bayley and
+/// Hammersley 1946), 1 at least. Alternating noise is no reason to believe more than was measured.
+double effective_number(double count, double r1) {
+    const double r = std::clamp(r1, 0.0, 1.0);
+    return std::clamp(count * (1.0 - r) / (1.0 + r), 1.0, count);
+}
+
+struct BlockInterval {
+    double half = 0.0; // of its width
+    long worth = 1;    // equal blocks; 1 where blocks say nothing of each other
+};
+
+/// Of the mean of `deviations`, by how their sum varies from block to block. Blocks of unequal sizes are worth as many
+/// equal ones as the squares of their sizes say (Kish 1965).
+BlockInterval interval_by_blocks(std::span<const double> deviations, BlockSizes blocks, double confidence) {
+    const auto count = static_cast<double>(deviations.size());
+    std::size_t filled = 0;
+    double squared_sizes = 0.0;
+    double squared_sums = 0.0;
+    auto begin = deviations.begin();
+    for (const long size : blocks) {
+        filled += size > 0 ? 1 : 0;
+        squared_sizes += std::pow(static_cast<double>(size), 2);
+        squared_sums += std::pow(std::reduce(begin, begin + size), 2);
+        begin += size;
+    }
+    const long worth = blocks.empty() ? 1 : std::lround(count * count / squared_sizes);
+    if (worth < 2 || deviations.size() < least_per_block * filled) {
+        return {};
+    }
+    const double variance = squared_sums * static_cast<double>(worth) / static_cast<double>(worth - 1);
+    return {student_quantile(0.5 + confidence / 2.0, worth - 1) * std::sqrt(variance) / count, worth};
+}
+
+/// Of the ranks of values from their mean; what is alike shares one.
+std::vector<double> rank_deviations(std::span<const double> values) {
+    std::vector<std::size_t> order(values.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+    std::vector<double> deviations(values.size());
+    const double middle = static_cast<double>(values.size() - 1) / 2.0;
+    for (std::size_t first = 0, last = 0; first < order.size(); first = last) {
+        while (last < order.size() && values[order[last]] == values[order[first]]) {
+            ++last;
+        }
+        const double rank = static_cast<double>(first + last - 1) / 2.0;
+        for (std::size_t i = first; i < last; ++i) {
+            deviations[order[i]] = rank - middle;
+        }
+    }
+    return deviations;
+}
+
+} // namespace
+
+std::vector<long> equal_parts(std::size_t count) {
+    constexpr std::size_t parts = 10;
+    std::vector<long> sizes;
+    for (std::size_t part = 0; part < parts; ++part) {
+        sizes.push_back(static_cast<long>(count / parts + (part < count % parts ? 1 : 0)));
+    }
+    return sizes;
+}
+
+MedianInterval median_interval(std::span<const double> values, BlockSizes blocks, double confidence) {
+    if (values.empty()) {
+        return {no_value, no_value, no_value, 0.0};
+    }
+    const auto count = static_cast<double>(values.size());
+    std::vector<double> sorted(values.begin(), values.end());
+    std::sort(sorted.begin(), sorted.end());
+    const double median = quantile_of_sorted(sorted, 0.5);
+    std::vector<double> below; // or not: 1/2 or -1/2
+    for (const double value : values) {
+        below.push_back(value < median ? 0.5 : value > median ? -0.5 : 0.0);
+    }
+    const BlockInterval by_blocks = interval_by_blocks(below, blocks, confidence);
+    const double worth =
+        by_blocks.worth < enough_blocks ? effective_number(count, autocorrelation(rank_deviations(values))) : count;
+    const double z = normal_quantile(0.5 + confidence / 2.0);
+    const double half = std::max(z * 0.5 / std::sqrt(worth), by_blocks.half);
+    // In ranks from 0.
+    const double middle = (count - 1.0) / 2.0;
+    const auto at = [&](double rank) {
+        return quantile_of_sorted(sorted, count > 1.0 ? std::clamp(rank / (count - 1.0), 0.0, 1.0) : 0.0);
+    };
+    return {median, at(middle - count * half), at(middle + count * half), std::min(std::pow(z * 0.5 / half, 2), count)};
+}
+
+MeanInterval mean_interval(std::span<const double> values, BlockSizes blocks, double confidence) {
+    if (values.empty()) {
+        return {no_value, no_value, 0.0};
+    }
+    const auto count = static_cast<double>(values.size());
+    const double mean = mean_of(values);
+    std::vector<double> deviations;
+    for (const double value : values) {
+        deviations.push_back(value - mean);
+    }
+    const BlockInterval by_blocks = interval_by_blocks(deviations, blocks, confidence);
+    const double worth = by_blocks.worth < enough_blocks ? effective_number(count, autocorrelation(deviations)) : count;
+    if (worth < 2.0) {
+        return {mean, no_value, worth};
+    }
+    // The mean follows values that hang together; so their deviation is underestimated by what they are worth.
+    const double squares = std::inner_product(deviations.begin(), deviations.end(), deviations.begin(), 0.0);
+    const double deviation = std::sqrt(squares / count * worth / (worth - 1.0));
+    const double t = student_quantile(0.5 + confidence / 2.0, static_cast<long>(worth) - 1);
+    const double half = std::max(t * deviation / std::sqrt(worth), by_blocks.half);
+    return {mean, half, half > 0.0 ? std::min(std::pow(t * deviation / half, 2), count) : count};
+}
+
+} // namespace bench

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "statistics/intervals.h"
+#include "text/component.h"
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace bench {
+
+/// The state of a cell between two blocks of its samples.
+struct CellProgress {
+    long blocks = 0;                             // measured so far
+    long valid = 0;                              // samples
+    double seconds = 0.0;                        // spent on the cell, warm-up and rejected samples included
+    bool starved = false;                        // the last block gave up before it had its samples
+    std::span<const std::vector<double>> values; // of the valid samples in order, per metric of all_metrics()
+    BlockSizes block_sizes;                      // these samples' blocks
+};
+
+/// Decides when a cell has been measured long enough.
+class StoppingRule {
+public:
+    virtual ~StoppingRule() = default;
+
+    /// Valid samples to measure in the next block; 0 to stop.
+    virtual long next_block(const CellProgress &progress) const = 0;
+
+    /// Whether a cell with this result is complete.
+    virtual bool satisfied(const CellProgress &progress) const = 0;
+
+    /// Valid samples that a complete cell needs.
+    virtual long least() const { return 1; }
+};
+
+struct StoppingRuleInfo : ComponentInfo {
+    std::unique_ptr<StoppingRule> (*make)(const Component &component);
+};
+
+// One line per rule; stopping_rules/<name>.cc defines the function of that name.
+#define BENCH_STOPPING_RULES(RULE)                                                                                     \
+    RULE(fixed)                                                                                                        \
+    RULE(budget)                                                                                                       \
+    RULE(precision)
+
+namespace stopping_rules {
+#define BENCH_DECLARE(name) StoppingRuleInfo name();
+BENCH_STOPPING_RULES(BENCH_DECLARE)
+#undef BENCH_DECLARE
+} // namespace stopping_rules
+
+const std::vector<StoppingRuleInfo> &all_stopping_rules();
+
+/// A cell is measured in this many blocks, so that a temporary disturbance affects parts of many cells and not all of
+/// one.
+constexpr long blocks_per_cell = 10;
+
+} // namespace bench

@@ -1,0 +1,107 @@
+#pragma once
+
+#include "clocks/global_clock.h"
+#include "clocks/harmonized_comm.h"
+#include "mpi/communicator.h"
+#include "text/component.h"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <mpi.h>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+/// Information on a start, known afterwards, in seconds; NaN if the synchronizer does not have it.
+struct Start {
+    double deadline = std::numeric_limits<double>::quiet_NaN(); // on the global clock, without any rank's delay
+    double slack = std::numeric_limits<double>::quiet_NaN();
+    double end =
+        std::numeric_limits<double>::quiet_NaN(); // on the global clock; the sample is invalid if a rank leaves later
+};
+
+/// Information for a synchronizer before a series of starts. The same on all ranks.
+struct Series {
+    long starts;
+    double duration; // seconds from a start to the next call of start(), estimated: the operation and the longest delay
+};
+
+/// A way to let all ranks start together.
+class Synchronizer {
+public:
+    virtual ~Synchronizer() = default;
+
+    /// Collective. Before every series: agrees on the parameters of its starts, and learns from the series before.
+    virtual void prepare(const Series &) {}
+
+    /// Starts after which prepare() is due, where such a call (see Series) takes `duration`, and the clocks may go
+    /// unwatched for `unwatched` seconds. At least 1, the same on all ranks.
+    virtual long longest_series(double duration, double unwatched) const {
+        return static_cast<long>(std::clamp(unwatched / std::max(duration, 1e-9), 1.0, 1e9));
+    }
+
+    /// Collective. Returns when this rank is to start, `delay` seconds (which may differ between ranks) after the
+    /// common start; false if it knows that it starts late.
+    virtual bool start(double delay) = 0;
+
+    /// Local. About the last start; called after the operation, so that asking costs no time before it.
+    virtual Start last_start() const { return {}; }
+
+    /// Local. Seconds that a start of this rank may be off by on the run's clock beside that clock's own error: the
+    /// error bound of a clock of the synchronizer's own.
+    virtual double error_bound() const { return 0.0; }
+
+    /// Seconds after which a cell is complete with what it has; none if the stopping rule alone decides.
+    virtual std::optional<double> budget() const { return std::nullopt; }
+
+    /// The remedy if too many starts fail, for the error message.
+    virtual std::string advice() const { return "at most one rank per processor, an idle machine"; }
+};
+
+struct SynchronizerArguments {
+    const Communicator &comm;
+    const GlobalClock &clock;    // of comm
+    MPI_Comm messages;           // a duplicate of comm for messages of the synchronizer's own
+    MPI_Comm barrier;            // of the same ranks, for MPI_Barrier: its algorithm may be chosen
+    HarmonizedComms &harmonized; // for starts by another method than the run's
+    const Component &component;
+};
+
+struct SynchronizerInfo : ComponentInfo {
+    /// Collective.
+    std::unique_ptr<Synchronizer> (*make)(const SynchronizerArguments &arguments);
+    /// Whether it calls MPI_Barrier at every start.
+    bool (*calls_mpi_barrier)(const Component &component) = [](const Component &) { return false; };
+};
+
+// One line per synchronizer; synchronizers/<name>.cc defines the function of that name. Barriers bring all ranks
+// together, and need no parameters; so they may also run before another synchronizer.
+#define BENCH_BARRIERS(SYNCHRONIZER)                                                                                   \
+    SYNCHRONIZER(mpi_barrier)                                                                                          \
+    SYNCHRONIZER(double_mpi_barrier)                                                                                   \
+    SYNCHRONIZER(linear)                                                                                               \
+    SYNCHRONIZER(double_ring)                                                                                          \
+    SYNCHRONIZER(recursive_doubling)                                                                                   \
+    SYNCHRONIZER(bruck)                                                                                                \
+    SYNCHRONIZER(tree)                                                                                                 \
+    SYNCHRONIZER(central)
+#define BENCH_SYNCHRONIZERS(SYNCHRONIZER)                                                                              \
+    SYNCHRONIZER(none)                                                                                                 \
+    BENCH_BARRIERS(SYNCHRONIZER)                                                                                       \
+    SYNCHRONIZER(window)                                                                                               \
+    SYNCHRONIZER(roundtime)                                                                                            \
+    SYNCHRONIZER(harmonize)
+
+namespace synchronizers {
+#define BENCH_DECLARE(name) SynchronizerInfo name();
+BENCH_SYNCHRONIZERS(BENCH_DECLARE)
+#undef BENCH_DECLARE
+} // namespace synchronizers
+
+const std::vector<SynchronizerInfo> &all_synchronizers();
+const std::vector<SynchronizerInfo> &all_barriers();
+
+} // namespace bench

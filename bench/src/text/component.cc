@@ -1,0 +1,214 @@
+#include "text/component.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+#include <optional>
+#include <utility>
+
+namespace bench {
+namespace {
+
+struct Unit {
+    const char *name;
+    double seconds;
+};
+
+// The longer names first: "ms" ends in "s".
+constexpr std::array<Unit, 4> units = {{{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0}}};
+
+std::optional<double> to_number(std::string_view text) {
+    double number = 0.0;
+    const char *const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, number);
+    if (error != std::errc{} || rest != end || !std::isfinite(number)) {
+        return std::nullopt;
+    }
+    return number;
+}
+
+std::optional<double> to_seconds(std::string_view text) {
+    for (const Unit &unit : units) {
+        if (text.ends_with(unit.name)) {
+            const auto number = to_number(text.substr(0, text.size() - std::string_view(unit.name).size()));
+            // Division by a power of ten that a double holds exactly rounds once: 50us is the double nearest to 50e-6.
+            return number ? std::optional(*number / std::round(1.0 / unit.seconds)) : std::nullopt;
+        }
+    }
+    return to_number(text) == 0.0 ? std::optional(0.0) : std::nullopt;
+}
+
+/// In the largest unit in which it is no fraction, so that one duration has one text.
+std::string write_seconds(double seconds) {
+    if (seconds == 0.0) {
+        return "0";
+    }
+    for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
+        const double number = seconds * std::round(1.0 / unit->seconds);
+        if (std::abs(number - std::round(number)) < 1e-9 * std::abs(number)) {
+            return fmt::format("{:.0f}{}", std::round(number), unit->name);
+        }
+    }
+    return fmt::format("{:.9g}ns", seconds * 1e9);
+}
+
+/// Valid whatever the other values are.
+bool is_word(const ComponentParameter &parameter, const std::string &text) {
+    return !text.empty() && (text == parameter.values.word || (text == "auto" && parameter.value == "auto"));
+}
+
+bool is_valid(const ComponentParameter &parameter, const std::string &text) {
+    const ComponentValues &values = parameter.values;
+    if (is_word(parameter, text)) {
+        return true;
+    }
+    const auto within = [&](std::optional<double> number) {
+        return number && *number >= values.low && *number <= values.high;
+    };
+    switch (values.kind) {
+    case ComponentValues::Kind::whole:
+        return within(to_number(text)) && std::trunc(*to_number(text)) == *to_number(text);
+    case ComponentValues::Kind::real:
+        return within(to_number(text));
+    case ComponentValues::Kind::duration:
+        return within(to_seconds(text));
+    case ComponentValues::Kind::choice:
+        return std::find(values.choices.begin(), values.choices.end(), text) != values.choices.end();
+    case ComponentValues::Kind::text:
+        return !text.empty();
+    }
+    return false;
+}
+
+std::string canonical(const ComponentParameter &parameter, const std::string &text) {
+    if (is_word(parameter, text)) {
+        return text;
+    }
+    switch (parameter.values.kind) {
+    case ComponentValues::Kind::whole:
+        return fmt::format("{:.0f}", *to_number(text));
+    case ComponentValues::Kind::real:
+        return fmt::format("{}", *to_number(text));
+    case ComponentValues::Kind::duration:
+        return write_seconds(*to_seconds(text));
+    default:
+        return text;
+    }
+}
+
+std::string describe_valid(const ComponentParameter &parameter) {
+    return (parameter.value == "auto" ? "auto, or " : "") + parameter.values.describe();
+}
+
+} // namespace
+
+std::string ComponentValues::describe() const {
+    if (!word.empty()) {
+        ComponentValues others = *this;
+        others.word.clear();
+        return fmt::format("{}, or {}", word, others.describe());
+    }
+    switch (kind) {
+    case Kind::whole:
+        return fmt::format("an integer from {} to {}", low, high);
+    case Kind::real:
+        return fmt::format("a number from {} to {}", low, high);
+    case Kind::duration:
+        return fmt::format("{} to {} with a unit (ns, us, ms, s)", write_seconds(low), write_seconds(high));
+    case Kind::choice:
+        return fmt::format("one of {}", join(choices));
+    case Kind::text:
+        break;
+    }
+    return "text without commas or parentheses";
+}
+
+Component::Component(std::string_view kind, std::string_view text, const ComponentInfo &info) : name_(info.name) {
+    const auto refuse = [&](const std::string &reason) {
+        return Error::usage(fmt::format("{} cannot be '{}': {}", kind, text, reason));
+    };
+    const std::string_view rest = text.substr(std::min(component_name(text).size(), text.size()));
+    std::vector<std::string> given;
+    if (!rest.empty()) {
+        if (rest.size() < 2 || rest.back() != ')') {
+            throw refuse("the closing parenthesis is missing");
+        }
+        given = split_outside_parentheses(rest.substr(1, rest.size() - 2));
+    }
+    std::vector<std::string> names;
+    for (const ComponentParameter &parameter : info.parameters) {
+        names.push_back(parameter.name);
+    }
+    for (const std::string &assignment : given) {
+        const std::size_t equals = assignment.find('=');
+        const std::string name = assignment.substr(0, equals);
+        const auto parameter = std::find_if(info.parameters.begin(), info.parameters.end(),
+                                            [&](const ComponentParameter &p) { return p.name == name; });
+        if (parameter == info.parameters.end()) {
+            throw refuse(names.empty() ? fmt::format("{} takes no parameters", info.name)
+                                       : fmt::format("unknown parameter '{}'; choose one of {}", name, join(names)));
+        }
+        if (equals == std::string::npos) {
+            throw refuse(fmt::format("parameter {} has no value; write {}=VALUE", name, name));
+        }
+        const std::string value = assignment.substr(equals + 1);
+        if (!is_valid(*parameter, value)) {
+            throw refuse(fmt::format("{} cannot be '{}'; use {}", parameter->name, value, describe_valid(*parameter)));
+        }
+        if (!values_.emplace(name, canonical(*parameter, value)).second) {
+            throw refuse(fmt::format("parameter {} is given twice; give it once", name));
+        }
+    }
+    std::vector<std::string> written;
+    std::vector<std::string> all;
+    for (const ComponentParameter &parameter : info.parameters) {
+        const auto found = values_.find(parameter.name);
+        if (found == values_.end()) {
+            if (parameter.value.empty()) {
+                throw refuse(
+                    fmt::format("parameter {} is required; use {}", parameter.name, describe_valid(parameter)));
+            }
+            values_[parameter.name] = canonical(parameter, parameter.value);
+        } else if (parameter.value.empty() || found->second != canonical(parameter, parameter.value)) {
+            written.push_back(parameter.name + "=" + found->second);
+        }
+        all.push_back(parameter.name + "=" + values_.at(parameter.name));
+    }
+    full_text_ = all.empty() ? name_ : fmt::format("{}({})", name_, join(all, ","));
+    text_ = written.empty() ? name_ : fmt::format("{}({})", name_, join(written, ","));
+}
+
+Component Component::with_free_text(std::string_view kind, std::string_view text, const std::string &name) {
+    const std::string_view rest = text.substr(std::min(component_name(text).size(), text.size()));
+    if (!rest.empty() && (rest.size() < 2 || rest.back() != ')')) {
+        throw Error::usage(fmt::format("{} cannot be '{}': the closing parenthesis is missing", kind, text));
+    }
+    Component component;
+    component.name_ = name;
+    component.text_ = rest == "()" ? name : fmt::format("{}{}", name, rest);
+    component.full_text_ = component.text_;
+    component.values_["parameters"] = rest.empty() ? "" : rest.substr(1, rest.size() - 2);
+    return component;
+}
+
+long Component::whole(const std::string &parameter) const { return std::lround(*to_number(values_.at(parameter))); }
+
+double Component::real(const std::string &parameter) const { return *to_number(values_.at(parameter)); }
+
+double Component::seconds(const std::string &parameter) const { return *to_seconds(values_.at(parameter)); }
+
+double parse_duration(std::string_view what, std::string_view text) {
+    const std::optional<double> seconds = to_seconds(text);
+    if (!seconds || *seconds < 0.0) {
+        throw Error::usage(
+            fmt::format("{} cannot be '{}'; use a duration with a unit (ns, us, ms, s), e.g. 50us", what, text));
+    }
+    return *seconds;
+}
+
+std::string component_name(std::string_view text) { return std::string(text.substr(0, text.find('('))); }
+
+} // namespace bench

@@ -1,0 +1,51 @@
+#include "text/names.h"
+
+#include "text/error.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace bench {
+
+std::string join(const std::vector<std::string> &names, std::string_view separator) {
+    return fmt::format("{}", fmt::join(names, separator));
+}
+
+std::vector<std::string> split(std::string_view list, char separator) {
+    std::vector<std::string> components;
+    for (;;) {
+        const std::size_t end = list.find(separator);
+        components.emplace_back(list.substr(0, end));
+        if (end == std::string_view::npos) {
+            return components;
+        }
+        list.remove_prefix(end + 1);
+    }
+}
+
+std::vector<std::string> split_outside_parentheses(std::string_view list) {
+    std::vector<std::string> components(1);
+    int depth = 0;
+    for (const char c : list) {
+        depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+        if (c == ',' && depth <= 0) {
+            components.emplace_back();
+        } else {
+            components.back() += c;
+        }
+    }
+    return components;
+}
+
+void check_names(std::string_view what, const std::vector<std::string> &names, const std::vector<std::string> &valid) {
+    for (auto name = names.begin(); name != names.end(); ++name) {
+        if (std::find(valid.begin(), valid.end(), *name) == valid.end()) {
+            throw Error::usage(fmt::format("unknown {} '{}'; choose one of {}", what, *name, join(valid)));
+        }
+        if (std::find(names.begin(), name, *name) != name) {
+            throw Error::usage(fmt::format("{} '{}' is given twice; give it once", what, *name));
+        }
+    }
+}
+
+} // namespace bench

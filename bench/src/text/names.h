@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bench {
+
+/// "a, b, c"
+std::string join(const std::vector<std::string> &names, std::string_view separator = ", ");
+
+/// The parts of a comma-separated list, empty ones included, so that the caller can refuse them.
+std::vector<std::string> split(std::string_view list, char separator = ',');
+
+/// The same, but commas within parentheses separate nothing: "a(x=1,y=2),b".
+std::vector<std::string> split_outside_parentheses(std::string_view list);
+
+/// Throws Error::usage unless every name is one of `valid` and none occurs twice; `what` is the kind, e.g. "operation".
+void check_names(std::string_view what, const std::vector<std::string> &names, const std::vector<std::string> &valid);
+
+/// The names of the entries of a registry.
+template <typename Registry> std::vector<std::string> names_of(const Registry &registry) {
+    std::vector<std::string> names;
+    for (const auto &entry : registry) {
+        names.push_back(entry.name);
+    }
+    return names;
+}
+
+/// The entry of a registry with this name, which check_names has accepted.
+template <typename Registry> const auto &find_by_name(const Registry &registry, std::string_view name) {
+    auto entry = registry.begin();
+    while (entry->name != name) {
+        ++entry;
+    }
+    return *entry;
+}
+
+} // namespace bench

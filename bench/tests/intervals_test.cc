@@ -1,0 +1,111 @@
+#include "statistics/intervals.h"
+
+#include "coverage.h"
+
+#include <gtest/gtest.h>
+#include <numeric>
+
+namespace bench {
+namespace {
+
+TEST(Distributions, HaveTheQuantilesOfTables) {
+    EXPECT_NEAR(normal_quantile(0.975), 1.959963984540054, 1e-12);
+    EXPECT_NEAR(student_quantile(0.975, 1), 12.706204736174707, 1e-9);
+    EXPECT_NEAR(student_quantile(0.975, 2), 4.302652729749462, 1e-9);
+    EXPECT_NEAR(student_quantile(0.975, 9), 2.2621571628540993, 1e-9);
+    EXPECT_NEAR(student_quantile(0.995, 10), 3.1692726726169513, 1e-9);
+    EXPECT_NEAR(student_quantile(0.975, 199), 1.971956544249395, 1e-8); // two ways of computing it
+    EXPECT_NEAR(student_quantile(0.975, 200), 1.971896223633489, 1e-8);
+}
+
+/// The share of stored 95 % intervals that hold the median. 500 cells: its standard deviation is 0.009.
+double coverage(const std::string &rule, const SimulatedDeviations &deviations) {
+    return cover(*make_rule(all_stopping_rules(), rule), deviations, 500, 1).median;
+}
+
+TEST(MedianInterval, HoldsTheMedianWhateverSamplesDeviateBy) {
+    for (const SimulatedDeviations &deviations : simulated_deviations()) {
+        for (const char *rule : {"fixed(samples=30)", "fixed(samples=100)", "fixed(samples=1000)"}) {
+            EXPECT_NEAR(coverage(rule, deviations), 0.955, 0.035) << rule << ", " << deviations.name;
+        }
+    }
+}
+
+TEST(MedianInterval, IsOfInterpolatedOrderStatistics) {
+    // Ranks 49.5 -+ 1.96 * sqrt(100) / 2, from 0, of values whose ranks do not hang together.
+    std::vector<double> values;
+    for (int i = 0; i < 100; ++i) {
+        values.push_back((i * 37) % 100); // autocorrelation of the ranks -0.03
+    }
+    const MedianInterval interval = median_interval(values, {}, 0.95);
+    EXPECT_DOUBLE_EQ(interval.median, 49.5);
+    EXPECT_NEAR(interval.low, 49.5 - 9.79982, 1e-5);
+    EXPECT_NEAR(interval.high, 49.5 + 9.79982, 1e-5);
+    EXPECT_NEAR(interval.effective, 100.0, 1e-9);
+}
+
+TEST(MedianInterval, OfBlocksIsAsWideAsTheseDiffer) {
+    // Of the 40 values 4, 8, 5 and 3 of each block of 10 lie below the median: sums of -1, 3, 0, -2 halves.
+    std::vector<double> values(40, 1.0);
+    std::size_t begin = 0;
+    for (const std::size_t below : {4, 8, 5, 3}) {
+        std::fill_n(values.begin() + static_cast<std::ptrdiff_t>(begin), below, 0.0);
+        begin += 10;
+    }
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] += 1e-3 * static_cast<double>((i * 17) % 40); // all differ
+    }
+    const std::vector<long> blocks = {10, 10, 10, 10};
+    const double half = 3.182446305284263 * std::sqrt((1 + 9 + 0 + 4) * 4.0 / 3.0) / 40.0;
+    EXPECT_NEAR(median_interval(values, blocks, 0.95).effective, std::pow(1.959963984540054 * 0.5 / half, 2), 1e-9);
+}
+
+TEST(MedianInterval, EmptyBlocksDoNotCount) {
+    std::vector<double> values(40);
+    std::iota(values.begin(), values.end(), 0.0);
+    const MedianInterval some = median_interval(values, std::vector<long>{10, 0, 10, 10, 0, 10, 0}, 0.95);
+    const MedianInterval all = median_interval(values, std::vector<long>{10, 10, 10, 10}, 0.95);
+    EXPECT_EQ(some.low, all.low);
+    EXPECT_EQ(some.high, all.high);
+}
+
+TEST(MedianInterval, OfFewValuesIsAllOfThem) {
+    const MedianInterval interval = median_interval(std::vector<double>{3, 1, 2}, {}, 0.95);
+    EXPECT_EQ(interval.low, 1.0);
+    EXPECT_EQ(interval.high, 3.0);
+    EXPECT_EQ(median_interval(std::vector<double>{3}, {}, 0.95).high, 3.0);
+    EXPECT_TRUE(std::isnan(median_interval({}, {}, 0.95).low));
+    EXPECT_EQ(median_interval({}, {}, 0.95).effective, 0.0);
+}
+
+TEST(MedianInterval, OfWhatIsAllAlikeIsThat) {
+    const std::vector<double> values(100, 7.0);
+    const MedianInterval interval = median_interval(values, equal_parts(100), 0.95);
+    EXPECT_EQ(interval.low, 7.0);
+    EXPECT_EQ(interval.high, 7.0);
+    EXPECT_NEAR(interval.effective, 100.0, 1e-9);
+}
+
+TEST(MeanInterval, HoldsTheMeanWhateverSamplesDeviateBy) {
+    const auto fixed = make_rule(all_stopping_rules(), "fixed(samples=1000)");
+    for (const SimulatedDeviations &deviations : simulated_deviations()) {
+        EXPECT_NEAR(cover(*fixed, deviations, 500, 1).mean, 0.955, 0.035) << deviations.name;
+    }
+}
+
+TEST(MeanInterval, IsThatOfStudent) {
+    // 2.776 is the quantile of Student's distribution with 4 degrees of freedom; the values do not hang together.
+    const MeanInterval interval = mean_interval(std::vector<double>{1, 5, 2, 4, 3}, {}, 0.95);
+    EXPECT_DOUBLE_EQ(interval.mean, 3.0);
+    EXPECT_NEAR(interval.effective, 5.0, 1e-9);
+    EXPECT_NEAR(interval.half, 2.7764451 * std::sqrt(2.5 / 5.0), 1e-6);
+}
+
+TEST(MeanInterval, OfOneValueIsNone) {
+    EXPECT_EQ(mean_interval(std::vector<double>{3.0}, {}, 0.95).mean, 3.0);
+    EXPECT_TRUE(std::isnan(mean_interval(std::vector<double>{3.0}, {}, 0.95).half));
+    EXPECT_TRUE(std::isnan(mean_interval({}, {}, 0.95).mean));
+}
+
+} // namespace
+} // namespace bench

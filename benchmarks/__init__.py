@@ -1,0 +1,1 @@
+"""Downbeat itself, measured and simulated: what `make bench` and `make bench-...` run."""

@@ -1,0 +1,118 @@
+"""How often claims of a figure are called seen: if none is true, and with the effect that its paper reports.
+
+The drawers that ship read made-up launches; only the drawing is left out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+from downbeat.pictures.picture import Picture
+from downbeat.reproduce.judgement import judge
+from downbeat.reproduce.registry import FIGURES
+from downbeat.reproduce.site import Site
+from matplotlib.figure import Figure as Drawing
+
+from benchmarks.promises import Promise, at_least, at_most
+from benchmarks.simulations import worlds_hoefler, worlds_hunold, worlds_niethammer, worlds_schuchart
+from benchmarks.simulations.findings import Findings, Table, show_progress
+from benchmarks.simulations.made_up_launches import Maker, World
+
+WORLDS: Mapping[str, World] = {
+    **worlds_schuchart.WORLDS,
+    **worlds_hunold.WORLDS,
+    **worlds_hoefler.WORLDS,
+    **worlds_niethammer.WORLDS,
+}
+LAUNCHES = Site.launches  # the default of downbeat reproduce
+LEAST = 2  # experiments
+SHARE = 50  # of the experiments that are asked for, which take much longer here than in other families
+DRAWERS = ("draw_panels", "draw_boxes", "draw_matrix", "draw_timelines")
+
+
+@contextlib.contextmanager
+def nothing_drawn() -> Iterator[None]:
+    """Lets the drawers that ship find their claims without drawing, which takes a hundred times as long."""
+
+    def picture(name: str, title: str, caption: str, *_: object) -> Picture:
+        return Picture(name, title, caption, Drawing(), pd.DataFrame())
+
+    with contextlib.ExitStack() as stack:
+        for module in [one for name, one in sys.modules.items() if name.startswith("downbeat.reproduce.")]:
+            for name in DRAWERS:
+                if hasattr(module, name):
+                    stack.enter_context(mock.patch.object(module, name, picture))
+        yield
+
+
+def shown(figure: str, world: World, maker: Maker) -> dict[str, bool | None]:
+    """Returns what becomes of each claim of a figure in one experiment."""
+    draw, results = FIGURES[figure].draw, world(maker)
+    # Some drawers can be asked for their claims alone, which saves the time of preparing what is drawn.
+    judged = judge(draw.findings(results) if hasattr(draw, "findings") else draw(results).findings)
+    return {one.finding.claim: one.agrees for one in judged if one.finding.is_claim}
+
+
+@dataclass(frozen=True)
+class Shares:
+    """What became of the claims of a figure.
+
+    Attributes:
+        claims: that launches decide.
+        false: share of the experiments without any effect in which any claim is seen.
+        power: share of those with the paper's effect in which a claim is seen, of the claim with the least.
+        least: that claim.
+        denied: share of those with the paper's effect in which any claim is not seen.
+    """
+
+    claims: int
+    false: float
+    power: float
+    least: str
+    denied: float
+
+
+def shares(figure: str, world: World, random: np.random.Generator, experiments: int, launches: int) -> Shares:
+    """Simulates a figure."""
+    seen: Counter[str] = Counter()
+    false = denied = 0
+    with nothing_drawn():
+        for _ in range(experiments):
+            false += True in shown(figure, world, Maker(random, launches, effect=False)).values()
+            answers = shown(figure, world, Maker(random, launches, effect=True))
+            seen.update({claim: int(agrees is True) for claim, agrees in answers.items()})
+            denied += False in answers.values()
+    least = min(seen, key=seen.__getitem__)
+    return Shares(len(seen), false / experiments, seen[least] / experiments, least, denied / experiments)
+
+
+def simulate(experiments: int) -> Findings:
+    """Returns for each figure how often any claim is falsely seen, and how often each is seen with its effect."""
+    experiments = max(experiments // SHARE, LEAST)
+    random = np.random.default_rng(2026)
+    found: dict[str, Shares] = {}
+    for figure, world in WORLDS.items():
+        show_progress(f"claims of {figure}")
+        found[figure] = shares(figure, world, random, experiments, LAUNCHES)
+    rows = [(name, one.claims, one.false, one.power, one.denied, one.least) for name, one in found.items()]
+    title = f"Claims of figures, {LAUNCHES} launches, {experiments} experiments without and with the paper's effect"
+    columns = (
+        "figure",
+        "claims",
+        "any falsely seen",
+        "seen with the effect",
+        "any denied",
+        "the claim seen least often",
+    )
+    promises: list[Promise] = []
+    for name, one in found.items():
+        promises.append(at_most(f"{name}: any claim seen without effect", one.false, 0.05))
+        promises.append(at_least(f"{name}: every claim seen with the paper's effect", one.power, 0.9))
+    return Findings([Table(title, columns, rows)], promises)

@@ -1,0 +1,67 @@
+"""How often the tests behind claims of figures are wrong where they are wrong most easily: at the border of a claim.
+
+Five claims of a figure are judged together, each by a parameter that lies where it only just does not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from downbeat.reproduce.evidence import Evidence, every, factor_between, factor_of, held_out, mean_of, some
+from downbeat.reproduce.figure import Finding
+from downbeat.reproduce.judgement import judge
+
+from benchmarks.promises import at_most
+from benchmarks.simulations.findings import Findings, Table, show_progress
+
+CLAIMS = 5  # of a figure
+LAUNCHES = (3, 5, 10)
+DEVIATION = 0.05  # of launches
+PLACES = 6  # sizes, barriers, pairs of algorithms
+
+Draw = Callable[[np.random.Generator, int], Evidence]
+
+KINDS: dict[str, Draw] = {
+    "a mean": lambda random, n: mean_of(random.normal(1, DEVIATION, n)).above(1.0),
+    "a ratio within launches": lambda random, n: factor_of(random.lognormal(0, DEVIATION, n)).below(1.0),
+    "a ratio between two runs": lambda random, n: factor_between(*random.lognormal(0, DEVIATION, (2, n))).above(1.0),
+    "within two borders": lambda random, n: factor_of(random.lognormal(0, DEVIATION, n)).within(1.0, 2.0),
+    "any of six places": lambda random, n: some(
+        factor_of(one).above(1.0) for one in random.lognormal(0, DEVIATION, (PLACES, n))
+    ),
+    "two parts, one of them right": lambda random, n: every(
+        (
+            factor_of(random.lognormal(0, DEVIATION, n)).above(1.0),
+            factor_of(random.lognormal(1, DEVIATION, n)).above(1.0),
+        )
+    ),
+    "a direction that half of the launches choose": lambda random, n: mean_of(
+        held_out(random.normal(0, DEVIATION, (n + n % 2, PLACES))).mean(axis=1)
+    ).above(0.0),
+}
+
+
+def wrong(random: np.random.Generator, draw: Draw, launches: int, experiments: int) -> float:
+    """Returns the share of experiments in which any claim at its border gets a verdict, seen or not seen."""
+    told = 0
+    for _ in range(experiments):
+        judged = judge([Finding("", "", "", draw(random, launches)) for _ in range(CLAIMS)])
+        told += any(one.agrees is not None for one in judged)
+    return told / experiments
+
+
+def simulate(experiments: int) -> Findings:
+    """Returns how often any of five claims at their border is called seen, or not seen."""
+    random = np.random.default_rng(2026)
+    count = max(experiments // 5, 20)
+    rows: list[tuple[str | float, ...]] = []
+    promises = []
+    limit = 0.05 + 3 * float(np.sqrt(0.05 * 0.95 / count))  # what chance adds to 5 %
+    for kind, draw in KINDS.items():
+        show_progress(f"claims at the border: {kind}")
+        shares = [wrong(random, draw, launches, count) for launches in LAUNCHES]
+        rows.append((kind, *shares))
+        promises.append(at_most(f"claims at the border, {kind}: any seen or not seen", max(shares), limit))
+    title = f"{CLAIMS} claims of a figure at their border, judged together: share in which any is seen or not seen"
+    return Findings([Table(title, ("claim on", *(f"{one} launches" for one in LAUNCHES)), rows)], promises)

@@ -1,0 +1,45 @@
+"""The result of a family of simulations: tables, and promises held against their figures."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Sequence
+
+from benchmarks.promises import Promise
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """Rows of values, one for each column."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: Sequence[Sequence[str | int | float]]
+
+    def text(self) -> str:
+        """Returns the table aligned for a terminal."""
+        cells = [list(self.columns), *([f"{v:.4f}" if isinstance(v, float) else str(v) for v in r] for r in self.rows)]
+        widths = [max(len(row[i]) for row in cells) for i in range(len(self.columns))]
+        numbers = [not isinstance(v, str) for v in self.rows[0]] if self.rows else [False] * len(widths)
+        lines = [
+            "  ".join(
+                cell.rjust(width) if number else cell.ljust(width)
+                for cell, width, number in zip(row, widths, numbers, strict=True)
+            )
+            for row in cells
+        ]
+        return "\n".join([self.title, *(line.rstrip() for line in lines)])
+
+
+@dataclasses.dataclass(frozen=True)
+class Findings:
+    """What one family of simulations found."""
+
+    tables: list[Table]
+    promises: list[Promise]
+
+
+def show_progress(text: str) -> None:
+    """Shows on standard error what is being simulated, in place of what was."""
+    print(f"\r{text:70}", end="", file=sys.stderr, flush=True)

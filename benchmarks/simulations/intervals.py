@@ -1,0 +1,147 @@
+"""What intervals and rules within a launch are worth, and those that stop an experiment at a width.
+
+Those of downbeat-bench are simulated by simulate.cc, which is linked with what ships.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from downbeat.statistics.location import log_interval
+from downbeat.statistics.median_interval import median_interval
+from downbeat.statistics.simulated import Deviations, simulate_launches
+
+from benchmarks.promises import Promise, at_least, at_most, covers
+from benchmarks.simulations.findings import Findings, Table, show_progress
+
+ROOT = Path(__file__).resolve().parents[2]
+MOST_CELLS = 2000  # per figure: some take thousands of samples
+# Of the mean it is the mean of 1000 samples that is promised: of fewer, 2 % outliers are too few to be known.
+MEAN_RULE = "fixed(samples=1000)"
+MEDIAN_RULES = (
+    "fixed(samples=30)",
+    "fixed(samples=40)",
+    "fixed(samples=100)",
+    "fixed(samples=1000)",
+    "budget(time=400ms)",
+    "precision",
+)
+LAUNCHES, MOST_LAUNCHES, WIDTH = 10, 50, 0.02  # of downbeat run, and its --width
+
+
+def simulate(experiments: int) -> Findings:
+    """Returns what each interval covers, and what warm-ups leave of a trend."""
+    cells = min(experiments, MOST_CELLS)
+    show_progress("intervals and rules of downbeat-bench")
+    records = run_simulation(cells)
+    stops = [one for one in records if one["kind"] == "stop"]
+    warmups = [one for one in records if one["kind"] == "warmup"]
+    show_progress("intervals of Python")
+    python = python_coverages(cells)
+    show_progress("downbeat run --width")
+    widths = width_coverages(experiments)
+    tables = [
+        Table(
+            "downbeat-bench: coverage of 95 % intervals of the median and of the mean; 5 % within blocks",
+            ("stopping rule", "deviations", "median", "mean", "samples"),
+            [(one["rule"], one["deviations"], one["median"], one["mean"], float(one["samples"])) for one in stops],
+        ),
+        Table(
+            "downbeat-bench: warm-up rule stationary, 2 % outliers",
+            ("trend", "noise", "autocorrelation", "settled", "calls", "excess left"),
+            [
+                (one["trend"], one["noise"], float(one["autocorrelation"]), one["settled"], one["calls"], one["excess"])
+                for one in warmups
+            ],
+        ),
+        Table("Python: coverage of median_interval, 10 blocks of 100", ("deviations", "median"), list(python.items())),
+        Table(
+            f"downbeat run --width {WIDTH}, {LAUNCHES} to {MOST_LAUNCHES} launches: coverage of the 95 % interval",
+            ("between launches", "all", "the earlier half", "launches"),
+            widths,
+        ),
+    ]
+    return Findings(
+        tables,
+        [*promises(stops, warmups), *(covers(f"Python, {k}", v) for k, v in python.items())]
+        + [covers(f"--width, {row[0]} between launches", row[1]) for row in widths],
+    )
+
+
+def promises(stops: list[dict[str, Any]], warmups: list[dict[str, Any]]) -> list[Promise]:
+    """Returns what is promised of the intervals and rules of downbeat-bench."""
+    made = [
+        covers(f"median, {one['rule']}, {one['deviations']}", one["median"])
+        for one in stops
+        if one["rule"] in MEDIAN_RULES
+    ]
+    made += [
+        covers(f"mean, {MEAN_RULE}, {one['deviations']}", one["mean"]) for one in stops if one["rule"] == MEAN_RULE
+    ]
+    for one in warmups:
+        what = f"noise {one['noise']:g}, autocorrelation {one['autocorrelation']:g}"
+        if one["trend"] == "none":
+            made.append(at_least(f"stationary before max, {what}", one["settled"], 0.95))
+        elif one["trend"] != "30 %, falling to 1/e in 50 calls" or one["noise"] < 0.05:
+            made.append(at_most(f"left of {one['trend']}, {what}", one["excess"], 0.01))
+    return made
+
+
+def run_simulation(cells: int) -> list[dict[str, Any]]:
+    """Returns what downbeat-bench-simulation (simulate.cc) prints.
+
+    Raises:
+        SystemExit: it is not built.
+    """
+    programs = sorted(ROOT.glob("build/*/bin/downbeat-bench-simulation"))
+    if not programs:
+        raise SystemExit("bench-statistics: no build/*/bin/downbeat-bench-simulation; make bench-statistics builds it")
+    done = subprocess.run([programs[0], str(cells)], capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def python_coverages(launches: int) -> dict[str, float]:
+    """Returns the share of launches whose median lies in the interval."""
+    random = np.random.default_rng(2026)
+    blocks = np.repeat(np.arange(10), 100)
+    found = {}
+    for name, r1, outliers, block in [
+        ("independent", 0.0, 0.0, 0.0),
+        ("2 % outliers", 0.0, 0.02, 0.0),
+        ("AR(1) 0.6, 2 % outliers", 0.6, 0.02, 0.0),
+        ("AR(1) 0.8, 2 % outliers", 0.8, 0.02, 0.0),
+        *((f"blocks {block:.1%}", 0.0, 0.0, block) for block in (0.01, 0.025, 0.05)),
+    ]:
+        deviations = Deviations(launch=0, autocorrelation=r1, outlier_share=outliers, block=block, blocks=10)
+        held = 0
+        for samples in simulate_launches(random, launches, blocks.size, deviations=deviations):
+            interval = median_interval(samples, blocks)
+            held += interval.low <= 1 <= interval.high
+        found[name] = held / launches
+    return found
+
+
+def width_coverages(experiments: int) -> list[tuple[str, float, float, float]]:
+    """Returns, by deviation between launches, what the intervals cover at which --width ends an experiment."""
+    random = np.random.default_rng(2026)
+    rows = []
+    for deviation in (0.01, 0.02, 0.025, 0.03, 0.035):
+        ends = [end_at_width(random.normal(0, deviation, MOST_LAUNCHES)) for _ in range(experiments)]
+        launches = np.array([count for count, _ in ends])
+        held = np.array([hold for _, hold in ends])
+        early = launches <= np.median(launches)
+        rows.append((f"{deviation:.1%}", float(held.mean()), float(held[early].mean()), float(launches.mean())))
+    return rows
+
+
+def end_at_width(logs: np.ndarray) -> tuple[int, bool]:
+    """Returns after how many launches the interval is narrow enough, and whether it holds the truth, 0, then."""
+    for count in range(LAUNCHES, MOST_LAUNCHES + 1):
+        mean, half = log_interval(logs[:count], 0.95)
+        if 2 * np.sinh(half) <= WIDTH:
+            break
+    return count, bool(abs(mean) <= half)

@@ -1,0 +1,117 @@
+"""Launches of figures, made up: what `downbeat reproduce` would find on disk, with the truth known.
+
+Launches deviate by 5 %, and so does every cell within a launch; samples deviate by 5 %, with autocorrelation 0.6, and
+2 % of them are outliers. A world makes up the launches of a figure, with the effect that its paper reports or without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from downbeat.experiment.experiment import Launch
+from downbeat.reproduce.results import Results
+from downbeat.reproduce.run import Run
+from downbeat.reproduce.site import Site
+from downbeat.statistics.simulated import Deviations, simulate_launch_factors, simulate_launches
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+SAMPLES = 100  # per cell and launch
+OWN = Deviations(launch=0.0, cell=0.05)  # of a cell; what its launch shares comes on top
+RANKS = (2, 4, 8, 16)
+
+
+@dataclass(frozen=True)
+class SimulatedResults(Results):
+    """Launches that were made up.
+
+    Attributes:
+        files: datasets of each launch, by label of the run.
+    """
+
+    files: Mapping[str, Sequence[xr.Dataset]] = field(default_factory=dict)
+
+    def datasets(self, label: str) -> list[xr.Dataset]:
+        return list(self.files[label])
+
+    def samples(self, label: str, metrics: Sequence[str]) -> list[xr.Dataset]:
+        return [data[list(metrics)] for data in self.files[label]]
+
+
+@dataclass(frozen=True)
+class Maker:
+    """Makes up the launches of one experiment.
+
+    Attributes:
+        random: draws them.
+        launches: of each run.
+        effect: whether what the paper reports is there; else no claim of the figure is true.
+    """
+
+    random: np.random.Generator
+    launches: int
+    effect: bool
+
+    def pick(self, there: float, not_there: float) -> float:
+        """Returns a parameter with the effect, or without."""
+        return there if self.effect else not_there
+
+    def medians(self, truths: ArrayLike) -> Floats:
+        """Returns medians of cells that each launch measures, shape (launches, cells), in the unit of `truths`."""
+        true: Floats = np.asarray(truths, dtype=float)
+        samples = simulate_launches(self.random, self.launches * true.size, SAMPLES, 1.0, OWN)
+        shared = simulate_launch_factors(self.random, self.launches)
+        return np.median(samples, axis=1).reshape(self.launches, true.size) * shared[:, np.newaxis] * true
+
+    def values(self, truth: float) -> Floats:
+        """Returns launch medians of one cell of a run of its own, shape (launches,)."""
+        return self.medians([truth])[:, 0]
+
+    def series(self, samples: int, start: float, rise: float) -> list[Floats]:
+        """Returns for each launch samples whose truth rises by a share of it from the first quarter to the last."""
+        shared = simulate_launch_factors(self.random, self.launches)[:, np.newaxis]
+        along = 1 + rise * (np.linspace(0, 1, samples) - 1 / 8) / (3 / 4)
+        return list(
+            simulate_launches(self.random, self.launches, samples, start, Deviations(launch=0.0)) * shared * along
+        )
+
+    def cells(self, frame: pd.DataFrame, **truths: ArrayLike) -> pd.DataFrame:
+        """Returns the cells of a frame for every launch; `truths` has a column each, one value per row of the frame."""
+        columns = {name: self.medians(values) for name, values in truths.items()}
+        return pd.concat(
+            [
+                frame.assign(launch=launch + 1, **{name: values[launch] for name, values in columns.items()})
+                for launch in range(self.launches)
+            ],
+            ignore_index=True,
+        )
+
+
+World = Callable[[Maker], SimulatedResults]
+
+
+def results_of(
+    runs: Sequence[Run],
+    cells: pd.DataFrame | None = None,
+    files: Mapping[str, Sequence[xr.Dataset]] | None = None,
+    ranks: Sequence[int] = RANKS,
+) -> SimulatedResults:
+    """Returns results at a site whose ranks have a core each."""
+    site = Site(max(ranks), {"openmpi": "bench", "mpich5": "bench", "intelmpi": "bench"}, tuple(ranks))
+    launch = Launch("openmpi", 2, "default", 1, Path(), {})
+    there = {run.label: (launch,) for run in runs}
+    results = SimulatedResults("f", site, tuple(runs), there, files or {})
+    if cells is not None:
+        results.__dict__["cells"] = cells  # what the cached property would read
+    return results
+
+
+def run_of(label: str, ranks: int = max(RANKS), library: str = "openmpi") -> Run:
+    """Returns a run, of which drawers look at label, library and ranks alone."""
+    return Run(label, library, ranks, (), {})

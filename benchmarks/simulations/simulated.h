@@ -1,0 +1,83 @@
+#pragma once
+
+#include "statistics/distributions.h"
+
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+/// What samples of a simulated cell differ by. Standard deviations of logarithms: 0.05 is 5 %.
+struct SimulatedDeviations {
+    std::string name;
+    double autocorrelation = 0.0; // of samples that follow each other, at lag 1, without the outliers
+    double outliers = 0.0;        // share of the samples, two to ten times as long
+    double blocks = 0.0;          // from block to block
+    double samples = 0.05;        // within a block
+};
+
+/// Those that every interval and rule is tried with.
+inline const std::vector<SimulatedDeviations> &simulated_deviations() {
+    static const std::vector<SimulatedDeviations> all = {{"independent"},
+                                                         {"2 % outliers", 0.0, 0.02},
+                                                         {"AR(1) 0.6", 0.6},
+                                                         {"AR(1) 0.6, 2 % outliers", 0.6, 0.02},
+                                                         {"AR(1) 0.8, 2 % outliers", 0.8, 0.02},
+                                                         {"blocks 1 %", 0.0, 0.0, 0.01},
+                                                         {"blocks 2.5 %", 0.0, 0.0, 0.025},
+                                                         {"blocks 5 %", 0.0, 0.0, 0.05},
+                                                         {"AR(1) 0.6, 2 % outliers, blocks 2.5 %", 0.6, 0.02, 0.025}};
+    return all;
+}
+
+/// A cell whose median is 1, measured in blocks.
+class SimulatedCell {
+public:
+    SimulatedCell(const SimulatedDeviations &deviations, std::uint64_t seed)
+        : deviations_(deviations), spread_(std::hypot(deviations.samples, deviations.blocks)),
+          // Outliers lie above nearly all else, so the median of all is a little above that of the rest.
+          shift_(spread_ * normal_quantile(0.5 / (1.0 - deviations.outliers))), random_(seed), state_(normal()) {}
+
+    /// The mean of what is simulated: of a log-normal distribution, and outliers of 6 times as much.
+    double mean() const { return std::exp(spread_ * spread_ / 2.0 - shift_) * (1.0 + 5.0 * deviations_.outliers); }
+
+    /// A block of so many samples, at the end of `values`; between blocks other cells are measured, or calls discarded.
+    void measure(long count, std::vector<double> &values) {
+        constexpr int between = 10;
+        const double level = deviations_.blocks * normal() - shift_;
+        for (int i = 0; i < between; ++i) {
+            advance();
+        }
+        for (long i = 0; i < count; ++i) {
+            values.push_back(std::exp(level) * next());
+        }
+    }
+
+    /// One sample of the cell without what blocks differ by.
+    double next() {
+        advance();
+        const double outlier = uniform() < deviations_.outliers ? 2.0 + 8.0 * uniform() : 1.0;
+        return std::exp(deviations_.samples * state_) * outlier;
+    }
+
+private:
+    // The standard library's distributions differ from one implementation to the next.
+    double uniform() { return static_cast<double>((random_() >> 11) + 1) * 0x1p-53; }
+    double normal() { return std::sqrt(-2.0 * std::log(uniform())) * std::cos(2.0 * std::numbers::pi * uniform()); }
+    void advance() {
+        const double r = deviations_.autocorrelation;
+        state_ = r * state_ + std::sqrt(1.0 - r * r) * normal();
+    }
+
+    SimulatedDeviations deviations_;
+    double spread_;
+    double shift_;
+    std::mt19937_64 random_;
+    double state_;
+};
+
+} // namespace bench

@@ -1,0 +1,68 @@
+"""Simulates what intervals and verdicts are worth on data like those of real launches, whose truth is known.
+
+python -m benchmarks.statistics [--experiments N] [--output FILE] [FAMILY ...]
+
+Each family is a module in benchmarks/simulations. Prints tables and what was promised, and writes all figures to FILE
+(default build/bench-statistics.json). Takes minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from downbeat.mpi.libraries import ROOT
+
+from benchmarks.promises import print_promises
+from benchmarks.running import fail, write_json
+from benchmarks.simulations import (
+    choices,
+    claims,
+    claims_at_border,
+    extremes,
+    intervals,
+    launch_medians,
+    sessions,
+    verdicts,
+)
+
+NAME = "bench-statistics"
+FAMILIES = {
+    "choices": choices.simulate,
+    "claims": claims.simulate,
+    "claims_at_border": claims_at_border.simulate,
+    "extremes": extremes.simulate,
+    "intervals": intervals.simulate,
+    "launch_medians": launch_medians.simulate,
+    "sessions": sessions.simulate,
+    "verdicts": verdicts.simulate,
+}
+
+
+def main() -> int:
+    """Simulates, prints, writes; returns 0 also where a promise was missed: a measurement is no test."""
+    parser = argparse.ArgumentParser(
+        prog=NAME, description="Simulates what intervals and verdicts are worth.", allow_abbrev=False
+    )
+    parser.add_argument("family", nargs="*", help=f"what to simulate, of {', '.join(FAMILIES)} (default all)")
+    parser.add_argument("--experiments", type=int, default=10_000, help="simulated for each figure (default 10000)")
+    parser.add_argument("--output", type=Path, default=ROOT / "build/bench-statistics.json")
+    arguments = parser.parse_args()
+    if arguments.experiments < 100:
+        fail(NAME, f"--experiments {arguments.experiments}: valid are integers from 100")
+    for name in arguments.family:
+        if name not in FAMILIES:
+            fail(NAME, f"{name}: valid are {', '.join(FAMILIES)}")
+    found = {name: FAMILIES[name](arguments.experiments) for name in arguments.family or FAMILIES}
+    print(file=sys.stderr)
+    for findings in found.values():
+        for table in findings.tables:
+            print(f"{table.text()}\n")
+    print_promises([promise for findings in found.values() for promise in findings.promises])
+    write_json(arguments.output, found)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,13 @@
+/* A slack that the user has chosen: the setting is its time, so it has no name to be chosen by. */
+#include "slack.h"
+
+#include "trial.h"
+
+static int64_t next(const struct db_slack *slack) { return slack->fixed_ns; }
+
+const struct db_slack_type db_slack_fixed = {.component = {.described = {.name = "fixed",
+                                                                         .summary = "always the same",
+                                                                         .source = "",
+                                                                         .parameters = DB_NO_PARAMETERS}},
+                                             .begin = db_trial_rounds,
+                                             .next = next};

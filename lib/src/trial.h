@@ -1,0 +1,17 @@
+/* Measurements for a slack controller before the first call. */
+#ifndef DOWNBEAT_TRIAL_H
+#define DOWNBEAT_TRIAL_H
+
+#include <stdint.h>
+
+struct db_state;
+
+/* Rounds of agreement without a wait: the first messages set up connections, the lags of the others are the
+ * controller's first observations. Collective. */
+int db_trial_rounds(struct db_state *state);
+
+/* The mean time of `count` broadcasts, including the first, on the process where it is largest; ns, at process 0.
+ * Collective. */
+int db_trial_broadcasts(const struct db_state *state, int count, int64_t *mean_ns);
+
+#endif

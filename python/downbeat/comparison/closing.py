@@ -1,0 +1,109 @@
+"""What `downbeat run` ends with: a row per operation and size, with both latencies, ratio and verdict; what to do next.
+
+The numbers are the medians that downbeat-bench stored, so that no samples have to be read.
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+
+from downbeat.comparison import table
+from downbeat.comparison.compare import compare
+from downbeat.data.metrics import METRICS
+from downbeat.errors import UsageError
+from downbeat.experiment.estimates import METRIC, Estimates
+from downbeat.experiment.experiment import Experiment, open_experiment
+from downbeat.experiment.plan import Plan
+from downbeat.mpi.libraries import short_version
+from downbeat.show.experiment import legend, pivot, shown_factors, summarize
+from downbeat.show.table import wrapped
+from downbeat.statistics.verdicts import FEWEST_LAUNCHES
+
+AFFORDABLE = 100  # launches; to need more says that the machine is noisy
+
+
+@dataclass(frozen=True)
+class Medians(Experiment):
+    """An experiment of which the medians of the cells are known, and no samples."""
+
+    medians: pd.DataFrame
+
+    @cached_property
+    def cells(self) -> pd.DataFrame:
+        """As `Estimates.frame`."""
+        return self.medians
+
+
+def closing(plan: Plan, directory: Path, estimates: Estimates) -> list[str]:
+    """Returns the lines with which a run ends; none if nothing was measured."""
+    frame = estimates.frame(plan)
+    if not len(frame):
+        return []
+    whole = open_experiment(directory)
+    experiment = Medians(whole.path, whole.name, whole.launches, whole.plan, whole.failures, frame)
+    sides = contrast(plan, frame)
+    compared = None
+    if sides:
+        factor, a, b = sides
+        try:
+            compared = compare(experiment, where_a={factor: a}, where_b={factor: b})
+        except UsageError:  # no cell has both, for example because all launches of one variant failed
+            compared = None
+    libraries = {short_version(str(launch.context["mpi_library"])) for launch in whole.launches}
+    ranks = ", ".join(str(count) for count in sorted({launch.ranks for launch in whole.launches}))
+    launches = len(whole.launches)
+    lines = wrapped(
+        f"{METRIC} in us, {METRICS[METRIC].meaning}; {launches} launch{'es' if launches > 1 else ''}, {ranks} ranks, "
+        f"{'; '.join(sorted(libraries))}"
+    )
+    if compared is None:
+        rows, columns = pivot(summarize(frame, shown_factors(experiment), METRIC))
+        lines += ["", *rows, "", *(line for one in legend(columns, launches) for line in wrapped(one))]
+    else:
+        lines += ["", *table.cell_table(compared), ""]
+        explained = [f"ratio: {table.ratio_line(compared)}", *table.legend(compared), *table.undecided(compared)]
+        lines += [line for one in explained for line in wrapped(one)]
+    return [*lines, "", *next_steps(plan, directory, sides, compared)]
+
+
+def contrast(plan: Plan, frame: pd.DataFrame) -> tuple[str, str, str] | None:
+    """Returns the factor that the run was made to compare, with its values A and B; None where there is no such pair.
+
+    Two variants, else two synchronizers. Of mpi_barrier and another one, mpi_barrier is B.
+    """
+    if len(plan.variants) == 2:
+        return "variant", plan.variants[0].name, plan.variants[1].name
+    names = list(dict.fromkeys(map(str, frame["synchronizer"])))
+    if len(names) != 2:
+        return None
+    a, b = names if names[0] != table.BARRIER else names[::-1]
+    return "synchronizer", a, b
+
+
+def next_steps(
+    plan: Plan, directory: Path, sides: tuple[str, str, str] | None, compared: pd.DataFrame | None
+) -> list[str]:
+    """Returns what to do next, commands on lines of their own."""
+    steps = []
+    if plan.launches < FEWEST_LAUNCHES:
+        steps.append(f"next: --launches {FEWEST_LAUNCHES} or more, which verdicts need; the same command continues")
+    elif compared is not None:
+        needed = compared.loc[compared["reason"].isin(table.MORE_LAUNCHES), "launches_needed"]
+        if len(needed) and needed.max() <= AFFORDABLE:
+            steps.append(
+                f"next: --launches {int(needed.max())} to detect a difference of 5 %; the same command continues"
+            )
+        elif len(needed):
+            steps.append("next: use a quieter machine (downbeat doctor); launches differ too much")
+    where = shlex.quote(str(directory))
+    commands = [f"downbeat report {where}"]
+    if sides:
+        factor, a, b = sides
+        conditions = [] if factor == "variant" else [shlex.quote(f"{factor}={value}") for value in (a, b)]
+        commands.insert(0, " ".join(["downbeat compare", where, *conditions]))
+    return [*(line for step in steps for line in wrapped(step)), *(f"  {command}" for command in commands)]

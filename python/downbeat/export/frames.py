@@ -1,0 +1,102 @@
+"""What can be exported of an experiment, one frame per launch, so that memory holds one launch at a time."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pandas as pd
+
+from downbeat.data.launch_file import CELL_FACTORS, cell_fields, flags, open_samples, read_cells
+from downbeat.data.samples import native, verdicts
+from downbeat.errors import UsageError
+from downbeat.experiment.experiment import Experiment, Launch
+from downbeat.experiment.plan import LAUNCH_FACTORS
+from downbeat.units import shared_units
+
+STAMPS = ("sync_entry", "entry", "exit", "delay")
+LARGEST = 1 << 20  # rows of stamps in a frame
+
+
+def cells(launch: Launch) -> Iterator[pd.DataFrame]:
+    """Yields a row per cell: `summarize_cells`."""
+    yield launch.cells.drop(columns="cell")
+
+
+def samples(launch: Launch) -> Iterator[pd.DataFrame]:
+    """Yields a row per sample: what its cell is, its verdict, its metrics."""
+    measured = launch.samples()
+    data = measured.to_dataframe()
+    data["verdict"] = pd.Categorical.from_codes(data["verdict"].to_numpy(), categories=pd.Index(verdicts(measured)))
+    index = data.pop("cell_index").to_numpy()
+    frame = pd.concat([launch.cells.loc[index, list(CELL_FACTORS)].set_index(data.index), data], axis=1)
+    units = {str(name): one.attrs["units"] for name, one in measured.items() if "units" in one.attrs}
+    frame.attrs["units"] = units | shared_units(frame.columns, launch.cells)
+    yield frame
+
+
+def stamps(launch: Launch) -> Iterator[pd.DataFrame]:
+    """Yields a row per sample and rank: what the rank stamped, on the global clock."""
+    with open_samples(launch.path) as file:
+        described = read_cells(file)[list(CELL_FACTORS)]
+        categories = pd.Index(flags(file.variables["verdict"]).values())
+        units = {name: file.variables[name].units for name in STAMPS}
+        count, ranks = file.variables["entry"].shape
+        step = max(1, LARGEST // ranks)
+        for start in range(0, max(count, 1), step):  # also of no samples a frame, which has the columns
+            rows = slice(start, min(start + step, count))
+            taken = rows.stop - rows.start
+            index = np.repeat(native(file.variables["cell_index"][rows]), ranks)
+            frame = described.loc[index].reset_index(drop=True)
+            frame["attempt"] = np.repeat(native(file.variables["attempt"][rows]), ranks)
+            frame["verdict"] = pd.Categorical.from_codes(
+                np.repeat(file.variables["verdict"][rows], ranks), categories=categories
+            )
+            frame["rank"] = np.tile(np.arange(ranks), taken)
+            for name in STAMPS:
+                frame[name] = native(file.variables[name][rows]).ravel()
+            frame["flag"] = file.variables["flag"][rows].ravel()
+            frame.attrs["units"] = units | shared_units(frame.columns, described)
+            yield frame
+
+
+ROWS: dict[str, Callable[[Launch], Iterator[pd.DataFrame]]] = {"cells": cells, "samples": samples, "stamps": stamps}
+
+
+def blank_fields(experiment: Experiment) -> dict[str, str | float]:
+    """Returns the fields of cells that some launch lacks, with what stands for them: an older program wrote it."""
+    fields: list[dict[str, str | float]] = []
+    for launch in experiment.launches:
+        # What cannot be read is refused when its turn comes, after what was before it.
+        with contextlib.suppress(UsageError), open_samples(launch.path) as file:
+            text = {name: file.variables[name].dtype.kind == "S" for name in cell_fields(file)}
+            fields.append({name: "" if text[name] else np.nan for name in text})
+    return {name: one[name] for one in fields for name in one if any(name not in other for other in fields)}
+
+
+def completed(frame: pd.DataFrame, blank: dict[str, str | float]) -> pd.DataFrame:
+    """Returns a frame with all fields that some launch lacks, behind the others."""
+    if not blank:
+        return frame
+    whole = frame.assign(**{name: blank[name] for name in blank if name not in frame})
+    whole = whole[[*(name for name in whole if name not in blank), *blank]]
+    whole.attrs["units"] = frame.attrs["units"]
+    return whole
+
+
+def frames(experiment: Experiment, rows: str) -> Iterator[pd.DataFrame]:
+    """Yields the frames of an experiment, launch by launch, each with the factors of its launch in front.
+
+    Args:
+        experiment: what to export.
+        rows: one of `ROWS`.
+    """
+    blank = blank_fields(experiment) if rows == "cells" else {}
+    for launch in experiment.launches:
+        for part in ROWS[rows](launch):
+            frame = completed(part, blank)
+            for position, name in enumerate((*LAUNCH_FACTORS, "launch")):
+                # A file of ranks' stamps has a column `rank`; that of the launch is their number.
+                frame.insert(position, name, launch.number if name == "launch" else getattr(launch, name))
+            yield frame

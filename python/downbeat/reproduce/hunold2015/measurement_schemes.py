@@ -1,0 +1,122 @@
+"""Figure 2 and Table 1: the measurement schemes of well-known benchmarks, side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+
+from downbeat.reproduce.building import operation_run
+from downbeat.reproduce.drawing.panels import Panel, Series, draw_panels
+from downbeat.reproduce.evidence import Untold, factor_of, some
+from downbeat.reproduce.figure import Drawn, Finding
+from downbeat.reproduce.results import Results, median_and_range
+from downbeat.reproduce.run import Run
+from downbeat.reproduce.site import Site
+from downbeat.units import MICROSECONDS
+
+OPERATIONS = ("bcast", "allreduce")
+SIZES = "8,64,512,4K,32K"
+SMALLEST = 8  # bytes
+CALLS = 100  # of a batch
+CHANGE = 1.1  # factor from which on schemes are called different; the paper gives no number
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """One of the paper's measurement schemes.
+
+    Attributes:
+        words: how it synchronizes and what it times.
+        benchmarks: that use it (Table 1).
+        timing: of downbeat-bench, as its files have it.
+        metric: what such benchmarks report.
+    """
+
+    words: str
+    benchmarks: str
+    timing: str
+    metric: str
+
+
+SCHEMES = {
+    "(1)": Scheme(
+        "MPI_Barrier before each call, largest local time",
+        "MPIBench, MPIBlib, mpicroscope, NBCBench, OSU, SKaMPI",
+        "per_call",
+        "latency_max_median",
+    ),
+    "(2)": Scheme(f"{CALLS} calls in a row", "Intel MPI Benchmarks, mpptest", "batch", "latency_max_median"),
+    "(3)": Scheme(f"{CALLS} calls, each with a barrier that is timed", "Phloem", "batch_synced", "latency_max_median"),
+    "(4)": Scheme("a window for each call, global time", "NBCBench, SKaMPI", "window", "global_time_median"),
+}
+
+
+def scheme_runs(site: Site) -> tuple[Run, ...]:
+    timings = ",".join(
+        f"{one.timing}(calls={CALLS})" if "batch" in one.timing else one.timing for one in SCHEMES.values()
+    )
+    sizes = "8,512" if site.quick else SIZES
+    return (
+        operation_run(
+            site,
+            "schemes",
+            site.main(),
+            site.node,
+            list(OPERATIONS),
+            usual=200,
+            sync="mpi_barrier",
+            options={"sizes": sizes, "timing": timings},
+            # A batch is as long as its calls.
+            factors=(1 + sizes.count(",")) * (CALLS // 4),
+        ),
+    )
+
+
+def scheme_times(cells: pd.DataFrame) -> pd.DataFrame:
+    """Returns what each scheme reports, in s: a row per `operation`, `size`, `launch` and `scheme`, with its `time`."""
+    timing = cells["timing"].astype(str).str.partition("(")[0]
+    parts = []
+    for name, one in SCHEMES.items():
+        part = cells[timing == one.timing]
+        parts.append(part.assign(scheme=name, time=part[one.metric]))
+    return pd.concat(parts)[["operation", "size", "launch", "scheme", "time"]]
+
+
+def draw_measurement_schemes(results: Results) -> Drawn:
+    times = scheme_times(results.cells)
+    table = median_and_range(times, ("operation", "scheme", "size"), "time").sort_values("size")
+    panels = []
+    for operation in OPERATIONS:
+        series = []
+        for number, (name, scheme) in enumerate(SCHEMES.items()):
+            part = table[(table["operation"] == operation) & (table["scheme"] == name)]
+            if len(part):
+                label = f"{name} {scheme.words}"
+                values = (part["size"], part["median"], part["low"], part["high"])
+                series.append(Series(label, *values, colour=number, marker=number))
+        name = f"MPI_{operation.capitalize()}"
+        panels.append(Panel(series, "message size [bytes]", "time [us]", name, log_x=True, log_y=True, bytes_x=True))
+    users = "; ".join(f"{name} {scheme.benchmarks}" for name, scheme in SCHEMES.items())
+    picture = draw_panels(
+        "hunold2015-fig2",
+        "The same calls, measured by the schemes of well-known benchmarks",
+        f"What each scheme reports, per call; median over launches, bars: smallest to largest. Table 1: {users}.",
+        panels,
+    )
+    return Drawn((picture,), tuple(scheme_finding(times, operation) for operation in OPERATIONS))
+
+
+def scheme_finding(times: pd.DataFrame, operation: str) -> Finding:
+    """Holds against the data that the scheme decides what a small message seems to take; all pairs are tested."""
+    claim = f"the scheme changes what MPI_{operation.capitalize()} of {SMALLEST} bytes seems to take, by over a tenth"
+    paper = "the choice of the synchronization method has tremendous effects on the outcome (section 8)"
+    part = times[(times["operation"] == operation) & (times["size"] == SMALLEST)]
+    wide = part.pivot_table(index="launch", columns="scheme", values="time")
+    if wide.shape[1] < 2:
+        return Finding(claim, paper, "too few valid samples", Untold("too few samples are valid"))
+    told = ", ".join(f"{name} {np.median(wide[name].dropna()) * MICROSECONDS:.3g} us" for name in wide.columns)
+    pairs = permutations(wide.columns, 2)
+    return Finding(claim, paper, told, some(factor_of(wide[one] / wide[other]).above(CHANGE) for one, other in pairs))

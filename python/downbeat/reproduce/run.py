@@ -1,0 +1,37 @@
+"""A run: one configuration of a figure, launched several times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from downbeat.reproduce.site import Site
+
+
+@dataclass(frozen=True)
+class Run:
+    """One configuration of a figure, launched several times.
+
+    Attributes:
+        label: names its directory, its cells in frames, and the run in drawings; unique within the figure.
+        library: MPI library, by its name in `downbeat.mpi.libraries`.
+        ranks: of each launch.
+        operations: of downbeat-bench, or the one word that begins another experiment, as "skew".
+        options: of downbeat-bench, as in `Measurement`.
+        variables: of the environment, as DOWNBEAT_VALIDATION.
+        seconds: what a launch takes, roughly.
+        most_launches: more are not worth their time; 0: as many as are asked for.
+    """
+
+    label: str
+    library: str
+    ranks: int
+    operations: tuple[str, ...]
+    options: Mapping[str, str]
+    variables: Mapping[str, str] = field(default_factory=dict)
+    seconds: float = 1.0
+    most_launches: int = 0
+
+    def launches(self, site: Site) -> int:
+        """Returns how often it is launched at a site."""
+        return min(site.launches, self.most_launches or site.launches)

@@ -1,0 +1,76 @@
+"""What downbeat knows by heart of downbeat-bench, for it is needed where no bench runs, is what downbeat-bench says."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from downbeat.data.launch_file import CELL_FACTORS
+from downbeat.data.metrics import METRICS
+from downbeat.experiment.bench_options import OPTIONS, OTHER_EXPERIMENTS
+from downbeat.experiment.portions import CALLS_BARRIER, DEFAULT_SYNC
+from downbeat.pictures.registry import OF_FILES
+
+ROOT = Path(__file__).resolve().parents[2]
+BENCH = ROOT / "build/openmpi/bin/downbeat-bench"
+BARRIERS = "linear,double_ring"  # of Open MPI
+
+
+def run(*command: str | Path) -> str:
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True, timeout=300).stdout
+
+
+def components(*kinds: str) -> dict[str, dict[str, object]]:
+    """Returns what the bench lists of some kinds, by name."""
+    lines = run(BENCH, "list", *kinds, "--format", "json").splitlines()
+    return {str(one["name"]): one for one in map(json.loads, lines)}
+
+
+@pytest.fixture(scope="module")
+def help_text() -> str:
+    return run(BENCH, "--help")
+
+
+def test_metrics_mean_what_downbeat_bench_says() -> None:
+    listed = {name: (one["summary"], one["error_bounds"]) for name, one in components("metric").items()}
+    assert {name: (metric.meaning, metric.clock_bounds) for name, metric in METRICS.items()} == listed
+
+
+def test_cells_are_told_apart_by_fields_of_the_file() -> None:
+    assert set(CELL_FACTORS) < set(components("field"))
+
+
+def test_the_other_experiments_are_those_that_help_shows(help_text: str) -> None:
+    section = help_text.partition("\nExperiments, ")[2].partition("\n\n")[0]
+    assert re.findall(r"^  (\w+) ", section, re.MULTILINE) == list(OTHER_EXPERIMENTS)
+    assert set(OF_FILES) < set(OTHER_EXPERIMENTS)
+
+
+def test_options_of_an_experiment_are_options_of_the_bench(help_text: str) -> None:
+    assert {f"--{name}" for name in OPTIONS} <= set(re.findall(r"--[a-z-]+", help_text))
+    (default,) = re.findall(r"--sync NAMES.*\[default ([^\]]*)\]", help_text)
+    assert default == DEFAULT_SYNC
+
+
+def test_the_synchronizers_that_call_mpi_barrier_are_measured_with_each_of_its_algorithms() -> None:
+    listed = components("synchronizer")
+    (after,) = (one for one in listed["harmonize"]["parameters"] if one["name"] == "after")  # type: ignore[attr-defined]
+    with_parameters = [f"harmonize(after={name})" for name in after["choices"] if name != "none"]
+    with_parameters.append("roundtime(lead=1ms)")  # does without the barrier
+    every = [*listed, *with_parameters]
+    command = [ROOT / "tools/launch", "--mpi", "openmpi", "-n", "2", "--timeout", "120", BENCH, "nothing"]
+    options = ["--sync", ",".join(every), "--barrier-algorithm", BARRIERS, "-r", "1", "--warmup", "0", "-q"]
+    asked = [*map(str, command), *options, "--format", "json"]
+    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 3), done.stderr  # 3: a start failed
+    cells = [one for one in map(json.loads, done.stdout.splitlines()) if one["record"] == "cell"]
+    called: dict[str, set[str]] = {}
+    for one in cells:
+        called.setdefault(one["synchronizer"], set()).add(one["barrier_algorithm"])
+    assert {name for name, algorithms in called.items() if algorithms == set(BARRIERS.split(","))} == {
+        name for name in called if CALLS_BARRIER.match(name)
+    }
+    assert len(called) == len(every)

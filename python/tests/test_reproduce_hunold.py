@@ -1,0 +1,76 @@
+"""Figures of Hunold 2015, on launches that are made up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import pytest
+from downbeat.reproduce.hunold2015.clock_offset import NODES
+from downbeat.reproduce.hunold2015.clock_pareto import Choices, short_scheme
+from downbeat.reproduce.hunold2015.exit_pattern import over_all
+from downbeat.reproduce.hunold2015.measurement_schemes import scheme_times
+from downbeat.reproduce.registry import FIGURES
+from reproduce_site import site
+from scipy import stats
+
+from benchmarks.simulations.made_up_launches import Maker, SimulatedResults
+from benchmarks.simulations.worlds_hunold import WORLDS
+
+
+def test_without_true_errors_measured_ones_are_drawn_with_their_bounds() -> None:
+    for number in (8, 9, 10):
+        made = WORLDS[f"hunold2015-fig{number}"](Maker(np.random.default_rng(1), 3, effect=True))
+        files = {label: [data.drop_vars("true_error") for data in launches] for label, launches in made.files.items()}
+        between_nodes = SimulatedResults(made.figure, made.site, made.runs, made.launches, files)
+        drawn = FIGURES[f"hunold2015-fig{number}"].draw(between_nodes)
+        assert "true errors are not known between nodes" in drawn.pictures[0].caption
+        claims = [one for one in drawn.findings if "true error" in one.here]
+        assert not claims
+        assert any("known to within" in one.here for one in drawn.findings)
+
+
+def test_part_b_of_figure_8_has_several_processes_per_clock() -> None:
+    runs = [run for run in FIGURES["hunold2015-fig8"].runs(site((2, 4, 64), 64)) if run.label.startswith(NODES)]
+    clocks = [run.variables["DOWNBEAT_VALIDATION"].rpartition(",")[2] for run in runs]
+    assert [run.ranks for run in runs] == [4, 64]
+    assert clocks == ["ranks_per_clock=2", "ranks_per_clock=16"]
+    assert all(run.variables["DOWNBEAT_SHARE"] == "never" for run in runs)
+
+
+def test_the_pareto_frontier_is_what_no_scheme_beats_in_both() -> None:
+    def launches(values: Sequence[float]) -> dict[str, np.ndarray]:
+        return {name: np.array([value] * 3) for name, value in zip("abcde", values, strict=True)}
+
+    choices = Choices(launches([1, 2, 3, 4, 4]), launches([80, 90, 10, 10, 5]), np.ones(3))
+    assert choices.frontier() == ["a", "c", "e"]
+
+
+def test_the_interval_over_launches_is_students() -> None:
+    means = np.array([[1.0, 2.0], [1.2, 2.6], [0.9, 2.2]])
+    middle, low, high = over_all(means)
+    assert middle == pytest.approx(means.mean(axis=0))
+    assert (low[1], high[1]) == pytest.approx(stats.ttest_1samp(means[:, 1], 0).confidence_interval(0.95))
+    assert [float(one[0]) for one in over_all(means[:1])] == [1.0, 1.0, 1.0]
+
+
+def test_each_measurement_scheme_tells_what_its_benchmarks_report() -> None:
+    cells = pd.DataFrame(
+        {
+            "operation": "bcast",
+            "size": 8,
+            "launch": 1,
+            "timing": ["per_call", "batch(calls=100)", "batch_synced(calls=100)", "window"],
+            "latency_max_median": [1.0, 2.0, 3.0, 4.0],
+            "global_time_median": [5.0, 6.0, 7.0, 8.0],
+        }
+    )
+    times = scheme_times(cells).set_index("scheme")["time"]
+    assert times.to_dict() == {"(1)": 1.0, "(2)": 2.0, "(3)": 3.0, "(4)": 8.0}
+
+
+def test_schemes_are_labelled_as_in_the_paper() -> None:
+    assert short_scheme("jk(fit=100,over=0,offset=mean_rtt(exchanges=30))") == "jk (100, 30)"
+    assert short_scheme("hca") == "hca, over 1 s"
+    assert short_scheme("skampi") == "skampi"

@@ -1,0 +1,307 @@
+"""Experiments at different times: what verdicts are worth where sessions deviate, with a history and without."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import downbeat
+import numpy as np
+import pandas as pd
+import pytest
+from compare_command import Run, command
+from downbeat.comparison.table import describe
+from downbeat.errors import UsageError
+from downbeat.statistics.across_sessions import compare_across_sessions
+from downbeat.statistics.independent import compare_independent
+from downbeat.statistics.pairs import compare_paired
+from downbeat.statistics.satterthwaite import satterthwaite
+from downbeat.statistics.sessions import false_verdicts, sessions_of
+from downbeat.statistics.simulated import Deviations, simulate_interleaved, simulate_sessions
+from downbeat.statistics.verdicts import Comparison, judge_together
+from launch_files import Cell, write_launch
+from scipy import stats
+from test_compare import rows, verdicts
+
+LAUNCHES = 10
+DIFFERENT = {"faster", "slower"}
+
+
+def deviations(session: float) -> Deviations:
+    """Returns those of the table in docs/compare.md."""
+    return Deviations(launch=0.02, session=session, drift=session)
+
+
+def false_share(compare: Callable[[np.random.Generator], Sequence[Comparison]], experiments: int, seed: int) -> float:
+    """Returns in which share of experiments something that is alike is called different."""
+    random = np.random.default_rng(seed)
+    return sum(any(one.verdict in DIFFERENT for one in compare(random)) for _ in range(experiments)) / experiments
+
+
+def test_the_error_against_a_history_is_that_of_one_more_session() -> None:
+    """Student's prediction: exact where launches are as many everywhere."""
+    random = np.random.default_rng(1)
+    *history, b = simulate_sessions(random, 9, LAUNCHES, deviations(0.02))[0]
+    means = [float(np.log(one).mean()) for one in history]
+    found = compare_across_sessions(None, b, history)
+    error = np.std(means, ddof=1) * math.sqrt(1 + 1 / 8)
+    assert found.error == pytest.approx(error)
+    assert found.freedom == pytest.approx(7)
+    difference = float(np.log(b).mean()) - np.mean(means)
+    assert found.ratio.estimate == pytest.approx(math.exp(difference))
+    assert found.p_value == pytest.approx(2 * stats.t.sf(abs(difference) / error, 7))
+    assert found.ratio.high == pytest.approx(math.exp(difference + stats.t.ppf(0.975, 7) * error))
+    assert (found.launches, found.sessions) == ((8, LAUNCHES), 8)
+
+
+def test_the_error_between_two_sessions_is_that_of_both() -> None:
+    random = np.random.default_rng(2)
+    a, b, *history = simulate_sessions(random, 8, LAUNCHES, deviations(0.02))[0]
+    found = compare_across_sessions(a, b, history)
+    assert found.error == pytest.approx(math.sqrt(2) * np.std([np.log(one).mean() for one in history], ddof=1))
+    assert found.freedom == pytest.approx(5)
+    assert found.ratio.estimate == compare_independent(a, b).ratio.estimate
+
+
+def test_launches_that_are_lacking_add_to_the_variance() -> None:
+    random = np.random.default_rng(3)
+    a, b, *history = simulate_sessions(random, 8, 12, deviations(0.02))[0]
+    sessions = sessions_of(history)
+    within = np.mean([np.log(one).var(ddof=1) for one in history])
+    assert sessions.launch_variance == pytest.approx(within)
+    assert sessions.deviation == pytest.approx(math.sqrt(sessions.variance - within / 12))
+    parts = [(2 * sessions.variance, 5), (within * (2 / 6 - 2 / 12), 6 * 11)]
+    found = compare_across_sessions(a[:6], b[:6], history)
+    assert found.error == pytest.approx(math.sqrt(sum(value for value, _ in parts)))
+    assert found.freedom == pytest.approx(sum(v for v, _ in parts) ** 2 / sum(v**2 / n for v, n in parts))
+    # More launches than the history has take nothing away.
+    assert compare_across_sessions(a, b, [one[:6] for one in history]).error == pytest.approx(
+        math.sqrt(2 * sessions_of([one[:6] for one in history]).variance)
+    )
+
+
+def test_a_history_that_deviates_little_by_chance_makes_nothing_surer() -> None:
+    a, b = simulate_sessions(np.random.default_rng(4), 2, LAUNCHES, deviations(0.02))[0]
+    alike = [np.exp(np.linspace(-0.03, 0.03, LAUNCHES))] * 6
+    found, launches = compare_across_sessions(a, 1.3 * b, alike), compare_independent(a, 1.3 * b)
+    assert sessions_of(alike).deviation == 0
+    assert (found.ratio.low, found.ratio.high) == pytest.approx((launches.ratio.low, launches.ratio.high))
+    assert (found.error, found.freedom, found.p_value) == (launches.error, launches.freedom, launches.p_value)
+
+
+def test_few_sessions_are_undecided() -> None:
+    history = simulate_sessions(np.random.default_rng(5), 4, LAUNCHES, deviations(0.01))[0]
+    for a in (None, history[0]):
+        found = compare_across_sessions(a, 3 * history[1], list(history))
+        assert (found.verdict, found.reason) == ("undecided", "sessions in the history: 4, 5 are needed")
+        assert found.p_value < 0.001
+    one = compare_across_sessions(history[0], 3 * history[1], [history[2]])
+    assert math.isnan(one.p_value)
+    assert one.verdict == "undecided"
+    # It is no test, and costs the others nothing.
+    clear = compare_paired(history[0], 3 * history[0])
+    assert judge_together([found, clear])[1].adjusted_p_value == clear.p_value
+
+
+def test_satterthwaite() -> None:
+    assert satterthwaite([(1.0, 4)]) == 4
+    assert satterthwaite([(1.0, 4), (1.0, 4)]) == 8
+    assert satterthwaite([(2.0, 4), (0.0, 50)]) == 4
+    assert satterthwaite([(0.0, 3), (0.0, 50)]) == 3
+
+
+@pytest.mark.parametrize(("session", "expected"), [(0.0, 0.02), (0.01, 0.19), (0.02, 0.48), (0.03, 0.62)])
+def test_without_a_history_sessions_make_verdicts_false(session: float, expected: float) -> None:
+    """What the assumption that is printed says: by simulation, and by `false_verdicts`."""
+
+    def compare(random: np.random.Generator) -> list[Comparison]:
+        return [compare_independent(*simulate_sessions(random, 2, LAUNCHES, deviations(session))[0])]
+
+    assert false_share(compare, 400, 6) == pytest.approx(expected, abs=4 * math.sqrt(0.25 / 400))
+    computed = false_verdicts(0.02 * math.sqrt(2 / LAUNCHES), 17, session, 0.025)
+    assert computed == pytest.approx(expected, abs=0.03)
+
+
+@pytest.mark.parametrize("session", [0.0, 0.02])
+@pytest.mark.parametrize("sessions", [5, 12])
+@pytest.mark.parametrize("against", [False, True])
+def test_with_a_history_they_are_rarely_false(session: float, sessions: int, against: bool) -> None:
+    def compare(random: np.random.Generator) -> list[Comparison]:
+        a, b, *history = simulate_sessions(random, sessions + 2, LAUNCHES, deviations(session))[0]
+        return [compare_across_sessions(None if against else a, b, history)]
+
+    assert false_share(compare, 500, 7) <= 0.05  # 2.5 % and three and a half standard errors
+
+
+@pytest.mark.parametrize("session", [0.0, 0.03])
+def test_interleaved_they_are_rarely_false(session: float) -> None:
+    """Although the session drifts as much as sessions deviate: both are first as often."""
+
+    def compare(random: np.random.Generator) -> list[Comparison]:
+        return [compare_paired(*(side[0] for side in simulate_interleaved(random, LAUNCHES, 1.0, deviations(session))))]
+
+    assert false_share(compare, 800, 8) <= 0.05
+    random = np.random.default_rng(9)
+    found = [
+        compare_paired(*(side[0] for side in simulate_interleaved(random, LAUNCHES, 1.05, deviations(session)))).verdict
+        for _ in range(150)
+    ]
+    assert found.count("slower") >= 140
+
+
+@pytest.mark.parametrize("design", ["history", "interleaved"])
+def test_a_gate_over_many_cells_rarely_gives_a_false_alarm(design: str) -> None:
+    """Session effects common to all cells, and those of each: Holm holds whatever depends on what."""
+    mixed = Deviations(launch=0.02, session=0.02, session_cell=0.02, drift=0.02, cell=0.01)
+
+    def compare(random: np.random.Generator) -> list[Comparison]:
+        if design == "interleaved":
+            sides = zip(*simulate_interleaved(random, LAUNCHES, 1.0, mixed, 8), strict=True)
+            return judge_together([compare_paired(a, b) for a, b in sides])
+        cells = simulate_sessions(random, 9, LAUNCHES, mixed, 8)
+        return judge_together([compare_across_sessions(None, b, history) for b, *history in cells])
+
+    assert false_share(compare, 120, 10) <= 0.075  # 2.5 % and three and a half standard errors
+
+
+def sessions_as_frames(seed: int, sessions: int, session: float = 0.02) -> list[pd.DataFrame]:
+    """Returns the cells of experiments at different times."""
+    return [
+        rows(one) for one in simulate_sessions(np.random.default_rng(seed), sessions, LAUNCHES, deviations(session))[0]
+    ]
+
+
+def test_two_experiments_say_what_they_assume() -> None:
+    a, b = sessions_as_frames(11, 2)
+    found = downbeat.compare(a, b)
+    assert found.attrs["assumes"].startswith(
+        "the machine did not change between A and B; if sessions deviated by 2 %, "
+    )
+    share = float(found.attrs["assumes"].split("deviated by 2 %, ")[1].partition("%")[0])
+    assert 35 < share < 65
+    assert "assumes the machine did not change" in " ".join(" ".join(describe(found)).split())
+    both = pd.concat([a, b.assign(synchronizer="linear")])
+    paired = downbeat.compare(both, where_a={"synchronizer": "harmonize"}, where_b={"synchronizer": "linear"})
+    assert paired.attrs["assumes"] == ""
+
+
+def test_a_history_takes_a_false_verdict_back() -> None:
+    a, b, *history = sessions_as_frames(12, 14)
+    b["latency_avg_median"] *= 1.06 * a["latency_avg_median"].mean() / b["latency_avg_median"].mean()
+    assert verdicts(downbeat.compare(a, b)) == {8: "slower"}
+    found = downbeat.compare(a, b, history=history)
+    assert verdicts(found) == {8: "undecided"}
+    assert found["sessions"].tolist() == [12]
+    assert 0.01 < found["session_deviation"].iloc[0] < 0.04
+    assert found["launches_needed"].isna().all()
+    text = " ".join(" ".join(describe(found)).split())
+    assert "history 12 experiments, which deviate by" in text
+    assert "more launches do not make up for what differs between sessions" in text
+    b["latency_avg_median"] *= 1.3
+    assert verdicts(downbeat.compare(a, b, history=history)) == {8: "slower"}
+    assert verdicts(downbeat.compare(b, history=history)) == {8: "slower"}
+
+
+def test_a_history_alone_is_a() -> None:
+    b, *history = sessions_as_frames(13, 11)
+    found = downbeat.compare(b, history=history)
+    means = [np.exp(np.log(one["latency_avg_median"]).mean()) for one in history]
+    assert found["a"].iloc[0] == pytest.approx(stats.gmean(means))
+    assert found["launches_a"].tolist() == [10]
+    assert found.attrs["history_is_a"]
+    assert any("A       history, 10 sessions" in line for line in describe(found))
+
+
+def test_cells_that_the_history_lacks() -> None:
+    a, b, *history = sessions_as_frames(14, 9)
+    other = rows(np.ones(LAUNCHES), size=16)
+    history[0].loc[2, "status"] = "incomplete"
+    history[1]["status"] = "wrong"
+    found = downbeat.compare(pd.concat([a, other]), pd.concat([b, other]), history=history)
+    assert found["sessions"].tolist() == [6, 0]
+    assert found["reason"].iloc[1] == "sessions in the history: 0, 5 are needed"
+    assert found.attrs["tests"] == 1
+    assert found.attrs["notes"][0] == "history 1: incomplete in launch 3, left out: bcast 8"
+    alone = downbeat.compare(pd.concat([b, other]), history=[])
+    assert set(alone["verdict"]) == {"undecided"}
+    assert set(alone["reason"]) == {"sessions in the history: 0, 5 are needed"}
+
+
+def test_the_history_is_of_what_a_is() -> None:
+    a, b, *history = sessions_as_frames(15, 9)
+    both = [pd.concat([one, rows(np.full(LAUNCHES, 50.0), library="other")]) for one in history]
+    found = downbeat.compare(a, b.assign(library="new"), history=both)
+    assert found["session_deviation"].tolist() == downbeat.compare(a, b, history=history)["session_deviation"].tolist()
+    some = {"library": "some"}
+    assert downbeat.compare(a, b, history=both, where_a=some, where_b=some)["sessions"].tolist() == [7]
+    with pytest.raises(UsageError, match="the history has library old, other, but not some, which A has"):
+        downbeat.compare(
+            a, b.assign(library="new"), history=[one.replace({"library": {"some": "old"}}) for one in both]
+        )
+    with pytest.raises(UsageError, match="A and B are of one experiment"):
+        downbeat.compare(a, a, history=history)
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return command(monkeypatch, capsys)
+
+
+def write_night(directory: Path, medians: np.ndarray, **attributes: str) -> Path:
+    """Writes an experiment of one cell with these medians in us."""
+    directory.mkdir(parents=True)
+    entry = np.zeros((3, 2))
+    for number, median in enumerate(medians):
+        write_launch(directory / f"{number:02}.nc", [Cell(entry, entry + median * 1e-6)], **attributes)
+    return directory
+
+
+def test_the_command_with_a_history(tmp_path: Path, run: Run) -> None:
+    nights = simulate_sessions(np.random.default_rng(16), 8, 5, deviations(0.01))[0]
+    for number, medians in enumerate(nights[:7]):
+        # Of files without a plan the library is known by what it calls itself.
+        library = "New MPI 2.0" if number == 3 else "Some MPI 1.0, of a test"
+        tolerance = "2e-6" if number == 5 else "1e-6"
+        write_night(tmp_path / "nights" / f"{number}", medians, mpi_library=library, tolerance_s=tolerance)
+    # In one directory with its history, of which it is no part.
+    tonight = write_night(tmp_path / "nights" / "tonight", 1.4 * nights[7], tolerance_s="1e-6")
+    status, output, errors = run(
+        tonight, "--history", tmp_path / "nights", "--json", tmp_path / "c.json", "--fail-on", "slower"
+    )
+    assert (status, errors) == (3, "")
+    written = json.loads((tmp_path / "c.json").read_text())
+    assert written["history"] == ["0", "1", "2", "3", "4", "5", "6"]
+    assert [(cell["verdict"], cell["sessions"]) for cell in written["cells"]] == [("slower", 6), ("unmatched", None)]
+    said = " ".join(output.split())
+    assert "history, without any of the compared cells, left out: 3" in said
+    assert (
+        "B and 1 of the 6 experiments of its history differ in tolerance: 1e-6 / 2e-6; its effect counts as a"
+        " deviation between sessions" in said
+    )
+    # What is compared is no part of the history, wherever it lies.
+    status, output, _ = run(tmp_path / "nights" / "0", tonight, "--history", tmp_path / "nights", "--fail-on", "slower")
+    assert status == 3
+    assert "A       0, 5 launches" in output
+    assert "history 5 of 6 experiments" in output
+
+
+def test_bad_histories_are_named_in_one_line(tmp_path: Path, run: Run) -> None:
+    nights = simulate_sessions(np.random.default_rng(17), 2, 5, deviations(0.01))[0]
+    a, b = (write_night(tmp_path / name, one) for name, one in zip("ab", nights, strict=True))
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "papers" / "inside").mkdir(parents=True)
+    for arguments, message in [
+        ((a, b, "--history", a), "is compared itself; a history consists of other experiments"),
+        ((a, b, "--history", tmp_path / "none"), "there is no experiment"),
+        ((a, b, "--history", tmp_path / "papers"), "is neither an experiment nor a directory of experiments"),
+        ((a, "size=8", "size=16", "--history", b), "1 experiment and 2 conditions; give B, B factor=value"),
+    ]:
+        status, _, errors = run(*arguments)
+        assert (status, errors.count("\n")) == (2, 1)
+        assert message in errors
+    # The first night has no history yet, which is no error.
+    status, output, errors = run(a, "--history", tmp_path / "empty")
+    assert (status, errors) == (0, "")
+    assert "undecided, sessions in the history: 0, 5 are needed" in output

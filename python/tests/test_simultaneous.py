@@ -1,0 +1,42 @@
+"""Intervals of what was picked from many: held against known truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from downbeat.statistics.independent import compare_independent
+from downbeat.statistics.pairs import compare_paired
+from downbeat.statistics.simultaneous import simultaneous_interval
+
+
+def test_the_most_extreme_of_twenty_equal_cells_is_held_by_its_interval() -> None:
+    """Alone the interval of the most extreme misses the truth in every second experiment: it was picked for that."""
+    random = np.random.default_rng(1)
+    alone = at_once = 0
+    for _ in range(40):
+        logs = random.normal(0, 0.03, (20, 10))
+        most = logs[np.abs(logs.mean(axis=1)).argmax()]
+        picked = compare_paired(np.ones(10), np.exp(most))
+        wide = simultaneous_interval(picked, 20)
+        alone += picked.ratio.low <= 1 <= picked.ratio.high
+        at_once += wide.low <= 1 <= wide.high
+    assert alone < 24
+    assert at_once >= 36
+
+
+def test_of_one_it_is_the_interval_alone() -> None:
+    comparison = compare_paired([1, 2, 3, 4], [1.1, 2.3, 3.1, 4.6])
+    interval = simultaneous_interval(comparison, 1)
+    assert (interval.low, interval.high) == pytest.approx((comparison.ratio.low, comparison.ratio.high))
+    assert interval.estimate == pytest.approx(comparison.ratio.estimate)
+
+
+def test_one_pair_has_no_interval() -> None:
+    assert np.isnan(simultaneous_interval(compare_paired([1], [2]), 3).low)
+
+
+def test_what_makes_no_sense_is_refused() -> None:
+    with pytest.raises(ValueError, match="a family of 0 comparisons"):
+        simultaneous_interval(compare_paired([1, 2], [2, 3]), 0)
+    with pytest.raises(ValueError, match="intervals are of pairs"):
+        simultaneous_interval(compare_independent([1, 2], [2, 3]), 2)

@@ -1,0 +1,70 @@
+"""The linter of words: what it finds, where, and what it leaves alone."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROSE = Path(__file__).resolve().parents[1] / "prose"
+
+
+def findings(path: Path, text: str) -> list[str]:
+    """Returns the names of the rules that a text breaks."""
+    path.write_text(text, encoding="utf-8")
+    done = subprocess.run([sys.executable, PROSE, path], capture_output=True, text=True, check=False)
+    assert done.returncode == bool(done.stdout), done.stderr
+    return [line.rpartition("[")[2].rstrip("]") for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("Measured behind a barrier.", "behind"),
+        ("Measured behind\n`MPI_Barrier`.", "behind"),
+        ("A list, as `8,100`.", "as"),
+        ("The file stands in a directory.", "lies"),
+        ("The flag tells it.", "tells"),
+        ("It is slow. Who has read none of the papers gets it.", "clause as subject"),
+        ("Which of that is significant says `downbeat compare`.", "German order"),
+        ("The sample is to be repeated.", "is to be"),
+        ("It runs without further ado.", "filler"),
+        ("Its behaviour changes.", "spelling"),
+        ("It is teh result.", "spelling"),
+    ],
+)
+def test_a_rule_is_broken(tmp_path: Path, text: str, rule: str) -> None:
+    assert rule in findings(tmp_path / "page.md", f"# Title\n\n{text}\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What does it cost? It is quick.",
+        "Compare with the deadline, as `downbeat-bench` does.",
+        "It prints `behind a barrier`.",
+        "```\nbehind a barrier\n```",
+        "Text.\n\n    behind a barrier\n",
+        'Do not write "behind a barrier".',
+        "It hides one delay behind the other.",
+        "[a page](tells.md)",
+    ],
+)
+def test_good_text_and_code_pass(tmp_path: Path, text: str) -> None:
+    assert findings(tmp_path / "page.md", f"# Title\n\n{text}\n") == []
+
+
+def test_strings_of_programs_and_comments_of_headers(tmp_path: Path) -> None:
+    assert findings(tmp_path / "a.py", 'x = "measured behind a barrier"\n') == ["behind"]
+    assert findings(tmp_path / "b.py", "tells = barrier = 1  # tells\n") == []
+    text = '/* The file tells. */\nint tell = f("stands in a file");\n'
+    assert findings(tmp_path / "c.c", text) == ["lies"]
+    assert findings(tmp_path / "c.h", text) == ["tells", "lies"]
+
+
+def test_the_line_is_named(tmp_path: Path) -> None:
+    (tmp_path / "page.md").write_text("# Title\n\nGood.\n\nMeasured behind\na barrier.\n", encoding="utf-8")
+    done = subprocess.run([sys.executable, PROSE, tmp_path / "page.md"], capture_output=True, text=True, check=False)
+    assert done.stdout.startswith(f"{tmp_path}/page.md:5: 'behind a barrier': write")
