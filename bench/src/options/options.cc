@@ -193,7 +193,6 @@ void check_delays(const CommandLine &line, const Words &words, Options &options)
         }
         return;
     }
-    const std::string first = delaying->text();
     if (std::none_of(options.patterns.begin(), options.patterns.end(), is_none)) {
         options.patterns.insert(options.patterns.begin(),
                                 parse_component("arrival pattern", no_pattern, all_patterns()));
