@@ -41,7 +41,7 @@ endef
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: $(shell sed -n 's/^\([a-z][a-z-]*\):.*/\1/p' Makefile) $(foreach m,$(MPIS) sanitize abi,build-$m ctest-$m ctest-brief-$m)
+.PHONY: $(shell sed -n 's/^\([a-z][a-z-]*\):.*/\1/p' Makefile) $(foreach m,$(MPIS) sanitize abi,build-$m ctest-$m ctest-brief-$m nightly-$m)
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{printf "make %-17s %s\n", $$1, $$2}'
@@ -63,6 +63,11 @@ test-all: setup-test $(foreach m,$(MPIS),build-$m) build-sanitize build-abi lint
 
 test-one: setup-test build-$(MPI) ctest-$(MPI)
 	$(VENV)/pytest benchmarks python tools tests --mpi $(MPI)
+
+nightly: setup-test $(foreach m,$(MPIS),nightly-$m) validate bench-statistics ## what takes too long for make test: each library compiled by its own headers, make validate, make bench-statistics
+
+$(foreach m,$(MPIS),nightly-$m): nightly-%:
+	@$(MAKE) --no-print-directory build MPI=$*
 
 validate: setup-test $(foreach m,$(or $(CHOSEN),$(MPIS)),build-$m) ## check the results of every collective on 1 to 8 ranks, under all five MPI libraries; MPI=: one
 	tools/validate --mpi $(or $(CHOSEN),$(MPIS))
