@@ -12,6 +12,16 @@ MICROSECONDS = 1e6  # per second
 PERCENT = 100.0
 
 
+class Units(dict[str, str]):
+    """The units of a frame's columns, its `attrs["units"]`; never changed once made.
+
+    pandas copies attributes deeply whenever it slices a frame. That took more time than the slices themselves.
+    """
+
+    def __deepcopy__(self, memo: object) -> Units:
+        return self
+
+
 def bytes_text(size: float) -> str:
     """Returns a message size as it is written on command lines: 65536 is 64K."""
     for factor, letter in ((1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")):
@@ -35,7 +45,7 @@ def named_with_units(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.rename(columns={name: f"{name}_{unit}" for name, unit in frame.attrs["units"].items()})
 
 
-def shared_units(names: pd.Index, *frames: pd.DataFrame) -> dict[str, str]:
+def shared_units(names: pd.Index, *frames: pd.DataFrame) -> Units:
     """Returns the units of columns, of those that are also in other frames, which know them."""
     known = {name: unit for frame in frames for name, unit in frame.attrs.get("units", {}).items()}
-    return {name: unit for name, unit in known.items() if name in names}
+    return Units({name: unit for name, unit in known.items() if name in names})

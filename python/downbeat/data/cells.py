@@ -10,7 +10,8 @@ import pandas as pd
 
 from downbeat.data.launch_file import open_samples, read_cells
 from downbeat.data.metrics import METRICS
-from downbeat.data.samples import sample_metrics, verdicts
+from downbeat.data.samples import read_samples
+from downbeat.units import Units
 
 # Over the valid samples of a cell; percentiles by linear interpolation, as downbeat-bench.
 PERCENTILES = {"min": 0, "p5": 5, "p25": 25, "median": 50, "p75": 75, "p95": 95, "p99": 99, "max": 100}
@@ -42,29 +43,31 @@ def summarize_cells(path: str | Path, metrics: Iterable[str] | None = None) -> p
     Raises:
         UsageError: an unknown metric, or a file that `open_launch` would refuse.
     """
-    data = sample_metrics(path, metrics)
+    samples = read_samples(path, metrics)
     with open_samples(path) as file:
         cells = read_cells(file)
-    index = data["cell_index"].to_numpy()
-    verdict = data["verdict"].to_numpy()
+    index = samples["cell_index"]
     for column, name in COUNTED.items():
-        cells[column] = np.bincount(index[verdict == verdicts(data).index(name)], minlength=len(cells))
+        cells[column] = np.bincount(index[samples.with_verdict(name)], minlength=len(cells))
     cells["rejected"] = cells["late_flag"] + cells["late_entry"] + cells["overrun"]
-    valid = np.flatnonzero(verdict == verdicts(data).index("valid"))
+    valid = np.flatnonzero(samples.with_verdict("valid"))
     order = valid[np.argsort(index[valid], kind="stable")]
     borders = np.searchsorted(index[order], np.arange(len(cells) + 1))
     units = dict(cells.attrs["units"])
-    names = [str(name) for name in data.data_vars if name in METRICS]
-    values = np.array([data[name].to_numpy()[order] for name in names]).reshape(len(names), len(order))
+    names = [name for name in samples.columns if name in METRICS]
+    values = np.array([samples[name][order] for name in names]).reshape(len(names), len(order))
     numbers = np.full((len(names), len(STATISTICS), len(cells)), np.nan)
-    for cell in np.flatnonzero(np.diff(borders)):
-        samples = values[:, borders[cell] : borders[cell + 1]]
-        numbers[:, 0, cell] = samples.mean(axis=1)
-        numbers[:, 1:, cell] = np.percentile(samples, list(PERCENTILES.values()), axis=1).T
+    counts = np.diff(borders)
+    # Cells with as many samples are summarized together; nearly all have the same number.
+    for count in np.unique(counts[counts > 0]):
+        mine = np.flatnonzero(counts == count)
+        together = values[:, borders[mine][:, np.newaxis] + np.arange(count)]  # (metrics, cells, samples)
+        numbers[:, 0, mine] = together.mean(axis=2)
+        numbers[:, 1:, mine] = np.percentile(together, list(PERCENTILES.values()), axis=2).swapaxes(0, 1)
     columns = {
         f"{name}_{statistic}": numbers[i, j] for i, name in enumerate(names) for j, statistic in enumerate(STATISTICS)
     }
-    units |= {column: data[column.rpartition("_")[0]].attrs["units"] for column in columns}
+    units |= {column: str(samples.attributes[column.rpartition("_")[0]]["units"]) for column in columns}
     summary = pd.concat([cells, pd.DataFrame(columns)], axis=1)
-    summary.attrs["units"] = units
+    summary.attrs["units"] = Units(units)
     return summary

@@ -6,15 +6,18 @@ import contextlib
 import functools
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import netCDF4
 import numpy as np
 import pandas as pd
-import xarray as xr
 
 from downbeat.data.classic_size import whole_size
 from downbeat.errors import UsageError
+from downbeat.units import Units
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 SCHEMA = "downbeat-bench"
 SCHEMA_VERSION = 2  # of 1, CSV and JSON lines had other names; netCDF, which is read here, differs in nothing
@@ -125,7 +128,7 @@ def read_cells(file: netCDF4.Dataset) -> pd.DataFrame:
         else:
             columns[name] = numbers(variable)
     cells = pd.DataFrame(columns)
-    cells.attrs["units"] = {name: file.variables[name].units for name in columns if has_unit(file, name)}
+    cells.attrs["units"] = Units({name: file.variables[name].units for name in columns if has_unit(file, name)})
     return cells
 
 
@@ -171,6 +174,8 @@ def open_launch(path: str | Path) -> xr.Dataset:
     Raises:
         UsageError: the file is missing, truncated, or of another program.
     """
+    import xarray as xr
+
     with open_netcdf(path) as file:
         text = {name: names(variable) for name, variable in file.variables.items() if variable.dtype.kind == "S"}
     data = xr.open_dataset(path, engine="netcdf4", decode_times=False, mask_and_scale=False)

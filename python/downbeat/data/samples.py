@@ -3,20 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import netCDF4
 import numpy as np
-import xarray as xr
 
-from downbeat.data.launch_file import open_samples, read_cells
+from downbeat.data.launch_file import numbers, open_samples
 from downbeat.data.metrics import METRICS, Stamps
 from downbeat.errors import UsageError
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 # Of each variable that is read at a time: enough to make the passes rare, little beside the memory of a laptop.
 CHUNK_BYTES = 32 << 20
 KEPT = ("cell_index", "block", "attempt", "verdict", "deadline", "slack")
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The samples of a launch, in the order of measurement, as `sample_metrics` describes them.
+
+    Attributes:
+        columns: shape (samples,) each.
+        attributes: what is said of each column, by the names of CF conventions.
+    """
+
+    columns: dict[str, np.ndarray]
+    attributes: dict[str, dict[str, object]]
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.columns[name]
+
+    def with_verdict(self, name: str) -> np.ndarray:
+        """Returns which samples have a verdict, by its name in the file."""
+        return np.asarray(self.columns["verdict"] == self.verdicts().index(name))
+
+    def verdicts(self) -> list[str]:
+        """Returns the verdicts, as the file names them, in the order of their numbers."""
+        return str(self.attributes["verdict"]["flag_meanings"]).split()
 
 
 def sample_metrics(path: str | Path, metrics: Iterable[str] | None = None) -> xr.Dataset:
@@ -35,23 +62,30 @@ def sample_metrics(path: str | Path, metrics: Iterable[str] | None = None) -> xr
     Raises:
         UsageError: an unknown metric, or a file that `open_launch` would refuse.
     """
+    import xarray as xr
+
+    samples = read_samples(path, metrics)
+    return xr.Dataset({name: ("sample", values, samples.attributes[name]) for name, values in samples.columns.items()})
+
+
+def read_samples(path: str | Path, metrics: Iterable[str] | None = None) -> Samples:
+    """Computes what `sample_metrics` returns, without loading xarray."""
     wanted = list(METRICS) if metrics is None else list(metrics)
     for name in wanted:
         if name not in METRICS:
             raise UsageError(f"unknown metric '{name}'; choose one of {', '.join(METRICS)}")
     with open_samples(path) as file:
-        cells = read_cells(file)
         kept = {name: native(file.variables[name][:]) for name in KEPT}
         index = kept["cell_index"]
-        if len(index) and (index.min() < 0 or index.max() >= len(cells)):
+        if len(index) and (index.min() < 0 or index.max() >= file.dimensions["cell"].size):
             raise UsageError(f"'{path}' is damaged: it has samples of unknown cells")
-        computed = stream(file, wanted, kept, cells["calls"].to_numpy())
+        computed = stream(file, wanted, kept)
         attributes = {name: attributes_of(file.variables[name]) for name in ("entry", *KEPT)}
-    data = {name: ("sample", values, attributes[name]) for name, values in kept.items()}
-    for name, values in computed.items():
+    for name in computed:
         meaning = METRICS[name].meaning if name in METRICS else "first entry into the operation, global clock"
-        data[name] = ("sample", values, {"units": attributes["entry"]["units"], "long_name": meaning})
-    return xr.Dataset(data)
+        attributes[name] = {"units": attributes["entry"]["units"], "long_name": meaning}
+    columns = kept | computed
+    return Samples(columns, {name: attributes[name] for name in columns})
 
 
 def attributes_of(variable: netCDF4.Variable[Any]) -> dict[str, object]:
@@ -59,44 +93,43 @@ def attributes_of(variable: netCDF4.Variable[Any]) -> dict[str, object]:
     return {name: variable.getncattr(name) for name in variable.ncattrs()}
 
 
-def verdicts(samples: xr.Dataset) -> list[str]:
-    """Returns the verdicts on samples, as the file names them, in the order of their numbers."""
-    return str(samples["verdict"].attrs["flag_meanings"]).split()
-
-
 def native(values: np.ndarray) -> np.ndarray:
     """Returns values in the byte order of this machine, which pandas insists on."""
     return values.astype(values.dtype.newbyteorder("="), copy=False)
 
 
-def stream(
-    file: netCDF4.Dataset, wanted: list[str], kept: dict[str, np.ndarray], calls: np.ndarray
-) -> dict[str, np.ndarray]:
+def stream(file: netCDF4.Dataset, wanted: list[str], kept: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Returns metrics and `begin` of all samples; reads `CHUNK_BYTES` of a variable at a time."""
     samples, ranks = file.variables["entry"].shape
+    # Not written of a cell of which a run that was cut short has no sample.
+    calls = np.nan_to_num(numbers(file.variables["calls"]), nan=1)
     timed = file.variables["timed"][:].astype(bool) if "timed" in file.variables else np.ones((len(calls), ranks), bool)
     observed = int(getattr(file, "observed_rank", 0))
     results = {name: np.empty(samples) for name in ["begin", *wanted]}
-    index = kept["cell_index"]
+    # Cells with the same calls and the same timed ranks are computed together: runs of one cell are short.
+    groups: dict[tuple[int, bytes], int] = {}
+    kinds = [(max(1, int(count)), mask.tobytes()) for count, mask in zip(calls, timed, strict=True)]
+    group_of_cell = np.array([groups.setdefault(kind, len(groups)) for kind in kinds], dtype=int)
     chunk = max(1, CHUNK_BYTES // (8 * ranks))
     for start in range(0, samples, chunk):
         rows = slice(start, min(start + chunk, samples))
         entry, exit_, delay = (native(file.variables[name][rows]) for name in ("entry", "exit", "delay"))
         results["begin"][rows] = entry.min(axis=1)
-        # Samples of a cell stand together, block by block.
-        borders = np.flatnonzero(np.diff(index[rows])) + 1
-        for first, last in zip([0, *borders], [*borders, rows.stop - rows.start], strict=True):
-            cell = index[start + first]
-            part = slice(first, last)
+        group = group_of_cell[kept["cell_index"][rows]]
+        for (count, mask), number in groups.items():
+            mine = np.flatnonzero(group == number)
+            if not len(mine):
+                continue
+            ranks_timed = np.frombuffer(mask, dtype=bool)
             stamps = Stamps(
-                entry=entry[part],
-                exit=exit_[part],
-                delay=delay[part],
-                deadline=kept["deadline"][start + first : start + last],
-                timed=timed[cell] if timed[cell].any() else np.ones(ranks, bool),
-                calls=max(1, int(calls[cell])),
+                entry=entry[mine],
+                exit=exit_[mine],
+                delay=delay[mine],
+                deadline=kept["deadline"][start + mine],
+                timed=ranks_timed if ranks_timed.any() else np.ones(ranks, bool),
+                calls=count,
                 observed=observed,
             )
             for name in wanted:
-                results[name][start + first : start + last] = METRICS[name].compute(stamps)
+                results[name][start + mine] = METRICS[name].compute(stamps)
     return results

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
-import xarray as xr
 
 from downbeat.data.cells import summarize_cells
 from downbeat.data.launch_file import CELL_FACTORS, IMPLIED, context_of, open_launch, open_samples
@@ -20,6 +20,9 @@ from downbeat.experiment import directory as places
 from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, DEFAULT_VARIANT, LAUNCH_FACTORS, Plan
 from downbeat.mpi.libraries import short_version
 from downbeat.units import shared_units
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 # Everything that distinguishes cells. The number of a launch is not a factor: it is a repetition.
 FACTORS = (*LAUNCH_FACTORS, *CELL_FACTORS)

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from downbeat.data.launch_file import CELL_FACTORS, open_samples, read_cells
-from downbeat.data.samples import sample_metrics, verdicts
+from downbeat.data.samples import read_samples
 from downbeat.errors import UsageError
 from downbeat.experiment import directory as places
 from downbeat.experiment.durable import write_json
@@ -152,9 +152,8 @@ def observe_launch(where: Path, key: LaunchKey) -> dict[str, tuple[np.ndarray, f
     seconds = (datetime.fromisoformat(record["ended"]) - datetime.fromisoformat(record["started"])).total_seconds()
     with open_samples(where / places.SAMPLES) as file:
         cells = read_cells(file)
-    data = sample_metrics(where / places.SAMPLES, [METRIC])
-    index, valid = data["cell_index"].to_numpy(), data["verdict"].to_numpy() == verdicts(data).index("valid")
-    values = data[METRIC].to_numpy()
+    data = read_samples(where / places.SAMPLES, [METRIC])
+    index, valid, values = data["cell_index"], data.with_verdict("valid"), data[METRIC]
     # Files say no more of time than milliseconds; neither cost is nothing.
     own = max(seconds - float(cells["wall_time"].sum()), 1e-3) / len(cells)
     found = {}

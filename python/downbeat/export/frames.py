@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from downbeat.data.launch_file import CELL_FACTORS, cell_fields, flags, open_samples, read_cells
-from downbeat.data.samples import native, verdicts
+from downbeat.data.samples import native, read_samples
 from downbeat.errors import UsageError
 from downbeat.experiment.experiment import Experiment, Launch
 from downbeat.experiment.plan import LAUNCH_FACTORS
-from downbeat.units import shared_units
+from downbeat.units import Units, shared_units
 
 STAMPS = ("sync_entry", "entry", "exit", "delay")
 LARGEST = 1 << 20  # rows of stamps in a frame
@@ -26,13 +26,13 @@ def cells(launch: Launch) -> Iterator[pd.DataFrame]:
 
 def samples(launch: Launch) -> Iterator[pd.DataFrame]:
     """Yields a row per sample: what its cell is, its verdict, its metrics."""
-    measured = launch.samples()
-    data = measured.to_dataframe()
-    data["verdict"] = pd.Categorical.from_codes(data["verdict"].to_numpy(), categories=pd.Index(verdicts(measured)))
+    measured = read_samples(launch.path)
+    data = pd.DataFrame(measured.columns, index=pd.RangeIndex(len(measured["verdict"]), name="sample"))
+    data["verdict"] = pd.Categorical.from_codes(measured["verdict"], categories=pd.Index(measured.verdicts()))
     index = data.pop("cell_index").to_numpy()
     frame = pd.concat([launch.cells.loc[index, list(CELL_FACTORS)].set_index(data.index), data], axis=1)
-    units = {str(name): one.attrs["units"] for name, one in measured.items() if "units" in one.attrs}
-    frame.attrs["units"] = units | shared_units(frame.columns, launch.cells)
+    units = {name: str(said["units"]) for name, said in measured.attributes.items() if "units" in said}
+    frame.attrs["units"] = Units(units | shared_units(frame.columns, launch.cells))
     yield frame
 
 
@@ -57,7 +57,7 @@ def stamps(launch: Launch) -> Iterator[pd.DataFrame]:
             for name in STAMPS:
                 frame[name] = native(file.variables[name][rows]).ravel()
             frame["flag"] = file.variables["flag"][rows].ravel()
-            frame.attrs["units"] = units | shared_units(frame.columns, described)
+            frame.attrs["units"] = Units(units | shared_units(frame.columns, described))
             yield frame
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
-import xarray as xr
 
 from downbeat.experiment.experiment import Experiment
 from downbeat.pictures.picture import Picture
 from downbeat.pictures.style import COLOURS, GREY, finish, finish_legend, log_axis, look_of, new_figure, whole_ticks
 from downbeat.summaries.describe import value_text
 from downbeat.units import MICROSECONDS
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 # Of one pair; more is more than a screen has columns.
 MOST_POINTS = 1000

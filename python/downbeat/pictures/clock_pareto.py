@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
-import xarray as xr
 from matplotlib.axes import Axes
 
 from downbeat.pictures.picture import Picture
 from downbeat.pictures.style import COLOURS, GREY, TEXT_POINTS, finish, log_axis, new_figure
 from downbeat.units import MICROSECONDS
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 POINTS_PER_INCH = 72.0
 # Of the name of a scheme, in points.

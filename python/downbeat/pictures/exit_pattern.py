@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
-import xarray as xr
 
 from downbeat.data.exit_pattern import exit_pattern
 from downbeat.experiment.experiment import Experiment
@@ -17,6 +18,9 @@ from downbeat.summaries.describe import describe, synchronization
 from downbeat.summaries.over_launches import mean_interval
 from downbeat.units import MICROSECONDS
 
+if TYPE_CHECKING:
+    import xarray as xr
+
 TITLE = "When each rank leaves the synchronizer"
 FEWEST_RANKS = 3
 CAPTION = (
@@ -28,15 +32,17 @@ CAPTION = (
 
 def draw_patterns(experiment: Experiment) -> list[Picture]:
     """Draws when each rank leaves each synchronizer of an experiment; the intervals are over launches."""
+    # Alone, a rank is always the first; of two ranks the exit skew says it all.
+    shown = [launch for launch in experiment.launches if launch.ranks >= FEWEST_RANKS]
+    if not shown:
+        return []
     frames = []
-    for launch in experiment.launches:
+    for launch in shown:
         exits = exit_pattern(launch.path)
         exits = exits[(exits["pattern"] == NO_PATTERN) & (exits["computation"] == 0)]
         exits = exits.assign(line=synchronization(exits), launch=launch.number)
         frames.append(exits.assign(**{name: getattr(launch, name) for name in LAUNCH_FACTORS}))
     exits = pd.concat(frames, ignore_index=True)
-    # Alone, a rank is always the first; of two ranks the exit skew says it all.
-    exits = exits[exits["ranks"] >= FEWEST_RANKS]
     if exits.empty:
         return []
     exits["panel"] = describe(exits, LAUNCH_FACTORS)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 from matplotlib.axes import Axes
 
 from downbeat.experiment.experiment import Experiment
@@ -28,6 +27,9 @@ from downbeat.pictures.style import (
 from downbeat.summaries.cells import plain_cells
 from downbeat.summaries.describe import describe, synchronization
 from downbeat.units import MICROSECONDS
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 QUANTILES = ("p5", "p25", "median", "p75", "p95", "p99")
 # A stamp is a reading of a clock with steps of this order; below it nothing is told apart.

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-
-import xarray as xr
+from typing import TYPE_CHECKING
 
 from downbeat.experiment.experiment import Experiment
 from downbeat.pictures.barrier_ratio import draw_ratios
@@ -22,6 +21,9 @@ from downbeat.pictures.round_trips import draw_round_trips
 from downbeat.pictures.run_time import draw_run_times
 from downbeat.pictures.scaling import draw_processes, draw_sizes
 from downbeat.pictures.timelines import draw_timelines
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 # Of samples of operations.
 OF_EXPERIMENTS: tuple[Callable[[Experiment], list[Picture]], ...] = (

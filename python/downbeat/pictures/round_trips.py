@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
-import xarray as xr
 
 from downbeat.pictures.picture import Picture
 from downbeat.pictures.style import colour_of, finish, new_panels
 from downbeat.units import MICROSECONDS
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 CAPTION = (
     "Histograms of the round trips of each pair, up to their 99th percentile (as Hoefler 2008, figure 4). An "

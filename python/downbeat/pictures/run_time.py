@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from downbeat.data.samples import read_samples
 from downbeat.experiment.experiment import Experiment, Launch
 from downbeat.experiment.plan import LAUNCH_FACTORS
 from downbeat.pictures.picture import Picture
@@ -43,9 +44,9 @@ SEVERAL_LAUNCHES = (
 
 def relative_latencies(launch: Launch) -> pd.DataFrame:
     """Returns the valid samples of a launch: `time_s` since the first, `relative`, latency / median of the cell."""
-    data = launch.samples([METRIC])
-    valid = data["verdict"].to_numpy() == 0
-    begin, latency, cell = (data[name].to_numpy()[valid] for name in ("begin", METRIC, "cell_index"))
+    samples = read_samples(launch.path, [METRIC])
+    valid = samples.with_verdict("valid")
+    begin, latency, cell = (samples[name][valid] for name in ("begin", METRIC, "cell_index"))
     median = launch.cells[f"{METRIC}_median"].to_numpy()[cell]
     time = begin - begin.min() if len(begin) else begin
     # What takes no time has no ratio.

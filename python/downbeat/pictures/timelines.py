@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import netCDF4
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -10,7 +11,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from downbeat.data.launch_file import open_samples
-from downbeat.data.samples import native
+from downbeat.data.samples import native, read_samples
 from downbeat.experiment.experiment import Experiment, Launch
 from downbeat.pictures.picture import Picture
 from downbeat.pictures.style import COLOURS, FIXED, GREY, TEXT_POINTS, WIDTH_INCHES, finish, new_figure
@@ -37,19 +38,18 @@ CAPTION = (
 )
 
 
-def sample_bars(launch: Launch, sample: int) -> pd.DataFrame:
+def sample_bars(file: netCDF4.Dataset, sample: int) -> pd.DataFrame:
     """Returns the bars of one sample.
 
     Args:
-        launch: of samples.
+        file: of a launch, open.
         sample: its position in the file.
 
     Returns:
         A row per rank and phase that takes time: `rank`, `phase` (`PHASES`), `begin_us`, `end_us` after the start.
     """
-    with open_samples(launch.path) as file:
-        sync_entry, entry, exit_, delay = (native(file.variables[name][sample]) for name in STAMPS)
-        deadline, slack = (float(file.variables[name][sample]) for name in ("deadline", "slack"))
+    sync_entry, entry, exit_, delay = (native(file.variables[name][sample]) for name in STAMPS)
+    deadline, slack = (float(file.variables[name][sample]) for name in ("deadline", "slack"))
     start = entry.min() if np.isnan(deadline) else deadline
     # A barrier's rank leaves it, then waits for its own delay; with a deadline it waits from the decision on.
     waits = entry - delay if np.isnan(deadline) else np.full(len(entry), deadline - (0.0 if np.isnan(slack) else slack))
@@ -74,9 +74,8 @@ def chosen_samples(launch: Launch) -> pd.DataFrame:
     cells = cells[cells["size"] == cells.groupby("operation")["size"].transform("min")]
     # The first of several patterns, algorithms: `none` and `default` stand first.
     cells = cells.drop_duplicates(["operation", "line"])
-    data = launch.samples([METRIC])
-    valid = data["verdict"].to_numpy() == 0
-    index, time = data["cell_index"].to_numpy(), data[METRIC].to_numpy()
+    samples = read_samples(launch.path, [METRIC])
+    valid, index, time = samples.with_verdict("valid"), samples["cell_index"], samples[METRIC]
     rows = []
     for cell in cells.to_dict("records"):
         mine = np.flatnonzero(valid & (index == cell["cell"]))
@@ -92,15 +91,16 @@ def draw_timelines(experiment: Experiment) -> list[Picture]:
     # The first of those with the most ranks: the more there are, the more is to be seen.
     launch = max(experiment.launches, key=lambda one: one.ranks)
     pictures = []
-    for operation, part in by_operation(chosen_samples(launch)):
-        # Those that are compared most often first.
-        ordered = part.sort_values("line", key=lambda lines: ~lines.isin(FIXED), kind="stable")
-        pictures.append(timeline_picture(launch, operation, ordered.head(MOST_SYNCHRONIZERS)))
+    with open_samples(launch.path) as file:
+        for operation, samples in by_operation(chosen_samples(launch)):
+            # Those that are compared most often first.
+            ordered = samples.sort_values("line", key=lambda lines: ~lines.isin(FIXED), kind="stable")
+            pictures.append(timeline_picture(launch, file, operation, ordered.head(MOST_SYNCHRONIZERS)))
     return pictures
 
 
-def timeline_picture(launch: Launch, operation: str, samples: pd.DataFrame) -> Picture:
-    """Draws samples of one operation, a row for each synchronizer."""
+def timeline_picture(launch: Launch, file: netCDF4.Dataset, operation: str, samples: pd.DataFrame) -> Picture:
+    """Draws samples of one operation out of the launch's open file, a row for each synchronizer."""
     shown = min(launch.ranks, MOST_RANKS)
     figure = new_figure(WIDTH_INCHES, 0.7 + len(samples) * (0.62 + 0.17 * shown))
     # One axis of time in a column: only so does the eye compare synchronizers.
@@ -108,7 +108,7 @@ def timeline_picture(launch: Launch, operation: str, samples: pd.DataFrame) -> P
     frames = []
     for position, (row, sample) in enumerate(zip(grid, samples.to_dict("records"), strict=True)):
         for axes, which in zip(row, ("median", "worst"), strict=True):
-            bars = sample_bars(launch, sample[which])
+            bars = sample_bars(file, sample[which])
             bars = bars[bars["rank"] % rank_step(launch.ranks) == 0]
             frames.append(bars.assign(synchronizer=sample["line"], sample=which))
             draw_bars(axes, bars, launch.ranks)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-
-import xarray as xr
+from typing import TYPE_CHECKING, TypeAlias
 
 from downbeat.data.launch_file import open_launch, open_netcdf
 from downbeat.errors import UsageError
@@ -24,7 +23,10 @@ from downbeat.report.verdict import experiment_verdict
 from downbeat.report.warnings import experiment_warnings
 from downbeat.summaries.cells import MOST_OPERATIONS
 
-Source = Experiment | xr.Dataset
+if TYPE_CHECKING:
+    import xarray as xr
+
+Source: TypeAlias = "Experiment | xr.Dataset"
 # What was found in one source, and its sections.
 Contribution = tuple[tuple[Fact, ...], tuple[Section, ...]]
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 
 from downbeat.pictures.registry import OF_FILES
 from downbeat.report.conditions import distinct, library_text
@@ -15,6 +15,9 @@ from downbeat.report.numbers_text import counted, digits, listed, microseconds
 from downbeat.report.page import Fact, Section
 from downbeat.report.warnings import bench_warnings
 from downbeat.units import MICROSECONDS
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 # Schemes within this of the smallest error are as good (docs/clock-experiments.md).
 AS_GOOD = 1.1
