@@ -166,7 +166,7 @@ def print_rows(rows: Sequence[Row]) -> None:
 
 
 def main() -> int:
-    """Measures, prints, writes; returns 0 also where a promise was missed: a measurement is no test."""
+    """Measures, prints, writes; returns 0 even if a promise was missed: a measurement is no test."""
     parser = argparse.ArgumentParser(
         prog=NAME, description="Measures clock synchronization against true time.", allow_abbrev=False
     )

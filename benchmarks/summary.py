@@ -1,8 +1,8 @@
-"""Measures how long `downbeat` takes to summarise a large launch, and what memory that needs.
+"""Measures how long `downbeat` takes to summarize a large launch, and what memory that needs.
 
 python -m benchmarks.summary [--ranks 1000] [--samples 1000] [--cells 50] [--directory DIR]
 
-Writes a file as downbeat-bench would (10^8 entries and exits by default, 1.7 GB), summarises all metrics of all cells
+Writes a file as downbeat-bench would (10^8 entries and exits by default, 1.7 GB), summarizes all metrics of all cells
 in a process of its own, and removes it. To be met on 2 cores: 60 s, 4 GiB.
 """
 

@@ -224,7 +224,7 @@ def default_ranks(mpi: str) -> list[int]:
 
 
 def main() -> int:
-    """Measures, prints, writes; returns 0 also where a figure was missed: a measurement is no test."""
+    """Measures, prints, writes; returns 0 even if a figure was missed: a measurement is no test."""
     parser = argparse.ArgumentParser(
         prog=NAME, description="Measures what barriers do to latencies.", allow_abbrev=False
     )

@@ -20,7 +20,7 @@ LAUNCH_SECONDS = 400
 
 @dataclasses.dataclass
 class Findings:
-    """What came of the operations under one library on so many ranks."""
+    """The outcome of the operations under one library on a number of ranks."""
 
     library: str
     ranks: int

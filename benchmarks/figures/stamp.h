@@ -21,7 +21,7 @@ static inline int64_t stamp(void) {
 static inline int64_t stamp(void) { return monotonic_ns(); }
 #endif
 
-/* The smallest step between stamps: what they can tell apart. */
+/* The smallest step between stamps: the resolution of what is measured. */
 static inline int64_t stamp_step(void) {
     int64_t smallest = INT64_MAX;
     int64_t last = stamp();

@@ -44,11 +44,11 @@ KINDS: dict[str, Draw] = {
 
 def wrong(random: np.random.Generator, draw: Draw, launches: int, experiments: int) -> float:
     """Returns the share of experiments in which any claim at its border gets a verdict, seen or not seen."""
-    told = 0
+    decided = 0
     for _ in range(experiments):
         judged = judge([Finding("", "", "", draw(random, launches)) for _ in range(CLAIMS)])
-        told += any(one.agrees is not None for one in judged)
-    return told / experiments
+        decided += any(one.agrees is not None for one in judged)
+    return decided / experiments
 
 
 def simulate(experiments: int) -> Findings:

@@ -105,7 +105,7 @@ def run_simulation(cells: int) -> list[dict[str, Any]]:
 
 
 def python_coverages(launches: int) -> dict[str, float]:
-    """Returns the share of launches whose median lies in the interval."""
+    """Returns the share of launches whose interval contains the median."""
     random = np.random.default_rng(2026)
     blocks = np.repeat(np.arange(10), 100)
     found = {}

@@ -42,7 +42,7 @@ def apart(random: np.random.Generator, ratios: np.ndarray, deviations: Deviation
 
 
 def with_history(sessions: int) -> Design:
-    """Returns the comparison of two experiments with what a history tells of sessions."""
+    """Returns the comparison of two experiments with what a history shows of sessions."""
 
     def compare(random: np.random.Generator, ratios: np.ndarray, deviations: Deviations) -> list[Comparison]:
         cells = simulate_sessions(random, sessions + 2, LAUNCHES, deviations, ratios.size)
@@ -99,7 +99,7 @@ def simulate(experiments: int) -> Findings:
         ),
         Table(
             f"Gates over {FAMILY} cells, sessions deviate by 2 % (common to all cells, each its own, or both): one\n"
-            "false verdict or more among cells alike; one cell 10 % slower found; all 5 % slower, one found at least",
+            "false verdict or more among equal cells; one cell 10 % slower found; all 5 % slower, one found at least",
             ("design", *(f"{mix} {what}" for mix in MIXES for what in ("false", "one", "all"))),
             gates,
         ),

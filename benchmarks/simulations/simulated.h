@@ -39,7 +39,7 @@ class SimulatedCell {
 public:
     SimulatedCell(const SimulatedDeviations &deviations, std::uint64_t seed)
         : deviations_(deviations), spread_(std::hypot(deviations.samples, deviations.blocks)),
-          // Outliers lie above nearly all else, so the median of all is a little above that of the rest.
+          // Outliers are above nearly all else, so the median of all is a little above that of the rest.
           shift_(spread_ * normal_quantile(0.5 / (1.0 - deviations.outliers))), random_(seed), state_(normal()) {}
 
     /// The mean of what is simulated: of a log-normal distribution, and outliers of 6 times as much.

@@ -86,7 +86,7 @@ def barrier_world(maker: Maker) -> SimulatedResults:
 
 
 def round_trip_world(maker: Maker) -> SimulatedResults:
-    """Returns launches of figure 4: latencies vary much, and most where the messages go one way; or all alike.
+    """Returns launches of figure 4: latencies vary much, and most where the messages go one way; or all the same.
 
     In the latter case one way takes longer by a constant, in which all ways to draw an offset are equally wrong.
     """

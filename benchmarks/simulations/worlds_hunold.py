@@ -149,7 +149,7 @@ def waits(maker: Maker) -> SimulatedResults:
 
 
 def pareto(maker: Maker) -> SimulatedResults:
-    """Without effect all schemes are alike, take a second, and are as far off as a barrier is long."""
+    """Without effect all schemes are equal, take a second, and are as far off as a barrier is long."""
     errors = dict.fromkeys(PLAIN, 80.0)
     durations = dict.fromkeys(PLAIN, maker.pick(0.5, 1.0))
     for name, error, duration in (("jk", 2.0, 30.0), ("hca", 4.0, 5.0)):

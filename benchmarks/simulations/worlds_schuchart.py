@@ -51,7 +51,7 @@ def message_world(number: int) -> World:
         collective, deltas = DELTAS[number]
         frame = pd.concat([line_cells(collective, max(RANKS), size) for size in SIZES], ignore_index=True)
         # Algorithms are 1.5 times apart; MPICH is as fast as Open MPI's default.
-        speed = {line.algorithm: 1.5 ** max(0, line.colour - 1) for line in LINES[collective]} | {"mpich": 1.0}
+        speed = {line.algorithm: 1.5 ** max(0, line.color - 1) for line in LINES[collective]} | {"mpich": 1.0}
         times = []
         for _, row in frame.iterrows():
             time = (1 + row["size"] / 1000) * (speed[row["name"]] if maker.effect else 1)

@@ -1,4 +1,4 @@
-"""What bench-sync makes of the latencies after several barriers, on made-up launches."""
+"""The figures of bench-sync from the latencies after several barriers, on made-up launches."""
 
 from __future__ import annotations
 

@@ -26,15 +26,21 @@ FLAGS = (
     "--enable-logging=stderr",
 )
 TIMEOUT_SECONDS = 600
+DARK, LIGHT = 0, 1  # mojom::PreferredColorScheme
 # What a page is asked from outside, so that it stays as it is: no script may run in it.
 LOOK = """<!DOCTYPE html>
 <meta charset="utf-8">
+<meta name="color-scheme" content="light dark">
 <script>
 function look(frame) {
   const page = frame.contentDocument;
+  const ground = element => {
+    const color = getComputedStyle(element).backgroundColor;
+    return color == "rgba(0, 0, 0, 0)" ? ground(element.parentElement) : color;
+  };
   const box = element => {
     const all = element.getBoundingClientRect();
-    return [all.left, all.right, all.width, all.height];
+    return [all.left, all.right, all.width, all.height, all.top];
   };
   const result = document.createElement("pre");
   result.id = "result";
@@ -45,11 +51,17 @@ function look(frame) {
     fonts: [...page.querySelectorAll("figure svg text")].slice(0, 1).map(text => getComputedStyle(text).fontFamily),
     text: page.body.innerText,
     ids: [...page.querySelectorAll("[id]")].map(element => element.id),
+    colors: ["body", "a", "th", "figcaption", "summary", ".warnings li", "dt", "footer"].map(name => {
+      const element = page.querySelector(name);
+      return [name, getComputedStyle(element).color, ground(element)];
+    }),
+    lettering: [...page.querySelectorAll("figure svg text")].map(box),
   });
   document.body.append(result);
 }
 </script>
-<iframe style="width: %dpx; height: 800px; border: 0" onload="look(this)" srcdoc="%s"></iframe>
+<body style="margin: 0">
+<iframe style="width: %dpx; height: %dpx; border: 0" onload="look(this)" srcdoc="%s"></iframe>
 """
 
 
@@ -60,11 +72,19 @@ def run(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=True)
 
 
-def look(page: Path, directory: Path, width: int) -> dict[str, Any]:
-    """Returns what a browser makes of a page in a window of this width: `LOOK`, and `console`, what it said of it."""
+def look(
+    page: Path, directory: Path, width: int, height: int = 800, dark: bool = False, screenshot: Path | None = None
+) -> dict[str, Any]:
+    """Returns what a browser makes of a page in a window of this size: `LOOK`, and `console`, its complaints.
+
+    With `dark` the browser prefers dark colors. A screenshot, as PNG, is of the window.
+    """
     wrapper = directory / "wrapper.html"
-    wrapper.write_text(LOOK % (width, html.escape(page.read_text(encoding="utf-8"))), encoding="utf-8")
-    done = run(directory, "--dump-dom", "--virtual-time-budget=10000", wrapper.as_uri())
+    wrapper.write_text(LOOK % (width, height, html.escape(page.read_text(encoding="utf-8"))), encoding="utf-8")
+    options = [f"--blink-settings=preferredColorScheme={DARK if dark else LIGHT}"]
+    if screenshot:
+        options += [f"--screenshot={screenshot}", f"--window-size={width},{height}"]
+    done = run(directory, *options, "--dump-dom", "--virtual-time-budget=10000", wrapper.as_uri())
     found = re.search(r'<pre id="result">(.*?)</pre>', done.stdout, re.DOTALL)
     assert found, done.stderr
     console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from downbeat.doctor import busy_loop, clock, cores, frequency, limits, load, memory, noise, variables, virtualisation
+from downbeat.doctor import busy_loop, clock, cores, frequency, limits, load, memory, noise, variables, virtualization
 from downbeat.doctor.finding import Finding
 from downbeat.doctor.machine import Machine, parse_cpus
 from downbeat.doctor.registry import CHECKS, Check, examine
@@ -199,7 +199,7 @@ CASES: dict[str, tuple[Check, dict[str, str | None], int, str, str, str]] = {
         "idle-set",
     ),
     "guest": (
-        virtualisation.check,
+        virtualization.check,
         {"proc/cpuinfo": f"{FLAGS} hypervisor", "sys/class/dmi/id/sys_vendor": "QEMU"},
         4,
         "notice",
@@ -207,7 +207,7 @@ CASES: dict[str, tuple[Check, dict[str, str | None], int, str, str, str]] = {
         "trust medians",
     ),
     "steal": (
-        virtualisation.check,
+        virtualization.check,
         {"proc/cpuinfo": f"{FLAGS} hypervisor", "proc/stat": "cpu  100 0 100 780 0 0 0 20 90 0"},
         4,
         "problem",

@@ -360,7 +360,7 @@ def test_what_one_long_launch_has_beyond_the_others_is_no_median_over_launches(t
     assert picture.numbers["time_s"].max() == pytest.approx(2, abs=0.05)
     low, high = axes.get_ylim()
     assert low <= 0.98 and high >= 1.02
-    assert "Grey: medians" in picture.caption and "{" not in picture.caption
+    assert "Gray: medians" in picture.caption and "{" not in picture.caption
 
 
 def test_few_samples_have_no_course_over_time_and_a_gap_no_line(tmp_path: Path) -> None:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import chromium
+import numpy as np
 import pytest
 from downbeat.report.assemble import make_report
 from downbeat.report.page import write_page
+from matplotlib.image import imread
+from numpy.typing import NDArray
 from report_data import barrier_cells, cell, write_experiment
 
 pytestmark = pytest.mark.skipif(not chromium.PROGRAM, reason="chromium is not installed")
 LONG = "iallreduce(compute=auto,tests=4,type=double_complex,in_place=true)"
 PHONE, NARROW, SCREEN = 360, 420, 1280
+HEIGHT = 3000  # of a window: its screenshot has several pictures
+LEGIBLE = 4.5  # contrast of text (WCAG 2.1, success criterion 1.4.3)
 
 
 @pytest.fixture(scope="module")
@@ -27,13 +35,60 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory / "report.html"
 
 
+@pytest.fixture(scope="module")
+def seen_at(page: Path) -> Callable[[int], dict[str, Any]]:
+    """What a browser makes of the page, by the width of its window; the narrow one is dark."""
+    kept: dict[int, dict[str, Any]] = {}
+
+    def seen(width: int) -> dict[str, Any]:
+        if width not in kept:
+            dark, screenshot = width == NARROW, page.with_name(f"{width}.png")
+            kept[width] = chromium.look(page, page.parent, width, HEIGHT, dark, screenshot) | {"pixels": screenshot}
+        return kept[width]
+
+    return seen
+
+
+def luminance(color: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Returns the relative luminance of sRGB colors from 0 to 1, shape (..., 3), as WCAG 2.1 defines it."""
+    linear = np.where(color <= 0.04045, color / 12.92, ((color + 0.055) / 1.055) ** 2.4)
+    return np.asarray(linear @ np.array([0.2126, 0.7152, 0.0722]))
+
+
+def contrast(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Returns the contrast of luminances, from 1 to 21."""
+    return np.asarray((np.maximum(one, other) + 0.05) / (np.minimum(one, other) + 0.05))
+
+
+@pytest.mark.parametrize(("width", "dark"), [(NARROW, True), (SCREEN, False)])
+def test_text_and_pictures_are_legible(seen_at: Callable[[int], dict[str, Any]], width: int, dark: bool) -> None:
+    seen = seen_at(width)
+    for name, *colors in seen["colors"]:
+        ink, paper = (luminance(np.array(re.findall(r"\d+", text)[:3], float) / 255) for text in colors)
+        assert (paper < 0.05) if dark else (paper > 0.9), name
+        assert contrast(ink, paper) >= LEGIBLE, name
+    light = luminance(imread(seen["pixels"])[:, :, :3].astype(float))
+    page_light = light[2, 2]  # a corner of the margin
+    shown = [box for box in seen["pictures"] if box[4] + box[3] < HEIGHT]
+    assert shown
+    for left, right, _, height, top in shown:
+        picture = light[int(top) : int(top + height), int(left) : int(min(right, width))]
+        assert contrast(np.median(picture), page_light) < 1.2
+    # Below what is covered by a scroll bar no letter is asked for.
+    letters = [box for box in seen["lettering"] if box[4] + box[3] < HEIGHT and box[1] < width - 32 and box[2] > 12]
+    assert len(letters) > 10
+    for left, right, _, height, top in letters:
+        drawn = light[int(top) : int(top + height) + 1, int(left) : int(right) + 1]
+        assert contrast(drawn, page_light).max() >= LEGIBLE
+
+
 @pytest.mark.parametrize("width", [PHONE, NARROW, SCREEN])
-def test_the_page_fits(page: Path, tmp_path: Path, width: int) -> None:
-    seen = chromium.look(page, tmp_path, width)
+def test_the_page_fits(page: Path, seen_at: Callable[[int], dict[str, Any]], width: int) -> None:
+    seen = seen_at(width)
     assert seen["window"] == width
     assert seen["width"] <= width
     assert len(seen["pictures"]) == page.read_text(encoding="utf-8").count("<figure ") > 10
-    for left, _, across, down in seen["pictures"]:
+    for left, _, across, down, _ in seen["pictures"]:
         assert left >= 0
         assert across > 300
         assert down > 60
@@ -41,19 +96,19 @@ def test_the_page_fits(page: Path, tmp_path: Path, width: int) -> None:
     assert "system-ui" in seen["fonts"][0]
 
 
-def test_words_come_in_their_order(page: Path, tmp_path: Path) -> None:
-    text = chromium.look(page, tmp_path, SCREEN)["text"]
+def test_words_come_in_their_order(seen_at: Callable[[int], dict[str, Any]]) -> None:
+    text = seen_at(SCREEN)["text"]
     places = [
         text.rindex(words)  # the last: the contents have them too
         for words in (
             "experiment: effect of the barrier",
-            "Behind mpi_barrier, latencies are 1.2 times",
+            "After mpi_barrier, latencies read 1.2 times",
             "\nexperiment: Barrier / common start",
             "\nexperiment: Verdicts",
             "\nexperiment: Pictures",
             "\nexperiment: Warnings",
             "\nexperiment: What was measured, and how",
-            "\nexperiment: On what",
+            "\nexperiment: Machine and software",
             "\nexperiment: Every launch",
             "\nlaunch: Warnings",
             "\nTerms",
@@ -75,6 +130,6 @@ def test_on_paper_there_is_text_and_no_folded_table(page: Path, tmp_path: Path) 
     pdf = chromium.print_page(page, tmp_path)
     assert chromium.pdf_pages(pdf) > 3
     text = chromium.pdf_text(pdf)
-    assert "Behind mpi_barrier" in text
+    assert "After mpi_barrier" in text
     assert "message size [bytes]" in text  # in a picture
     assert "The numbers" not in text

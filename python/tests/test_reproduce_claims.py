@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from downbeat.experiment.experiment import Launch
 from downbeat.report.page import Section
-from downbeat.reproduce.evidence import Evidence, Untold, mean_of
+from downbeat.reproduce.evidence import Evidence, Undecidable, mean_of
 from downbeat.reproduce.figure import Drawn, Finding
 from downbeat.reproduce.hunold2015.over_time import binned, rise_finding
 from downbeat.reproduce.judgement import Judged, judge
@@ -235,8 +235,8 @@ def test_a_curve_that_stays_in_some_launches_alone_is_undecided(tmp_path: Path) 
 def test_ranks_that_share_cores_tell_nothing(tmp_path: Path) -> None:
     results = drifting(tmp_path, 0.0, launches=1)
     shown = mean_of([1.0, 1.1]).above(0.0)
-    assert results.told_on(2, shown) is shown
-    assert results.told_on(4, shown) == Untold("4 ranks share 2 cores, so that times contain the wait for one")
+    assert results.decided_on(2, shown) is shown
+    assert results.decided_on(4, shown) == Undecidable("4 ranks share 2 cores, so that times contain the wait for one")
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_words() -> None:
     assert between([]) == "none"
 
 
-OPEN = Untold("not measured here")
+OPEN = Undecidable("not measured here")
 
 
 def test_the_verdict_sorts_claims_and_leaves_numbers_out() -> None:
@@ -270,17 +270,17 @@ def test_the_verdict_sorts_claims_and_leaves_numbers_out() -> None:
         Judged(Finding("c", "", "", OPEN), True),
         Judged(Finding("d", "", "", None), None),
     ]
-    assert verdict(judged) == "Seen here: a; c. Cannot be told here: b."
+    assert verdict(judged) == "Seen here: a; c. Cannot be decided here: b."
     assert definition(judged[0]) == ("a", "Paper: \nHere: \nSeen here: p = 0.01, 5 launches.")
     assert definition(judged[3]) == ("d", "Paper: \nHere: ")
     sections = [Section("one", definitions=tuple(map(definition, judged)))]
     assert tally(sections) == (
-        "Of 3 claims of the papers 2 are seen here and 0 are not seen here; 1 cannot be told here.",
+        "Of 3 claims of the papers 2 are seen here and 0 are not seen here; 1 cannot be decided here.",
     )
     denied = Judged(Finding("e", "", "", OPEN), False)
     sections.append(Section("Hunold 2015, Fig. 1: two", definitions=(definition(denied),)))
     assert tally(sections) == (
-        "Of 4 claims of the papers 2 are seen here and 1 is not seen here; 1 cannot be told here.",
+        "Of 4 claims of the papers 2 are seen here and 1 is not seen here; 1 cannot be decided here.",
         "Not seen here, in the whole or in part: Hunold 2015, Fig. 1.",
     )
     assert tally([Section("none", definitions=(definition(judged[3]),))]) == ()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from downbeat.reproduce.evidence import (
     Evidence,
-    Untold,
+    Undecidable,
     every,
     factor_between,
     factor_of,
@@ -33,7 +33,7 @@ def test_a_mean_is_tested_as_student_did() -> None:
     assert said.against == pytest.approx(stats.ttest_1samp(values, 1.0, alternative="less").pvalue)
     assert said.launches == 5
     low, high = stats.ttest_1samp(values, 0).confidence_interval(0.95)
-    assert said.told == f"1.24 us (95% interval {low:.3g} to {high:.3g} us), counts above 1 us"
+    assert said.described == f"1.24 us (95% interval {low:.3g} to {high:.3g} us), counts above 1 us"
     below = mean_of(values).below(1.0)
     assert (below.for_it, below.against) == (said.against, said.for_it)
 
@@ -69,10 +69,10 @@ def test_parts_combine() -> None:
     yes, no, open_ = Evidence(0.001, 0.999, 5, "yes"), Evidence(0.999, 0.001, 4, "no"), Evidence(0.3, 0.7, 6, "open")
     assert every([yes, open_]).for_it == 0.3
     assert every([yes, open_]).launches == 5
-    assert (every([yes, open_]).told, every([yes, open_]).part) == ("open", "the weakest of 2 parts")
+    assert (every([yes, open_]).described, every([yes, open_]).part) == ("open", "the weakest of 2 parts")
     assert every([yes, no]).against == 0.002
     assert some([no, yes]).for_it == 0.002
-    assert (some([no, yes]).told, some([no, yes]).part) == ("yes", "the clearest of 2 places")
+    assert (some([no, yes]).described, some([no, yes]).part) == ("yes", "the clearest of 2 places")
     assert some([no, no]).against == 0.001
     assert every([yes]) == some([yes]) == yes
     assert math.isnan(every([yes, Evidence(math.nan, math.nan, 1, "")]).for_it)
@@ -95,7 +95,7 @@ def test_growth_is_that_at_each_step() -> None:
     assert isinstance(falling, Evidence)
     assert rising.for_it < 0.01
     assert falling.against < 0.01
-    assert isinstance(grows({2: [1.0, 2.0]}), Untold)
+    assert isinstance(grows({2: [1.0, 2.0]}), Undecidable)
 
 
 def test_judgement_corrects_for_the_claims_of_a_figure() -> None:
@@ -103,7 +103,7 @@ def test_judgement_corrects_for_the_claims_of_a_figure() -> None:
     sure = [Finding("a", "", "", Evidence(0.01, 0.99, 5, "")), findings[1]]
     assert [one.agrees for one in judge(findings[:1])] == [True]
     assert [one.agrees for one in judge(findings)] == [None, None]  # both sides, two claims: 0.08
-    judged = judge([*sure, Finding("c", "", "", Untold("why")), Finding("d", "", "", None)])
+    judged = judge([*sure, Finding("c", "", "", Undecidable("why")), Finding("d", "", "", None)])
     assert [one.agrees for one in judged] == [True, None, None, None]
     assert judged[0].because == "p = 0.04, 5 launches, corrected for 2 claims"
     assert judged[2].because == "why"

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from downbeat.reproduce.evidence import Untold
+from downbeat.reproduce.evidence import Undecidable
 from downbeat.reproduce.figure import Finding
 from downbeat.reproduce.hoefler2008.barrier_effect import barrier_findings
 from downbeat.reproduce.hoefler2008.clock_drift import linear_evidence
@@ -77,9 +77,9 @@ def test_each_way_takes_the_exchanges_that_its_name_says() -> None:
 def test_without_the_truth_nothing_can_be_told_of_offsets() -> None:
     data = exchanges(np.full(EXCHANGES, 2e-6), np.full(EXCHANGES, 2e-6), known=False)
     assert offset_errors(data) is None
-    finding, number = round_trip_findings({"a": [None] * LAUNCHES}, "told")
-    assert isinstance(finding.evidence, Untold)
-    assert number.here == "told"
+    finding, number = round_trip_findings({"a": [None] * LAUNCHES}, "described")
+    assert isinstance(finding.evidence, Undecidable)
+    assert number.here == "described"
     assert not number.is_claim
 
 
@@ -190,7 +190,7 @@ def test_schemes() -> None:
 
 
 def test_a_line_that_was_made_is_no_finding() -> None:
-    assert isinstance(linear_evidence([0.1] * LAUNCHES, made=True), Untold)
+    assert isinstance(linear_evidence([0.1] * LAUNCHES, made=True), Undecidable)
     finding = Finding("", "", "", linear_evidence(list(around(0.2)), made=False))
     assert seen([finding]) == [True]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from downbeat.reproduce.evidence import Evidence, Untold
+from downbeat.reproduce.evidence import Evidence, Undecidable
 from downbeat.reproduce.figure import Finding
 from downbeat.reproduce.judgement import judge
 from downbeat.reproduce.niethammer2016.benefit import benefit_table
@@ -27,7 +27,7 @@ Benefits = Mapping[tuple[str, int, float], Sequence[float] | np.ndarray]
 T0 = 1.0  # us without delay, unless a test says otherwise
 
 
-def agrees(evidence: Evidence | Untold | None) -> bool | None:
+def agrees(evidence: Evidence | Undecidable | None) -> bool | None:
     return judge([Finding("", "", "", evidence)])[0].agrees
 
 
@@ -103,7 +103,7 @@ def test_no_claim_on_benefits_is_told_where_they_have_no_room(claim: str) -> Non
     """An operation of 0.4 us beside a delay of 50 us: b is 0.8 % at most, and borders are 2.5 and 5 %."""
     short = {(form, size, 50.0): [0.3, 0.4, 0.2] for form in ("bcast", "ibcast") for size in (8, 128)}
     evidence = CLAIMS[claim](benefit_table(cells(short, t0=0.4)), "").evidence
-    assert isinstance(evidence, Untold)
+    assert isinstance(evidence, Undecidable)
     assert "would be a benefit of 0.8 % here, since the operation takes 0.4 us" in evidence.reason
 
 
@@ -168,7 +168,7 @@ def test_the_law_of_growth_is_that_of_most_of_it() -> None:
     assert (agrees(grows_as(LOG, linear)), agrees(grows_as(LINEAR, linear))) == (False, True)
     assert agrees(grows_as(LOG, falling)) is False
     few = grows_as(LOG, {count: logarithmic[count] for count in counts[:3]})
-    assert isinstance(few, Untold)
+    assert isinstance(few, Undecidable)
 
 
 def test_steps_are_told_where_one_too_long_would_fit_in() -> None:
@@ -176,7 +176,7 @@ def test_steps_are_told_where_one_too_long_would_fit_in() -> None:
     assert agrees(steps_below({2: [10.0, 10.1, 9.9], 4: [19.0, 19.2, 19.1]}, 5.0)) is False
     # An operation of 0.7 us cannot add 5 us.
     assert "takes 0.7 us at most here" in str(steps_below({2: [0.5, 0.5], 4: [0.7, 0.7]}, 5.0))
-    assert isinstance(steps_below({2: [1.0]}, 5.0), Untold)
+    assert isinstance(steps_below({2: [1.0]}, 5.0), Undecidable)
 
 
 # Table II.
@@ -243,13 +243,13 @@ def test_a_tree_releases_ranks_in_rounds() -> None:
 def test_the_pattern_of_a_tree_is_told_from_a_line_and_from_none(tree: int) -> None:
     random = np.random.default_rng(1)
 
-    def told(lags: np.ndarray) -> bool | None:
+    def described(lags: np.ndarray) -> bool | None:
         return agrees(tree_rather_than_line(lags + random.normal(0, 0.2, (5, len(lags)))))
 
-    assert told(list(release_rounds(16).values())[tree]) is True
-    assert told(np.arange(16.0)) is False
-    assert told(np.zeros(16)) is None
-    assert isinstance(tree_rather_than_line(np.ones((5, 4))), Untold)
+    assert described(list(release_rounds(16).values())[tree]) is True
+    assert described(np.arange(16.0)) is False
+    assert described(np.zeros(16)) is None
+    assert isinstance(tree_rather_than_line(np.ones((5, 4))), Undecidable)
 
 
 def test_lags_are_medians_over_valid_samples_of_the_cell() -> None:

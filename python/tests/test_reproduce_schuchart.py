@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from downbeat.reproduce.evidence import Evidence, Untold, held_out
+from downbeat.reproduce.evidence import Evidence, Undecidable, held_out
 from downbeat.reproduce.registry import FIGURES
 from downbeat.reproduce.schuchart2023.exit_skew import durations, exits, less_skew, ranges, skew_findings
 from downbeat.reproduce.schuchart2023.process_scaling import metric_finding
@@ -30,7 +30,7 @@ def moved(results: SimulatedResults, host: str) -> SimulatedResults:
 
 def test_one_process_per_node_is_judged_where_there_is_one_per_node() -> None:
     apart = skews(Maker(np.random.default_rng(1), 5, effect=True))
-    for results, kind in ((apart, Evidence), (moved(apart, "node"), Untold)):
+    for results, kind in ((apart, Evidence), (moved(apart, "node"), Undecidable)):
         found = skew_findings(results, ranges(results, exits), ranges(results, durations))
         assert found[0].claim.startswith("with one process per node")
         assert isinstance(found[0].evidence, kind)
@@ -58,7 +58,7 @@ def test_sigma_is_over_times_in_the_barrier_and_skew_over_instants_of_leaving() 
 
 def test_a_hundredth_of_a_skew_below_the_clocks_bound_cannot_be_told() -> None:
     barrier, common = np.array([0.3, 0.31, 0.29]), np.array([0.001, 0.001, 0.001])
-    assert isinstance(less_skew(barrier, common, bound=0.05), Untold)
+    assert isinstance(less_skew(barrier, common, bound=0.05), Undecidable)
     said = less_skew(100 * barrier, common, bound=0.05)
     assert isinstance(said, Evidence)
     assert said.for_it < 0.01

@@ -1,4 +1,4 @@
-"""What to run on which hosts, and whether this machine can make them."""
+"""The plan of a run: which program on which hosts, and whether this machine can make them."""
 
 from __future__ import annotations
 

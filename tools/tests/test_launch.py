@@ -170,7 +170,7 @@ def test_a_signal_ends_every_rank(mpi: str, number: signal.Signals, tmp_path: Pa
 
 
 def fake_launcher(directory: Path, name: str, version: str) -> None:
-    """Makes a launcher that tells its version and otherwise prints its arguments."""
+    """Makes a launcher that prints its version and otherwise prints its arguments."""
     script = directory / name
     script.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo "{version}" || echo "$0" "$@"\n', encoding="ascii")
     script.chmod(script.stat().st_mode | stat.S_IXUSR)

@@ -16,7 +16,7 @@ RUN_PACKAGES = PURPOSES["build"]["debian"] + PURPOSES["openmpi"]["debian"]
 
 
 class Machine:
-    """A directory of programs that stand in for those of a Debian system, and a copy of tools/setup."""
+    """A directory of programs that replace those of a Debian system, and a copy of tools/setup."""
 
     def __init__(self, root: Path) -> None:
         self.programs = root / "bin"

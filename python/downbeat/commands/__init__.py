@@ -1,4 +1,4 @@
 """The subcommands of `downbeat`: a file for each holds its options, what it prints, and its exit status.
 
-What takes long to load is imported when a command runs, so that `--help` comes at once.
+Modules that are slow to load are imported when a command runs, so that `--help` is quick.
 """

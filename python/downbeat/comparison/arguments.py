@@ -14,7 +14,7 @@ from downbeat.experiment.experiment import Experiment, open_experiment
 
 @dataclass(frozen=True)
 class Arguments:
-    """What is compared, as arguments of `compare`."""
+    """The comparison that was asked for, as arguments of `compare`."""
 
     a: Experiment
     b: Experiment | None

@@ -1,4 +1,4 @@
-"""What `downbeat run` ends with: a row per operation and size, with both latencies, ratio and verdict; what to do next.
+"""The last lines of `downbeat run`: a row per operation and size with both latencies, ratio and verdict; the next step.
 
 The numbers are the medians that downbeat-bench stored, so that no samples have to be read.
 """

@@ -1,4 +1,4 @@
-"""What two sets of launches ran on, and where that differs: a difference then need not come from what is compared."""
+"""Differences between the surroundings of two sets of launches, which may be the cause of a difference in results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def context_differences(
     """Returns a line for each part of the context that launches of A and of B do not share.
 
     Args:
-        a: contexts of launches, as `Launch.context`.
+        a: contexts of launches, each a `Launch.context`.
         b: of the others.
         expected: attributes that are to differ, for that is what is compared.
     """
@@ -49,7 +49,7 @@ def context_differences(
 def variable_differences(a: list[Mapping[str, object]], b: list[Mapping[str, object]]) -> list[str]:
     """Returns a line for each variable of the environment that has one value in A and another one, or none, in B.
 
-    What a launcher sets anew for each launch, as the number of a job, says nothing.
+    Variables that a launcher sets anew for each launch, e.g. the number of a job, say nothing.
     """
     values = [
         [dict(line.partition("=")[::2] for line in str(one.get("environment", "")).splitlines()) for one in side]

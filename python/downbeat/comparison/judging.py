@@ -15,7 +15,7 @@ from downbeat.statistics.power import detectable_ratio, launches_needed
 from downbeat.statistics.sessions import false_verdicts
 from downbeat.statistics.verdicts import Comparison, judge_together, significance
 
-EFFECT = 1.05  # the difference for which `launches_needed` is told
+EFFECT = 1.05  # the difference for which `launches_needed` is given
 UNMATCHED = "unmatched"
 NUMBERS = (
     "a",
@@ -124,10 +124,10 @@ def assumption(comparisons: Sequence[Comparison], paired: bool, history: bool) -
         for one in comparisons
         if one.tested
     ]
-    told = (
+    described = (
         f"; if sessions deviated by {100 * SESSION_DEVIATION:g} %, {100 * np.median(shares):.0f} % of"
         " identical cells would be called faster or slower"
         if shares
         else ""
     )
-    return f"the machine did not change between A and B{told} (docs/compare.md)"
+    return f"the machine did not change between A and B{described} (docs/compare.md)"

@@ -29,7 +29,7 @@ class Match:
         b: of B.
         error_bound: of the global clock, mean over these launches, of A and B together, s.
         obstacle: why there is nothing to compare; empty where there is.
-        history: as `a`, of each session of a history that has the cell; None where there is no history.
+        history: the same of each session of a history that has the cell; None where there is no history.
     """
 
     factors: dict[str, object]
@@ -42,7 +42,7 @@ class Match:
 
 @dataclass
 class Notes:
-    """What was left out; one line per reason, with the cells that it concerns."""
+    """Notes on what was left out; one line per reason, with the cells that it concerns."""
 
     cells: dict[str, list[str]] = field(default_factory=dict)
 

@@ -148,10 +148,12 @@ def summary(frame: pd.DataFrame) -> str:
     counts = Counter(frame["verdict"])
     words = READINGS if readings(frame) else {}
     found = {words.get(one, one): counts[one] for one in ORDER if counts[one] or one != "unmatched"}
-    told = ", ".join(f"{count} {one.replace('reads', 'read') if count != 1 else one}" for one, count in found.items())
+    described = ", ".join(
+        f"{count} {one.replace('reads', 'read') if count != 1 else one}" for one, count in found.items()
+    )
     name = names_of(frame)[1]
     of = f"after {name}" if readings(frame) else "B against A"
-    return f"{len(frame)} cell{'s' if len(frame) > 1 else ''}: {told} ({of})"
+    return f"{len(frame)} cell{'s' if len(frame) > 1 else ''}: {described} ({of})"
 
 
 def ratio_line(frame: pd.DataFrame) -> str:
@@ -192,8 +194,8 @@ def history(frame: pd.DataFrame) -> str:
     part, count = int(frame["sessions"].max()), len(frame.attrs["history"])
     deviations = frame["session_deviation"].dropna()
     found = dict.fromkeys(f"{100 * deviations.agg(end):.1f}" for end in ("min", "max")) if len(deviations) else ()
-    told = f", which deviate by {' to '.join(found)} % beyond what launches do" if found else ""
-    return f"{f'{part} of ' if part < count else ''}{count} experiment{'' if count == 1 else 's'}{told}"
+    described = f", which deviate by {' to '.join(found)} % beyond what launches do" if found else ""
+    return f"{f'{part} of ' if part < count else ''}{count} experiment{'' if count == 1 else 's'}{described}"
 
 
 def across_sessions(frame: pd.DataFrame) -> bool:

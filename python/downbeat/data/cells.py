@@ -36,7 +36,7 @@ def summarize_cells(path: str | Path, metrics: Iterable[str] | None = None) -> p
     Returns:
         One row per cell: `operation`, `size` in byte and the other `CELL_FACTORS`; `status` (`ok`, `incomplete`,
         `failed`, `wrong`, or `cut short` if the run ended before the cell was complete); the other
-        fields of a cell in docs/bench-files.md, as `error_bound` and `wall_time` in s, of which the counts of valid,
+        fields of a cell in docs/bench-files.md, e.g. `error_bound` and `wall_time` in s, of which the counts of valid,
         late and warm-up samples are counted anew; and `<metric>_<statistic>` in s for `STATISTICS`, NaN where no sample
         is valid. The units are in `attrs["units"]`.
 

@@ -1,4 +1,4 @@
-"""Which cells of launches count for verdicts: one rule for `compare`, `tune` and the report."""
+"""The cells of launches that count for verdicts: one rule for `compare`, `tune` and the report."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def open_samples(path: str | Path) -> Iterator[netCDF4.Dataset]:
     """Opens a file of downbeat-bench with samples of operations.
 
     Raises:
-        UsageError: as `open_netcdf`, or the file is of another experiment.
+        UsageError: those of `open_netcdf`, or the file is of another experiment.
     """
     with open_netcdf(path) as file:
         if "cell_index" not in file.variables:

@@ -1,4 +1,4 @@
-"""The metrics of a sample, as docs/bench-files.md defines them: what all ranks stamped, made one number.
+"""The metrics of a sample (docs/bench-files.md): one number from the stamps of all ranks.
 
 All take `Stamps`, float64 in seconds, and return one number per sample: shape (samples,), in seconds.
 """

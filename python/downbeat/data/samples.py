@@ -24,7 +24,7 @@ KEPT = ("cell_index", "block", "attempt", "verdict", "deadline", "slack")
 
 @dataclass(frozen=True)
 class Samples:
-    """The samples of a launch, in the order of measurement, as `sample_metrics` describes them.
+    """The samples of a launch, in the order of measurement; `sample_metrics` describes the columns.
 
     Attributes:
         columns: shape (samples,) each.

@@ -1,4 +1,4 @@
-"""What a careful experimenter looks at before measuring: a file for each check, and the list of them."""
+"""Checks of the machine before a measurement: a file for each, and the list of them."""
 
 from __future__ import annotations
 

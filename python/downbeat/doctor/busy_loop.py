@@ -1,4 +1,4 @@
-"""Runs a busy loop on one processor and tells how it was interrupted.
+"""Runs a busy loop on one processor and reports how it was interrupted.
 
 python -m downbeat.doctor.busy_loop CPU START_NS SECONDS
 

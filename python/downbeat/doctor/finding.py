@@ -1,4 +1,4 @@
-"""What a check found."""
+"""The finding of a check."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Verdict = Literal["good", "notice", "problem"]
 
 @dataclass(frozen=True)
 class Finding:
-    """What was seen of the machine.
+    """An observation on the machine.
 
     Attributes:
         check: which check saw it, as its file is called.

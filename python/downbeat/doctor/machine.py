@@ -1,4 +1,4 @@
-"""Where checks look: the file systems by which the kernel tells of the machine."""
+"""Where checks look: the file systems in which the kernel describes the machine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Machine:
 
     @cached_property
     def flags(self) -> frozenset[str]:
-        """What the first processor can do, as the kernel calls it on x86."""
+        """The features of the first processor, by the names that the kernel uses on x86."""
         for line in (self.process("cpuinfo") or "").splitlines():
             if line.startswith("flags"):
                 return frozenset(line.partition(":")[2].split())

@@ -40,7 +40,7 @@ class Noise:
 
 
 def noise_of(cpu: int, gaps_ns: list[int], elapsed_ns: int, step_ns: int) -> Noise:
-    """Summarises the interruptions of a loop, all times in ns."""
+    """Summarizes the interruptions of a loop, all times in ns."""
     seconds = elapsed_ns * 1e-9
     return Noise(
         cpu=cpu,
@@ -55,7 +55,7 @@ def measure(cpus: list[int], seconds: float) -> list[Noise]:
     """Runs a busy loop on each of some processors, all at the same time.
 
     Raises:
-        DownbeatError: a loop ended before it told what it saw.
+        DownbeatError: a loop ended before it reported what it saw.
     """
     # The processes of a machine share the clock of perf_counter (CLOCK_MONOTONIC).
     start = time.perf_counter_ns() + int(START_SECONDS * 1e9)

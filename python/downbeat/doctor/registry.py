@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from downbeat.doctor import clock, cores, frequency, limits, load, memory, variables, virtualisation
+from downbeat.doctor import clock, cores, frequency, limits, load, memory, variables, virtualization
 from downbeat.doctor.finding import Finding
 from downbeat.doctor.machine import Machine
 
@@ -16,7 +16,7 @@ CHECKS: tuple[Check, ...] = (
     load.check,
     clock.check,
     frequency.check,
-    virtualisation.check,
+    virtualization.check,
     memory.check,
     variables.check,
 )
@@ -30,7 +30,7 @@ def examine(ranks: int, machine: Machine | None = None) -> list[Finding]:
         machine: this one by default.
 
     Returns:
-        What all checks found, in their order.
+        The findings of all checks, in their order.
     """
     machine = machine or Machine()
     return [finding for check in CHECKS for finding in check(machine, ranks)]

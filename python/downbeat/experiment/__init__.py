@@ -1,1 +1,1 @@
-"""Experiments: what is to be measured, launches of it in random order, and what came of them."""
+"""Experiments: the plan, its launches in random order, and their results."""

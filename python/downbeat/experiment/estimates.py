@@ -41,7 +41,7 @@ class Estimates:
 
     @classmethod
     def of(cls, plan: Plan, directory: Path) -> Estimates:
-        """Returns what the complete launches of an experiment tell."""
+        """Returns the estimates of the complete launches of an experiment."""
         estimates = cls()
         done = places.complete(directory)
         for number in range(1, max(plan.launches, plan.max_launches) + 1):

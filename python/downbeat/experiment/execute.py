@@ -50,7 +50,7 @@ class Watcher:
 
 @dataclass
 class Outcome:
-    """What came of a run."""
+    """The outcome of a run."""
 
     failures: list[Ended] = field(default_factory=list)  # launches that failed now, whatever came later
     lacking: dict[str, int] = field(default_factory=dict)  # configuration -> launches that it lacks, if any
@@ -68,7 +68,7 @@ def execute(plan: Plan, directory: Path, watcher: Watcher | None = None) -> Outc
     Args:
         plan: the experiment; may differ from the one in the directory in `MAY_CHANGE` alone.
         directory: of the experiment; made if there is none.
-        watcher: is told how it goes.
+        watcher: receives the progress.
 
     Raises:
         UsageError: the directory holds another experiment.
@@ -112,7 +112,7 @@ def adopt(plan: Plan, directory: Path) -> None:
 
 
 def differences(there: Plan, here: Plan) -> Iterable[tuple[str, object, object]]:
-    """Returns what tells two plans apart beyond `MAY_CHANGE`: name, and both values."""
+    """Returns the differences between two plans beyond `MAY_CHANGE`: name, and both values."""
     for one in dataclasses.fields(Plan):
         before, now = getattr(there, one.name), getattr(here, one.name)
         if one.name in MAY_CHANGE or before == now:

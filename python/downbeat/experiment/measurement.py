@@ -1,4 +1,4 @@
-"""What one launch of downbeat-bench measures."""
+"""The measurement of one launch of downbeat-bench."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Measurement:
-    """What one launch of downbeat-bench measures: its arguments, by the names of its options."""
+    """The measurement of one launch of downbeat-bench: its arguments, by the names of its options."""
 
     operations: tuple[str, ...]
-    # Option without its dashes -> value, as {"sizes": "8:64K", "sync": "mpi_barrier"}; "" for one without value.
+    # Option without its dashes -> value, e.g. {"sizes": "8:64K", "sync": "mpi_barrier"}; "" for one without value.
     options: Mapping[str, str] = field(default_factory=dict)
 
     def arguments(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""What an experiment measures: the same cells, launched again and again under each configuration, in random order."""
+"""The plan of an experiment: the same cells, launched repeatedly under each configuration, in random order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEFAULT_VARIANT = "default"
 
 @dataclass(frozen=True)
 class Library:
-    """An MPI library, by the name that stands in all frames, and how programs are started under it."""
+    """An MPI library, by its name in all frames, and how programs are started under it."""
 
     name: str
     bench: str  # path of downbeat-bench
@@ -40,7 +40,7 @@ class Environment:
 
 @dataclass(frozen=True)
 class Variant:
-    """One of several things that take turns: another program, launcher, shared object or variables, all else alike."""
+    """One of several that take turns: another program, launcher, shared object or variables, all else the same."""
 
     name: str = DEFAULT_VARIANT
     bench: str = ""  # in place of the library's
@@ -59,7 +59,7 @@ class Variant:
 class LaunchKey:
     """A launch: its configuration, and its number among those of the same configuration, from 1.
 
-    Launches of the same number stand next to each other in time, so that configurations can be compared in pairs.
+    Launches of the same number follow each other, so that configurations can be compared in pairs.
     """
 
     library: str
@@ -76,7 +76,7 @@ class LaunchKey:
 
     @property
     def configuration(self) -> str:
-        """What is fixed for the launch, for people."""
+        """The configuration of the launch, for people."""
         environment = "" if self.environment == DEFAULT_ENVIRONMENT else f", {self.environment}"
         variant = "" if self.variant == DEFAULT_VARIANT else f", {self.variant}"
         return f"{self.library}, {self.ranks} rank{'s' if self.ranks > 1 else ''}{environment}{variant}"

@@ -1,7 +1,8 @@
 """Portions of a measurement, where one launch cannot hold all of it.
 
 Some MPI libraries read the algorithm of a collective in MPI_Init alone, so that each choice needs a launch of its own
-(docs/algorithms.md). What no choice distinguishes is measured once, by the first portion: no two have a cell in common.
+(docs/algorithms.md). Cells that no choice distinguishes are measured once, by the first portion:
+no two have a cell in common.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def portions_of(measurement: Measurement, fixed_at_start: tuple[str, ...]) -> li
     """Returns the measurement in portions, each of which a launch can hold.
 
     Args:
-        measurement: all that is to be measured.
+        measurement: the whole of it.
         fixed_at_start: collectives that can have one algorithm per launch; "*": all.
     """
     options = measurement.options

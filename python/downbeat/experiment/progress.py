@@ -45,7 +45,7 @@ def describe(key: LaunchKey) -> str:
 
 
 class Pace:
-    """What launches took so far, and when the others will be done."""
+    """The durations of launches so far, and when the others will be done."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, list[float]] = {}  # by configuration

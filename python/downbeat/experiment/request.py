@@ -1,4 +1,4 @@
-"""What somebody asks for, in a file or by options, made a plan; what is not valid is named in one line."""
+"""Makes a plan of a file or of options; an invalid value is named in one line."""
 
 from __future__ import annotations
 

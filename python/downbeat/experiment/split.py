@@ -37,7 +37,7 @@ USUAL = {
 
 @dataclass(frozen=True)
 class Decision:
-    """What was decided."""
+    """The decision."""
 
     repetitions: int  # per cell and launch
     launches: int  # that the widest cell needs by what is known
@@ -46,7 +46,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Observed:
-    """What the first launches tell of a cell."""
+    """The first launches of a cell."""
 
     samples: list[np.ndarray]  # valid latencies, per launch
     launch_cost: float  # s, of a launch without its samples, the cell's share
@@ -75,7 +75,7 @@ def read(directory: Path) -> Decision | None:
 
 
 def decide(plan: Plan, directory: Path) -> Decision | None:
-    """Decides from the first launches, and records it; None where they do not tell (fewer than 2 are complete)."""
+    """Decides from the first launches, and records it; None if they do not suffice (fewer than 2 are complete)."""
     # Takes as long to load as a launch to run, and few experiments ask for a width.
     from downbeat.statistics.variance_components import Split, optimal_repetitions
 
@@ -128,7 +128,7 @@ def decide(plan: Plan, directory: Path) -> Decision | None:
 
 
 def observe(plan: Plan, directory: Path) -> dict[str, Observed]:
-    """Returns what the first launches tell of every cell, by a name for people."""
+    """Returns what the first launches measured of every cell, by a name for people."""
     done = places.complete(directory)
     found: dict[str, list[tuple[np.ndarray, float, float]]] = {}
     for number in range(1, PILOT_LAUNCHES + 1):

@@ -1,4 +1,4 @@
-"""What is around a launch and may change it, beyond what downbeat-bench writes into its file of the ranks' hosts."""
+"""The surroundings of a launch that may change it, beyond those that downbeat-bench records of the ranks' hosts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def cpu_model(proc: Path = Path("/proc")) -> str:
 
 
 def governor(sys: Path = Path("/sys")) -> str:
-    """Returns the governors that set the processors' frequency; "unknown" where the system does not tell."""
+    """Returns the governors that set the processors' frequency; "unknown" where the system does not report them."""
     governors = set()
     for path in sys.glob("devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor"):
         with contextlib.suppress(OSError):  # EBUSY: of a processor that is switched off

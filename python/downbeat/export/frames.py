@@ -1,4 +1,4 @@
-"""What can be exported of an experiment, one frame per launch, so that memory holds one launch at a time."""
+"""The frames of an export, one per launch, so that memory holds one launch at a time."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def blank_fields(experiment: Experiment) -> dict[str, str | float]:
 
 
 def completed(frame: pd.DataFrame, blank: dict[str, str | float]) -> pd.DataFrame:
-    """Returns a frame with all fields that some launch lacks, behind the others."""
+    """Returns a frame with all fields that some launch lacks, after the others."""
     if not blank:
         return frame
     whole = frame.assign(**{name: blank[name] for name in blank if name not in frame})

@@ -1,4 +1,4 @@
-"""The MPI libraries that Downbeat runs under: where the launcher of each is found, and what it wants to be told.
+"""The MPI libraries that Downbeat runs under: where the launcher of each is, and which options it needs.
 
 docs/mpi-libraries.md says why.
 """
@@ -39,7 +39,7 @@ class Places:
 
     @property
     def unit(self) -> str:
-        """What each rank gets of its own."""
+        """The part of the machine that each rank has for itself."""
         return "core" if self.ranks <= self.nodes * len(self.cores) else "hwthread"
 
     @property
@@ -55,7 +55,7 @@ class Places:
 
 
 class Family(ABC):
-    """Libraries that are started alike."""
+    """Libraries that are started in the same way."""
 
     # Collectives whose algorithm is read in MPI_Init alone (docs/algorithms.md); "*": all.
     fixed_at_start: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ class OpenMpi(Family):
     def arguments(self, places: Places) -> list[str]:
         if places.crowded:
             return ["--oversubscribe", "--bind-to", "none"]
-        # It counts cores as slots unless told to count threads.
+        # It counts cores as slots unless an option makes it count threads.
         bind = ["--use-hwthread-cpus"] if places.unit == "hwthread" else []
         bind += ["--bind-to", places.unit]
         # It does not heed a narrowed affinity.

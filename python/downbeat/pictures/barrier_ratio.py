@@ -1,4 +1,4 @@
-"""What the synchronizer does to the latency: delta, its ratio to that behind harmonize (Schuchart 2023, 6.1)."""
+"""What the synchronizer does to the latency: barrier / common start (delta in Schuchart 2023, section 6.1)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from downbeat.experiment.experiment import Experiment
 from downbeat.pictures.picture import Picture
 from downbeat.pictures.points import draw_points
 from downbeat.pictures.style import (
-    GREY,
+    GRAY,
     finish,
     finish_legend,
     first_panels,
@@ -25,31 +25,31 @@ NAME = "barrier_ratio"
 
 
 def draw_ratios(experiment: Experiment) -> list[Picture]:
-    """Draws delta against size: a panel per operation and configuration, a line per synchronizer."""
+    """Draws the ratio against size: a panel per operation and configuration, a line per synchronizer."""
     ratios = launch_ratios(plain_cells(experiment))
     if ratios.empty:
         return []
     ratios = ratios.assign(line=synchronization(ratios), panel=describe_each(ratios, "operation", CONFIGURATION))
-    numbers = summarize(ratios, ("panel", "line", "size"), "ratio").rename(columns={"estimate": "delta"})
+    numbers = summarize(ratios, ("panel", "line", "size"), "ratio").rename(columns={"estimate": "ratio"})
     lines = positions(numbers["line"])
     drawn, note = first_panels(numbers)
     figure, panels = new_panels(drawn["panel"].nunique())
     for axes, (panel, part) in zip(panels, drawn.groupby("panel", sort=False), strict=True):
-        axes.axhspan(1 / (1 + MARGIN), 1 + MARGIN, color=GREY, alpha=0.18, linewidth=0)
-        axes.axhline(1, color=GREY, linewidth=0.8)
+        axes.axhspan(1 / (1 + MARGIN), 1 + MARGIN, color=GRAY, alpha=0.18, linewidth=0)
+        axes.axhline(1, color=GRAY, linewidth=0.8)
         for line, points in part.assign(at=part["size"].clip(lower=1)).groupby("line", sort=False):
-            draw_points(axes, points, ("at", "delta", "low", "high"), str(line), lines[str(line)])
+            draw_points(axes, points, ("at", "ratio", "low", "high"), str(line), lines[str(line)])
         if (part["size"] > 0).any():
             size_axis(axes.xaxis, part["size"].clip(lower=1))
         else:
             axes.set_xticks([])
         log_axis(axes.yaxis)
-        finish(axes, "message size [bytes]" if (part["size"] > 0).any() else "no message", "delta", str(panel))
+        finish(axes, "message size [bytes]" if (part["size"] > 0).any() else "no message", "ratio", str(panel))
     finish_legend(figure, panels)
     caption = (
-        "Latency behind the synchronizer / latency behind harmonize (Schuchart 2023, section 6.1), median of each "
-        "launch, paired by launch: geometric mean with its 95 % interval. Above 1 the barrier makes the operation "
-        f"look slower than from a common start, below 1 faster. The grey band is 1 +- {MARGIN:.0%}.{note}"
+        "Latency after the synchronizer / latency after harmonize (delta in Schuchart 2023, section 6.1), median of "
+        "each launch, paired by launch: geometric mean with its 95 % interval. Above 1 the operation reads higher "
+        f"after the synchronizer than from a common start, below 1 lower. The gray band is 1 +- {MARGIN:.0%}.{note}"
     )
     return [
         Picture(

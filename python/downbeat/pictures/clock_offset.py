@@ -9,7 +9,7 @@ import pandas as pd
 
 from downbeat.experiment.experiment import Experiment
 from downbeat.pictures.picture import Picture
-from downbeat.pictures.style import COLOURS, GREY, finish, finish_legend, log_axis, look_of, new_figure, whole_ticks
+from downbeat.pictures.style import COLORS, GRAY, finish, finish_legend, log_axis, look_of, new_figure, whole_ticks
 from downbeat.summaries.describe import value_text
 from downbeat.units import MICROSECONDS
 
@@ -51,7 +51,7 @@ def draw_drift(data: xr.Dataset) -> list[Picture]:
             linewidth=0,
         )
         below.plot(points["time_s"], points["residual_us"], **look)
-    below.axhline(0, color=GREY, linewidth=0.8)
+    below.axhline(0, color=GRAY, linewidth=0.8)
     finish(above, "", "drift [us]")
     finish(below, "time [s]", "off the line [us]")
     finish_legend(figure, [above])
@@ -86,16 +86,16 @@ def draw_checks(experiment: Experiment) -> list[Picture]:
     axes = figure.subplots()
     place = np.arange(1, len(numbers) + 1)
     axes.plot(
-        place, numbers["allowed_us"], color=GREY, linestyle="", marker="_", markersize=9, label="allowed by the bounds"
+        place, numbers["allowed_us"], color=GRAY, linestyle="", marker="_", markersize=9, label="allowed by the bounds"
     )
-    for outside, colour, marker, label in (
-        (False, COLOURS[0], "o", "measured, within the bounds"),
-        (True, COLOURS[1], "X", "measured, outside"),
+    for outside, color, marker, label in (
+        (False, COLORS[0], "o", "measured, within the bounds"),
+        (True, COLORS[1], "X", "measured, outside"),
     ):
         chosen = (numbers["ranks_outside"] > 0) == outside
         if chosen.any():
             offsets = numbers["offset_us"][chosen].clip(lower=SMALLEST_US)
-            axes.plot(place[chosen], offsets, color=colour, linestyle="", marker=marker, markersize=5, label=label)
+            axes.plot(place[chosen], offsets, color=color, linestyle="", marker=marker, markersize=5, label=label)
     log_axis(axes.yaxis)
     whole_ticks(axes.xaxis)
     finish(axes, "launch, in order of time", "offset [us]")

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from downbeat.pictures.picture import Picture
-from downbeat.pictures.style import COLOURS, GREY, TEXT_POINTS, finish, log_axis, new_figure
+from downbeat.pictures.style import COLORS, GRAY, TEXT_POINTS, finish, log_axis, new_figure
 from downbeat.units import MICROSECONDS
 
 if TYPE_CHECKING:
@@ -73,8 +73,8 @@ def draw_panel(axes: Axes, part: pd.DataFrame) -> None:
     """Draws the schemes at one time after the synchronization."""
     front = part[part["on_front"]].sort_values("duration_us")
     rest = part[~part["on_front"]]
-    axes.plot(rest["duration_us"], rest["error_us"], linestyle="", marker="o", markerfacecolor="white", color=GREY)
-    axes.plot(front["duration_us"], front["error_us"], color=COLOURS[0], marker="o", linewidth=1.2)
+    axes.plot(rest["duration_us"], rest["error_us"], linestyle="", marker="o", markerfacecolor="white", color=GRAY)
+    axes.plot(front["duration_us"], front["error_us"], color=COLORS[0], marker="o", linewidth=1.2)
     log_axis(axes.xaxis)
     log_axis(axes.yaxis)
     axes.margins(x=0.15, y=0.25)
@@ -98,5 +98,5 @@ def name_points(axes: Axes, part: pd.DataFrame) -> None:
             xytext=(5, text - y),
             textcoords="offset points",
             fontsize=TEXT_POINTS - 1.5,
-            color=COLOURS[0] if point["on_front"] else GREY,
+            color=COLORS[0] if point["on_front"] else GRAY,
         )

@@ -7,7 +7,7 @@ import pandas as pd
 from downbeat.experiment.experiment import Experiment
 from downbeat.pictures.picture import Picture
 from downbeat.pictures.points import draw_points
-from downbeat.pictures.style import GREY, finish, finish_legend, first_panels, new_panels, size_axis
+from downbeat.pictures.style import GRAY, finish, finish_legend, first_panels, new_panels, size_axis
 from downbeat.summaries.cells import by_operation
 from downbeat.summaries.computation_overlap import DEFINITIONS, all_overlaps
 from downbeat.summaries.describe import CONFIGURATION, describe, synchronization
@@ -19,8 +19,8 @@ LOWEST_PERCENT, HIGHEST_PERCENT = -110, 110
 CAPTION = (
     "Share of the operation that was hidden behind computation, or of the computation where that is shorter, by "
     "the definitions of OSU and IMB, which cut off at 0, and from the common start to the last exit, which does "
-    "not: below 0 both are in each other's way (docs/overlap.md). Mean over launches, with its 95 % interval; "
-    "what lies beyond the axis is in the numbers."
+    "not: below 0 both slow each other down (docs/overlap.md). Mean over launches, with its 95 % interval; "
+    "values beyond the axis are in the numbers."
 )
 
 
@@ -48,7 +48,7 @@ def overlap_picture(frame: pd.DataFrame, operation: str) -> Picture:
     drawn, note = first_panels(numbers)
     figure, panels = new_panels(drawn["panel"].nunique())
     for axes, (panel, part) in zip(panels, drawn.groupby("panel", sort=False), strict=True):
-        axes.axhline(0, color=GREY, linewidth=0.8)
+        axes.axhline(0, color=GRAY, linewidth=0.8)
         placed = part.assign(at=part["size_bytes"].clip(lower=1))
         for place, (label, points) in enumerate(placed.groupby("definition", sort=False)):
             columns = ("at", "overlap_percent", "low_percent", "high_percent")

@@ -25,14 +25,14 @@ TITLE = "When each rank leaves the synchronizer"
 FEWEST_RANKS = 3
 CAPTION = (
     "Mean time from the first exit of the same sample to the rank's own (Hunold 2015, figure 4), with its 95 % "
-    "interval, cut off at 0; one interruption moves a mean far, and makes the interval as long. A line that rises or "
-    "falls over the ranks hands them to the operation one after another."
+    "interval, cut off at 0. One interruption moves a mean far and widens its interval. Where the line rises or falls "
+    "over the ranks, they enter the operation one after another."
 )
 
 
 def draw_patterns(experiment: Experiment) -> list[Picture]:
     """Draws when each rank leaves each synchronizer of an experiment; the intervals are over launches."""
-    # Alone, a rank is always the first; of two ranks the exit skew says it all.
+    # Alone, a rank is always the first; of two ranks the exit skew says all.
     shown = [launch for launch in experiment.launches if launch.ranks >= FEWEST_RANKS]
     if not shown:
         return []
@@ -46,7 +46,7 @@ def draw_patterns(experiment: Experiment) -> list[Picture]:
     if exits.empty:
         return []
     exits["panel"] = describe(exits, LAUNCH_FACTORS)
-    # What is measured after the synchronizer does not matter to it: a launch has one number.
+    # The operation after the synchronizer does not matter to it: a launch has one number.
     launches = exits.groupby(["panel", "line", "rank", "launch"], sort=False)["exit"].mean().reset_index()
     rows = []
     for key, group in launches.groupby(["panel", "line", "rank"], sort=False):
@@ -58,7 +58,7 @@ def draw_patterns(experiment: Experiment) -> list[Picture]:
 
 
 def draw_pattern_file(data: xr.Dataset) -> list[Picture]:
-    """Draws when each rank leaves, as `downbeat-bench skew` recorded it; the intervals are over samples."""
+    """Draws when each rank leaves, from a file of `downbeat-bench skew`; the intervals are over samples."""
     if "exit_mean" not in data or data.sizes["rank"] < FEWEST_RANKS:
         return []
     numbers = data[["exit_mean", "exit_half"]].to_dataframe().reset_index().dropna(subset=["exit_mean"])

@@ -13,11 +13,11 @@ from downbeat.experiment.experiment import Experiment
 from downbeat.experiment.plan import LAUNCH_FACTORS
 from downbeat.pictures.picture import Picture
 from downbeat.pictures.style import (
-    GREY,
+    GRAY,
     ROW_INCHES,
     TEXT_POINTS,
     WIDTH_INCHES,
-    colour_of,
+    color_of,
     finish,
     first_panels,
     log_axis,
@@ -32,23 +32,21 @@ if TYPE_CHECKING:
     import xarray as xr
 
 QUANTILES = ("p5", "p25", "median", "p75", "p95", "p99")
-# A stamp is a reading of a clock with steps of this order; below it nothing is told apart.
+# A stamp is a reading of a clock with steps of this order; smaller differences mean nothing.
 RESOLUTION_US = 1e-3
-MEANING = "The time from the first rank's leaving the synchronizer to the last one's (Schuchart 2023, section 2.2): "
-BOUND = (
-    " Left of the grey line ranks cannot be told apart: twice the largest error bound of the clock may be in a skew."
-)
+MEANING = "Time from the first rank's exit from the synchronizer to the last one's (Schuchart 2023, section 2.2): "
+BOUND = " Skews left of the gray line are below the clock's limit, twice its largest error bound."
 
 
 def draw_skews(experiment: Experiment) -> list[Picture]:
-    """Draws the exit skew behind every synchronizer of an experiment."""
+    """Draws the exit skew after every synchronizer of an experiment."""
     cells = plain_cells(experiment)
     cells = cells[cells["ranks"] > 1]
     if cells.empty:
         return []
     cells = cells.assign(line=synchronization(cells), panel=describe(cells, LAUNCH_FACTORS))
     columns = {f"exit_skew_{name}": name for name in QUANTILES}
-    # Cells of one synchronizer differ in what follows it, which is not yet there when ranks leave.
+    # Cells of one synchronizer differ in the operation after it, which has not begun when ranks leave.
     numbers = cells.groupby(["panel", "line"], sort=False)[list(columns)].median().rename(columns=columns)
     numbers["bound"] = cells.groupby(["panel", "line"], sort=False)["error_bound"].max()
     caption = (
@@ -87,9 +85,9 @@ def skew_picture(numbers: pd.DataFrame, meaning: str) -> Picture:
     places = positions(numbers["line"])
     for axes, (panel, part) in zip(stacked, panels, strict=True):
         for row, skew in enumerate(part.to_dict("records")):
-            draw_quantiles(axes, row, skew, colour_of(skew["line"], places[skew["line"]]))
+            draw_quantiles(axes, row, skew, color_of(skew["line"], places[skew["line"]]))
         if part["bound"].max() > 0:
-            axes.axvline(2 * part["bound"].max(), color=GREY, linewidth=1, linestyle=":")
+            axes.axvline(2 * part["bound"].max(), color=GRAY, linewidth=1, linestyle=":")
         axes.set_yticks(range(len(part)), part["line"])
         axes.set_ylim(len(part) - 0.5, -0.5)
         log_axis(axes.xaxis)
@@ -103,14 +101,14 @@ def skew_picture(numbers: pd.DataFrame, meaning: str) -> Picture:
     return Picture("exit_skew", "How far apart ranks leave each synchronizer", caption, figure, named)
 
 
-def draw_quantiles(axes: Axes, row: int, skew: dict[Hashable, Any], colour: str) -> None:
+def draw_quantiles(axes: Axes, row: int, skew: dict[Hashable, Any], color: str) -> None:
     """Draws one distribution as bars along a row."""
     at = {name: max(skew[name], RESOLUTION_US) for name in QUANTILES}
-    axes.plot([at["p5"], at["p95"]], [row, row], color=colour, linewidth=1.2, solid_capstyle="butt")
-    axes.plot([at["p25"], at["p75"]], [row, row], color=colour, linewidth=6, solid_capstyle="butt", alpha=0.55)
-    axes.plot([at["p99"]], [row], color=colour, marker="|", markersize=8)
+    axes.plot([at["p5"], at["p95"]], [row, row], color=color, linewidth=1.2, solid_capstyle="butt")
+    axes.plot([at["p25"], at["p75"]], [row, row], color=color, linewidth=6, solid_capstyle="butt", alpha=0.55)
+    axes.plot([at["p99"]], [row], color=color, marker="|", markersize=8)
     axes.plot(
-        [at["median"]], [row], color=colour, marker="o", markersize=5, markeredgecolor="white", markeredgewidth=0.8
+        [at["median"]], [row], color=color, marker="o", markersize=5, markeredgecolor="white", markeredgewidth=0.8
     )
     if np.isfinite(skew["median"]):
         axes.annotate(
@@ -120,5 +118,5 @@ def draw_quantiles(axes: Axes, row: int, skew: dict[Hashable, Any], colour: str)
             textcoords="offset points",
             ha="center",
             fontsize=TEXT_POINTS - 2.5,
-            color=GREY,
+            color=GRAY,
         )

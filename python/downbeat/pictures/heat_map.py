@@ -9,19 +9,19 @@ from matplotlib.colors import LogNorm
 
 from downbeat.experiment.experiment import Experiment
 from downbeat.pictures.picture import Picture
-from downbeat.pictures.style import GREY, ROW_INCHES, TEXT_POINTS, WIDTH_INCHES, first_panels, new_figure
+from downbeat.pictures.style import GRAY, ROW_INCHES, TEXT_POINTS, WIDTH_INCHES, first_panels, new_figure
 from downbeat.summaries.cells import by_operation, plain_cells
 from downbeat.summaries.describe import PANELS, describe, synchronization
 from downbeat.summaries.over_launches import summarize
 from downbeat.units import MICROSECONDS
 
-# White to dark in one hue: in grey print it is still the order.
-COLOURS = "Blues"
+# White to dark in one hue: in gray print it is still the order.
+COLORS = "Blues"
 DARK = 0.71  # of the scale; above it white figures have more contrast than black ones
 
 
 def draw_heat_maps(experiment: Experiment) -> list[Picture]:
-    """Draws a map for each operation that was measured with several algorithms behind several synchronizers."""
+    """Draws a map for each operation that was measured with several algorithms after several synchronizers."""
     pictures = []
     for operation, frame in by_operation(plain_cells(experiment)):
         columns = synchronization(frame)
@@ -31,7 +31,7 @@ def draw_heat_maps(experiment: Experiment) -> list[Picture]:
 
 
 def heat_map(frame: pd.DataFrame, operation: str) -> Picture:
-    """Draws the latency of each `algorithm` behind each `column`, a map per `panel`."""
+    """Draws the latency of each `algorithm` after each `column`, a map per `panel`."""
     numbers = summarize(frame, ("panel", "algorithm", "column"), "latency_avg_median")
     for name in ("estimate", "low", "high"):
         numbers[name] *= MICROSECONDS
@@ -47,13 +47,13 @@ def heat_map(frame: pd.DataFrame, operation: str) -> Picture:
         axes.set_title(str(panel), fontsize=TEXT_POINTS, loc="left")
     caption = (
         "Latency [us], mean over ranks: geometric mean over launches of the launches' medians (as Schuchart 2023, "
-        "figure 2). All values of a row belong to the same algorithm; what differs along it is the doing of the "
-        f"synchronizer alone. Darker is slower; each map has its own scale.{note}"
+        "figure 2). A row is one algorithm: only the synchronizer makes its values differ. Darker is higher; "
+        f"each map has its own scale.{note}"
     )
     renamed = numbers.rename(
         columns={"column": "synchronizer", "estimate": "latency_us", "low": "low_us", "high": "high_us"}
     )
-    return Picture(f"heat_map-{operation}", f"{operation}: algorithms behind synchronizers", caption, figure, renamed)
+    return Picture(f"heat_map-{operation}", f"{operation}: algorithms after synchronizers", caption, figure, renamed)
 
 
 def draw_map(axes: Axes, table: pd.DataFrame, last: bool, form: str = ".3g") -> None:
@@ -61,18 +61,18 @@ def draw_map(axes: Axes, table: pd.DataFrame, last: bool, form: str = ".3g") -> 
     values = table.to_numpy(dtype=float)
     low, high = np.nanmin(values), np.nanmax(values)
     scale = LogNorm(low, high if high > low else low * 1.01)
-    axes.imshow(values, cmap=COLOURS, norm=scale, aspect="auto")
+    axes.imshow(values, cmap=COLORS, norm=scale, aspect="auto")
     for (row, column), value in np.ndenumerate(values):
         written = f"{value:{form}}" if np.isfinite(value) else "-"
-        colour = "white" if np.isfinite(value) and float(scale(value)) > DARK else "black"
-        axes.text(column, row, written, ha="center", va="center", color=colour, fontsize=TEXT_POINTS - 0.5)
+        color = "white" if np.isfinite(value) and float(scale(value)) > DARK else "black"
+        axes.text(column, row, written, ha="center", va="center", color=color, fontsize=TEXT_POINTS - 0.5)
     axes.set_yticks(range(len(table.index)), table.index, fontsize=TEXT_POINTS - 0.5)
     axes.set_xticks(range(len(table.columns)), table.columns if last else [], fontsize=TEXT_POINTS - 0.5)
     if last:
         axes.tick_params(axis="x", rotation=40)
         for text in axes.get_xticklabels():
             text.set(ha="right", rotation_mode="anchor")
-    axes.tick_params(length=0, labelcolor=GREY)
+    axes.tick_params(length=0, labelcolor=GRAY)
     axes.spines[:].set_visible(False)
     axes.set_xticks(np.arange(0.5, len(table.columns) - 1), minor=True)
     axes.set_yticks(np.arange(0.5, len(table.index) - 1), minor=True)

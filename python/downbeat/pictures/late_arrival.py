@@ -9,7 +9,7 @@ from downbeat.experiment.experiment import Experiment
 from downbeat.pictures.picture import Picture
 from downbeat.pictures.points import draw_points
 from downbeat.pictures.style import (
-    GREY,
+    GRAY,
     PANEL_INCHES,
     TEXT_POINTS,
     finish,
@@ -28,8 +28,8 @@ from downbeat.units import MICROSECONDS
 
 CURVES_CAPTION = (
     "Global time, from the first entry to the last exit (Niethammer 2016, Eq. 4), against the delay as it was "
-    "achieved: geometric mean over launches of medians, with its 95 % interval. Upper grey line: the delay just "
-    "adds to the time without one; lower: the shorter of both is hidden completely behind the longer."
+    "achieved: geometric mean over launches of medians, with its 95 % interval. Upper gray line: the delay just "
+    "adds to the time without one; lower: the shorter of both is hidden completely."
 )
 BENEFIT_CAPTION = (
     "Left: overlap benefit, (t0 + delay - t) / t, with t and t0 the global times with and without delay "
@@ -90,8 +90,8 @@ def curves(numbers: pd.DataFrame, operation: str) -> Picture:
     for axes, (panel, part) in zip(panels, drawn.groupby("panel", sort=False), strict=True):
         delays = np.geomspace(part["delay_us"].min() / 2, part["delay_us"].max(), 50)
         alone = float(part["without_delay_us"].mean())
-        axes.plot(delays, delays + alone, color=GREY, linewidth=0.9, linestyle="--")
-        axes.plot(delays, np.maximum(delays, alone), color=GREY, linewidth=0.9, linestyle="--")
+        axes.plot(delays, delays + alone, color=GRAY, linewidth=0.9, linestyle="--")
+        axes.plot(delays, np.maximum(delays, alone), color=GRAY, linewidth=0.9, linestyle="--")
         for pattern, points in part.groupby("pattern", sort=False):
             columns = ("delay_us", "global_time_us", "low_us", "high_us")
             draw_points(axes, points, columns, str(pattern), lines[str(pattern)])
@@ -114,7 +114,7 @@ def benefits(numbers: pd.DataFrame, operation: str) -> Picture:
     grid = figure.subplots(len(panels), 2, squeeze=False)
     for position, (row, (panel, part)) in enumerate(zip(grid, panels, strict=True)):
         for axes, name in zip(row, ("benefit", "share"), strict=True):
-            axes.axhline(0, color=GREY, linewidth=0.8)
+            axes.axhline(0, color=GRAY, linewidth=0.8)
             for pattern, points in part.groupby("pattern", sort=False):
                 columns = ("delay_us", name, f"{name}_low", f"{name}_high")
                 draw_points(axes, points, columns, str(pattern), lines[str(pattern)])

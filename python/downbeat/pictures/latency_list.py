@@ -11,7 +11,7 @@ from downbeat.pictures.scaling import FEWEST_SIZES, METRIC, scaling_numbers
 from downbeat.pictures.style import (
     ROW_INCHES,
     WIDTH_INCHES,
-    colour_of,
+    color_of,
     finish,
     first_panels,
     log_axis,
@@ -36,7 +36,7 @@ def draw_latency_lists(experiment: Experiment) -> list[Picture]:
     return [
         latency_list(frame, operation)
         for operation, frame in by_operation(cells)
-        # Several algorithms behind several synchronizers are a heat map.
+        # Several algorithms after several synchronizers are a heat map.
         if frame["size"].nunique() < FEWEST_SIZES
         and (frame["algorithm"].nunique() == 1 or synchronization(frame).nunique() == 1)
     ]
@@ -50,24 +50,24 @@ def latency_list(frame: pd.DataFrame, operation: str) -> Picture:
     panels = list(drawn.groupby("panel", sort=False))
     rows = [len(part) for _, part in panels]
     figure = new_figure(WIDTH_INCHES, sum(rows) * ROW_INCHES + len(rows) * 0.55 + 0.5)
-    # Panels of one size are there to be compared by eye.
+    # The eye compares panels of one size.
     share = drawn["size"].nunique() == 1
     stacked = figure.subplots(len(panels), squeeze=False, sharex=share, gridspec_kw={"height_ratios": rows})[:, 0]
     places = positions(numbers["line"])
     for axes, (panel, part) in zip(stacked, panels, strict=True):
         for row, cell in enumerate(part.to_dict("records")):
-            colour = colour_of(cell["line"], places[cell["line"]])
-            axes.plot([cell["p5_us"], cell["p95_us"]], [row, row], color=colour, linewidth=1.1, solid_capstyle="butt")
+            color = color_of(cell["line"], places[cell["line"]])
+            axes.plot([cell["p5_us"], cell["p95_us"]], [row, row], color=color, linewidth=1.1, solid_capstyle="butt")
             axes.plot(
                 [cell["p25_us"], cell["p75_us"]],
                 [row, row],
-                color=colour,
+                color=color,
                 linewidth=6,
                 alpha=0.35,
                 solid_capstyle="butt",
             )
             half = [[cell["median_us"] - cell["low_us"]], [cell["high_us"] - cell["median_us"]]]
-            axes.errorbar([cell["median_us"]], [row], xerr=half, fmt="o", color=colour, markersize=4.5, capsize=4)
+            axes.errorbar([cell["median_us"]], [row], xerr=half, fmt="o", color=color, markersize=4.5, capsize=4)
         axes.set_yticks(range(len(part)), part["line"])
         axes.set_ylim(len(part) - 0.4, -0.6)
         log_axis(axes.xaxis)

@@ -14,7 +14,7 @@ from downbeat.summaries.describe import CONFIGURATION, describe_each, synchroniz
 from downbeat.units import MICROSECONDS, PERCENT, bytes_text
 
 METRIC = "latency_avg"
-# More lines, side by side at each launch, cannot be told apart.
+# More lines, side by side at each launch, cannot be distinguished.
 MOST_LINES = 4
 MOST_PANELS = 8
 
@@ -22,7 +22,7 @@ MOST_PANELS = 8
 def deviations(cells: pd.DataFrame) -> pd.DataFrame:
     """Returns how much launches differ, a row per cell: standard deviation of log medians between launches, in percent.
 
-    Beside it stands the spread within a launch: half of the distance of the quartiles / median, median over launches.
+    Beside it is the spread within a launch: half of the distance of the quartiles / median, median over launches.
     """
     spread = (cells[f"{METRIC}_p75"] - cells[f"{METRIC}_p25"]) / 2 / cells[f"{METRIC}_median"]
     cells = cells.assign(log=np.log(cells[f"{METRIC}_median"].where(cells[f"{METRIC}_median"] > 0)), spread=spread)
@@ -50,7 +50,7 @@ def draw_launches(experiment: Experiment) -> list[Picture]:
     figure, panels = new_panels(len(worst))
     for axes, chosen in zip(panels, worst.to_dict("records"), strict=True):
         part = cells[(cells["panel"] == chosen["panel"]) & (cells["size"] == chosen["size"])]
-        # The one that differs most, and those that stand first on the command line.
+        # The one that differs most, and the first ones on the command line.
         names = list(dict.fromkeys([chosen["line"], *part["line"]]))[:MOST_LINES]
         for place, line in enumerate(sorted(names, key=lambda name: lines[name])):
             points = part[part["line"] == line].sort_values("launch")
@@ -75,8 +75,8 @@ def draw_launches(experiment: Experiment) -> list[Picture]:
     several = " and configuration" if any(cells[name].nunique() > 1 for name in LAUNCH_FACTORS) else ""
     caption = (
         "Median latency of each launch, with the middle half of its samples, in the cell of each "
-        f"operation{several} in which launches differ most. Where points lie farther apart than the bars are long, "
-        "one launch proves little (Hunold 2014): that is why intervals are over launches. The table has all cells."
+        f"operation{several} in which launches differ most. Where points are farther apart than the bars are long, "
+        "one launch proves little (Hunold 2014), so intervals are over launches. The table has all cells."
     )
     return [
         Picture(

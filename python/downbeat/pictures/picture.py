@@ -1,4 +1,4 @@
-"""What a picture is: drawn, explained, and with the numbers behind it."""
+"""A picture: drawn, explained, and with its numbers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class Picture:
     """A picture for a page.
 
     Attributes:
-        name: as the file that draws it, and what it is of, as "size_scaling-bcast"; unique on a page, where it is an
+        name: that of the file that draws it, with its subject: "size_scaling-bcast"; unique on a page, where it is an
             anchor.
         title: what is seen.
         caption: how to read it, and where its definition comes from; plain text.
-        figure: made without pyplot, so that nothing is global; `downbeat.pictures.style` has sizes and colours.
+        figure: made without pyplot, so that nothing is global; `downbeat.pictures.style` has sizes and colors.
         numbers: what is drawn, a row per point; units in the names of the columns ("latency_us").
     """
 

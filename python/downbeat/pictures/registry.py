@@ -1,4 +1,4 @@
-"""The pictures of a report, in the order in which they stand; each draws nothing where the data have nothing for it."""
+"""The pictures of a report, in their order; each draws nothing where the data have nothing for it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ OF_EXPERIMENTS: tuple[Callable[[Experiment], list[Picture]], ...] = (
     draw_run_times,
     draw_checks,
 )
-# By what `downbeat-bench` calls the experiment that wrote the file.
+# By the name of the experiment of `downbeat-bench` that wrote the file.
 OF_FILES: dict[str, tuple[Callable[[xr.Dataset], list[Picture]], ...]] = {
     "skew": (draw_skew_file, draw_pattern_file),
     "clock": (draw_pareto,),

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from downbeat.pictures.picture import Picture
-from downbeat.pictures.style import colour_of, finish, new_panels
+from downbeat.pictures.style import color_of, finish, new_panels
 from downbeat.units import MICROSECONDS
 
 if TYPE_CHECKING:
@@ -38,6 +38,6 @@ def draw_round_trips(data: xr.Dataset) -> list[Picture]:
     figure, panels = new_panels(numbers["pair"].nunique())
     for axes, (pair, bars) in zip(panels, numbers.groupby("pair", sort=False), strict=True):
         edges = np.append(bars["from_us"], bars["from_us"].iloc[-1] + bars["width_us"].iloc[-1])
-        axes.stairs(bars["round_trips"], edges, fill=True, color=colour_of("", 0), alpha=0.8)
+        axes.stairs(bars["round_trips"], edges, fill=True, color=color_of("", 0), alpha=0.8)
         finish(axes, "round trip [us]", "round trips", f"ranks {pair}")
     return [Picture("round_trips", "How long a round trip takes", CAPTION, figure, numbers)]

@@ -9,12 +9,12 @@ from downbeat.data.samples import read_samples
 from downbeat.experiment.experiment import Experiment, Launch
 from downbeat.experiment.plan import LAUNCH_FACTORS
 from downbeat.pictures.picture import Picture
-from downbeat.pictures.style import COLOURS, GREY, finish, finish_legend, first_panels, log_axis, new_panels
+from downbeat.pictures.style import COLORS, GRAY, finish, finish_legend, first_panels, log_axis, new_panels
 from downbeat.summaries.describe import describe
 
 BINS = 40
 METRIC = "latency_avg"
-# A bin with fewer samples says more of chance than of time; bins are made for four times as many.
+# A bin with fewer samples shows chance rather than time; bins are made for four times as many.
 FEWEST = 5
 SAMPLES_PER_BIN = 20
 FEWEST_BINS = 5
@@ -26,18 +26,18 @@ LONGEST, SHOWN = 4, 1.25
 LEAST_LOW, LEAST_HIGH = 0.98, 1.02
 # Of launches: where fewer are left, their median is that of the long ones.
 LEAST_SHARE = 0.5
-# With more launches than these, a line for each is a grey cloud that only makes the page long.
+# With more launches than these, a line for each is a gray cloud that only makes the page long.
 MOST_LINES = 12
 CAPTION = (
     "Each valid sample's latency is divided by the median of its own cell in the same launch, so that cells can be "
-    f"taken together; the launch is cut into spans of time, {BINS} of a launch of median length at most; what a much "
-    "longer one has beyond is in the numbers. {lines} "
-    "A line that rises or falls is drift (a clock rate, a governor, a temperature, another job), and all cells have "
-    "part of it, for their blocks are in random order."
+    f"taken together. The launch is cut into spans of time, at most {BINS} for a launch of median length; the numbers "
+    "also have the rest of a much longer one. {lines} "
+    "A line that rises or falls is drift (a clock rate, a governor, a temperature, another job). It affects all cells, "
+    "because their blocks are in random order."
 )
 ONE_LAUNCH = "Blue: medians of the spans."
 SEVERAL_LAUNCHES = (
-    "Grey: medians of the spans, a line per launch{first}. Blue: median over launches, with the middle half of them, "
+    "Gray: medians of the spans, a line per launch{first}. Blue: median over launches, with the middle half of them, "
     "where at least half of them were still measuring."
 )
 
@@ -49,12 +49,12 @@ def relative_latencies(launch: Launch) -> pd.DataFrame:
     begin, latency, cell = (samples[name][valid] for name in ("begin", METRIC, "cell_index"))
     median = launch.cells[f"{METRIC}_median"].to_numpy()[cell]
     time = begin - begin.min() if len(begin) else begin
-    # What takes no time has no ratio.
+    # An operation that takes no time has no ratio.
     return pd.DataFrame({"time_s": time, "relative": latency / np.where(median > 0, median, np.nan)}).dropna()
 
 
 def binned(samples: pd.DataFrame, width: float, bins: int) -> pd.DataFrame:
-    """Returns samples in so many bins of a width in s.
+    """Returns samples in bins of a width in s.
 
     Returns:
         A row per bin with at least `FEWEST` samples: `bin`, `time_s` (its middle), `relative` (median), `samples`.
@@ -122,14 +122,14 @@ def draw_run_times(experiment: Experiment) -> list[Picture]:
     several = numbers["launch"].nunique() > 1
     for axes, (panel, part) in zip(panels, drawn.groupby("panel", sort=False), strict=True):
         for _, line in list(part.groupby("launch"))[: MOST_LINES if several else 0]:
-            axes.plot(line["time_s"], line["relative"], color=GREY, linewidth=0.6, alpha=0.6, label="a launch")
+            axes.plot(line["time_s"], line["relative"], color=GRAY, linewidth=0.6, alpha=0.6, label="a launch")
         middle = with_gaps(median_and_quartiles(part))
-        axes.fill_between(middle["time_s"], middle["low"], middle["high"], color=COLOURS[0], alpha=0.2, linewidth=0)
+        axes.fill_between(middle["time_s"], middle["low"], middle["high"], color=COLORS[0], alpha=0.2, linewidth=0)
         # Markers, for a bin between two gaps has no line.
         axes.plot(
             middle["time_s"],
             middle["relative"],
-            color=COLOURS[0],
+            color=COLORS[0],
             linewidth=1.8,
             marker="o",
             markersize=2.5,

@@ -1,4 +1,4 @@
-"""Latency against message size, and against processes: the centre, its interval, and how samples spread around it."""
+"""Latency against message size, and against processes: the center, its interval, and how samples spread around it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from downbeat.units import MICROSECONDS
 METRIC = "latency_avg"
 BANDS = (("p5", "p95", 0.10), ("p25", "p75", 0.20))  # quantiles within a launch, and how dark
 STATISTICS = ("mean", "p5", "p25", "p75", "p95")
-# With more lines than these, bands hide each other.
+# With more lines, bands hide each other.
 MOST_BANDS = 3
 FEWEST_SIZES = 3
 
@@ -59,7 +59,7 @@ def scaling_picture(frame: pd.DataFrame, x: str, metric: str, name: str, title: 
 
     Args:
         frame: rows of `Experiment.cells`, of one operation.
-        x: the factor along the horizontal axis; the other one tells panels apart.
+        x: the factor along the horizontal axis; the other one distinguishes panels.
         metric: out of `METRICS`.
         name: of the picture.
         title: of the picture.
@@ -73,7 +73,7 @@ def scaling_picture(frame: pd.DataFrame, x: str, metric: str, name: str, title: 
     lines = positions(numbers["line"])
     with_bands = len(lines) <= MOST_BANDS
     drawn, note = first_panels(numbers)
-    # Panels of one size are there to be compared by eye.
+    # The eye compares panels of one size.
     figure, panels = new_panels(drawn["panel"].nunique(), share=x == "size")
     for axes, (panel, part) in zip(panels, drawn.groupby("panel", sort=False), strict=True):
         for line, points in part.groupby("line", sort=False):

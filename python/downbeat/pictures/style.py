@@ -1,4 +1,4 @@
-"""How all pictures look: colours that the colour-blind tell apart, sizes that a phone shows, axes that read well."""
+"""How all pictures look: colors that the color-blind can distinguish, sizes for a phone, legible axes."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ MOST_PANELS = 12
 ROW_INCHES = 0.27  # height of a row of a list
 
 # Okabe and Ito 2008, without yellow, which is lost on white.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-# In grey print markers and dashes tell lines apart.
+# In gray print markers and dashes tell lines apart.
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)), (0, (3, 1)), (0, (8, 2)), (0, (1, 2)))
-# What is compared most often looks the same in all pictures.
+# The synchronizers that are compared most often look the same in all pictures.
 FIXED = {"mpi_barrier": 1, "harmonize": 0}
-GREY = "#57606a"
+GRAY = "#57606a"
 GRID = "#dde2e7"
 TEXT_POINTS = 9.0
 
 
 def new_figure(width: float = WIDTH_INCHES, height: float = HEIGHT_INCHES) -> Figure:
-    """Returns an empty figure that belongs to nobody else."""
+    """Returns an empty figure, made without pyplot."""
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def first_panels(numbers: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """Returns the rows of as many of the panels (column `panel`) as are drawn, and what to say of the rest."""
+    """Returns the rows of as many of the panels (column `panel`) as are drawn, and a note on the rest."""
     panels = numbers["panel"].unique()
     if len(panels) <= MOST_PANELS:
         return numbers, ""
@@ -50,7 +50,7 @@ def first_panels(numbers: pd.DataFrame) -> tuple[pd.DataFrame, str]:
 def new_panels(
     count: int, columns: int = 2, height: float = PANEL_INCHES, share: bool = False
 ) -> tuple[Figure, list[Axes]]:
-    """Returns a figure of so many panels, with the same axes or with their own; a single one has the whole of it."""
+    """Returns a figure with this many panels, with shared axes or their own; a single panel fills the figure."""
     if count == 1:
         figure = new_figure()
         return figure, [figure.subplots()]
@@ -75,17 +75,17 @@ def positions(names: Iterable[str]) -> dict[str, int]:
     return places
 
 
-def colour_of(name: str, position: int) -> str:
-    """Returns the colour of a synchronizer, or of the value at this position of any other factor."""
-    return COLOURS[FIXED.get(name, position) % len(COLOURS)]
+def color_of(name: str, position: int) -> str:
+    """Returns the color of a synchronizer, or of the value at this position of any other factor."""
+    return COLORS[FIXED.get(name, position) % len(COLORS)]
 
 
 def look_of(position: int) -> dict[str, Any]:
-    """Returns colour, marker and dashes of the line at a position, for `Axes.plot`."""
-    # From the second round on the same colour has another marker.
-    turn = position // len(COLOURS)
+    """Returns color, marker and dashes of the line at a position, for `Axes.plot`."""
+    # From the second round on the same color has another marker.
+    turn = position // len(COLORS)
     return {
-        "color": COLOURS[position % len(COLOURS)],
+        "color": COLORS[position % len(COLORS)],
         "marker": MARKERS[(position + turn) % len(MARKERS)],
         "linestyle": DASHES[(position + turn) % len(DASHES)],
         "markersize": 4.5,
@@ -94,21 +94,21 @@ def look_of(position: int) -> dict[str, Any]:
 
 
 def finish(axes: Axes, x: str, y: str, title: str = "") -> None:
-    """Labels axes and takes away what is no data."""
+    """Labels axes and removes what is not data."""
     axes.set_xlabel(x, fontsize=TEXT_POINTS)
     axes.set_ylabel(y, fontsize=TEXT_POINTS)
     if title:
         axes.set_title(title, fontsize=TEXT_POINTS, loc="left", color="#1b1f24")
-    axes.tick_params(labelsize=TEXT_POINTS - 0.5, color=GREY, length=3)
+    axes.tick_params(labelsize=TEXT_POINTS - 0.5, color=GRAY, length=3)
     axes.tick_params(which="minor", length=0)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.spines[["left", "bottom"]].set_color(GREY)
+    axes.spines[["left", "bottom"]].set_color(GRAY)
     axes.grid(visible=True, color=GRID, linewidth=0.7)
     axes.set_axisbelow(True)
 
 
 def finish_legend(figure: Figure, panels: Sequence[Axes]) -> None:
-    """Puts one legend for all panels above them: even of one line it has to be said what it is."""
+    """Puts one legend for all panels above them; a single line has one, too."""
     found = {
         label: handle
         for panel in panels

@@ -14,12 +14,12 @@ from downbeat.data.launch_file import open_samples
 from downbeat.data.samples import native, read_samples
 from downbeat.experiment.experiment import Experiment, Launch
 from downbeat.pictures.picture import Picture
-from downbeat.pictures.style import COLOURS, FIXED, GREY, TEXT_POINTS, WIDTH_INCHES, finish, new_figure
+from downbeat.pictures.style import COLORS, FIXED, GRAY, TEXT_POINTS, WIDTH_INCHES, finish, new_figure
 from downbeat.summaries.cells import by_operation
 from downbeat.summaries.describe import synchronization, value_text
 from downbeat.units import MICROSECONDS, bytes_text
 
-# Of ranks: more bars cannot be told apart; then every second, third, ... rank is shown.
+# Of ranks: more bars cannot be distinguished; then every second, third, ... rank is shown.
 MOST_RANKS = 32
 MOST_SYNCHRONIZERS = 6
 METRIC = "global_time"
@@ -27,14 +27,14 @@ BAR_HEIGHT = 0.72  # of the distance of two ranks
 # Of the time before the first entry, as a multiple of that after it: a longer one would leave no room for the rest.
 MOST_BEFORE = 6
 PHASES = ("synchronizer", "wait", "operation")
-# In grey print they are middle, light, and dark.
-PHASE_COLOURS = {"synchronizer": COLOURS[4], "wait": "#dfe5ea", "operation": COLOURS[0]}
+# In gray print they are middle, light, and dark.
+PHASE_COLORS = {"synchronizer": COLORS[4], "wait": "#dfe5ea", "operation": COLORS[0]}
 STAMPS = ("sync_entry", "entry", "exit", "delay")
 CAPTION = (
-    "Bars of each rank on the global clock, from 0, the common start, or the first entry where there is none: in "
-    "the synchronizer, waiting there for the common deadline (from the root's decision on) or for the rank's own "
-    "delay, and in the operation. Left the sample whose time from the first entry to the last exit is the median "
-    "of the cell, right the longest, both of launch {launch}. A bar that touches the left edge began earlier."
+    "Bars of each rank on the global clock: in the synchronizer, waiting there for the common deadline (from the "
+    "root's decision on) or for the rank's own delay, and in the operation. 0 is the common start, or the first entry "
+    "where there is none. Left: the sample with the median time from the first entry to the last exit. Right: the "
+    "longest. Both are of launch {launch}. A bar that touches the left edge began earlier."
 )
 
 
@@ -87,8 +87,8 @@ def chosen_samples(launch: Launch) -> pd.DataFrame:
 
 
 def draw_timelines(experiment: Experiment) -> list[Picture]:
-    """Draws the median and the worst sample behind each synchronizer, a picture per operation, of one launch."""
-    # The first of those with the most ranks: the more there are, the more is to be seen.
+    """Draws the median and the worst sample after each synchronizer, a picture per operation, of one launch."""
+    # The first launch with the most ranks, which shows most.
     launch = max(experiment.launches, key=lambda one: one.ranks)
     pictures = []
     with open_samples(launch.path) as file:
@@ -119,7 +119,7 @@ def timeline_picture(launch: Launch, file: netCDF4.Dataset, operation: str, samp
         if limits := time_limits(numbers[numbers["sample"] == which]):
             axes.set_xlim(limits)
     figure.legend(
-        handles=[Patch(color=PHASE_COLOURS[phase], label=phase) for phase in PHASES],
+        handles=[Patch(color=PHASE_COLORS[phase], label=phase) for phase in PHASES],
         loc="outside upper left",
         ncols=len(PHASES),
         frameon=False,
@@ -128,7 +128,7 @@ def timeline_picture(launch: Launch, file: netCDF4.Dataset, operation: str, samp
     size = f" of {bytes_text(samples['size'].iloc[0])} bytes" if samples["size"].iloc[0] else ""
     caption = CAPTION.replace("{launch}", f"{launch.number} ({launch.library}, {value_text('ranks', launch.ranks)})")
     if len(samples) == MOST_SYNCHRONIZERS:
-        caption += f" {MOST_SYNCHRONIZERS} synchronizers at most are shown."
+        caption += f" At most {MOST_SYNCHRONIZERS} synchronizers are shown."
     if launch.ranks > MOST_RANKS:
         caption += f" Every {rank_step(launch.ranks)}th rank is shown."
     return Picture(
@@ -149,8 +149,8 @@ def draw_bars(axes: Axes, bars: pd.DataFrame, ranks: int) -> None:
         low, high = middle / step - BAR_HEIGHT / 2, middle / step + BAR_HEIGHT / 2
         corners = np.stack([[begin, low], [end, low], [end, high], [begin, high]]).transpose(2, 0, 1)
         # All in one, for a patch of its own for each takes most of the time of a page.
-        axes.add_collection(PolyCollection(list(corners), facecolors=PHASE_COLOURS[str(phase)], edgecolors="none"))
-    axes.axvline(0, color=GREY, linewidth=0.8, linestyle=":")
+        axes.add_collection(PolyCollection(list(corners), facecolors=PHASE_COLORS[str(phase)], edgecolors="none"))
+    axes.axvline(0, color=GRAY, linewidth=0.8, linestyle=":")
     axes.xaxis.set_major_locator(MaxNLocator(5))
     places = np.arange(0, -(-ranks // step), max(1, -(-ranks // step) // 8))
     axes.set_yticks(places, [str(place * step) for place in places])

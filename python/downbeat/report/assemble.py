@@ -1,4 +1,4 @@
-"""Makes a report of whatever it is given: experiments, launches, files of experiments on clocks and synchronizers."""
+"""Makes a report of experiments, launches, and files of experiments on clocks and synchronizers."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def open_sources(path: Path) -> list[tuple[str, Source]]:
     if path.is_file():
         return [(path.stem, open_source(path))]
     if path.is_dir() and not (path / PLAN).is_file():
-        # Files of samples are launches of one experiment; those on clocks and synchronizers stand for themselves.
+        # Files of samples are launches of one experiment; each file on clocks or synchronizers is one by itself.
         files = sorted(path.glob("*.nc"))
         others = [file for file in files if kind_of(file)]
         alone = [(file.stem, open_source(file)) for file in others]
@@ -91,7 +91,7 @@ def open_source(path: Path) -> Source:
     """Opens a file.
 
     Raises:
-        UsageError: as `open_netcdf`, or there are no pictures of what is in it.
+        UsageError: those of `open_netcdf`, or there are no pictures of its content.
     """
     kind = kind_of(path)
     if not kind:
@@ -115,8 +115,8 @@ def contribution_of(experiment: Experiment, prefix: str) -> Contribution:
         sections.append(Section(f"{prefix}Verdicts", tables=(table,)))
     operations = experiment.cells["operation"].nunique()
     left_out = (
-        f"Pictures of single operations are of the first {MOST_OPERATIONS} of {operations}; downbeat show and downbeat "
-        "export have the numbers of all.",
+        f"The first {MOST_OPERATIONS} of {operations} operations have pictures of their own; downbeat show and "
+        "downbeat export have the numbers of all.",
     )
     paragraphs = left_out if operations > MOST_OPERATIONS else ()
     sections.append(Section(f"{prefix}Pictures", paragraphs, pictures=pictures))
@@ -137,7 +137,7 @@ def measured_sentence(experiment: Experiment) -> str:
     each = len(experiment.launches) / len(configurations)
     several = f" ({each:.3g} of each configuration)" if len(configurations) > 1 else ""
     return (
-        f"{counted(len(experiment.launches), 'launch')}{several} of {listed(dict.fromkeys(cells['operation']))} behind "
+        f"{counted(len(experiment.launches), 'launch')}{several} of {listed(dict.fromkeys(cells['operation']))} after "
         f"{listed(dict.fromkeys(cells['synchronizer']))}, {listed(dict.fromkeys(cells['ranks']))} processes, "
         f"{listed(dict.fromkeys(cells['library']))}."
     )

@@ -27,15 +27,16 @@ SETTING = "clock_"  # attributes that are settings of the library
 def skew_verdict(data: xr.Dataset) -> str:
     """Says how far apart ranks leave which synchronizer."""
     medians = data["skew_median"].to_series().dropna()
-    return f"From {skew_text(pd.DataFrame({'low': medians, 'high': medians}), float(data['error_bound'].max()))}"
+    ranges = pd.DataFrame({"low": medians, "high": medians})
+    return f"Median exit skew: {skew_text(ranges, float(data['error_bound'].max()))}"
 
 
 def clock_verdict(data: xr.Dataset) -> str:
-    """Says which scheme is the quickest of those whose clocks are closest at last."""
+    """Says which of the schemes with the smallest errors is the quickest."""
     if "true_max" not in data and str(data.attrs.get("clock_domains")) == "1":
         return (
-            "Nothing can be said of the schemes: all ranks share one clock, so that their offsets are 0 by "
-            "construction, and what was measured of them is noise. Set DOWNBEAT_SHARE=never, or give every rank a "
+            "The schemes cannot be compared: all ranks share one clock, so their offsets are 0 by construction, "
+            "and the measured ones are noise. Set DOWNBEAT_SHARE=never, or give every rank a "
             "clock of its own with known truth, as in DOWNBEAT_VALIDATION=offset=1,skew=1e-5,wander=1e-6."
         )
     kind, error = ("true error", "true_max") if "true_max" in data else ("measured offset", "offset_max")
@@ -69,7 +70,7 @@ def drift_verdict(data: xr.Dataset) -> str:
     """Says how fast the clocks of each pair drift apart, and what a straight line is worth."""
     texts = [
         f"ranks {data['pair'].to_numpy()[place]!s} by {float(data['skew'][place]) * MICROSECONDS:+.3g} us per s "
-        + ("" if beyond_bounds(data, place) else "within what the measurement may be wrong by, so perhaps not at all ")
+        + ("" if beyond_bounds(data, place) else "within the error of the measurement, so perhaps not at all ")
         + f"(off the line by {microseconds(float(data['residual_max'][place]))} at most; predicted from the first "
         f"half, wrong by {microseconds(abs(float(data['prediction_error'][place])))} at the end)"
         for place in range(data.sizes["pair"])
@@ -95,7 +96,7 @@ def rtt_verdict(data: xr.Dataset) -> str:
     return f"Round trips, {counted(data.sizes['sample'], 'sample')} of each pair. {'; '.join(texts)}."
 
 
-# What a file is about, and what it says of that.
+# The subject of a file, and the sentences on it.
 VERDICTS: dict[str, tuple[str, Callable[[xr.Dataset], str]]] = {
     "skew": ("exit skew", skew_verdict),
     "clock": ("synchronization schemes", clock_verdict),

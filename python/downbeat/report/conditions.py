@@ -1,4 +1,4 @@
-"""What was measured, how, and on what: all that is needed to judge an experiment and to repeat it."""
+"""The conditions of an experiment: what was measured, how and where, so that readers can judge and repeat it."""
 
 from __future__ import annotations
 
@@ -81,12 +81,12 @@ def patterns_text(cells: pd.DataFrame) -> str:
 def order_text(experiment: Experiment) -> str:
     """Says in what order launches were started."""
     if experiment.plan is None:
-        return "files that were put together; in what order they were measured says the table of launches"
-    return f"round by round, in each every configuration once, in random order by seed {experiment.plan.seed}"
+        return "files collected by hand; the table of launches has their dates"
+    return f"in rounds of every configuration once, in random order (seed {experiment.plan.seed})"
 
 
 def machine_section(experiment: Experiment, prefix: str) -> Section:
-    """Says on what it was measured, and by which commands it is repeated."""
+    """Says on which machine and software it was measured, and which commands repeat it."""
     launches = experiment.launches
     contexts = [launch.context for launch in launches]
     bounds = experiment.cells["error_bound"].dropna() * MICROSECONDS
@@ -102,10 +102,10 @@ def machine_section(experiment: Experiment, prefix: str) -> Section:
         ("clock at the end", clock_check_text(contexts)),
         ("downbeat-bench", listed(programs)),
         ("measured", " to ".join(dict.fromkeys((dates[0], dates[-1])))),
-        ("environment", "\n".join(variables(contexts)) or "nothing set that concerns MPI or Downbeat"),
+        ("environment", "\n".join(variables(contexts)) or "no variable that concerns MPI or Downbeat"),
         *findings(experiment),
     )
-    return Section(f"{prefix}On what", definitions=definitions, commands=tuple(commands(experiment)))
+    return Section(f"{prefix}Machine and software", definitions=definitions, commands=tuple(commands(experiment)))
 
 
 def library_text(context: Mapping[str, object]) -> str:

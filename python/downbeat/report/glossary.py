@@ -1,4 +1,4 @@
-"""What the terms on a report's page mean."""
+"""The terms on a report's page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ GLOSSARY = (
     ("global time", METRICS["global_time"].meaning),
     ("makespan", METRICS["makespan"].meaning),
     ("exit skew", METRICS["exit_skew"].meaning),
-    ("delta", "latency behind a barrier / latency behind harmonize (Schuchart 2023, section 6.1)"),
+    (
+        "barrier / common start",
+        "latency after a barrier / latency after harmonize in the same launch; delta in Schuchart 2023, section 6.1",
+    ),
     ("arrival pattern", "planned entries of the ranks, relative to the common start"),
     ("error bound", "of the global clock: no rank's clock is farther off than this"),
     ("rejected sample", "one whose synchronization failed: a rank started later than the tolerance after its time"),
@@ -27,6 +30,12 @@ GLOSSARY = (
         "slower, faster",
         "significantly so over launches: t test, corrected for the number of cells, with a rank test as guard",
     ),
-    ("equivalent", "the interval of the ratio lies within +-2 % of 1"),
-    ("undecided", "neither: more launches would tell"),
+    ("reads higher, reads lower", "the same of one operation after two synchronizers, where only these differ"),
+    ("equivalent", "the interval of the ratio is within +-2 % of 1"),
+    (
+        "not significant",
+        "the interval of this cell alone excludes 1, but the test, corrected for the number of cells (Holm 1979), does "
+        "not confirm a difference",
+    ),
+    ("undecided", "none of these; more launches would decide"),
 )

@@ -1,4 +1,4 @@
-"""Numbers on a page: a frame as a table that people read, and as a file CSV for what they want to do with it."""
+"""Numbers on a page: a frame as a table for people, and as a CSV file for programs."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def column_texts(column: pd.Series[Any]) -> list[str]:
 
 
 def column_title(name: str) -> str:
-    """Returns what heads a column: the unit that its name ends in stands in brackets."""
+    """Returns the heading of a column, with the unit at the end of its name in brackets."""
     stem, _, unit = name.rpartition("_")
     if stem and unit in UNITS:
         return f"{stem.replace('_', ' ')} [{'%' if unit == 'percent' else unit}]"
@@ -73,7 +73,7 @@ def column_title(name: str) -> str:
 
 
 def as_text(value: object, whole: bool) -> str:
-    """Returns a value as it stands in a table."""
+    """Returns a value as the text of a table."""
     if value is None or value is pd.NA or value != value:
         return "-"
     if isinstance(value, bool):
@@ -87,6 +87,6 @@ def as_text(value: object, whole: bool) -> str:
 
 
 def csv_link(frame: pd.DataFrame) -> str:
-    """Returns a link that holds the frame as a file CSV, in full precision."""
+    """Returns a link that holds the frame as a CSV file, in full precision."""
     content = frame.to_csv(index=False).encode()
     return "data:text/csv;base64," + base64.b64encode(content).decode()

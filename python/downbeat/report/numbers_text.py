@@ -1,4 +1,4 @@
-"""Numbers and lists as they stand in sentences."""
+"""Numbers and lists in sentences."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def digits(value: float) -> str:
 
 
 def span(low: float, high: float) -> str:
-    """Returns two numbers as a range, or as one where they look alike."""
+    """Returns two numbers as a range, or as one where they look the same."""
     ends = digits(low), digits(high)
     if ends[0] == ends[1]:
         return ends[0]
@@ -39,7 +39,7 @@ def digits_shown(text: str) -> int:
 
 
 def with_zeros(value: float) -> str:
-    """Returns a number as `digits`, with all three digits where some are behind the point."""
+    """Returns a number as `digits`, with all three digits where some are after the point."""
     return f"{value:#.3g}".removesuffix(".") if 1e-3 <= abs(value) < 1000 else digits(value)
 
 
@@ -61,6 +61,6 @@ def listed(names: Iterable[object]) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Returns a number with its noun, as `1 launch`, `12 launches`."""
+    """Returns a number with its noun: `1 launch`, `12 launches`."""
     plural = f"{noun}es" if noun.endswith(("s", "ch")) else f"{noun}s"
     return f"{number} {noun if number == 1 else plural}"

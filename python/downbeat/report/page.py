@@ -1,4 +1,4 @@
-"""A page: what stands on it, and how it becomes one file of HTML."""
+"""A page: its content, and how that becomes one file of HTML."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TEMPLATE = "page.html"
 
 @dataclass(frozen=True)
 class Table:
-    """A table that is always shown; the numbers behind pictures are folded away."""
+    """A table that is always shown; the numbers of pictures are folded away."""
 
     title: str
     frame: pd.DataFrame
@@ -36,13 +36,13 @@ class Section:
     warnings: tuple[str, ...] = ()  # each says what was seen, why it matters, what to do
     tables: tuple[Table, ...] = ()
     pictures: tuple[Picture, ...] = ()
-    definitions: tuple[tuple[str, str], ...] = ()  # a term, and what is to be said of it
-    commands: tuple[str, ...] = ()  # to be copied, a line each
+    definitions: tuple[tuple[str, str], ...] = ()  # a term and its meaning
+    commands: tuple[str, ...] = ()  # for a shell, a line each
 
 
 @dataclass(frozen=True)
 class Fact:
-    """What was found of one thing, in plain text."""
+    """One finding, in plain text."""
 
     about: str
     text: str

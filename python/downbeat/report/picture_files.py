@@ -12,7 +12,7 @@ DOTS_PER_INCH = 200
 
 
 def write_pictures(directory: Path, page: Page) -> None:
-    """Writes each picture as PNG and PDF, and the numbers behind it as CSV; the directory is made.
+    """Writes each picture as PNG and PDF, and its numbers as CSV; makes the directory.
 
     Raises:
         DownbeatError: a file cannot be written.

@@ -1,4 +1,4 @@
-"""A picture as SVG that can stand in a page beside others, is read aloud, and takes the page's font."""
+"""A picture as SVG for a page with other pictures: screen readers read it, and it takes the page's font."""
 
 from __future__ import annotations
 

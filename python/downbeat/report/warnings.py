@@ -1,4 +1,4 @@
-"""What a reader has to know before believing: what was seen, why it matters, what to do."""
+"""Warnings, which a reader needs before believing: what was seen, why it matters, what to do."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def failed_launches(experiment: Experiment) -> list[str]:
         return []
     places = [failure["directory"] for failure in experiment.failures]
     return [
-        f"{counted(len(places), 'launch')} failed and left no samples: what made them fail may also have disturbed "
-        f"the others; their output is in {listed(places)}."
+        f"{counted(len(places), 'launch')} failed and left no samples: the cause may also have disturbed the "
+        f"others; their output is in {listed(places)}."
     ]
 
 
@@ -67,16 +67,16 @@ def bad_cells(experiment: Experiment) -> list[str]:
         "wrong": "had wrong results, and are left out: the MPI library or the operation is in error",
         "failed": "have no valid sample, and are left out: synchronization failed in every attempt; "
         "a quieter machine or a larger --tolerance would help",
-        "incomplete": "have fewer valid samples than asked for: pictures show them, verdicts do without them; raise "
+        "incomplete": "have fewer valid samples than asked for: pictures show them, verdicts leave them out; raise "
         "--max-attempts",
-        CUT_SHORT: "were cut short when their launch ended: pictures show the samples that were complete, verdicts do "
-        "without them",
+        CUT_SHORT: "were cut short when their launch ended: pictures show the samples that were complete, verdicts "
+        "leave them out",
     }
     warnings = []
     for status, reason in reasons.items():
         found = cells[cells["status"] == status]
         if len(found):
-            named = describe_each(found, "operation", ()) + sizes(found) + " behind " + synchronization(found)
+            named = describe_each(found, "operation", ()) + sizes(found) + " after " + synchronization(found)
             warnings.append(f"{counted(len(found), 'cell')} of launches {reason}: {listed(dict.fromkeys(named))}.")
     return warnings
 
@@ -103,7 +103,7 @@ def different_conditions(experiment: Experiment) -> list[str]:
         values = list(dict.fromkeys(str(launch.context.get(name, "unknown")) for launch in experiment.launches))
         if len(values) > 1:
             warnings.append(
-                f"launches have different {noun}, {listed(values)}: what differs between them may come from that; "
+                f"launches have different {noun}, {listed(values)}: differences between them may come from that; "
                 "compare launches of one kind."
             )
     for library in dict.fromkeys(launch.library for launch in experiment.launches):
@@ -135,7 +135,7 @@ def bench_warnings(contexts: Sequence[Mapping[str, object]]) -> list[str]:
     if len(contexts) == 1:
         return [line for lines in found.values() for line in lines]
     return [
-        f"{lines[0]} (so in {len(lines)} of {len(contexts)} launches"
+        f"{lines[0]} (in {len(lines)} of {len(contexts)} launches"
         f"{', with other numbers' if len(set(lines)) > 1 else ''})"
         for lines in found.values()
     ]

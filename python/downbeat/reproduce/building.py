@@ -78,7 +78,7 @@ def experiment_run(
     variables: Mapping[str, str] | None = None,
     most_launches: int = 0,
 ) -> Run:
-    """Returns a run of the experiment `skew`, `clock`, `drift` or `rtt`, with its seconds besides the start."""
+    """Returns a run of the experiment `skew`, `clock`, `drift` or `rtt`, with its seconds without the start."""
     return Run(
         label,
         library,

@@ -19,27 +19,27 @@ from scipy import special
 
 Floats = NDArray[np.float64]
 CONFIDENCE = 0.95  # of the intervals that are printed
-# Means that differ by less are alike: the rest is rounding.
+# Means that differ by less are equal: the rest is rounding.
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What launches say of a claim.
+    """The evidence of launches on a claim.
 
     Attributes:
         for_it: p-value of the hypothesis that the claim is wrong; small where launches bear the claim out. NaN where
             there are too few launches for any.
         against: p-value of the hypothesis that the claim is right; small where launches contradict it.
-        launches: that its weakest part stands on.
-        told: the estimate, its interval, and from where on it counts, for the page.
+        launches: those of its weakest part.
+        described: the estimate, its interval, and the border from which it counts, for the page.
         part: which part of the claim that is, if it has several.
     """
 
     for_it: float
     against: float
     launches: int
-    told: str
+    described: str
     part: str = ""
 
     def denied(self) -> Evidence:
@@ -48,11 +48,11 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Untold:
-    """Why a claim cannot be told here, whatever launches say: a floor or ceiling of this machine, or nothing measured.
+class Undecidable:
+    """Why a claim cannot be decided here, whatever launches say: a limit of this machine, or nothing measured.
 
     Attributes:
-        reason: the end of the sentence that begins with "cannot be told here:".
+        reason: the end of the sentence that begins with "cannot be decided here:".
     """
 
     reason: str
@@ -79,25 +79,25 @@ class Estimate:
     unit: str = ""
 
     def above(self, border: float) -> Evidence:
-        """Returns what launches say of the claim that the parameter lies above a border, by one-sided t tests."""
+        """Returns what launches say of the claim that the parameter is above a border, by one-sided t tests."""
         at = math.log(border) if self.factor else border
         below, above = tails(self.mean - at, self.error, self.freedom, self.launches)
         return Evidence(above, below, self.launches, f"{self}, counts above {border:.3g}{self.unit}")
 
     def below(self, border: float) -> Evidence:
-        """Returns what launches say of the claim that the parameter lies below a border, by one-sided t tests."""
-        return replace(self.above(border).denied(), told=f"{self}, counts below {border:.3g}{self.unit}")
+        """Returns what launches say of the claim that the parameter is below a border, by one-sided t tests."""
+        return replace(self.above(border).denied(), described=f"{self}, counts below {border:.3g}{self.unit}")
 
     def within(self, low: float, high: float) -> Evidence:
-        """Returns what launches say of the claim that the parameter lies between two borders (Schuirmann 1987)."""
+        """Returns what launches say of the claim that the parameter is between two borders (Schuirmann 1987)."""
         both = every((self.above(low), self.below(high)))
-        return replace(both, told=f"{self}, counts between {low:.3g} and {high:.3g}{self.unit}", part="")
+        return replace(both, described=f"{self}, counts between {low:.3g} and {high:.3g}{self.unit}", part="")
 
     def beyond(self, factor: float) -> Evidence:
-        """Returns what launches say of the claim that a factor, or its inverse, lies above a border."""
+        """Returns what launches say of the claim that a factor, or its inverse, is above a border."""
         return replace(
             self.within(1 / factor, factor).denied(),
-            told=f"{self}, counts below {1 / factor:.3g} or above {factor:.3g}",
+            described=f"{self}, counts below {1 / factor:.3g} or above {factor:.3g}",
         )
 
     def __str__(self) -> str:
@@ -188,8 +188,8 @@ def welch(one: Estimate, other: Estimate, factor: bool = False, unit: str = "") 
 def halves(values: Floats) -> tuple[Floats, Floats]:
     """Returns every other launch, to choose by, and the rest, to judge what was chosen.
 
-    What is chosen as an extreme, or as a direction, must not be judged by the launches that made it one. Nor does it
-    help that each launch judges what all others choose: they choose nearly alike, so that the choice is judged by them
+    Launches that made something an extreme, or a direction, must not judge it. Nor does it help that each launch judges
+    what all others choose: they choose nearly the same, so that the choice is judged by them
     after all (at 5 launches and a level of 5 % the largest of equal ones was found larger in 29 %, simulated).
     """
     return values[1::2], values[::2]
@@ -241,7 +241,7 @@ def every(parts: Iterable[Evidence]) -> Evidence:
     """Returns what is said of the claim that all of some parts are right.
 
     All must be shown, each at the full level (intersection-union test); it falls with any, of which one may well be low
-    by chance (Bonferroni). Told is the weakest part.
+    by chance (Bonferroni). The weakest part is described.
     """
     given = list(parts)
     if len(given) == 1:
@@ -251,22 +251,22 @@ def every(parts: Iterable[Evidence]) -> Evidence:
         float(np.max([one.for_it for one in given])),
         float(np.minimum(1.0, len(given) * np.min([one.against for one in given]))),
         min(one.launches for one in given),
-        weakest.told,
+        weakest.described,
         f"the weakest of {len(given)} parts",
     )
 
 
 def some(parts: Iterable[Evidence]) -> Evidence:
-    """Returns what is said of the claim that any of some parts is right, as at some size; told is the strongest."""
+    """Returns what is said of the claim that any of some parts is right, e.g. at some size; describes the strongest."""
     given = list(parts)
     if len(given) == 1:
         return given[0]
     clearest = min(given, key=lambda one: one.for_it)
     none = every(one.denied() for one in given)
-    return replace(none.denied(), told=clearest.told, part=f"the clearest of {len(given)} places")
+    return replace(none.denied(), described=clearest.described, part=f"the clearest of {len(given)} places")
 
 
-def grows(by_count: Mapping[int, Sequence[float]]) -> Evidence | Untold:
+def grows(by_count: Mapping[int, Sequence[float]]) -> Evidence | Undecidable:
     """Returns what is said of the claim that values grow with each number of ranks.
 
     Args:
@@ -274,5 +274,5 @@ def grows(by_count: Mapping[int, Sequence[float]]) -> Evidence | Untold:
     """
     counts = sorted(by_count)
     if len(counts) < 2:
-        return Untold("it takes two numbers of ranks with a core each")
+        return Undecidable("it takes two numbers of ranks with a core each")
     return every(factor_between(by_count[more], by_count[fewer]).above(1.0) for fewer, more in pairwise(counts))

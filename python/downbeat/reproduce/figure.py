@@ -1,4 +1,4 @@
-"""What a figure of a paper is: what it shows there, what is run for it here, how it is drawn, what comes of it."""
+"""A figure of a paper: its claims there, its runs and its drawer here, and the findings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from downbeat.pictures.picture import Picture
-from downbeat.reproduce.evidence import Evidence, Untold
+from downbeat.reproduce.evidence import Evidence, Undecidable
 from downbeat.reproduce.results import Results
 from downbeat.reproduce.run import Run
 from downbeat.reproduce.site import Site
@@ -20,13 +20,13 @@ class Finding:
         claim: in a few words of our own.
         paper: what the paper reports, with its numbers.
         here: the same, computed from the data.
-        evidence: what launches say of the claim, or why it cannot be told here; None: a number to compare.
+        evidence: what launches say of the claim, or why it cannot be decided here; None: a number to compare.
     """
 
     claim: str
     paper: str
     here: str
-    evidence: Evidence | Untold | None
+    evidence: Evidence | Undecidable | None
 
     @property
     def is_claim(self) -> bool:
@@ -36,7 +36,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Drawn:
-    """What the data of a figure show."""
+    """The findings of a figure in the data."""
 
     pictures: tuple[Picture, ...]
     findings: tuple[Finding, ...]

@@ -1,4 +1,4 @@
-"""What becomes of the claims of a figure: all its tests together are wrong in at most 5 %."""
+"""Judges the claims of a figure: all its tests together are wrong in at most 5 %."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from downbeat.reproduce.figure import Finding
 from downbeat.statistics.holm import holm
 
 LEVEL = 0.05
-SEEN, NOT_SEEN, UNTOLD = "seen here", "not seen here", "cannot be told here"
-WORDS = {True: SEEN, False: NOT_SEEN, None: UNTOLD}
+SEEN, NOT_SEEN, UNDECIDABLE = "seen here", "not seen here", "cannot be decided here"
+WORDS = {True: SEEN, False: NOT_SEEN, None: UNDECIDABLE}
 RULE = (
     "A claim is seen here if the launches show it, each of them counting once; it is not seen here if they show that "
     "it does not hold. The chance of even one such verdict that is wrong, among all claims of a figure, is at most "
-    f"{LEVEL:.0%} (t tests, corrected by Holm's procedure). Otherwise a claim cannot be told, and the page says why. "
-    "Where the paper gives the size of an effect, at least half of it must be shown; of a factor, its square root."
+    f"{LEVEL:.0%} (t tests, corrected by Holm's procedure). Otherwise a claim cannot be decided, and the page says "
+    "why. Where the paper gives the size of an effect, at least half of it must be shown; of a factor, its square root."
 )
 
 
@@ -27,8 +27,8 @@ class Judged:
 
     Attributes:
         finding: the claim, or a number to compare.
-        agrees: True: seen; False: not seen; None: cannot be told.
-        because: in words: p-value, launches and number of claims, or what stands in the way.
+        agrees: True: seen; False: not seen; None: cannot be decided.
+        because: in words: p-value, launches and number of claims, or the obstacle.
     """
 
     finding: Finding
@@ -45,7 +45,7 @@ def judge(findings: Sequence[Finding], chance: str = "") -> list[Judged]:
 
     Args:
         findings: all of the figure.
-        chance: why nothing can be told of any claim of it; empty: it can.
+        chance: why none of its claims can be decided; empty: they can.
     """
     tested = [one.evidence for one in findings if isinstance(one.evidence, Evidence)]
     count = sum(not math.isnan(one.for_it) for one in tested)
@@ -55,7 +55,7 @@ def judge(findings: Sequence[Finding], chance: str = "") -> list[Judged]:
     judged = []
     for one in findings:
         if isinstance(one.evidence, Evidence):
-            said = told(one, one.evidence, *next(corrected), count)
+            said = described(one, one.evidence, *next(corrected), count)
             judged.append(Judged(one, None, chance) if chance else said)
         else:
             judged.append(Judged(one, None, one.evidence.reason if one.evidence else ""))
@@ -67,7 +67,7 @@ def both_sides(p_values: Iterable[float]) -> list[float]:
     return [min(1.0, 2 * value) if value == value else value for value in map(float, holm(list(p_values)))]
 
 
-def told(finding: Finding, evidence: Evidence, for_it: float, against: float, count: int) -> Judged:
+def described(finding: Finding, evidence: Evidence, for_it: float, against: float, count: int) -> Judged:
     """Judges a claim by its p-values, corrected for the number of claims."""
     if math.isnan(for_it) or math.isnan(against):
         plural = "" if evidence.launches == 1 else "es"

@@ -48,8 +48,8 @@ def listing(figures: Iterable[Figure], site: Site) -> str:
             libraries = ", ".join(dict.fromkeys(run.library for run in runs))
             shared = f", of {figure.data}" if figure.data else ""
             launches = sum(run.launches(site) for run in runs)
-            told = f"takes {duration(estimated_seconds(figure, site))}: {launches} launches{shared}, {libraries}"
-            lines += wrapped(told, INDENT, INDENT + "      ")
+            described = f"takes {duration(estimated_seconds(figure, site))}: {launches} launches{shared}, {libraries}"
+            lines += wrapped(described, INDENT, INDENT + "      ")
         blocks.append("\n".join(lines))
     if len(figures) > 1:
         blocks.append(f"{len(figures)} figures; all together take about {duration(estimated_total(figures, site))}")

@@ -44,7 +44,7 @@ def definition(judged: Judged) -> tuple[str, str]:
     lines = [f"Paper: {finding.paper}", f"Here: {finding.here}"]
     if isinstance(finding.evidence, Evidence):
         part = f"; {finding.evidence.part}" if finding.evidence.part else ""
-        lines.append(f"Tested: {finding.evidence.told}{part}")
+        lines.append(f"Tested: {finding.evidence.described}{part}")
     if finding.is_claim:
         because = f": {judged.because}" if judged.because else ""
         lines.append(f"{WORDS[judged.agrees].capitalize()}{because}.")
@@ -83,7 +83,7 @@ def figure_section(figure: Figure, results: Results) -> Section:
         if site.crowded(run.ranks) and run.label not in failed
     )
     if site.launches == 1:
-        warnings += ("of a single launch no error can be known, so no claim can be told; use --launches 5 or more",)
+        warnings += ("a single launch has no known error, so no claim can be decided; use --launches 5 or more",)
     if site.quick:
         warnings += ("--quick took so few repetitions that no number here means anything; run it without",)
     lost = incomplete_cells(results)
@@ -129,29 +129,29 @@ def chance(results: Results) -> str:
 def lack(run: Run, count: int, results: Results) -> str:
     """Says that a run lacks launches."""
     there = len(results.launches.get(run.label, ()))
-    told = (
+    described = (
         f"{count} of {there + count} launches failed, so that fewer bear it out"
         if there
         else "no complete launch, so it is not drawn"
     )
     return (
-        f"{run.label} ({run.library}, {run.ranks} ranks): {told}; the output of what failed lies in "
+        f"{run.label} ({run.library}, {run.ranks} ranks): {described}; the output of failed launches is in "
         f"{results.figure}/{run.label}/failed"
     )
 
 
 def incomplete_cells(results: Results) -> str:
     """Says which runs measured cells in which no sample counts, or too few."""
-    told = []
+    described = []
     for label in results.have():
         statuses = [int(launch.record.get("exit_status", 0) == 3) for launch in results.launches[label]]
         if sum(statuses):
-            told.append(f"{label} in {sum(statuses)} of {len(statuses)} launches")
-    if not told:
+            described.append(f"{label} in {sum(statuses)} of {len(statuses)} launches")
+    if not described:
         return ""
     return (
         f"Cells were left with fewer valid samples than asked for, or none, since starts failed too often: "
-        f"{', '.join(told)}. Such cells are drawn from fewer samples; an idle machine helps"
+        f"{', '.join(described)}. Such cells are drawn from fewer samples; an idle machine helps"
     )
 
 
@@ -192,7 +192,7 @@ def tally(sections: Sequence[Section]) -> tuple[str, ...]:
     if not total:
         return ()
     claims = "claim" if total == 1 else "claims"
-    lines = [f"Of {total} {claims} of the papers {' and '.join(parts)}; {counts[WORDS[None]]} cannot be told here."]
+    lines = [f"Of {total} {claims} of the papers {' and '.join(parts)}; {counts[WORDS[None]]} cannot be decided here."]
     denied = [
         section.title.partition(":")[0]
         for section in sections
@@ -213,7 +213,7 @@ def whole_page(sections: Sequence[Section], figures: Sequence[Figure], site: Sit
         lead=(
             *tally(sections),
             RULE,
-            *(("--quick took so few repetitions that no claim can be told; run it without.",) if site.quick else ()),
+            *(("--quick took too few repetitions to decide any claim; run without it.",) if site.quick else ()),
             f"{len(figures)} figure{'s' if len(figures) > 1 else ''}, measured again {site.place} with "
             f"{', '.join(map(str, site.counts))} ranks, up to {site.launches} launches of each configuration, under "
             f"{libraries}. Every section says what the paper shows, what was run here, and which of its claims "

@@ -39,7 +39,7 @@ def missing(figure: Figure, run: Run, site: Site, directory: Path) -> int:
     """Returns how many launches of a run are still to be made, in the directory of its figure.
 
     Raises:
-        UsageError: what lies there are launches of something else.
+        UsageError: the launches there are of something else.
     """
     adopt(plan_of(figure, run, site), directory / run.label)
     return max(0, run.launches(site) - len(places.complete(directory / run.label)))
@@ -58,7 +58,7 @@ def perform(figure: Figure, site: Site, directory: Path, again: bool, say: Calla
         site: where it is run.
         directory: of the figure; each run gets a directory in it, named by its label.
         again: whether finished launches are thrown away first.
-        say: is told what begins.
+        say: receives a line as each step begins.
 
     Raises:
         UsageError: the directory holds launches of something else.

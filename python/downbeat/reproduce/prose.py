@@ -1,4 +1,4 @@
-"""What the papers' figures show, in words: read from `figures.toml` of each paper."""
+"""The texts of the papers' figures, from `figures.toml` of each paper."""
 
 from __future__ import annotations
 

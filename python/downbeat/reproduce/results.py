@@ -1,4 +1,4 @@
-"""What the launches of a figure left, as frames and datasets."""
+"""The results of a figure's launches, as frames and datasets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from downbeat.data.launch_file import open_launch
 from downbeat.data.samples import sample_metrics
 from downbeat.errors import DownbeatError
 from downbeat.experiment.experiment import Launch
-from downbeat.reproduce.evidence import Evidence, Untold
+from downbeat.reproduce.evidence import Evidence, Undecidable
 from downbeat.reproduce.run import Run
 from downbeat.reproduce.site import Site
 from downbeat.units import MICROSECONDS
@@ -32,7 +32,7 @@ METRICS = (
     "imbalance_worst",
 )
 
-Say = TypeVar("Say", bound=Evidence | Untold | None)
+Say = TypeVar("Say", bound=Evidence | Undecidable | None)
 
 
 class NoSamplesError(DownbeatError):
@@ -52,11 +52,11 @@ class Results:
         """Returns the run with a label."""
         return next(run for run in self.runs if run.label == label)
 
-    def told_on(self, ranks: int, evidence: Say) -> Say | Untold:
+    def decided_on(self, ranks: int, evidence: Say) -> Say | Undecidable:
         """Returns what data on so many ranks say; where they share cores, they mostly wait for one."""
         if not self.site.crowded(ranks):
             return evidence
-        return Untold(f"{ranks} ranks share {self.site.cores} cores, so that times contain the wait for one")
+        return Undecidable(f"{ranks} ranks share {self.site.cores} cores, so that times contain the wait for one")
 
     def lacking(self) -> dict[str, int]:
         """Returns the labels of the runs that lack launches, with how many."""
@@ -69,7 +69,7 @@ class Results:
 
     @cached_property
     def cells(self) -> pd.DataFrame:
-        """One row per launch and cell that has valid samples: what `summarize_cells` tells, behind what the launch is.
+        """One row per launch and cell that has valid samples: the launch, then the columns of `summarize_cells`.
 
         That is `label`, `library`, `ranks`, `launch`.
 
@@ -105,12 +105,12 @@ class Results:
 
 
 def median_and_range(frame: pd.DataFrame, by: Sequence[str], column: str, scale: float = MICROSECONDS) -> pd.DataFrame:
-    """Summarises a column over launches.
+    """Summarizes a column over launches.
 
     Args:
-        frame: a row per launch and whatever `by` tells apart.
+        frame: a row per launch and value of `by`.
         by: what is kept apart.
-        column: what is summarised.
+        column: the column.
         scale: what values are multiplied with.
 
     Returns:

@@ -1,1 +1,1 @@
-"""What `downbeat show` prints."""
+"""The output of `downbeat show`."""

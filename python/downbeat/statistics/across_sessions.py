@@ -1,4 +1,4 @@
-"""Compares experiments that are apart in time, with what a history tells of the deviation between sessions."""
+"""Compares experiments that are apart in time, with what a history shows of the deviation between sessions."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ def compare_across_sessions(
 
     Two sessions differ without a cause. The t test that counts has the variance of session means from the history and
     its few degrees of freedom, sessions - 1 (Student 1908); against the history as a whole it is that of one more
-    observation, variance (1 + 1 / sessions). What B and A lack in launches beside the sessions of the history is added
-    (Satterthwaite 1946). A verdict must stand by `compare_independent` too, and the wider interval is the one told: a
-    history that deviates little by chance makes nothing surer than the launches do.
+    observation, variance (1 + 1 / sessions). Where B and A have fewer launches than the
+    sessions of the history, the extra variance is added (Satterthwaite 1946). `compare_independent` must confirm a
+    verdict, and the wider interval is reported: a history that deviates little by chance makes nothing surer than the
+    launches do.
 
     The history must be drawn from where A and B are: the same machine in the same use, no closer in time than they are.
 

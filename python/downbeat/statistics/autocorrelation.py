@@ -15,7 +15,7 @@ def autocorrelation(values: ArrayLike) -> float:
         values: shape (samples,), in the order in which they were measured; any unit.
 
     Returns:
-        0 where there are fewer than two values or all are alike; of a few it may exceed 1.
+        0 where there are fewer than two values or all are equal; of a few it may exceed 1.
     """
     deviations = np.asarray(values, dtype=float)
     if deviations.size < 2:

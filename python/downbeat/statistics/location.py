@@ -1,4 +1,4 @@
-"""Where launches lie: the geometric mean of their medians, with the interval that a reader may believe."""
+"""The location of launches: the geometric mean of their medians, with its interval."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Interval:
         estimate: in the unit of the values.
         low: lower end, NaN where there is no interval.
         high: upper end.
-        count: independent values that the interval stands on: launches, or pairs of launches.
+        count: independent values that the interval is from: launches, or pairs of launches.
     """
 
     estimate: float
@@ -59,7 +59,7 @@ def check_confidence(confidence: float) -> None:
         ValueError: it is not between 0 and 1.
     """
     if not 0 < confidence < 1:
-        raise ValueError(f"a confidence of {confidence:g}; valid are numbers between 0 and 1, as 0.95")
+        raise ValueError(f"a confidence of {confidence:g}; valid are numbers between 0 and 1, e.g. 0.95")
 
 
 def interval_of_logs(mean: float, half: float, count: int) -> Interval:

@@ -13,7 +13,7 @@ from downbeat.statistics.autocorrelation import autocorrelation, effective_numbe
 from downbeat.statistics.location import check_confidence
 
 LEAST_PER_BLOCK = 4  # samples: with fewer the share below the median is nearly a given number
-ENOUGH_BLOCKS = 5  # show what autocorrelation does, too; asked for besides, it makes intervals too wide
+ENOUGH_BLOCKS = 5  # also show the effect of autocorrelation; with both, intervals are too wide
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def median_interval(samples: ArrayLike, blocks: ArrayLike | None = None, confide
     uncertain: by what it varies by from block to block, by Student's distribution, but no less than for independent
     samples; where there are fewer than 5 blocks, no less than what the autocorrelation of the ranks leaves of the
     number of samples (that of the samples is hidden by outliers). These are the numbers that downbeat-bench stores as
-    `<metric>_median_low`, `_median_high` and `_effective`. The interval holds for this launch alone; the next may lie
+    `<metric>_median_low`, `_median_high` and `_effective`. The interval holds for this launch alone; the next may be
     elsewhere, see `geometric_mean_interval`.
 
     Args:
@@ -96,6 +96,6 @@ def half_by_blocks(
 
 
 def ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Returns the ranks of values, the mean rank where they are alike."""
+    """Returns the ranks of values, the mean rank where they are equal."""
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[places])

@@ -1,4 +1,4 @@
-"""What so many launches can show, and how many it takes."""
+"""The power of launches: which difference a number of them can show, and how many a difference takes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ COMPUTABLE = 1e4  # the noncentrality up to which scipy's distribution is reliab
 def power(ratio: float, deviation: float, launches: int, paired: bool, level: float) -> float:
     """Returns the probability that a difference is significant, by the noncentral t distribution.
 
-    For two experiments it takes their launches to be as many and to deviate alike; the rank test that guards, and takes
-    a little, is left out.
+    For two experiments it assumes as many launches that deviate as much; the rank test that guards, and costs a little,
+    is left out.
 
     Args:
         ratio: the true one, B / A.

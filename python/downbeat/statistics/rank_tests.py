@@ -25,7 +25,7 @@ def doubled_ranks(values: ArrayLike) -> NDArray[np.int_]:
 def signed_rank(differences: ArrayLike) -> float:
     """Returns the two-sided p-value of the signed-rank test that differences are symmetric about 0.
 
-    Exact, also where some are alike, as launches of a clock with coarse steps often are: the distribution of the sum of
+    Exact, even if some are equal, which launches of a clock with coarse steps often are: the distribution of the sum of
     the mean ranks over all signs, given these ranks. Differences of 0 are left out, as Wilcoxon did.
 
     Args:
@@ -59,7 +59,7 @@ def smallest_signed_rank(pairs: int) -> float:
 def rank_sum(a: ArrayLike, b: ArrayLike) -> float:
     """Returns the two-sided p-value of the rank-sum test that neither of two samples tends to be larger.
 
-    Exact, also where some are alike: the distribution of the sum of the mean ranks over all ways to choose those of one
+    Exact, even if some are equal: the distribution of the sum of the mean ranks over all ways to choose those of one
     side, given these ranks. With ties among few values the normal approximation finds differences that are none. Beyond
     60 values on both sides together it is what is taken (Mann and Whitney 1947), as by scipy.stats.mannwhitneyu.
 
@@ -68,7 +68,7 @@ def rank_sum(a: ArrayLike, b: ArrayLike) -> float:
         b: shape (values,), as many or not, in the same unit.
 
     Returns:
-        1 where all are alike.
+        1 where all are equal.
     """
     first, second = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     both = np.concatenate([first, second])

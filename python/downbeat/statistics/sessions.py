@@ -43,14 +43,14 @@ class Sessions:
 
 
 def sessions_of(history: Sequence[ArrayLike]) -> Sessions:
-    """Returns what a history tells of the deviation between sessions.
+    """Returns what a history shows of the deviation between sessions.
 
     Cells are not pooled: what a session does, it does to all its cells, so twenty cells of five sessions are five
     observations, not a hundred.
 
     Args:
         history: of one cell, an array per session: one number per launch, as medians, shape (launches,), any unit,
-            larger than 0. No true change lies between the sessions; one that does makes the deviation larger.
+            larger than 0. The sessions have no true change between them; one would make the deviation larger.
 
     Raises:
         ValueError: a value is not positive and finite, or a session is empty.

@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Deviations:
-    """What makes samples differ. Deviations are standard deviations of logarithms: 0.05 is 5 %.
+    """Causes of differences between samples. Deviations are standard deviations of logarithms: 0.05 is 5 %.
 
     Attributes:
         session: from session to session, shared by all cells: experiments at different times find another machine.
@@ -140,13 +140,13 @@ def simulate_interleaved(
 ) -> tuple[Floats, Floats]:
     """Simulates launches of A and B that take turns in one session, as an experiment with variants starts them.
 
-    Which of a pair is first is drawn, and reversed from pair to pair.
+    The first of the first pair is drawn, and the order is reversed from pair to pair.
 
     Args:
         random: draws them.
         pairs: of launches.
         ratio: B / A.
-        deviations: as `simulate_sessions` takes them.
+        deviations: those of `simulate_sessions`.
         cells: measured by each launch.
 
     Returns:

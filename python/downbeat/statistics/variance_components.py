@@ -12,7 +12,7 @@ from scipy import stats
 
 from downbeat.statistics.median_interval import median_interval
 
-FEWEST_REPETITIONS = 50  # below that the interval of a launch's median is a guess
+FEWEST_REPETITIONS = 50  # the t interval of a launch's median is a guess below
 MOST_REPETITIONS = 10_000
 FEWEST_LAUNCHES = 5
 MOST_LAUNCHES = 100_000  # beyond which nobody will go
@@ -21,7 +21,7 @@ ONE_SIGMA = 0.6827  # the confidence of an interval of one standard deviation to
 
 @dataclass(frozen=True)
 class VarianceComponents:
-    """What the logarithm of a launch's median varies by.
+    """Variances of the logarithm of a launch's median.
 
     Attributes:
         between: variance between launches, without what comes from the samples within them; 0 where that explains all.
@@ -56,7 +56,7 @@ class Split:
             confidence: of the interval.
 
         Returns:
-            5 at least, for fewer launches do not tell how much launches differ; 100,000 at most.
+            5 at least, for fewer launches do not show how much launches differ; 100,000 at most.
 
         Raises:
             ValueError: the width is not positive.
@@ -124,15 +124,15 @@ def optimal_repetitions(
     dear to start is to be used for long, but not longer than its own noise matters beside that of the launch.
 
     Args:
-        samples_per_launch: as `variance_components` takes them, from a first few launches.
-        launch_cost: what a launch takes for this cell besides its samples, s: start, clocks, end, shared by the cells
+        samples_per_launch: those of `variance_components`, from a first few launches.
+        launch_cost: what a launch takes for this cell without its samples, s: start, clocks, end, shared by the cells
             of the launch, and warm-up.
         sample_cost: what a sample takes, rejected ones and synchronization included, s.
         least: repetitions at least.
         most: repetitions at most; also what is chosen where launches do not differ beyond what their samples explain.
 
     Raises:
-        ValueError: as `variance_components`; or a cost is not positive, or `least` is above `most`.
+        ValueError: those of `variance_components`; or a cost is not positive, or `least` is above `most`.
     """
     if not (launch_cost > 0 and sample_cost > 0):
         raise ValueError(f"costs of {launch_cost:g} s and {sample_cost:g} s; valid are numbers above 0")

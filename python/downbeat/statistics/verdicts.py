@@ -1,4 +1,4 @@
-"""What two sets of launches say of each other, and the rule that calls it faster, slower, equivalent or neither.
+"""A comparison of two sets of launches, and the rule that calls it faster, slower, equivalent or undecided.
 
 docs/statistics.md has the rule with its reasons, and what it achieves on simulated data.
 """
@@ -78,7 +78,7 @@ class Comparison:
 
     @property
     def lack(self) -> str:
-        """What there is too little of, in words; empty if there is enough."""
+        """The launches or sessions that are too few, in words; empty if there are enough."""
         if self.sessions is not None and self.sessions < FEWEST_SESSIONS:
             return f"sessions in the history: {self.sessions}, {FEWEST_SESSIONS} are needed"
         if min(self.launches) < FEWEST_LAUNCHES:
@@ -94,9 +94,9 @@ def check_rule(margin: float, confidence: float) -> None:
         ValueError: margin or confidence make no sense.
     """
     if not 0 <= margin < 1:
-        raise ValueError(f"a margin of {margin:g}; valid are numbers from 0 to below 1, as 0.02 for 2 %")
+        raise ValueError(f"a margin of {margin:g}; valid are numbers from 0 to below 1, e.g. 0.02 for 2 %")
     if not 0.5 <= confidence < 1:
-        raise ValueError(f"a confidence of {confidence:g}; valid are numbers from 0.5 to below 1, as 0.95")
+        raise ValueError(f"a confidence of {confidence:g}; valid are numbers from 0.5 to below 1, e.g. 0.95")
 
 
 def significance(confidence: float) -> float:
@@ -135,8 +135,8 @@ def verdict_of(one: Comparison) -> tuple[Verdict, str]:
 def judge_together(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """Returns comparisons judged as one question: p-values corrected by Holm's procedure, verdicts by these.
 
-    What has too few launches or sessions is no test and does not count. Intervals stay those of each comparison alone,
-    and so does equivalence, which is wrong at most as often as an interval is.
+    A comparison with too few launches or sessions is no test and does not count. Intervals stay those of each
+    comparison alone, and so does equivalence, which is wrong at most as often as an interval is.
 
     Args:
         comparisons: of `compare_paired` or `compare_independent`; those of the cells of two experiments, as a rule.

@@ -1,1 +1,1 @@
-"""What pictures and the report both need of an experiment's cells: which count, their names, numbers over launches."""
+"""Summaries of an experiment's cells for pictures and the report: which count, their names, numbers over launches."""

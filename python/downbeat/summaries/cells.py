@@ -1,4 +1,4 @@
-"""Which rows of an experiment's frame a picture is of."""
+"""The rows of an experiment's frame that a picture is of."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def synchronization(frame: pd.DataFrame) -> pd.Series[str]:
 
 
 def describe(frame: pd.DataFrame, factors: Sequence[str]) -> pd.Series[str]:
-    """Returns for each row the values of the factors that vary in the frame, as `mpich, 4 ranks, 64K bytes`."""
+    """Returns for each row the values of the factors that vary in the frame: `mpich, 4 ranks, 64K bytes`."""
     varying = [name for name in factors if frame[name].nunique() > 1]
     texts = [[value_text(name, value) for value in frame[name]] for name in varying]
     return pd.Series(

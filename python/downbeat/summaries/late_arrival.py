@@ -7,7 +7,7 @@ import pandas as pd
 from downbeat.summaries.cells import NO_PATTERN
 from downbeat.summaries.describe import CONFIGURATION
 
-# One operation at one size behind one start, with and without a delay.
+# One operation at one size after one start, with and without a delay.
 CELL = [*CONFIGURATION, "operation", "size", "synchronizer", "barrier_algorithm", "timing"]
 TIME = "global_time_median"
 DELAY = "imbalance_worst_median"

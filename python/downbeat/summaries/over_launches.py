@@ -1,4 +1,4 @@
-"""Launches summarised: what each of them found of a cell is one number, and these have an interval."""
+"""Summaries over launches: each has one number of a cell, and these have an interval."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class OtherChoice:
 
 @dataclass(frozen=True)
 class Prices:
-    """What the other choices cost: their time / that of the choice that was made, both from a common start.
+    """The price of the other choices: their time / that of the choice that was made, both from a common start.
 
     Both were chosen as the luckiest of many from the launches of the sweep, so these cannot say it: between algorithms
     that are equal the choice would look as if it had a price. Launches that had no part in either choice say it.

@@ -27,8 +27,8 @@ class Run:
         if self.status == EXIT_TIMEOUT:
             return "did not end in time"
         lines = [line.strip() for line in self.errors.splitlines() if line.strip()]
-        told = [line for line in lines if line.startswith("downbeat-bench:")]
-        return (told or lines or [f"exit status {self.status}"])[-1].removeprefix("downbeat-bench:").strip()
+        described = [line for line in lines if line.startswith("downbeat-bench:")]
+        return (described or lines or [f"exit status {self.status}"])[-1].removeprefix("downbeat-bench:").strip()
 
 
 def run_bench(

@@ -34,7 +34,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Decision:
-    """What was chosen for a cell."""
+    """The choice for a cell."""
 
     cell: Cell
     algorithm: str
@@ -77,10 +77,10 @@ def choose(frame: pd.DataFrame, wrong: WrongResults, margin: float, confidence: 
     Each algorithm is compared with the default launch by launch, and all comparisons are judged together, so that many
     algorithms in many cells do not make one of them look faster by chance (Holm 1979). It is chosen if it is faster by
     that verdict and its estimate better than the margin; of several the one with the best estimate. The far end of the
-    interval need not lie beyond the margin as well: small gains would then cost very many launches, and how much is
+    interval need not lie beyond the margin as well: small gains would then cost thousands of launches, and how much is
     gained is said by launches that had no part in the choice (`gain`), not by these, of which the luckiest were taken.
 
-    What computed wrong results once is never chosen for the collective on so many ranks, at any size.
+    An algorithm that computed wrong results once is never chosen for the collective on so many ranks, at any size.
 
     Args:
         frame: `sweep.COLUMNS`, of one synchronizer.

@@ -1,4 +1,4 @@
-"""What rules gain: the same cells with and without them, in launches that had no part in choosing."""
+"""The gain of rules: the same cells with and without them, in launches that had no part in choosing."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def gain_plan(
 def name_of(written: Written) -> str:
     """Returns a name that rules of other content do not have: what was measured under those says nothing of these.
 
-    The environment alone does not tell them apart, for a library's file keeps its path.
+    The environment alone does not distinguish them, because a library's file keeps its path.
     """
     return digest_of([dict(written.files), dict(written.variables)])
 
@@ -89,7 +89,7 @@ def wrong_cells(frame: pd.DataFrame, environment: str) -> list[Cell]:
 
 
 def wrong_under(rules: Sequence[Rule], cells: Sequence[Cell]) -> dict[tuple[str, int, str], list[int]]:
-    """Returns the algorithms that rules name for cells with wrong results, as `choose` takes them."""
+    """Returns the algorithms that rules name for cells with wrong results, in the form for `choose`."""
     found: dict[tuple[str, int, str], list[int]] = {}
     for cell in cells:
         algorithm = algorithm_for(rules, cell)

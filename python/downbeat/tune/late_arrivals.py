@@ -56,7 +56,7 @@ class LateArrivals:
 
         Args:
             cell: what is run.
-            algorithms: that a launch can switch to, besides the default.
+            algorithms: that a launch can switch to, without the default.
             variables: environment of the launch: the default is what they make of it.
             directory: for what the launch writes.
 
@@ -97,7 +97,7 @@ class LateArrivals:
 
 
 def read_waits(file: Path) -> tuple[dict[str, Waits], float]:
-    """Returns what a file tells of one operation and size with each rank late in turn.
+    """Returns what a file has of one operation and size with each rank late in turn.
 
     Returns:
         Algorithm -> who waits, shape (late rank, rank); and the longest time by any of the algorithms without delay,

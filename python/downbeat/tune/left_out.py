@@ -1,4 +1,4 @@
-"""What of a tuning's launches did not count, so that nobody takes its numbers to rest on it."""
+"""Launches of a tuning that did not count, with the reasons."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def find_left_out(where: str, frame: pd.DataFrame, factor: str) -> list[LeftOut]
     Args:
         where: the part of the tuning.
         frame: its cells of launches.
-        factor: what they were measured under, besides synchronizers: `algorithm` or `environment`.
+        factor: what they were measured under, apart from synchronizers: `algorithm` or `environment`.
     """
     keys = ["collective", "ranks", "size", factor, "synchronizer"]
     found = []

@@ -1,4 +1,4 @@
-"""What is asked of a tuning, and all that came of it."""
+"""The question to a tuning, and its whole outcome."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from downbeat.tune.target import Target
 
 @dataclass(frozen=True)
 class Question:
-    """What is to be tuned, and how."""
+    """The libraries, collectives and sizes to tune, and how."""
 
     library: Library
     collectives: tuple[str, ...]
@@ -41,7 +41,7 @@ class Removed:
 
 @dataclass
 class Tuning:
-    """What came of it."""
+    """The outcome."""
 
     question: Question
     target: Target

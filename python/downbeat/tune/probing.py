@@ -1,4 +1,4 @@
-"""Which algorithms run at all: what crashes, hangs, refuses or computes nonsense is left out, with the reason."""
+"""Finds the algorithms that run at all; leaves out those that crash, hang, refuse or compute wrong results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PATIENCE = 20  # or after so many times what the default took, on many ranks wit
 
 @dataclass
 class Usable:
-    """What of a collective's algorithms can be measured on a number of ranks."""
+    """The algorithms of a collective that can be measured on a number of ranks."""
 
     collective: str
     ranks: int
@@ -40,7 +40,7 @@ def probe(
 ) -> Usable:
     """Tries each algorithm of a collective once at each size, results looked at.
 
-    What came of it is kept: whoever continues a tuning continues with the same algorithms, though a busy machine may
+    The outcome is kept: a tuning that is continued has the same algorithms, though a busy machine may
     since have made one of them look as if it hung.
 
     Args:
@@ -86,10 +86,10 @@ def read_kept(file: Path) -> dict[str, Any] | None:
 def try_all(
     target: Target, collective: str, ranks: int, options: Mapping[str, str], directory: Path, timeout: float
 ) -> Usable:
-    """Tries the default, then all together, and only if that fails each in a launch of its own; as `probe`.
+    """Tries the default, then all together, and only if that fails each in a launch of its own; see `probe`.
 
-    What fails is tried again after the others, and the default once more: what befell the machine is no reason to leave
-    an algorithm out.
+    Algorithms that fail are tried again after the others, and the default once more: trouble of the machine is no
+    reason to leave an algorithm out.
     """
     usable = Usable(collective, ranks)
     candidates = []

@@ -30,7 +30,7 @@ class Proof:
     """Whether rules are obeyed in a cell."""
 
     verdict: ProofVerdict
-    by: str  # what was compared, or why nothing can be told
+    by: str  # what was compared, or why nothing can be compared
 
 
 def judge_proof(
@@ -86,7 +86,7 @@ def prove(
 ) -> dict[Cell, Proof]:
     """Compares what was chosen with what runs under the rules, in every cell that was measured.
 
-    What can be counted comes first; who waits for whom is looked at where that tells nothing.
+    Counts come first; where they show no difference, who waits for whom is compared.
 
     Args:
         target: the library.
@@ -169,7 +169,7 @@ def prove_by_late_arrivals(
 ) -> Proof:
     """Compares who waits for whom in a cell; the arguments are those of `prove_by_counts`.
 
-    Each side is launched twice, for what disturbs a machine throughout one launch must prove nothing. What differs is
+    Each side is launched twice, so that a disturbance throughout one launch proves nothing. Cells that differ are
     launched again before it counts as a failure.
     """
     seen: dict[str, Waits] = {}

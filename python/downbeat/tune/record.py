@@ -100,7 +100,7 @@ def comparison_of(comparison: Comparison | None) -> dict[str, object] | None:
 
 
 def interval_of(interval: Interval | None) -> dict[str, object] | None:
-    """Returns an interval, with the number of launches that it stands on."""
+    """Returns an interval, with the number of its launches."""
     if interval is None:
         return None
     return {

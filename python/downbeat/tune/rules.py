@@ -1,4 +1,4 @@
-"""What tuning chose, cell by cell, and the rules that say it for ranges of sizes."""
+"""The choices of a tuning, cell by cell, and the rules that state them for ranges of sizes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DEFAULT = "default"  # as downbeat-bench calls the library's own choice
 
 @dataclass(frozen=True, order=True)
 class Cell:
-    """What an algorithm is chosen for."""
+    """The case that an algorithm is chosen for."""
 
     collective: str
     ranks: int
@@ -51,11 +51,11 @@ class Rule:
 
 
 def rules_of(choices: dict[Cell, str]) -> list[Rule]:
-    """Returns the rules for choices by size; neighbouring sizes with the same choice share one.
+    """Returns the rules for choices by size; neighboring sizes with the same choice share one.
 
     A choice holds from the size at which it was measured to the byte before the next size that was measured, and at the
     largest size for that alone. For smaller and larger ones, and on other numbers of ranks, nothing was measured, and
-    the library decides as it did. What stays with the default has no rule.
+    the library decides as it did. Sizes that keep the default have no rule.
     """
     rules = []
     for (collective, ranks), group in groupby(sorted(choices), key=lambda cell: (cell.collective, cell.ranks)):

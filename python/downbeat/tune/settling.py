@@ -36,12 +36,12 @@ GAIN = "gain"
 
 
 def settle_rules(
-    tuning: Tuning, frame: pd.DataFrame, directory: Path, tell: Callable[[str], None]
+    tuning: Tuning, frame: pd.DataFrame, directory: Path, say: Callable[[str], None]
 ) -> dict[tuple[str, int, str], list[int]]:
     """Chooses, writes, measures the gain and proves; again without what computes wrong results under the rules.
 
     Returns:
-        What computed wrong results, as `choose` takes it.
+        The algorithms with wrong results, in the form for `choose`.
     """
     question = tuning.question
     wrong = wrong_results(frame)
@@ -50,7 +50,7 @@ def settle_rules(
         tuning.decisions = choose(harmonized, wrong, question.margin, question.confidence)
         make_rules(tuning)
         variables = write_rules(tuning, directory)
-        gains = measure_rules(tuning, variables, directory, tell)
+        gains = measure_rules(tuning, variables, directory, say)
         by_default = wrong_cells(gains, DEFAULT_ENVIRONMENT)
         under_rules = wrong_cells(gains, RULES)
         at_fault = wrong_under(tuning.rules, under_rules)
@@ -60,7 +60,7 @@ def settle_rules(
             sizes = at_fault.get((rule.collective, rule.ranks, rule.algorithm))
             if sizes:
                 tuning.removed.append(Removed(rule, f"wrong results at {', '.join(map(str, sizes))} bytes"))
-        tell(f"wrong results under the rules: choosing again without {', '.join(name for *_, name in at_fault)}")
+        say(f"wrong results under the rules: choosing again without {', '.join(name for *_, name in at_fault)}")
         wrong |= at_fault
     if set(under_rules) - set(by_default):
         # Cells without a rule: there is no telling which of the rules does it.
@@ -68,7 +68,7 @@ def settle_rules(
         tuning.rules = []
         write_rules(tuning, directory)
     elif tuning.rules:
-        judge_rules(tuning, gains, variables, directory, tell)
+        judge_rules(tuning, gains, variables, directory, say)
     cells = [decision.cell for decision in tuning.decisions]
     swept = [cell for cell in cells if cell.size in wrong.get((cell.collective, cell.ranks, DEFAULT), ())]
     tuning.wrong_defaults = sorted({*swept, *by_default})
@@ -97,19 +97,19 @@ def write_rules(tuning: Tuning, directory: Path) -> dict[str, str]:
 
 
 def measure_rules(
-    tuning: Tuning, variables: Mapping[str, str], directory: Path, tell: Callable[[str], None]
+    tuning: Tuning, variables: Mapping[str, str], directory: Path, say: Callable[[str], None]
 ) -> pd.DataFrame:
     """Measures all cells with and without the rules, as `measure_gain` does; nothing if there are none."""
     question = tuning.question
     if not tuning.rules:
         return pd.DataFrame(columns=["collective", "ranks", "size", "environment", "status"])
     plan = gain_plan(tuning.target, question.collectives, question.ranks, question.sizes, variables, question.effort)
-    tell(f"measuring {len(tuning.rules)} rule{'' if len(tuning.rules) == 1 else 's'} against the library's own choice")
-    return measure_gain(plan, directory / GAIN / name_of(tuning.written), question.effort.metric, Plain(tell))
+    say(f"measuring {len(tuning.rules)} rule{'' if len(tuning.rules) == 1 else 's'} against the library's own choice")
+    return measure_gain(plan, directory / GAIN / name_of(tuning.written), question.effort.metric, Plain(say))
 
 
 def judge_rules(
-    tuning: Tuning, gains: pd.DataFrame, variables: Mapping[str, str], directory: Path, tell: Callable[[str], None]
+    tuning: Tuning, gains: pd.DataFrame, variables: Mapping[str, str], directory: Path, say: Callable[[str], None]
 ) -> None:
     """Shows what the rules gain, and whether they are obeyed."""
     question = tuning.question
@@ -118,7 +118,7 @@ def judge_rules(
     tuning.lost = lost_cells(gains)
     tuning.gains = compare_environments(gains, question.margin, question.confidence)
     tuning.rule_gains = compare_rules(gains, tuning.rules, question.margin, question.confidence)
-    tell(f"proving {len(tuning.rules)} rule{'' if len(tuning.rules) == 1 else 's'} in {len(choices)} cells")
+    say(f"proving {len(tuning.rules)} rule{'' if len(tuning.rules) == 1 else 's'} in {len(choices)} cells")
     tuning.proofs = prove(tuning.target, choices, tuning.usable, variables, directory / PROOF)
 
 

@@ -1,4 +1,4 @@
-"""What `downbeat tune` prints, at 80 columns."""
+"""The output of `downbeat tune`, 80 columns wide."""
 
 from __future__ import annotations
 

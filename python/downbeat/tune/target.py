@@ -1,4 +1,4 @@
-"""What is tuned: an MPI library, its algorithms, and the form of its rules."""
+"""The target of a tuning: an MPI library, its algorithms, and the form of its rules."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LIST_TIMEOUT = 60.0  # s
 
 @dataclass(frozen=True)
 class Target:
-    """What is tuned."""
+    """An MPI library, its algorithms, and the form of its rules."""
 
     library: Library
     version: str  # what the library says of itself

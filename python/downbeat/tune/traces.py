@@ -1,4 +1,4 @@
-"""What an algorithm does, whatever time it takes: who sends to whom, calls an operator, waits for whom."""
+"""The traces of an algorithm, whatever time it takes: who sends to whom, calls an operator, waits for whom."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WAITS = "late arrivals"
 
 @dataclass(frozen=True)
 class Trace:
-    """What one call of an operation left behind; None where it cannot be counted, or was not looked at."""
+    """The traces of one call of an operation; None where they cannot be counted, or were not looked at."""
 
     messages: Numbers | None  # from each rank to each, their number and then their bytes
     calls: Numbers | None  # of the operator, by rank

@@ -21,13 +21,13 @@ SWEEP = "sweep"  # directories below that of the tuning
 PRICE = "price"
 
 
-def tune(question: Question, directory: Path, tell: Callable[[str], None]) -> Tuning:
+def tune(question: Question, directory: Path, say: Callable[[str], None]) -> Tuning:
     """Tunes an MPI library.
 
     Args:
         question: what is to be tuned.
         directory: for rules, their proof, and all that was measured.
-        tell: is told what happens, in lines.
+        say: receives the progress, in lines.
 
     Raises:
         UsageError: a collective cannot be tuned, or the directory is another's.
@@ -37,19 +37,19 @@ def tune(question: Question, directory: Path, tell: Callable[[str], None]) -> Tu
     target = find_target(question.library, directory / PROBE)
     target.check(question.collectives)
     tuning = Tuning(question, target)
-    frame = sweep_all(tuning, directory, tell)
+    frame = sweep_all(tuning, directory, say)
     tuning.left_out += find_left_out(SWEEP, frame, "algorithm")
-    wrong = settle_rules(tuning, frame, directory, tell)
+    wrong = settle_rules(tuning, frame, directory, say)
     tuning.others = other_choices(frame, tuning.decisions, wrong, question.margin, question.confidence)
     if tuning.others:
-        tell(f"{len(tuning.others)} cells in which measuring after MPI_Barrier leads to another choice")
+        say(f"{len(tuning.others)} cells in which measuring after MPI_Barrier leads to another choice")
         plans = price_plans(target, tuning.others, question.effort)
         rule = (question.margin, question.confidence)
-        tuning.prices = measure_prices(plans, tuning.others, directory / PRICE, question.effort, *rule, Plain(tell))
+        tuning.prices = measure_prices(plans, tuning.others, directory / PRICE, question.effort, *rule, Plain(say))
     return tuning
 
 
-def sweep_all(tuning: Tuning, directory: Path, tell: Callable[[str], None]) -> pd.DataFrame:
+def sweep_all(tuning: Tuning, directory: Path, say: Callable[[str], None]) -> pd.DataFrame:
     """Measures every algorithm that runs of every collective; returns the rows of all."""
     question = tuning.question
     frames = []
@@ -59,6 +59,6 @@ def sweep_all(tuning: Tuning, directory: Path, tell: Callable[[str], None]) -> p
             usable = probe(tuning.target, collective, ranks, options, directory / PROBE, question.effort.timeout)
             tuning.usable.append(usable)
             plan = sweep_plan(tuning.target, usable, question.sizes, question.effort, synchronizers(collective))
-            tell(f"{collective} on {ranks} ranks: {len(usable.algorithms)} algorithms beside the default")
-            frames.append(sweep(plan, directory / SWEEP / plan.name, question.effort.metric, Plain(tell)))
+            say(f"{collective} on {ranks} ranks: {len(usable.algorithms)} algorithms beside the default")
+            frames.append(sweep(plan, directory / SWEEP / plan.name, question.effort.metric, Plain(say)))
     return pd.concat(frames, ignore_index=True)

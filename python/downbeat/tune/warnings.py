@@ -1,4 +1,4 @@
-"""What a user of rules must know: what was seen, why it matters, what to do."""
+"""Warnings for the user of rules: what was seen, why it matters, what to do."""
 
 from __future__ import annotations
 

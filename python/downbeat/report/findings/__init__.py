@@ -1,1 +1,1 @@
-"""What was found, a file for each question, in sentences with numbers."""
+"""Findings in sentences with numbers, a file for each question."""

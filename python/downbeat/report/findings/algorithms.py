@@ -1,4 +1,4 @@
-"""Which algorithms are the fastest, and behind which synchronizers others look so."""
+"""Which algorithms are the fastest, and after which synchronizers others look so."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from downbeat.summaries.cells import judged_cells
 from downbeat.summaries.describe import PANELS, describe, synchronization
 from downbeat.summaries.over_launches import summarize
 
-# What more operations have to say is in their pictures.
+# More operations are in their pictures only.
 MOST_OPERATIONS = 4
 LOWEST = ("panel", "line", "algorithm")
 
 
 def algorithm_sentences(experiment: Experiment) -> list[str]:
-    """Says which algorithms are the fastest, how sure that is, and behind which synchronizers others look so."""
+    """Says which algorithms are the fastest, how sure that is, and after which synchronizers others look so."""
     cells = judged_cells(experiment)
     cells = cells.assign(line=synchronization(cells))
     several = [
@@ -36,12 +36,12 @@ def algorithm_sentences(experiment: Experiment) -> list[str]:
 
 
 def algorithm_sentence(operation: str, frame: pd.DataFrame) -> str:
-    """Says it of one operation; `panel` and `line` tell cases and synchronizers apart."""
+    """Says it of one operation, whose cases are in `panel` and whose synchronizers are in `line`."""
     latency = summarize(frame, LOWEST, METRIC).dropna(subset=["estimate"]).sort_values("estimate", kind="stable")
     lowest = latency.drop_duplicates(["panel", "line"]).set_index(["line", "panel"])
     if REFERENCE not in lowest.index.get_level_values("line"):
-        texts = [f"{often(part['algorithm'])} behind {line}" for line, part in lowest.groupby("line", sort=False)]
-        return f"{operation}: the lowest latency has {listed(texts)}; which is the fastest a common start would tell."
+        texts = [f"{often(part['algorithm'])} after {line}" for line, part in lowest.groupby("line", sort=False)]
+        return f"{operation}: lowest latency: {listed(texts)}. Measure from a common start to see which is the fastest."
     fastest = lowest.loc[REFERENCE]
     slower = slower_algorithms(frame[frame["line"] == REFERENCE], fastest["algorithm"])
     others = latency[latency["line"] == REFERENCE].groupby("panel")["algorithm"].nunique() - 1
@@ -57,13 +57,13 @@ def algorithm_sentence(operation: str, frame: pd.DataFrame) -> str:
         found += "significantly below every other" if sure else "not significantly below every other"
     else:
         found = f"{often(fastest['algorithm'])}; in {sure} of {len(fastest)} it is significantly below every other"
-    text = f"{operation}: the lowest latency from a common start has algorithm {found}. "
+    text = f"{operation}: lowest latency from a common start: {found}. "
     if not deceived:
-        return f"{text}Behind every other synchronizer the same has it."
+        return f"{text}The same algorithm is lowest after every other synchronizer."
     texts = [f"{line} ({number} of {counted(len(fastest), 'case')})" for line, number in deceived.items()]
     return (
-        f"{text}Behind {listed(texts)} another one has it; in {harmed} of these {sum(deceived.values())} it is "
-        "significantly slower from a common start."
+        f"{text}After {listed(texts)} another algorithm is lowest; in {harmed} of these {sum(deceived.values())} it "
+        "is significantly slower from a common start."
     )
 
 
@@ -78,9 +78,9 @@ def often(algorithms: pd.Series[str]) -> str:
 def slower_algorithms(frame: pd.DataFrame, fastest: pd.Series[str]) -> dict[str, set[str]]:
     """Returns for each `panel` the algorithms that are significantly slower than the fastest, all judged together.
 
-    Which is the fastest these same launches have told, and the luckiest is easily better than others that are equal. So
-    all pairs of algorithms are judged, and those with the fastest looked up: whichever pairs the data pick, the error
-    stays what it is said to be (Holm 1979).
+    The same launches have shown which is the fastest, and the luckiest is easily better than its equals. So all pairs
+    of algorithms are judged, and those with the fastest looked up: the stated error holds for whichever pairs the data
+    pick (Holm 1979).
     """
     keys, comparisons = [], []
     for panel, part in frame.groupby("panel", sort=False):

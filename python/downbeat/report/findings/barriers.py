@@ -1,4 +1,4 @@
-"""What barriers do to latencies: delta of Schuchart 2023, judged cell by cell."""
+"""What barriers do to latencies: barrier / common start (delta of Schuchart 2023), judged cell by cell."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
+from downbeat.comparison.table import MORE_LAUNCHES, NOT_SIGNIFICANT_WORD, READINGS
 from downbeat.experiment.experiment import Experiment
 from downbeat.report.numbers_text import counted, digits, listed, over_cells
 from downbeat.statistics.pairs import compare_paired
@@ -30,7 +31,7 @@ MANY_LAUNCHES = 200
 
 @dataclass(frozen=True)
 class Judged:
-    """A cell behind a synchronizer, compared with the same behind `harmonize`."""
+    """A cell after a synchronizer, compared with the same cell after `harmonize`."""
 
     synchronizer: str
     cell: str
@@ -38,10 +39,10 @@ class Judged:
 
 
 def judge_barriers(experiment: Experiment) -> list[Judged]:
-    """Compares every cell behind every synchronizer with that behind `harmonize` in the same launches.
+    """Compares every cell after every synchronizer with that after `harmonize` in the same launches.
 
-    Ratios are latencies behind the synchronizer / behind `harmonize`: delta of Schuchart 2023. All comparisons of one
-    synchronizer are judged together.
+    Ratios are latencies after the synchronizer / after `harmonize`. All comparisons of one synchronizer are judged
+    together.
     """
     ratios = launch_ratios(judged_cells(experiment))
     if ratios.empty:
@@ -94,25 +95,26 @@ def barrier_sentence(judged: list[Judged]) -> str:
     """Says what one synchronizer does, or several."""
     lines = list(dict.fromkeys(one.synchronizer for one in judged))
     text = (
-        f"Behind {listed(lines)}, latencies are {over_cells([one.comparison.ratio.estimate for one in judged])} those "
-        f"from a common start ({REFERENCE}): this is delta, over {counted(len(judged), 'cell')}."
+        f"After {listed(lines)}, latencies read {over_cells([one.comparison.ratio.estimate for one in judged])} those "
+        f"from a common start ({REFERENCE}), over {counted(len(judged), 'cell')}. This ratio, barrier / common start, "
+        "is delta in Schuchart 2023."
     )
     launches = min(min(one.comparison.launches) for one in judged)
     if launches < FEWEST_LAUNCHES:
         return (
-            f"{text} With {counted(launches, 'launch')} this is what was seen, and no verdict: it takes "
-            f"{FEWEST_LAUNCHES} launches at least."
+            f"{text} This is an observation, not a verdict: there are {counted(launches, 'launch')}, and a verdict "
+            f"needs {FEWEST_LAUNCHES}."
         )
     verdicts = [one.comparison.verdict for one in judged]
     parts = []
-    for verdict in ("slower", "faster"):
+    for verdict, reads in (("slower", "higher"), ("faster", "lower")):
         found = [one for one in judged if one.comparison.verdict == verdict]
         if found:
             most = max(found, key=lambda one: abs(math.log(one.comparison.ratio.estimate)))
-            behind = f" behind {most.synchronizer}" if len(lines) > 1 else ""
+            after = f" after {most.synchronizer}" if len(lines) > 1 else ""
             parts.append(
-                f"{len(found)} {'looks' if len(found) == 1 else 'look'} {verdict} than from a common start"
-                f"{':' if len(found) == 1 else ', most of all'} {most.cell}{behind} "
+                f"{len(found)} {'reads' if len(found) == 1 else 'read'} {reads} than from a common start"
+                f"{':' if len(found) == 1 else ', most of all'} {most.cell}{after} "
                 f"({interval_text(most.comparison, len(judged))})"
             )
     if "equivalent" in verdicts:
@@ -126,35 +128,46 @@ def undecided_text(comparisons: list[Comparison]) -> str:
     """Says how many cells are undecided, and how many launches make their intervals as narrow as the margin."""
     needed = [launches_that_decide(one.deviation, one.margin) for one in comparisons]
     half, most = round(float(np.median(needed))), max(needed)
+    excluding = sum(one.ratio.low > 1 or one.ratio.high < 1 for one in comparisons)
+    although = f" ({excluding} not significant after Holm's correction, although the interval excludes 1)"
     return (
-        f"{len(comparisons)} cannot be decided with {comparisons[0].launches[0]} launches; "
-        f"to know delta to +-{MARGIN:.0%} it takes "
+        f"{len(comparisons)} {'is' if len(comparisons) == 1 else 'are'} undecided with {comparisons[0].launches[0]} "
+        f"launches{although if excluding else ''}; "
+        f"to know the ratio to +-{MARGIN:.0%} takes "
         + (
-            launches_text(most)
+            f"{launches_text(most)} launches"
             if len(needed) == 1
-            else f"{launches_text(half)} in half of them, {launches_text(most)} in all"
+            else f"{launches_text(half)} launches in half of them, {launches_text(most)} in all"
         )
         + f" ({remedy(half)})"
     )
 
 
 def launches_text(needed: int) -> str:
-    """Returns a number of launches; what no search found is told as such."""
+    """Returns a number of launches, or the limit of the search where it found none."""
     return f"{needed:,}" if needed < MOST_LAUNCHES else f"more than {MOST_LAUNCHES:,}"
 
 
 def remedy(needed: int) -> str:
-    """Says how to get there: by more launches, or where nobody would start so many, by less noise."""
+    """Says how to get there: by more launches, or, where nobody would start that many, by less noise."""
     if needed > MANY_LAUNCHES:
-        return "rather a quieter machine than so many"
-    return "the same downbeat run with more launches adds them"
+        return "use a quieter machine instead"
+    return "repeat downbeat run with more --launches; it adds them"
 
 
 def interval_text(comparison: Comparison, number: int) -> str:
-    """Returns a ratio, picked from so many, with an interval that holds for all of them at once."""
+    """Returns a ratio that was picked from this many, with an interval that holds for all of them at once."""
     ratio = simultaneous_interval(comparison, number)
     at_once = f" for all {number} at once" if number > 1 else ""
-    return f"delta {digits(ratio.estimate)}, 95 % interval{at_once} {digits(ratio.low)} to {digits(ratio.high)}"
+    return f"ratio {digits(ratio.estimate)}, 95 % interval{at_once} {digits(ratio.low)} to {digits(ratio.high)}"
+
+
+def reading(comparison: Comparison) -> str:
+    """Returns the verdict in the words of `downbeat compare`."""
+    excludes_1 = comparison.ratio.low > 1 or comparison.ratio.high < 1
+    if comparison.verdict == "undecided" and comparison.reason in MORE_LAUNCHES and excludes_1:
+        return NOT_SIGNIFICANT_WORD
+    return READINGS.get(comparison.verdict, comparison.verdict)
 
 
 def judged_frame(judged: list[Judged]) -> pd.DataFrame:
@@ -164,10 +177,10 @@ def judged_frame(judged: list[Judged]) -> pd.DataFrame:
             {
                 "cell": one.cell,
                 "synchronizer": one.synchronizer,
-                "delta": one.comparison.ratio.estimate,
+                "ratio": one.comparison.ratio.estimate,
                 "low": one.comparison.ratio.low,
                 "high": one.comparison.ratio.high,
-                "behind it": one.comparison.verdict,
+                "verdict": reading(one.comparison),
                 "reason": one.comparison.reason,
             }
             for one in judged

@@ -14,7 +14,7 @@ from downbeat.report.numbers_text import counted, listed, over_cells
 from downbeat.summaries.barrier_ratio import REFERENCE
 from downbeat.summaries.cells import measured_cells
 
-MOST_VALUES = 4  # of a factor, besides the first
+MOST_VALUES = 4  # of a factor, after the first
 
 
 def configuration_sentences(experiment: Experiment) -> list[str]:
@@ -32,7 +32,7 @@ def configuration_sentences(experiment: Experiment) -> list[str]:
                 continue
             sentences.append(configuration_sentence(experiment, table, sides))
         if len(others) > MOST_VALUES:
-            sentences.append(f"Of {factor} there are {len(others) - MOST_VALUES} more values; see downbeat compare.")
+            sentences.append(f"{counted(len(others) - MOST_VALUES, 'more value')} of {factor}: see downbeat compare.")
     return sentences
 
 

@@ -27,6 +27,6 @@ def delay_sentences(experiment: Experiment) -> list[str]:
     if not texts:
         return []
     return [
-        f"Of a late start is hidden, in the mean over launches: {listed(texts)}. At 1 the shorter of operation and "
-        "delay is hidden completely, at 0 the delay just adds."
+        f"Hidden share of a late start, mean over launches: {listed(texts)}. At 1 the shorter of operation and delay "
+        "is hidden completely; at 0 the whole delay is added."
     ]

@@ -13,7 +13,7 @@ from downbeat.units import MICROSECONDS
 
 
 def latency_sentence(experiment: Experiment) -> list[str]:
-    """Says how long operations take: from a common start where that was measured, else behind one of the others."""
+    """Says how long operations take: from a common start where that was measured, else after one of the others."""
     cells = plain_cells(experiment)
     lines = synchronization(cells)
     line = next((name for name in (REFERENCE, PLAIN) if (lines == name).any()), *lines.head(1))
@@ -30,5 +30,5 @@ def latency_sentence(experiment: Experiment) -> list[str]:
             ends = span(*(float(latency[end].iloc[0]) * MICROSECONDS for end in ("low", "high")))
             text += f" (95 % interval {ends})"
         texts.append(text)
-    start = "from a common start" if line == REFERENCE else f"behind {line}"
+    start = "from a common start" if line == REFERENCE else f"after {line}"
     return [f"Latencies {start}: {listed(texts)}."] if texts else []

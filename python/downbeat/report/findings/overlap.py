@@ -21,6 +21,6 @@ def overlap_sentences(experiment: Experiment) -> list[str]:
         low, high = (f"{round(PERCENT * value)}" for value in (shares.min(), shares.max()))
         texts.append(f"{operation} {low if low == high else f'{low} to {high}'} % ({counted(len(shares), 'cell')})")
     return [
-        f"Of operation or computation, whichever is shorter, is hidden behind the other, in the median over launches: "
-        f"{listed(texts)}. Below 0 they are in each other's way."
+        f"Hidden share of the operation or the computation, whichever is shorter, median over launches: "
+        f"{listed(texts)}. Below 0 they slow each other down."
     ]

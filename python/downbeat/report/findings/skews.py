@@ -23,28 +23,26 @@ def skew_sentence(experiment: Experiment) -> list[str]:
     # Medians of different libraries have no common one.
     medians = cells.groupby(["line", *LAUNCH_FACTORS], sort=False)["exit_skew_median"].median().groupby("line")
     ranges = pd.DataFrame({"low": medians.min(), "high": medians.max()})
-    whose = f"{cells['ranks'].iloc[0]} ranks: from" if several else "From"
-    return [f"{whose} {skew_text(ranges, float(cells['error_bound'].max()))}"]
+    of_ranks = f" of {cells['ranks'].iloc[0]} ranks" if several else ""
+    return [f"Median exit skew{of_ranks}: {skew_text(ranges, float(cells['error_bound'].max()))}"]
 
 
 def skew_text(ranges: pd.DataFrame, bound: float) -> str:
-    """Says how far apart ranks leave synchronizers, after "From".
+    """Says how far apart ranks leave synchronizers, after "Median exit skew: ".
 
     Args:
         ranges: median exit skews in s, `low` to `high`, by the name of the synchronizer.
         bound: of the error of the clock, s.
     """
     # Either end of a skew may be wrong by the bound.
-    told_apart = 2 * bound
-    close = ranges[ranges["high"] < told_apart]
-    far = ranges[ranges["high"] >= told_apart].sort_values("high", kind="stable")
+    limit = 2 * bound
+    close = ranges[ranges["high"] < limit]
+    far = ranges[ranges["high"] >= limit].sort_values("high", kind="stable")
     texts = []
     if len(close):
-        texts.append(
-            f"less than {digits(told_apart * MICROSECONDS)} (the clock tells no more) behind {listed(close.index)}"
-        )
+        texts.append(f"below {digits(limit * MICROSECONDS)} us (the clock's limit) after {listed(close.index)}")
     texts += [
-        f"{span(low * MICROSECONDS, high * MICROSECONDS)} behind {name}"
+        f"{span(low * MICROSECONDS, high * MICROSECONDS)} us after {name}"
         for name, low, high in far[["low", "high"]].itertuples(name=None)
     ]
-    return f"the first rank's leaving a synchronizer to the last one's there pass, in the median [us]: {listed(texts)}."
+    return f"{listed(texts)}."

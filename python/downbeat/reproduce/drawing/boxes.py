@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.artist import Artist
 
 from downbeat.pictures.picture import Picture
-from downbeat.pictures.style import COLOURS, WIDTH_INCHES, new_figure
+from downbeat.pictures.style import COLORS, WIDTH_INCHES, new_figure
 from downbeat.reproduce.drawing.panels import label_times
 
 PANEL_INCHES = 3.8
@@ -22,7 +22,7 @@ class Box:
     """A distribution."""
 
     group: str  # what stands below it
-    label: str  # of its colour
+    label: str  # of its color
     values: np.ndarray
 
 
@@ -50,17 +50,17 @@ def draw_boxes(name: str, title: str, caption: str, panels: Sequence[BoxPanel]) 
         for box in panel.boxes:
             number = labels.index(box.label)
             at = groups.index(box.group) + (number - (len(labels) - 1) / 2) * room
-            colour = COLOURS[number % len(COLOURS)]
+            color = COLORS[number % len(COLORS)]
             drawn = place.boxplot(
                 [box.values],
                 positions=[at],
                 widths=0.8 * room,
                 patch_artist=True,
-                boxprops={"facecolor": colour, "alpha": 0.5, "edgecolor": colour},
+                boxprops={"facecolor": color, "alpha": 0.5, "edgecolor": color},
                 medianprops={"color": "black"},
-                whiskerprops={"color": colour},
-                capprops={"color": colour},
-                flierprops={"marker": ".", "markersize": 3, "markeredgecolor": colour},
+                whiskerprops={"color": color},
+                capprops={"color": color},
+                flierprops={"marker": ".", "markersize": 3, "markeredgecolor": color},
             )
             handles.setdefault(box.label, drawn["boxes"][0])
             quantiles = np.percentile(box.values, [0, 25, 50, 75, 100])

@@ -13,7 +13,7 @@ FRAME_INCHES = 1.4
 
 
 def draw_matrix(name: str, title: str, caption: str, frame: pd.DataFrame, rows: str, columns: str) -> Picture:
-    """Draws a matrix of positive values, colours on a logarithmic scale.
+    """Draws a matrix of positive values, colors on a logarithmic scale.
 
     Args:
         name: of the picture.

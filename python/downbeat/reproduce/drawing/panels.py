@@ -13,7 +13,7 @@ import pandas as pd
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from downbeat.pictures.picture import Picture
-from downbeat.pictures.style import COLOURS, MARKERS, WIDTH_INCHES, new_figure
+from downbeat.pictures.style import COLORS, MARKERS, WIDTH_INCHES, new_figure
 from downbeat.units import bytes_text
 
 PANEL_INCHES = 3.6
@@ -34,7 +34,7 @@ class Series:
         y: values.
         low: lower ends of the bars; None: no bars.
         high: upper ends.
-        colour: position in the palette, or any colour.
+        color: position in the palette, or any color.
         style: of the line, "" for none, "steps" for steps between positions.
         marker: position among the markers; None: none.
     """
@@ -44,7 +44,7 @@ class Series:
     y: Numbers
     low: Numbers | None = None
     high: Numbers | None = None
-    colour: int | str = 0
+    color: int | str = 0
     style: str = "-"
     marker: int | None = None
 
@@ -92,9 +92,9 @@ def draw_panels(name: str, title: str, caption: str, panels: Sequence[Panel]) ->
 def draw_panel(axes: matplotlib.axes.Axes, panel: Panel) -> None:
     """Draws one pair of axes."""
     for one in panel.series:
-        colour = one.colour if isinstance(one.colour, str) else COLOURS[one.colour % len(COLOURS)]
+        color = one.color if isinstance(one.color, str) else COLORS[one.color % len(COLORS)]
         look: dict[str, Any] = {
-            "color": colour,
+            "color": color,
             "marker": "" if one.marker is None else MARKERS[one.marker % len(MARKERS)],
             "markersize": 4.5,
             "linewidth": 1.4,
@@ -106,7 +106,7 @@ def draw_panel(axes: matplotlib.axes.Axes, panel: Panel) -> None:
         else:
             axes.plot(x, y, linestyle=one.style or "none", **look)
         if one.low is not None and one.high is not None:
-            axes.vlines(x, np.asarray(one.low, float), np.asarray(one.high, float), color=colour, linewidth=0.9)
+            axes.vlines(x, np.asarray(one.low, float), np.asarray(one.high, float), color=color, linewidth=0.9)
     if panel.line_at is not None:
         axes.axhline(panel.line_at, color="#888888", linewidth=0.8, zorder=0)
     for x_place, y_place, text in panel.marks:

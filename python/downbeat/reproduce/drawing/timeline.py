@@ -11,10 +11,10 @@ import xarray as xr
 
 from downbeat.data.metrics import METRICS, Stamps
 from downbeat.pictures.picture import Picture
-from downbeat.pictures.style import COLOURS, WIDTH_INCHES, new_figure
+from downbeat.pictures.style import COLORS, WIDTH_INCHES, new_figure
 from downbeat.units import MICROSECONDS
 
-SYNCHRONIZER, OPERATION = COLOURS[5], COLOURS[1]
+SYNCHRONIZER, OPERATION = COLORS[5], COLORS[1]
 ROW_INCHES = 0.22
 FRAME_INCHES = 0.8
 
@@ -38,7 +38,7 @@ def median_sample(data: xr.Dataset, cell: int, title: str, metric: str) -> Timel
     """Picks the valid sample of a cell whose metric is the median, lower one of two.
 
     Args:
-        data: a file of samples, as `open_launch`.
+        data: a file of samples, from `open_launch`.
         cell: number of the cell.
         title: of the timeline.
         metric: name out of `METRICS`.

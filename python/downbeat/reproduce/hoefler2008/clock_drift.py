@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from downbeat.reproduce.drawing.panels import Panel, draw_panels
-from downbeat.reproduce.evidence import Evidence, Untold, mean_of
+from downbeat.reproduce.evidence import Evidence, Undecidable, mean_of
 from downbeat.reproduce.figure import Drawn, Finding
 from downbeat.reproduce.hunold2015.drift import drift_lines
 from downbeat.reproduce.results import Results
@@ -56,8 +56,8 @@ def largest(data: xr.Dataset, variable: str) -> float:
     return float(np.abs(data[variable].to_numpy()).max())
 
 
-def linear_evidence(left: list[float], made: bool) -> Evidence | Untold:
+def linear_evidence(left: list[float], made: bool) -> Evidence | Undecidable:
     """Returns what launches say of it, which is nothing where the drift was made a line."""
     if made:
-        return Untold("the drift of these clocks is made, and made nearly a line")
+        return Undecidable("the drift of these clocks is made, and made nearly a line")
     return mean_of(left, " ppm").below(BORDER)

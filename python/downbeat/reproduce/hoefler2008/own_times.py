@@ -23,9 +23,9 @@ def launch_values(cells: pd.DataFrame, column: str, **where: object) -> pd.Serie
     """Returns a column of the one cell that each launch has of a kind, by number of the launch.
 
     Args:
-        cells: as `Results.cells`.
+        cells: those of `Results.cells`.
         column: as "latency_max_median".
-        where: what the cell is, as `operation="bcast"`.
+        where: what the cell is, e.g. `operation="bcast"`.
     """
     for name, value in where.items():
         cells = cells[cells[name] == value]
@@ -33,7 +33,7 @@ def launch_values(cells: pd.DataFrame, column: str, **where: object) -> pd.Serie
 
 
 def own_times(results: Results, column: str, operation: str, **where: object) -> pd.Series:
-    """Returns what an operation takes in s, launch by launch, less what the same stamps tell of doing nothing."""
+    """Returns what an operation takes in s, launch by launch, less the time of doing nothing by the same stamps."""
     whole = launch_values(results.cells, column, operation=operation, **where)
     where.pop("size", None)
     return whole - launch_values(results.cells, column, operation=NOTHING, **where)

@@ -65,7 +65,7 @@ def draw_pipelining(results: Results) -> Drawn:
                     [float(values.median()) for values in times],
                     [float(values.min()) for values in times],
                     [float(values.max()) for values in times],
-                    colour=position,
+                    color=position,
                     marker=position,
                 )
             )

@@ -81,7 +81,7 @@ def draw_skew(results: Results) -> Drawn:
                     [float(values.median()) for values in times],
                     [float(values.min()) for values in times],
                     [float(values.max()) for values in times],
-                    colour=position,
+                    color=position,
                     marker=position,
                 )
             )

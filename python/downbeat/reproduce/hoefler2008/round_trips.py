@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from downbeat.reproduce.building import experiment_run
 from downbeat.reproduce.drawing.panels import Panel, Series, draw_panels
-from downbeat.reproduce.evidence import Evidence, Untold, every, factor_of
+from downbeat.reproduce.evidence import Evidence, Undecidable, every, factor_of
 from downbeat.reproduce.figure import Drawn, Finding
 from downbeat.reproduce.results import Results
 from downbeat.reproduce.run import Run
@@ -112,7 +112,7 @@ def survival(values: Floats) -> tuple[Floats, Floats]:
 def draw_round_trips(results: Results) -> Drawn:
     panels: list[Panel] = []
     tails: list[Series] = []
-    told = []
+    described = []
     errors: dict[str, list[dict[str, float] | None]] = {}
     for position, label in enumerate(results.have()):
         files = results.datasets(label)
@@ -122,15 +122,15 @@ def draw_round_trips(results: Results) -> Drawn:
         name = network(results, label)
         panels.append(
             Panel(
-                [Series("", edges, np.append(counts, 0), colour=position, style="steps")],
+                [Series("", edges, np.append(counts, 0), color=position, style="steps")],
                 "latency, half a round trip [us]",
                 "number of round trips",
                 name,
             )
         )
-        tails.append(Series(name, *survival(latencies), colour=position))
+        tails.append(Series(name, *survival(latencies), color=position))
         beyond = float(np.mean(latencies > 1.1 * latencies.min()))
-        told.append(
+        described.append(
             f"{name}: median {np.median(latencies):.3g} us, {beyond:.0%} more than 10 % above the shortest, the "
             f"longest {latencies.max() / np.median(latencies):.3g} medians"
         )
@@ -146,15 +146,15 @@ def draw_round_trips(results: Results) -> Drawn:
         "Where the clock's step is longer than a bin, bins between its steps are empty.",
         [*panels, tail],
     )
-    return Drawn((picture,), round_trip_findings(errors, "; ".join(told)))
+    return Drawn((picture,), round_trip_findings(errors, "; ".join(described)))
 
 
-def round_trip_findings(errors: Mapping[str, Sequence[dict[str, float] | None]], told: str) -> tuple[Finding, ...]:
+def round_trip_findings(errors: Mapping[str, Sequence[dict[str, float] | None]], described: str) -> tuple[Finding, ...]:
     """Holds the paper's claim on offsets against errors.
 
     Args:
         errors: by network, those of each launch, as `offset_errors`.
-        told: how round trips are distributed.
+        described: how round trips are distributed.
     """
     _, best, median, mean = WAYS
     return (
@@ -165,12 +165,12 @@ def round_trip_findings(errors: Mapping[str, Sequence[dict[str, float] | None]],
             here(errors),
             every(viable(errors, (mean, median), best))
             if all(all(launches) for launches in errors.values())
-            else Untold("nobody knows the true offset between these clocks"),
+            else Undecidable("nobody knows the true offset between these clocks"),
         ),
         Finding(
             "round trips are distributed in another way on each network",
             "different shapes for InfiniBand, Myrinet and Gigabit Ethernet",
-            told,
+            described,
             None,
         ),
     )

@@ -35,7 +35,7 @@ def draw_stop_rule(results: Results) -> Drawn:
         costs.append(median_series(name, n, cost, position))
         where = list(n).index(CHOSEN)
         at_chosen[name] = list(excess[:, where]), list(cost[:, where])
-    costs.append(Series("by counting", n, COUNTED * n, colour="#888888", style="--"))
+    costs.append(Series("by counting", n, COUNTED * n, color="#888888", style="--"))
     picture = draw_panels(
         "hoefler2008-fig6",
         "Influence of N on quality and cost",
@@ -59,7 +59,7 @@ def median_series(label: str, n: np.ndarray, values: np.ndarray, position: int) 
         np.median(values, axis=0),
         values.min(axis=0),
         values.max(axis=0),
-        colour=position,
+        color=position,
         marker=position,
     )
 

@@ -112,7 +112,7 @@ def scheme_findings(ranks: int, kinds: Mapping[str, Costs], results: Results) ->
             f"the tree is quicker on {size}",
             paper,
             quicker,
-            results.told_on(ranks, factor_of(time).above(half(expected))),
+            results.decided_on(ranks, factor_of(time).above(half(expected))),
         ),
         Finding(
             f"the tree spares the busiest process messages on {size}",

@@ -11,7 +11,7 @@ import xarray as xr
 from downbeat.reproduce.clock_errors import ErrorKind, explained, judged, shown, within
 from downbeat.reproduce.drawing.boxes import Box, BoxPanel, draw_boxes
 from downbeat.reproduce.drawing.panels import Panel, Series, draw_panels
-from downbeat.reproduce.evidence import Evidence, Floats, Untold, every, factor_between, factor_of
+from downbeat.reproduce.evidence import Evidence, Floats, Undecidable, every, factor_between, factor_of
 from downbeat.reproduce.figure import Drawn, Finding
 from downbeat.reproduce.own_clocks import CLOCKS, clock_run
 from downbeat.reproduce.results import Results
@@ -103,12 +103,12 @@ def draw_offsets(results: Results) -> Drawn:
     exact = {name: values for name, values in offsets.items() if values is not None}
     findings = [
         Finding(
-            "skampi and netgauge are very exact at first: at most 0.2 us",
+            "skampi and netgauge are exact at first: at most 0.2 us",
             "at most 0.2 us on up to 8 nodes",
             f"measured medians {between(np.concatenate([*exact.values(), [np.nan]]), ' us')} on {few} ranks",
-            results.told_on(few, every(factor_of(values, " us").below(EXACT) for values in exact.values()))
+            results.decided_on(few, every(factor_of(values, " us").below(EXACT) for values in exact.values()))
             if exact
-            else Untold("not measured here"),
+            else Undecidable("not measured here"),
         )
     ]
     by_part = {
@@ -129,26 +129,29 @@ def tree_findings(errors: Mapping[str, Floats], ranks: int, kind: str, known: st
     claim = "netgauge, which adds offsets up in a tree, becomes worse than skampi as processes are added"
     paper = "the worst of all from 256 processes on"
     if ranks <= 2 or not {"netgauge", "skampi"} <= set(errors):
-        return [Finding(claim, paper, "not to be seen", Untold(UNPAIRED))]
+        return [Finding(claim, paper, "not to be seen", Undecidable(UNPAIRED))]
     return [
         Finding(
             claim,
             paper,
-            f"{kind} on {ranks} ranks: {told(errors)}{known}",
+            f"{kind} on {ranks} ranks: {described(errors)}{known}",
             factor_between(errors["netgauge"], errors["skampi"]).above(1.0),
         )
     ]
 
 
 def node_findings(errors: Mapping[str, Floats], ranks: int, kind: str, known: str) -> list[Finding]:
-    """Holds against the data what part (b) says, as `tree_findings`."""
-    claims: dict[str, tuple[str, Evidence | Untold]] = {
-        "(b) skampi is the most exact": ("still the highest precision", Untold(UNPAIRED)),
-        "(b) hca is as exact as skampi to an order of magnitude": ("of the same order of magnitude", Untold(UNPAIRED)),
+    """Compares the claims of part (b) with the data, in the manner of `tree_findings`."""
+    claims: dict[str, tuple[str, Evidence | Undecidable]] = {
+        "(b) skampi is the most exact": ("still the highest precision", Undecidable(UNPAIRED)),
+        "(b) hca is as exact as skampi to an order of magnitude": (
+            "of the same order of magnitude",
+            Undecidable(UNPAIRED),
+        ),
     }
     here = "not to be seen"
     if ranks > 2 and len(errors) == len(SCHEMES.split(",")):
-        here = f"{kind} on {ranks} ranks: {told(errors)}{known}"
+        here = f"{kind} on {ranks} ranks: {described(errors)}{known}"
         others = [values for name, values in errors.items() if name != "skampi"]
         said = (
             every(factor_between(values, errors["skampi"]).above(1.0) for values in others),
@@ -158,7 +161,7 @@ def node_findings(errors: Mapping[str, Floats], ranks: int, kind: str, known: st
     return [Finding(claim, paper, here, evidence) for claim, (paper, evidence) in claims.items()]
 
 
-def told(errors: Mapping[str, Floats]) -> str:
+def described(errors: Mapping[str, Floats]) -> str:
     """Returns the errors of schemes, in us, in the median over launches."""
     return ", ".join(f"{name} {microseconds(float(np.median(values)))}" for name, values in errors.items())
 
@@ -206,7 +209,7 @@ def draw_waits(results: Results) -> Drawn:
         "schemes that fit the drift, jk and hca, are far superior to those that do not, after seconds: at most half "
         "their error",
         "largely superior over 20 s",
-        f"{kind.words} after {waits[-1]:g} s: {told(last)}{within(files)}",
+        f"{kind.words} after {waits[-1]:g} s: {described(last)}{within(files)}",
         every(factor_between(one, other).below(FAR) for one in fitted.values() for other in plain.values()),
     )
     return Drawn((picture,), (finding,))

@@ -10,7 +10,7 @@ import xarray as xr
 
 from downbeat.reproduce.clock_errors import ErrorKind, explained, judged, shown, within
 from downbeat.reproduce.drawing.panels import Panel, Series, draw_panels
-from downbeat.reproduce.evidence import Floats, Untold, every, factor_between, factor_of, some
+from downbeat.reproduce.evidence import Floats, Undecidable, every, factor_between, factor_of, some
 from downbeat.reproduce.figure import Drawn, Finding
 from downbeat.reproduce.hunold2015.clock_offset import largest_offsets, scheme_name, schemes_run
 from downbeat.reproduce.results import Results
@@ -48,7 +48,7 @@ def parameters(scheme: str) -> str:
 
 @dataclass(frozen=True)
 class Choices:
-    """What each scheme costs and is worth, one number per launch.
+    """The cost and the error of each scheme, one number per launch.
 
     Attributes:
         durations: s, by scheme.
@@ -91,7 +91,7 @@ def draw_pareto(results: Results) -> Drawn:
         "hunold2015-fig10",
         "Clock offset against the duration of synchronization",
         "A point per scheme and (fit points, exchanges); the numbers say which. Median over launches of the largest "
-        f"offset over ranks, {wait:g} s after. The steps are the Pareto frontier: what lies on it no other scheme "
+        f"offset over ranks, {wait:g} s after. The steps are the Pareto frontier: no other scheme "
         "beats in both. The horizontal line is the mean duration of MPI_Barrier, the median over repetitions. "
         f"Left as in the paper, right {explained(files)}.",
         [pareto_panel(choices_of(files, kind), kind.title, wait) for kind in shown(files)],
@@ -99,7 +99,7 @@ def draw_pareto(results: Results) -> Drawn:
     kind = judged(files)
     ranks = results.runs[0].ranks
     findings = pareto_findings(choices_of(files, kind), kind.words, wait, ranks, within(files))
-    judged_on = (replace(one, evidence=results.told_on(ranks, one.evidence)) for one in findings)
+    judged_on = (replace(one, evidence=results.decided_on(ranks, one.evidence)) for one in findings)
     return Drawn((picture,), tuple(judged_on))
 
 
@@ -110,9 +110,9 @@ def pareto_panel(choices: Choices, title: str, wait: float) -> Panel:
     series = []
     for number, kind in enumerate(kinds):
         own = [point for scheme, point in points.items() if scheme_name(scheme) == kind]
-        series.append(Series(kind, *columns(own), colour=number, style="", marker=number))
+        series.append(Series(kind, *columns(own), color=number, style="", marker=number))
     steps = [points[scheme] for scheme in choices.frontier()]
-    series.append(Series("Pareto frontier", *columns(steps), colour="#888888", style="steps"))
+    series.append(Series("Pareto frontier", *columns(steps), color="#888888", style="steps"))
     return Panel(
         series,
         "duration of the synchronization [s]",
@@ -141,7 +141,7 @@ def pareto_findings(choices: Choices, kind: str, wait: float, ranks: int, known:
     plain = [name for name in PLAIN if name in errors]
     hca, jk = ([one for one in errors if scheme_name(one) == name] for name in ("hca", "jk"))
     pairs = [(one, one.replace("jk", "hca", 1)) for one in jk if one.replace("jk", "hca", 1) in errors]
-    told = "; ".join(
+    described = "; ".join(
         f"{short_scheme(scheme)} {choices.point(scheme)[0]:.2g} s, {choices.point(scheme)[1]:.3g} us"
         for scheme in errors
     )
@@ -151,7 +151,7 @@ def pareto_findings(choices: Choices, kind: str, wait: float, ranks: int, known:
         Finding(
             f"netgauge and skampi are quick, and ten times as far off after {wait:g} s as a scheme that fits the drift",
             "below 1 s, about 80 us",
-            f"{kind}: {told}{known}",
+            f"{kind}: {described}{known}",
             every(
                 (
                     *(factor_of(durations[name], " s").below(QUICK) for name in plain),
@@ -173,7 +173,7 @@ def pareto_findings(choices: Choices, kind: str, wait: float, ranks: int, known:
             "at least 30 s, with (100, 30), on 512 processes",
             "see above",
             # A pair is a pair: on two ranks both learn the same, in the same time.
-            Untold("on 2 ranks both learn the same") if ranks == 2 else every(exact + slower),
+            Undecidable("on 2 ranks both learn the same") if ranks == 2 else every(exact + slower),
         ),
         Finding(
             "on the Pareto frontier, the quickest first",

@@ -6,7 +6,7 @@ import numpy as np
 
 from downbeat.reproduce.building import experiment_run
 from downbeat.reproduce.drawing.panels import Panel, Series, draw_panels
-from downbeat.reproduce.evidence import Untold
+from downbeat.reproduce.evidence import Undecidable
 from downbeat.reproduce.figure import Drawn, Finding
 from downbeat.reproduce.own_clocks import DRIFTING
 from downbeat.reproduce.results import Results
@@ -16,7 +16,7 @@ from downbeat.reproduce.wording import microseconds
 from downbeat.units import MICROSECONDS
 
 DRIFT_SECONDS = 20.0
-MADE = Untold("the drift that is seen was made")
+MADE = Undecidable("the drift that is seen was made")
 
 
 def drift_runs(site: Site) -> tuple[Run, ...]:
@@ -44,7 +44,7 @@ def drift_lines(results: Results, variable: str, scale: float) -> list[Series]:
             f"rank {int(answerer)}",
             data["time"].to_numpy(),
             data[variable].to_numpy()[position] * scale,
-            colour=position,
+            color=position,
         )
         for position, answerer in enumerate(data["answerer"].to_numpy())
     ]

@@ -7,7 +7,7 @@ from scipy import special
 
 from downbeat.reproduce.building import experiment_run
 from downbeat.reproduce.drawing.panels import Panel, Series, draw_panels
-from downbeat.reproduce.evidence import Untold, factor_between
+from downbeat.reproduce.evidence import Undecidable, factor_between
 from downbeat.reproduce.figure import Drawn, Finding
 from downbeat.reproduce.hunold2015.library_comparison import two_libraries
 from downbeat.reproduce.own_clocks import DRIFTING
@@ -79,13 +79,13 @@ def draw_exits(results: Results) -> Drawn:
         "knows the deviation between calls. All launches: mean of their means; its interval knows that of launches.",
         panels,
     )
-    told = ", ".join(f"{name} {microseconds(float(np.median(values)))}" for name, values in spreads.items())
-    found = Untold("two MPI libraries are needed")
+    described = ", ".join(f"{name} {microseconds(float(np.median(values)))}" for name, values in spreads.items())
+    found = Undecidable("two MPI libraries are needed")
     findings = [
         Finding(
             "libraries leave different exit patterns: the spread of the mean exits differs by more than twice",
             "MVAPICH 2.0a: ranks 0 and 15 more than 40 us apart in the mean; Intel MPI 5: no such skew",
-            f"largest difference of mean exits: {told}",
+            f"largest difference of mean exits: {described}",
             factor_between(*spreads.values()).beyond(FACTOR) if len(spreads) > 1 else found,
         )
     ]

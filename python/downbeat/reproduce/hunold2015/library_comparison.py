@@ -9,7 +9,7 @@ import pandas as pd
 
 from downbeat.reproduce.building import operation_run
 from downbeat.reproduce.drawing.boxes import Box, BoxPanel, draw_boxes
-from downbeat.reproduce.evidence import Untold, factor_between
+from downbeat.reproduce.evidence import Undecidable, factor_between
 from downbeat.reproduce.figure import Drawn, Finding
 from downbeat.reproduce.results import Results, median_and_range
 from downbeat.reproduce.run import Run
@@ -94,7 +94,7 @@ def comparison_finding(cells: pd.DataFrame, gaps: Mapping[str, Sequence[float]])
     small = cells[cells["size"] <= SMALL].assign(log=lambda frame: np.log(frame["latency_max_median"]))
     means = small.pivot_table(index="launch", columns=["synchronizer", "library"], values="log").dropna()
     if len(gaps) < 2 or means.shape[1] < 4 or means.empty:
-        return Finding(claim, paper, "not measured here", Untold("two MPI libraries are needed"))
+        return Finding(claim, paper, "not measured here", Undecidable("two MPI libraries are needed"))
     # Within a launch both barriers are measured; launches of two libraries are no pairs.
     shifts = {
         library: np.exp(means[THEIRS, library] - means[OWN, library])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from downbeat.reproduce.drawing.panels import Panel, draw_panels
-from downbeat.reproduce.evidence import Untold, every, factor_between, half
+from downbeat.reproduce.evidence import Undecidable, every, factor_between, half
 from downbeat.reproduce.figure import Drawn, Finding
 from downbeat.reproduce.hunold2015.over_time import BIN_CAPTION, Curve, bin_of, curve_series, over_time_run
 from downbeat.reproduce.results import Results
@@ -61,7 +61,7 @@ def draw_allreduce(results: Results) -> Drawn:
     second = "by global times both are much closer: their difference is below half of the paper's by local times"
     explained = "their difference can be explained by how they synchronize"
     if not windows or not local:
-        lacks = Untold("too few samples are valid")
+        lacks = Undecidable("too few samples are valid")
         findings = [Finding(claim, reported, "-", lacks), Finding(second, explained, "-", lacks)]
         return Drawn((picture,), tuple(findings))
     by_local, by_global = factor_between(local, windows), factor_between(common, windows)

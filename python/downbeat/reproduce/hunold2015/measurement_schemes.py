@@ -10,7 +10,7 @@ import pandas as pd
 
 from downbeat.reproduce.building import operation_run
 from downbeat.reproduce.drawing.panels import Panel, Series, draw_panels
-from downbeat.reproduce.evidence import Untold, factor_of, some
+from downbeat.reproduce.evidence import Undecidable, factor_of, some
 from downbeat.reproduce.figure import Drawn, Finding
 from downbeat.reproduce.results import Results, median_and_range
 from downbeat.reproduce.run import Run
@@ -96,7 +96,7 @@ def draw_measurement_schemes(results: Results) -> Drawn:
             if len(part):
                 label = f"{name} {scheme.words}"
                 values = (part["size"], part["median"], part["low"], part["high"])
-                series.append(Series(label, *values, colour=number, marker=number))
+                series.append(Series(label, *values, color=number, marker=number))
         name = f"MPI_{operation.capitalize()}"
         panels.append(Panel(series, "message size [bytes]", "time [us]", name, log_x=True, log_y=True, bytes_x=True))
     users = "; ".join(f"{name} {scheme.benchmarks}" for name, scheme in SCHEMES.items())
@@ -116,7 +116,9 @@ def scheme_finding(times: pd.DataFrame, operation: str) -> Finding:
     part = times[(times["operation"] == operation) & (times["size"] == SMALLEST)]
     wide = part.pivot_table(index="launch", columns="scheme", values="time")
     if wide.shape[1] < 2:
-        return Finding(claim, paper, "too few valid samples", Untold("too few samples are valid"))
-    told = ", ".join(f"{name} {np.median(wide[name].dropna()) * MICROSECONDS:.3g} us" for name in wide.columns)
+        return Finding(claim, paper, "too few valid samples", Undecidable("too few samples are valid"))
+    described = ", ".join(f"{name} {np.median(wide[name].dropna()) * MICROSECONDS:.3g} us" for name in wide.columns)
     pairs = permutations(wide.columns, 2)
-    return Finding(claim, paper, told, some(factor_of(wide[one] / wide[other]).above(CHANGE) for one, other in pairs))
+    return Finding(
+        claim, paper, described, some(factor_of(wide[one] / wide[other]).above(CHANGE) for one, other in pairs)
+    )

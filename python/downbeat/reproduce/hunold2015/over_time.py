@@ -9,7 +9,7 @@ import numpy as np
 
 from downbeat.reproduce.building import operation_run
 from downbeat.reproduce.drawing.panels import Series
-from downbeat.reproduce.evidence import Untold, mean_of
+from downbeat.reproduce.evidence import Undecidable, mean_of
 from downbeat.reproduce.figure import Finding
 from downbeat.reproduce.own_clocks import DRIFTING
 from downbeat.reproduce.results import Results
@@ -31,7 +31,7 @@ class Curve:
     label: str
     sync: str  # synchronizer of downbeat-bench
     scheme: str  # of the clocks; empty: the default
-    colour: int
+    color: int
 
 
 def over_time_run(site: Site, curve: Curve, operation: str, size: str, repetitions: int, window_us: float) -> Run:
@@ -81,7 +81,7 @@ def first_bins(results: Results, label: str, metric: str, size: int) -> list[flo
 
 
 def trend(results: Results, label: str, metric: str, size: int) -> np.ndarray:
-    """Returns the first quarter of each launch's bins and by how much the last lies above it, in us: (2, launches)."""
+    """Returns the first quarter of each launch's bins and by how much the last is above it, in us: (2, launches)."""
     found = []
     for medians in bins_of_launches(results, label, metric, size):
         if len(medians) >= 4:
@@ -95,7 +95,7 @@ def rise_finding(results: Results, label: str, metric: str, size: int, claim: st
     """Holds against the data that a curve rises, by more than a tenth, or stays within a tenth."""
     first, rise = trend(results, label, metric, size)
     if not len(rise):
-        return Finding(claim, paper, "too few valid samples", Untold("too few samples are valid"))
+        return Finding(claim, paper, "too few valid samples", Undecidable("too few samples are valid"))
     here = (
         f"from the first to the last quarter of the run by {np.median(rise):.2g} us (launches {between(rise, ' us')}), "
         f"beside {microseconds(float(np.median(first)))} in the first quarter"
@@ -120,7 +120,7 @@ def curve_series(results: Results, curves: Sequence[Curve], metric: str, size: i
         if not len(middle):
             continue
         series.append(
-            Series(curve.label + suffix, np.arange(1, len(middle) + 1), middle, low, high, curve.colour, "-", None)
+            Series(curve.label + suffix, np.arange(1, len(middle) + 1), middle, low, high, curve.color, "-", None)
         )
     return series
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from downbeat.reproduce.drawing.panels import Panel, draw_panels
-from downbeat.reproduce.evidence import Untold, every, factor_between
+from downbeat.reproduce.evidence import Undecidable, every, factor_between
 from downbeat.reproduce.figure import Drawn, Finding
 from downbeat.reproduce.hunold2015.over_time import (
     BIN_CAPTION,
@@ -71,10 +71,12 @@ def start_finding(results: Results, size: int) -> Finding:
     labels = {"netgauge": "global_time", "jk": "global_time", "hca": "global_time", "mpi_barrier": "latency_max"}
     starts = {label: first_bins(results, label, metric, size) for label, metric in labels.items()}
     if not all(starts.values()):
-        return Finding(claim, paper, "too few valid samples", Untold("too few samples are valid"))
-    told = ", ".join(f"{label} {microseconds(float(np.median(values)))}" for label, values in starts.items())
+        return Finding(claim, paper, "too few valid samples", Undecidable("too few samples are valid"))
+    described = ", ".join(f"{label} {microseconds(float(np.median(values)))}" for label, values in starts.items())
     barrier = starts.pop("mpi_barrier")
-    return Finding(claim, paper, told, every(factor_between(values, barrier).below(1.0) for values in starts.values()))
+    return Finding(
+        claim, paper, described, every(factor_between(values, barrier).below(1.0) for values in starts.values())
+    )
 
 
 def draw_schemes(name: str, curves: Sequence[Curve], operation: str) -> Callable[[Results], Drawn]:
@@ -87,7 +89,7 @@ def draw_schemes(name: str, curves: Sequence[Curve], operation: str) -> Callable
             f"Run-time of MPI_{operation.capitalize()} of 8192 bytes over time",
             BIN_CAPTION.format(size=size)
             + "Run-time: first entry to last exit on the global clock of the named scheme, which "
-            "is synchronized once; windows of 300 us. Behind mpi_barrier, which needs no clock, the largest time "
+            "is synchronized once; windows of 300 us. After mpi_barrier, which needs no clock, the largest time "
             "that a rank measured for itself.",
             [Panel(series, f"bin of {size} samples", "run-time [us]")],
         )

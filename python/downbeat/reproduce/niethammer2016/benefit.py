@@ -16,13 +16,13 @@ def benefit_table(cells: pd.DataFrame) -> pd.DataFrame:
     """Computes benefits, in per cent.
 
     Args:
-        cells: as `Results.cells`.
+        cells: those of `Results.cells`.
 
     Returns:
         A row per launch and cell with a delay: `ALIKE`, `delay` and `t0` in us, and
         `equation_5`: (t0 + delay - t) / t, of the smallest global times and the delay that was asked for;
         `by_stamps`: (t0 - u) / t with u the smallest time from the last entry to the last exit. That is Eq. 5 with the
-        delay that each sample really had, so that a rank that comes late besides the delayed one is no benefit;
+        delay that each sample really had, so that a rank that comes late in addition to the delayed one is no benefit;
         `ceiling`: the benefit that is left of all that is hidden, t = max(t0, delay).
     """
     cells = cells.assign(delay=delay_us(cells), t=cells["global_time_min"] * MICROSECONDS)

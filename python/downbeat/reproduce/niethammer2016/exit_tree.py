@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from downbeat.reproduce.drawing.panels import Panel, Series
-from downbeat.reproduce.evidence import Evidence, Untold, mean_of, some
+from downbeat.reproduce.evidence import Evidence, Undecidable, mean_of, some
 from downbeat.units import MICROSECONDS
 
 FEWEST = 8  # ranks; with fewer a tree's rounds and a line of ranks are nearly one order
@@ -35,7 +35,7 @@ def release_rounds(ranks: int) -> dict[str, np.ndarray]:
     }
 
 
-def tree_rather_than_line(lags: np.ndarray) -> Evidence | Untold:
+def tree_rather_than_line(lags: np.ndarray) -> Evidence | Undecidable:
     """Returns what is said of the claim that exits follow the rounds of a tree, rather than one rank after another.
 
     Each launch's lags are fitted by the rounds of a tree and the numbers of ranks, both from 0 to 1; the tree's part
@@ -46,7 +46,7 @@ def tree_rather_than_line(lags: np.ndarray) -> Evidence | Untold:
     """
     ranks = lags.shape[1]
     if ranks < FEWEST:
-        return Untold(f"a tree of {ranks} ranks has too few rounds to be told from a line; it takes {FEWEST}")
+        return Undecidable(f"a tree of {ranks} ranks has too few rounds to differ from a line; it takes {FEWEST}")
     kept = lags[np.isfinite(lags).all(axis=1)]
     line = np.arange(ranks) / (ranks - 1)
     parts = []

@@ -87,7 +87,7 @@ def delay_finding(table: pd.DataFrame, size: int, results: Results) -> Finding:
     extra = joined["median"] - joined["delay"] - joined["median_plain"]
     return Finding(
         "what a delay adds beyond itself",
-        "told by the next figure, the overlap benefit",
+        "see the next figure, the overlap benefit",
         f"time - delay - time without: {between(extra, ' us')} on {results.site.node} ranks, delay "
         f"{joined['delay'].max():g} us",
         None,
@@ -107,7 +107,7 @@ def judged(claims: Sequence[Claim], operation: str, results: Results) -> list[Fi
         for kind in (operation, f"i{operation}")
         for part in [plain[plain["operation"] == kind]]
     }
-    told = "; ".join(
+    described = "; ".join(
         f"{kind} "
         + ", ".join(f"{ranks} ranks {microseconds(float(pd.Series(us).median()))}" for ranks, us in times.items())
         for kind, times in forms.items()
@@ -115,7 +115,7 @@ def judged(claims: Sequence[Claim], operation: str, results: Results) -> list[Fi
     blocking, nonblocking = (
         {ranks: us for ranks, us in times.items() if not results.site.crowded(ranks)} for times in forms.values()
     )
-    return [claim(blocking, nonblocking, told) for claim in claims]
+    return [claim(blocking, nonblocking, described) for claim in claims]
 
 
 @dataclass(frozen=True)

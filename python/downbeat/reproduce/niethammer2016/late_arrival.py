@@ -25,7 +25,7 @@ JUDGED = "harmonize"
 LISTINGS = {"mpi_barrier": "MPI_Barrier (Listing 1)", f"roundtime(lead={LEAD_MS}ms)": "roundtime (Listing 2)"}
 SYNCHRONIZERS = {JUDGED: JUDGED} | LISTINGS
 HOW_HERE = (
-    "Ranks are synchronized by harmonize, which the verdicts stand on, and in both of the paper's ways: by MPI_Barrier "
+    "Ranks are synchronized by harmonize, which the verdicts are from, and in both of the paper's ways: by MPI_Barrier "
     "with a busy loop for the delay after it (Listing 1), and by an instant that rank 0 broadcasts, "
     f"{LEAD_MS} ms ahead (Listing 2; 10 ms there)."
 )
@@ -76,10 +76,10 @@ def delay_us(cells: pd.DataFrame) -> pd.Series:
 
 
 def global_series(
-    table: pd.DataFrame, operation: str, size: int, delay: float, label: str, colour: int | str, style: str, marker: int
+    table: pd.DataFrame, operation: str, size: int, delay: float, label: str, color: int | str, style: str, marker: int
 ) -> Series | None:
     """Returns the line over processes of an operation, size and delay."""
     part = table[(table["operation"] == operation) & (table["size"] == size) & (table["delay"] == delay)]
     if part.empty:
         return None
-    return Series(label, part["ranks"], part["median"], part["low"], part["high"], colour, style, marker)
+    return Series(label, part["ranks"], part["median"], part["low"], part["high"], color, style, marker)

@@ -11,7 +11,7 @@ import xarray as xr
 
 from downbeat.reproduce.building import experiment_run
 from downbeat.reproduce.drawing.panels import Panel, Series, draw_panels
-from downbeat.reproduce.evidence import Evidence, Untold, every, factor_of, mean_of
+from downbeat.reproduce.evidence import Evidence, Undecidable, every, factor_of, mean_of
 from downbeat.reproduce.figure import Drawn, Finding
 from downbeat.reproduce.results import Results
 from downbeat.reproduce.run import Run
@@ -81,7 +81,7 @@ def nodes_differ(largest: Sequence[float], alone: bool) -> Finding:
         "nodes differ by milliseconds",
         "-17.258 and -11.140 ms of the second and the third node",
         f"largest mean offset {microseconds(float(np.median(largest)))}",
-        Untold("the ranks are on one node, and read one clock")
+        Undecidable("the ranks are on one node, and read one clock")
         if alone
         else factor_of(np.divide(largest, APART_US)).above(1.0),
     )
@@ -130,14 +130,14 @@ def draw_offset_table(results: Results) -> Drawn:
                 f"offsets on one node are measured with a standard deviation of at most 2 us ({ranks} ranks)",
                 "0 to 2 us",
                 f"{between(deviations.ravel(), ' us')} in single exchanges",
-                results.told_on(ranks, deviations_below(deviations)),
+                results.decided_on(ranks, deviations_below(deviations)),
             ),
             Finding(
                 f"ranks of a node have the same offset, to a microsecond ({ranks} ranks)",
                 "0.000000 s within the first node, the same for the four ranks of each other",
                 f"means {between(means.ravel(), ' us')}, which half a round trip, {between(bounds.ravel(), ' us')}, "
-                "leaves room for: messages to and fro differ",
-                results.told_on(ranks, means_alike(means)),
+                "leaves room for: messages there and back differ",
+                results.decided_on(ranks, means_alike(means)),
             )
             if not several_nodes(files[0])
             else Finding(

@@ -30,7 +30,7 @@ class Benefits:
         operation: the blocking one.
         sizes: of messages; none: it has none.
         delays: of the paper, in us.
-        shorter: those that were measured besides, in us.
+        shorter: those that were also measured, in us.
         claims: names out of `CLAIMS`, each with what the paper reports.
     """
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import pandas as pd
 
-from downbeat.reproduce.evidence import Estimate, Evidence, Untold, every, mean_of
+from downbeat.reproduce.evidence import Estimate, Evidence, Undecidable, every, mean_of
 from downbeat.reproduce.figure import Finding
 from downbeat.reproduce.niethammer2016.benefit import CELL
 from downbeat.reproduce.niethammer2016.late_arrival import SIZES
@@ -32,17 +32,17 @@ def with_room(table: pd.DataFrame) -> pd.DataFrame:
     return wide[table.groupby(CELL)["ceiling"].median().reindex(wide.index) >= ROOM]
 
 
-def claim(words: str, paper: str, here: str, table: pd.DataFrame, evidence: Evidence | Untold | None) -> Finding:
-    """Returns a finding; without evidence, says what stands in the way."""
+def claim(words: str, paper: str, here: str, table: pd.DataFrame, evidence: Evidence | Undecidable | None) -> Finding:
+    """Returns a finding; without evidence, says what the obstacle is."""
     return Finding(words, paper, here, no_room(table) if evidence is None else evidence)
 
 
-def no_room(table: pd.DataFrame) -> Untold:
+def no_room(table: pd.DataFrame) -> Undecidable:
     """Says by what the benefit is limited here."""
     if table.empty:
-        return Untold("no ranks with a core each were measured with and without a delay")
+        return Undecidable("no ranks with a core each were measured with and without a delay")
     medians = table.groupby(CELL)[["ceiling", "t0"]].median()
-    return Untold(
+    return Undecidable(
         f"all that can be hidden would be a benefit of {between(medians['ceiling'], ' %')} here, since the operation "
         f"takes {between(medians['t0'], ' us')}, and too few cells have room for {ROOM:g} %"
     )
@@ -89,7 +89,7 @@ def near_zero(table: pd.DataFrame, paper: str) -> Finding:
     return claim(
         f"there is no benefit for small messages ({SMALL} bytes), nor a loss (median of each form)",
         paper,
-        values_of(wide) or "none that could tell",
+        values_of(wide) or "none that decides",
         small,
         each_within(wide, ["operation"]),
     )
@@ -140,11 +140,13 @@ def order_of_delays(table: pd.DataFrame, paper: str) -> Finding:
         (by_delay[short] - by_delay[long].reindex(by_delay[short].index)).dropna(how="all")
         for short, long in pairwise(delays)
     ]
-    told = ", ".join(f"{delay:g} us {part.median(axis='columns').median():.2g} %" for delay, part in by_delay.items())
+    described = ", ".join(
+        f"{delay:g} us {part.median(axis='columns').median():.2g} %" for delay, part in by_delay.items()
+    )
     return claim(
         "below 1024 processes short delays have more benefit than long ones",
         paper,
-        told or "none that could tell",
+        described or "none that decides",
         few,
         steps_evidence(steps),
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from downbeat.reproduce.evidence import Estimate, Evidence, Untold, every, factor_of, finite, mean_of
+from downbeat.reproduce.evidence import Estimate, Evidence, Undecidable, every, factor_of, finite, mean_of
 from downbeat.reproduce.figure import Finding
 
 BEND = 4  # numbers of ranks, with fewer of which a logarithm and a line fit alike
@@ -45,35 +45,37 @@ def growth(counts: np.ndarray, times: np.ndarray) -> tuple[Estimate, Estimate]:
     return mean_of(fit[0] + fit[1], UNIT), mean_of(fit[0] - fit[1], UNIT)
 
 
-def grows_as(kind: str, by_ranks: Times) -> Evidence | Untold:
+def grows_as(kind: str, by_ranks: Times) -> Evidence | Undecidable:
     """Returns what is said of the claim that most of the growth is logarithmic, or linear."""
     counts, times = aligned(by_ranks)
     if len(counts) < BEND:
-        return Untold(
-            f"a logarithm and a line fit alike on fewer than {BEND} numbers of ranks with a core each; here they are "
-            f"{len(counts)}"
+        return Undecidable(
+            f"a logarithm and a line fit equally well on fewer than {BEND} numbers of ranks with a core each; here "
+            f"there are {len(counts)}"
         )
     whole, logarithmic = growth(counts, times)
     return every((whole.above(0.0), logarithmic.above(0.0) if kind == LOG else logarithmic.below(0.0)))
 
 
-def steps_below(by_ranks: Times, most: float) -> Evidence | Untold:
+def steps_below(by_ranks: Times, most: float) -> Evidence | Undecidable:
     """Returns what is said of the claim that doubling the ranks adds less than so many us in the mean."""
     counts, times = aligned(by_ranks)
     if len(counts) < 2:
-        return Untold("it takes two numbers of ranks with a core each")
+        return Undecidable("it takes two numbers of ranks with a core each")
     largest = float(np.median(times, axis=0).max())
     if largest < most:
-        return Untold(f"the operation takes {largest:.3g} us at most here, so that no step could be of {most:g} us")
+        return Undecidable(
+            f"the operation takes {largest:.3g} us at most here, so that no step could be of {most:g} us"
+        )
     return mean_of(np.polyfit(np.log2(counts), times.T, 1)[0], UNIT).below(most)
 
 
-def of_blocking(words: str, up_to: int, paper: str, told: Callable[[Times], Evidence | Untold]) -> Claim:
+def of_blocking(words: str, up_to: int, paper: str, described: Callable[[Times], Evidence | Undecidable]) -> Claim:
     """Returns a claim on the blocking form, up to so many processes."""
 
     def judge(blocking: Times, _: Times, here: str) -> Finding:
         kept = {ranks: times for ranks, times in blocking.items() if ranks <= up_to}
-        return Finding(f"{words}, up to {up_to}", paper, here, told(kept))
+        return Finding(f"{words}, up to {up_to}", paper, here, described(kept))
 
     return judge
 
@@ -96,7 +98,7 @@ def blocking_faster(paper: str) -> Claim:
     def judge(blocking: Times, nonblocking: Times, here: str) -> Finding:
         both = sorted(set(blocking) & set(nonblocking))
         parts = [factor_of(np.divide(blocking[ranks], nonblocking[ranks])).below(1.0) for ranks in both]
-        evidence = every(parts) if parts else Untold("no ranks with a core each were measured in both forms")
+        evidence = every(parts) if parts else Undecidable("no ranks with a core each were measured in both forms")
         return Finding("the blocking form is faster than the nonblocking one", paper, here, evidence)
 
     return judge

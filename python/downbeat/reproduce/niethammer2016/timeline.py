@@ -10,7 +10,7 @@ import pandas as pd
 from downbeat.reproduce.building import operation_run
 from downbeat.reproduce.drawing.panels import draw_panels
 from downbeat.reproduce.drawing.timeline import Timeline, draw_timelines, median_sample
-from downbeat.reproduce.evidence import Untold, factor_of
+from downbeat.reproduce.evidence import Undecidable, factor_of
 from downbeat.reproduce.figure import Drawn, Finding
 from downbeat.reproduce.niethammer2016.exit_tree import exit_lags, lag_panels, tree_rather_than_line
 from downbeat.reproduce.niethammer2016.late_arrival import JUDGED, LISTINGS, SYNCHRONIZERS
@@ -69,7 +69,7 @@ def exit_skews(results: Results, synchronizer: str) -> dict[int, pd.Series]:
     }
 
 
-def told(results: Results, synchronizers: Sequence[str]) -> str:
+def described(results: Results, synchronizers: Sequence[str]) -> str:
     """Says how far apart ranks leave synchronizers."""
     return "median exit skew: " + ", ".join(
         f"{SYNCHRONIZERS[name]} on {ranks} ranks {microseconds(float(skews.median()))}"
@@ -102,8 +102,8 @@ def draw_barrier_exits(results: Results) -> Drawn:
     finding = Finding(
         "processes leave a barrier one after another, in a pattern that is that of a tree",
         "about 4 us between 32 processes on two nodes",
-        told(results, [BARRIER]),
-        tree_rather_than_line(lags[max(on_cores)]) if on_cores else Untold("there are no ranks with a core each"),
+        described(results, [BARRIER]),
+        tree_rather_than_line(lags[max(on_cores)]) if on_cores else Undecidable("there are no ranks with a core each"),
     )
     return Drawn(pictures, (finding,))
 
@@ -119,7 +119,7 @@ def draw_start_by_clock(results: Results) -> Drawn:
     finding = Finding(
         "a start by the clock (Listing 2) is much flatter than a barrier's end",
         "visibly, for 24 processes of one node of Hazel Hen, with gettimeofday as clock",
-        told(results, shown),
-        results.told_on(node, factor_of(skews[0] / skews[1]).below(FLATTER)),
+        described(results, shown),
+        results.decided_on(node, factor_of(skews[0] / skews[1]).below(FLATTER)),
     )
     return Drawn((picture,), (finding,))

@@ -55,7 +55,7 @@ def draw_clock_duration(results: Results) -> Drawn:
             "one per second costs below 2 %",
             "less than 2 % at 16k processes",
             f"at most {max(float(share.max()) for share in shares.values()):.2%}",
-            results.told_on(
+            results.decided_on(
                 results.site.node, every(factor_of(shares[ranks]).below(MOST_SHARE) for ranks in judged_on)
             ),
         ),
@@ -95,13 +95,17 @@ def draw_clock_accuracy(results: Results) -> Drawn:
             f"the mean {kind.words} stays well below 1 us",
             "below 1 us at all numbers of processes",
             f"means {by_ranks(means)}{within(everything)}",
-            results.told_on(results.site.node, every(factor_of(means[ranks], " us").below(1.0) for ranks in counted)),
+            results.decided_on(
+                results.site.node, every(factor_of(means[ranks], " us").below(1.0) for ranks in counted)
+            ),
         ),
         Finding(
             f"outliers of the {kind.words} stay below 2 us: the largest of a launch, in the mean over launches",
             "below 2 us",
             f"largest of launches {by_ranks(largest)}{within(everything)}",
-            results.told_on(results.site.node, every(factor_of(largest[ranks], " us").below(2.0) for ranks in counted)),
+            results.decided_on(
+                results.site.node, every(factor_of(largest[ranks], " us").below(2.0) for ranks in counted)
+            ),
         ),
     ]
     if kind is TRUE:

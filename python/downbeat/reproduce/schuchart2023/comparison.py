@@ -1,4 +1,4 @@
-"""What nearly all figures compare: two synchronizers, by the mean latency as OSU reports it."""
+"""The comparison of nearly all figures: two synchronizers, by the mean latency that OSU reports."""
 
 from __future__ import annotations
 

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from downbeat.reproduce.evidence import Evidence, Untold, every, factor_of, half, held_out, mean_of, some
+from downbeat.reproduce.evidence import Evidence, Undecidable, every, factor_of, half, held_out, mean_of, some
 from downbeat.reproduce.figure import Finding
 from downbeat.reproduce.schuchart2023.comparison import BARRIER, HARMONIZE, LATENCY
 from downbeat.reproduce.schuchart2023.lines import DEFAULT, MVAPICH
 
 SMALL = 1024  # bytes; the text calls messages small without saying where that ends
 LOWEST, HIGHEST = 0.6, 1.8  # delta of the rooted MPI_Reduce on one node (Fig. 6)
-ONE_MESSAGE = Untold("on 2 ranks the algorithms are one and the same message")
-NOT_MEASURED = Untold("not measured here")
+ONE_MESSAGE = Undecidable("on 2 ranks the algorithms are one and the same message")
+NOT_MEASURED = Undecidable("not measured here")
 
 
 def deltas(cells: pd.DataFrame) -> pd.DataFrame:
@@ -109,12 +109,12 @@ def most_affected_finding(frame: pd.DataFrame, line: str, ranks: int) -> Finding
     affected = {str(name): np.nanmean(held_out(delta_table(frame, str(name))), axis=1) for name in set(frame["line"])}
     if line not in affected or len(affected) < 2:
         return Finding(claim, paper, "not measured here", NOT_MEASURED)
-    told = ", ".join(f"{name} {np.exp(np.nanmean(values)):.2f}" for name, values in affected.items())
+    described = ", ".join(f"{name} {np.exp(np.nanmean(values)):.2f}" for name, values in affected.items())
     fewest = min(map(len, affected.values()))
     evidence = every(
         mean_of(affected[line][:fewest] - values[:fewest]).above(0.0)
         for name, values in affected.items()
         if name != line
     )
-    here = f"delta or its inverse, mean over sizes: {told}"
+    here = f"delta or its inverse, mean over sizes: {described}"
     return Finding(claim, paper, here, ONE_MESSAGE if ranks == 2 else evidence)

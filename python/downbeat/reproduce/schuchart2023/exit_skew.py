@@ -9,7 +9,7 @@ import xarray as xr
 
 from downbeat.reproduce.building import experiment_run
 from downbeat.reproduce.drawing.boxes import Box, BoxPanel, draw_boxes
-from downbeat.reproduce.evidence import Evidence, Untold, factor_of, grows, half
+from downbeat.reproduce.evidence import Evidence, Undecidable, factor_of, grows, half
 from downbeat.reproduce.figure import Drawn, Finding
 from downbeat.reproduce.results import Results
 from downbeat.reproduce.run import Run
@@ -84,7 +84,7 @@ def draw_skew(results: Results) -> Drawn:
         "Left: from the first rank's leaving the synchronizer to the last one's, which the text describes. Right: the "
         "largest less the smallest of the times that ranks spend in the barrier, which is sigma as section 2.2 defines "
         "it; it contains how far apart they entered. 50 calls in each launch, all launches together. The paper's "
-        "figure has the barrier alone; harmonize stands beside it as on the authors' slides. Axes are logarithmic.",
+        "figure has the barrier alone; harmonize is beside it, as on the authors' slides. Axes are logarithmic.",
         panels,
     )
     return Drawn((picture,), tuple(skew_findings(results, skews, sigmas)))
@@ -95,7 +95,9 @@ def skew_findings(results: Results, skews: Skews, sigmas: Skews) -> list[Finding
     medians = {key: [float(np.median(launch)) for launch in launches] for key, launches in skews.items()}
     node, most = results.site.node, results.site.most
     growth = {ranks: medians[BARRIER, ranks] for ranks in results.site.counts if (BARRIER, ranks) in medians}
-    told = ", ".join(f"{microseconds(float(np.median(values)))} on {ranks} ranks" for ranks, values in growth.items())
+    described = ", ".join(
+        f"{microseconds(float(np.median(values)))} on {ranks} ranks" for ranks, values in growth.items()
+    )
     spread = ", ".join(
         f"{microseconds(float(np.median(np.concatenate(launches))))} on {ranks} ranks"
         for (name, ranks), launches in sigmas.items()
@@ -105,13 +107,13 @@ def skew_findings(results: Results, skews: Skews, sigmas: Skews) -> list[Finding
         Finding(
             "with one process per node (a) the skew is mostly in the single digits of us",
             "mostly single digits, outliers up to 14 us, on up to 128 nodes",
-            f"medians {told}",
+            f"medians {described}",
             alone_on_nodes(results, most, factor_of(medians.get((BARRIER, most), []), " us").below(SINGLE_DIGITS)),
         ),
         Finding(
             "skew grows with the number of ranks (b)",
             "single digits of us at one process per node; mean 60 us, outliers above 100 us at 16k processes",
-            f"medians {told}",
+            f"medians {described}",
             grows({ranks: values for ranks, values in growth.items() if not results.site.crowded(ranks)}),
         ),
         Finding(
@@ -135,7 +137,7 @@ def skew_findings(results: Results, skews: Skews, sigmas: Skews) -> list[Finding
                 f"a common start has {LESS_SKEW:g} times less skew (slides)",
                 "mostly below 0.5 us, outliers below 2 us, about 1/100 of the barrier's",
                 f"{common_told}, the barrier's {barrier_told}, on {node} ranks; known to within {microseconds(bound)}",
-                results.told_on(node, less_skew(barrier, common, bound)),
+                results.decided_on(node, less_skew(barrier, common, bound)),
             )
         )
         findings.append(
@@ -143,23 +145,23 @@ def skew_findings(results: Results, skews: Skews, sigmas: Skews) -> list[Finding
                 "a common start mostly has less than 0.5 us of skew (slides)",
                 "mostly below 0.5 us",
                 f"median {common_told} on {node} ranks",
-                results.told_on(node, factor_of(common + bound, " us").below(0.5)),
+                results.decided_on(node, factor_of(common + bound, " us").below(0.5)),
             )
         )
     return findings
 
 
-def alone_on_nodes(results: Results, ranks: int, evidence: Evidence) -> Evidence | Untold:
-    """Returns evidence on one process per node; where several were on one, it cannot be told."""
+def alone_on_nodes(results: Results, ranks: int, evidence: Evidence) -> Evidence | Undecidable:
+    """Returns evidence on one process per node; where several were on one, it cannot be decided."""
     files = [data for label in results.have() if results.run(label).ranks == ranks for data in results.datasets(label)]
     if files and all(len(set(data["host"].to_numpy().tolist())) == ranks for data in files):
         return evidence
-    return Untold(
+    return Undecidable(
         "several ranks were on one node; a launcher can put one on each, as --launcher 'srun -N {ranks} -n {ranks}'"
     )
 
 
-def less_skew(barrier: np.ndarray, common: np.ndarray, bound: float) -> Evidence | Untold:
+def less_skew(barrier: np.ndarray, common: np.ndarray, bound: float) -> Evidence | Undecidable:
     """Returns what launches say of the claim that a common start has far less skew.
 
     Args:
@@ -170,7 +172,7 @@ def less_skew(barrier: np.ndarray, common: np.ndarray, bound: float) -> Evidence
     pairs = min(len(barrier), len(common))
     wanted = float(np.median(barrier)) / half(LESS_SKEW)
     if wanted < bound:
-        return Untold(
+        return Undecidable(
             f"1/{half(LESS_SKEW):g} of the barrier's skew is {microseconds(wanted)}, and the clock is known to within "
             f"{microseconds(bound)}"
         )

@@ -1,4 +1,4 @@
-"""What is run and drawn for each figure of the paper; what the paper measured and reports is in figures.toml."""
+"""The runs and drawers of the paper's figures; figures.toml has what the paper measured and reports."""
 
 from __future__ import annotations
 

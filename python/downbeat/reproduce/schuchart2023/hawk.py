@@ -1,4 +1,4 @@
-"""What one machine can show of figures that were measured on the paper's, Hawk."""
+"""Notes on how far this machine can show figures that were measured on the paper's, Hawk."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from downbeat.reproduce.site import Site
 
 def full_node(what: str) -> Callable[[Site], str]:
     def shows(site: Site) -> str:
-        alike = "; on 2 ranks most algorithms are the same one message" if site.node == 2 else ""
-        return f"{site.node} ranks of 128 on one node: {what}{alike}"
+        same = "; on 2 ranks most algorithms are the same one message" if site.node == 2 else ""
+        return f"{site.node} ranks of 128 on one node: {what}{same}"
 
     return shows
 

@@ -25,7 +25,7 @@ class Line:
     label: str
     family: str  # run it belongs to
     algorithm: str
-    colour: int
+    color: int
 
 
 MVAPICH = Line("MPICH (for MVAPICH2)", "mpich", "default", 0)
@@ -99,9 +99,9 @@ def latency_series(cells: pd.DataFrame, collective: str, position: str, column: 
             part["median"],
             part["low"],
             part["high"],
-            line.colour,
+            line.color,
             STYLES[synchronizer],
-            line.colour,
+            line.color,
         )
         for line in LINES[collective]
         for synchronizer in (BARRIER, HARMONIZE)

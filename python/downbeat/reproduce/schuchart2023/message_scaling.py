@@ -52,7 +52,7 @@ def draw_messages(
         ranks = results.runs[0].ranks
         ratio = median_and_range(frame, ("line", "size"), "delta", 1.0).sort_values("size")
         ratio_series = [
-            Series(line.label, part["size"], part["median"], part["low"], part["high"], line.colour, "-", line.colour)
+            Series(line.label, part["size"], part["median"], part["low"], part["high"], line.color, "-", line.color)
             for line in LINES[collective]
             if len(part := ratio[ratio["line"] == line.label])
         ]
@@ -99,7 +99,7 @@ def draw_messages(
             *claim_findings(frame, claims, ranks),
             *(one(cells, ranks) for one in more),
         )
-        judged = (replace(one, evidence=results.told_on(ranks, one.evidence)) for one in findings)
+        judged = (replace(one, evidence=results.decided_on(ranks, one.evidence)) for one in findings)
         return Drawn((absolute, relative), tuple(judged))
 
     return draw

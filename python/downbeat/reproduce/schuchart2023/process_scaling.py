@@ -9,7 +9,7 @@ import pandas as pd
 
 from downbeat.pictures.picture import Picture
 from downbeat.reproduce.drawing.panels import Panel, draw_panels
-from downbeat.reproduce.evidence import Untold, every, factor_between, held_out, mean_of
+from downbeat.reproduce.evidence import Undecidable, every, factor_between, held_out, mean_of
 from downbeat.reproduce.figure import Drawn, Finding
 from downbeat.reproduce.results import Results
 from downbeat.reproduce.run import Run
@@ -32,7 +32,7 @@ def process_runs(collective: str) -> Callable[[Site], tuple[Run, ...]]:
 def draw_processes(
     name: str, collective: str, findings_of: Callable[[pd.DataFrame], list[Finding]]
 ) -> Callable[[Results], Drawn]:
-    """Returns the drawer of a figure on numbers of processes; that of reduce has the largest latency besides."""
+    """Returns the drawer of a figure on numbers of processes; that of reduce also has the largest latency."""
 
     def draw(results: Results) -> Drawn:
         cells = with_lines(results.cells, collective)
@@ -89,9 +89,9 @@ def unevenness(cells: pd.DataFrame, synchronizer: str) -> dict[str, np.ndarray]:
     return lines
 
 
-def too_few(cells: pd.DataFrame) -> Untold:
+def too_few(cells: pd.DataFrame) -> Undecidable:
     """Says that there are too few numbers of ranks to see oscillations."""
-    return Untold(f"numbers of ranks with a core each: {cells['ranks'].nunique()}, and oscillations take four")
+    return Undecidable(f"numbers of ranks with a core each: {cells['ranks'].nunique()}, and oscillations take four")
 
 
 def stability(cells: pd.DataFrame) -> list[Finding]:
@@ -103,8 +103,8 @@ def stability(cells: pd.DataFrame) -> list[Finding]:
         return [Finding(claim, paper, "not to be seen", too_few(cells))]
     fewest = min(map(len, (*after, *common)))
     barrier, harmonize = (np.mean([line[:fewest] for line in lines], axis=0) for lines in (after, common))
-    told = f"{uneven(barrier)} after the barrier, {uneven(harmonize)} from the common start"
-    here = f"mean second difference of log latency {told}"
+    described = f"{uneven(barrier)} after the barrier, {uneven(harmonize)} from the common start"
+    here = f"mean second difference of log latency {described}"
     return [Finding(claim, paper, here, mean_of(barrier - harmonize).above(0.0))]
 
 
@@ -120,9 +120,9 @@ def metric_finding(cells: pd.DataFrame) -> list[Finding]:
     """The paper's note on the choice of metric: linear's average falls while its maximum rises."""
     part = cells[(cells["line"] == LINEAR) & (cells["synchronizer"] == HARMONIZE)]
     claim = "linear: the average falls with the number of processes, the maximum does not"
-    paper = "most processes leave at once and bring the mean down; the maximum tells what an application waits for"
+    paper = "most processes leave at once and bring the mean down; the maximum is what an application waits for"
     if part["ranks"].nunique() < 2:
-        return [Finding(claim, paper, "not to be seen", Untold("it takes two numbers of ranks with a core each"))]
+        return [Finding(claim, paper, "not to be seen", Undecidable("it takes two numbers of ranks with a core each"))]
     fewest, most = part["ranks"].min(), part["ranks"].max()
     first, last = (part[part["ranks"] == count] for count in (fewest, most))
     average, maximum = (
@@ -152,12 +152,12 @@ def knomial_finding(cells: pd.DataFrame) -> list[Finding]:
     fewest = min(map(len, (*after.values(), common[KNOMIAL])))
     knomial = after[KNOMIAL][:fewest]
     others = [common[KNOMIAL], *(values for name, values in after.items() if name != KNOMIAL)]
-    told = ", ".join(f"{name} {uneven(values)}" for name, values in after.items())
+    described = ", ".join(f"{name} {uneven(values)}" for name, values in after.items())
     return [
         Finding(
             claim,
             paper,
-            f"mean second difference of log latency after the barrier: {told}; knomial from the common start "
+            f"mean second difference of log latency after the barrier: {described}; knomial from the common start "
             f"{uneven(common[KNOMIAL])}",
             every(mean_of(knomial - values[:fewest]).above(0.0) for values in others),
         )

@@ -10,7 +10,7 @@ import pandas as pd
 
 from downbeat.reproduce.building import operation_run
 from downbeat.reproduce.drawing.matrix import draw_matrix
-from downbeat.reproduce.evidence import Floats, Untold, every, factor_of, half, halves, some
+from downbeat.reproduce.evidence import Floats, Undecidable, every, factor_of, half, halves, some
 from downbeat.reproduce.figure import Drawn, Finding
 from downbeat.reproduce.results import Results, median_and_range
 from downbeat.reproduce.run import Run
@@ -68,10 +68,10 @@ def draw_reduce_matrix(results: Results) -> Drawn:
     launches = matrices(cells)
     findings = [barrier_finding(launches, name) for name in REDUCE_ROWS]
     # On two ranks most of the algorithms are the same one message, so that nothing can be said of their order.
-    alike = Untold("on 2 ranks the algorithms are one and the same message")
+    alike = Undecidable("on 2 ranks the algorithms are one and the same message")
     for one in (as_much_finding(launches), order_finding(launches)):
         findings.append(replace(one, evidence=alike) if ranks == 2 else one)
-    return Drawn((picture,), tuple(replace(one, evidence=results.told_on(ranks, one.evidence)) for one in findings))
+    return Drawn((picture,), tuple(replace(one, evidence=results.decided_on(ranks, one.evidence)) for one in findings))
 
 
 def matrices(cells: pd.DataFrame) -> Floats:
@@ -89,7 +89,7 @@ def matrices(cells: pd.DataFrame) -> Floats:
 def barrier_finding(launches: Floats, name: str) -> Finding:
     """Holds against the data that the barrier changes what an algorithm seems to take.
 
-    The largest of several times is larger than the smallest even where nothing but noise tells them apart. So all pairs
+    The largest of several times is larger than the smallest even where they differ by noise alone. So all pairs
     of barriers are tested, and the claim pays for their number.
     """
     times = MATRIX.loc[name].to_numpy(dtype=float)
@@ -99,7 +99,7 @@ def barrier_finding(launches: Floats, name: str) -> Finding:
     row = launches[:, REDUCE_ROWS.index(name)]
     measured = ~np.isnan(row).all(axis=0) if len(row) else np.zeros(len(BARRIER_COLUMNS), bool)
     if measured.sum() < 2:
-        return Finding(claim, reported, "not measured here", Untold("not measured here"))
+        return Finding(claim, reported, "not measured here", Undecidable("not measured here"))
     means = dict(
         zip(np.array(BARRIER_COLUMNS)[measured], np.exp(np.nanmean(np.log(row[:, measured]), axis=0)), strict=True)
     )
@@ -127,7 +127,7 @@ def as_much_finding(launches: Floats) -> Finding:
     paper = f"over barriers {between(over_barriers)}, over algorithms {between(over_algorithms)}"
     choosing, judging = halves(np.log(launches))
     if not len(choosing) or not np.isfinite(launches).all():
-        return Finding(claim, paper, "too few launches that measured all", Untold("too few launches measured all"))
+        return Finding(claim, paper, "too few launches that measured all", Undecidable("too few launches measured all"))
     means = choosing.mean(axis=0)
     changed = int(np.ptp(means, axis=1).argmax())
     most = judging[:, changed, means[changed].argmax()] - judging[:, changed, means[changed].argmin()]

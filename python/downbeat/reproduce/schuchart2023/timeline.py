@@ -65,14 +65,14 @@ def draw_timeline(results: Results) -> Drawn:
                 "2.78 us after linear, 9.98 us after double_ring: 3.6 times (3.5 in the text)",
                 f"{microseconds(medians['linear'].median() * MICROSECONDS)} and "
                 f"{microseconds(medians['double_ring'].median() * MICROSECONDS)}",
-                results.told_on(ranks, factor_of(ratios).above(half(SLOWER))),
+                results.decided_on(ranks, factor_of(ratios).above(half(SLOWER))),
             )
         )
     picture = draw_timelines(
         "schuchart2023-fig1",
         "A reduction of 1 byte after two barrier algorithms",
-        "One sample of the first launch for each barrier algorithm: that with the median latency. What the barrier "
-        "leaves after, the right ends of the blue bars, is the arrival pattern of the reduction.",
+        "One sample of the first launch for each barrier algorithm: that with the median latency. The "
+        "right ends of the blue bars, where ranks leave the barrier, are the arrival pattern of the reduction.",
         timelines,
     )
     return Drawn((picture,), tuple(findings))

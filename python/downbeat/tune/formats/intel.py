@@ -1,7 +1,7 @@
 """Rules for Intel MPI: a variable per collective, I_MPI_ADJUST_BCAST="1:0-2147483647@2-2;7:0-2147483647@4-4".
 
 Each rule is an algorithm's number, sizes from-to and numbers of ranks from-to (Intel MPI Library Developer Reference,
-I_MPI_ADJUST Family). What version 2021.18 makes of it, by the calls of a counting operator in MPI_Reduce, is less:
+I_MPI_ADJUST Family). Version 2021.18 does less with it, by the calls of a counting operator in MPI_Reduce:
 
 - there is one entry for a number of ranks; of two for the same, with different sizes, the last holds for all sizes;
 - what no entry names is served by the last one, and not by the library's choice;

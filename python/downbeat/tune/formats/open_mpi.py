@@ -1,6 +1,6 @@
 """Rules for Open MPI's coll_tuned: a file of numbers, version 1, which Open MPI 4 and 5 read.
 
-What the reader makes of it (ompi/mca/coll/tuned/coll_tuned_dynamic_file.c, coll_tuned_dynamic_rules.c):
+The reader understands it so (ompi/mca/coll/tuned/coll_tuned_dynamic_file.c, coll_tuned_dynamic_rules.c):
 
     number of collectives
       number of the collective, number of communicator sizes
@@ -8,7 +8,7 @@ What the reader makes of it (ompi/mca/coll/tuned/coll_tuned_dynamic_file.c, coll
           message size, algorithm, fan in/out, segment size
 
 Communicator and message sizes are lower bounds of what follows them; the first message size must be 0; algorithm 0
-leaves the choice to the library; what stands behind # is a comment.
+leaves the choice to the library; text after # is a comment.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class OpenMpiRules(RulesFormat):
         lines = [f"{len(by_collective)} # collectives; rules for Open MPI's coll_tuned, written by downbeat tune"]
         for collective, some in by_collective:
             by_ranks = {ranks: list(each) for ranks, each in groupby(some, key=lambda rule: rule.ranks)}
-            # Lower bounds: behind each number of ranks that was measured the library decides again.
+            # Lower bounds: above each measured number of ranks the library decides again.
             sizes = sorted({0} | set(by_ranks) | {ranks + 1 for ranks in by_ranks})
             lines += ["", f"{NUMBERS[collective]} {len(sizes)} # {collective}: communicator sizes"]
             for ranks in sizes:

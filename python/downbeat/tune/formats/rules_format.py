@@ -1,4 +1,4 @@
-"""What a form of rules must be able to say; each library's has a file beside this one."""
+"""The interface of a form of rules; each library's form has a file beside this one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Written:
     notes: Sequence[str]  # what whoever uses the rules must know
 
     def environment(self, directory: Path) -> dict[str, str]:
-        """Returns the environment, for files that lie in a directory."""
+        """Returns the environment, for files in a directory."""
         return {name: value.replace("{directory}", str(directory)) for name, value in self.variables.items()}
 
 
@@ -34,7 +34,7 @@ class RulesFormat(ABC):
 
     @abstractmethod
     def has_sizes(self, collective: str) -> bool:
-        """Whether rules can tell the sizes of a collective apart, on all ranks alike."""
+        """Whether rules can distinguish the sizes of a collective, in the same way on all ranks."""
 
     def unwritable(self, collective: str, algorithm: str) -> str:
         """Returns why rules cannot name an algorithm of a collective that can; empty if they can."""

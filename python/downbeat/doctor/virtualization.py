@@ -1,4 +1,4 @@
-"""Virtualisation: a hypervisor may take a processor away at any moment, and the clocks run on."""
+"""Virtualization: a hypervisor may take a processor away at any moment, and the clocks run on."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def check(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG001
     share = f"; {steal:.2%} of the processors' time since start went to others" if steal else ""
     if steal and steal > MUCH_STEAL:
         advice = "the host is overcommitted; use a machine of your own, or one that is not shared"
-        return [Finding("virtualisation", f"virtual machine{by(machine)}{share}", "problem", advice)]
+        return [Finding("virtualization", f"virtual machine{by(machine)}{share}", "problem", advice)]
     if "hypervisor" in machine.flags or machine.system("hypervisor/type"):
         advice = "its interruptions show only as noise; trust medians, not maxima, and repeat launches"
-        return [Finding("virtualisation", f"virtual machine{by(machine)}{share}", "notice", advice)]
-    return [Finding("virtualisation", "no hypervisor", "good")]
+        return [Finding("virtualization", f"virtual machine{by(machine)}{share}", "notice", advice)]
+    return [Finding("virtualization", "no hypervisor", "good")]
 
 
 def by(machine: Machine) -> str:
@@ -31,7 +31,7 @@ def by(machine: Machine) -> str:
 
 
 def stolen(machine: Machine) -> float | None:
-    """Returns the share of processor time that a hypervisor gave to others; None where the kernel does not tell."""
+    """Returns the share of processor time that a hypervisor gave to others; None where the kernel does not say."""
     for line in (machine.process("stat") or "").splitlines():
         words = line.split()
         if words[0] == "cpu" and len(words) > STEAL_COLUMN + 1:
