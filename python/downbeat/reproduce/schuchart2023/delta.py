@@ -17,6 +17,7 @@ SMALL = 1024  # bytes; the text calls messages small without saying where that e
 LOWEST, HIGHEST = 0.6, 1.8  # delta of the rooted MPI_Reduce on one node (Fig. 6)
 ONE_MESSAGE = Undecidable("on 2 ranks the algorithms are one and the same message")
 NOT_MEASURED = Undecidable("not measured here")
+TOO_FEW = Undecidable("too few launches measured all")
 
 
 def deltas(cells: pd.DataFrame) -> pd.DataFrame:
@@ -106,9 +107,15 @@ def most_affected_finding(frame: pd.DataFrame, line: str, ranks: int) -> Finding
     which the other half of the launches lies: of its absolute value noise alone makes something.
     """
     claim, paper = f"{line} is affected most by the synchronizer", "the most impacted implementation shown"
-    affected = {str(name): np.nanmean(held_out(delta_table(frame, str(name))), axis=1) for name in set(frame["line"])}
+    # pandas takes the mean of what there is, NaN where a launch has no size.
+    affected = {
+        str(name): pd.DataFrame(held_out(delta_table(frame, str(name)))).mean(axis="columns").to_numpy()
+        for name in set(frame["line"])
+    }
     if line not in affected or len(affected) < 2:
         return Finding(claim, paper, "not measured here", NOT_MEASURED)
+    if not all(np.isfinite(values).any() for values in affected.values()):
+        return Finding(claim, paper, "too few launches that measured all", TOO_FEW)
     described = ", ".join(f"{name} {np.exp(np.nanmean(values)):.2f}" for name, values in affected.items())
     fewest = min(map(len, affected.values()))
     evidence = every(
