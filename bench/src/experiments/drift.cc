@@ -69,7 +69,7 @@ ExitStatus run(const Communicator &comm, const std::string &command, const Drift
     }
     std::vector<double> started;
     const auto count = static_cast<std::size_t>(options.count());
-    Progress progress(common.quiet, count);
+    Progress progress(common.quiet);
     barrier_quietly(comm);
     const double begin = now();
     for (std::size_t i = 0; i < count; ++i) {
@@ -81,8 +81,11 @@ ExitStatus run(const Communicator &comm, const std::string &command, const Drift
         started.push_back(now() - begin);
         measure(comm, options, series);
         if (comm.is_root()) {
-            progress.update(i + 1, fmt::format("{} of {} rounds", i + 1, count));
+            progress.update(i + 1, count - i - 1);
         }
+    }
+    if (comm.is_root()) {
+        progress.finish(fmt::format("{} of {} rounds complete", started.size(), count));
     }
     return session.finish([&] { return study(session.context(), options, started, std::move(series)); });
 }

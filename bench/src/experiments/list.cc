@@ -154,7 +154,7 @@ ParsedExperiment parse(int argc, char **argv, int) {
     std::string format = "table";
     line.positional("kind", kinds, "kinds to list [default: all]");
     line.option("--format", format, "FORMAT", "table or json [default table]");
-    line.footer("\nKinds:\n" + describe_entries(all_kinds()));
+    line.footer("Kinds:\n" + describe_entries(all_kinds()));
     if (const auto text = line.parse(argc, argv)) {
         return *text;
     }

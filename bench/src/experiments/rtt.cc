@@ -71,7 +71,7 @@ double true_offset(const Communicator &comm, const Pair &pair) {
 ExitStatus run(const Communicator &comm, const std::string &command, const RttOptions &options,
                const CommonOptions &common) {
     ExperimentSession session(comm, common, command);
-    Progress progress(common.quiet, options.pairs.size());
+    Progress progress(common.quiet);
     std::vector<RoundTrips> recorded;
     for (const Pair &pair : options.pairs) {
         RoundTrips trips{};
@@ -85,8 +85,11 @@ ExitStatus run(const Communicator &comm, const std::string &command, const RttOp
         }
         recorded.push_back(std::move(trips));
         if (comm.is_root()) {
-            progress.update(recorded.size(), fmt::format("pair {}", describe(pair)));
+            progress.update(recorded.size(), options.pairs.size() - recorded.size());
         }
+    }
+    if (comm.is_root()) {
+        progress.finish(fmt::format("{} of {} pairs complete", recorded.size(), options.pairs.size()));
     }
     barrier_quietly(comm);
     return session.finish([&]() -> Findings {

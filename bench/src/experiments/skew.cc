@@ -115,7 +115,7 @@ ParsedExperiment parse(int argc, char **argv, int) {
                 "give up on a block after N attempts per valid sample requested [default 20]");
     line.option("--warmup", warmup, "N", "calls to discard before each block of samples [default 10]");
     words.declare(line, "seed for the order of the blocks");
-    line.footer(fmt::format("\nSynchronizers:\n{}", describe_entries(all_synchronizers())));
+    line.footer(fmt::format("Synchronizers:\n{}", describe_entries(all_synchronizers())));
     if (const auto text = line.parse(argc, argv)) {
         return *text;
     }

@@ -42,8 +42,7 @@ std::vector<Cell> Launch::cells() const {
 std::vector<CellResult> Launch::run(const Reporters &reporters) {
     reporters_ = &reporters;
     CompletedCells completed(cells(), reporters);
-    const std::size_t steps = runners_.size() * blocks_per_cell; // as many as the usual rule makes
-    Progress progress(options_.quiet, steps);
+    Progress progress(options_.quiet);
     std::vector<std::size_t> open(runners_.size());
     std::iota(open.begin(), open.end(), 0);
     std::mt19937_64 random(seed_);
@@ -63,16 +62,27 @@ std::vector<CellResult> Launch::run(const Reporters &reporters) {
                     result.advice = runner.synchronizer->advice();
                     completed.add(std::move(result));
                 }
-                // 100 % once all cells are complete, whatever the stopping rule estimates.
-                const std::size_t done = completed.count() == runners_.size() ? steps : std::min(position_, steps - 1);
-                progress.update(done, fmt::format("{} of {} cells complete, {} samples rejected", completed.count(),
-                                                  runners_.size(), rejected_));
+                progress.update(position_, blocks_left(), fmt::format("{} samples rejected", rejected_),
+                                runner.stopping->open_ended());
                 return 0;
             });
         }
         std::sort(open.begin(), open.end());
     }
+    comm_.on_root([&] {
+        progress.finish(
+            fmt::format("{} of {} cells complete, {} samples rejected", completed.count(), runners_.size(), rejected_));
+        return 0;
+    });
     return completed.take();
+}
+
+std::size_t Launch::blocks_left() const {
+    long left = 0;
+    for (const Runner &runner : runners_) {
+        left += runner.wanted == 0 ? 0 : std::max(blocks_per_cell - runner.record.progress().blocks, 1L);
+    }
+    return static_cast<std::size_t>(left);
 }
 
 void Launch::measure_block(Runner &runner) {

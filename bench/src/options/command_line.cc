@@ -2,6 +2,7 @@
 
 #include "output/reporters/reporter_registry.h"
 #include "text/error.h"
+#include "text/fill.h"
 #include "text/names.h"
 #include "text/parse_number.h"
 
@@ -10,6 +11,17 @@
 
 namespace bench {
 namespace {
+
+/// Lines as wide as a terminal.
+class HelpFormatter : public CLI::Formatter {
+public:
+    std::string make_description(const CLI::App *app) const override { return fill(app->get_description(), 0) + "\n"; }
+
+    std::string make_option(const CLI::Option *option, bool is_positional) const override {
+        const std::string names = "  " + make_option_name(option, is_positional) + make_option_opts(option);
+        return fmt::format("{:<{}}{}\n", names, help_column, fill(make_option_desc(option), help_column));
+    }
+};
 
 std::vector<std::string> option_names(const CLI::App &app) {
     std::vector<std::string> names;
@@ -36,6 +48,8 @@ void check_outputs(const std::vector<std::string> &outputs,
 CommandLine::CommandLine(const std::string &description, const std::string &name)
     : app_(std::make_unique<CLI::App>(description, name)) {
     app_->option_defaults()->disable_flag_override();
+    app_->formatter(std::make_shared<HelpFormatter>());
+    app_->set_help_flag("-h,--help", "print this help");
 }
 
 CommandLine::~CommandLine() = default;
@@ -61,7 +75,7 @@ void CommandLine::positional(const std::string &name, std::vector<std::string> &
     app_->add_option(name, words, meaning)->type_name("")->expected(0, -1);
 }
 
-void CommandLine::version(const std::string &text) { app_->set_version_flag("--version", text); }
+void CommandLine::version(const std::string &text) { app_->set_version_flag("--version", text, "print the version"); }
 
 void CommandLine::footer(const std::string &text) { app_->footer(text); }
 

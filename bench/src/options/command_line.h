@@ -1,5 +1,8 @@
 #pragma once
 
+#include "text/fill.h"
+
+#include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
 #include <functional>
@@ -71,11 +74,14 @@ struct CommonWords {
                const std::vector<std::string> &formats) const;
 };
 
+/// Where texts begin in a help text, to the right of the names of options and components.
+constexpr std::size_t help_column = 28;
+
 /// Names and descriptions of a registry's entries, a line each, for the end of a help text.
 template <typename Registry> std::string describe_entries(const Registry &registry) {
     std::string text;
     for (const auto &entry : registry) {
-        text += fmt::format("  {:<26}{}\n", entry.name, entry.description);
+        text += fmt::format("  {:<{}}{}\n", entry.name, help_column - 2, fill(entry.description, help_column));
     }
     return text;
 }

@@ -49,32 +49,32 @@ struct Words {
 };
 
 std::string footer(const std::vector<ExperimentName> &experiments) {
-    return fmt::format(
-        "\n"
-        "Operations:\n"
-        "  {}\n"
-        "\n"
-        "Synchronizers:\n"
-        "{}\n"
-        "Timing schemes:\n"
-        "{}\n"
-        "Arrival patterns:\n"
-        "{}\n"
-        "Stopping rules:\n"
-        "{}\n"
-        "Warm-up rules:\n"
-        "{}\n"
-        "Formats and files:\n"
-        "{}\n"
-        "Parameters follow a name in parentheses, e.g. one_late(rank=1); downbeat-bench list shows them all.\n"
-        "\n"
-        "Experiments, in place of operations (downbeat-bench clock --help):\n"
-        "{}\n"
-        "Exit status: 0 everything measured, 1 failure, 2 invalid arguments, 3 too few valid samples in a cell,\n"
-        "4 wrong results.",
-        fill(valid_operations(), 2), describe_entries(all_synchronizers()), describe_entries(all_timings()),
-        describe_entries(all_patterns()), describe_entries(all_stopping_rules()), describe_entries(all_warmup_rules()),
-        describe_entries(all_reporters()), describe_entries(experiments));
+    return fmt::format("Operations:\n"
+                       "  {}\n"
+                       "\n"
+                       "Synchronizers:\n"
+                       "{}\n"
+                       "Timing schemes:\n"
+                       "{}\n"
+                       "Arrival patterns:\n"
+                       "{}\n"
+                       "Stopping rules:\n"
+                       "{}\n"
+                       "Warm-up rules:\n"
+                       "{}\n"
+                       "Formats and files:\n"
+                       "{}\n"
+                       "Parameters follow a name in parentheses, e.g. one_late(rank=1);\n"
+                       "downbeat-bench list shows them all.\n"
+                       "\n"
+                       "Experiments, in place of operations (downbeat-bench clock --help):\n"
+                       "{}\n"
+                       "Exit status: 0 everything measured, 1 failure, 2 invalid arguments, 3 too few\n"
+                       "valid samples in a cell, 4 wrong results.",
+                       fill(valid_operations(), 2), describe_entries(all_synchronizers()),
+                       describe_entries(all_timings()), describe_entries(all_patterns()),
+                       describe_entries(all_stopping_rules()), describe_entries(all_warmup_rules()),
+                       describe_entries(all_reporters()), describe_entries(experiments));
 }
 
 void declare(CommandLine &line, Words &words, const std::vector<ExperimentName> &experiments) {

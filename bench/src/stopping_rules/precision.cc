@@ -46,6 +46,7 @@ public:
         return interval.high - interval.low <= width_ * interval.median;
     }
 
+    bool open_ended() const override { return true; }
     long least() const override { return least_; }
 
 private:

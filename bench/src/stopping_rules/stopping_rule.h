@@ -30,6 +30,9 @@ public:
     /// Whether a cell with this result is complete.
     virtual bool satisfied(const CellProgress &progress) const = 0;
 
+    /// Whether nobody can say how many blocks a cell takes, because that depends on what they show.
+    virtual bool open_ended() const { return false; }
+
     /// Valid samples that a complete cell needs.
     virtual long least() const { return 1; }
 };

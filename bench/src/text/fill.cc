@@ -3,12 +3,6 @@
 #include <algorithm>
 
 namespace bench {
-namespace {
-
-// Of a terminal as it opens.
-constexpr std::size_t width = 80;
-
-} // namespace
 
 std::string fill(const std::string &text, std::size_t indent) {
     std::string result;
@@ -17,7 +11,7 @@ std::string fill(const std::string &text, std::size_t indent) {
     while (start < text.size()) {
         const std::size_t end = std::min(text.find(' ', start), text.size());
         const std::size_t length = end - start;
-        if (column > indent && column + 1 + length > width) {
+        if (column > indent && column + 1 + length > terminal_width) {
             result += "\n" + std::string(indent, ' ');
             column = indent;
         } else if (column > indent) {

@@ -5,7 +5,10 @@
 
 namespace bench {
 
-/// Wraps words into lines of at most 80 columns with this indent; the first line is `indent` long already.
+/// Columns of a terminal as it opens.
+constexpr std::size_t terminal_width = 80;
+
+/// Wraps words into lines as wide as a terminal with this indent; the first line is `indent` long already.
 std::string fill(const std::string &text, std::size_t indent);
 
 } // namespace bench

@@ -71,10 +71,9 @@ void declare(CommandLine &line, Words &words) {
                 fmt::format("offset estimator; downbeat-bench list offset shows them [default {}]",
                             component_names("offset").front()));
     words.common.declare(line, "seed for the order of the schemes and the sample of ranks");
-    line.footer(
-        "\n"
-        "Set DOWNBEAT_VALIDATION, e.g. to offset=1,skew=1e-5,wander=1e-6, to get true errors beside measured ones.\n"
-        "Ranks that share a clock need that, or DOWNBEAT_SHARE=never.");
+    line.footer("Set DOWNBEAT_VALIDATION, e.g. to offset=1,skew=1e-5,wander=1e-6, to get true\n"
+                "errors beside measured ones. Ranks that share a clock need that, or\n"
+                "DOWNBEAT_SHARE=never.");
 }
 
 std::vector<std::string> parse_schemes(const std::string &text) {

@@ -51,7 +51,7 @@ double measure_barrier(const Communicator &comm) {
 ClockMeasurement::ClockMeasurement(const Communicator &comm, const ClockOptions &options, bool validation,
                                    std::uint64_t seed, bool quiet)
     : comm_(comm), random_(seed), synced_at_(options.schemes.size()), results_{options, false, 0, {}, {}},
-      progress_(quiet, options.schemes.size() * static_cast<std::size_t>(options.repetitions) * options.waits.size()) {
+      progress_(quiet) {
     for (const std::string &scheme : options.schemes) {
         const double begin = now();
         clocks_.push_back(std::make_unique<SchemeClock>(comm, scheme));
@@ -71,6 +71,10 @@ ClockResults ClockMeasurement::run() {
     for (long repetition = 0; repetition < results_.options.repetitions; ++repetition) {
         results_.barrier.push_back(measure_barrier(comm_));
         repeat(static_cast<std::size_t>(repetition));
+    }
+    if (comm_.is_root()) {
+        progress_.finish(
+            fmt::format("{} of {} repetitions complete", results_.barrier.size(), results_.options.repetitions));
     }
     return results_;
 }
@@ -170,8 +174,10 @@ void ClockMeasurement::look(std::size_t scheme, std::size_t repetition, std::siz
     }
     results_.runs[scheme][repetition].events[wait] = event;
     if (comm_.is_root()) {
-        ++steps_done_;
-        progress_.update(steps_done_, fmt::format("repetition {} of {}", repetition + 1, options.repetitions));
+        ++looks_;
+        const std::size_t looks =
+            options.schemes.size() * static_cast<std::size_t>(options.repetitions) * options.waits.size();
+        progress_.update(looks_, looks - looks_);
     }
 }
 

@@ -39,7 +39,7 @@ private:
     std::vector<Pair> pairs_;                          // rank 0 with each checked rank
     ClockResults results_;
     Progress progress_;
-    std::size_t steps_done_ = 0;
+    std::size_t looks_ = 0; // so far
 };
 
 } // namespace bench

@@ -1,4 +1,7 @@
 #include "findings/algorithms/results.h"
+#include "output/table/columns.h"
+#include "output/table/sections.h"
+#include "text/fill.h"
 #include "text/names.h"
 
 #include <algorithm>
@@ -8,11 +11,11 @@
 namespace bench {
 namespace {
 
-constexpr std::size_t most_ranks = 8; // side by side
-constexpr std::size_t column = 20;
+constexpr std::size_t most_ranks = 6; // side by side
 
 constexpr const char *legend = "  calls     of a counting operator in one reduction, by rank; - if not counted\n"
-                               "  messages  sent by each rank in one call; - if this MPI library cannot count them\n"
+                               "  messages  sent by each rank in one call; - if this MPI library cannot count\n"
+                               "            them\n"
                                "  verdict   in force: its counts differ from the default's\n"
                                "            ignored: no algorithm's counts differ from the default's\n"
                                "            cannot tell: same counts as the default, which may be this algorithm\n"
@@ -44,31 +47,34 @@ std::size_t ranks_of(const AlgorithmTrial &trial) {
     return ranks;
 }
 
-std::string row(const AlgorithmTrial &trial) {
-    std::string text =
-        fmt::format("  {:<36} {:<{}} {:<{}} {}", trial.algorithm, ranks_column(trial.calls), column,
-                    ranks_column(sums(trial.messages, ranks_of(trial))), column, to_string(trial.verdict));
-    if (!trial.refusal.empty()) {
-        text += fmt::format("\n      {}", trial.refusal);
-    } else if (!trial.same_as.empty()) {
-        text += fmt::format(" (same as {})", join(trial.same_as));
+void add(ColumnTable &table, const AlgorithmTrial &trial) {
+    constexpr std::size_t indent = 4;
+    table.add({trial.algorithm, ranks_column(trial.calls), ranks_column(sums(trial.messages, ranks_of(trial))),
+               to_string(trial.verdict)});
+    std::string note = trial.refusal;
+    if (note.empty() && !trial.same_as.empty()) {
+        note = fmt::format("same as {}", join(trial.same_as));
     }
-    return text + "\n";
+    if (!note.empty()) {
+        table.add_note(std::string(indent, ' ') + fill(note, indent));
+    }
 }
 
 } // namespace
 
 std::string algorithms_table(const AlgorithmsOptions &options, const std::vector<AlgorithmTrial> &trials) {
     std::string text =
-        fmt::format("  size      {} bytes per process, root {}\n\n{}", options.size, options.root, legend);
-    std::string before;
-    for (const AlgorithmTrial &trial : trials) {
-        if (trial.operation != before) {
-            text += fmt::format("\n{}\n  {:<36} {:<{}} {:<{}} verdict\n", trial.operation, "algorithm", "calls", column,
-                                "messages", column);
-            before = trial.operation;
+        line_above("size", fmt::format("{} bytes per process, root {}", options.size, options.root)) + "\n" + legend;
+    for (auto trial = trials.begin(); trial != trials.end();) {
+        const std::string &operation = trial->operation;
+        ColumnTable table({{"", "algorithm", ColumnKind::name},
+                           {"", "calls", ColumnKind::text},
+                           {"", "messages", ColumnKind::text},
+                           {"", "verdict", ColumnKind::name}});
+        for (; trial != trials.end() && trial->operation == operation; ++trial) {
+            add(table, *trial);
         }
-        text += row(trial);
+        text += fmt::format("\n{}\n{}", operation, table.text());
     }
     return text;
 }

@@ -1,81 +1,100 @@
 #include "findings/drift/results.h"
+#include "output/table/columns.h"
+#include "output/table/sections.h"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <span>
+#include <utility>
 
 namespace bench {
 namespace {
 
 constexpr std::size_t most_rows = 11;
-constexpr std::size_t abreast = 5; // pairs side by side
+constexpr std::size_t abreast = 3; // pairs side by side
 
-std::string summary(const DriftPair &pair) {
-    const double to_ppm = 1e6 / pair.duration;
-    return fmt::format("{:<9}{:10.3f}{:12.3f}{:10.4f}{:11.1f}{:9.1f}{:10.4f}{:12.1f}{:10.4f}{:14.1f}\n",
-                       describe(pair.series.pair), pair.skew * 1e6, pair.largest_drift * 1e6,
-                       pair.largest_drift * to_ppm, pair.largest_residual * 1e9, pair.rms_residual * 1e9,
-                       pair.largest_residual * to_ppm, pair.prediction_error * 1e9,
-                       std::abs(pair.prediction_error) / pair.prediction_period * 1e6, pair.uncorrected_error * 1e9);
+constexpr const char *legend = "  skew       slope of the least-squares line through the offsets of the\n"
+                               "             answerer's local clock from the asker's [ppm]\n"
+                               "  drift      largest |offset - first offset| [us]\n"
+                               "  residual   offset - least-squares line: largest absolute value, and RMS [us]\n"
+                               "  predicted  last offset - prediction from the first half: by the line through\n"
+                               "             it, and by its last offset, without a line [us]\n"
+                               "  ppm        largest absolute value / duration of the run; for predicted: error\n"
+                               "             by the line / time since the first half ended\n";
+
+std::string summaries(const std::vector<DriftPair> &pairs) {
+    ColumnTable table({{"", "pair", ColumnKind::name},
+                       {"skew", "ppm", ColumnKind::text},
+                       {"drift", "max", ColumnKind::microseconds},
+                       {"drift", "ppm", ColumnKind::text},
+                       {"residual", "max", ColumnKind::microseconds},
+                       {"residual", "RMS", ColumnKind::microseconds},
+                       {"residual", "ppm", ColumnKind::text},
+                       {"predicted", "line", ColumnKind::microseconds},
+                       {"predicted", "ppm", ColumnKind::text},
+                       {"predicted", "no line", ColumnKind::microseconds}});
+    const auto ppm = [](double drift, double seconds) { return fmt::format("{:.4f}", drift / seconds * 1e6); };
+    for (const DriftPair &pair : pairs) {
+        table.add({describe(pair.series.pair), fmt::format("{:.3f}", pair.skew * 1e6), pair.largest_drift,
+                   ppm(pair.largest_drift, pair.duration), pair.largest_residual, pair.rms_residual,
+                   ppm(pair.largest_residual, pair.duration), pair.prediction_error,
+                   ppm(std::abs(pair.prediction_error), pair.prediction_period), pair.uncorrected_error});
+    }
+    return table.text();
 }
 
-std::string line(const DriftPair &pair) {
-    return fmt::format("{:<9}{:12.5f}{:10.5f}{:18.3f}{:10.3f}{:14.9f}\n", describe(pair.series.pair), pair.skew * 1e6,
-                       pair.skew_error * 1e6, pair.intercept * 1e6, pair.intercept_error * 1e6, pair.explained_share);
+std::string lines(const std::vector<DriftPair> &pairs) {
+    ColumnTable table({{"", "pair", ColumnKind::name},
+                       {"skew [ppm]", "estimate", ColumnKind::text},
+                       {"skew [ppm]", "+-", ColumnKind::text},
+                       {"intercept [us]", "estimate", ColumnKind::text},
+                       {"intercept [us]", "+-", ColumnKind::text},
+                       {"", "R^2", ColumnKind::text}});
+    for (const DriftPair &pair : pairs) {
+        table.add({describe(pair.series.pair), fmt::format("{:.5f}", pair.skew * 1e6),
+                   fmt::format("{:.5f}", pair.skew_error * 1e6), fmt::format("{:.3f}", pair.intercept * 1e6),
+                   fmt::format("{:.3f}", pair.intercept_error * 1e6), fmt::format("{:.9f}", pair.explained_share)});
+    }
+    return table.text();
 }
 
 std::string over_time(const std::vector<double> &started, std::span<const DriftPair> pairs) {
-    std::string text = "\n          ";
-    std::string header = "  time [s]";
+    std::vector<Column> columns = {{"", "time [s]", ColumnKind::text}};
     for (const DriftPair &pair : pairs) {
-        text += fmt::format("  {:>18}", "pair " + describe(pair.series.pair));
-        header += fmt::format("  {:>9}{:>9}", "drift", "residual");
+        const std::string name = "pair " + describe(pair.series.pair);
+        columns.push_back({name, "drift", ColumnKind::microseconds});
+        columns.push_back({name, "residual", ColumnKind::microseconds});
     }
-    text += "\n" + header + "\n";
+    ColumnTable table(columns);
     const std::size_t rows = std::min(most_rows, started.size());
     for (std::size_t row = 0; row < rows; ++row) {
         const std::size_t i = row * (started.size() - 1) / (rows - 1);
-        text += fmt::format("{:10.1f}", started[i]);
+        std::vector<ColumnEntry> entries = {fmt::format("{:.1f}", started[i])};
         for (const DriftPair &pair : pairs) {
-            text += fmt::format("  {:9.3f}{:9.1f}", pair.drift[i] * 1e6, pair.residual[i] * 1e9);
+            entries.emplace_back(pair.drift[i]);
+            entries.emplace_back(pair.residual[i]);
         }
-        text += "\n";
+        table.add(std::move(entries));
     }
-    return text;
+    return table.text();
 }
 
 } // namespace
 
 std::string drift_table(const DriftOptions &options, const std::vector<double> &started,
                         const std::vector<DriftPair> &pairs) {
-    std::string text = fmt::format(
-        "  samples   {} offsets per pair over {:.1f} s, every {} s, by {}, the best of {}\n"
-        "\n"
-        "  skew        slope of the least-squares line through the offsets of the answerer's\n"
-        "              local clock from the asker's [ppm]\n"
-        "  drift       largest |offset - first offset| [us]\n"
-        "  residual    offset - least-squares line: largest absolute value, and RMS [ns]\n"
-        "  predicted   last offset - prediction of the line through the first half [ns]\n"
-        "  unpredicted last offset - last offset of the first half, without a line [ns]\n"
-        "  ppm         largest absolute value / duration of the run;\n"
-        "              for predicted: / time since the first half ended\n"
-        "\n"
-        "              skew       drift              residual                       predicted            unpredicted\n"
-        "pair           ppm          us       ppm     max ns   rms ns       ppm          ns       ppm            ns\n",
-        started.size(), started.back(), options.interval, options.estimator, options.rounds);
-    for (const DriftPair &pair : pairs) {
-        text += summary(pair);
-    }
-    text += "\n"
-            "the line: skew, and intercept at time 0 of the asker's local clock; +-: half of the 95 % interval\n"
-            "pair      skew [ppm]        +-    intercept [us]        +-           R^2\n";
-    for (const DriftPair &pair : pairs) {
-        text += line(pair);
-    }
-    text += "\nover time: drift [us] and residual [ns]";
+    std::string text = line_above("samples", fmt::format("{} offsets per pair over {:.1f} s, every {} s",
+                                                         started.size(), started.back(), options.interval)) +
+                       line_above("", fmt::format("each by {}, the best of {}", options.estimator, options.rounds));
+    text += fmt::format("\n{}\n{}\n"
+                        "the line: skew, and intercept at time 0 of the asker's local clock; +-: half of\n"
+                        "the 95 % interval\n{}\n"
+                        "over time: drift and residual [us]\n",
+                        legend, summaries(pairs), lines(pairs));
     for (std::size_t i = 0; i < pairs.size(); i += abreast) {
-        text += over_time(started, std::span(pairs).subspan(i, std::min(abreast, pairs.size() - i)));
+        text +=
+            (i == 0 ? "" : "\n") + over_time(started, std::span(pairs).subspan(i, std::min(abreast, pairs.size() - i)));
     }
     return text;
 }

@@ -1,5 +1,6 @@
 #include "findings/list/calls.h"
 
+#include "output/table/columns.h"
 #include "text/fill.h"
 #include "text/names.h"
 
@@ -17,7 +18,7 @@ constexpr std::array<const char *, 3> forms = {"blocking", "nonblocking", "persi
 struct Row {
     std::string name;
     std::string size_meaning;
-    std::array<std::string, forms.size()> calls; // without prefix; "-" if there is none
+    std::array<bool, forms.size()> exists;
     std::vector<ListedParameter> parameters;
     std::vector<ListedParameter> started; // parameters of the nonblocking and persistent forms alone
 };
@@ -33,10 +34,16 @@ bool is_form(const ListedComponent &component) { return component.call && !compo
 
 /// Of "MPI_Ibcast, MPI_Wait": "MPI_".
 std::string prefix(const std::string &call) { return call.substr(0, call.find('_') + 1); }
-/// "Ibcast".
-std::string function(const std::string &call) {
-    const std::string first = call.substr(0, call.find_first_of(",;"));
-    return first.substr(prefix(first).size());
+
+std::string yes(bool exists) { return exists ? "yes" : "-"; }
+
+/// Every line two columns further to the right.
+std::string indented(const std::string &text) {
+    std::string result;
+    for (const std::string &line : split(text.substr(0, text.size() - 1), '\n')) {
+        result += "  " + line + "\n";
+    }
+    return result;
 }
 
 std::vector<Row> make_rows(const std::vector<ListedComponent> &components) {
@@ -47,8 +54,11 @@ std::vector<Row> make_rows(const std::vector<ListedComponent> &components) {
         }
         if (rows.empty() || rows.back().name != component.call->collective) {
             const std::string &size = component.call->size_meaning;
-            rows.push_back(
-                {component.call->collective, size.empty() ? "-" : size, {"-", "-", "-"}, component.parameters, {}});
+            rows.push_back({component.call->collective,
+                            size.empty() ? "-" : size,
+                            {false, false, false},
+                            component.parameters,
+                            {}});
         }
         for (const ListedParameter &parameter : component.parameters) {
             if (!contains(rows.back().parameters, parameter) && !contains(rows.back().started, parameter)) {
@@ -56,9 +66,7 @@ std::vector<Row> make_rows(const std::vector<ListedComponent> &components) {
             }
         }
         const auto form = std::find(forms.begin(), forms.end(), component.call->form);
-        if (component.call->unavailable.empty()) {
-            rows.back().calls[static_cast<std::size_t>(form - forms.begin())] = function(component.call->call);
-        }
+        rows.back().exists[static_cast<std::size_t>(form - forms.begin())] = component.call->unavailable.empty();
     }
     return rows;
 }
@@ -93,27 +101,31 @@ std::string list_calls(const std::vector<ListedComponent> &components) {
     if (rows.empty()) {
         return "";
     }
-    std::array<std::string, forms.size()> prefixes;
+    std::string persistent; // what persistent calls begin with
     std::set<std::string> missing;
     for (const ListedComponent &component : components) {
         if (is_form(component)) {
-            const auto form = std::find(forms.begin(), forms.end(), component.call->form);
-            prefixes[static_cast<std::size_t>(form - forms.begin())] = prefix(component.call->call);
+            persistent = component.call->form == forms.back() ? prefix(component.call->call) : persistent;
             missing.insert(component.call->unavailable);
         }
     }
     missing.erase("");
-    std::string text = fmt::format(
-        "  {:<20} {:<21} {:<20} {:<21} {}\n", "collective", "size: bytes", fmt::format("blocking: {}", prefixes[0]),
-        fmt::format("nonblocking: {}", prefixes[1]), fmt::format("persistent: {}", prefixes[2]));
+    ColumnTable table({{"", "collective", ColumnKind::name},
+                       {"", "size: bytes", ColumnKind::name},
+                       {"", forms[0], ColumnKind::text},
+                       {"", forms[1], ColumnKind::text},
+                       {"", forms[2], ColumnKind::text}});
     for (const Row &row : rows) {
-        text += fmt::format("  {:<20} {:<21} {:<20} {:<21} {}\n", row.name, row.size_meaning, row.calls[0],
-                            row.calls[1], row.calls[2]);
+        table.add({row.name, row.size_meaning, yes(row.exists[0]), yes(row.exists[1]), yes(row.exists[2])});
     }
-    text += "  nonblocking forms are named like ibcast (the call and MPI_Wait are timed), persistent ones like\n"
-            "  bcast_init (MPI_Start and MPI_Wait are timed)\n";
+    std::string text = indented(table.text());
+    const std::string names = fmt::format("The forms of bcast are bcast (MPI_Bcast), ibcast (MPI_Ibcast; the call and "
+                                          "MPI_Wait are timed) and bcast_init ({}Bcast_init; MPI_Start and MPI_Wait "
+                                          "are timed); those of the others are named likewise.",
+                                          persistent);
+    text += fmt::format("  {}\n", fill(names, 2));
     for (const std::string &reason : missing) {
-        text += fmt::format("  -: {}\n", reason);
+        text += fmt::format("  -: {}\n", fill(reason, 5));
     }
     return text + "  parameters:\n" + list_parameters(rows, &Row::parameters) +
            "  parameters of the nonblocking and persistent forms only:\n" + list_parameters(rows, &Row::started);

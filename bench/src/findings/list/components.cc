@@ -56,7 +56,8 @@ std::string list_table(const std::vector<ListedKind> &kinds) {
     // The same component may be of several kinds; the name alone does not identify it, e.g. skampi.
     std::set<std::pair<std::string, std::string>> described;
     for (const ListedKind &kind : kinds) {
-        text += fmt::format("{}{}: {}\n", text.empty() ? "" : "\n", kind.name, kind.description);
+        text += fmt::format("{}{}\n", text.empty() ? "" : "\n",
+                            fill(fmt::format("{}: {}", kind.name, kind.description), 2));
         text += list_calls(kind.components);
         std::vector<std::string> known;
         for (const ListedComponent &component : kind.components) {

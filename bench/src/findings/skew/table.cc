@@ -1,7 +1,6 @@
 #include "findings/skew/results.h"
 #include "output/table/columns.h"
 #include "output/table/sections.h"
-#include "text/fill.h"
 
 #include <algorithm>
 #include <cmath>
@@ -42,7 +41,7 @@ std::string rows_of_skews(const std::vector<Skew> &skews) {
 std::string rows_of_exits(const std::vector<Skew> &skews, const std::vector<std::size_t> &ranks) {
     std::vector<Column> columns = {{"", "synchronizer", ColumnKind::name}};
     for (const std::size_t rank : ranks) {
-        columns.push_back({"", fmt::format("rank {}", rank), ColumnKind::microseconds});
+        columns.push_back({"rank", fmt::format("{}", rank), ColumnKind::microseconds});
     }
     columns.push_back({"", "+-", ColumnKind::microseconds});
     ColumnTable table(columns);
@@ -64,14 +63,15 @@ std::string rows_of_exits(const std::vector<Skew> &skews, const std::vector<std:
 } // namespace
 
 std::string skew_table(const Context &context, const std::vector<Skew> &skews, const ClockAgreement &agreement) {
-    constexpr std::size_t indent = 12;
     const std::size_t all = skews.front().exits.size();
     const std::vector<std::size_t> ranks = shown_ranks(all);
-    return fmt::format("  clock     {}, synchronized by {}\n"
-                       "            {}\n"
-                       "  samples   {} valid ones after each synchronizer, in blocks in random order,\n"
-                       "            seed {}\n"
-                       "\n{}\n"
+    return line_above("clock", fmt::format("{}, synchronized by {}", clock_setting(context, "clock"),
+                                           clock_setting(context, "sync"))) +
+           line_above("", fmt::format("at the end of the run {}", describe(agreement))) +
+           line_above("samples",
+                      fmt::format("{} valid ones after each synchronizer, in blocks in random order, seed {}",
+                                  skews.front().cell.requested, context.seed)) +
+           fmt::format("\n{}\n"
                        "  exit skew  time between the first and the last rank's exit from the\n"
                        "             synchronizer [us]\n"
                        "  bound      of the clock's error: either end of a skew may be off by this much\n"
@@ -81,9 +81,7 @@ std::string skew_table(const Context &context, const std::vector<Skew> &skews, c
                        "when each rank leaves: mean after the first that left [us]; +-: 95 % interval,\n"
                        "the widest of all ranks\n"
                        "{}{}",
-                       clock_setting(context, "clock"), clock_setting(context, "sync"),
-                       fill(fmt::format("at the end of the run {}", describe(agreement)), indent),
-                       skews.front().cell.requested, context.seed, rows_of_skews(skews),
+                       rows_of_skews(skews),
                        ranks.size() < all ? fmt::format("{} of {} ranks; files hold all\n", ranks.size(), all) : "",
                        rows_of_exits(skews, ranks));
 }

@@ -1,6 +1,9 @@
 #include "output/reporters/reporter_registry.h"
+#include "output/table/columns.h"
 #include "output/table/sections.h"
 #include "output/text_output.h"
+#include "text/fill.h"
+#include "text/names.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,79 +12,116 @@
 namespace bench {
 namespace {
 
-constexpr std::size_t narrowest = 9;
 constexpr const char *harmonize = "harmonize";
 
-constexpr const char *legend =
-    "  latency    time in the operation, mean over ranks (as OSU), median over samples [us]\n"
-    "  smallest, largest, ratio\n"
-    "             of the row, but for harmonize: what the choice of a barrier does to the figure\n";
+constexpr const char *legend = "  latency    time in the operation [us], mean over ranks as in OSU; median over\n"
+                               "             samples\n"
+                               "  min, max   of the row, without harmonize\n"
+                               "  ratio      max / min: what the choice of a barrier does to the figure\n";
 
-/// The two lines at the head of a column: the synchronizer with what belongs to it, and the algorithm of its
-/// MPI_Barrier.
-struct Column {
+/// How a cell is synchronized: the synchronizer with what belongs to it, and the algorithm of its MPI_Barrier.
+struct Start {
     std::string name;
-    std::string algorithm; // "" for the default
+    std::string algorithm;
 
-    bool operator==(const Column &) const = default;
-    int width() const { return static_cast<int>(std::max({name.size(), algorithm.size(), narrowest})); }
+    bool operator==(const Start &) const = default;
 };
 
-Column column_of(const Cell &cell) {
+Start start_of(const Cell &cell) {
     Cell plain = cell;
     plain.barrier_algorithm = default_algorithm;
     const std::string pattern =
         cell.pattern == "none" ? "" : fmt::format(", {} {:g} us", cell.pattern, cell.delay * 1e6);
-    return {describe_start(plain) + pattern, cell.barrier_algorithm == default_algorithm ? "" : cell.barrier_algorithm};
+    return {describe_start(plain) + pattern, cell.barrier_algorithm};
 }
 
-std::vector<Column> columns_of(const std::vector<CellResult> &results) {
-    std::vector<Column> columns;
-    for (const CellResult &result : results) {
-        if (std::find(columns.begin(), columns.end(), column_of(result.cell)) == columns.end()) {
-            columns.push_back(column_of(result.cell));
+/// What was measured in the rows, how it was synchronized in the columns, as Schuchart 2023, Fig. 2. Columns that do
+/// not fit beside each other follow below.
+class Matrix {
+public:
+    explicit Matrix(const std::vector<CellResult> &results) : results_(results) {
+        for (const CellResult &result : results) {
+            if (std::find(starts_.begin(), starts_.end(), start_of(result.cell)) == starts_.end()) {
+                starts_.push_back(start_of(result.cell));
+            }
         }
     }
-    return columns;
-}
 
-/// What was measured in the rows, how it was synchronized in the columns, as Schuchart 2023, Fig. 2.
-std::string matrix(const std::vector<CellResult> &results) {
-    const std::vector<std::string> rows = distinct(results, describe_subject);
-    const std::vector<Column> columns = columns_of(results);
-    std::size_t first = 0;
-    for (const std::string &row : rows) {
-        first = std::max(first, row.size());
+    std::string text() const {
+        std::string text = legend;
+        const std::size_t all = starts_.size() + 1; // the last is the summary of a row
+        for (std::size_t first = 0; first < all;) {
+            std::size_t end = first + 1;
+            while (end < all && fits(table(first, end + 1))) {
+                ++end;
+            }
+            text += "\n" + table(first, end);
+            first = end;
+        }
+        return text;
     }
-    std::string text = fmt::format("{}\n{:{}}", legend, "", first);
-    for (const Column &column : columns) {
-        text += fmt::format("  {:>{}}", column.name, column.width());
+
+private:
+    /// With some of the columns.
+    std::string table(std::size_t first, std::size_t end) const {
+        std::vector<Column> columns = {{"", "operation", ColumnKind::name}, {"", "bytes", ColumnKind::text}};
+        for (std::size_t i = first; i < std::min(end, starts_.size()); ++i) {
+            const Start &start = starts_[i];
+            const bool chosen = std::any_of(starts_.begin(), starts_.end(), [&](const Start &other) {
+                return other.name == start.name && other.algorithm != default_algorithm;
+            });
+            columns.push_back(
+                {chosen ? start.name : "", chosen ? start.algorithm : start.name, ColumnKind::microseconds});
+        }
+        if (end > starts_.size()) {
+            columns.push_back({"", "min", ColumnKind::microseconds});
+            columns.push_back({"", "max", ColumnKind::microseconds});
+            columns.push_back({"", "ratio", ColumnKind::ratio});
+        }
+        ColumnTable table(columns);
+        for (const std::string &subject : distinct(results_, describe_subject)) {
+            table.add(row(subject, first, end));
+        }
+        return table.text();
     }
-    text += fmt::format("\n{:{}}", "", first);
-    for (const Column &column : columns) {
-        text += fmt::format("  {:>{}}", column.algorithm, column.width());
-    }
-    text += fmt::format("  {:>{}}  {:>{}}  ratio\n", "smallest", narrowest, "largest", narrowest);
-    for (const std::string &row : rows) {
-        text += fmt::format("{:<{}}", row, first);
+
+    std::vector<ColumnEntry> row(const std::string &subject, std::size_t first, std::size_t end) const {
+        std::vector<ColumnEntry> latencies(starts_.size(), std::nan(""));
         double smallest = std::nan("");
         double largest = std::nan("");
-        for (const Column &column : columns) {
-            const auto found = std::find_if(results.begin(), results.end(), [&](const CellResult &result) {
-                return describe_subject(result.cell) == row && column_of(result.cell) == column;
-            });
-            const double value = found == results.end() ? std::nan("") : found->metric("latency_avg").median;
-            if (found != results.end() && found->cell.synchronizer != harmonize) {
-                smallest = std::fmin(smallest, value); // either is the number where the other is none
-                largest = std::fmax(largest, value);
+        std::vector<ColumnEntry> row;
+        for (const CellResult &result : results_) {
+            if (describe_subject(result.cell) != subject) {
+                continue;
             }
-            text += "  " + microseconds(value, column.width(), 2);
+            if (row.empty()) {
+                row = {describe_operation(result.cell), size_text(result.cell)};
+            }
+            const double latency = result.metric("latency_avg").median;
+            const auto start = std::find(starts_.begin(), starts_.end(), start_of(result.cell));
+            latencies[static_cast<std::size_t>(start - starts_.begin())] = latency;
+            if (result.cell.synchronizer != harmonize) {
+                smallest = std::fmin(smallest, latency); // either is the number where the other is none
+                largest = std::fmax(largest, latency);
+            }
         }
-        text += fmt::format("  {}  {}  {}\n", microseconds(smallest, narrowest, 2), microseconds(largest, narrowest, 2),
-                            ratio(largest / smallest, 5));
+        const auto at = [&](std::size_t i) { return latencies.begin() + static_cast<std::ptrdiff_t>(i); };
+        row.insert(row.end(), at(first), at(std::min(end, starts_.size())));
+        if (end > starts_.size()) {
+            row.insert(row.end(), {smallest, largest, largest / smallest});
+        }
+        return row;
     }
-    return text;
-}
+
+    static bool fits(const std::string &table) {
+        const std::vector<std::string> lines = split(table, '\n');
+        return std::all_of(lines.begin(), lines.end(),
+                           [](const std::string &line) { return line.size() <= terminal_width; });
+    }
+
+    const std::vector<CellResult> &results_;
+    std::vector<Start> starts_;
+};
 
 class MatrixReporter : public Reporter {
 public:
@@ -94,7 +134,7 @@ public:
     void end(const RunEnd &end) override {
         std::sort(results_.begin(), results_.end(),
                   [](const CellResult &a, const CellResult &b) { return a.index < b.index; });
-        std::string text = table_context(context_, end.agreement) + "\n" + matrix(results_) + "\n";
+        std::string text = table_context(context_, end.agreement) + "\n" + Matrix(results_).text() + "\n";
         for (const std::string &warning : end.warnings) {
             text += fmt::format("warning: {}\n", warning);
         }

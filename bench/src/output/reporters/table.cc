@@ -12,15 +12,6 @@
 
 namespace bench {
 
-std::string microseconds(double seconds, int width, int decimals) {
-    return std::isnan(seconds) ? fmt::format("{:>{}}", "-", width)
-                               : fmt::format(" {:{}.{}f}", seconds * 1e6, width - 1, decimals);
-}
-
-std::string ratio(double value, int width) {
-    return std::isnan(value) ? fmt::format("{:>{}}", "-", width) : fmt::format("{:{}.2f}", value, width);
-}
-
 double clock_error(const CellResult &result, const char *metric) {
     return result.valid > 0 ? find_by_name(all_metrics(), metric).error_bounds * result.error_bound : std::nan("");
 }

@@ -1,5 +1,7 @@
 #include "output/table/columns.h"
 
+#include "text/fill.h"
+
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -9,9 +11,6 @@ namespace {
 
 // Longer names have a line of their own.
 constexpr std::size_t widest_name = 22;
-
-// Of a terminal as it opens: a table that is wider has its columns closer together.
-constexpr std::size_t terminal = 80;
 
 bool is_number(const ColumnEntry &entry) {
     return std::holds_alternative<double>(entry) && !std::isnan(std::get<double>(entry));
@@ -24,14 +23,14 @@ std::string trim_right(const std::string &line) { return line.substr(0, line.fin
 std::vector<std::string> ColumnTable::format(std::size_t column) const {
     const ColumnKind kind = columns_[column].kind;
     const bool is_below_1 = std::any_of(rows_.begin(), rows_.end(), [&](const std::vector<ColumnEntry> &row) {
-        const double value = !row.empty() && is_number(row[column]) ? std::get<double>(row[column]) : 0.0;
+        const double value = !is_note(row) && is_number(row[column]) ? std::get<double>(row[column]) : 0.0;
         return value != 0.0 && std::abs(value) < 1e-6;
     });
     const double factor = kind == ColumnKind::microseconds ? 1e6 : kind == ColumnKind::percent ? 100.0 : 1.0;
     const int decimals = kind == ColumnKind::percent ? 1 : kind == ColumnKind::microseconds && is_below_1 ? 3 : 2;
     std::vector<std::string> texts;
     for (const std::vector<ColumnEntry> &row : rows_) {
-        if (row.empty()) {
+        if (is_note(row)) {
             texts.emplace_back();
         } else if (const auto *text = std::get_if<std::string>(&row[column])) {
             texts.push_back(*text);
@@ -75,7 +74,7 @@ std::string ColumnTable::text() const {
     for (const std::size_t width : widths) {
         all += width;
     }
-    const std::size_t space = all > terminal ? 1 : 2; // between columns
+    const std::size_t space = all > terminal_width ? 1 : 2; // between columns, so that they fit
     // A group is at least as wide as its heading.
     for (std::size_t last = 0; last < columns_.size(); ++last) {
         const std::string &group = columns_[last].group;
@@ -116,7 +115,7 @@ std::string ColumnTable::text() const {
         for (const std::vector<std::string> &column : texts) {
             entries.push_back(column[row]);
         }
-        text += rows_[row].empty() ? "\n" : line(entries);
+        text += is_note(rows_[row]) ? std::get<std::string>(rows_[row].front()) + "\n" : line(entries);
     }
     return text;
 }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -33,17 +34,20 @@ public:
     /// One entry per column.
     void add(std::vector<ColumnEntry> row) { rows_.push_back(std::move(row)); }
     /// An empty line.
-    void add_gap() { rows_.emplace_back(); }
+    void add_gap() { add_note(""); }
+    /// A line, or several, below the row before. They do not make columns wider.
+    void add_note(std::string note) { rows_.push_back({std::move(note)}); }
 
     /// Headings and rows, every line with its end.
     std::string text() const;
 
 private:
+    bool is_note(const std::vector<ColumnEntry> &row) const { return row.size() != columns_.size(); }
     std::vector<std::string> format(std::size_t column) const;
     std::string group_line(const std::vector<std::size_t> &widths, std::size_t space) const;
 
     std::vector<Column> columns_;
-    std::vector<std::vector<ColumnEntry>> rows_; // an empty one is a gap
+    std::vector<std::vector<ColumnEntry>> rows_; // or the one text of a note
 };
 
 } // namespace bench

@@ -27,11 +27,6 @@ std::string ranks_line(const Context &context) {
                        bound ? "bound to cores" : "not bound to cores");
 }
 
-std::string line(const char *name, const std::string &value) {
-    constexpr std::size_t indent = 12;
-    return fmt::format("  {:<10}{}\n", name, fill(value, indent));
-}
-
 /// Texts of the cells, each with the operations that it holds for: "of the message (bcast, ibcast); ...".
 std::string by_operation(const std::vector<CellResult> &results, std::string (*describe)(const Cell &)) {
     std::vector<std::string> texts;
@@ -63,12 +58,17 @@ std::string algorithm_lines(const SamplingContext &context) {
     }
     std::string text;
     for (const auto &[how, names] : known) {
-        text += line(text.empty() ? "chosen" : "", fmt::format("{} ({})", join(names), how));
+        text += line_above(text.empty() ? "chosen" : "", fmt::format("{} ({})", join(names), how));
     }
     return text;
 }
 
 } // namespace
+
+std::string line_above(const char *name, const std::string &value) {
+    constexpr std::size_t indent = 12;
+    return fmt::format("  {:<10}{}\n", name, fill(value, indent));
+}
 
 std::string table_machine(const Context &context) {
     const HostInfo &host = context.hosts.front();
@@ -77,27 +77,28 @@ std::string table_machine(const Context &context) {
         load = std::max(load, other.load);
     }
     return fmt::format("downbeat-bench {} ({}), {}\n", context.version, context.revision, context.date) +
-           line("MPI", fmt::format("{} (MPI {})", short_mpi_library(context.mpi_library), context.mpi_standard)) +
-           line("ranks", ranks_line(context)) +
-           line("machine", fmt::format("{}, virtual machine: {}, governor: {}, load: {:.2f}", host.cpu_model,
-                                       host.virtual_machine, host.governor, load));
+           line_above("MPI", fmt::format("{} (MPI {})", short_mpi_library(context.mpi_library), context.mpi_standard)) +
+           line_above("ranks", ranks_line(context)) +
+           line_above("machine", fmt::format("{}, virtual machine: {}, governor: {}, load: {:.2f}", host.cpu_model,
+                                             host.virtual_machine, host.governor, load));
 }
 
 std::string size_lines(const std::vector<CellResult> &results) {
     const std::string sizes = by_operation(results, [](const Cell &cell) { return cell.size_meaning; });
     const std::string types =
         by_operation(results, [](const Cell &cell) { return cell.datatype == "none" ? "" : cell.datatype; });
-    return (sizes.empty() ? "" : line("bytes", sizes)) + (types.empty() ? "" : line("datatype", types));
+    return (sizes.empty() ? "" : line_above("bytes", sizes)) + (types.empty() ? "" : line_above("datatype", types));
 }
 
 std::string table_context(const SamplingContext &context, const ClockAgreement &agreement) {
     return table_machine(context) +
-           line("clock", fmt::format("{}, synchronized by {}, error bound {:.3f} us", clock_setting(context, "clock"),
-                                     clock_setting(context, "sync"), context.error_bound * 1e6)) +
-           line("", fmt::format("at the end of the run {}", describe(agreement))) +
-           line("samples", fmt::format("{} per cell, in blocks in random order, each after {} warm-up",
-                                       context.stopping, context.warmup)) +
-           line("", fmt::format("seed {}, tolerance {:.2f} us", context.seed, context.tolerance * 1e6)) +
+           line_above("clock",
+                      fmt::format("{}, synchronized by {}, error bound {:.3f} us", clock_setting(context, "clock"),
+                                  clock_setting(context, "sync"), context.error_bound * 1e6)) +
+           line_above("", fmt::format("at the end of the run {}", describe(agreement))) +
+           line_above("samples", fmt::format("{} per cell, in blocks in random order, each after {} warm-up",
+                                             context.stopping, context.warmup)) +
+           line_above("", fmt::format("seed {}, tolerance {:.2f} us", context.seed, context.tolerance * 1e6)) +
            algorithm_lines(context);
 }
 

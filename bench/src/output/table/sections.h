@@ -10,6 +10,9 @@
 
 namespace bench {
 
+/// One of the lines above a table, wrapped: "  samples   100 per cell". Without a name it continues the one before.
+std::string line_above(const char *name, const std::string &value);
+
 /// The lines above every table: who measured on what machine.
 std::string table_machine(const Context &context);
 
@@ -37,13 +40,6 @@ std::string table_overlap(const std::vector<CellResult> &results);
 /// What delays cost: one block per synchronizer, timing scheme and arrival pattern, one row per operation, size and
 /// delay. Of all cells, without delay as well.
 std::string table_arrival(const std::vector<CellResult> &results);
-
-/// Seconds as microseconds with this many decimals, right-aligned, after a space at least, however large; "-" where
-/// there is no value.
-std::string microseconds(double seconds, int width, int decimals);
-
-/// A number with two decimals, right-aligned; "-" where there is none.
-std::string ratio(double value, int width);
 
 /// By how much an error of the clock, within its bound, can falsify a metric, in seconds; NaN where nothing was
 /// measured.
