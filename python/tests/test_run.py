@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import pty
@@ -13,8 +14,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from downbeat.commands.run import crowding
 from downbeat.experiment import directory as places
 from downbeat.experiment.experiment import open_experiment
+from downbeat.experiment.plan import Environment, Library, Measurement, Plan
 from fake_programs import FakeBench, alive, environment, script, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -268,3 +271,23 @@ def test_intel_mpi_measures_several_algorithms(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     cells = open_experiment(tmp_path / "reduce").cells
     assert sorted(zip(cells["algorithm"], cells["launch"], strict=True)) == [("1", 1), ("2", 1)]
+
+
+def test_more_ranks_than_processors_are_one_line_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("downbeat.mpi.launch.cpus_per_core", lambda: [[0], [1]])
+    monkeypatch.delenv("SLURM_JOB_NUM_NODES", raising=False)
+    plan = Plan(
+        name="crowd",
+        measurement=Measurement(("bcast",), {}),
+        libraries=(Library("openmpi", "downbeat-bench"),),
+        ranks=(2, 4),
+        environments=(Environment(),),
+        launches=5,
+        timeout=60.0,
+    )
+    (line,) = crowding(plan)
+    assert line.startswith("4 ranks share 2 processors: ")
+    assert line.endswith("use at most -n 2")
+    assert crowding(dataclasses.replace(plan, ranks=(1, 2))) == []
+    foreign = Library("openmpi", "downbeat-bench", launcher="mpirun --hostfile hosts -n {ranks}")
+    assert crowding(dataclasses.replace(plan, libraries=(foreign,))) == []

@@ -132,13 +132,22 @@ def test_bad_arguments(bench: Bench, tmp_path: Path, arguments: str, message: st
 
 
 @pytest.mark.parametrize(
-    ("experiment", "option"), [("clock", "--schemes"), ("rtt", "--resamples"), ("drift", "--duration")]
+    ("experiment", "option"),
+    [
+        ("clock", "--schemes"),
+        ("rtt", "--resamples"),
+        ("drift", "--duration"),
+        ("skew", "--sync"),
+        ("algorithms", "--root"),
+        ("list", "--format"),
+    ],
 )
 def test_help_of_experiments(bench: Bench, experiment: str, option: str) -> None:
     outcome = bench(experiment, "--help")
     assert outcome.status == 0
     assert f"Usage: downbeat-bench {experiment}" in outcome.stdout
     assert option in outcome.stdout
+    assert all(len(line) <= 80 for line in outcome.stdout.splitlines())
 
 
 @pytest.mark.parametrize("experiment", ["clock", "rtt", "drift"])
@@ -192,6 +201,7 @@ def test_help_names_what_there_is(bench: Bench) -> None:
     ):
         assert word in outcome.stdout
     assert outcome.stdout.count("Usage:") == 1
+    assert all(len(line) <= 80 for line in outcome.stdout.splitlines())
 
 
 def test_version(bench: Bench) -> None:

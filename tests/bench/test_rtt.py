@@ -24,7 +24,7 @@ def data(mpi: str, tmp_path_factory: pytest.TempPathFactory) -> xr.Dataset:
     options = ["--pairs", "0:1,1:0", "--count", str(COUNT), "--resamples", "300", "--seed", "5", "-q"]
     outcome = run_bench(mpi, directory, "rtt", *options, "-o", "out.nc", "-o", "out.csv", env=VALIDATION)
     assert outcome.status == 0, outcome.stderr
-    assert all(len(line) < 120 or line.startswith("warning: ") for line in outcome.stdout.splitlines())
+    assert all(len(line) <= 80 or line.startswith("warning: ") for line in outcome.stdout.splitlines())
     found = read_dataset(directory / "out.nc")
     rows = read_rows(directory / "out.csv", "rtt")
     assert [float(row["value"]) for row in rows] == list(found.rtt.values.ravel())

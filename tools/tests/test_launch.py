@@ -142,6 +142,16 @@ def test_other_messages_are_passed_on(mpi: str) -> None:
     assert done.stderr == message
 
 
+def test_too_few_slots_are_one_line_with_the_remedy() -> None:
+    env = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    launcher = f"{LIBRARIES['openmpi'].find_launcher()} -n {{ranks}}"
+    done = launch("--launcher", launcher, "-n", str(4 * CORES + 1), "true", env=env)
+    assert done.returncode != 0
+    (line,) = done.stderr.splitlines()
+    assert "fewer slots than ranks" in line
+    assert "--oversubscribe" in line
+
+
 def test_a_timeout_ends_every_rank(mpi: str, tmp_path: Path) -> None:
     for timeout in (2, 4, 8, 16, 32):  # until it is one within which all ranks can start
         pids = tmp_path / f"pids-{timeout}"

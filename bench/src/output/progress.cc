@@ -25,8 +25,9 @@ std::string time_left(std::size_t done, std::size_t left, double seconds, bool a
                        duration(seconds * static_cast<double>(left) / static_cast<double>(done)));
 }
 
-Progress::Progress(bool quiet)
-    : quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1), begin_(Clock::now()), last_(begin_) {}
+Progress::Progress(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) { start(); }
+
+void Progress::start() { begin_ = last_ = Clock::now(); }
 
 void Progress::update(std::size_t done, std::size_t left, const std::string &note, bool at_least) {
     const Clock::time_point now = Clock::now();

@@ -14,6 +14,9 @@ class Progress {
 public:
     explicit Progress(bool quiet);
 
+    /// The time before does not count.
+    void start();
+
     /// Shows the time left, and what there is to say besides, e.g. "3 samples rejected". `at_least`: there may be more
     /// steps.
     void update(std::size_t done, std::size_t left, const std::string &note = "", bool at_least = false);

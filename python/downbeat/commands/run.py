@@ -191,8 +191,11 @@ def run_plan(plan: Plan, directory: Path) -> None:
     from downbeat.experiment.execute import execute
     from downbeat.experiment.progress import watcher
 
+    for warning in crowding(plan):
+        print(f"warning: {warning}", file=sys.stderr)
     if plan.launches < FEW:
-        print(f"warning: {plan.launches} launches; a verdict needs at least {FEW} (--launches)", file=sys.stderr)
+        count = f"{plan.launches} launch{'es' if plan.launches > 1 else ''}"
+        print(f"warning: {count}; a verdict needs at least {FEW} (--launches)", file=sys.stderr)
     with resumable():
         outcome = execute(plan, directory, watcher())
     if outcome.estimates.medians:
@@ -200,6 +203,22 @@ def run_plan(plan: Plan, directory: Path) -> None:
 
         print("", *closing(plan, directory, outcome.estimates), sep="\n")
     tell(plan, directory, outcome)
+
+
+def crowding(plan: Plan) -> list[str]:
+    """Returns a line if ranks share processors; where a launcher of the user's own puts them is not known."""
+    from downbeat.mpi.launch import places_of
+
+    if any([*(one.launcher for one in plan.libraries), *(one.launcher for one in plan.variants)]):
+        return []
+    places = places_of(max(plan.ranks))
+    if not places.crowded:
+        return []
+    processors = places.nodes * len(places.cpus)
+    return [
+        f"{places.ranks} ranks share {processors} processor{'s' if processors > 1 else ''}: a rank that waits for a "
+        f"processor starts late or looks slow; use at most -n {processors}"
+    ]
 
 
 def tell(plan: Plan, directory: Path, outcome: Outcome) -> None:

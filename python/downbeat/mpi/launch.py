@@ -35,7 +35,13 @@ GRACE_SECONDS = 3.0  # between asking the launcher to end and ending everything 
 FRAME = b"-" * 74
 # What it says when a rank ends with a non-zero status. The program has said why; the status says the rest.
 NEEDLESS = (b"exited with non-zero status", b"a non-zero exit code")
-LONGEST_MESSAGE = 30  # lines
+# What it says, in 27 lines, of more ranks than slots.
+TOO_FEW_SLOTS = b"not enough slots available"
+MORE_SLOTS = (
+    b"launch: Open MPI's launcher has fewer slots than ranks, by default one per core; start fewer ranks, or add "
+    b"--oversubscribe --bind-to none to the launcher's command\n"
+)
+LONGEST_MESSAGE = 40  # lines
 
 INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -97,6 +103,12 @@ def cpus_per_core() -> list[list[int]]:
     return list(cores.values())
 
 
+def places_of(ranks: int) -> Places:
+    """Returns where so many ranks go, without a launcher of the user's own."""
+    nodes = os.environ.get("SLURM_JOB_NUM_NODES", "")
+    return Places(ranks, cpus_per_core(), int(nodes) if nodes.isdigit() else 1)
+
+
 def environment(library: Library, launcher: str, linked: Path | None, places: Places) -> dict[str, str]:
     """Returns the environment for the launcher; what the user has set stays."""
     env = library.family.environment(places) | os.environ
@@ -143,7 +155,7 @@ def end_descendants() -> None:
 
 
 def forward_messages(source: IO[bytes], target: IO[bytes]) -> None:
-    """Copies the launcher's standard error, line by line, without its needless messages."""
+    """Copies the launcher's standard error, line by line, without its needless messages; long ones are one line."""
 
     def write(lines: list[bytes]) -> None:
         target.write(b"".join(lines))
@@ -157,7 +169,9 @@ def forward_messages(source: IO[bytes], target: IO[bytes]) -> None:
         message.append(line)
         closed = len(message) > 1 and line.startswith(FRAME)
         if closed or len(message) == LONGEST_MESSAGE:
-            if not (closed and any(text in each for each in message for text in NEEDLESS)):
+            if closed and any(TOO_FEW_SLOTS in each for each in message):
+                write([MORE_SLOTS])
+            elif not (closed and any(text in each for each in message for text in NEEDLESS)):
                 write(message)
             message = []
     write(message)
@@ -246,8 +260,7 @@ def main() -> int:
         return run([*start, program, *options.args], os.environ, options.timeout, options.parent)
     linked = linked_mpi(program)
     library, launcher = choose_launcher(options.mpi, linked)
-    nodes = os.environ.get("SLURM_JOB_NUM_NODES", "")
-    places = Places(options.n, cpus_per_core(), int(nodes) if nodes.isdigit() else 1)
+    places = places_of(options.n)
     command = [launcher, "-n", str(options.n), *library.family.arguments(places), program, *options.args]
     return run(command, environment(library, launcher, linked, places), options.timeout, options.parent)
 

@@ -68,6 +68,7 @@ ClockMeasurement::ClockMeasurement(const Communicator &comm, const ClockOptions 
 }
 
 ClockResults ClockMeasurement::run() {
+    progress_.start();
     for (long repetition = 0; repetition < results_.options.repetitions; ++repetition) {
         results_.barrier.push_back(measure_barrier(comm_));
         repeat(static_cast<std::size_t>(repetition));

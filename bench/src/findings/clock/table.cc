@@ -46,7 +46,7 @@ std::string head(const ClockResults &results, const ClockSummary &summary, std::
     std::string clocks =
         fmt::format("{} real clocks that differ: true errors are unknown, offsets are measured", results.clock_domains);
     if (results.truth) {
-        clocks = fmt::format("validation clock, so true errors are known ({})", validation);
+        clocks = fmt::format("validation clock, so true errors are known ({})", join(split(validation)));
     } else if (validation != "off") {
         clocks = "validation clock, but ranks share no true time: true errors are unknown, offsets are measured";
     }
