@@ -18,6 +18,7 @@ from downbeat.commands.run import crowding
 from downbeat.experiment import directory as places
 from downbeat.experiment.experiment import open_experiment
 from downbeat.experiment.plan import Environment, Library, Measurement, Plan
+from downbeat_command import downbeat
 from fake_programs import FakeBench, alive, environment, script, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,10 +31,7 @@ def command(*arguments: object) -> list[str]:
 
 def run(*arguments: object, where: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     """Runs `downbeat run` to its end."""
-    env = {**environment(), **variables}
-    return subprocess.run(
-        command(*arguments), cwd=where, env=env, capture_output=True, text=True, timeout=600, check=False
-    )
+    return downbeat("run", *arguments, where=where, **variables)
 
 
 def options(fake: FakeBench) -> list[str]:

@@ -6,7 +6,6 @@ import dataclasses
 import json
 import re
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -21,7 +20,8 @@ from downbeat.experiment.plan import Environment, LaunchKey, Library, Plan, Vari
 from downbeat.experiment.request import plan_of, read_request
 from downbeat.experiment.variants import check_programs, variants_by_options, variants_of
 from downbeat.mpi.bench import library_of
-from fake_programs import FakeBench, environment, script, write_template
+from downbeat_command import downbeat
+from fake_programs import FakeBench, script, write_template
 from report_data import CONTEXT
 from test_run import run
 
@@ -174,14 +174,6 @@ def arguments(old: FakeBench, new: FakeBench, *more: object) -> list[object]:
         *("bcast", "-m", "8", "-n", "2", "--launches", "6", "--launcher", f"{old.launcher} -n {{ranks}}"),
         *("--variant", f"old:bench={old.bench}", "--variant", f"new:bench={new.bench}", "-o", "e", *more),
     ]
-
-
-def downbeat(*words: object, where: Path) -> subprocess.CompletedProcess[str]:
-    """Runs any command of downbeat."""
-    command = [sys.executable, "-m", "downbeat", *map(str, words)]
-    return subprocess.run(
-        command, cwd=where, env=environment(), capture_output=True, text=True, timeout=600, check=False
-    )
 
 
 def test_from_the_command_to_the_verdict(tmp_path: Path) -> None:
