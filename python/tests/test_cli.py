@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import typer
 from downbeat.commands.interruption import resumable
+from downbeat_command import downbeat
 from launch_files import Cell, write_launch
 
 # Nobody can make anything in /proc, not even root.
@@ -26,8 +27,7 @@ UNWRITABLE = "/proc/none"
     ],
 )
 def test_a_directory_that_cannot_be_made_is_named_in_one_line(arguments: list[str]) -> None:
-    command = [sys.executable, "-m", "downbeat", *arguments, "-o", UNWRITABLE]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    done = downbeat(*arguments, "-o", UNWRITABLE, where=Path())
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == f"downbeat: '{UNWRITABLE}': No such file or directory"
     assert "Traceback" not in done.stderr
@@ -38,8 +38,7 @@ def test_a_directory_that_cannot_be_made_is_named_in_one_line(arguments: list[st
     [["tune", "bcast", "-o", "never"], ["reproduce", "hoefler2008-fig4"], ["run", "bcast", "-o", "never"]],
 )
 def test_a_launcher_that_cannot_be_one_is_refused_by_all_that_launch(arguments: list[str]) -> None:
-    command = [sys.executable, "-m", "downbeat", *arguments, "--launcher", "true -n 2"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    done = downbeat(*arguments, "--launcher", "true -n 2", where=Path())
     assert done.returncode == 2
     assert done.stderr == "downbeat: launcher: 'true -n 2' has no {ranks} in place of the number of ranks\n"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -17,7 +16,8 @@ from downbeat.doctor.registry import CHECKS, Check, examine
 from downbeat.errors import DownbeatError
 from downbeat.experiment.trial_start import binding, try_start
 from downbeat.mpi.libraries import short_version
-from fake_programs import FakeBench, environment
+from downbeat_command import downbeat
+from fake_programs import FakeBench
 
 CPU = "sys/devices/system/cpu"
 SOURCE = "sys/devices/system/clocksource/clocksource0"
@@ -373,8 +373,7 @@ def test_a_library_that_does_not_start_says_why(tmp_path: Path) -> None:
 
 
 def doctor(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "downbeat", "doctor", *arguments]
-    return subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=600, check=False)
+    return downbeat("doctor", *arguments, where=Path())
 
 
 def test_the_command_tells_and_writes_what_it_found(tmp_path: Path) -> None:

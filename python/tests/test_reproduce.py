@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +22,7 @@ from downbeat.reproduce.registry import FIGURES, find_figures, own_data
 from downbeat.reproduce.results import Results
 from downbeat.reproduce.schuchart2023.process_scaling import draw_processes
 from downbeat.reproduce.site import Site, parse_ranks, site_at_hand
+from downbeat_command import downbeat
 from reproduce_site import BENCHES, site
 
 # A table and a section besides.
@@ -238,9 +238,7 @@ def test_all_ranks_of_a_launcher_are_judged() -> None:
 
 
 def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "downbeat", "reproduce", *arguments], capture_output=True, text=True, check=False
-    )
+    return downbeat("reproduce", *arguments, where=Path())
 
 
 def test_the_command_lists_within_80_columns(quick: Site) -> None:

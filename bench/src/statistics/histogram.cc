@@ -33,8 +33,8 @@ Histogram make_histogram(std::span<const double> sorted, std::size_t bins, doubl
 
 namespace {
 
-constexpr double bulk = 0.9; // share of the values
-constexpr std::size_t fewest_groups = 10;
+constexpr double bulk = 0.9;              // share of the values; outliers beyond it leave gaps in any histogram
+constexpr std::size_t fewest_groups = 10; // fewer show no shape
 
 std::vector<std::size_t> take_together(const std::vector<std::size_t> &counts, std::size_t per_group) {
     std::vector<std::size_t> groups((counts.size() + per_group - 1) / per_group, 0);

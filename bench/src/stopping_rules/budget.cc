@@ -5,8 +5,9 @@
 namespace bench {
 namespace {
 
-// Of the first block, from which the pace of the others is taken.
-constexpr long first_block = 10;
+// Of the first block, from which the pace of the others is taken: few, because a sample may take a large part of the
+// budget, and enough that a single slow one does not set the pace.
+constexpr long first_block = 10; // samples
 
 class Budget : public StoppingRule {
 public:

@@ -60,6 +60,8 @@ private:
 
 } // namespace
 
+// The default width is the margin within which `downbeat compare` calls a ratio equivalent: with a median that is known
+// less precisely, noise within a launch could hide such a difference. 200 samples are the first look at blocks of 20.
 StoppingRuleInfo stopping_rules::precision() {
     return {{"precision",
              "until the confidence interval of the median is narrow enough, after at least 10 blocks",

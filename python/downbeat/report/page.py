@@ -12,9 +12,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from downbeat.errors import DownbeatError
 from downbeat.pictures.picture import Picture
-from downbeat.report.anchor import anchor
 from downbeat.report.numbers import csv_link, table_rows
-from downbeat.report.svg import picture_svg
+from downbeat.report.svg import anchor, picture_svg
 
 TEMPLATE = "page.html"
 

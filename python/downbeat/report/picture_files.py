@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from downbeat.errors import DownbeatError
-from downbeat.report.anchor import anchor
 from downbeat.report.page import Page
+from downbeat.report.svg import anchor
 
 DOTS_PER_INCH = 200
 

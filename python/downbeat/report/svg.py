@@ -11,11 +11,15 @@ from markupsafe import Markup
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 
 from downbeat.pictures.picture import Picture
-from downbeat.report.anchor import anchor
 
 SVG = "http://www.w3.org/2000/svg"
 LINK = "http://www.w3.org/1999/xlink"
 METADATA = f"{{{SVG}}}metadata"
+
+
+def anchor(text: str) -> str:
+    """Returns a name for a place on a page: letters, digits and dashes of a text."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
 def picture_svg(picture: Picture) -> Markup:

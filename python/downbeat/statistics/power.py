@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import math
 
-POWER = 0.9
-LARGEST_RATIO = 1e6
-MOST_LAUNCHES = 100_000
+POWER = 0.9  # usual where a missed difference costs more than a few launches
+LARGEST_RATIO = 1e6  # beyond which no search goes
+MOST_LAUNCHES = 100_000  # beyond which nobody will go
 ROUNDING = 1e-9  # of degrees of freedom that are added up
 COMPUTABLE = 1e4  # the noncentrality up to which scipy's distribution is reliable
 

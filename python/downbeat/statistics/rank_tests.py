@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-# Beyond so many pairs, or values on both sides together, the normal approximation is as good.
+# With more pairs, or more values on both sides together, the normal approximation is as good.
 MOST_EXACT = 100
 MOST_EXACT_SUM = 60
-# Logarithms of ratios that differ by less are alike: the rest is rounding, and would break ties.
+# Logarithms of ratios that differ by less are equal: the rest is rounding, and would break ties.
 DECIMALS = 12
 
 

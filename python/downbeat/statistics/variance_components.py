@@ -13,8 +13,8 @@ from scipy import stats
 from downbeat.statistics.median_interval import median_interval
 
 FEWEST_REPETITIONS = 50  # the t interval of a launch's median is a guess below
-MOST_REPETITIONS = 10_000
-FEWEST_LAUNCHES = 5
+MOST_REPETITIONS = 10_000  # by then a median is far more precise than launches agree
+FEWEST_LAUNCHES = 5  # as for a verdict (verdicts.py)
 MOST_LAUNCHES = 100_000  # beyond which nobody will go
 ONE_SIGMA = 0.6827  # the confidence of an interval of one standard deviation to either side
 
