@@ -34,6 +34,10 @@ file(RELATIVE_PATH pc_prefix "${pc_dir}" "${CMAKE_INSTALL_PREFIX}")
 string(REGEX REPLACE "/$" "" pc_prefix "\${pcfiledir}/${pc_prefix}")
 file(RELATIVE_PATH pc_libdir "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_FULL_LIBDIR}")
 file(RELATIVE_PATH pc_includedir "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
+set(pc_rpath "")
+if(DOWNBEAT_RPATH) # so that programs run without LD_LIBRARY_PATH
+    set(pc_rpath " -Wl,-rpath,\${libdir}")
+endif()
 set(pc_libdir "\${prefix}/${pc_libdir}")
 set(pc_includedir "\${prefix}/${pc_includedir}")
 configure_file("${PROJECT_SOURCE_DIR}/cmake/downbeat.pc.in" "${PROJECT_BINARY_DIR}/pkgconfig/downbeat.pc" @ONLY)
@@ -42,5 +46,6 @@ install(FILES "${PROJECT_BINARY_DIR}/pkgconfig/downbeat.pc" DESTINATION "${CMAKE
 # Build tree: pkg-config takes downbeat-uninstalled.pc for `downbeat` when it is on PKG_CONFIG_PATH.
 set(pc_prefix "${PROJECT_BINARY_DIR}")
 set(pc_libdir "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}")
+set(pc_rpath " -Wl,-rpath,\${libdir}")
 set(pc_includedir "${CMAKE_CURRENT_SOURCE_DIR}/include")
 configure_file("${PROJECT_SOURCE_DIR}/cmake/downbeat.pc.in" "${PROJECT_BINARY_DIR}/downbeat-uninstalled.pc" @ONLY)

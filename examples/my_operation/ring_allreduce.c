@@ -1,7 +1,7 @@
 /*
  * An allreduce around a ring, written by hand, to be measured beside MPI's:
  *
- *     mpicc -shared -fPIC $(pkg-config --cflags downbeat) -o ring_allreduce.so ring_allreduce.c
+ *     cc -shared -fPIC $(pkg-config --cflags downbeat) -o ring_allreduce.so ring_allreduce.c
  *     mpirun -n 4 downbeat-bench ./ring_allreduce.so allreduce -m 8:1M --validate
  *
  * In p - 1 steps every process adds up one of p blocks, in p - 1 more these travel around (Patarasuk and Yuan 2009).

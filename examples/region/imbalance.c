@@ -2,7 +2,7 @@
  * An application that computes and then reduces, again and again; higher ranks have more to compute. Two regions tell
  * how long either part takes from a common start, and how far apart the processes leave it:
  *
- *     mpicc imbalance.c $(pkg-config --cflags --libs downbeat) -o imbalance
+ *     cc imbalance.c $(pkg-config --cflags --libs downbeat) -o imbalance
  *     DOWNBEAT_REGIONS_TABLE=stdout mpirun -n 4 ./imbalance 100 500 200     # and look into downbeat-regions.json
  *
  * Arguments: iterations; microseconds of computation on rank 0; microseconds more for each rank than for the one

@@ -1,4 +1,4 @@
-"""The installed library works for its users: pkg-config and CMake, C and C++, shared and static."""
+"""What is installed works for its users: the library with pkg-config and CMake, C and C++, man pages, examples."""
 
 from __future__ import annotations
 
@@ -13,26 +13,31 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-EXAMPLES = ROOT / "examples"
 CONSUMER = Path(__file__).resolve().parent / "consumer"
 PREFIX = "/opt/downbeat"
+DOC = "share/doc/downbeat"
 CONSUMERS = [f"{language}-{library}" for language in ("c", "cxx") for library in ("downbeat", "downbeat_static")]
+# What does not depend on the MPI library.
+once = pytest.mark.parametrize("mpi", ["openmpi"], indirect=True, scope="module")
 COMPILERS = [("cc", "-std=c11", "consumer.c"), ("c++", "-std=c++20", "consumer.cc")]
 
 
-def run(*command: str | Path, env: dict[str, str] | None = None) -> str:
+# No program needs LD_LIBRARY_PATH to find the library.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
+
+
+def run(*command: str | Path, env: dict[str, str] | None = None, cwd: Path = ROOT) -> str:
     """Runs a command, which must succeed, and returns what it printed."""
     done = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, **(env or {})}, capture_output=True, text=True, check=False
+        command, cwd=cwd, env={**ENVIRONMENT, **(env or {})}, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, f"{shlex.join(map(str, command))}\n{done.stdout}{done.stderr}"
     return done.stdout
 
 
-def starts_together(mpi: str, program: Path, library_dir: Path | None = None) -> bool:
-    """Whether a consumer harmonizes two processes; the library's directory where no run path leads there."""
-    env = {"LD_LIBRARY_PATH": str(library_dir)} if library_dir else None
-    out = run("tools/launch", "--mpi", mpi, "-n", "2", "--timeout", "300", program, env=env)
+def starts_together(mpi: str, program: Path) -> bool:
+    """Whether a consumer harmonizes two processes."""
+    out = run("tools/launch", "--mpi", mpi, "-n", "2", "--timeout", "300", program)
     return "2 of 2 processes left together" in out
 
 
@@ -65,8 +70,13 @@ def libdir(prefix: Path) -> Path:
     return next(prefix.glob("lib*/**/libdownbeat.so")).parent
 
 
+def exports(prefix: Path) -> set[str]:
+    """Returns the names of the library's functions."""
+    return set(run("nm", "-D", "--defined-only", libdir(prefix) / "libdownbeat.so").split()[2::3])
+
+
 def test_what_the_headers_declare_is_exported_and_nothing_else(installed: Path) -> None:
-    exported = set(run("nm", "-D", "--defined-only", libdir(installed) / "libdownbeat.so").split()[2::3])
+    exported = exports(installed)
     headers = [installed / "include" / name for name in ("mpix_harmonize.h", "downbeat/clock.h", "downbeat/region.h")]
     text = "".join(header.read_text(encoding="utf-8") for header in headers)
     declared = set(re.findall(r"^[a-zA-Z].*?\b((?:MPIX|Downbeat)_\w+)\(", text, re.MULTILINE))
@@ -94,8 +104,7 @@ def test_pkg_config(
     mpi: str, tree: str, library: str, compiler: tuple[str, str, str], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     prefix: Path = request.getfixturevalue(tree)
-    libraries = libdir(prefix)
-    pc_dir = libraries / "pkgconfig" if tree == "installed" else prefix
+    pc_dir = libdir(prefix) / "pkgconfig" if tree == "installed" else prefix
     static = ["--static"] if library == "static" else []
     env = {"PKG_CONFIG_PATH": str(pc_dir)}
     flags = shlex.split(run("pkg-config", *static, "--cflags", "--libs", "downbeat", env=env))
@@ -106,7 +115,7 @@ def test_pkg_config(
     run(command, standard, "-Wall", "-Wextra", "-Werror", CONSUMER / source, "-o", program, *flags)
     linked = run("readelf", "-d", program)
     assert ("libdownbeat.so.0" in linked) == (library == "shared")
-    assert starts_together(mpi, program, libraries)
+    assert starts_together(mpi, program)
 
 
 def test_a_program_finds_each_library(each_library: str, tmp_path: Path) -> None:
@@ -114,7 +123,7 @@ def test_a_program_finds_each_library(each_library: str, tmp_path: Path) -> None
     flags = shlex.split(run("pkg-config", "--cflags", "--libs", "downbeat", env={"PKG_CONFIG_PATH": str(prefix)}))
     program = tmp_path / "consumer"
     run("cc", "-std=c11", "-Wall", "-Wextra", "-Werror", CONSUMER / "consumer.c", "-o", program, *flags)
-    assert starts_together(each_library, program, libdir(prefix))
+    assert starts_together(each_library, program)
     run("cmake", "-S", CONSUMER, "-B", tmp_path / "cmake", "-G", "Ninja", f"-Ddownbeat_DIR={prefix}")
     run("cmake", "--build", tmp_path / "cmake", "--target", "c-downbeat")
     assert starts_together(each_library, tmp_path / "cmake" / "c-downbeat")
@@ -132,10 +141,69 @@ def test_cmake_package(mpi: str, tree: str, tmp_path: Path, request: pytest.Fixt
         assert starts_together(mpi, program)
 
 
+@once
+def test_the_license_is_there(installed: Path) -> None:
+    assert (installed / DOC / "LICENSE").read_text(encoding="utf-8").startswith("BSD 3-Clause")
+
+
+@once
+def test_every_function_and_program_has_a_man_page(installed: Path) -> None:
+    callbacks = {f"downbeat_operation_{name}" for name in ("setup", "run", "teardown", "validate")}
+    headers = {str(path.relative_to(installed / "include")) for path in installed.glob("include/**/*.h")}
+    pages = {f"{name.replace('/', '_')}.3" for name in exports(installed) | callbacks | headers}
+    found = {path.name for path in installed.glob("share/man/man*/*")}
+    assert found == pages | {"downbeat.1", "downbeat-bench.1"}
+
+
+@once
+def test_man_pages_fit_a_terminal_and_raise_no_warning(installed: Path) -> None:
+    pages = sorted(installed.glob("share/man/man*/*"))
+    env = {"MANWIDTH": "80", "LC_ALL": "C.UTF-8", "PAGER": "cat"}
+    command: list[str | Path] = ["man", "--warnings", "--local-file", *pages]
+    done = subprocess.run(command, env={**ENVIRONMENT, **env}, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert [line for line in done.stdout.splitlines() if len(line) > 80] == []
+
+
+@once
+def test_man_page_of_the_bench_has_what_help_says(installed: Path) -> None:
+    page = run("man", "--local-file", installed / "share/man/man1/downbeat-bench.1", env={"PAGER": "cat"})
+    said = run(installed / "bin" / "downbeat-bench", "--help")
+    assert set(re.findall(r"[\w./-]+", said)) - set(re.findall(r"[\w./-]+", page)) == {"Usage"}
+
+
+@once
+def test_man_page_of_a_function_has_its_arguments_and_types(installed: Path) -> None:
+    page = run("man", "--local-file", installed / "share/man/man3/Downbeat_measure.3", env={"PAGER": "cat"})
+    for line in ("comm (IN)", "found (OUT)", "double bound", "DOWNBEAT_LOCAL = 0"):
+        assert re.search(rf"^ +{re.escape(line)}$", page, re.MULTILINE), line
+
+
+def test_in_a_directory_of_the_system_there_is_no_run_path(tmp_path: Path) -> None:
+    """What a Debian package is made of: its library is where the loader looks."""
+    options = ["-DCMAKE_INSTALL_PREFIX=/usr", "-DDOWNBEAT_BUILD_BENCH=OFF", "-DDOWNBEAT_BUILD_TESTS=OFF"]
+    run("cmake", "-S", ROOT, "-B", tmp_path, "-G", "Ninja", "-DDOWNBEAT_MPI=openmpi", *options)
+    libs = re.search(r"^Libs: (.*)$", (tmp_path / "pkgconfig/downbeat.pc").read_text(encoding="utf-8"), re.MULTILINE)
+    assert libs is not None
+    assert "-ldownbeat" in libs[1]
+    assert "rpath" not in libs[1]
+
+
 def build_example(name: str, prefix: Path, target: Path) -> None:
-    """Builds an example against an installed tree, as a user would."""
-    run("cmake", "-S", EXAMPLES / name, "-B", target, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}")
-    run("cmake", "--build", target)
+    """Builds an installed example with the command in its comment."""
+    shutil.copytree(prefix / DOC / "examples" / name, target, dirs_exist_ok=True)
+    (source,) = target.glob("*.c")
+    command = re.search(r"^ \*     (cc .*)$", source.read_text(encoding="utf-8"), re.MULTILINE)
+    assert command is not None
+    run("sh", "-c", command[1], cwd=target, env={"PKG_CONFIG_PATH": str(libdir(prefix) / "pkgconfig")})
+
+
+@once
+@pytest.mark.parametrize("name", ["my_operation", "region"])
+def test_example_as_a_project_of_cmake(installed: Path, tmp_path: Path, name: str) -> None:
+    source = installed / DOC / "examples" / name
+    run("cmake", "-S", source, "-B", tmp_path, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={installed}")
+    run("cmake", "--build", tmp_path)
 
 
 def test_example_my_operation(mpi: str, installed: Path, tmp_path: Path) -> None:
