@@ -241,3 +241,15 @@ def test_example_region(mpi: str, installed: Path, tmp_path: Path) -> None:
     assert metrics["exit_skew"]["max"] <= compute["tolerance_s"] + error
     for name, region in zip(["compute", "allreduce"], regions, strict=True):
         assert re.search(rf"^{name}\s+2\s+{region['valid']}\s+{region['rejected']}\s+0\s", out, re.MULTILINE)
+
+
+def test_example_barrier_loop(mpi: str, installed: Path, tmp_path: Path) -> None:
+    """It prints what OSU prints: a row for each size, and the mean over ranks between the minimum and the maximum."""
+    source = installed / DOC / "examples/barrier_loop/barrier_loop.c"
+    program = tmp_path / "barrier_loop"
+    run(f"mpicc.{mpi}", "-O2", "-Wall", "-Wextra", "-Werror", source, "-o", program)
+    out = run("tools/launch", "--mpi", mpi, "-n", "2", "--timeout", "300", program, "bcast", "median")
+    rows = [list(map(float, line.split())) for line in out.splitlines() if not line.startswith("#")]
+    assert [size for size, *_ in rows] == [2**power for power in range(3, 21)]
+    assert all(least <= mean <= most for _, mean, least, most, _ in rows)
+    assert rows[-1][1] > rows[0][1]

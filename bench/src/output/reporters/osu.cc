@@ -14,6 +14,7 @@ namespace {
 
 constexpr int size_width = 10;
 constexpr int field_width = 18;
+constexpr int only_field_width = 17; // of an operation without a size
 
 /// As the header of OSU's program for the operation calls it: "Broadcast", "Non-blocking Broadcast", "Broadcast
 /// Persistent".
@@ -67,12 +68,13 @@ std::string header(const Cell &cell) {
         return text + fmt::format("{}{:>{}}{:>{}}{:>{}}{:>{}}\n", first, "Overall(us)", field_width, "Compute(us)",
                                   field_width, "Pure Comm.(us)", field_width, "Overlap(%)", field_width);
     }
-    return text + fmt::format("{}{:>{}}\n", first, "Avg Latency(us)", field_width);
+    return text +
+           (cell.size == 0 ? "# Avg Latency(us)\n" : fmt::format("{}{:>{}}\n", first, "Avg Latency(us)", field_width));
 }
 
 /// OSU has two decimals; below 1 us that would be next to nothing.
-std::string field(double seconds) {
-    return fmt::format("{:{}.{}f}", seconds * 1e6, field_width, seconds < 1e-6 ? 3 : 2);
+std::string field(double seconds, int width = field_width) {
+    return fmt::format("{:{}.{}f}", seconds * 1e6, width, seconds < 1e-6 ? 3 : 2);
 }
 
 /// The output of the OSU micro-benchmarks, for scripts that read it: means over samples and ranks.
@@ -108,7 +110,7 @@ private:
         }
         const double latency = result.metric("latency_avg").mean;
         if (result.cell.computation == 0.0) {
-            return size + field(latency) + "\n";
+            return size + field(latency, size.empty() ? only_field_width : field_width) + "\n";
         }
         const auto pure = std::find_if(results_.begin(), results_.end(), [&](const CellResult &other) {
             return other.cell.computation == 0.0 && same_but_for_computation(other.cell, result.cell);
