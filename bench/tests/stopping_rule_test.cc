@@ -124,6 +124,25 @@ TEST(StoppingRule, PrecisionGivesUpInTheEnd) {
     EXPECT_TRUE(rule("precision(width=1)")->satisfied({10, 510, 0.0, false, values, blocks}));
 }
 
+TEST(StoppingRule, BlocksLeftAreThoseToTheNextDecision) {
+    const auto left = [](const char *text, long blocks, long valid) {
+        CellProgress progress;
+        progress.blocks = blocks;
+        progress.valid = valid;
+        return rule(text)->blocks_left(progress);
+    };
+    EXPECT_EQ(left("fixed", 4, 400), 6);
+    EXPECT_EQ(left("fixed", 10, 999), 1); // makes up for a block that gave up
+    EXPECT_EQ(left("fixed(samples=3)", 1, 1), 2);
+    EXPECT_EQ(left("budget", 0, 0), 10);
+    EXPECT_EQ(left("precision", 3, 60), 7);
+    EXPECT_EQ(left("precision", 10, 200), 5); // looks again at 15, and at 23
+    EXPECT_EQ(left("precision", 16, 320), 7);
+    EXPECT_EQ(left("precision(max=330)", 16, 320), 1); // ten samples
+    EXPECT_TRUE(rule("precision")->open_ended());
+    EXPECT_FALSE(rule("fixed")->open_ended());
+}
+
 TEST(StoppingRule, PrecisionEndsWhereABlockFoundNoSamples) {
     const auto precision = rule("precision");
     const std::vector<std::vector<double>> values(all_metrics().size());

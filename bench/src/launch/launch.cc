@@ -80,7 +80,7 @@ std::vector<CellResult> Launch::run(const Reporters &reporters) {
 std::size_t Launch::blocks_left() const {
     long left = 0;
     for (const Runner &runner : runners_) {
-        left += runner.wanted == 0 ? 0 : std::max(blocks_per_cell - runner.record.progress().blocks, 1L);
+        left += runner.wanted == 0 ? 0 : runner.stopping->blocks_left(runner.record.progress());
     }
     return static_cast<std::size_t>(left);
 }

@@ -15,6 +15,7 @@ public:
         }
         return samples_ / blocks_ + (progress.blocks < samples_ % blocks_ ? 1 : 0);
     }
+    long blocks_left(const CellProgress &progress) const override { return std::max(blocks_ - progress.blocks, 1L); }
     bool satisfied(const CellProgress &progress) const override { return progress.valid >= samples_; }
     long least() const override { return samples_; }
 

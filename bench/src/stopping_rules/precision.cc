@@ -14,12 +14,13 @@ namespace {
 // deviate by 5 %. 20 samples and 10 that do not count are a block's least at which most of the time goes into samples.
 constexpr long first_look = 10; // blocks
 
-bool is_look(long blocks) {
+/// The first look at this many blocks or more.
+long look_from(long blocks) {
     long look = first_look;
     while (look < blocks) {
         look += (look + 1) / 2;
     }
-    return look == blocks;
+    return look;
 }
 
 class Precision : public StoppingRule {
@@ -32,9 +33,14 @@ public:
     }
 
     long next_block(const CellProgress &progress) const override {
-        const bool over =
-            progress.starved || progress.valid >= most_ || (is_look(progress.blocks) && satisfied(progress));
-        return over ? 0 : std::min(std::max(block_, (least_ + first_look - 1) / first_look), most_ - progress.valid);
+        const bool over = progress.starved || progress.valid >= most_ ||
+                          (look_from(progress.blocks) == progress.blocks && satisfied(progress));
+        return over ? 0 : std::min(samples_per_block(), most_ - progress.valid);
+    }
+
+    long blocks_left(const CellProgress &progress) const override {
+        const long all = (most_ - progress.valid + samples_per_block() - 1) / samples_per_block();
+        return std::min(look_from(progress.blocks + 1) - progress.blocks, all);
     }
 
     bool satisfied(const CellProgress &progress) const override {
@@ -50,6 +56,8 @@ public:
     long least() const override { return least_; }
 
 private:
+    long samples_per_block() const { return std::max(block_, (least_ + first_look - 1) / first_look); }
+
     double width_;
     double confidence_;
     long least_;

@@ -3,6 +3,7 @@
 #include "statistics/intervals.h"
 #include "text/component.h"
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <vector>
@@ -29,6 +30,9 @@ public:
 
     /// Whether a cell with this result is complete.
     virtual bool satisfied(const CellProgress &progress) const = 0;
+
+    /// Blocks that an incomplete cell still takes, as far as can be said; at least so many if the rule is open-ended.
+    virtual long blocks_left(const CellProgress &progress) const;
 
     /// Whether nobody can say how many blocks a cell takes, because that depends on what they show.
     virtual bool open_ended() const { return false; }
@@ -58,5 +62,9 @@ const std::vector<StoppingRuleInfo> &all_stopping_rules();
 /// A cell is measured in this many blocks, so that a temporary disturbance affects parts of many cells and not all of
 /// one.
 constexpr long blocks_per_cell = 10;
+
+inline long StoppingRule::blocks_left(const CellProgress &progress) const {
+    return std::max(blocks_per_cell - progress.blocks, 1L);
+}
 
 } // namespace bench
