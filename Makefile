@@ -58,13 +58,15 @@ run: setup-run ## install what is missing, build, measure barrier, bcast, reduce
 
 test: $(if $(CHOSEN),test-one,test-all) ## install what is missing, build, run all tests, under all five MPI libraries; MPI=: under one
 
-test-all: setup-test $(foreach m,$(MPIS),build-$m) build-sanitize build-abi lint \
+test-all: setup-test $(foreach m,$(MPIS),build-$m) build-sanitize build-abi lint-brief \
     ctest-openmpi $(foreach m,$(filter-out openmpi,$(MPIS)),ctest-brief-$m) ctest-sanitize ctest-brief-abi pytest
 
 test-one: setup-test build-$(MPI) ctest-$(MPI)
 	$(VENV)/pytest benchmarks python tools tests --mpi $(MPI)
 
-nightly: setup-test $(foreach m,$(MPIS),nightly-$m) validate bench-statistics ## what takes too long for make test: each library compiled by its own headers, make validate, make bench-statistics
+nightly: setup-test lint build-openmpi $(foreach m,$(MPIS),nightly-$m) ## run what make test leaves out: clang-tidy on C++, more tests, each library by its own headers, validate, bench-statistics
+	$(VENV)/pytest -m nightly tests
+	$(MAKE) --no-print-directory validate bench-statistics
 
 $(foreach m,$(MPIS),nightly-$m): nightly-%:
 	@$(MAKE) --no-print-directory build MPI=$*
@@ -104,9 +106,11 @@ docs: setup-docs ## build the documentation as a site, build/docs/index.html; a 
 format: setup-lint ## format C, C++ and Python
 	@tools/lint --fix
 
-lint: setup-lint ## check rooms, format and words, run static analysis
+lint lint-brief: setup-lint
 	$(call configure,lint)
-	@tools/lint
+	@tools/lint $(if $(findstring brief,$@),--brief)
+
+lint: ## check rooms, format and words, run static analysis
 
 clean: ## remove build/, not results/
 	rm -rf build
@@ -139,8 +143,8 @@ $(foreach m,$(MPIS) sanitize,ctest-$m): ctest-%: build-%
 $(foreach m,$(filter-out openmpi,$(MPIS)) abi,ctest-brief-$m): ctest-brief-%: build-%
 	@$(CTEST) brief-$*
 
-# Two at a time, a file on one process, where next to nothing is measured and processes mostly wait; the rest needs the
+# Three at a time, a file on one process, where next to nothing is measured and processes mostly wait; the rest needs the
 # processors for itself.
 pytest: setup-test $(foreach m,$(MPIS),build-$m) build-abi
-	$(VENV)/pytest --numprocesses 2 --dist loadfile benchmarks python tools tests/abi tests/docs tests/install tests/messages
-	$(VENV)/pytest tests/bench tests/hosts
+	$(VENV)/pytest --numprocesses 3 --dist loadfile benchmarks python tools tests/abi tests/docs tests/install tests/messages
+	$(VENV)/pytest -m 'not nightly' tests/bench tests/hosts

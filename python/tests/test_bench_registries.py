@@ -51,7 +51,7 @@ def test_the_other_experiments_are_those_that_help_shows(help_text: str) -> None
 
 def test_options_of_an_experiment_are_options_of_the_bench(help_text: str) -> None:
     assert {f"--{name}" for name in OPTIONS} <= set(re.findall(r"--[a-z-]+", help_text))
-    (default,) = re.findall(r"--sync NAMES.*\[default ([^\]]*)\]", help_text)
+    (default,) = re.findall(r"--sync NAMES[^\[]*\[default ([^\]]*)\]", help_text)
     assert default == DEFAULT_SYNC
 
 
