@@ -60,8 +60,8 @@ def read(path: Path) -> str | None:
 def parse_cpus(text: str) -> frozenset[int]:
     """Returns the processors of a list as the kernel writes it, "0-3,8"."""
     cpus: set[int] = set()
-    for part in filter(None, text.split(",")):
-        first, _, last = part.partition("-")
+    for range_text in filter(None, text.split(",")):
+        first, _, last = range_text.partition("-")
         cpus |= set(range(int(first), int(last or first) + 1))
     return frozenset(cpus)
 

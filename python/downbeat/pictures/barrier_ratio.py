@@ -34,17 +34,17 @@ def draw_ratios(experiment: Experiment) -> list[Picture]:
     lines = positions(numbers["line"])
     drawn, note = first_panels(numbers)
     figure, panels = new_panels(drawn["panel"].nunique())
-    for axes, (panel, part) in zip(panels, drawn.groupby("panel", sort=False), strict=True):
+    for axes, (panel, group) in zip(panels, drawn.groupby("panel", sort=False), strict=True):
         axes.axhspan(1 / (1 + MARGIN), 1 + MARGIN, color=GRAY, alpha=0.18, linewidth=0)
         axes.axhline(1, color=GRAY, linewidth=0.8)
-        for line, points in part.assign(at=part["size"].clip(lower=1)).groupby("line", sort=False):
+        for line, points in group.assign(at=group["size"].clip(lower=1)).groupby("line", sort=False):
             draw_points(axes, points, ("at", "ratio", "low", "high"), str(line), lines[str(line)])
-        if (part["size"] > 0).any():
-            size_axis(axes.xaxis, part["size"].clip(lower=1))
+        if (group["size"] > 0).any():
+            size_axis(axes.xaxis, group["size"].clip(lower=1))
         else:
             axes.set_xticks([])
         log_axis(axes.yaxis)
-        finish(axes, "message size [bytes]" if (part["size"] > 0).any() else "no message", "ratio", str(panel))
+        finish(axes, "message size [bytes]" if (group["size"] > 0).any() else "no message", "ratio", str(panel))
     finish_legend(figure, panels)
     caption = (
         "Latency after the synchronizer / latency after harmonize (delta in Schuchart 2023, section 6.1), median of "

@@ -55,8 +55,8 @@ def draw_pareto(data: xr.Dataset) -> list[Picture]:
     numbers = pd.concat(frames, ignore_index=True)
     waits = list(numbers.groupby("wait_s"))
     figure = new_figure(height=3.6 * len(waits))
-    for axes, (wait, part) in zip(figure.subplots(len(waits), squeeze=False)[:, 0], waits, strict=True):
-        draw_panel(axes, part)
+    for axes, (wait, group) in zip(figure.subplots(len(waits), squeeze=False)[:, 0], waits, strict=True):
+        draw_panel(axes, group)
         finish(axes, "duration [us]", f"{kind} [us]", f"after {float(str(wait)):g} s" if wait else "at once")
     return [
         Picture(
@@ -69,22 +69,22 @@ def draw_pareto(data: xr.Dataset) -> list[Picture]:
     ]
 
 
-def draw_panel(axes: Axes, part: pd.DataFrame) -> None:
+def draw_panel(axes: Axes, group: pd.DataFrame) -> None:
     """Draws the schemes at one time after the synchronization."""
-    front = part[part["on_front"]].sort_values("duration_us")
-    rest = part[~part["on_front"]]
+    front = group[group["on_front"]].sort_values("duration_us")
+    rest = group[~group["on_front"]]
     axes.plot(rest["duration_us"], rest["error_us"], linestyle="", marker="o", markerfacecolor="white", color=GRAY)
     axes.plot(front["duration_us"], front["error_us"], color=COLORS[0], marker="o", linewidth=1.2)
     log_axis(axes.xaxis)
     log_axis(axes.yaxis)
     axes.margins(x=0.15, y=0.25)
-    name_points(axes, part)
+    name_points(axes, group)
 
 
-def name_points(axes: Axes, part: pd.DataFrame) -> None:
+def name_points(axes: Axes, group: pd.DataFrame) -> None:
     """Writes the schemes beside their points, one above the other where points lie close."""
     placed: list[tuple[float, float]] = []
-    for point in part.sort_values("error_us").to_dict("records"):
+    for point in group.sort_values("error_us").to_dict("records"):
         at = (point["duration_us"], point["error_us"])
         x, y = axes.transData.transform(at) * POINTS_PER_INCH / axes.figure.dpi
         text = y + 4

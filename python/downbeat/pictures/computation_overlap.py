@@ -29,7 +29,7 @@ def draw_computation_overlap(experiment: Experiment) -> list[Picture]:
     frame = all_overlaps(experiment)
     if frame.empty:
         return []
-    return [overlap_picture(part, operation) for operation, part in by_operation(frame)]
+    return [overlap_picture(group, operation) for operation, group in by_operation(frame)]
 
 
 def overlap_picture(frame: pd.DataFrame, operation: str) -> Picture:
@@ -47,9 +47,9 @@ def overlap_picture(frame: pd.DataFrame, operation: str) -> Picture:
     )
     drawn, note = first_panels(numbers)
     figure, panels = new_panels(drawn["panel"].nunique())
-    for axes, (panel, part) in zip(panels, drawn.groupby("panel", sort=False), strict=True):
+    for axes, (panel, group) in zip(panels, drawn.groupby("panel", sort=False), strict=True):
         axes.axhline(0, color=GRAY, linewidth=0.8)
-        placed = part.assign(at=part["size_bytes"].clip(lower=1))
+        placed = group.assign(at=group["size_bytes"].clip(lower=1))
         for place, (label, points) in enumerate(placed.groupby("definition", sort=False)):
             columns = ("at", "overlap_percent", "low_percent", "high_percent")
             draw_points(axes, points, columns, str(label), place)

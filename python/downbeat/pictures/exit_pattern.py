@@ -78,8 +78,8 @@ def pattern_picture(numbers: pd.DataFrame) -> Picture:
     lines = positions(numbers["line"])
     drawn, note = first_panels(numbers)
     figure, panels = new_panels(drawn["panel"].nunique())
-    for axes, (panel, part) in zip(panels, drawn.groupby("panel", sort=False), strict=True):
-        for line, points in part.groupby("line", sort=False):
+    for axes, (panel, group) in zip(panels, drawn.groupby("panel", sort=False), strict=True):
+        for line, points in group.groupby("line", sort=False):
             draw_points(axes, points, ("rank", "exit", "low", "high"), str(line), lines[str(line)])
         top = axes.get_ylim()[1]
         axes.set_ylim(-0.03 * top, top)

@@ -79,17 +79,17 @@ def skew_picture(numbers: pd.DataFrame, meaning: str) -> Picture:
         numbers[name] *= MICROSECONDS
     drawn, note = first_panels(numbers)
     panels = list(drawn.groupby("panel", sort=False))
-    rows = [len(part) for _, part in panels]
+    rows = [len(group) for _, group in panels]
     figure = new_figure(WIDTH_INCHES, sum(rows) * ROW_INCHES + len(rows) * 0.35 + 0.6)
     stacked = figure.subplots(len(panels), squeeze=False, sharex=True, gridspec_kw={"height_ratios": rows})[:, 0]
     places = positions(numbers["line"])
-    for axes, (panel, part) in zip(stacked, panels, strict=True):
-        for row, skew in enumerate(part.to_dict("records")):
+    for axes, (panel, group) in zip(stacked, panels, strict=True):
+        for row, skew in enumerate(group.to_dict("records")):
             draw_quantiles(axes, row, skew, color_of(skew["line"], places[skew["line"]]))
-        if part["bound"].max() > 0:
-            axes.axvline(2 * part["bound"].max(), color=GRAY, linewidth=1, linestyle=":")
-        axes.set_yticks(range(len(part)), part["line"])
-        axes.set_ylim(len(part) - 0.5, -0.5)
+        if group["bound"].max() > 0:
+            axes.axvline(2 * group["bound"].max(), color=GRAY, linewidth=1, linestyle=":")
+        axes.set_yticks(range(len(group)), group["line"])
+        axes.set_ylim(len(group) - 0.5, -0.5)
         log_axis(axes.xaxis)
         finish(axes, "exit skew [us]" if axes is stacked[-1] else "", "", str(panel))
         axes.grid(visible=False, axis="y")

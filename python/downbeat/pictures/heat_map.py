@@ -37,12 +37,12 @@ def heat_map(frame: pd.DataFrame, operation: str) -> Picture:
         numbers[name] *= MICROSECONDS
     drawn, note = first_panels(numbers)
     panels = list(drawn.groupby("panel", sort=False))
-    rows = [part["algorithm"].nunique() for _, part in panels]
+    rows = [group["algorithm"].nunique() for _, group in panels]
     figure = new_figure(WIDTH_INCHES, sum(count * ROW_INCHES * 1.3 + 0.45 for count in rows) + 1.1)
     stacked = figure.subplots(len(panels), squeeze=False, gridspec_kw={"height_ratios": rows})
-    for position, (axes, (panel, part)) in enumerate(zip(stacked.flat, panels, strict=True)):
-        table = part.pivot(index="algorithm", columns="column", values="estimate")
-        table = table.reindex(index=part["algorithm"].unique(), columns=part["column"].unique())
+    for position, (axes, (panel, group)) in enumerate(zip(stacked.flat, panels, strict=True)):
+        table = group.pivot(index="algorithm", columns="column", values="estimate")
+        table = table.reindex(index=group["algorithm"].unique(), columns=group["column"].unique())
         draw_map(axes, table, last=position == len(panels) - 1)
         axes.set_title(str(panel), fontsize=TEXT_POINTS, loc="left")
     caption = (

@@ -87,12 +87,12 @@ def curves(numbers: pd.DataFrame, operation: str) -> Picture:
     lines = positions(numbers["pattern"])
     drawn, note = first_panels(numbers)
     figure, panels = new_panels(drawn["panel"].nunique())
-    for axes, (panel, part) in zip(panels, drawn.groupby("panel", sort=False), strict=True):
-        delays = np.geomspace(part["delay_us"].min() / 2, part["delay_us"].max(), 50)
-        alone = float(part["without_delay_us"].mean())
+    for axes, (panel, group) in zip(panels, drawn.groupby("panel", sort=False), strict=True):
+        delays = np.geomspace(group["delay_us"].min() / 2, group["delay_us"].max(), 50)
+        alone = float(group["without_delay_us"].mean())
         axes.plot(delays, delays + alone, color=GRAY, linewidth=0.9, linestyle="--")
         axes.plot(delays, np.maximum(delays, alone), color=GRAY, linewidth=0.9, linestyle="--")
-        for pattern, points in part.groupby("pattern", sort=False):
+        for pattern, points in group.groupby("pattern", sort=False):
             columns = ("delay_us", "global_time_us", "low_us", "high_us")
             draw_points(axes, points, columns, str(pattern), lines[str(pattern)])
         log_axis(axes.xaxis)
@@ -112,10 +112,10 @@ def benefits(numbers: pd.DataFrame, operation: str) -> Picture:
     panels = list(drawn.groupby("panel", sort=False))
     figure = new_figure(height=0.5 + PANEL_INCHES * 0.9 * len(panels))
     grid = figure.subplots(len(panels), 2, squeeze=False)
-    for position, (row, (panel, part)) in enumerate(zip(grid, panels, strict=True)):
+    for position, (row, (panel, group)) in enumerate(zip(grid, panels, strict=True)):
         for axes, name in zip(row, ("benefit", "share"), strict=True):
             axes.axhline(0, color=GRAY, linewidth=0.8)
-            for pattern, points in part.groupby("pattern", sort=False):
+            for pattern, points in group.groupby("pattern", sort=False):
                 columns = ("delay_us", name, f"{name}_low", f"{name}_high")
                 draw_points(axes, points, columns, str(pattern), lines[str(pattern)])
             log_axis(axes.xaxis)

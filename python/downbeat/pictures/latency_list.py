@@ -48,14 +48,14 @@ def latency_list(frame: pd.DataFrame, operation: str) -> Picture:
     numbers = scaling_numbers(frame, "size", METRIC)
     drawn, note = first_panels(numbers)
     panels = list(drawn.groupby("panel", sort=False))
-    rows = [len(part) for _, part in panels]
+    rows = [len(group) for _, group in panels]
     figure = new_figure(WIDTH_INCHES, sum(rows) * ROW_INCHES + len(rows) * 0.55 + 0.5)
     # The eye compares panels of one size.
     share = drawn["size"].nunique() == 1
     stacked = figure.subplots(len(panels), squeeze=False, sharex=share, gridspec_kw={"height_ratios": rows})[:, 0]
     places = positions(numbers["line"])
-    for axes, (panel, part) in zip(stacked, panels, strict=True):
-        for row, cell in enumerate(part.to_dict("records")):
+    for axes, (panel, group) in zip(stacked, panels, strict=True):
+        for row, cell in enumerate(group.to_dict("records")):
             color = color_of(cell["line"], places[cell["line"]])
             axes.plot([cell["p5_us"], cell["p95_us"]], [row, row], color=color, linewidth=1.1, solid_capstyle="butt")
             axes.plot(
@@ -68,8 +68,8 @@ def latency_list(frame: pd.DataFrame, operation: str) -> Picture:
             )
             half = [[cell["median_us"] - cell["low_us"]], [cell["high_us"] - cell["median_us"]]]
             axes.errorbar([cell["median_us"]], [row], xerr=half, fmt="o", color=color, markersize=4.5, capsize=4)
-        axes.set_yticks(range(len(part)), part["line"])
-        axes.set_ylim(len(part) - 0.4, -0.6)
+        axes.set_yticks(range(len(group)), group["line"])
+        axes.set_ylim(len(group) - 0.4, -0.6)
         log_axis(axes.xaxis)
         finish(axes, "latency [us]" if axes is stacked[-1] else "", "", str(panel))
         axes.grid(visible=False, axis="y")

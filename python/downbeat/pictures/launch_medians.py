@@ -49,11 +49,11 @@ def draw_launches(experiment: Experiment) -> list[Picture]:
     lines = positions(cells["line"])
     figure, panels = new_panels(len(worst))
     for axes, chosen in zip(panels, worst.to_dict("records"), strict=True):
-        part = cells[(cells["panel"] == chosen["panel"]) & (cells["size"] == chosen["size"])]
+        group = cells[(cells["panel"] == chosen["panel"]) & (cells["size"] == chosen["size"])]
         # The one that differs most, and the first ones on the command line.
-        names = list(dict.fromkeys([chosen["line"], *part["line"]]))[:MOST_LINES]
+        names = list(dict.fromkeys([chosen["line"], *group["line"]]))[:MOST_LINES]
         for place, line in enumerate(sorted(names, key=lambda name: lines[name])):
-            points = part[part["line"] == line].sort_values("launch")
+            points = group[group["line"] == line].sort_values("launch")
             at = points["launch"] + (place - (len(names) - 1) / 2) * 0.12
             median, low, high = (points[f"{METRIC}_{name}"] * MICROSECONDS for name in ("median", "p25", "p75"))
             look = look_of(lines[line]) | {"linestyle": ""}

@@ -90,9 +90,9 @@ def with_gaps(line: pd.DataFrame) -> pd.DataFrame:
     return line.reindex(range(int(line.index.min()), int(line.index.max()) + 1))
 
 
-def median_and_quartiles(part: pd.DataFrame) -> pd.DataFrame:
+def median_and_quartiles(group: pd.DataFrame) -> pd.DataFrame:
     """Returns the median over launches and the middle half of them, `relative`, `low`, `high`, a row per bin."""
-    bins = part.groupby("bin")
+    bins = group.groupby("bin")
     result = pd.DataFrame(
         {
             "time_s": bins["time_s"].median(),
@@ -101,7 +101,7 @@ def median_and_quartiles(part: pd.DataFrame) -> pd.DataFrame:
             "high": bins["relative"].quantile(0.75),
         }
     )
-    return result[bins["launch"].nunique() >= LEAST_SHARE * part["launch"].nunique()].reset_index()
+    return result[bins["launch"].nunique() >= LEAST_SHARE * group["launch"].nunique()].reset_index()
 
 
 def draw_run_times(experiment: Experiment) -> list[Picture]:
@@ -120,10 +120,10 @@ def draw_run_times(experiment: Experiment) -> list[Picture]:
     drawn, note = first_panels(numbers)
     figure, panels = new_panels(drawn["panel"].nunique())
     several = numbers["launch"].nunique() > 1
-    for axes, (panel, part) in zip(panels, drawn.groupby("panel", sort=False), strict=True):
-        for _, line in list(part.groupby("launch"))[: MOST_LINES if several else 0]:
+    for axes, (panel, group) in zip(panels, drawn.groupby("panel", sort=False), strict=True):
+        for _, line in list(group.groupby("launch"))[: MOST_LINES if several else 0]:
             axes.plot(line["time_s"], line["relative"], color=GRAY, linewidth=0.6, alpha=0.6, label="a launch")
-        middle = with_gaps(median_and_quartiles(part))
+        middle = with_gaps(median_and_quartiles(group))
         axes.fill_between(middle["time_s"], middle["low"], middle["high"], color=COLORS[0], alpha=0.2, linewidth=0)
         # Markers, for a bin between two gaps has no line.
         axes.plot(
@@ -135,7 +135,7 @@ def draw_run_times(experiment: Experiment) -> list[Picture]:
             markersize=2.5,
             label="median over launches" if several else "the launch",
         )
-        end = SHOWN * float(part.groupby("launch")["time_s"].max().median())
+        end = SHOWN * float(group.groupby("launch")["time_s"].max().median())
         axes.set_xlim(-0.03 * end, min(end, axes.get_xlim()[1]))
         low, high = axes.get_ylim()
         axes.set_ylim(min(low, LEAST_LOW), max(high, LEAST_HIGH))

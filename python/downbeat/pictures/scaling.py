@@ -75,13 +75,13 @@ def scaling_picture(frame: pd.DataFrame, x: str, metric: str, name: str, title: 
     drawn, note = first_panels(numbers)
     # The eye compares panels of one size.
     figure, panels = new_panels(drawn["panel"].nunique(), share=x == "size")
-    for axes, (panel, part) in zip(panels, drawn.groupby("panel", sort=False), strict=True):
-        for line, points in part.groupby("line", sort=False):
+    for axes, (panel, group) in zip(panels, drawn.groupby("panel", sort=False), strict=True):
+        for line, points in group.groupby("line", sort=False):
             draw_line(axes, points.sort_values(x), x, str(line), lines[str(line)], with_bands)
         if x == "size":
             size_axis(axes.xaxis, drawn[x])
         else:
-            axes.set_xticks(sorted(part[x].unique()))
+            axes.set_xticks(sorted(group[x].unique()))
         log_axis(axes.yaxis)
         finish(
             axes, "message size [bytes]" if x == "size" else "processes", f"{METRICS[metric].label} [us]", str(panel)

@@ -144,8 +144,8 @@ def rank_step(ranks: int) -> int:
 def draw_bars(axes: Axes, bars: pd.DataFrame, ranks: int) -> None:
     """Draws the bars of one sample."""
     step = rank_step(ranks)
-    for phase, part in bars.groupby("phase", sort=False):
-        begin, end, middle = (part[name].to_numpy(float) for name in ("begin_us", "end_us", "rank"))
+    for phase, group in bars.groupby("phase", sort=False):
+        begin, end, middle = (group[name].to_numpy(float) for name in ("begin_us", "end_us", "rank"))
         low, high = middle / step - BAR_HEIGHT / 2, middle / step + BAR_HEIGHT / 2
         corners = np.stack([[begin, low], [end, low], [end, high], [begin, high]]).transpose(2, 0, 1)
         # All in one, for a patch of its own for each takes most of the time of a page.

@@ -124,9 +124,9 @@ def machine_text(contexts: Iterable[Mapping[str, object]]) -> str:
     hosts: dict[str, list[float]] = {}
     for context in contexts:
         for line in str(context["hosts"]).splitlines():
-            parts = line.split(", ")
-            load = [float(part.removeprefix("load ")) for part in parts if part.startswith("load ")]
-            hosts.setdefault(", ".join(part for part in parts if not part.startswith("load ")), []).extend(load)
+            words = line.split(", ")
+            load = [float(word.removeprefix("load ")) for word in words if word.startswith("load ")]
+            hosts.setdefault(", ".join(word for word in words if not word.startswith("load ")), []).extend(load)
     return "\n".join(f"{host}, load {span(min(loads), max(loads))}" if loads else host for host, loads in hosts.items())
 
 

@@ -40,7 +40,7 @@ def algorithm_sentence(operation: str, frame: pd.DataFrame) -> str:
     latency = summarize(frame, LOWEST, METRIC).dropna(subset=["estimate"]).sort_values("estimate", kind="stable")
     lowest = latency.drop_duplicates(["panel", "line"]).set_index(["line", "panel"])
     if REFERENCE not in lowest.index.get_level_values("line"):
-        texts = [f"{often(part['algorithm'])} after {line}" for line, part in lowest.groupby("line", sort=False)]
+        texts = [f"{often(group['algorithm'])} after {line}" for line, group in lowest.groupby("line", sort=False)]
         return f"{operation}: lowest latency: {listed(texts)}. Measure from a common start to see which is the fastest."
     fastest = lowest.loc[REFERENCE]
     slower = slower_algorithms(frame[frame["line"] == REFERENCE], fastest["algorithm"])
@@ -83,8 +83,8 @@ def slower_algorithms(frame: pd.DataFrame, fastest: pd.Series[str]) -> dict[str,
     pick (Holm 1979).
     """
     keys, comparisons = [], []
-    for panel, part in frame.groupby("panel", sort=False):
-        medians = part.pivot_table(index="launch", columns="algorithm", values=METRIC)
+    for panel, group in frame.groupby("panel", sort=False):
+        medians = group.pivot_table(index="launch", columns="algorithm", values=METRIC)
         for one, other in itertools.combinations(medians.columns, 2):
             first, second = (other, one) if other == fastest[panel] else (one, other)
             pairs = medians[[first, second]].dropna()

@@ -53,8 +53,8 @@ def judge_barriers(experiment: Experiment) -> list[Judged]:
         cell=describe_each(ratios, "operation", CONFIGURATION) + sizes(ratios),
     )
     judged = []
-    for line, part in ratios.groupby("line", sort=False):
-        cells = list(part.groupby("cell", sort=False))
+    for line, of_line in ratios.groupby("line", sort=False):
+        cells = list(of_line.groupby("cell", sort=False))
         comparisons = [compare_paired(group[f"{METRIC}_reference"], group[METRIC]) for _, group in cells]
         judged += [
             Judged(str(line), str(cell), one) for (cell, _), one in zip(cells, judge_together(comparisons), strict=True)

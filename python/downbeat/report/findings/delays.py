@@ -15,10 +15,10 @@ def delay_sentences(experiment: Experiment) -> list[str]:
     late = late_launches(measured_cells(experiment))
     late = late.assign(line=synchronization(late))
     texts = []
-    for operation, part in late.groupby("operation", sort=False):
-        shares = part.groupby([*CONFIGURATION, "size", "line", "pattern", "place"])["share"].mean().dropna()
+    for operation, group in late.groupby("operation", sort=False):
+        shares = group.groupby([*CONFIGURATION, "size", "line", "pattern", "place"])["share"].mean().dropna()
         if len(shares):
-            delays = part["delay"] * MICROSECONDS
+            delays = group["delay"] * MICROSECONDS
             low, high = (f"{round(value, 2) + 0.0:.2f}" for value in (shares.min(), shares.max()))
             texts.append(
                 f"{operation} {low if low == high else f'{low} to {high}'} (delays of "

@@ -16,8 +16,8 @@ def overlap_sentences(experiment: Experiment) -> list[str]:
         return []
     frame = frame.assign(line=synchronization(frame))
     texts = []
-    for operation, part in frame.groupby("operation", sort=False):
-        shares = part.groupby([*CONFIGURATION, "size", "line"])["overlap_window"].median()
+    for operation, group in frame.groupby("operation", sort=False):
+        shares = group.groupby([*CONFIGURATION, "size", "line"])["overlap_window"].median()
         low, high = (f"{round(PERCENT * value)}" for value in (shares.min(), shares.max()))
         texts.append(f"{operation} {low if low == high else f'{low} to {high}'} % ({counted(len(shares), 'cell')})")
     return [

@@ -10,8 +10,7 @@ import pandas as pd
 from matplotlib.artist import Artist
 
 from downbeat.pictures.picture import Picture
-from downbeat.pictures.style import COLORS, WIDTH_INCHES, new_figure
-from downbeat.reproduce.drawing.panels import label_times
+from downbeat.pictures.style import COLORS, WIDTH_INCHES, finish, log_axis, new_figure
 
 PANEL_INCHES = 3.8
 BOX_SHARE = 0.8  # of the room of a group that its boxes fill
@@ -64,20 +63,15 @@ def draw_boxes(name: str, title: str, caption: str, panels: Sequence[BoxPanel]) 
             )
             handles.setdefault(box.label, drawn["boxes"][0])
             quantiles = np.percentile(box.values, [0, 25, 50, 75, 100])
-            part = {"panel": panel.title} if len(panels) > 1 else {}
+            where = {"panel": panel.title} if len(panels) > 1 else {}
             summary = dict(zip(("min", "p25", "median", "p75", "max"), quantiles, strict=True))
-            rows.append({**part, panel.x: box.group, "of": box.label, "values": len(box.values), **summary})
+            rows.append({**where, panel.x: box.group, "of": box.label, "values": len(box.values), **summary})
         place.set_xticks(range(len(groups)), groups)
-        place.tick_params(labelsize=8)
         place.set_xlim(-0.5, len(groups) - 0.5)
-        place.set_xlabel(panel.x)
-        place.set_title(panel.title, fontsize=9)
         if panel.log_y:
-            place.set_yscale("log")
-            label_times(place.yaxis)
-        place.grid(axis="y", alpha=0.25)
-        place.spines[["top", "right"]].set_visible(False)
-    axes[0].set_ylabel(panels[0].y)
+            log_axis(place.yaxis)
+        finish(place, panel.x, panel.y if place is axes[0] else "", panel.title)
+        place.grid(visible=False, axis="x")
     if len(labels) > 1:
         figure.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=4, fontsize=8)
     return Picture(name, title, caption, figure, pd.DataFrame(rows))

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import matplotlib.axes
-import matplotlib.axis
 import numpy as np
 import pandas as pd
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from downbeat.pictures.picture import Picture
-from downbeat.pictures.style import COLORS, MARKERS, WIDTH_INCHES, new_figure
+from downbeat.pictures.style import COLORS, GRAY, MARKERS, WIDTH_INCHES, finish, log_axis, new_figure
 from downbeat.units import bytes_text
 
 PANEL_INCHES = 3.6
@@ -21,7 +20,6 @@ LEGEND_LINE_INCHES = 0.2
 LEGEND_CHARACTERS = 84  # in a row of the legend, beside its lines
 MOST_TICKS = 10
 Numbers: TypeAlias = Sequence[float] | np.ndarray | pd.Series
-NARROW, WIDE = 10, 300  # largest / smallest value of a logarithmic axis
 
 
 @dataclass(frozen=True)
@@ -108,7 +106,7 @@ def draw_panel(axes: matplotlib.axes.Axes, panel: Panel) -> None:
         if one.low is not None and one.high is not None:
             axes.vlines(x, np.asarray(one.low, float), np.asarray(one.high, float), color=color, linewidth=0.9)
     if panel.line_at is not None:
-        axes.axhline(panel.line_at, color="#888888", linewidth=0.8, zorder=0)
+        axes.axhline(panel.line_at, color=GRAY, linewidth=0.8, zorder=0)
     for x_place, y_place, text in panel.marks:
         axes.annotate(text, (x_place, y_place), xytext=(4, 3), textcoords="offset points", fontsize=6)
     if panel.marks:
@@ -120,27 +118,8 @@ def draw_panel(axes: matplotlib.axes.Axes, panel: Panel) -> None:
     elif all(float(x).is_integer() for one in panel.series for x in one.x):
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))  # ranks, bins
     if panel.log_y:
-        axes.set_yscale("log")
-        label_times(axes.yaxis)
-    axes.set_xlabel(panel.x)
-    axes.set_ylabel(panel.y)
-    axes.set_title(panel.title, fontsize=9)
-    axes.tick_params(labelsize=8)
-    axes.grid(alpha=0.25)
-    axes.spines[["top", "right"]].set_visible(False)
-
-
-def label_times(axis: matplotlib.axis.Axis) -> None:
-    """Writes plain numbers at a logarithmic axis, more of them where it spans little."""
-    low, high = sorted(axis.get_view_interval())
-    plain = FuncFormatter(lambda value, _: f"{value:g}")
-    if high / low < NARROW:
-        axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-        axis.set_minor_locator(NullLocator())
-    elif high / low < WIDE:
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axis.set_minor_formatter(NullFormatter())
-    axis.set_major_formatter(plain)
+        log_axis(axes.yaxis)
+    finish(axes, panel.x, panel.y, panel.title)
 
 
 def label_positions(axes: matplotlib.axes.Axes, panel: Panel) -> None:

@@ -11,10 +11,10 @@ import xarray as xr
 
 from downbeat.data.metrics import METRICS, Stamps
 from downbeat.pictures.picture import Picture
-from downbeat.pictures.style import COLORS, WIDTH_INCHES, new_figure
+from downbeat.pictures.style import WIDTH_INCHES, finish, new_figure
+from downbeat.pictures.timelines import BAR_HEIGHT, PHASE_COLORS
 from downbeat.units import MICROSECONDS
 
-SYNCHRONIZER, OPERATION = COLORS[5], COLORS[1]
 ROW_INCHES = 0.22
 FRAME_INCHES = 0.8
 
@@ -75,15 +75,14 @@ def draw_timelines(name: str, title: str, caption: str, timelines: Sequence[Time
         length = max(one.exit.max(), 1e-3)
         # Of the synchronizer, as much as the operation is long: who came when is another story.
         start = np.maximum(one.begin, -length)
-        place.barh(rows, one.entry - start, left=start, height=0.7, color=SYNCHRONIZER, label="synchronizer")
-        place.barh(rows, one.exit - one.entry, left=one.entry, height=0.7, color=OPERATION, label="operation")
+        for phase, left, right in (("synchronizer", start, one.entry), ("operation", one.entry, one.exit)):
+            place.barh(rows, right - left, left=left, height=BAR_HEIGHT, color=PHASE_COLORS[phase], label=phase)
         place.set_xlim(-length, 1.03 * length)
         place.set_ylim(len(rows) - 0.5, -0.5)
-        place.tick_params(labelsize=8)
-        place.set_yticks(rows, [f"rank {rank}" for rank in rows], fontsize=7)
-        place.set_title(one.title, fontsize=9)
-        place.spines[["top", "right"]].set_visible(False)
-    axes[-1].set_xlabel("time after the first rank left the synchronizer [us]")
+        last = one is timelines[-1]
+        finish(place, "time after the first rank left the synchronizer [us]" if last else "", "", one.title)
+        place.set_yticks(rows, [f"rank {rank}" for rank in rows])
+        place.grid(visible=False, axis="y")
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=8)
     numbers = pd.concat(
