@@ -115,7 +115,8 @@ def windows(bench: Bench, tmp_path: Path, *arguments: str) -> tuple[int, str, xr
 @ONE_LIBRARY
 def test_windows_follow_each_other_without_a_gap(bench: Bench, tmp_path: Path) -> None:
     arguments = ["nothing", "--sync", "window(size=200us,growth=1)", "-r", "200", "--warmup", "0"]
-    status, text, data = windows(bench, tmp_path, *arguments)
+    # Other programs on the processors make ranks miss hundreds of windows in a row.
+    status, text, data = windows(bench, tmp_path, *arguments, "--max-attempts", "1000")
     assert status == 0, text
     deadline = data.deadline.values
     steps = np.diff(deadline)
