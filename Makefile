@@ -143,8 +143,8 @@ $(foreach m,$(MPIS) sanitize,ctest-$m): ctest-%: build-%
 $(foreach m,$(filter-out openmpi,$(MPIS)) abi,ctest-brief-$m): ctest-brief-%: build-%
 	@$(CTEST) brief-$*
 
-# Three at a time, a file on one process, where next to nothing is measured and processes mostly wait; the rest needs the
+# Two at a time, a file on one process, where next to nothing is measured and processes mostly wait; the rest needs the
 # processors for itself.
 pytest: setup-test $(foreach m,$(MPIS),build-$m) build-abi
-	$(VENV)/pytest --numprocesses 3 --dist loadfile benchmarks python tools tests/abi tests/docs tests/install tests/messages
+	$(VENV)/pytest --numprocesses 2 --dist loadfile benchmarks python tools tests/abi tests/docs tests/install tests/messages
 	$(VENV)/pytest -m 'not nightly' tests/bench tests/hosts
