@@ -1,12 +1,12 @@
 /* A world of processes in virtual time, for the library's schemes without MPI and with true time known.
  *
  * Schemes talk to each other through message.h alone and read time through clock.h alone. virtual.c defines the
- * functions of message.h, so the linker leaves message.c out, and offers a clock. Every process is a thread with a true
+ * functions of message.h, so the linker leaves message.c out, and offers a clock. Every process is a coroutine with a true
  * time of its own that only its own doings move on: reading its clock, sending and receiving cost time, a message
  * arrives a random delay after it was sent, and a receive ends when the message is there. Because a receive names its
  * sender, and a delay depends on the seed, the pair and the number of the message alone, what comes out does not depend
- * on how threads are scheduled: one seed, one result, to the last bit. One process runs at a time; a deadlock, a
- * message that nobody received and one of another length than expected end the test.
+ * on the order in which processes run: one seed, one result, to the last bit. A deadlock, a message that nobody received
+ * and one of another length than expected end the test.
  *
  * Every message carries the length of the longest chain of messages that led to it (Lamport 1978), so the depth of a
  * synchronization, its messages on the critical path, is counted and not timed. */
@@ -21,13 +21,14 @@
 
 #define VIRTUAL_SINES 3
 
-/* What a process's clock shows at true time t is (t + offset + skew t + wander(t)) / ns_per_tick, whole ticks, counted
- * from long ago; the process takes a tick for ns_per_tick (1 + calibration). */
+/* What a process's clock shows at true time t is (t + offset + skew t + ramp t^2 / 2 + wander(t)) / ns_per_tick, whole
+ * ticks, counted from long ago; the process takes a tick for ns_per_tick (1 + calibration). */
 struct virtual_oscillator {
     double offset_ns;
     double skew;   /* relative */
     double wander; /* relative: bound of the deviation of frequency by the wander, a sum of slow sines */
     double phase[VIRTUAL_SINES];
+    double ramp; /* relative, per s: the frequency rises by this, as when the room warms up */
     double ns_per_tick;
     double calibration; /* relative */
 };
@@ -55,9 +56,14 @@ struct virtual_model {
     double offset_ns;
     double skew;
     double wander;
+    double ramp;
     double calibration; /* also what db_clock says of it */
     double ns_per_tick;
     double read_ns; /* what reading the clock takes; it shows the instant in the middle */
+    /* Now and then, at random, the kernel takes the processor away: on average after pause_every_ns, for pause_ns. 0:
+     * never. */
+    double pause_every_ns;
+    double pause_ns;
 };
 
 struct virtual_world;
@@ -78,6 +84,10 @@ void virtual_run(struct virtual_world *world, void (*body)(int process, void *ar
 
 /* The clock of the process that calls, from within a body. */
 const struct db_clock *virtual_clock(void);
+
+/* True time of the process that calls, ns, and its wait until an instant of true time, from within a body. */
+double virtual_here_ns(void);
+void virtual_rest_until(double true_ns);
 
 /* True time of the process that is furthest, ns. */
 double virtual_now(const struct virtual_world *world);
