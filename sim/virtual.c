@@ -23,8 +23,9 @@
 /* A counter that has run for a week or two: too large for a double to keep its nanoseconds. */
 #define BASE_TICKS ((int64_t)1 << 51)
 
-/* Only what is touched of it takes memory. */
-#define STACK_BYTES ((size_t)256 * 1024)
+/* Only what is touched of it takes memory. Not a power of two: what all stacks have at the same depth would fall into
+ * the same few lines of the caches. */
+#define STACK_BYTES ((size_t)257 * 1024 + 192)
 /* At the end of a stack, to be found as it was. */
 #define SENTINEL UINT64_C(0x5afe57ac6b0770d1)
 
@@ -157,8 +158,7 @@ static double delay_ns(const struct virtual_world *world, int source, int destin
 /* The next pause begins after a random time. */
 static void draw_pause(struct process *process, double from_ns) {
     double every_ns = process->world->model.pause_every_ns;
-    process->next_pause_ns =
-        every_ns > 0.0 ? from_ns - every_ns * log(uniform(&process->pauses)) : (double)INFINITY;
+    process->next_pause_ns = every_ns > 0.0 ? from_ns - every_ns * log(uniform(&process->pauses)) : (double)INFINITY;
 }
 
 /* Something takes this process some time: a pause comes on top. */
@@ -231,7 +231,7 @@ static double ticks_at(const struct virtual_oscillator *oscillator, double true_
 }
 
 static int64_t read_ticks(const struct db_clock *clock) {
-    CHECK(self != NULL && clock == &self->clock);
+    CHECK(self != NULL && clock->ns_per_tick == self->clock.ns_per_tick);
     work(self->world->model.read_ns / 2.0);
     int64_t ticks = BASE_TICKS + (int64_t)floor(ticks_at(&self->oscillator, self->now_ns));
     work(self->world->model.read_ns / 2.0);
@@ -333,6 +333,12 @@ static int group_of(const struct db_channel *channel) {
     CHECK(self->world->groups[number - 1].rank_of[self->index] >= 0);
     return number - 1;
 }
+
+int virtual_rank(const struct db_channel *channel) {
+    return self->world->groups[group_of(channel)].rank_of[self->index];
+}
+
+int virtual_size(const struct db_channel *channel) { return self->world->groups[group_of(channel)].size; }
 
 static int process_of(int group, int rank) {
     const struct group *members = &self->world->groups[group];

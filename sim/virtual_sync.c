@@ -59,7 +59,8 @@ struct virtual_sync virtual_sync_create(const struct virtual_model *model, int s
                                 .stagger_ns = 1e6,
                                 .levels = allocate((size_t)size, sizeof *sync.levels),
                                 .maps = allocate((size_t)size, sizeof *sync.maps),
-                                .pairs = allocate((size_t)size * PAIRS, sizeof *sync.pairs)};
+                                .pairs = allocate((size_t)size * PAIRS, sizeof *sync.pairs),
+                                .histories = allocate((size_t)size * DB_LEVELS, sizeof *sync.histories)};
     if (db_scheme_parse(&sync.scheme, "scheme", scheme, message) != 0) {
         fprintf(stderr, "%s\n", message);
         check_fail();
@@ -70,6 +71,7 @@ struct virtual_sync virtual_sync_create(const struct virtual_model *model, int s
 }
 
 void virtual_sync_free(struct virtual_sync *sync) {
+    free(sync->histories);
     free(sync->pairs);
     free(sync->maps);
     free(sync->levels);
@@ -92,9 +94,14 @@ static void synchronize(int process, void *argument) {
                                   .size = sync->size,
                                   .clock = virtual_clock(),
                                   .limits = sync->limits,
+                                  .lasting_limits = sync->limits,
+                                  .depth = 2,
+                                  .histories = &sync->histories[(size_t)process * DB_LEVELS],
                                   .pairs = &sync->pairs[(size_t)process * PAIRS],
                                   .levels = &sync->levels[process]};
     group.local = (struct db_clock_map){.ticks = db_clock_read(group.clock), .ns_per_tick = group.clock->ns_per_tick};
+    group.lasting = group.local;
+    group.lasting.ticks = virtual_ticks(sync->world, process, 0.0);
     if (process > 0)
         *map = (struct db_clock_map){.version = map->version, .ns_per_tick = NAN, .bound_ns = NAN, .growth = NAN};
     else if (map->ns_per_tick == 0.0)
@@ -117,6 +124,7 @@ void virtual_sync_run(struct virtual_sync *sync) {
 void virtual_sync_inherit(struct virtual_sync *sync, const struct virtual_sync *other) {
     CHECK_THAT(sync->size, ==, other->size);
     memcpy(sync->pairs, other->pairs, (size_t)sync->size * PAIRS * sizeof *sync->pairs);
+    memcpy(sync->histories, other->histories, (size_t)sync->size * DB_LEVELS * sizeof *sync->histories);
 }
 
 double virtual_sync_error_ns(const struct virtual_sync *sync, int process, double true_ns) {

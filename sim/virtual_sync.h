@@ -16,8 +16,9 @@ struct virtual_sync {
     struct db_levels *levels;  /* by process */
     struct db_clock_map *maps; /* by process */
     struct db_pair *pairs;     /* by process and level */
-    double stagger_ns;         /* processes begin up to this much after one another; 1 ms unless it is changed */
-    double begun_ns;           /* true time at which the last synchronization began */
+    struct db_history *histories;
+    double stagger_ns; /* processes begin up to this much after one another; 1 ms unless it is changed */
+    double begun_ns;   /* true time at which the last synchronization began */
 };
 
 /* A world in which the scheme is ready to run. `node_size` consecutive processes are a node, for schemes with levels

@@ -59,8 +59,9 @@ extern "C" {
  *
  *   IN   comm   communicator (handle); an intracommunicator
  *   OUT  flag   1 if this process arrived in time and left at the deadline; 0 if it arrived too late, or left later
- *               than the tolerance (e.g. the kernel took the processor away during the wait); local to this process
- *               (logical). With slack=published (MPIX_Harmonize_set_info), 0 only if it arrived too late
+ *               than the tolerance (e.g. the kernel took the processor away during the wait), or does not know its
+ *               clock well enough to tell (setting flag_error); local to this process (logical). With slack=published
+ *               (MPIX_Harmonize_set_info), 0 only if it arrived too late
  *
  * Collective over comm. Blocks until all processes of comm have called it. flag == 0 is not an error; discard and
  * repeat the measurement. After the next call, MPIX_Harmonize_verdict reports at no cost whether all flags were 1. */
@@ -94,6 +95,17 @@ int MPIX_Harmonize_deadline(MPI_Comm comm, double *deadline);
  * one more call after a loop gives the verdict on its last iteration. */
 int MPIX_Harmonize_verdict(MPI_Comm comm, int *verdict);
 
+/* MPIX_Harmonize_lateness: how late the latest process left in the call before the last one.
+ *
+ *   IN   comm      communicator (handle)
+ *   OUT  lateness  seconds from the moment at which a process was to leave (the deadline and its delay) to the moment at
+ *                  which it left, by its own clock; the largest of all processes; the same on all processes (double)
+ *
+ * Local. It travels as the flags do, see MPIX_Harmonize_verdict, and lets you set a limit of your own: with thousands of
+ * processes one of them is late in most calls. What a clock is off by is not in it: MPIX_Harmonize_expected_error.
+ * MPI_ERR_OTHER if there was no such call. */
+int MPIX_Harmonize_lateness(MPI_Comm comm, double *lateness);
+
 /* MPIX_Harmonize_time: the current time of the global clock.
  *
  *   IN   comm  communicator (handle)
@@ -122,6 +134,17 @@ int MPIX_Harmonize_wait_until(MPI_Comm comm, double time, int *flag);
  * Local. 0 on process 0. */
 int MPIX_Harmonize_error_bound(MPI_Comm comm, double *bound);
 
+/* MPIX_Harmonize_expected_error: how far this process's global clock is likely to be from process 0's now.
+ *
+ *   IN   comm   communicator (handle)
+ *   OUT  error  seconds, one standard deviation: the true error is within it in 68 %, within twice of it in 95 % of all
+ *               cases, if messages take the same both ways; half of the difference is an error that nobody sees
+ *               (double)
+ *
+ * Local. 0 on process 0. With sync=disciplined, an estimate from all that is known of the clocks. With other schemes the
+ * standard deviation of an error that lies anywhere within the error bound. */
+int MPIX_Harmonize_expected_error(MPI_Comm comm, double *error);
+
 /* MPIX_Harmonize_sync: synchronizes the clocks of comm now.
  *
  *   IN   comm  communicator (handle); an intracommunicator
@@ -145,14 +168,17 @@ typedef struct MPIX_Harmonize_stats {
     long long calls;           /* harmonized starts */
     long long late_arrivals;   /* flag 0 here: the deadline had passed when this process received it */
     long long late_exits;      /* flag 0 here: left later than the tolerance, the wait was interrupted */
+    long long unsure_clocks;   /* flag 0 here: in time, but the clock's expected error was too large */
     long long unflagged_exits; /* flag 1 here, but left later than the tolerance: only with slack=published */
     long long invalid_calls;   /* calls in which any process's flag was 0; excludes the last call */
     long long syncs;           /* clock synchronizations */
     double sync_seconds;       /* time spent in clock synchronizations */
+    double sync_share;         /* the same as a share of the time since the communicator was prepared */
     long long sync_messages;   /* messages this process sent or received for them, without collective operations */
     double slack;              /* seconds from the decision of process 0 to the deadline, last call */
     double lag;                /* seconds from the decision to the moment this process was ready, last call */
     double error_bound;        /* as MPIX_Harmonize_error_bound, now */
+    double expected_error;     /* as MPIX_Harmonize_expected_error, now */
     int clock_domains;         /* groups of processes verified to share a clock; one of each is synchronized */
     int oversubscribed;        /* 1 if a node has more processes than processors: waits yield the processor */
 } MPIX_Harmonize_stats;
@@ -177,7 +203,7 @@ int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats);
  *   clock          local clock: tsc, monotonic_raw, monotonic, realtime, wtime.
  *                  Default: tsc if it is invariant, else monotonic_raw
  *   sync           clock synchronization scheme with its components, e.g. "hca3(over=2,offset=skampi(max=50))";
- *                  downbeat/clock.h lists the names. Default: hca3_offset
+ *                  downbeat/clock.h lists the names. Default: disciplined
  *   share          verified: processes verified to share a clock are synchronized as one; never: each on its own.
  *                  Default: verified
  *   slack          time from decision to deadline. Default: auto
@@ -190,9 +216,15 @@ int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats);
  *                               not matter, and a process interrupted during the wait has flag 1 (see
  *                               unflagged_exits)
  *   tolerance      a process that leaves later than this after the deadline has flag 0. Default: 0.5e-6
- *   max_age        clocks are synchronized again after this time. Default: auto, the longer of 1.0 and 100 times the
- *                  time over which the scheme spreads its fit points
- *   max_error      and when drift may have raised the error bound above this. Default: 5e-6
+ *   flag_error     a process whose expected error is above this has flag 0, or off. Default: auto, the tolerance with
+ *                  sync=disciplined, else off
+ *   max_age        clocks are synchronized again after this time. Default: auto, 10 s with sync=disciplined, else 1.0 s,
+ *                  or 100 times the time over which the scheme spreads its fit points if that is longer
+ *   max_error      and when drift may have raised the error bound above this, and above twice of what it was directly
+ *                  after the last synchronization. Default: 5e-6
+ *   target_error   and, with sync=disciplined, when the expected error is above this, and above 1.5 times of what it
+ *                  was. Default: 25e-9. Unless max_age is set, synchronizations take no more than 1 % of the time; 0.1 s
+ *                  of it may be spent in advance, and is saved within 20 s
  *   max_skew       largest relative difference in frequency assumed between any two clocks. Default: 20e-6
  *   max_wander     largest change of that difference assumed while a fitted drift is in use. Default: 1e-6
  *   validation     off, or the error to add to each process's local clock, seeded, e.g.

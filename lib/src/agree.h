@@ -8,17 +8,19 @@
 /* A process's report on the last call, and its requests for this one. Each word is reduced to its maximum: with bit
  * flags in one word, a maximum would lose all but the highest. */
 struct db_report {
-    int64_t lag_ns;  /* from the decision to the moment this process was ready */
-    int64_t invalid; /* 1 if its flag was 0 */
-    int64_t stale;   /* 1 if its clock should be synchronized again */
+    int64_t lag_ns;      /* from the decision to the moment this process was ready */
+    int64_t lateness_ns; /* from the moment it was to leave to the moment it left */
+    int64_t invalid;     /* 1 if its flag was 0 */
+    int64_t stale;       /* 1 if its clock should be synchronized again */
 };
 
 /* Process 0's decision. */
 struct db_decision {
     int64_t deadline_ns; /* on the global clock; has no meaning if `synchronize` */
     int64_t slack_ns;
-    int64_t invalid;     /* 1 if any process's flag was 0 in the last call */
-    int64_t synchronize; /* 1: clocks first, then agree again */
+    int64_t lateness_ns; /* of the latest process in the last call */
+    int64_t invalid;     /* 1 if any process's flag was 0 in it */
+    int64_t synchronize; /* not 0: clocks first, in a tree of this many levels, then agree again */
 };
 
 /* Returns at process 0 when all have reported. `all` is set there only. */

@@ -1,11 +1,21 @@
 /* A clock map converts this process's clock to the global clock of a communicator. It carries a version, the error
- * bound it had when it was made and how fast that bound grows. Deadlines, global times and bounds always come from the
- * map in force; no other code keeps an offset of its own. Only 64-bit words, so that it can be sent as such. */
+ * bound it had when it was made, how fast that bound grows, and the error to be expected. Deadlines, global times,
+ * bounds and expected errors always come from the map in force; no other code keeps an offset of its own. Only 64-bit
+ * words, so that it can be sent as such. */
 #ifndef DOWNBEAT_CLOCK_MAP_H
 #define DOWNBEAT_CLOCK_MAP_H
 
 #include <math.h>
 #include <stdint.h>
+
+/* The variance of a map's error, ns^2: offset + 2 cross t + rate t^2 + walk t^3 / 3, at t ns after the map's reading.
+ * The error of an offset and of a rate that were estimated together, and the random walk of a frequency since. */
+struct db_uncertainty {
+    double offset; /* ns^2 */
+    double cross;  /* ns */
+    double rate;   /* relative^2 */
+    double walk;   /* relative^2 per ns */
+};
 
 struct db_clock_map {
     int64_t version;
@@ -14,6 +24,7 @@ struct db_clock_map {
     double ns_per_tick; /* and rises by this much per tick */
     double bound_ns;    /* of the error of global_ns */
     double growth;      /* by which the bound grows per ns since then */
+    struct db_uncertainty uncertainty;
 };
 
 static inline double db_map_elapsed_ns(const struct db_clock_map *map, int64_t ticks) {
@@ -33,16 +44,50 @@ static inline double db_map_bound_ns(const struct db_clock_map *map, int64_t tic
     return map->bound_ns + map->growth * fabs(db_map_elapsed_ns(map, ticks));
 }
 
+/* The same as seen from a reading `ns` later. What was before the map was made is not known better than then. */
+static inline struct db_uncertainty db_uncertainty_after(const struct db_uncertainty *then, double ns) {
+    double t = fmax(0.0, ns);
+    return (struct db_uncertainty){.offset =
+                                       then->offset + t * (2.0 * then->cross + t * (then->rate + t * then->walk / 3.0)),
+                                   .cross = then->cross + t * (then->rate + t * then->walk / 2.0),
+                                   .rate = then->rate + t * then->walk,
+                                   .walk = then->walk};
+}
+
+/* Of two errors that have nothing to do with each other. */
+static inline struct db_uncertainty db_uncertainty_sum(const struct db_uncertainty *a, const struct db_uncertainty *b) {
+    return (struct db_uncertainty){.offset = a->offset + b->offset,
+                                   .cross = a->cross + b->cross,
+                                   .rate = a->rate + b->rate,
+                                   .walk = a->walk + b->walk};
+}
+
+/* Where only bounds are known: the error is taken to be anywhere within them. */
+static inline struct db_uncertainty db_uncertainty_within(double bound_ns, double growth) {
+    return (struct db_uncertainty){.offset = bound_ns * bound_ns / 3.0, .rate = growth * growth / 3.0};
+}
+
+/* The expected error when the local clock shows `ticks`: one standard deviation, ns; no more than that of an error
+ * anywhere within the bound. */
+static inline double db_map_deviation_ns(const struct db_clock_map *map, int64_t ticks) {
+    double bound_ns = db_map_bound_ns(map, ticks);
+    double variance = db_uncertainty_after(&map->uncertainty, db_map_elapsed_ns(map, ticks)).offset;
+    return sqrt(fmin(fmax(0.0, variance), bound_ns * bound_ns / 3.0));
+}
+
 /* From the inner map's clock to the outer's global clock: the inner map leads to the clock that the outer one begins
  * with. Hunold 2015, Eq. 1, does the same with slopes and intercepts. */
 static inline struct db_clock_map db_map_compose(const struct db_clock_map *inner, const struct db_clock_map *outer) {
+    double later_ns = db_map_elapsed_ns(outer, inner->global_ns);
+    struct db_uncertainty outer_then = db_uncertainty_after(&outer->uncertainty, later_ns);
     return (struct db_clock_map){.version = inner->version,
                                  .ticks = inner->ticks,
-                                 .global_ns = outer->global_ns + llrint(db_map_elapsed_ns(outer, inner->global_ns)),
+                                 .global_ns = outer->global_ns + llrint(later_ns),
                                  .ns_per_tick = inner->ns_per_tick * outer->ns_per_tick,
                                  .bound_ns =
                                      inner->bound_ns * outer->ns_per_tick + db_map_bound_ns(outer, inner->global_ns),
-                                 .growth = inner->growth + outer->growth};
+                                 .growth = inner->growth + outer->growth,
+                                 .uncertainty = db_uncertainty_sum(&inner->uncertainty, &outer_then)};
 }
 
 #endif

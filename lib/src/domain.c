@@ -124,17 +124,26 @@ int db_domain_find(struct db_domain *domain, const struct db_channel *channel, c
         DB_TRY(code);
     }
 
-    int place = 0;
+    int size;
+    int member = 0;
     if (domain->members.comm != MPI_COMM_NULL)
-        DB_TRY(MPI_Comm_rank(domain->members.comm, &place));
-    DB_TRY(MPI_Comm_split(channel->comm, place == 0 ? 0 : MPI_UNDEFINED, rank, &domain->leaders.comm));
-    int leader = place == 0;
-    return MPI_Allreduce(&leader, &domain->count, 1, MPI_INT, MPI_SUM, channel->comm);
+        DB_TRY(MPI_Comm_rank(domain->members.comm, &member));
+    int leader = member == 0;
+    DB_TRY(MPI_Comm_size(channel->comm, &size));
+    DB_TRY(MPI_Allreduce(&leader, &domain->count, 1, MPI_INT, MPI_SUM, channel->comm));
+    domain->place = rank;
+    if (domain->count == size) { /* a communicator of thousands takes time and memory to make */
+        domain->leaders = *channel;
+        return MPI_SUCCESS;
+    }
+    domain->owned = 1;
+    DB_TRY(MPI_Comm_split(channel->comm, leader ? 0 : MPI_UNDEFINED, rank, &domain->leaders.comm));
+    return leader ? MPI_Comm_rank(domain->leaders.comm, &domain->place) : MPI_SUCCESS;
 }
 
 void db_domain_free(struct db_domain *domain) {
     if (domain->members.comm != MPI_COMM_NULL)
         MPI_Comm_free(&domain->members.comm);
-    if (domain->leaders.comm != MPI_COMM_NULL)
+    if (domain->owned && domain->leaders.comm != MPI_COMM_NULL)
         MPI_Comm_free(&domain->leaders.comm);
 }

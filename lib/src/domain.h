@@ -8,6 +8,8 @@
 struct db_domain {
     struct db_channel members; /* of this process's domain, the representative is 0; MPI_COMM_NULL if it is alone */
     struct db_channel leaders; /* of all representatives, in the order of their ranks; MPI_COMM_NULL on others */
+    int owned;                 /* 1 if `leaders` is a communicator of its own; 0: it is the channel of all */
+    int place;                 /* of this process among the representatives, if it is one */
     int count;                 /* of domains in the communicator */
     double bound_ns;           /* of the difference between this process's reading and its representative's */
 };

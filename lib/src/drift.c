@@ -36,28 +36,23 @@ struct db_learning db_learning_offset(const struct db_node *scheme) {
 /* Model time = global_ns + (local time - ticks) * ns_per_tick. Offset only: the drift that is allowed for is all there
  * is to know of the other clock's frequency. */
 static struct db_clock_map offset_model(const struct db_offset *offset, double skew) {
+    double bound_ns = db_offset_bound(offset) + skew * offset->duration_ns;
     return (struct db_clock_map){.ticks = offset->at,
                                  .global_ns = offset->at + llrint(offset->offset_ns),
                                  .ns_per_tick = 1.0,
-                                 .bound_ns = db_offset_bound(offset) + skew * offset->duration_ns,
-                                 .growth = skew};
+                                 .bound_ns = bound_ns,
+                                 .growth = skew,
+                                 .uncertainty = db_uncertainty_within(bound_ns, skew)};
 }
 
-/* A line: offset = value + slope (t - at), t and at local. */
-struct line {
-    double at;
-    double value;
-    double slope;
-};
-
-static double line_at(const struct line *line, double time) { return line->value + line->slope * (time - line->at); }
+static double line_at(const struct db_line *line, double time) { return line->value + line->slope * (time - line->at); }
 
 static double width(const struct db_offset *point) { return fabs(point->upper_ns - point->lower_ns); }
 
 /* Least squares (Hunold 2015, Alg. 4, line 20). A point counts by the inverse square of the width of its interval: with
  * equal widths that is the plain fit, and a point that was measured while the machine was disturbed cannot bend the
  * line. Relative to the first point, so that large timestamps cost no digits. */
-static struct line fit(const struct db_offset *points, int count, double resolution_ns) {
+static struct db_line fit(const struct db_offset *points, int count, double resolution_ns) {
     double weights = 0.0;
     double times = 0.0;
     double offsets = 0.0;
@@ -76,9 +71,9 @@ static struct line fit(const struct db_offset *points, int count, double resolut
     }
     double variance = squares - times * times / weights;
     double covariance = products - times * offsets / weights;
-    return (struct line){.at = (double)points[0].at + times / weights,
-                         .value = points[0].offset_ns + offsets / weights,
-                         .slope = variance > 0.0 ? covariance / variance : 0.0};
+    return (struct db_line){.at = (double)points[0].at + times / weights,
+                            .value = points[0].offset_ns + offsets / weights,
+                            .slope = variance > 0.0 ? covariance / variance : 0.0};
 }
 
 static const struct db_offset *narrowest(const struct db_offset *points, int count) {
@@ -118,8 +113,8 @@ static double slope_error(double slope, const struct slopes *possible, const str
 }
 
 /* The bound of the line's error at `time`: each point confines it there, and from there on the slope's error does. */
-static double line_bound(const struct line *line, const struct db_offset *points, int count, double time, double growth,
-                         double skew) {
+static double line_bound(const struct db_line *line, const struct db_offset *points, int count, double time,
+                         double growth, double skew) {
     double bound = INFINITY;
     for (int i = 0; i < count; ++i) {
         const struct db_offset *point = &points[i];
@@ -131,20 +126,24 @@ static double line_bound(const struct line *line, const struct db_offset *points
     return bound;
 }
 
-static struct db_clock_map line_model(const struct db_offset *points, int count, const struct db_limits *limits,
-                                      double resolution_ns) {
-    struct line line = fit(points, count, resolution_ns);
+struct db_clock_map db_drift_model(const struct db_line *line, const struct db_offset *points, int count,
+                                   const struct db_limits *limits, double resolution_ns) {
+    struct db_line possible_line = *line;
     struct slopes possible = confine_slope(points, count, limits->skew, resolution_ns);
-    line.slope = fmin(fmax(line.slope, possible.smallest), possible.largest);
-    double error = slope_error(line.slope, &possible, limits);
+    possible_line.slope = fmin(fmax(line->slope, possible.smallest), possible.largest);
+    double slope = possible_line.slope;
+    double error = slope_error(slope, &possible, limits);
 
     int64_t time = points[count - 1].at;
+    double bound_ns = line_bound(&possible_line, points, count, (double)time, error, limits->skew);
+    double growth = error / (1.0 + slope); /* per ns of the peer's time */
     return (struct db_clock_map){
         .ticks = time,
-        .global_ns = time + llrint(line_at(&line, (double)time)),
-        .ns_per_tick = 1.0 + line.slope,
-        .bound_ns = line_bound(&line, points, count, (double)time, error, limits->skew),
-        .growth = error / (1.0 + line.slope), /* per ns of the peer's time */
+        .global_ns = time + llrint(line_at(&possible_line, (double)time)),
+        .ns_per_tick = 1.0 + slope,
+        .bound_ns = bound_ns,
+        .growth = growth,
+        .uncertainty = db_uncertainty_within(bound_ns, growth),
     };
 }
 
@@ -185,13 +184,15 @@ static struct db_clock_map conclude(const struct db_learning *learning, const st
                                     const struct db_limits *limits, double resolution_ns) {
     if (learning->fit_points == 0)
         return offset_model(&findings->fresh, limits->skew);
-    struct db_clock_map line = line_model(findings->points, learning->fit_points, limits, resolution_ns);
+    struct db_line fitted = fit(findings->points, learning->fit_points, resolution_ns);
+    struct db_clock_map line = db_drift_model(&fitted, findings->points, learning->fit_points, limits, resolution_ns);
     if (db_is(learning->intercept, &db_intercept_fit))
         return line;
     /* Hunold 2015, Alg. 4, line 26. */
     struct db_clock_map model = offset_model(&findings->fresh, limits->skew);
     model.ns_per_tick = line.ns_per_tick;
     model.growth = line.growth;
+    model.uncertainty.rate = line.uncertainty.rate;
     return model;
 }
 
@@ -211,6 +212,7 @@ int db_drift_learn(const struct db_learning *learning, const struct db_limits *l
         *model = conclude(learning, &findings, &allowed, asker->timeline.clock->resolution_ns);
         model->bound_ns += peer.bound_ns + asker->timeline.clock->resolution_ns + DB_ROUNDING_NS;
         model->growth += peer.growth;
+        model->uncertainty = db_uncertainty_sum(&model->uncertainty, &peer.uncertainty);
     }
     free(findings.points);
     return code;

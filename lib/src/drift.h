@@ -48,6 +48,18 @@ struct db_learning db_learning_fit(const struct db_node *scheme);
     { "offset", ESTIMATOR, "estimator of the offset", "offset", 0, 0, 0 }
 struct db_learning db_learning_offset(const struct db_node *scheme);
 
+/* A line: offset = value + slope (t - at), t and at local. */
+struct db_line {
+    double at;
+    double value;
+    double slope;
+};
+
+/* The model that a line through measured offsets makes, with the bound that these leave it; a slope that they exclude
+ * is moved to the nearest that they allow. `points` in the order of time. */
+struct db_clock_map db_drift_model(const struct db_line *line, const struct db_offset *points, int count,
+                                   const struct db_limits *limits, double resolution_ns);
+
 /* Learns the asker's peer, who answers until this is over, on the asker's local timeline. */
 int db_drift_learn(const struct db_learning *learning, const struct db_limits *limits, const struct db_asker *asker,
                    struct db_pair *pair, struct db_clock_map *model);

@@ -14,22 +14,6 @@ int db_explain(struct db_reason *reason, int code, const char *format, ...) {
 /* One call of fprintf, so that the lines of several processes do not mix. */
 void db_tell(const char *text) { fprintf(stderr, "downbeat: %s\n", text); }
 
-int db_agree(MPI_Comm comm, int code, const struct db_reason *reason) {
-    int rank;
-    int size;
-    int failed;
-    DB_TRY(MPI_Comm_rank(comm, &rank));
-    DB_TRY(MPI_Comm_size(comm, &size));
-    int mine = code != MPI_SUCCESS ? rank : size;
-    DB_TRY(MPI_Allreduce(&mine, &failed, 1, MPI_INT, MPI_MIN, comm));
-    if (failed == size)
-        return MPI_SUCCESS;
-    if (rank == failed)
-        db_tell(reason->text);
-    DB_TRY(MPI_Bcast(&code, 1, MPI_INT, failed, comm));
-    return code;
-}
-
 int db_raise(MPI_Comm comm, int code) {
     if (code == MPI_SUCCESS)
         return MPI_SUCCESS;

@@ -37,7 +37,11 @@ int db_exchange_serve(const struct db_channel *channel, int peer, const struct d
         int64_t answer = db_timeline_now(timeline);
         DB_TRY(db_send(channel, &answer, 1, peer));
     }
-    const struct db_standing standing = {.bound_ns = db_map_bound_ns(timeline->map, db_clock_read(timeline->clock)),
-                                         .growth = timeline->map->growth};
+    const struct db_clock_map *map = timeline->map;
+    int64_t ticks = db_clock_read(timeline->clock);
+    const struct db_standing standing = {.bound_ns = db_map_bound_ns(map, ticks),
+                                         .growth = map->growth,
+                                         .uncertainty =
+                                             db_uncertainty_after(&map->uncertainty, db_map_elapsed_ns(map, ticks))};
     return db_send(channel, (const int64_t *)&standing, STANDING_WORDS, peer);
 }

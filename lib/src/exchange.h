@@ -32,10 +32,11 @@ struct db_exchange {
     int64_t received;
 };
 
-/* Largest distance of a timeline from the one that it follows, and its growth per ns. */
+/* Largest distance of a timeline from the one that it follows, its growth per ns, and the distance to be expected. */
 struct db_standing {
     double bound_ns;
     double growth;
+    struct db_uncertainty uncertainty;
 };
 
 /* Waits until the peer is ready to answer. Without it the first exchange of a pair would contain all the time for which

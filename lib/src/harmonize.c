@@ -2,23 +2,13 @@
 #include "harmonize.h"
 
 #include "agree.h"
+#include "schedule.h"
 #include "wait.h"
 
 #include <math.h>
 
 /* A century of delay is a mistake, and would overflow. */
 #define MAX_DELAY_SECONDS 3e9
-
-/* Whether this process's clock needs a synchronization: because of its age, or because drift has raised the error bound
- * above the limit. If the bound was wide from the beginning, a new synchronization pays only after the bound has
- * doubled. */
-static int stale(const struct db_state *state) {
-    int64_t ticks = db_clock_read(&state->clock);
-    if (db_map_elapsed_ns(&state->map, ticks) > state->max_age_ns)
-        return 1;
-    double limit_ns = fmax(state->settings.max_error_ns, 2.0 * state->map.bound_ns);
-    return state->settings.slack->age_ns == 0.0 && db_map_bound_ns(&state->map, ticks) > limit_ns;
-}
 
 /* Longest time to record a call, ns: if the slack leaves that much time, recording is free. */
 #define OBSERVE_NS 250
@@ -45,21 +35,38 @@ static void decide(struct db_state *state, int64_t lag_ns, struct db_decision *d
     state->decided_ns = now;
 }
 
+/* What this process has to say of the last call. */
+static struct db_report report_of(const struct db_state *state) {
+    double late_ns = (double)(state->left - state->released) * state->map.ns_per_tick;
+    return (struct db_report){.lag_ns = state->lag_ns,
+                              .lateness_ns = late_ns > 0.0 ? llrint(late_ns) : 0,
+                              .invalid = state->invalid,
+                              .stale = db_schedule_wants(state)};
+}
+
 /* All processes agree on a deadline; clocks are synchronized first where any needs it (Schuchart 2023, Alg. 1). */
 static int agree(struct db_state *state, struct db_decision *decision) {
     struct db_report all = {0};
-    struct db_report mine = {.lag_ns = state->lag_ns, .invalid = state->invalid, .stale = stale(state)};
+    const struct db_report mine = report_of(state);
     DB_TRY(db_gather_reports(&state->channel, &mine, &all));
-    *decision = (struct db_decision){.invalid = all.invalid, .synchronize = all.stale};
-    if (state->rank == 0 && db_slack_judge(&state->slack, all.invalid != 0))
-        decision->synchronize = 1;
+    *decision = (struct db_decision){.lateness_ns = all.lateness_ns, .invalid = all.invalid};
+    if (state->rank == 0) {
+        int missed = db_slack_judge(&state->slack, all.invalid != 0);
+        if (missed || (all.stale && db_schedule_allows(state)))
+            decision->synchronize = db_schedule_depth(state);
+    }
     if (state->rank == 0 && !decision->synchronize)
         decide(state, all.lag_ns, decision);
     DB_TRY(db_spread_decision(&state->channel, decision));
     if (!decision->synchronize)
         return MPI_SUCCESS;
 
+    double spent_ns = state->sync_ns;
+    if (state->sync_depth != decision->synchronize)
+        state->fresh.lasted_ns = 0.0;
+    state->sync_depth = (int)decision->synchronize;
     DB_TRY(db_state_synchronize(state));
+    state->due_sync_ns += state->sync_ns - spent_ns;
     /* Processes leave the synchronization one after another: gather them before the deadline is set. */
     struct db_report nothing = {0};
     struct db_report ready;
@@ -83,9 +90,9 @@ static struct release release_at(const struct db_state *state, int64_t global_ns
 /* Waits, and returns whether the process left in time. `late`: it arrived too late already. Do as little as possible
  * from here to the return: the kernel may take the processor away at any moment, and a delay after the last clock
  * reading goes unnoticed. */
-static int leave_in_time(const struct db_state *state, const struct release *release, int late) {
-    int64_t left = db_wait_until(&state->clock, release->ticks, state->oversubscribed);
-    return !late && left <= release->latest;
+static int leave_in_time(const struct db_state *state, const struct release *release, int late, int64_t *left) {
+    *left = db_wait_until(&state->clock, release->ticks, state->oversubscribed);
+    return !late && *left <= release->latest;
 }
 
 int db_harmonize(struct db_state *state, double delay, int *flag) {
@@ -100,21 +107,26 @@ int db_harmonize(struct db_state *state, double delay, int *flag) {
     int64_t ready = db_clock_read(&state->clock);
     int64_t lag_ns = db_map_global_ns(&state->map, ready) - (decision.deadline_ns - decision.slack_ns);
     int late = ready > release.ticks;
+    int unsure = db_map_deviation_ns(&state->map, release.ticks) > state->flag_error_ns;
 
     state->verdict = state->calls == 0 ? MPI_UNDEFINED : !decision.invalid;
+    state->lateness_ns = decision.lateness_ns;
     state->invalid_calls += state->calls > 0 && decision.invalid;
     ++state->calls;
     state->late_arrivals += late;
     state->deadline_ns = decision.deadline_ns;
     state->slack_ns = decision.slack_ns;
     state->lag_ns = lag_ns > 0 ? lag_ns : 0;
+    state->released = release.ticks;
 
     if (state->rank == 0 && decision.slack_ns - lag_ns > OBSERVE_NS)
         observe(state);
-    int in_time = leave_in_time(state, &release, late);
-    *flag = state->settings.slack->flag_before_wait ? !late : in_time;
+    int in_time = leave_in_time(state, &release, late, &state->left);
+    int before_wait = state->settings.slack->flag_before_wait;
+    *flag = before_wait ? !late : in_time && !unsure;
     state->invalid = !*flag;
-    state->late_exits += !*flag && !late;
+    state->late_exits += !before_wait && !in_time && !late;
+    state->unsure_clocks += !before_wait && in_time && unsure;
     state->unflagged_exits += *flag && !in_time;
     return MPI_SUCCESS;
 }
@@ -141,6 +153,7 @@ int MPIX_Harmonize_wait_until(MPI_Comm comm, double time, int *flag) {
     if (code != MPI_SUCCESS)
         return db_raise(comm, code);
     struct release release = release_at(state, (int64_t)llrint(time * 1e9));
-    *flag = leave_in_time(state, &release, db_clock_read(&state->clock) > release.ticks);
+    int64_t left;
+    *flag = leave_in_time(state, &release, db_clock_read(&state->clock) > release.ticks, &left);
     return MPI_SUCCESS;
 }

@@ -42,21 +42,42 @@ int MPIX_Harmonize_error_bound(MPI_Comm comm, double *bound) {
     return MPI_SUCCESS;
 }
 
+int MPIX_Harmonize_expected_error(MPI_Comm comm, double *error) {
+    struct db_state *state;
+    DB_TRY(question(comm, "MPIX_Harmonize_expected_error", error, &state));
+    *error = db_map_deviation_ns(&state->map, db_clock_read(&state->clock)) * NS;
+    return MPI_SUCCESS;
+}
+
+int MPIX_Harmonize_lateness(MPI_Comm comm, double *lateness) {
+    struct db_state *state;
+    DB_TRY(question(comm, "MPIX_Harmonize_lateness", lateness, &state));
+    if (state->calls < 2)
+        return db_raise(comm, MPI_ERR_OTHER);
+    *lateness = (double)state->lateness_ns * NS;
+    return MPI_SUCCESS;
+}
+
 int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats) {
     struct db_state *state;
     DB_TRY(question(comm, "MPIX_Harmonize_get_stats", stats, &state));
+    int64_t ticks = db_clock_read(&state->clock);
+    double passed_ns = db_map_elapsed_ns(&state->local, ticks);
     *stats = (MPIX_Harmonize_stats){
         .calls = state->calls,
         .late_arrivals = state->late_arrivals,
         .late_exits = state->late_exits,
+        .unsure_clocks = state->unsure_clocks,
         .unflagged_exits = state->unflagged_exits,
         .invalid_calls = state->invalid_calls,
         .syncs = state->syncs,
         .sync_seconds = state->sync_ns * NS,
+        .sync_share = passed_ns > 0.0 ? state->sync_ns / passed_ns : 0.0,
         .sync_messages = state->sync_messages,
         .slack = (double)state->slack_ns * NS,
         .lag = (double)state->lag_ns * NS,
-        .error_bound = db_map_bound_ns(&state->map, db_clock_read(&state->clock)) * NS,
+        .error_bound = db_map_bound_ns(&state->map, ticks) * NS,
+        .expected_error = db_map_deviation_ns(&state->map, ticks) * NS,
         .clock_domains = state->domain.count,
         .oversubscribed = state->oversubscribed,
     };

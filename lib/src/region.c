@@ -199,7 +199,7 @@ static int begin(struct db_state *state, const char *name, Downbeat_region *hand
         DB_TRY(create(state, name, &region));
     DB_TRY(begin_sample(region));
     *handle = region;
-    region->origin = state->origin;
+    region->origin = state->local.ticks;
     region->open = 1;
     int code = db_harmonize(state, 0.0, &region->flag);
     region->deadline = state->deadline_ns;
@@ -219,7 +219,7 @@ int Downbeat_region_begin(MPI_Comm comm, const char *name, Downbeat_region *regi
 
 /* The rule of downbeat-bench. */
 static int64_t judge(const struct Downbeat_region_state *region) {
-    if (region->origin != region->state->origin) /* the clock was changed: the stamps do not fit together */
+    if (region->origin != region->state->local.ticks) /* the clock was changed: the stamps do not fit together */
         return DB_PART_UNFINISHED;
     if (!region->flag)
         return DB_PART_LATE_FLAG;

@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,6 +130,28 @@ static void format_max_age(const struct db_settings *settings, char text[TEXT_SI
         snprintf(text, TEXT_SIZE, "%.9g", settings->max_age_ns * 1e-9);
 }
 
+/* auto is 0, off is infinite. */
+static int parse_flag_error(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
+    const double low = 1e-9;
+    const double high = 1e6;
+    double seconds = 0.0;
+    if (strcmp(text, "off") == 0)
+        seconds = INFINITY;
+    else if (strcmp(text, "auto") != 0 && parse_number(text, low, high, &seconds, valid) != 0) {
+        snprintf(valid, TEXT_SIZE, "valid: auto, off, or seconds from %g to %g", low, high);
+        return -1;
+    }
+    settings->flag_error_ns = seconds * 1e9;
+    return 0;
+}
+
+static void format_flag_error(const struct db_settings *settings, char text[TEXT_SIZE]) {
+    if (settings->flag_error_ns == 0.0 || isinf(settings->flag_error_ns))
+        snprintf(text, TEXT_SIZE, "%s", settings->flag_error_ns == 0.0 ? "auto" : "off");
+    else
+        snprintf(text, TEXT_SIZE, "%.9g", settings->flag_error_ns * 1e-9);
+}
+
 static int parse_tolerance(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
     double seconds;
     if (parse_number(text, 0.0, 3600.0, &seconds, valid) != 0)
@@ -155,6 +178,7 @@ static void format_tolerance(const struct db_settings *settings, char text[TEXT_
     }
 
 NUMBER_SETTING(max_error, max_error_ns, 1e-9, 1e6, 1e9)
+NUMBER_SETTING(target_error, target_error_ns, 1e-9, 1e6, 1e9)
 NUMBER_SETTING(max_skew, max_skew, 0.0, 0.1, 1.0)
 NUMBER_SETTING(max_wander, max_wander, 0.0, 0.1, 1.0)
 
@@ -211,6 +235,8 @@ static const struct setting setting_slack = SETTING(slack);
 static const struct setting setting_tolerance = SETTING(tolerance);
 static const struct setting setting_max_age = SETTING(max_age);
 static const struct setting setting_max_error = SETTING(max_error);
+static const struct setting setting_target_error = SETTING(target_error);
+static const struct setting setting_flag_error = SETTING(flag_error);
 static const struct setting setting_max_skew = SETTING(max_skew);
 static const struct setting setting_max_wander = SETTING(max_wander);
 static const struct setting setting_validation = SETTING(validation);
@@ -218,19 +244,9 @@ static const struct setting setting_regions = SETTING(regions);
 static const struct setting setting_regions_table = SETTING(regions_table);
 
 static const void *const settings_registry[] = {
-    &setting_clock,
-    &setting_sync,
-    &setting_share,
-    &setting_slack,
-    &setting_tolerance,
-    &setting_max_age,
-    &setting_max_error,
-    &setting_max_skew,
-    &setting_max_wander,
-    &setting_validation,
-    &setting_regions,
-    &setting_regions_table,
-    NULL,
+    &setting_clock,      &setting_sync,       &setting_share,        &setting_slack,         &setting_tolerance,
+    &setting_max_age,    &setting_max_error,  &setting_target_error, &setting_flag_error,    &setting_max_skew,
+    &setting_max_wander, &setting_validation, &setting_regions,      &setting_regions_table, NULL,
 };
 
 static void list_keys(char text[TEXT_SIZE]) {
@@ -258,6 +274,8 @@ int db_settings_from_environment(struct db_settings *settings, struct db_reason 
         .tolerance_ns = 500,
         .max_age_ns = 0.0,
         .max_error_ns = 5e3,
+        .target_error_ns = 25.0,
+        .flag_error_ns = 0.0,
         .max_skew = 20e-6,  /* two oscillators of +-10 ppm */
         .max_wander = 1e-6, /* an oscillator moves by some 0.1 ppm when the room's temperature does */
         .regions = "downbeat-regions.json",
@@ -265,7 +283,7 @@ int db_settings_from_environment(struct db_settings *settings, struct db_reason 
     };
     db_validation_parse(&settings->validation, "off");
     char ignored[DOWNBEAT_MAX_MESSAGE];
-    db_scheme_parse(&settings->sync, "scheme", "hca3_offset", ignored);
+    db_scheme_parse(&settings->sync, "scheme", "disciplined", ignored);
 
     char key[TEXT_SIZE];
     char valid[TEXT_SIZE];
@@ -322,6 +340,20 @@ int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db
     return MPI_SUCCESS;
 }
 
+int db_settings_expects(const struct db_settings *settings) {
+    const struct db_sync_type *type = (const struct db_sync_type *)settings->sync.nodes[0].component;
+    return type->expecting;
+}
+
+double db_settings_flag_error_ns(const struct db_settings *settings) {
+    if (settings->flag_error_ns > 0.0)
+        return settings->flag_error_ns;
+    return db_settings_expects(settings) ? (double)settings->tolerance_ns : (double)INFINITY;
+}
+
+/* The longest that a clock goes without a look at it, however sure of itself: nobody knows what the room does. */
+#define LONGEST_TRUST_NS 10e9
+
 /* Schuchart 2023, Alg. 1, line 7, and what keeps the share of time that goes into synchronization at 1 % where drift is
  * fitted. */
 double db_settings_max_age_ns(const struct db_settings *settings) {
@@ -329,7 +361,8 @@ double db_settings_max_age_ns(const struct db_settings *settings) {
         return settings->max_age_ns;
     if (settings->slack->age_ns > 0.0)
         return settings->slack->age_ns;
-    return fmax(1e9, 100.0 * db_scheme_sum(&settings->sync, "over") * 1e9);
+    return fmax(db_settings_expects(settings) ? LONGEST_TRUST_NS : 1e9,
+                100.0 * db_scheme_sum(&settings->sync, "over") * 1e9);
 }
 
 int db_settings_to_info(const struct db_settings *settings, MPI_Info *info) {

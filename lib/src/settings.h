@@ -26,7 +26,9 @@ struct db_settings {
     int64_t tolerance_ns;
     double max_age_ns; /* 0: follows from scheme and slack, db_settings_max_age_ns */
     double max_error_ns;
-    double max_skew; /* relative, as max_wander */
+    double target_error_ns;
+    double flag_error_ns; /* a process whose expected error is above has flag 0; 0: db_settings_flag_error_ns */
+    double max_skew;      /* relative, as max_wander */
     double max_wander;
     char regions[DB_PATH_SIZE]; /* file that regions are written to; "off": none */
     int regions_table;          /* DB_TABLE_* */
@@ -42,6 +44,12 @@ int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db
 
 /* The age at which clocks are synchronized again. */
 double db_settings_max_age_ns(const struct db_settings *settings);
+
+/* Whether the scheme estimates expected errors. */
+int db_settings_expects(const struct db_settings *settings);
+
+/* The expected error above which a process's flag is 0; infinite where it does not matter. */
+double db_settings_flag_error_ns(const struct db_settings *settings);
 
 /* Creates an info object with every key and its value; settings->clock must be known. */
 int db_settings_to_info(const struct db_settings *settings, MPI_Info *info);

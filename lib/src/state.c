@@ -1,6 +1,7 @@
 #include "state.h"
 
 #include "processors.h"
+#include "schedule.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,17 +43,22 @@ static int tell_oversubscribed(const struct db_state *state) {
 static int synchronize_leaders(struct db_state *state, int64_t begin, int64_t global_ns) {
     struct db_sync_group group = {
         .channel = state->domain.leaders,
+        .rank = state->domain.place,
+        .size = state->domain.count,
         .clock = &state->clock,
         .local = {.ticks = begin, .ns_per_tick = state->clock.ns_per_tick},
         /* Frequencies differ as those of the oscillators do, and by what either side's calibration is off, which is
          * taken to be the same on both sides. */
         .limits = {.skew = state->settings.max_skew + 2.0 * state->clock.rate_error,
                    .wander = state->settings.max_wander},
+        .lasting = state->local,
+        .lasting_limits = {.skew = state->settings.max_skew + 2.0 * state->local_rate_error,
+                           .wander = state->settings.max_wander},
+        .depth = state->sync_depth,
+        .histories = state->histories,
         .pairs = state->pairs,
         .levels = &state->levels,
     };
-    DB_TRY(MPI_Comm_rank(group.channel.comm, &group.rank));
-    DB_TRY(MPI_Comm_size(group.channel.comm, &group.size));
     if (group.rank == 0)
         state->map =
             (struct db_clock_map){.ticks = begin, .global_ns = global_ns, .ns_per_tick = state->clock.ns_per_tick};
@@ -75,12 +81,19 @@ int db_state_synchronize(struct db_state *state) {
     if (state->domain.members.comm != MPI_COMM_NULL) {
         /* One clock, one map: ticks mean the same in the whole domain. */
         DB_TRY(db_broadcast(&state->domain.members, (int64_t *)map, sizeof *map / sizeof(int64_t)));
+        struct db_uncertainty reading = db_uncertainty_within(state->domain.bound_ns, 0.0);
+        map->uncertainty = db_uncertainty_sum(&map->uncertainty, &reading);
         map->bound_ns += state->domain.bound_ns;
     }
     map->version = version + 1;
     ++state->syncs;
     state->sync_messages += state->messages - messages;
-    state->sync_ns += (double)(db_clock_read(&state->clock) - begin) * state->clock.ns_per_tick;
+    state->fresh.ticks = db_clock_read(&state->clock);
+    state->fresh.bound_ns = db_map_bound_ns(map, state->fresh.ticks);
+    state->fresh.deviation_ns = db_map_deviation_ns(map, state->fresh.ticks);
+    state->fresh.lasted_before_ns = state->fresh.lasted_ns;
+    state->fresh.lasted_ns = (double)(state->fresh.ticks - begin) * state->clock.ns_per_tick;
+    state->sync_ns += state->fresh.lasted_ns;
     return MPI_SUCCESS;
 }
 
@@ -149,7 +162,8 @@ static int change_clock(struct db_state *state, struct db_settings *settings) {
     db_clock_close(&state->clock);
     state->domain = domain;
     state->clock = clock;
-    state->origin = state->map.ticks;
+    state->local = (struct db_clock_map){.ticks = state->map.ticks, .ns_per_tick = clock.ns_per_tick};
+    state->local_rate_error = clock.rate_error;
     return MPI_SUCCESS;
 }
 
@@ -161,16 +175,15 @@ void db_state_add_dependent(struct db_state *state, struct db_dependent *depende
     *link = dependent;
 }
 
-struct db_clock_map db_state_local_map(const struct db_state *state) {
-    return (struct db_clock_map){.ticks = state->origin, .ns_per_tick = state->clock.ns_per_tick};
-}
-
 /* Divides the representatives into levels, where the scheme wants them divided. Collective. */
 static int divide(struct db_state *state) {
     const struct db_node *scheme = &state->settings.sync.nodes[0];
     const struct db_sync_type *type = (const struct db_sync_type *)scheme->component;
     db_levels_free(&state->levels);
     memset(state->pairs, 0, sizeof state->pairs);
+    memset(state->histories, 0, sizeof state->histories);
+    memset(&state->fresh, 0, sizeof state->fresh);
+    state->sync_depth = db_schedule_first_depth(state->domain.count);
     if (!type->divided || state->domain.leaders.comm == MPI_COMM_NULL)
         return MPI_SUCCESS;
     return db_levels_divide(&state->levels, &state->domain.leaders, scheme);
@@ -197,6 +210,7 @@ int db_state_configure(struct db_state *state, const struct db_settings *wanted)
         DB_TRY(change_clock(state, settings));
     state->settings = *settings;
     state->max_age_ns = db_settings_max_age_ns(settings);
+    state->flag_error_ns = db_settings_flag_error_ns(settings);
     if (other_sync) {
         DB_TRY(divide(state));
         DB_TRY(db_state_synchronize(state));

@@ -28,15 +28,27 @@ struct db_state {
     int rank;
     int size;
     struct db_settings settings;
-    double max_age_ns; /* that follows from them */
+    double max_age_ns; /* that follow from them */
+    double flag_error_ns;
     int oversubscribed;
 
     struct db_clock clock;
-    int64_t origin; /* its reading when it was opened */
+    struct db_clock_map local; /* its time since it was opened, at the rate that it was taken to have then */
+    double local_rate_error;   /* bound of that rate's error, relative */
     struct db_domain domain;
     struct db_clock_map map;
     struct db_levels levels; /* where the scheme asks for them */
     struct db_pair pairs[DB_LEVELS * DB_MAX_PAIRS];
+    struct db_history histories[DB_LEVELS];
+    struct { /* the end of the last synchronization */
+        int64_t ticks;
+        double bound_ns;
+        double deviation_ns;
+        double lasted_ns;
+        double lasted_before_ns; /* the one before it, with as many levels; 0 if there was none */
+    } fresh;
+    int sync_depth;     /* levels of the tree of a scheme that can have more or fewer; the same on all processes */
+    double due_sync_ns; /* time spent in those that the library itself found due */
 
     struct db_slack slack; /* used on process 0 */
 
@@ -44,8 +56,11 @@ struct db_state {
     int64_t deadline_ns;
     int64_t slack_ns;
     int64_t lag_ns;
-    int invalid; /* this process's flag was 0 */
-    int verdict; /* on the call before it */
+    int64_t released; /* readings: when this process was to leave, and did leave */
+    int64_t left;
+    int invalid;         /* this process's flag was 0 */
+    int verdict;         /* on the call before it */
+    int64_t lateness_ns; /* of the latest process in that call */
 
     /* On process 0: the decision of the last call, and the observation of it that the next call gives the slack
      * controller. It does so when process 0 arrives, so that no process waits for it between report and decision. */
@@ -63,6 +78,7 @@ struct db_state {
     long long late_arrivals;
     long long late_exits;
     long long unflagged_exits;
+    long long unsure_clocks;
     long long invalid_calls;
     long long syncs;
     double sync_ns;
@@ -78,9 +94,6 @@ int db_state_find(MPI_Comm comm, struct db_state **state);
 
 /* Hangs `dependent`, with all but next set, on the state. All processes must do so in the same order. */
 void db_state_add_dependent(struct db_state *state, struct db_dependent *dependent);
-
-/* This process's own clock as a map: counted from when it was opened, corrected by nothing. */
-struct db_clock_map db_state_local_map(const struct db_state *state);
 
 /* Puts other settings into force. Collective; changes all or nothing. */
 int db_state_configure(struct db_state *state, const struct db_settings *wanted);

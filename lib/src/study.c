@@ -22,7 +22,7 @@ static int begin_study(struct study *study, const struct db_state *state, int as
     if (timeline != DOWNBEAT_LOCAL && timeline != DOWNBEAT_GLOBAL)
         return MPI_ERR_ARG;
     study->channel = state->channel;
-    study->local = db_state_local_map(state);
+    study->local = state->local;
     study->timeline.clock = &state->clock;
     study->timeline.map = timeline == DOWNBEAT_GLOBAL ? &state->map : &study->local;
     study->asking = state->rank == asker;
@@ -107,7 +107,7 @@ static int ask(const struct study *study, const struct db_state *state, const ch
         DB_TRY(decline(study));
         return MPI_ERR_ARG;
     }
-    return measure(study, &chosen.nodes[0], state->settings.max_skew + 2.0 * state->clock.rate_error, found);
+    return measure(study, &chosen.nodes[0], state->settings.max_skew + 2.0 * state->local_rate_error, found);
 }
 
 int Downbeat_measure(MPI_Comm comm, int asker, int answerer, int timeline, const char *estimator,

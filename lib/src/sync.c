@@ -3,14 +3,15 @@
 #include "error.h"
 #include "levels.h"
 
-const void *const db_sync_types[] = {
-    &db_sync_hca3_offset, &db_sync_hca3,   &db_sync_hca2,     &db_sync_hca,          &db_sync_jk,
-    &db_sync_netgauge,    &db_sync_skampi, &db_sync_cristian, &db_sync_hierarchical, NULL,
-};
-
 #define FLAT                                                                                                           \
-    &db_sync_hca3_offset, &db_sync_hca3, &db_sync_hca2, &db_sync_hca, &db_sync_jk, &db_sync_netgauge, &db_sync_skampi, \
-        &db_sync_cristian
+    &db_sync_disciplined, &db_sync_hca3_offset, &db_sync_hca3, &db_sync_hca2, &db_sync_hca, &db_sync_jk,               \
+        &db_sync_netgauge, &db_sync_skampi, &db_sync_cristian
+
+const void *const db_sync_types[] = {
+    FLAT,
+    &db_sync_hierarchical,
+    NULL,
+};
 
 const void *const db_sync_flat_types[] = {FLAT, NULL};
 const void *const db_sync_level_types[] = {&db_level_skip, &db_level_propagate, FLAT, NULL};
@@ -23,11 +24,10 @@ int db_sync_run(const struct db_node *chosen, const struct db_sync_group *group,
 
 struct db_clock_map db_sync_from_local(const struct db_sync_group *group, const struct db_clock_map *map) {
     struct db_clock_map seen = *map;
-    double start = (double)map->global_ns + db_map_elapsed_ns(map, group->local.ticks);
-    seen.ticks = 0;
-    seen.global_ns = llrint(start);
+    double local = db_map_elapsed_ns(&group->local, map->ticks);
+    seen.ticks = llrint(local);
     seen.ns_per_tick = map->ns_per_tick / group->local.ns_per_tick;
-    seen.bound_ns = db_map_bound_ns(map, group->local.ticks);
+    seen.global_ns = map->global_ns + llrint(((double)seen.ticks - local) * seen.ns_per_tick);
     return seen;
 }
 
@@ -38,6 +38,7 @@ void db_sync_adopt(const struct db_sync_group *group, const struct db_clock_map 
     map->global_ns = model->global_ns + llrint((local - (double)model->ticks) * model->ns_per_tick);
     map->ns_per_tick = model->ns_per_tick * group->local.ns_per_tick;
     map->bound_ns = model->bound_ns;
+    map->uncertainty = model->uncertainty;
     /* However long the chain of references: process 0's clock and this one are two clocks. Per ns of global time. */
     map->growth = fmin(model->growth, (group->limits.skew + fabs(model->ns_per_tick - 1.0)) / model->ns_per_tick);
 }
@@ -47,6 +48,13 @@ int db_sync_learn(const struct db_sync_group *group, const struct db_learning *l
     const struct db_asker asker = {
         .channel = &group->channel, .peer = peer, .timeline = {.clock = group->clock, .map = &group->local}};
     return db_drift_learn(learning, &group->limits, &asker, pair, model);
+}
+
+struct db_sync_group db_sync_lasting(const struct db_sync_group *group) {
+    struct db_sync_group lasting = *group;
+    lasting.local = group->lasting;
+    lasting.limits = group->lasting_limits;
+    return lasting;
 }
 
 int db_sync_teach(const struct db_sync_group *group, int peer, const struct db_clock_map *map) {

@@ -2,7 +2,7 @@
 #ifndef DOWNBEAT_SYNC_H
 #define DOWNBEAT_SYNC_H
 
-#include "drift.h"
+#include "discipline.h"
 
 /* Enough for one partner per level of a binomial tree over 2^31 processes, one for the remainder, and process 0. */
 #define DB_MAX_PAIRS 34
@@ -17,18 +17,26 @@ struct db_sync_group {
     const struct db_clock *clock;
     struct db_clock_map local; /* local time: ns since this process began the synchronization */
     struct db_limits limits;
-    struct db_pair *pairs; /* DB_MAX_PAIRS, by round of the scheme: the partner of a round is always the same */
+    /* Local time that lasts: ns since the clock was opened, at the rate that it was taken to have then, so that
+     * readings of different synchronizations can be compared. */
+    struct db_clock_map lasting;
+    struct db_limits lasting_limits;
+    int depth;                    /* levels of the tree, for schemes whose tree can be wider or narrower; 1 or more */
+    struct db_history *histories; /* by level of a hierarchy, for schemes that keep what they learn: of the reference */
+    struct db_pair *pairs;        /* DB_MAX_PAIRS, by round of the scheme: the partner of a round is always the same */
     const struct db_levels *levels; /* how the group is divided, for schemes that have asked for it */
 };
 
 struct db_sync_type {
     struct db_component component;
-    int divided; /* 1 if the group's levels are needed */
+    int divided;   /* 1 if the group's levels are needed */
+    int expecting; /* 1 if the expected error of its maps is an estimate, not merely a share of the bound */
     /* Collective over the group. Process 0's map is the global clock and stays as it is; the others' is set. `self` has
      * the parameters. */
     int (*synchronize)(const struct db_node *self, const struct db_sync_group *group, struct db_clock_map *map);
 };
 
+extern const struct db_sync_type db_sync_disciplined;
 extern const struct db_sync_type db_sync_hca3_offset;
 extern const struct db_sync_type db_sync_hca3;
 extern const struct db_sync_type db_sync_hca2;
@@ -58,6 +66,9 @@ void db_sync_adopt(const struct db_sync_group *group, const struct db_clock_map 
 /* Learns the clock that `peer` answers with; the model leads from local time to it. For schemes. */
 int db_sync_learn(const struct db_sync_group *group, const struct db_learning *learning, int peer, struct db_pair *pair,
                   struct db_clock_map *model);
+
+/* The group with lasting local time in place of that of this synchronization. For schemes. */
+struct db_sync_group db_sync_lasting(const struct db_sync_group *group);
 
 /* Answers `peer`, who learns this process's clock as seen through `map`. For schemes. */
 int db_sync_teach(const struct db_sync_group *group, int peer, const struct db_clock_map *map);

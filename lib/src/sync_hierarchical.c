@@ -27,6 +27,7 @@ static int synchronize(const struct db_node *self, const struct db_sync_group *g
         part.rank = level->rank;
         part.size = level->size;
         part.pairs = &group->pairs[(size_t)i * DB_MAX_PAIRS];
+        part.histories = &group->histories[i];
         if (part.size > 1)
             DB_TRY(db_sync_run(scheme, &part, map));
     }

@@ -55,8 +55,7 @@ int Downbeat_true_offset(MPI_Comm comm, int timeline, double *offset) {
         return db_raise(comm, MPI_ERR_ARG);
     int code = db_state_find(comm, &state);
     if (code == MPI_SUCCESS) {
-        const struct db_clock_map local = db_state_local_map(state);
-        code = true_offset(state, timeline == DOWNBEAT_GLOBAL ? &state->map : &local, offset);
+        code = true_offset(state, timeline == DOWNBEAT_GLOBAL ? &state->map : &state->local, offset);
     }
     return db_raise(comm, code);
 }

@@ -1,0 +1,144 @@
+/* Offset and rate by a Kalman filter over the kept offsets: the offset is the integral of a rate that walks at random.
+ * How fast it walks differs from oscillator to oscillator and from minute to minute, so the filter runs once for each
+ * of several walks, and what comes out is their mean, weighted by how well each predicted the offsets (a multiple-model
+ * estimator; Bar-Shalom, Li, Kirubarajan 2001, section 11.6). No offset is ever refused: a filter that refuses what it
+ * did not expect never learns of a change of drift. */
+#include "discipline.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Random walks of the difference between two frequencies, relative per square root of a second, and how likely each is
+ * before anything is known: from two good oscillators in a quiet room to one beside a fan that has just started. */
+static const struct {
+    double walk;
+    double prior;
+} walks[] = {{0.3e-9, 0.25}, {1e-9, 0.3}, {3e-9, 0.3}, {10e-9, 0.12}, {30e-9, 0.025}, {100e-9, 0.005}};
+#define WALKS (sizeof walks / sizeof *walks)
+
+void db_history_add(struct db_history *history, const struct db_offset *offset, const struct db_limits *limits) {
+    if (history->count > 0) {
+        const struct db_offset *last = &history->points[history->count - 1];
+        double apart_ns = (double)(offset->at - last->at) + offset->duration_ns + last->duration_ns;
+        double drift_ns = limits->skew * apart_ns + 2.0 * DB_ROUNDING_NS;
+        if (offset->lower_ns > last->upper_ns + drift_ns || offset->upper_ns < last->lower_ns - drift_ns)
+            history->count = 0;
+    }
+    if (history->count == DB_HISTORY) {
+        memmove(&history->points[0], &history->points[1], (DB_HISTORY - 1) * sizeof history->points[0]);
+        --history->count;
+    }
+    history->points[history->count++] = *offset;
+}
+
+static double width(const struct db_offset *point) { return fmax(0.0, point->upper_ns - point->lower_ns); }
+
+/* Variances of the offsets. Both ways of an exchange take at least the latency of the network; what they take more
+ * widens the interval, and moves its middle by up to half of that. If it was distributed over the two ways at random,
+ * the middle is off by a twelfth of its square (variance). The latency itself is not known, but is a little less than
+ * the smallest width of all: by how much follows from how much wider the others are. */
+static void weigh(const struct db_history *history, double resolution_ns, double variances[DB_HISTORY]) {
+    int count = history->count;
+    double smallest = INFINITY;
+    double sum = 0.0;
+    for (int i = 0; i < count; ++i) {
+        smallest = fmin(smallest, width(&history->points[i]));
+        sum += width(&history->points[i]);
+    }
+    double above = sum / count - smallest;
+    /* The smallest of n sums of two exponential times is 0.63 / sqrt(n) of their mean. */
+    double share = 0.63 / sqrt(count);
+    double rest = count > 1 ? above * share / (1.0 - share) : 0.0;
+    for (int i = 0; i < count; ++i) {
+        const struct db_offset *point = &history->points[i];
+        /* While little is known of the pair: what single exchanges scatter by, and how little of that is left of the
+         * best of many. */
+        double single = fmin(width(point), 3.0 * point->deviation_ns / point->exchanges);
+        double unknown = fmax(rest, single / count);
+        double excess = width(point) - smallest + unknown;
+        double apart = point->offset_ns - (point->lower_ns + point->upper_ns) / 2.0; /* estimators other than skampi */
+        variances[i] =
+            excess * excess / 12.0 + apart * apart + (resolution_ns * resolution_ns + DB_ROUNDING_NS) / 12.0 + 1.0;
+    }
+}
+
+/* Offset and rate at a point, and their covariance. */
+struct filter {
+    double offset;
+    double rate;
+    struct db_uncertainty uncertainty;
+    double log_likelihood;
+};
+
+/* One more offset, `after` ns later. */
+static void follow(struct filter *filter, double after, double offset, double variance) {
+    filter->uncertainty = db_uncertainty_after(&filter->uncertainty, after);
+    struct db_uncertainty *p = &filter->uncertainty;
+    double innovation = offset - (filter->offset + filter->rate * after);
+    double expected = p->offset + variance;
+    double gain = p->offset / expected;
+    double rate_gain = p->cross / expected;
+    filter->offset += filter->rate * after + gain * innovation;
+    filter->rate += rate_gain * innovation;
+    filter->log_likelihood -= (log(expected) + innovation * innovation / expected) / 2.0;
+    p->rate -= rate_gain * p->cross;
+    p->cross *= 1.0 - gain;
+    p->offset *= 1.0 - gain;
+}
+
+static struct filter run(const struct db_history *history, const double variances[DB_HISTORY], double skew,
+                         double walk) {
+    const struct db_offset *points = history->points;
+    /* Before anything is known, a rate anywhere within the limits. */
+    struct filter filter = {.offset = points[0].offset_ns,
+                            .uncertainty = {.offset = variances[0], .rate = skew * skew / 3.0, .walk = walk}};
+    for (int i = 1; i < history->count; ++i)
+        follow(&filter, (double)(points[i].at - points[i - 1].at), points[i].offset_ns, variances[i]);
+    return filter;
+}
+
+/* Mean over the walks, with what they differ by as part of the uncertainty. */
+static struct filter mean_over_walks(const struct filter filters[WALKS]) {
+    double best = -(double)INFINITY;
+    for (size_t i = 0; i < WALKS; ++i)
+        best = fmax(best, filters[i].log_likelihood);
+    double weights[WALKS];
+    double sum = 0.0;
+    struct filter mean = {0};
+    for (size_t i = 0; i < WALKS; ++i) {
+        weights[i] = walks[i].prior * exp(filters[i].log_likelihood - best);
+        sum += weights[i];
+    }
+    for (size_t i = 0; i < WALKS; ++i) {
+        weights[i] /= sum;
+        mean.offset += weights[i] * (filters[i].offset - filters[0].offset); /* large offsets cost no digits */
+        mean.rate += weights[i] * filters[i].rate;
+    }
+    mean.offset += filters[0].offset;
+    for (size_t i = 0; i < WALKS; ++i) {
+        const struct db_uncertainty *each = &filters[i].uncertainty;
+        double offset = filters[i].offset - mean.offset;
+        double rate = filters[i].rate - mean.rate;
+        mean.uncertainty.offset += weights[i] * (each->offset + offset * offset);
+        mean.uncertainty.cross += weights[i] * (each->cross + offset * rate);
+        mean.uncertainty.rate += weights[i] * (each->rate + rate * rate);
+        mean.uncertainty.walk += weights[i] * each->walk;
+    }
+    return mean;
+}
+
+struct db_clock_map db_discipline(const struct db_history *history, const struct db_limits *limits,
+                                  double resolution_ns) {
+    double variances[DB_HISTORY];
+    struct filter filters[WALKS];
+    weigh(history, resolution_ns, variances);
+    for (size_t i = 0; i < WALKS; ++i)
+        filters[i] = run(history, variances, limits->skew, walks[i].walk * walks[i].walk * 1e-9);
+    struct filter mean = mean_over_walks(filters);
+
+    const struct db_line line = {
+        .at = (double)history->points[history->count - 1].at, .value = mean.offset, .slope = mean.rate};
+    struct db_clock_map model = db_drift_model(&line, history->points, history->count, limits, resolution_ns);
+    model.uncertainty = mean.uncertainty;
+    return model;
+}

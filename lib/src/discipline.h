@@ -1,0 +1,28 @@
+/* A clock that is disciplined by another: what a process has learned of its reference's clock over many
+ * synchronizations becomes a rate, an offset, the error to be expected and a bound of the error.
+ *
+ * Offsets are kept between the two local clocks, so that what either side corrects in its global clock is not taken for
+ * drift. */
+#ifndef DOWNBEAT_DISCIPLINE_H
+#define DOWNBEAT_DISCIPLINE_H
+
+#include "drift.h"
+
+#define DB_HISTORY 16
+
+/* The last offsets of the reference's local clock against the own, in the order of time. Empty if zeroed. */
+struct db_history {
+    int reference;
+    int count;
+    struct db_offset points[DB_HISTORY];
+};
+
+/* Adds an offset. If two clocks within `limits` could not have come from the last one to this one, one of them was set:
+ * then all that was known before is forgotten. */
+void db_history_add(struct db_history *history, const struct db_offset *offset, const struct db_limits *limits);
+
+/* From own local time to the reference's. The history is not empty. */
+struct db_clock_map db_discipline(const struct db_history *history, const struct db_limits *limits,
+                                  double resolution_ns);
+
+#endif

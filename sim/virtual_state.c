@@ -1,0 +1,177 @@
+#include "virtual_state.h"
+
+#include "check.h"
+
+#include <math.h>
+#include <string.h>
+
+/* In place of clock.c: every process has one clock, that of its virtual oscillator. */
+
+const void *const db_clock_types[] = {NULL};
+
+int db_clock_open(struct db_clock *clock, const struct db_clock_type *type) {
+    CHECK(type == NULL);
+    *clock = *virtual_clock();
+    return 0;
+}
+
+void db_clock_close(struct db_clock *clock) { memset(clock, 0, sizeof *clock); }
+
+struct db_clock_pair db_clock_read_pair(const struct db_clock *outer, const struct db_clock *inner) {
+    int64_t now = db_clock_read(outer);
+    CHECK(outer->type == inner->type);
+    return (struct db_clock_pair){.outer = now, .inner = now};
+}
+
+/* In place of domain.c and one_error.c: nobody shares a clock, and nothing fails. */
+
+int db_domain_find(struct db_domain *domain, const struct db_channel *channel, const struct db_clock *clock,
+                   int share) {
+    CHECK(clock->type != NULL && share);
+    *domain = (struct db_domain){
+        .members = *channel, .leaders = *channel, .place = virtual_rank(channel), .count = virtual_size(channel)};
+    domain->members.comm = MPI_COMM_NULL;
+    return MPI_SUCCESS;
+}
+
+void db_domain_free(struct db_domain *domain) { (void)domain; }
+
+int db_agree(MPI_Comm comm, int code, const struct db_reason *reason) {
+    (void)comm;
+    (void)reason;
+    CHECK(code == MPI_SUCCESS);
+    return code;
+}
+
+/* A run. */
+struct run {
+    const struct virtual_starts *wanted;
+    struct virtual_world *world;
+    struct db_channel channel;
+    struct db_settings settings;
+    struct db_state *states; /* by process */
+    int calls;               /* in all, and those before the first that counts */
+    int skipped;
+    struct virtual_outcome outcome;
+    double *first_exit; /* by call that counts */
+    double *last_exit;
+    double from_sync_ns;
+    long long from_syncs;
+};
+
+static void *allocate(size_t count, size_t size) {
+    void *memory = calloc(count, size);
+    CHECK(memory != NULL);
+    return memory;
+}
+
+/* How far a process's global clock is from process 0's now, against what it says of itself. Process 0's map is the one
+ * of the same call: it changes in a synchronization only, which this process takes part in. */
+static void look_at_clock(struct run *run, int process, struct virtual_start *start) {
+    const struct db_state *state = &run->states[process];
+    double now_ns = virtual_here_ns();
+    int64_t ticks = virtual_ticks(run->world, process, now_ns);
+    double deviation_ns = db_map_deviation_ns(&state->map, ticks);
+    double bound_ns = db_map_bound_ns(&state->map, ticks);
+    start->expected_ns = fmax(start->expected_ns, deviation_ns);
+    start->bound_ns = fmax(start->bound_ns, bound_ns);
+    if (process == 0)
+        return;
+    struct virtual_outcome *outcome = &run->outcome;
+    double error_ns = fabs(virtual_global_ns(run->world, process, &state->map, now_ns) -
+                           virtual_global_ns(run->world, 0, &run->states[0].map, now_ns));
+    ++outcome->errors;
+    outcome->within[0] += error_ns <= deviation_ns;
+    outcome->within[1] += error_ns <= 2.0 * deviation_ns;
+    outcome->beyond_bound += error_ns > bound_ns;
+    outcome->largest_share = fmax(outcome->largest_share, error_ns / bound_ns);
+}
+
+static void count_start(struct run *run, int process, int call, int flag) {
+    struct virtual_start *start = &run->outcome.starts[call];
+    double exit_ns = virtual_here_ns();
+    run->first_exit[call] = fmin(run->first_exit[call], exit_ns);
+    run->last_exit[call] = fmax(run->last_exit[call], exit_ns);
+    start->valid &= flag;
+    look_at_clock(run, process, start);
+}
+
+/* Uniform in [0, 1), different for each process and call. */
+static double jitter_of(int process, int call) {
+    uint64_t z = ((uint64_t)process << 32) + (uint64_t)call + 1;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+    return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
+}
+
+static void prepare(const struct run *run, int process) {
+    struct db_state *state = &run->states[process];
+    state->channel = run->channel;
+    state->channel.messages = &state->messages;
+    state->rank = process;
+    state->size = run->wanted->size;
+    state->verdict = MPI_UNDEFINED;
+    for (int i = 0; i < DB_LEVELS; ++i)
+        state->levels.level[i].channel.comm = MPI_COMM_NULL;
+    CHECK(db_state_configure(state, &run->settings) == MPI_SUCCESS);
+}
+
+static void take_part(int process, void *argument) {
+    struct run *run = argument;
+    const struct virtual_starts *wanted = run->wanted;
+    struct db_state *state = &run->states[process];
+    prepare(run, process);
+    for (int call = 0; call < run->calls; ++call) {
+        virtual_rest_until(call * wanted->period_ns + wanted->jitter_ns * jitter_of(process, call));
+        if (process == 0 && call == run->skipped) {
+            run->from_sync_ns = state->sync_ns;
+            run->from_syncs = state->syncs;
+        }
+        int flag;
+        CHECK(db_harmonize(state, 0.0, &flag) == MPI_SUCCESS);
+        if (call >= run->skipped)
+            count_start(run, process, call - run->skipped, flag);
+    }
+}
+
+static void conclude(struct run *run) {
+    const struct db_state *first = &run->states[0];
+    struct virtual_outcome *outcome = &run->outcome;
+    for (int i = 0; i < outcome->count; ++i)
+        outcome->starts[i].skew_ns = run->last_exit[i] - run->first_exit[i];
+    outcome->syncs = first->syncs;
+    outcome->syncs_counted = first->syncs - run->from_syncs;
+    outcome->sync_share = (first->sync_ns - run->from_sync_ns) / (run->wanted->until_ns - run->wanted->from_ns);
+    outcome->sync_ns = first->sync_ns / (double)first->syncs;
+}
+
+struct virtual_outcome virtual_starts_run(const struct virtual_starts *starts) {
+    struct run run = {.wanted = starts, .world = virtual_create(&starts->model, starts->size)};
+    struct db_reason reason;
+    char message[DOWNBEAT_MAX_MESSAGE];
+    CHECK(db_settings_from_environment(&run.settings, &reason) == MPI_SUCCESS);
+    if (starts->sync != NULL)
+        CHECK(db_scheme_parse(&run.settings.sync, "scheme", starts->sync, message) == 0);
+    run.channel = virtual_channel(run.world, NULL, starts->size);
+    run.calls = (int)ceil(starts->until_ns / starts->period_ns);
+    run.skipped = (int)ceil(starts->from_ns / starts->period_ns);
+    CHECK_THAT(run.calls, >, run.skipped);
+    run.outcome.count = run.calls - run.skipped;
+    run.outcome.starts = allocate((size_t)run.outcome.count, sizeof *run.outcome.starts);
+    run.first_exit = allocate((size_t)run.outcome.count, sizeof *run.first_exit);
+    run.last_exit = allocate((size_t)run.outcome.count, sizeof *run.last_exit);
+    run.states = allocate((size_t)starts->size, sizeof *run.states);
+    for (int i = 0; i < run.outcome.count; ++i) {
+        run.outcome.starts[i].valid = 1;
+        run.first_exit[i] = INFINITY;
+    }
+    virtual_run(run.world, take_part, &run);
+    conclude(&run);
+    free(run.states);
+    free(run.last_exit);
+    free(run.first_exit);
+    virtual_free(run.world);
+    return run.outcome;
+}
+
+void virtual_outcome_free(struct virtual_outcome *outcome) { free(outcome->starts); }

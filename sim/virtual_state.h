@@ -1,0 +1,45 @@
+/* Starts in virtual time (virtual.h): the library's states, schemes and slack, on thousands of processes, and what came
+ * out in true time. Domains are as given, not searched: every process has a clock of its own. */
+#ifndef DOWNBEAT_VIRTUAL_STATE_H
+#define DOWNBEAT_VIRTUAL_STATE_H
+
+#include "harmonize.h"
+#include "virtual.h"
+
+/* What is asked for. */
+struct virtual_starts {
+    struct virtual_model model;
+    int size;
+    const char *sync; /* NULL: the default */
+    double period_ns; /* from call to call; every process comes to each with a jitter of its own */
+    double jitter_ns;
+    double from_ns; /* calls that begin before this are made, and not counted */
+    double until_ns;
+};
+
+/* One call that counts. */
+struct virtual_start {
+    double skew_ns;     /* from the first exit to the last, in true time */
+    double expected_ns; /* largest expected error of a clock */
+    double bound_ns;    /* largest bound */
+    int valid;          /* all flags were 1 */
+};
+
+/* What came out. */
+struct virtual_outcome {
+    int count;
+    struct virtual_start *starts;
+    long long errors;       /* clock errors looked at: of every process but 0, at every start that counts */
+    long long within[2];    /* those within one and two standard deviations */
+    long long beyond_bound; /* those beyond the bound */
+    double largest_share;   /* of its bound that an error took up */
+    long long syncs;        /* in all, and while starts counted */
+    long long syncs_counted;
+    double sync_share; /* of the time while starts counted */
+    double sync_ns;    /* one synchronization, in the mean */
+};
+
+struct virtual_outcome virtual_starts_run(const struct virtual_starts *starts);
+void virtual_outcome_free(struct virtual_outcome *outcome);
+
+#endif
