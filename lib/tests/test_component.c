@@ -63,6 +63,8 @@ static void values(void) {
 }
 
 static void shortest_form(void) {
+    written_back_as("disciplined(radix=0,rounds=1,offset=skampi(max=40,min=6))", "disciplined");
+    written_back_as("disciplined(rounds=4,over=0.5)", "disciplined(rounds=4,over=0.5)");
     written_back_as("hca3_offset", "hca3_offset");
     written_back_as("hca3_offset(offset=skampi)", "hca3_offset");
     written_back_as("hca3_offset(offset=skampi(min=10,max=100))", "hca3_offset");
@@ -87,7 +89,7 @@ static void every_name(void) {
         }
     }
     CHECK(strcmp(Downbeat_components("clock")[0]->name, "tsc") == 0);
-    CHECK(strcmp(Downbeat_components("scheme")[0]->name, "hca3_offset") == 0);
+    CHECK(strcmp(Downbeat_components("scheme")[0]->name, "disciplined") == 0);
     CHECK(strcmp(Downbeat_components("slack")[0]->name, "auto") == 0);
     CHECK(Downbeat_components("colour") == NULL);
     CHECK(Downbeat_components(NULL) == NULL);
@@ -95,7 +97,7 @@ static void every_name(void) {
 
 static void refusals(void) {
     refused("", "'' is unknown");
-    refused("hca4", "'hca4' is unknown; choose one of hca3_offset, hca3, ");
+    refused("hca4", "'hca4' is unknown; choose one of disciplined, hca3_offset, hca3, ");
     refused(" hca3", "' hca3' is unknown");
     refused("hca3()", "hca3 has no parameter ''; valid: fit, over, offset, intercept");
     refused("hca3(fits=3)", "hca3 has no parameter 'fits'");
@@ -112,6 +114,8 @@ static void refusals(void) {
     refused("hca3(fit=5)x", "unexpected 'x' after 'hca3(fit=5)'");
     refused("hca3(fit=5,)", "no parameter ''");
     refused("hca3 (fit=5)", "'hca3 ' is unknown");
+    refused("disciplined(radix=1)", "a tree of radix 1 has no end; use radix 0 or");
+    refused("disciplined(over=1)", "one round cannot be spread; use rounds of 2 or more");
     refused("hca3_offset(fit=5)", "hca3_offset has no parameter 'fit'; valid: offset");
     refused("hca3(offset=hca3)", "'hca3' is unknown; choose one of skampi, netgauge");
     refused("hca3(offset=skampi(min=9,max=8))", "skampi: min is larger than max");
