@@ -127,6 +127,7 @@ static void clocks_are_due_by_age_alone(void) {
     }
     set("max_error", "1e6");
     set("target_error", "1e6");
+    set("flag_error", "off");
     set("max_age", "auto");
     set("slack", "published");
     settle();
