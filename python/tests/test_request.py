@@ -228,13 +228,16 @@ def test_libraries_of_options(tmp_path: Path) -> None:
 def test_srun_is_taken_in_a_slurm_job_where_the_library_can(tmp_path: Path) -> None:
     script(tmp_path / "srun", "#!/bin/sh\nprintf 'MPI plugin types are...\\n\\tnone\\n\\tpmix\\n'\n")
     job = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_JOB_ID": "7"}
-    assert srun_launcher(LIBRARIES["openmpi"], job) == "srun --mpi=pmix --cpu-bind=cores -n {ranks}"
+    assert srun_launcher(LIBRARIES["openmpi"], environment=job) == "srun --mpi=pmix --cpu-bind=cores -n {ranks}"
     within = {**job, "SLURM_STEP_ID": "0"}
-    assert srun_launcher(LIBRARIES["openmpi"], within) == "srun --mpi=pmix --overlap --cpu-bind=cores -n {ranks}"
-    assert srun_launcher(LIBRARIES["mpich"], job) == ""  # needs pmi2, which this Slurm has not
-    assert srun_launcher(LIBRARIES["intelmpi"], job) == ""  # its own launcher uses Slurm
-    assert srun_launcher(LIBRARIES["openmpi"], {"PATH": job["PATH"]}) == ""
-    assert srun_launcher(LIBRARIES["openmpi"], {"PATH": "/nowhere", "SLURM_JOB_ID": "7"}) == ""
+    assert (
+        srun_launcher(LIBRARIES["openmpi"], environment=within)
+        == "srun --mpi=pmix --overlap --cpu-bind=cores -n {ranks}"
+    )
+    assert srun_launcher(LIBRARIES["mpich"], environment=job) == ""  # needs pmi2, which this Slurm has not
+    assert srun_launcher(LIBRARIES["intelmpi"], environment=job) == ""  # its own launcher uses Slurm
+    assert srun_launcher(LIBRARIES["openmpi"], environment={"PATH": job["PATH"]}) == ""
+    assert srun_launcher(LIBRARIES["openmpi"], environment={"PATH": "/nowhere", "SLURM_JOB_ID": "7"}) == ""
 
 
 def test_on_several_nodes_ranks_beyond_those_of_this_one_are_no_crowd() -> None:

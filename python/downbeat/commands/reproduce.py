@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from downbeat.commands.options import LAUNCHER
+from downbeat.commands.options import LAUNCHER, RANKS_PER_NODE
 from downbeat.errors import UsageError
 from downbeat.lists import split_list
 
@@ -25,11 +25,22 @@ def reproduce(
         "reproduce"
     ),
     ranks: Annotated[
-        str, typer.Option(metavar="LIST", help="Numbers of ranks, e.g. 2,4 [powers of 2 up to twice the cores].")
+        str,
+        typer.Option(
+            metavar="LIST", help="Numbers of ranks, e.g. 2,4 [powers of 2: the job's, else to twice the cores]."
+        ),
     ] = "",
+    ranks_per_node: Annotated[int | None, RANKS_PER_NODE] = None,
     mpi: Annotated[str, typer.Option(metavar="LIST", help="MPI libraries [all that are built].")] = "",
     launches: Annotated[int, typer.Option(metavar="N", min=1, help="Launches of each configuration.")] = 5,
     launcher: Annotated[str, LAUNCHER] = "",
+    clocks: Annotated[
+        str,
+        typer.Option(metavar="made|real", help="Clocks that are compared [made on one node, real on several]."),
+    ] = "",
+    sample: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Most ranks that are compared one by one [128].")
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Few repetitions, to check that everything runs.")] = False,
     again: Annotated[bool, typer.Option("--again", help="Measure again even if data exist.")] = False,
 ) -> None:
@@ -44,7 +55,7 @@ def reproduce(
     from downbeat.reproduce.page import failed_section, figure_section, missing_section, whole_page
     from downbeat.reproduce.perform import perform, seconds_left
     from downbeat.reproduce.registry import FIGURES, find_figures, own_data
-    from downbeat.reproduce.site import parse_ranks, site_at_hand
+    from downbeat.reproduce.site import SAMPLE, parse_ranks, site_at_hand
 
     names = [name for name in split_list(mpi) if name]
     chosen = list(FIGURES.values()) if everything or (listed and not figures) else find_figures(figures or [])
@@ -54,7 +65,9 @@ def reproduce(
         raise UsageError(
             "name a figure, e.g. 'downbeat reproduce schuchart2023-fig2'; --list shows all, --all measures all"
         )
-    site = site_at_hand(parse_ranks(ranks), names, launches, quick, launcher)
+    site = site_at_hand(
+        parse_ranks(ranks), names, launches, quick, launcher, ranks_per_node or 0, clocks, sample or SAMPLE
+    )
     if listed:
         print(listing(chosen, site))
         return
@@ -68,7 +81,9 @@ def reproduce(
         if again
         else sum(seconds_left(one, site, output / one.name) for one in dict.fromkeys(map(own_data, chosen)))
     )
-    say(f"{len(chosen)} figure{'s' if len(chosen) > 1 else ''}, about {duration(seconds)}")
+    say(f"{len(chosen)} figure{'s' if len(chosen) > 1 else ''} {site.place}, about {duration(seconds)}")
+    if site.nodes != 1:
+        say(f"clocks: {site.clocks}; ranks compared one by one: at most {site.sample}")
     measured = {}
     sections = []
     failed, broken = [], []

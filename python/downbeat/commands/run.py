@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from downbeat.commands.options import BENCH, LAUNCHER
+from downbeat.commands.options import BENCH, LAUNCHER, RANKS_PER_NODE
 from downbeat.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,8 +27,10 @@ def run(
     sizes: Annotated[str | None, typer.Option("-m", "--sizes", metavar="SIZES", help="Message sizes [8:64K].")] = None,
     sync: Annotated[str | None, typer.Option(metavar="NAMES", help="Synchronizers [mpi_barrier,harmonize].")] = None,
     ranks: Annotated[
-        str | None, typer.Option("-n", "--ranks", metavar="P,P..", help="Numbers of ranks [one per core].")
+        str | None,
+        typer.Option("-n", "--ranks", metavar="P,P..", help="Numbers of ranks [the job's, else one per core]."),
     ] = None,
+    ranks_per_node: Annotated[int | None, RANKS_PER_NODE] = None,
     mpi: Annotated[str | None, typer.Option(metavar="NAMES", help="MPI libraries [the first that is built].")] = None,
     launches: Annotated[int | None, typer.Option(metavar="N", help="Launches of each configuration [10].")] = None,
     width: Annotated[
@@ -53,7 +55,7 @@ def run(
         ),
     ] = None,
     timeout: Annotated[
-        float | None, typer.Option(metavar="S", help="Seconds after which a launch is ended [600].")
+        float | None, typer.Option(metavar="S", help="Seconds after which a launch is ended [by its size].")
     ] = None,
     bench: Annotated[list[str] | None, BENCH] = None,
     launcher: Annotated[str | None, LAUNCHER] = None,
@@ -133,6 +135,7 @@ def run(
         "observe": observe,
         "tolerance": tolerance,
         "ranks": numbers("--ranks", ranks) if ranks is not None else None,
+        "ranks-per-node": ranks_per_node,
         "libraries": libraries_by_options(request.get("libraries"), mpi, bench or [], launcher),
         "environments": environment_variables(env) if env else None,
         "variants": variants,
@@ -206,19 +209,22 @@ def run_plan(plan: Plan, directory: Path) -> None:
 
 
 def crowding(plan: Plan) -> list[str]:
-    """Returns a line if ranks share processors; where a launcher of the user's own puts them is not known."""
-    from downbeat.mpi.launch import places_of
+    """Returns a line if ranks share processors; how many a launcher of the user's own has is not always known."""
+    from downbeat.mpi.job import job_of, ranks_on_a_node
 
-    if any([*(one.launcher for one in plan.libraries), *(one.launcher for one in plan.variants)]):
-        return []
-    places = places_of(max(plan.ranks))
-    if not places.crowded:
-        return []
-    processors = places.nodes * len(places.cpus)
-    return [
-        f"{places.ranks} ranks share {processors} processor{'s' if processors > 1 else ''}: a rank that waits for a "
-        f"processor starts late or looks slow; use at most -n {processors}"
-    ]
+    ranks = max(plan.ranks)
+    for one in plan.libraries:
+        launchers = {variant.launcher or one.launcher for variant in plan.variants}
+        for job in map(job_of, sorted(launchers)):
+            if job.crowded(ranks, one.ranks_per_node):
+                share = ranks_on_a_node(ranks, one.ranks_per_node, job.nodes)
+                per_node = f" on a node, of {ranks}," if job.nodes > 1 else ""
+                most = f"-n {job.cpus}" if job.nodes == 1 else f"{job.cpus} on each of {job.nodes} nodes"
+                return [
+                    f"{share} ranks{per_node} share {job.cpus} processor{'s' if job.cpus > 1 else ''}: a rank that "
+                    f"waits for a processor starts late or looks slow; use at most {most}"
+                ]
+    return []
 
 
 def tell(plan: Plan, directory: Path, outcome: Outcome) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from downbeat.commands.options import LAUNCHER
+from downbeat.commands.options import LAUNCHER, RANKS_PER_NODE
 
 OBJECTIONS = 3  # a check of the rules failed
 
@@ -17,7 +17,10 @@ def tune(
     output: Annotated[Path, typer.Option("--output", "-o", help="Directory for rules and data.", metavar="DIR")],
     mpi: Annotated[str, typer.Option(help="MPI library.", metavar="NAME")] = "openmpi",
     sizes: Annotated[str, typer.Option("--sizes", "-m", help="Message sizes.", metavar="SIZES")] = "8:64K",
-    ranks: Annotated[str, typer.Option("--ranks", "-n", help="Numbers of ranks.", metavar="P,P..")] = "2",
+    ranks: Annotated[
+        str, typer.Option("--ranks", "-n", help="Numbers of ranks [the job's, else one per core].", metavar="P,P..")
+    ] = "",
+    ranks_per_node: Annotated[int | None, RANKS_PER_NODE] = None,
     launches: Annotated[int, typer.Option(min=1, help="Launches of each configuration.", metavar="N")] = 10,
     repetitions: Annotated[
         int, typer.Option("--repetitions", "-r", min=1, help="Valid samples per cell and launch.", metavar="N")
@@ -30,7 +33,9 @@ def tune(
     tolerance: Annotated[
         str, typer.Option(help="Seconds within which all ranks must start [0.5e-6].", metavar="S")
     ] = "",
-    timeout: Annotated[float, typer.Option(min=1, help="Seconds after which a launch is ended.", metavar="S")] = 600,
+    timeout: Annotated[
+        float, typer.Option(min=1, help="Seconds after which a launch is ended [by its size].", metavar="S")
+    ] = 0,
     seed: Annotated[int, typer.Option(help="Seed of the order of launches.", metavar="N")] = 0,
 ) -> None:
     """Choose algorithms of an MPI library, write rules, prove that they work.
@@ -42,8 +47,9 @@ def tune(
 
     from downbeat.commands.interruption import resumable
     from downbeat.experiment.programs import launcher_at
-    from downbeat.experiment.request import library
+    from downbeat.experiment.request import default_ranks, library
     from downbeat.mpi.bench import find_bench
+    from downbeat.mpi.job import job_of
     from downbeat.tune.arguments import parse_ranks, parse_share, valid_metric
     from downbeat.tune.outcome import Question
     from downbeat.tune.record import write_record
@@ -53,11 +59,13 @@ def tune(
     from downbeat.tune.warnings import find_warnings
     from downbeat.tune.writing import ENVIRONMENT_FILE, RECORD_FILE
 
+    per_node = ranks_per_node or 0
+    tuned = library(mpi, bench or find_bench(mpi), launcher_at(launcher, Path()) if launcher else "", per_node)
     question = Question(
-        library=library(mpi, bench or find_bench(mpi), launcher_at(launcher, Path()) if launcher else ""),
+        library=tuned,
         collectives=tuple(dict.fromkeys(collectives)),
         sizes=sizes,
-        ranks=parse_ranks(ranks),
+        ranks=parse_ranks(ranks) if ranks else (default_ranks(job_of(tuned.launcher), per_node),),
         effort=Effort(launches, repetitions, timeout, seed, valid_metric(metric), tolerance),
         margin=parse_share("margin", margin, 0.0),
         confidence=parse_share("confidence", confidence, 0.5),

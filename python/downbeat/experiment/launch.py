@@ -61,7 +61,9 @@ def launch_command(plan: Plan, key: LaunchKey, repetitions: int | None = None) -
     launcher = variant.launcher or library.launcher
     if launcher:
         start += ["--launcher", launcher]
-    start += ["-n", str(key.ranks), "--timeout", f"{plan.timeout:g}"]
+    if library.ranks_per_node:
+        start += ["--ranks-per-node", str(library.ranks_per_node)]
+    start += ["-n", str(key.ranks), "--timeout", f"{plan.time_limit(key):g}"]
     again = ["--repetitions", str(repetitions)] if repetitions else []
     arguments = plan.measurement_of(key).arguments()
     return [*start, variant.bench or library.bench, *arguments, *again, "-q", "-o", places.SAMPLES]
@@ -88,7 +90,7 @@ def launch(
     started = datetime.datetime.now(datetime.UTC)
     status = run(command, partial, variables, lock)
     ended = datetime.datetime.now(datetime.UTC)
-    failure = failure_of(status, partial, plan.timeout, key.ranks)
+    failure = failure_of(status, partial, plan.time_limit(key), key.ranks)
     places.write_record(
         partial,
         {

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from downbeat.experiment.duration import time_limit
 from downbeat.experiment.measurement import Measurement as Measurement
 from downbeat.experiment.portions import portions_of
 
@@ -28,6 +29,7 @@ class Library:
     launcher: str = ""
     # Collectives whose algorithm the library reads in MPI_Init alone, so that a launch can have one; "*": all.
     fixed_at_start: tuple[str, ...] = ()
+    ranks_per_node: int = 0  # the most that a node gets; 0: as the launcher does it
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ class Plan:
     environments: tuple[Environment, ...] = (Environment(),)
     variants: tuple[Variant, ...] = (Variant(),)
     launches: int = 10  # of each configuration
-    timeout: float = 600.0  # s, for a launch
+    timeout: float = 0.0  # s, for a launch; 0: by its size
     seed: int = 0
     # More launches until the interval of each cell, high - low over the estimate, is so narrow; 0: no more.
     width: float = 0.0
@@ -110,6 +112,10 @@ class Plan:
     def variant(self, name: str) -> Variant:
         """Returns the variant of that name."""
         return next(one for one in self.variants if one.name == name)
+
+    def time_limit(self, key: LaunchKey) -> float:
+        """Returns after how many seconds a launch is ended."""
+        return self.timeout or time_limit(self.measurement_of(key), key.ranks)
 
     def configurations(self) -> list[tuple[object, ...]]:
         """Returns all configurations in the order of the plan, which tables have, too; values by `LAUNCH_FACTORS`."""

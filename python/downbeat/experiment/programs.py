@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 from pathlib import Path
@@ -29,4 +30,4 @@ def launcher_at(text: str, base: Path) -> str:
     program = str(base.absolute() / words[0]) if "/" in words[0] else words[0]
     if not shutil.which(program):
         raise UsageError(f"launcher: '{words[0]}' is not an executable program")
-    return shlex.join([program, *words[1:]]).replace("'{ranks}'", "{ranks}")
+    return re.sub(r"'([^' ]*\{\w+\}[^' ]*)'", r"\1", shlex.join([program, *words[1:]]))  # braces need no quotes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import random
 import re
 import tomllib
@@ -19,12 +18,13 @@ from downbeat.experiment.programs import bench_at, launcher_at
 from downbeat.experiment.variants import check_programs, variants_of
 from downbeat.lists import split_list
 from downbeat.mpi.bench import find_any_bench, find_bench, library_of, srun_launcher
+from downbeat.mpi.job import Job, job_of, places_ranks
 from downbeat.mpi.launch import cpus_per_core
 
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 KEYS = (
-    "name", "operations", *OPTIONS, "ranks", "libraries", "environments", "variants", "launches", "width",
-    "max-launches", "timeout", "seed",
+    "name", "operations", *OPTIONS, "ranks", "ranks-per-node", "libraries", "environments", "variants",
+    "launches", "width", "max-launches", "timeout", "seed",
 )  # fmt: skip
 LIBRARY_KEYS = ("name", "bench", "launcher")
 
@@ -70,17 +70,20 @@ def plan_of(request: Mapping[str, object], base: Path, stored: Callable[[str], P
             options[key] = text
     launches = whole(request, "launches", 10, 1)
     variants = variants_of(request.get("variants"), base, operations)
-    libraries = libraries_of(request.get("libraries"), base)
+    per_node = whole(request, "ranks-per-node", 0, 1) if "ranks-per-node" in request else 0
+    libraries = libraries_of(request.get("libraries"), base, per_node)
     check_programs(variants, libraries)
+    for one in variants:
+        check_placing(one.launcher, per_node)
     plan = Plan(
         name=name_of(request, operations),
         measurement=Measurement(operations, options),
         libraries=libraries,
-        ranks=ranks_of(request.get("ranks")),
+        ranks=ranks_of(request.get("ranks"), job_of(libraries[0].launcher), per_node),
         environments=environments_of(request.get("environments")),
         variants=variants,
         launches=launches,
-        timeout=number(request, "timeout", 600.0),
+        timeout=number(request, "timeout", 0.0),
         seed=0,
         width=number(request, "width", 0.0),
         max_launches=whole(request, "max-launches", max(50, launches), launches),
@@ -116,11 +119,10 @@ def number(request: Mapping[str, object], key: str, default: float) -> float:
     return float(value)
 
 
-def ranks_of(value: object) -> tuple[int, ...]:
-    """Returns numbers of ranks; by default one rank per core, of this machine or of the Slurm job."""
+def ranks_of(value: object, job: Job, per_node: int = 0) -> tuple[int, ...]:
+    """Returns numbers of ranks; by default those that the job is for, at so many per node, else one per core."""
     if value is None:
-        tasks = os.environ.get("SLURM_NTASKS", "")
-        return (int(tasks) if tasks.isdigit() and int(tasks) > 1 else max(2, len(cpus_per_core())),)
+        return (default_ranks(job, per_node),)
     values = value if isinstance(value, list) else [value]
     if not values:
         raise wrong("ranks", value, "a number of ranks or a list of them, not empty")
@@ -130,11 +132,27 @@ def ranks_of(value: object) -> tuple[int, ...]:
     return distinct("ranks", values)
 
 
-def libraries_of(value: object, base: Path) -> tuple[Library, ...]:
+def default_ranks(job: Job, per_node: int) -> int:
+    """Returns how many ranks there are if nobody says so.
+
+    Args:
+        job: the nodes that they go to.
+        per_node: the most that a node gets; 0: not said.
+    """
+    if per_node and job.nodes:
+        return max(2, job.nodes * per_node)
+    if job.ranks > 1:
+        return job.ranks
+    if job.nodes > 1 and job.cpus:
+        return job.nodes * job.cpus
+    return max(2, len(cpus_per_core()))
+
+
+def libraries_of(value: object, base: Path, per_node: int = 0) -> tuple[Library, ...]:
     """Returns the MPI libraries, each with its downbeat-bench and its launcher."""
     if value is None:
         name, bench = find_any_bench()
-        return (library(name, bench, ""),)
+        return (library(name, bench, "", per_node),)
     values = value if isinstance(value, list) else [value]
     if not values:
         raise wrong("libraries", value, "a list of MPI libraries, not empty")
@@ -155,17 +173,35 @@ def libraries_of(value: object, base: Path) -> tuple[Library, ...]:
         name = valid_name("libraries", table["name"])
         bench = bench_at(str(table["bench"]), base) if "bench" in table else find_bench(name)
         launcher = launcher_at(str(table["launcher"]), base) if "launcher" in table else ""
-        libraries.append(library(name, bench, launcher))
+        libraries.append(library(name, bench, launcher, per_node))
     distinct("libraries", [one.name for one in libraries])
     return tuple(libraries)
 
 
-def library(name: str, bench: str, launcher: str) -> Library:
-    """Returns a library as a plan has it."""
+def library(name: str, bench: str, launcher: str, per_node: int = 0) -> Library:
+    """Returns a library as a plan has it, with so many ranks at most on each node; 0: as the launcher does it."""
     owner = library_of(bench)
+    check_placing(launcher, per_node)
     if owner and not launcher:
-        launcher = srun_launcher(owner[1])
-    return Library(name, bench, launcher, owner[1].family.fixed_at_start if owner else ())
+        launcher = srun_launcher(owner[1], placed=per_node > 0)
+    return Library(name, bench, launcher, owner[1].family.fixed_at_start if owner else (), per_node)
+
+
+def check_placing(launcher: str, per_node: int) -> None:
+    """Looks whether a launcher of the user's own, if any, takes the number of ranks per node.
+
+    Raises:
+        UsageError: it is given, and the launcher does not say where it goes; or the other way round.
+    """
+    if launcher and per_node and not places_ranks(launcher):
+        raise UsageError(
+            f"ranks-per-node: the launcher '{launcher}' does not say where the number goes; give it {{nodes}} or "
+            "{ranks_per_node}, as in 'srun -N {nodes} --ntasks-per-node={ranks_per_node} -n {ranks}'"
+        )
+    if places_ranks(launcher) and not per_node:
+        raise UsageError(
+            f"launcher: '{launcher}' has {{nodes}} or {{ranks_per_node}}; give the number with --ranks-per-node"
+        )
 
 
 def environments_of(value: object) -> tuple[Environment, ...]:

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Mapping
 
 from downbeat.errors import UsageError
+from downbeat.mpi.job import NODES, RANKS, RANKS_PER_NODE
 from downbeat.mpi.libraries import LIBRARIES, ROOT, Library, launcher_of, linked_mpi
 
 BENCH = "downbeat-bench"
@@ -61,8 +62,14 @@ def find_any_bench() -> tuple[str, str]:
     raise UsageError(f"found no {BENCH}; run 'make build', or give its path with --bench PATH")
 
 
-def srun_launcher(library: Library, environment: Mapping[str, str] = os.environ) -> str:
-    """Returns how srun starts programs of a library in a Slurm job; "" outside of one, or where srun cannot."""
+def srun_launcher(library: Library, placed: bool = False, environment: Mapping[str, str] = os.environ) -> str:
+    """Returns how srun starts programs of a library in a Slurm job; "" outside of one, or where srun cannot.
+
+    Args:
+        library: the MPI library.
+        placed: whether it is said how many ranks a node gets.
+        environment: where srun is found, and Slurm's variables.
+    """
     srun = shutil.which("srun", path=environment.get("PATH"))
     plugin = library.family.srun_plugin
     if not (srun and plugin and "SLURM_JOB_ID" in environment):
@@ -74,4 +81,5 @@ def srun_launcher(library: Library, environment: Mapping[str, str] = os.environ)
         return ""
     # Within a step of the job, as that of `srun --pty bash`, another would wait for its processors for ever.
     overlap = "--overlap " if "SLURM_STEP_ID" in environment else ""
-    return f"srun --mpi={plugin} {overlap}--cpu-bind=cores -n {{ranks}}"
+    spread = f"-N {NODES} --ntasks-per-node={RANKS_PER_NODE} " if placed else ""
+    return f"srun --mpi={plugin} {overlap}--cpu-bind=cores {spread}-n {RANKS}"

@@ -1,7 +1,7 @@
 """Starts an MPI program on this machine, with the options and variables that its MPI library needs.
 
-launch [--mpi openmpi|mpich|openmpi5|mpich5|intelmpi] -n P [--timeout S] program args...
-launch --launcher 'srun --mpi=pmix -n {ranks}' -n P [--timeout S] program args...
+launch [--mpi openmpi|mpich|openmpi5|mpich5|intelmpi] -n P [--ranks-per-node K] [--timeout S] program args...
+launch --launcher 'srun --mpi=pmix -N {nodes} -n {ranks}' -n P --ranks-per-node K [--timeout S] program args...
 
 One rank per core, bound to it, while there are enough cores; more ranks than cores run unbound. The exit status is the
 launcher's, 124 after a timeout, 128 + N after signal N. However it ends, no rank keeps running.
@@ -25,9 +25,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, NoReturn
 
+from downbeat.mpi.job import job_of, nodes_for, places_ranks, with_numbers
 from downbeat.mpi.libraries import LIBRARIES, STANDARD_ABI, Library, Places, launcher_of, linked_mpi
 
-USAGE = f"launch [--mpi {'|'.join(LIBRARIES)} | --launcher COMMAND] -n P [--timeout S] program args..."
+USAGE = (
+    f"launch [--mpi {'|'.join(LIBRARIES)} | --launcher COMMAND] -n P [--ranks-per-node K] [--timeout S] program args..."
+)
 EXIT_TIMEOUT = 124  # as timeout(1)
 GRACE_SECONDS = 3.0  # between asking the launcher to end and ending everything by force
 
@@ -103,10 +106,9 @@ def cpus_per_core() -> list[list[int]]:
     return list(cores.values())
 
 
-def places_of(ranks: int) -> Places:
+def places_of(ranks: int, per_node: int = 0) -> Places:
     """Returns where so many ranks go, without a launcher of the user's own."""
-    nodes = os.environ.get("SLURM_JOB_NUM_NODES", "")
-    return Places(ranks, cpus_per_core(), int(nodes) if nodes.isdigit() else 1)
+    return Places(ranks, cpus_per_core(), job_of().nodes, per_node)
 
 
 def environment(library: Library, launcher: str, linked: Path | None, places: Places) -> dict[str, str]:
@@ -239,9 +241,14 @@ def main() -> int:
         "--mpi", choices=LIBRARIES, help="MPI library; by default the one that the program is linked to"
     )
     parser.add_argument(
-        "--launcher", metavar="COMMAND", help="start with this command; {ranks} becomes the number of ranks"
+        "--launcher",
+        metavar="COMMAND",
+        help="start with this command; {ranks}, {nodes} and {ranks_per_node} become numbers",
     )
     parser.add_argument("-n", type=positive(int), required=True, metavar="P", help="number of ranks")
+    parser.add_argument(
+        "--ranks-per-node", type=positive(int), default=0, metavar="K", help="most ranks that a node gets"
+    )
     parser.add_argument("--timeout", type=positive(float), metavar="S", help="seconds after which all ranks are ended")
     parser.add_argument("--parent", type=int, metavar="PID", help="end all ranks when this process, the caller, ends")
     parser.add_argument("program", help="program to start")
@@ -254,13 +261,20 @@ def main() -> int:
     if options.launcher:
         if options.mpi:
             fail("give either --mpi or --launcher: a launcher belongs to a library")
-        start = [word.replace("{ranks}", str(options.n)) for word in shlex.split(options.launcher)]
+        if places_ranks(options.launcher) and not options.ranks_per_node:
+            fail(f"'{options.launcher}' needs --ranks-per-node, of which {{nodes}} and {{ranks_per_node}} follow")
+        if options.ranks_per_node and not places_ranks(options.launcher):
+            fail(f"'{options.launcher}' has neither {{nodes}} nor {{ranks_per_node}}, so --ranks-per-node does nothing")
+        start = [with_numbers(word, options.n, options.ranks_per_node) for word in shlex.split(options.launcher)]
         if not start or not shutil.which(start[0]):
             fail(f"'{options.launcher}' does not begin with an executable program")
         return run([*start, program, *options.args], os.environ, options.timeout, options.parent)
     linked = linked_mpi(program)
     library, launcher = choose_launcher(options.mpi, linked)
-    places = places_of(options.n)
+    places = places_of(options.n, options.ranks_per_node)
+    if places.per_node and (needed := nodes_for(options.n, places.per_node)) > places.nodes:
+        there = f"there {'is' if places.nodes == 1 else 'are'} {places.nodes}"
+        fail(f"{options.n} ranks at {places.per_node} per node need {needed} nodes, and {there}")
     command = [launcher, "-n", str(options.n), *library.family.arguments(places), program, *options.args]
     return run(command, environment(library, launcher, linked, places), options.timeout, options.parent)
 

@@ -11,8 +11,10 @@ import re
 import shutil
 import subprocess
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from downbeat.mpi.job import ranks_on_a_node
 
 ROOT = Path(__file__).resolve().parents[3]  # the checkout, where this is one
 FETCHED = ROOT / ".mpi"  # where tools/setup installs the libraries that Debian has not
@@ -27,6 +29,7 @@ class Places:
     ranks: int
     cores: list[list[int]]
     nodes: int = 1  # that the launcher uses by itself in a job of a batch system, taken to be alike
+    per_node: int = 0  # the most ranks that a node gets; 0: as the launcher does it
 
     @property
     def cpus(self) -> list[int]:
@@ -35,12 +38,16 @@ class Places:
     @property
     def crowded(self) -> bool:
         """Whether there are fewer CPUs than ranks."""
-        return self.ranks > self.nodes * len(self.cpus)
+        return self.beyond(self.cpus)
+
+    def beyond(self, units: Sequence[object]) -> bool:
+        """Whether there are more ranks than CPUs, or cores, on some node."""
+        return ranks_on_a_node(self.ranks, self.per_node, self.nodes) > len(units)
 
     @property
     def unit(self) -> str:
         """The part of the machine that each rank has for itself."""
-        return "core" if self.ranks <= self.nodes * len(self.cores) else "hwthread"
+        return "hwthread" if self.beyond(self.cores) else "core"
 
     @property
     def cpu_of_rank(self) -> list[int]:
@@ -78,11 +85,12 @@ class OpenMpi(Family):
     srun_plugin = "pmix"
 
     def arguments(self, places: Places) -> list[str]:
+        spread = ["--map-by", f"ppr:{places.per_node}:node"] if places.per_node else []
         if places.crowded:
-            return ["--oversubscribe", "--bind-to", "none"]
+            return [*spread, "--oversubscribe", "--bind-to", "none"]
         # It counts cores as slots unless an option makes it count threads.
         bind = ["--use-hwthread-cpus"] if places.unit == "hwthread" else []
-        bind += ["--bind-to", places.unit]
+        bind += [*spread, "--bind-to", places.unit]
         # It does not heed a narrowed affinity.
         return ["--cpu-set", ",".join(map(str, places.cpus)), *bind] if places.narrowed else bind
 
@@ -101,16 +109,26 @@ class OpenMpi5(OpenMpi):
         return super().environment(places) | HOME | {"OMPI_MCA_osc": "^ucx"}
 
 
+def per_node_option(places: Places) -> list[str]:
+    """Returns how Hydra, the launcher of MPICH and of Intel MPI, is told how many ranks a node gets."""
+    return ["-ppn", str(places.per_node)] if places.per_node else []
+
+
 class Mpich(Family):
     """MPICH."""
 
     srun_plugin = "pmi2"
 
     def arguments(self, places: Places) -> list[str]:
+        spread = per_node_option(places)
         if places.crowded:
-            return []
+            return spread
         # It does not heed a narrowed affinity.
-        return ["-bind-to", "user:" + ",".join(map(str, places.cpu_of_rank)) if places.narrowed else places.unit]
+        return [
+            *spread,
+            "-bind-to",
+            "user:" + ",".join(map(str, places.cpu_of_rank)) if places.narrowed else places.unit,
+        ]
 
     def environment(self, places: Places) -> dict[str, str]:
         if not places.crowded:
@@ -127,13 +145,15 @@ class IntelMpi(Family):
 
     fixed_at_start = ("*",)
 
-    def arguments(self, places: Places) -> list[str]:  # noqa: ARG002
-        return []
+    def arguments(self, places: Places) -> list[str]:
+        return per_node_option(places)
 
     def environment(self, places: Places) -> dict[str, str]:
+        # In a job it would rather follow the batch system than -ppn.
+        spread = {"I_MPI_JOB_RESPECT_PROCESS_PLACEMENT": "0"} if places.per_node else {}
         if places.crowded:
-            return {"I_MPI_PIN": "0", "I_MPI_WAIT_MODE": "1"}
-        return {"I_MPI_PIN_PROCESSOR_LIST": ",".join(map(str, places.cpu_of_rank))}
+            return {**spread, "I_MPI_PIN": "0", "I_MPI_WAIT_MODE": "1"}
+        return {**spread, "I_MPI_PIN_PROCESSOR_LIST": ",".join(map(str, places.cpu_of_rank))}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from downbeat.experiment.duration import sample_seconds, start_seconds
 from downbeat.reproduce.run import Run
 from downbeat.reproduce.site import CROWDED_TOLERANCE, Site
 
-START_SECONDS = 0.8  # of a launch, before and after it measures
-# Of a sample with its share of warm-up and synchronization; only the estimated duration rests on these.
-SAMPLE_SECONDS = 60e-6
+# Of a sample; only the estimated duration rests on it.
 CROWDED_SAMPLE_SECONDS = 1.5e-3
 CROWDED_REPETITIONS = 30  # what takes turns on a core is not measured more exactly by repetition
 WARMUP = "3"
@@ -63,7 +62,7 @@ def operation_run(
         operations=tuple(operations),
         options=all_options | dict(options or {}),
         variables=dict(variables or {}),
-        seconds=START_SECONDS + samples * (CROWDED_SAMPLE_SECONDS if crowded else SAMPLE_SECONDS),
+        seconds=start_seconds(ranks) + samples * (CROWDED_SAMPLE_SECONDS if crowded else sample_seconds(ranks)),
     )
 
 
@@ -77,6 +76,7 @@ def experiment_run(
     seconds: float,
     variables: Mapping[str, str] | None = None,
     most_launches: int = 0,
+    ranks_per_node: int = 0,
 ) -> Run:
     """Returns a run of the experiment `skew`, `clock`, `drift` or `rtt`, with its seconds without the start."""
     return Run(
@@ -86,6 +86,7 @@ def experiment_run(
         (experiment,),
         dict(options),
         dict(variables or {}),
-        START_SECONDS + seconds,
+        start_seconds(ranks) + seconds,
         most_launches,
+        ranks_per_node,
     )

@@ -61,8 +61,22 @@ def judged(files: Sequence[xr.Dataset]) -> ErrorKind:
 def explained(files: Sequence[xr.Dataset]) -> str:
     """Says for a caption what is drawn beside the measured offsets."""
     if judged(files) is TRUE:
-        return "the true error, computed from the clocks that were made"
-    return "measured offset plus its bound, the most that the error can be; true errors are not known between nodes"
+        return f"the true error, computed from the clocks that were made{sampled(files)}"
+    return (
+        "measured offset plus its bound, the most that the error can be; true errors are not known between nodes"
+        f"{sampled(files)}"
+    )
+
+
+def sampled(files: Sequence[xr.Dataset]) -> str:
+    """Says for a caption where not all ranks were measured; empty: all were."""
+    found = {
+        data.sizes["rank"]: int(data["checked"].sum())
+        for data in files
+        if "checked" in data and int(data["checked"].sum()) < data.sizes["rank"] - 1
+    }
+    parts = [f"{count} of {ranks} ranks" for ranks, count in sorted(found.items())]
+    return f"; offsets are measured to a sample, {', '.join(parts)}, drawn from the upper half" if parts else ""
 
 
 def within(files: Sequence[xr.Dataset]) -> str:

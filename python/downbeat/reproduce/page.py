@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pandas as pd
 
+from downbeat.mpi.job import RANKS, with_numbers
 from downbeat.report.page import Page, Section, Table
 from downbeat.reproduce.evidence import Evidence
 from downbeat.reproduce.figure import Figure
 from downbeat.reproduce.judgement import RULE, WORDS, Judged, judge
+from downbeat.reproduce.own_clocks import clocks_seen, nodes_seen
 from downbeat.reproduce.results import NoSamplesError, Results
 from downbeat.reproduce.run import Run
 from downbeat.reproduce.site import Site
@@ -57,7 +59,7 @@ def command(run: Run, site: Site) -> str:
     for name, value in run.options.items():
         words += [f"--{name}", value] if value else [f"--{name}"]
     variables = [f"{name}={shlex.quote(value)}" for name, value in run.variables.items()]
-    launcher = site.launcher.replace("{ranks}", str(run.ranks)) if site.launcher else f"mpirun -n {run.ranks}"
+    launcher = with_numbers(site.launcher_of(run.library) or f"mpirun -n {RANKS}", run.ranks, run.per_node(site))
     return " ".join([*variables, launcher, "downbeat-bench", shlex.join(words)])
 
 
@@ -77,11 +79,12 @@ def figure_section(figure: Figure, results: Results) -> Section:
         warnings += (f"{error}: starts failed too often to draw the figure; an idle machine, or fewer --ranks, help",)
         return Section(title, (paper, reports, f"Here: nothing to be drawn; {figure.shows(site)}."), warnings)
     warnings += tuple(
-        f"{run.label}: {run.ranks} ranks shared {site.cores} cores, so its times contain the wait for a core; what "
+        f"{run.label}: {run.ranks} ranks shared {site.all_cores} cores, so its times contain the wait for a core; what "
         "it shows is a direction at best. More cores, or --ranks, help"
         for run in results.runs
-        if site.crowded(run.ranks) and run.label not in failed
+        if run.crowded(site) and run.label not in failed
     )
+    warnings += elsewhere(results)
     if site.launches == 1:
         warnings += ("a single launch has no known error, so no claim can be decided; use --launches 5 or more",)
     if site.quick:
@@ -96,6 +99,7 @@ def figure_section(figure: Figure, results: Results) -> Section:
                 "run": run.label,
                 "MPI library": run.library,
                 "ranks": run.ranks,
+                **where(results, run.label),
                 "launches": len(results.launches.get(run.label, ())),
             }
             for run in results.runs
@@ -107,7 +111,7 @@ def figure_section(figure: Figure, results: Results) -> Section:
             f"Verdict. {verdict(judged)}",
             paper,
             reports,
-            f"What this machine can show: {figure.shows(site)}.{shared}",
+            f"What {'this machine' if site.nodes == 1 else 'this job'} can show: {figure.shows(site)}.{shared}",
         ),
         warnings=warnings,
         definitions=tuple(map(definition, judged)),
@@ -117,11 +121,35 @@ def figure_section(figure: Figure, results: Results) -> Section:
     )
 
 
+def where(results: Results, label: str) -> dict[str, object]:
+    """Returns on how many nodes a run was, and whose clocks it had, as its first launch says."""
+    if not results.launches.get(label):
+        return {"nodes": "", "clocks": ""}
+    data = results.datasets(label)[0]
+    return {"nodes": nodes_seen(data), "clocks": clocks_seen(data)}
+
+
+def elsewhere(results: Results) -> tuple[str, ...]:
+    """Says which runs were meant for one node, and were on several."""
+    single = [
+        label
+        for label in results.have()
+        if results.run(label).ranks <= results.run(label).per_node(results.site)
+        and nodes_seen(results.datasets(label)[0]) > 1
+    ]
+    if not single:
+        return ()
+    return (
+        f"{', '.join(single)}: the launcher spread ranks of one node over several; look at {{nodes}} and "
+        "{ranks_per_node} in its command",
+    )
+
+
 def chance(results: Results) -> str:
     """Says why all that is seen is chance, whichever way it falls; empty: it is not."""
     if results.site.quick:
         return "--quick takes too few repetitions"
-    if all(results.site.crowded(run.ranks) for run in results.runs):
+    if all(run.crowded(results.site) for run in results.runs):
         return "all ranks wait for cores"
     return ""
 
@@ -218,6 +246,7 @@ def whole_page(sections: Sequence[Section], figures: Sequence[Figure], site: Sit
             f"{', '.join(map(str, site.counts))} ranks, up to {site.launches} launches of each configuration, under "
             f"{libraries}. Every section says what the paper shows, what was run here, and which of its claims "
             "the data here bear out.",
+            f"Figures about clocks: {site.clocks}. Where ranks are compared one by one, at most {site.sample} are.",
             "Sources: " + "; ".join(PAPERS[name] for name in papers) + ".",
         ),
         sections=tuple(sections),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from downbeat.errors import DownbeatError
 from downbeat.experiment import directory as places
+from downbeat.experiment.duration import PATIENCE
 from downbeat.experiment.execute import adopt, execute
 from downbeat.experiment.experiment import Launch, open_experiment
 from downbeat.experiment.plan import Environment, Library, Measurement, Plan
@@ -25,12 +26,19 @@ def plan_of(figure: Figure, run: Run, site: Site) -> Plan:
     return Plan(
         name=f"{figure.name} {run.label}",
         measurement=Measurement(run.operations, dict(run.options)),
-        libraries=(Library(run.library, site.benches[run.library], site.launcher),),
+        libraries=(
+            Library(
+                run.library,
+                site.benches[run.library],
+                site.launcher_of(run.library),
+                ranks_per_node=run.per_node(site),
+            ),
+        ),
         ranks=(run.ranks,),
         environments=(Environment(FIXED, dict(run.variables)) if run.variables else Environment(),),
         launches=run.launches(site),
         # A busy machine takes its time; a hanging launch is to end some day.
-        timeout=30 + 10 * run.seconds,
+        timeout=30 + PATIENCE * run.seconds,
         seed=SEED,
     )
 

@@ -56,7 +56,7 @@ class Results:
         """Returns what data on so many ranks say; where they share cores, they mostly wait for one."""
         if not self.site.crowded(ranks):
             return evidence
-        return Undecidable(f"{ranks} ranks share {self.site.cores} cores, so that times contain the wait for one")
+        return Undecidable(f"{ranks} ranks share {self.site.all_cores} cores, so that times contain the wait for one")
 
     def lacking(self) -> dict[str, int]:
         """Returns the labels of the runs that lack launches, with how many."""

@@ -52,6 +52,8 @@ def run_bench(
     start = [sys.executable, "-m", "downbeat.mpi.launch"]
     if library.launcher:
         start += ["--launcher", library.launcher]
+    if library.ranks_per_node:
+        start += ["--ranks-per-node", str(library.ranks_per_node)]
     start += ["-n", str(ranks), "--timeout", f"{timeout:g}"]
     done = subprocess.run(
         [*start, library.bench, *arguments],

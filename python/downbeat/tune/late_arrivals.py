@@ -20,7 +20,7 @@ from downbeat.errors import DownbeatError
 from downbeat.tune.bench import run_bench
 from downbeat.tune.rules import DEFAULT, Cell
 from downbeat.tune.target import Target
-from downbeat.tune.traces import TRACE_TIMEOUT
+from downbeat.tune.traces import trace_limit
 
 # In all others each rank needs what every other rank brings, whatever the algorithm.
 TELLING = ("bcast", "exscan", "gather", "gatherv", "reduce", "scan", "scatter", "scatterv")
@@ -75,7 +75,7 @@ class LateArrivals:
                 cell.ranks,
                 [*self._arguments(cell, algorithms), "-q", "-o", file.name],
                 variables,
-                TRACE_TIMEOUT + 2 * (2 + len(algorithms)) * cell.ranks * SAMPLES * self._delay,
+                trace_limit(cell.ranks) + 2 * (2 + len(algorithms)) * cell.ranks * SAMPLES * self._delay,
                 directory,
             )
             if run.status != 0 or not file.is_file():

@@ -35,7 +35,7 @@ class Effort:
 
     launches: int
     repetitions: int
-    timeout: float  # s, for a launch
+    timeout: float  # s, for a launch; 0: by its size
     seed: int
     metric: str
     tolerance: str  # as downbeat-bench takes it; empty: its default

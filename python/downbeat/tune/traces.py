@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 
 from downbeat.data.launch_file import names, open_netcdf
+from downbeat.experiment.duration import PATIENCE, start_seconds
 from downbeat.tune.bench import run_bench
 from downbeat.tune.rules import DEFAULT, Cell
 from downbeat.tune.target import Target
 
 Numbers = tuple[int, ...]
 
-TRACE_TIMEOUT = 120.0  # s; a call or two by each algorithm
+TRACE_SECONDS = 12.0  # a call or two by each algorithm
 SIZE_STEP = 8  # bytes: downbeat-bench algorithms counts in doubles
 UNKNOWN = -1
 MESSAGES = "messages"
@@ -58,12 +59,17 @@ def traces(target: Target, cell: Cell, variables: Mapping[str, str], directory: 
         cell.ranks,
         ["algorithms", cell.collective, *size, "-q", "-o", file.name],
         variables,
-        TRACE_TIMEOUT,
+        trace_limit(cell.ranks),
         directory,
     )
     if run.status != 0 or not file.is_file():
         return {}, run.reason
     return read_traces(file), ""
+
+
+def trace_limit(ranks: int) -> float:
+    """Returns after how many seconds a launch hangs in which each algorithm is called once or twice."""
+    return PATIENCE * (TRACE_SECONDS + start_seconds(ranks))
 
 
 def read_traces(file: Path) -> dict[str, Trace]:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from downbeat.experiment.duration import time_limit
+from downbeat.experiment.measurement import Measurement
 from downbeat.experiment.progress import Plain
 from downbeat.tune.barrier_choice import measure_prices, other_choices, price_plans
 from downbeat.tune.left_out import find_left_out
@@ -56,7 +58,8 @@ def sweep_all(tuning: Tuning, directory: Path, say: Callable[[str], None]) -> pd
     for collective in question.collectives:
         for ranks in question.ranks:
             options = question.effort.options((collective,), question.sizes)
-            usable = probe(tuning.target, collective, ranks, options, directory / PROBE, question.effort.timeout)
+            limit = question.effort.timeout or time_limit(Measurement((collective,), options), ranks)
+            usable = probe(tuning.target, collective, ranks, options, directory / PROBE, limit)
             tuning.usable.append(usable)
             plan = sweep_plan(tuning.target, usable, question.sizes, question.effort, synchronizers(collective))
             say(f"{collective} on {ranks} ranks: {len(usable.algorithms)} algorithms beside the default")

@@ -33,7 +33,7 @@ def barrier_runs(site: Site) -> tuple[Run, ...]:
             site,
             "barriers",
             site.main(),
-            site.node,
+            site.full,
             ["bcast"],
             usual=500,
             sync=",".join(STARTS),

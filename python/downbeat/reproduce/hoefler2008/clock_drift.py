@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import xarray as xr
 
@@ -9,6 +11,7 @@ from downbeat.reproduce.drawing.panels import Panel, draw_panels
 from downbeat.reproduce.evidence import Evidence, Undecidable, mean_of
 from downbeat.reproduce.figure import Drawn, Finding
 from downbeat.reproduce.hunold2015.drift import drift_lines
+from downbeat.reproduce.own_clocks import MADE, clocks_caption, obstacle
 from downbeat.reproduce.results import Results
 from downbeat.reproduce.wording import between
 from downbeat.units import MICROSECONDS
@@ -19,12 +22,11 @@ BORDER = 1.0  # ppm
 
 def draw_pairs(results: Results) -> Drawn:
     files = results.datasets("drift")
-    made = not results.site.launcher
     picture = draw_panels(
         "hoefler2008-fig5",
         "Clock drift of pairs of ranks",
         "Left: offset of a rank's local clock to rank 0's, less the first. Right: what is left when a line is taken "
-        "out." + (" The clocks are the validation clock's: the drift is made." if made else ""),
+        f"out. The first launch. {clocks_caption(files)}",
         [
             Panel(drift_lines(results, "drift", MICROSECONDS), "time [s]", "clock difference [us]", "as it is"),
             Panel(drift_lines(results, "residual", NANOSECONDS), "time [s]", "residual [ns]", "a line taken out"),
@@ -39,7 +41,7 @@ def draw_pairs(results: Results) -> Drawn:
             "a linear correction brings the error below 1 ppm",
             "below 1 ppm with it, up to 300 ppm without, over 14 hours",
             f"{between(left)} ppm with it, {between(plain)} ppm without, over {float(data['duration'].max()):.0f} s",
-            linear_evidence(left, made),
+            linear_evidence(left, files),
         ),
         Finding(
             "how well a line fits",
@@ -56,8 +58,8 @@ def largest(data: xr.Dataset, variable: str) -> float:
     return float(np.abs(data[variable].to_numpy()).max())
 
 
-def linear_evidence(left: list[float], made: bool) -> Evidence | Undecidable:
+def linear_evidence(left: Sequence[float], files: Sequence[xr.Dataset]) -> Evidence | Undecidable:
     """Returns what launches say of it, which is nothing where the drift was made a line."""
-    if made:
+    if obstacle(files) is MADE:
         return Undecidable("the drift of these clocks is made, and made nearly a line")
-    return mean_of(left, " ppm").below(BORDER)
+    return obstacle(files) or mean_of(left, " ppm").below(BORDER)

@@ -10,54 +10,63 @@ from downbeat.reproduce.hoefler2008.process_skew import draw_skew, skew_runs
 from downbeat.reproduce.hoefler2008.round_trips import draw_round_trips, round_trip_runs
 from downbeat.reproduce.hoefler2008.stop_rule import draw_stop_rule
 from downbeat.reproduce.hoefler2008.synchronization_time import draw_schemes, scheme_runs
-from downbeat.reproduce.hunold2015.drift import drift_runs
-from downbeat.reproduce.own_clocks import TWO_CLOCKS
+from downbeat.reproduce.hunold2015.drift import DRIFT_SECONDS, drift_ranks, drift_runs
 from downbeat.reproduce.prose import prose
 from downbeat.reproduce.site import Site
 
 
-def small_node(site: Site) -> str:
-    return f"{site.worth(site.node)}, measured where the paper has a model"
+def a_core_each(site: Site) -> str:
+    return f"{site.worth(site.full)}, measured where the paper has a model"
 
 
 FIGURES: tuple[Figure, ...] = (
     Figure(
         **prose("hoefler2008-fig1"),
-        shows=small_node,
+        shows=a_core_each,
         runs=pipeline_runs,
         draw=draw_pipelining,
     ),
     Figure(
         **prose("hoefler2008-fig2"),
-        shows=small_node,
+        shows=a_core_each,
         runs=skew_runs,
         draw=draw_skew,
     ),
     Figure(
         **prose("hoefler2008-fig3"),
-        shows=small_node,
+        shows=a_core_each,
         runs=barrier_runs,
         draw=draw_barriers,
     ),
     Figure(
         **prose("hoefler2008-fig4"),
-        shows=lambda _: (
-            "2 ranks on one machine, 50,000 round trips back to back, over shared memory and TCP, and clocks whose "
-            "true offset is known: the method, not those networks"
+        shows=lambda site: (
+            "2 ranks, 50,000 round trips back to back, "
+            + (
+                "on one node and on two: this network"
+                if site.placed
+                else "on one machine, over shared memory and TCP: the method, not those networks"
+            )
+            + "; the true offset of clocks is known on one node"
         ),
         runs=round_trip_runs,
         draw=draw_round_trips,
     ),
     Figure(
         **prose("hoefler2008-fig5"),
-        shows=lambda site: f"{site.most} ranks for 20 s; {TWO_CLOCKS}: that a line is found and taken out",
+        shows=lambda site: (
+            f"{drift_ranks(site)} ranks for {DRIFT_SECONDS:g} s, {site.clocks}: that a line is found and taken out"
+        ),
         runs=drift_runs,
         draw=draw_pairs,
         data="hunold2015-fig6",
     ),
     Figure(
         **prose("hoefler2008-fig6"),
-        shows=lambda _: "the same simulation on round trips over shared memory and TCP of one machine",
+        shows=lambda site: (
+            "the same simulation on round trips "
+            + ("on one node and between two" if site.placed else "over shared memory and TCP of one machine")
+        ),
         runs=round_trip_runs,
         draw=draw_stop_rule,
         data="hoefler2008-fig4",
@@ -65,8 +74,8 @@ FIGURES: tuple[Figure, ...] = (
     Figure(
         **prose("hoefler2008-fig8"),
         shows=lambda site: (
-            f"{', '.join(map(str, site.counts))} of 128 ranks over shared memory: the messages exactly, the times "
-            "where ranks have cores"
+            f"{', '.join(map(str, site.counts))} of 128 ranks {'over shared memory' if site.nodes == 1 else site.place}: "
+            "the messages exactly, the times where ranks have cores"
         ),
         runs=scheme_runs,
         draw=draw_schemes,

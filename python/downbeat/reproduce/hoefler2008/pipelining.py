@@ -36,7 +36,7 @@ def pipeline_runs(site: Site) -> tuple[Run, ...]:
             site,
             "calls",
             site.main(),
-            site.node,
+            site.full,
             [NOTHING, *OPERATIONS],
             usual=200,
             sync=",".join(synchronizers),

@@ -27,13 +27,13 @@ LAST = "latency_observed_median"  # of the last rank, which is observed
 
 
 def skew_runs(site: Site) -> tuple[Run, ...]:
-    last = site.node - 1
+    last = site.full - 1
     return (
         operation_run(
             site,
             "skew",
             site.main(),
-            site.node,
+            site.full,
             [NOTHING, "bcast"],
             usual=200,
             sync=f"none,{COMMON_START}",

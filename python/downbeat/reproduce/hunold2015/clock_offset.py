@@ -13,7 +13,7 @@ from downbeat.reproduce.drawing.boxes import Box, BoxPanel, draw_boxes
 from downbeat.reproduce.drawing.panels import Panel, Series, draw_panels
 from downbeat.reproduce.evidence import Evidence, Floats, Undecidable, every, factor_between, factor_of
 from downbeat.reproduce.figure import Drawn, Finding
-from downbeat.reproduce.own_clocks import CLOCKS, clock_run
+from downbeat.reproduce.own_clocks import CLOCKS, clock_run, made
 from downbeat.reproduce.results import Results
 from downbeat.reproduce.run import Run
 from downbeat.reproduce.site import Site
@@ -39,22 +39,25 @@ def schemes_run(site: Site, ranks: int, schemes: str, waits: str, repetitions: i
 
 
 def offset_runs(site: Site) -> tuple[Run, ...]:
-    """Returns the runs of part (a), a clock for each rank, and of (b), a clock for those that stand for a node."""
-    alone = [schemes_run(site, ranks, SHORT_SCHEMES, "0", 5, 0.5 * ranks) for ranks in site.counts]
+    """Returns the runs of part (a), a process for each clock, and of (b), several for each."""
+    # As in the paper every process of (b) is synchronized by itself.
+    each = {"DOWNBEAT_SHARE": "never"}
+    runs = [schemes_run(site, ranks, SHORT_SCHEMES, "0", 5, 0.5 * ranks) for ranks in site.counts]
+    if not site.made_clocks:
+        return tuple(
+            replace(run, label=f"{NODES}{run.label}", variables=each) if run.ranks > site.nodes > 0 else run
+            for run in runs
+        )
     several = [
         replace(
             run,
             label=f"{NODES}{run.label}",
-            variables={
-                "DOWNBEAT_VALIDATION": f"{CLOCKS},ranks_per_clock={min(PER_NODE, run.ranks // 2)}",
-                # As in the paper every process is synchronized by itself.
-                "DOWNBEAT_SHARE": "never",
-            },
+            variables=made(site, f"{CLOCKS},ranks_per_clock={min(PER_NODE, run.ranks // 2)}") | each,
         )
-        for run in alone
+        for run in runs
         if run.ranks >= 4
     ]
-    return (*alone, *several)
+    return (*runs, *several)
 
 
 def largest_offsets(files: Sequence[xr.Dataset], kind: ErrorKind) -> dict[str, Floats]:
@@ -74,7 +77,8 @@ def scheme_name(scheme: str) -> str:
 
 def draw_offsets(results: Results) -> Drawn:
     everything = [data for label in results.have() for data in results.datasets(label)]
-    parts = {False: "(a) a clock for each process", True: f"(b) up to {PER_NODE} processes per clock"}
+    most_per_clock = f"up to {PER_NODE}" if results.site.made_clocks else "several"
+    parts = {False: "(a) a clock for each process", True: f"(b) {most_per_clock} processes per clock"}
     medians: dict[tuple[str, bool, str, int], Floats] = {}  # us, of launches
     panels = []
     for kind in shown(everything):
@@ -97,8 +101,13 @@ def draw_offsets(results: Results) -> Drawn:
         panels,
     )
     measured, kind = shown(everything)[0], judged(everything)
-    few = max((ranks for ranks in results.site.counts if ranks <= min(results.site.node, FEW)), default=0)
-    most = max((ranks for ranks in results.site.counts if not results.site.crowded(ranks)), default=0)
+    counts = {
+        shared: [
+            run.ranks for run in results.runs if run.label.startswith(NODES) is shared and not run.crowded(results.site)
+        ]
+        for shared in parts
+    }
+    few = max((ranks for ranks in counts[False] if ranks <= FEW), default=0)
     offsets = {name: medians.get((measured.title, False, name, few)) for name in ("skampi", "netgauge")}
     exact = {name: values for name, values in offsets.items() if values is not None}
     findings = [
@@ -113,14 +122,14 @@ def draw_offsets(results: Results) -> Drawn:
     ]
     by_part = {
         shared: {
-            name: medians[kind.title, shared, name, most]
+            name: medians[kind.title, shared, name, max(counts[shared], default=0)]
             for name in map(scheme_name, SCHEMES.split(","))
-            if (kind.title, shared, name, most) in medians
+            if (kind.title, shared, name, max(counts[shared], default=0)) in medians
         }
         for shared in parts
     }
-    findings += tree_findings(by_part[False], most, kind.words, within(everything))
-    findings += node_findings(by_part[True], most, kind.words, within(everything))
+    for shared, said in ((False, tree_findings), (True, node_findings)):
+        findings += said(by_part[shared], max(counts[shared], default=0), kind.words, within(everything))
     return Drawn((picture,), tuple(findings))
 
 
@@ -171,7 +180,7 @@ WAITS = "0,2,4,6,8,10"
 
 def wait_runs(site: Site) -> tuple[Run, ...]:
     waits = "0,0.2" if site.quick else WAITS
-    return (schemes_run(site, site.node, SCHEMES, waits, 1, 18.0),)
+    return (schemes_run(site, site.full, SCHEMES, waits, 1, 18.0),)
 
 
 def draw_waits(results: Results) -> Drawn:

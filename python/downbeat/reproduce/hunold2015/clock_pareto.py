@@ -29,7 +29,7 @@ QUICK = 1.0  # s
 
 
 def pareto_runs(site: Site) -> tuple[Run, ...]:
-    return (schemes_run(site, site.node, PARETO, "0.2" if site.quick else f"{PARETO_WAIT:g}", 2, 9.0),)
+    return (schemes_run(site, site.full, PARETO, "0.2" if site.quick else f"{PARETO_WAIT:g}", 2, 9.0),)
 
 
 def short_scheme(scheme: str) -> str:

@@ -10,7 +10,7 @@ from downbeat.reproduce.drawing.panels import Panel, Series, draw_panels
 from downbeat.reproduce.evidence import Undecidable, factor_between
 from downbeat.reproduce.figure import Drawn, Finding
 from downbeat.reproduce.hunold2015.library_comparison import two_libraries
-from downbeat.reproduce.own_clocks import DRIFTING
+from downbeat.reproduce.own_clocks import made
 from downbeat.reproduce.results import Results
 from downbeat.reproduce.run import Run
 from downbeat.reproduce.site import Site
@@ -26,11 +26,11 @@ def exit_runs(site: Site) -> tuple[Run, ...]:
         experiment_run(
             library,
             library,
-            site.node,
+            site.full,
             "skew",
             {"sync": "mpi_barrier", "repetitions": str(site.repetitions(1000)), "seed": "1"},
             seconds=1.5,
-            variables={**DRIFTING, "DOWNBEAT_SYNC": "hca"},
+            variables={**made(site), "DOWNBEAT_SYNC": "hca"},
         )
         for library, _ in two_libraries(site)
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from downbeat.reproduce.figure import Figure
 from downbeat.reproduce.hunold2015.clock_offset import draw_offsets, draw_waits, offset_runs, wait_runs
 from downbeat.reproduce.hunold2015.clock_pareto import draw_pareto, pareto_runs
-from downbeat.reproduce.hunold2015.drift import DRIFT_SECONDS, draw_drift, drift_runs
+from downbeat.reproduce.hunold2015.drift import DRIFT_SECONDS, draw_drift, drift_ranks, drift_runs
 from downbeat.reproduce.hunold2015.exit_pattern import draw_exits, exit_runs
 from downbeat.reproduce.hunold2015.library_comparison import draw_libraries, library_runs
 from downbeat.reproduce.hunold2015.local_and_global import allreduce_runs, draw_allreduce
@@ -15,14 +15,16 @@ from downbeat.reproduce.hunold2015.measurement_schemes import draw_measurement_s
 from downbeat.reproduce.hunold2015.measurement_schemes import scheme_runs as measurement_scheme_runs
 from downbeat.reproduce.hunold2015.scheme_windows import SCAN_CURVES, SCHEME_CURVES, draw_schemes, scheme_runs
 from downbeat.reproduce.hunold2015.skampi_windows import draw_skampi, skampi_runs
-from downbeat.reproduce.own_clocks import TWO_CLOCKS
 from downbeat.reproduce.prose import prose
 from downbeat.reproduce.site import Site
 
 
 def few_ranks(text: str) -> Callable[[Site], str]:
+    """Says what ranks with a core each show; `{clocks}` in it is which clocks they have."""
+
     def shows(site: Site) -> str:
-        return f"{site.node} ranks, {text}"
+        place = "" if site.nodes == 1 else f" {site.place}"
+        return f"{site.full} ranks{place}, {text.format(clocks=site.clocks)}"
 
     return shows
 
@@ -30,7 +32,7 @@ def few_ranks(text: str) -> Callable[[Site], str]:
 FIGURES: tuple[Figure, ...] = (
     Figure(
         **prose("hunold2015-fig1"),
-        shows=few_ranks(f"15,000 measurements in windows of 200 us; {TWO_CLOCKS}: the rise, faster than real"),
+        shows=few_ranks("15,000 measurements in windows of 200 us; {clocks}: the rise, faster than real"),
         runs=skampi_runs,
         draw=draw_skampi,
     ),
@@ -61,42 +63,46 @@ FIGURES: tuple[Figure, ...] = (
     Figure(
         **prose("hunold2015-fig6"),
         shows=lambda site: (
-            f"{site.most} ranks for {DRIFT_SECONDS:g} s, {TWO_CLOCKS}: that drift is measured rightly, not what real "
-            "clocks do"
+            f"{drift_ranks(site)} ranks for {DRIFT_SECONDS:g} s, {site.clocks}: "
+            + ("that drift is measured rightly, not what real clocks do" if site.made_clocks else "how they drift")
         ),
         runs=drift_runs,
         draw=draw_drift,
     ),
     Figure(
         **prose("hunold2015-fig7"),
-        shows=few_ranks(f"{TWO_CLOCKS}: the rise"),
+        shows=few_ranks("{clocks}: the rise"),
         runs=scheme_runs(SCHEME_CURVES, "bcast"),
         draw=draw_schemes("hunold2015-fig7", SCHEME_CURVES, "bcast"),
     ),
     Figure(
         **prose("hunold2015-fig8"),
         shows=lambda site: (
-            f"{', '.join(map(str, site.counts))} of 32 processes: part (a), a clock made for each, and with 4 or more "
-            "(b), a clock for every half of them, up to 16"
+            f"{', '.join(map(str, site.counts))} of 32 processes: "
+            + (
+                "part (a), a clock made for each, and with 4 or more (b), a clock for every half of them, up to 16"
+                if site.made_clocks
+                else "part (a), a process on each node, and with more than nodes (b), several on each; their own clocks"
+            )
         ),
         runs=offset_runs,
         draw=draw_offsets,
     ),
     Figure(
         **prose("hunold2015-fig9"),
-        shows=few_ranks(f"up to 10 s; {TWO_CLOCKS}"),
+        shows=few_ranks("up to 10 s; {clocks}"),
         runs=wait_runs,
         draw=draw_waits,
     ),
     Figure(
         **prose("hunold2015-fig10"),
-        shows=few_ranks(f"{TWO_CLOCKS}; fits back to back, as published, span less time here than over a network"),
+        shows=few_ranks("{clocks}; fits back to back, as published, span less time here than over a network"),
         runs=pareto_runs,
         draw=draw_pareto,
     ),
     Figure(
         **prose("hunold2015-fig11"),
-        shows=few_ranks(f"{TWO_CLOCKS}: who drifts"),
+        shows=few_ranks("{clocks}: who drifts"),
         runs=scheme_runs(SCAN_CURVES, "scan"),
         draw=draw_schemes("hunold2015-fig11", SCAN_CURVES, "scan"),
     ),

@@ -42,7 +42,7 @@ def library_runs(site: Site) -> tuple[Run, ...]:
             site,
             library,
             library,
-            site.node,
+            site.full,
             ["bcast"],
             usual=1000,
             sync=f"{OWN},{THEIRS}",

@@ -64,7 +64,7 @@ def scheme_runs(site: Site) -> tuple[Run, ...]:
             site,
             "schemes",
             site.main(),
-            site.node,
+            site.full,
             list(OPERATIONS),
             usual=200,
             sync="mpi_barrier",

@@ -11,7 +11,7 @@ from downbeat.reproduce.building import operation_run
 from downbeat.reproduce.drawing.panels import Series
 from downbeat.reproduce.evidence import Undecidable, mean_of
 from downbeat.reproduce.figure import Finding
-from downbeat.reproduce.own_clocks import DRIFTING
+from downbeat.reproduce.own_clocks import made
 from downbeat.reproduce.results import Results
 from downbeat.reproduce.run import Run
 from downbeat.reproduce.site import Site
@@ -19,7 +19,7 @@ from downbeat.reproduce.wording import between, microseconds
 from downbeat.units import MICROSECONDS
 
 # As SKaMPI and NBCBench: synchronized once, however long it takes.
-ONCE = {**DRIFTING, "DOWNBEAT_MAX_AGE": "1000", "DOWNBEAT_MAX_ERROR": "1"}
+ONCE = {"DOWNBEAT_MAX_AGE": "1000", "DOWNBEAT_MAX_ERROR": "1"}
 
 STEADY = 0.1  # of the run-time in the first quarter: a change that is called none; the paper gives no number
 
@@ -41,12 +41,12 @@ def over_time_run(site: Site, curve: Curve, operation: str, size: str, repetitio
         site,
         curve.label,
         site.main(),
-        site.node,
+        site.full,
         [operation],
         usual=usual,
         sync=curve.sync,
         options={"sizes": size},
-        variables=ONCE | ({"DOWNBEAT_SYNC": curve.scheme} if curve.scheme else {}),
+        variables=made(site) | ONCE | ({"DOWNBEAT_SYNC": curve.scheme} if curve.scheme else {}),
     )
     spread = 2.5 if curve.scheme in ("jk", "hca") else 0.0  # s, that the fit of a drift model takes
     windows = 1.3 * usual * window_us * 1e-6 if curve.sync.startswith("window") else 0.0

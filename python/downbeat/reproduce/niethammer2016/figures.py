@@ -68,8 +68,10 @@ FIGURES: tuple[Figure, ...] = (
     Figure(
         **prose("niethammer2016-tab2"),
         shows=lambda site: (
-            f"{site.node} and {site.most} ranks of one node, which read the same clock: the spread of "
-            "measurements, not the offsets of nodes"
+            "up to 4 ranks on each of up to 3 nodes: the spread of measurements, and the offsets of nodes"
+            if site.placed
+            else f"{site.node} and {site.most} ranks {site.place}: the spread of measurements, and offsets of nodes if "
+            "there are several"
         ),
         runs=offset_runs,
         draw=draw_offset_table,

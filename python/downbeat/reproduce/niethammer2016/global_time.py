@@ -81,14 +81,14 @@ def delay_finding(table: pd.DataFrame, size: int, results: Results) -> Finding:
 
     The text claims nothing of it: the overlap benefit, a figure of its own, is computed from the same times.
     """
-    kept = table[(table["ranks"] == results.site.node) & (table["size"] == size) & (table["synchronizer"] == JUDGED)]
+    kept = table[(table["ranks"] == results.site.full) & (table["size"] == size) & (table["synchronizer"] == JUDGED)]
     late = kept[kept["delay"] == kept["delay"].max()]
     joined = late.merge(kept[kept["delay"] == 0], on=["operation"], suffixes=("", "_plain"))
     extra = joined["median"] - joined["delay"] - joined["median_plain"]
     return Finding(
         "what a delay adds beyond itself",
         "see the next figure, the overlap benefit",
-        f"time - delay - time without: {between(extra, ' us')} on {results.site.node} ranks, delay "
+        f"time - delay - time without: {between(extra, ' us')} on {results.site.full} ranks, delay "
         f"{joined['delay'].max():g} us",
         None,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import xarray as xr
@@ -11,6 +11,7 @@ from downbeat.reproduce.building import experiment_run
 from downbeat.reproduce.drawing.boxes import Box, BoxPanel, draw_boxes
 from downbeat.reproduce.evidence import Evidence, Undecidable, factor_of, grows, half
 from downbeat.reproduce.figure import Drawn, Finding
+from downbeat.reproduce.own_clocks import nodes_seen
 from downbeat.reproduce.results import Results
 from downbeat.reproduce.run import Run
 from downbeat.reproduce.schuchart2023.comparison import BARRIER, HARMONIZE
@@ -19,23 +20,32 @@ from downbeat.reproduce.wording import microseconds
 from downbeat.units import MICROSECONDS
 
 SINGLE_DIGITS = 10.0  # us
+ALONE = "alone-"  # begins the labels of runs with one rank on each node
 LESS_SKEW = 100.0  # times, of the common start on the slides
 
 Skews = dict[tuple[str, int], list[np.ndarray]]  # us, of valid samples, a launch each, by synchronizer and ranks
 
 
 def skew_runs(site: Site) -> tuple[Run, ...]:
-    return tuple(
-        experiment_run(
-            f"n{ranks}",
-            site.main(),
-            ranks,
-            "skew",
-            {"sync": f"{BARRIER},{HARMONIZE}", "repetitions": str(site.repetitions(50)), "seed": "1"},
-            seconds=1 if site.crowded(ranks) else 0.2,
-            variables={"DOWNBEAT_TOLERANCE": CROWDED_TOLERANCE} if site.crowded(ranks) else {},
-        )
-        for ranks in site.counts
+    """Returns the runs of part (b), whose nodes are filled one after another, and of (a), with a rank on each node."""
+    filled = [skew_run(site, f"n{ranks}", ranks, 0) for ranks in site.counts]
+    if not site.placed or site.ranks_per_node == 1:
+        return tuple(filled)
+    spread = {ranks for ranks in (*site.counts, site.nodes) if 2 <= ranks <= site.nodes}
+    return (*filled, *(skew_run(site, f"{ALONE}n{ranks}", ranks, 1) for ranks in sorted(spread)))
+
+
+def skew_run(site: Site, label: str, ranks: int, per_node: int) -> Run:
+    crowded = site.crowded(ranks, per_node)
+    return experiment_run(
+        label,
+        site.main(),
+        ranks,
+        "skew",
+        {"sync": f"{BARRIER},{HARMONIZE}", "repetitions": str(site.repetitions(50)), "seed": "1"},
+        seconds=1 if crowded else 0.2,
+        variables={"DOWNBEAT_TOLERANCE": CROWDED_TOLERANCE} if crowded else {},
+        ranks_per_node=per_node,
     )
 
 
@@ -49,10 +59,10 @@ def durations(data: xr.Dataset) -> np.ndarray:
     return np.asarray((data["exit"] - data["entry"]).to_numpy())
 
 
-def ranges(results: Results, times: Callable[[xr.Dataset], np.ndarray]) -> Skews:
-    """Returns the largest less the smallest over ranks of some times."""
+def ranges(results: Results, times: Callable[[xr.Dataset], np.ndarray], labels: Sequence[str]) -> Skews:
+    """Returns the largest less the smallest over ranks of some times, in some runs."""
     found: Skews = {}
-    for label in results.have():
+    for label in labels:
         for data in results.datasets(label):
             for position, synchronizer in enumerate(map(str, data["synchronizer"].to_numpy())):
                 one = data.isel(synchronizer=position)
@@ -64,7 +74,11 @@ def ranges(results: Results, times: Callable[[xr.Dataset], np.ndarray]) -> Skews
 
 
 def draw_skew(results: Results) -> Drawn:
-    skews, sigmas = ranges(results, exits), ranges(results, durations)
+    filled = [label for label in results.have() if not label.startswith(ALONE)]
+    # Where none were put there on purpose, the launcher may have put one rank on each node.
+    alone = [label for label in results.have() if label.startswith(ALONE)] or filled
+    skews, sigmas = ranges(results, exits, filled), ranges(results, durations, filled)
+    apart = ranges(results, exits, alone) if alone != filled else {}
     panels = [
         BoxPanel(
             [Box(str(ranks), name, np.concatenate(launches)) for (name, ranks), launches in found.items()],
@@ -74,30 +88,36 @@ def draw_skew(results: Results) -> Drawn:
             log_y=True,
         )
         for found, unit, title in (
-            (skews, "exit skew [us]", "instants of leaving"),
+            *([(apart, "exit skew [us]", "(a) instants of leaving, one rank per node")] if apart else []),
+            (skews, "exit skew [us]", f"{'(b) ' if apart else ''}instants of leaving"),
             ({key: value for key, value in sigmas.items() if key[0] == BARRIER}, "sigma [us]", "times in the barrier"),
         )
     ]
     picture = draw_boxes(
         "schuchart2023-fig3",
         "Exit skew of the barrier",
-        "Left: from the first rank's leaving the synchronizer to the last one's, which the text describes. Right: the "
-        "largest less the smallest of the times that ranks spend in the barrier, which is sigma as section 2.2 defines "
-        "it; it contains how far apart they entered. 50 calls in each launch, all launches together. The paper's "
-        "figure has the barrier alone; harmonize is beside it, as on the authors' slides. Axes are logarithmic.",
+        "Instants of leaving: from the first rank's leaving the synchronizer to the last one's, which the text "
+        "describes. Times in the barrier: the largest less the smallest of the times that ranks spend in it, which is "
+        "sigma as section 2.2 defines it; it contains how far apart they entered. 50 calls in each launch, all "
+        "launches together. The paper's figure has the barrier alone; harmonize is beside it, as on the authors' "
+        "slides. Axes are logarithmic.",
         panels,
     )
-    return Drawn((picture,), tuple(skew_findings(results, skews, sigmas)))
+    return Drawn((picture,), tuple(skew_findings(results, skews, sigmas, alone)))
 
 
-def skew_findings(results: Results, skews: Skews, sigmas: Skews) -> list[Finding]:
+def skew_findings(results: Results, skews: Skews, sigmas: Skews, alone: Sequence[str]) -> list[Finding]:
     """Holds what the paper and the slides say of skews against the data."""
     medians = {key: [float(np.median(launch)) for launch in launches] for key, launches in skews.items()}
-    node, most = results.site.node, results.site.most
+    full = results.site.full
     growth = {ranks: medians[BARRIER, ranks] for ranks in results.site.counts if (BARRIER, ranks) in medians}
-    described = ", ".join(
-        f"{microseconds(float(np.median(values)))} on {ranks} ranks" for ranks, values in growth.items()
-    )
+    described = medians_by_ranks(growth)
+    apart = {
+        ranks: [float(np.median(launch)) for launch in launches]
+        for (name, ranks), launches in ranges(results, exits, alone).items()
+        if name == BARRIER
+    }
+    most = max(apart, default=0)
     spread = ", ".join(
         f"{microseconds(float(np.median(np.concatenate(launches))))} on {ranks} ranks"
         for (name, ranks), launches in sigmas.items()
@@ -107,8 +127,8 @@ def skew_findings(results: Results, skews: Skews, sigmas: Skews) -> list[Finding
         Finding(
             "with one process per node (a) the skew is mostly in the single digits of us",
             "mostly single digits, outliers up to 14 us, on up to 128 nodes",
-            f"medians {described}",
-            alone_on_nodes(results, most, factor_of(medians.get((BARRIER, most), []), " us").below(SINGLE_DIGITS)),
+            f"medians {medians_by_ranks(apart)}",
+            alone_on_nodes(results, alone, most, factor_of(apart.get(most, []), " us").below(SINGLE_DIGITS)),
         ),
         Finding(
             "skew grows with the number of ranks (b)",
@@ -123,42 +143,45 @@ def skew_findings(results: Results, skews: Skews, sigmas: Skews) -> list[Finding
             None,
         ),
     ]
-    if (BARRIER, node) in medians and (HARMONIZE, node) in medians:
+    if (BARRIER, full) in medians and (HARMONIZE, full) in medians:
         bound = max(
             float(data.attrs.get("error_bound_s", 0.0)) * MICROSECONDS
             for label in results.have()
-            if results.run(label).ranks == node
+            if results.run(label).ranks == full
             for data in results.datasets(label)
         )
-        barrier, common = np.array(medians[BARRIER, node]), np.array(medians[HARMONIZE, node])
+        barrier, common = np.array(medians[BARRIER, full]), np.array(medians[HARMONIZE, full])
         common_told, barrier_told = (microseconds(float(np.median(values))) for values in (common, barrier))
         findings.append(
             Finding(
                 f"a common start has {LESS_SKEW:g} times less skew (slides)",
                 "mostly below 0.5 us, outliers below 2 us, about 1/100 of the barrier's",
-                f"{common_told}, the barrier's {barrier_told}, on {node} ranks; known to within {microseconds(bound)}",
-                results.decided_on(node, less_skew(barrier, common, bound)),
+                f"{common_told}, the barrier's {barrier_told}, on {full} ranks; known to within {microseconds(bound)}",
+                results.decided_on(full, less_skew(barrier, common, bound)),
             )
         )
         findings.append(
             Finding(
                 "a common start mostly has less than 0.5 us of skew (slides)",
                 "mostly below 0.5 us",
-                f"median {common_told} on {node} ranks",
-                results.decided_on(node, factor_of(common + bound, " us").below(0.5)),
+                f"median {common_told} on {full} ranks",
+                results.decided_on(full, factor_of(common + bound, " us").below(0.5)),
             )
         )
     return findings
 
 
-def alone_on_nodes(results: Results, ranks: int, evidence: Evidence) -> Evidence | Undecidable:
+def medians_by_ranks(values: Mapping[int, Sequence[float]]) -> str:
+    """Returns medians over launches for each number of ranks."""
+    return ", ".join(f"{microseconds(float(np.median(one)))} on {ranks} ranks" for ranks, one in values.items())
+
+
+def alone_on_nodes(results: Results, labels: Sequence[str], ranks: int, evidence: Evidence) -> Evidence | Undecidable:
     """Returns evidence on one process per node; where several were on one, it cannot be decided."""
-    files = [data for label in results.have() if results.run(label).ranks == ranks for data in results.datasets(label)]
-    if files and all(len(set(data["host"].to_numpy().tolist())) == ranks for data in files):
+    files = [data for label in labels if results.run(label).ranks == ranks for data in results.datasets(label)]
+    if files and all(nodes_seen(data) == ranks for data in files):
         return evidence
-    return Undecidable(
-        "several ranks were on one node; a launcher can put one on each, as --launcher 'srun -N {ranks} -n {ranks}'"
-    )
+    return Undecidable("several ranks were on one node; on several nodes --ranks-per-node 1 puts one on each")
 
 
 def less_skew(barrier: np.ndarray, common: np.ndarray, bound: float) -> Evidence | Undecidable:

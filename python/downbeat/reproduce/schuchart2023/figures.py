@@ -83,8 +83,12 @@ FIGURES: tuple[Figure, ...] = (
     Figure(
         **prose("schuchart2023-fig3"),
         shows=lambda site: (
-            f"{', '.join(map(str, site.counts))} ranks {site.place}: part (b); part (a) if the launcher puts one rank "
-            "on each of several nodes"
+            f"{', '.join(map(str, site.counts))} ranks {site.place}: part (b)"
+            + (
+                f"; part (a), one rank on each of up to {site.nodes} nodes"
+                if site.placed
+                else "; part (a) if the launcher puts one rank on each of several nodes"
+            )
         ),
         runs=skew_runs,
         draw=draw_skew,
@@ -174,13 +178,15 @@ FIGURES: tuple[Figure, ...] = (
     ),
     Figure(
         **prose("schuchart2023-fig15"),
-        shows=counts_of("growth with the tree's depth over shared memory; clocks are made different"),
+        shows=lambda site: counts_of(f"growth with the tree's depth; {site.clocks}")(site),
         runs=clock_runs,
         draw=draw_clock_duration,
     ),
     Figure(
         **prose("schuchart2023-fig16"),
-        shows=counts_of("clocks are made different; their errors, measured and, if all ranks are on one node, true"),
+        shows=lambda site: counts_of(f"{site.clocks}; their errors, measured{' and true' if site.nodes == 1 else ''}")(
+            site
+        ),
         runs=clock_runs,
         draw=draw_clock_accuracy,
         data="schuchart2023-fig15",

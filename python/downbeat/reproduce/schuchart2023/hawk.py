@@ -10,14 +10,15 @@ from downbeat.reproduce.site import Site
 def full_node(what: str) -> Callable[[Site], str]:
     def shows(site: Site) -> str:
         same = "; on 2 ranks most algorithms are the same one message" if site.node == 2 else ""
-        return f"{site.node} ranks of 128 on one node: {what}{same}"
+        place = "on one node" if site.nodes == 1 or site.placed else site.place
+        return f"{site.node} ranks of 128 {place}: {what}{same}"
 
     return shows
 
 
 def many_nodes(what: str) -> Callable[[Site], str]:
     def shows(site: Site) -> str:
-        nodes = "" if site.launcher else "; no network, 1 node of 128"
+        nodes = "; no network, 1 node of 128" if site.nodes == 1 else ""
         return f"{site.worth(site.most)}{nodes}: {what}"
 
     return shows
@@ -25,8 +26,7 @@ def many_nodes(what: str) -> Callable[[Site], str]:
 
 def counts_of(what: str) -> Callable[[Site], str]:
     def shows(site: Site) -> str:
-        nodes = "" if site.launcher else "on 1 node of 128, "
-        place = site.place if site.launcher else f"{site.cores} cores"
-        return f"{', '.join(map(str, site.counts))} ranks of 16384 {nodes}{place}: {what}"
+        place = f"on 1 node of 128, {site.cores} cores" if site.nodes == 1 else site.place
+        return f"{', '.join(map(str, site.counts))} ranks of 16384 {place}: {what}"
 
     return shows

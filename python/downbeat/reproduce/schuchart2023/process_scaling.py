@@ -69,7 +69,7 @@ def draw_processes(
 
 def shared_cores(site: Site) -> str:
     """Says from where on ranks share cores, for the caption."""
-    return f" Above {site.cores} ranks they share cores." if site.crowded(site.most) else ""
+    return f" Above {site.full} ranks they share cores." if site.crowded(site.most) else ""
 
 
 def unevenness(cells: pd.DataFrame, synchronizer: str) -> dict[str, np.ndarray]:

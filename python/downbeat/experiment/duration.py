@@ -1,0 +1,47 @@
+"""How long a launch takes, roughly, and after how long it hangs: both follow its ranks and its cells."""
+
+from __future__ import annotations
+
+import math
+
+from downbeat.experiment.measurement import Measurement
+from downbeat.lists import split_list
+
+START_SECONDS = 0.8  # of a launch, before and after it measures
+RANK_START_SECONDS = 4e-3  # and of each rank; launchers start ranks of a node one after another
+# Of a sample with its share of warm-up and synchronization. What the slowest operations do they do with each rank.
+SAMPLE_SECONDS = 60e-6
+PEER_SECONDS = 1e-6
+PATIENCE = 10  # times as long as estimated; a busy machine takes its time
+LEAST_LIMIT = 600.0  # s; operations of the user's own take as long as they like
+REPETITIONS = 1000  # of downbeat-bench by default
+MOST_REPETITIONS = 10_000  # of its stopping rules by default
+RANGE = 24  # sizes in a range: powers of two up to 16 MiB
+# Options that have a cell for each of their words, all combined.
+FACTORS = ("sizes", "sync", "algorithm", "barrier-algorithm", "timing", "pattern", "delay")
+
+
+def start_seconds(ranks: int) -> float:
+    """Returns what a launch takes beside what it measures."""
+    return START_SECONDS + RANK_START_SECONDS * ranks
+
+
+def sample_seconds(ranks: int) -> float:
+    """Returns what a sample takes on ranks with a core each."""
+    return SAMPLE_SECONDS + PEER_SECONDS * ranks
+
+
+def most_cells(measurement: Measurement) -> int:
+    """Returns how many cells a launch has, or more: some of the combinations do not exist."""
+    words = [split_list(measurement.options.get(name, "")) for name in FACTORS]
+    return len(measurement.operations) * math.prod(
+        sum(RANGE if ":" in word.partition("(")[0] else 1 for word in one) for one in words
+    )
+
+
+def time_limit(measurement: Measurement, ranks: int) -> float:
+    """Returns after how many seconds a launch hangs, where nobody said."""
+    unbounded = MOST_REPETITIONS if "stop" in measurement.options else REPETITIONS
+    repetitions = int(measurement.options.get("repetitions", unbounded))
+    samples = most_cells(measurement) * repetitions
+    return max(LEAST_LIMIT, math.ceil(PATIENCE * (start_seconds(ranks) + samples * sample_seconds(ranks))))

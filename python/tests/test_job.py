@@ -1,0 +1,170 @@
+"""Which nodes ranks go to: of a Slurm job, of a hostfile, of a launcher's command, or this machine."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from downbeat.errors import UsageError
+from downbeat.experiment.duration import LEAST_LIMIT, time_limit
+from downbeat.experiment.launch import launch_command
+from downbeat.experiment.measurement import Measurement
+from downbeat.experiment.plan import LaunchKey, Library, Plan
+from downbeat.experiment.programs import launcher_at
+from downbeat.experiment.request import check_placing, default_ranks
+from downbeat.mpi.bench import srun_launcher
+from downbeat.mpi.job import Job, job_of
+from downbeat.mpi.libraries import LIBRARIES, Places
+from fake_programs import script
+
+SLURM = {"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "4", "SLURM_JOB_CPUS_PER_NODE": "48(x3),32", "SLURM_NTASKS": "128"}
+PLACED = "srun -N {nodes} --ntasks-per-node={ranks_per_node} -n {ranks}"
+
+
+@pytest.mark.parametrize(
+    ("launcher", "environment", "expected"),
+    [
+        ("", {}, Job("this machine", 1, len(os.sched_getaffinity(0)))),
+        ("", SLURM, Job("Slurm job 7", 4, 32, 128)),
+        ("", SLURM | {"SLURM_CPUS_PER_TASK": "2"}, Job("Slurm job 7", 4, 16, 128)),
+        ("srun -n {ranks}", SLURM, Job("Slurm job 7", 4, 32, 128)),
+        ("srun -N 2 -n {ranks}", SLURM, Job("the launcher's command", 2, 32)),
+        ("srun --nodes=2 -n {ranks}", {}, Job("the launcher's command", 2)),
+        ("srun -n {ranks}", {}, Job("the launcher's command")),
+        # Of mpirun it is another option.
+        ("mpirun -N 2 -n {ranks}", {}, Job("the launcher's command")),
+        ("mpirun --host a:4,b:2 -n {ranks}", {}, Job("the launcher's command", 2, 2, 6)),
+        ("mpirun -hosts a,b,c -n {ranks}", {}, Job("the launcher's command", 3)),
+        ("mpirun --hostfile no-such -n {ranks}", {}, Job("the launcher's command")),
+    ],
+)
+def test_nodes_are_those_of_the_job(launcher: str, environment: dict[str, str], expected: Job) -> None:
+    assert job_of(launcher, environment) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "nodes", "cpus", "ranks"),
+    [
+        ("a slots=4\nb slots=8 max-slots=8\n", 2, 4, 12),
+        ("# rack 1\n\na:16\nb:16  # new\n", 2, 16, 32),
+        ("a\nb\nc\n", 3, 0, 0),
+        ("a\na\nb\nb\n", 2, 2, 4),
+    ],
+)
+def test_hostfiles_of_all_launchers_are_read(tmp_path: Path, text: str, nodes: int, cpus: int, ranks: int) -> None:
+    file = tmp_path / "hosts"
+    file.write_text(text, encoding="utf-8")
+    job = job_of(f"mpirun --machinefile {file} -n {{ranks}}", {})
+    assert job == Job(f"the hostfile '{file}'", nodes, cpus, ranks)
+
+
+def test_ranks_of_a_job_crowd_only_where_a_node_has_too_few_processors() -> None:
+    job = Job("Slurm job 7", 4, 32, 128)
+    assert not job.crowded(128)
+    assert job.crowded(129)
+    assert job.crowded(64, per_node=33)
+    assert not job.crowded(64, per_node=32)
+    assert not Job("the launcher's command").crowded(10_000)
+
+
+@pytest.mark.parametrize(
+    ("job", "per_node", "ranks"),
+    [
+        (Job("", 4, 32, 100), 0, 100),
+        (Job("", 4, 32, 0), 0, 128),
+        (Job("", 4, 32, 100), 2, 8),
+        (Job("", 4, 0, 0), 8, 32),
+        (Job("", 1, 2, 1), 1, 2),
+    ],
+)
+def test_without_ranks_those_of_the_job_run(job: Job, per_node: int, ranks: int) -> None:
+    assert default_ranks(job, per_node) == ranks
+
+
+def test_ranks_per_node_reach_the_launchers_of_all_libraries() -> None:
+    places = Places(8, [[cpu] for cpu in range(os.cpu_count() or 1)], nodes=4, per_node=2)
+    if places.crowded:
+        pytest.skip("two ranks share the only processor")
+    for name in ("openmpi", "openmpi5"):
+        assert LIBRARIES[name].family.arguments(places) == ["--map-by", "ppr:2:node", "--bind-to", "core"]
+    for name in ("mpich", "mpich5", "intelmpi"):
+        assert LIBRARIES[name].family.arguments(places)[:2] == ["-ppn", "2"]
+    assert LIBRARIES["intelmpi"].family.environment(places)["I_MPI_JOB_RESPECT_PROCESS_PLACEMENT"] == "0"
+
+
+def test_srun_of_a_job_is_told_how_many_ranks_a_node_gets(tmp_path: Path) -> None:
+    script(tmp_path / "srun", "#!/bin/sh\nprintf 'MPI plugin types are...\\n\\tpmix\\n'\n")
+    job = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_JOB_ID": "7"}
+    assert srun_launcher(LIBRARIES["openmpi"], placed=True, environment=job) == (
+        "srun --mpi=pmix --cpu-bind=cores -N {nodes} --ntasks-per-node={ranks_per_node} -n {ranks}"
+    )
+
+
+def launch(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "downbeat.mpi.launch", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "per_node", "said"),
+    [("6", "4", "-N 2 -n 6 each 4"), ("3", "4", "-N 1 -n 3 each 3"), ("2", "1", "-N 2 -n 2 each 1")],
+)
+def test_numbers_come_to_their_places(ranks: str, per_node: str, said: str) -> None:
+    start = "echo -N {nodes} -n {ranks} each {ranks_per_node}"
+    done = launch("--launcher", start, "-n", ranks, "--ranks-per-node", per_node, "/bin/true")
+    assert done.stdout.split(" /")[0] == said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--launcher", PLACED.replace("srun", "echo"), "-n", "2"], "needs --ranks-per-node"),
+        (["--launcher", "echo -n {ranks}", "--ranks-per-node", "2", "-n", "2"], "so --ranks-per-node does nothing"),
+        (
+            ["--mpi", "openmpi", "--ranks-per-node", "2", "-n", "4"],
+            "4 ranks at 2 per node need 2 nodes, and there is 1",
+        ),
+    ],
+)
+def test_ranks_that_cannot_be_placed_are_refused(
+    arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SLURM_JOB_NUM_NODES", raising=False)
+    done = launch(*arguments, "/bin/true")
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("launcher", "per_node", "said"),
+    [("srun -n {ranks}", 2, "ranks-per-node: the launcher"), (PLACED, 0, "give the number with --ranks-per-node")],
+)
+def test_a_plan_with_ranks_that_cannot_be_placed_is_refused(launcher: str, per_node: int, said: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(said)):
+        check_placing(launcher, per_node)
+
+
+def test_launches_are_told_how_many_ranks_a_node_gets() -> None:
+    start = launcher_at("echo -N {nodes} --per={ranks_per_node} '--comment=two words' -n {ranks}", Path())
+    assert start == "echo -N {nodes} --per={ranks_per_node} '--comment=two words' -n {ranks}"
+    plan = Plan("e", Measurement(("bcast",)), (Library("mpi", "bench", start, (), 2),), (4,))
+    command = launch_command(plan, LaunchKey("mpi", 4, "default", 1))
+    assert command[command.index("--ranks-per-node") + 1] == "2"
+
+
+def test_timeouts_follow_ranks_and_cells() -> None:
+    small = Measurement(("bcast",), {"sizes": "8:64K"})
+    assert time_limit(small, 2) == LEAST_LIMIT
+    assert time_limit(small, 16384) > 2 * time_limit(small, 4096) > 2 * LEAST_LIMIT
+    many = Measurement(("bcast", "reduce"), {"sizes": "8:64K", "sync": "a,b(c=1,2),c", "algorithm": "reduce=1,2"})
+    assert time_limit(many, 4096) > 10 * time_limit(small, 4096)
+    assert time_limit(Measurement(("bcast",), {"repetitions": "1"}), 16384) > LEAST_LIMIT
+    plan = Plan("e", many, (Library("mpi", "bench"),), (4096,))
+    key = LaunchKey("mpi", 4096, "default", 1)
+    assert plan.time_limit(key) == time_limit(many, 4096)
+    assert Plan("e", many, plan.libraries, (4096,), timeout=5.0).time_limit(key) == 5.0
