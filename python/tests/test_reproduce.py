@@ -17,9 +17,10 @@ from downbeat.reproduce.figure import Drawn
 from downbeat.reproduce.judgement import judge
 from downbeat.reproduce.listing import WIDTH, estimated_total, here, listing
 from downbeat.reproduce.page import figure_section, missing_section, whole_page
-from downbeat.reproduce.perform import perform, seconds_left
+from downbeat.reproduce.perform import perform, plan_of, seconds_left
 from downbeat.reproduce.registry import FIGURES, find_figures, own_data
 from downbeat.reproduce.results import Results
+from downbeat.reproduce.sampling import evenly
 from downbeat.reproduce.schuchart2023.process_scaling import draw_processes
 from downbeat.reproduce.site import Site, parse_ranks, site_at_hand
 from downbeat_command import downbeat
@@ -205,14 +206,79 @@ def test_a_run_that_fails_is_said_on_the_page(tmp_path: Path) -> None:
 
 
 def test_what_runs_under_a_launcher_is_not_said_to_run_on_this_machines_cores() -> None:
-    cluster = Site(2, {"openmpi": "bench", "mpich5": "bench"}, (2, 64), launcher="srun -n {ranks}")
+    cluster = Site(0, {"openmpi": "bench", "mpich5": "bench"}, (2, 64), launcher="srun -n {ranks}", nodes=0)
     text = listing(FIGURES.values(), cluster)
     assert "on 2 cores" not in text
     assert ", 2 cores" not in text
     assert "1 node of 128" not in text
 
 
-def test_all_ranks_of_a_launcher_are_judged() -> None:
+JOB = Site(
+    32, {"openmpi": "bench", "mpich5": "bench"}, (2, 32, 64, 4096), nodes=128, ranks_per_node=32, made_clocks=False
+)
+
+
+def test_figures_take_the_ranks_and_the_clocks_of_a_job() -> None:
+    assert (JOB.node, JOB.full, JOB.most) == (32, 4096, 4096)
+    one_node = {"schuchart2023-fig2", "schuchart2023-fig6", "schuchart2023-fig9", "schuchart2023-fig12"}
+    for figure in FIGURES.values():
+        runs = figure.runs(JOB)
+        assert not any("DOWNBEAT_VALIDATION" in run.variables for run in runs if run.per_node(JOB) < run.ranks), figure
+        if figure.name in one_node:
+            assert {run.ranks for run in runs} == {32}
+    pairs = {name: FIGURES[name].runs(JOB) for name in ("hunold2015-fig6", "hunold2015-fig8", "schuchart2023-fig3")}
+    (drift,) = pairs["hunold2015-fig6"]
+    assert (drift.ranks, drift.per_node(JOB), drift.launches(JOB)) == (128, 1, JOB.launches)
+    assert drift.options["pairs"] == "0:1,0:26,0:51,0:77,0:102,0:127"
+    offsets = {run.label: run for run in pairs["hunold2015-fig8"]}
+    assert {label: run.per_node(JOB) for label, run in offsets.items()} == {
+        "n2": 1, "n32": 1, "n64": 1, "nodes-n4096": 32,
+    }  # fmt: skip
+    assert offsets["nodes-n4096"].options["sample"] == "128"
+    assert "sample" not in offsets["n64"].options
+    alone = [run for run in pairs["schuchart2023-fig3"] if run.label.startswith("alone-")]
+    assert [(run.ranks, run.per_node(JOB)) for run in alone] == [(2, 1), (32, 1), (64, 1), (128, 1)]
+
+
+def test_launches_of_a_job_have_time_by_their_size() -> None:
+    figure = FIGURES["niethammer2016-fig11"]  # alltoall
+    few, *_, many = figure.runs(JOB)
+    assert plan_of(figure, many, JOB).timeout > 5 * plan_of(figure, few, JOB).timeout
+    assert many.seconds > 30
+
+
+def test_clocks_can_be_made_in_a_job_and_stay_made_on_one_node() -> None:
+    made = dataclasses.replace(JOB, made_clocks=True)
+    for place in (made, site()):
+        assert all("DOWNBEAT_VALIDATION" in run.variables for run in FIGURES["hunold2015-fig9"].runs(place))
+    assert "DOWNBEAT_VALIDATION" not in FIGURES["hunold2015-fig9"].runs(JOB)[0].variables
+
+
+def test_the_job_is_found_in_slurms_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    if "openmpi" not in BENCHES:
+        pytest.skip("downbeat-bench is not built; make build")
+    job = {"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "3", "SLURM_JOB_CPUS_PER_NODE": "8(x3)", "SLURM_NTASKS": "12"}
+    for name, value in job.items():
+        monkeypatch.setenv(name, value)
+    here_ = site_at_hand([], ["openmpi"], 5, quick=False)
+    assert (here_.cores, here_.nodes, here_.ranks_per_node, here_.made_clocks) == (8, 3, 4, False)
+    assert here_.counts == (2, 4, 8, 12)
+    assert here_.place == "on 3 nodes, 4 ranks each"
+    assert site_at_hand([], ["openmpi"], 5, quick=False, ranks_per_node=1).counts == (2, 3)
+    assert site_at_hand([], ["openmpi"], 5, quick=False, clocks="made").made_clocks
+    with pytest.raises(UsageError, match="--ranks 16: at 4 per node, 3 nodes \\(Slurm job 7\\) have room for 12"):
+        site_at_hand([16], ["openmpi"], 5, quick=False)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "most", "kept"),
+    [(range(5), 5, [0, 1, 2, 3, 4]), (range(1, 100), 3, [1, 50, 99]), (range(4), 1, [3]), ([], 2, [])],
+)
+def test_a_sample_is_evenly_spaced(numbers: range, most: int, kept: list[int]) -> None:
+    assert evenly(numbers, most) == kept
+
+
+def test_all_ranks_with_a_core_of_a_job_are_judged() -> None:
     counts = (2, 4, 8, 16)
     random = np.random.default_rng(1)
     rows = [
@@ -230,8 +296,9 @@ def test_all_ranks_of_a_launcher_are_judged() -> None:
         for sync, factor in (("mpi_barrier", wild), ("harmonize", 1))
         for launch in range(5)
     ]
-    for launcher, agrees in (("srun -n {ranks}", True), ("", None)):
-        results = Results("f", Site(2, {"openmpi": "bench"}, counts, launcher=launcher), (), {})
+    job = Site(8, {"openmpi": "bench"}, counts, nodes=2, ranks_per_node=8)
+    for place, agrees in ((dataclasses.replace(job, cores=0, nodes=0), True), (job, True), (site(counts), None)):
+        results = Results("f", place, (), {})
         results.__dict__["cells"] = pd.DataFrame(rows)
         drawn = draw_processes("f", "reduce", lambda _: [])(results)
         assert judge(drawn.findings)[0].agrees is agrees
@@ -257,6 +324,10 @@ def test_the_command_lists_within_80_columns(quick: Site) -> None:
         (["hunold2015-fig1", "--ranks", "two"], "--ranks two"),
         (["hunold2015-fig1", "--mpi", "lam"], "--mpi lam: unknown"),
         (["hunold2015-fig1", "--launcher", "true"], "has no {ranks} in place of the number of ranks"),
+        (["hunold2015-fig1", "--launcher", "true -n {ranks}"], "does not say how many there can be; give numbers"),
+        (["hunold2015-fig1", "--launcher", "true {nodes} -n {ranks}"], "give the number with --ranks-per-node"),
+        (["hunold2015-fig1", "--clocks", "atomic"], "--clocks atomic: unknown; valid are made, real"),
+        (["hunold2015-fig1", "--clocks", "real"], "all ranks are on one node and read one clock"),
         (["hunold2015-fig1", "--launcher", "no-such -n {ranks}"], "'no-such' is not an executable program"),
     ],
 )

@@ -59,7 +59,7 @@ def test_the_median_sample_is_chosen_and_drawn_from_the_first_exit_on(tmp_path: 
     assert line.entry == pytest.approx([0.0, 2.0], abs=1e-6)
     assert line.exit == pytest.approx([3.0, 5.0], abs=1e-6)
     assert line.spread == pytest.approx(2.0, abs=1e-6)
-    picture = draw_timelines("p", "t", "c", [line])
+    picture = draw_timelines("p", "t", "c", [line], 128)
     bars = picture.figure.axes[0].patches
     assert [bar.get_width() for bar in bars[2:]] == pytest.approx([3.0, 3.0], abs=1e-6)  # type: ignore[attr-defined]
     assert picture.numbers["operation_exit_us"].tolist() == pytest.approx([3.0, 5.0], abs=1e-6)

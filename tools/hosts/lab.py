@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
+import slurm
 from plan import HERE, HOST_NAMESPACES, Plan
 
 EXIT_TIMEOUT = 124  # as timeout(1)
@@ -151,6 +152,15 @@ def launch_command(plan: Plan) -> list[str]:
         "plm_rsh_agent": agent,
         "plm_rsh_no_tree_spawn": "1",
         "oob_tcp_if_include": "eth0",
+        **open_mpi_settings(ranks),
+    }
+    options = [word for name, value in settings.items() for word in ("--mca", name, value)]
+    return [plan.launcher, *options, "--bind-to", "none", "--host", places, "-n", str(ranks), *program]
+
+
+def open_mpi_settings(ranks: int) -> dict[str, str]:
+    """Returns what Open MPI's ranks need on hosts, whoever starts them."""
+    settings = {
         "pml": "ob1",
         "btl": "vader,tcp,self",  # within a host by its shared memory
         "btl_tcp_if_include": "eth0",
@@ -158,13 +168,18 @@ def launch_command(plan: Plan) -> list[str]:
     }
     if ranks > len(os.sched_getaffinity(0)):  # Open MPI sees no more than one host's
         settings["mpi_yield_when_idle"] = "1"
-    options = [word for name, value in settings.items() for word in ("--mca", name, value)]
-    return [plan.launcher, *options, "--bind-to", "none", "--host", places, "-n", str(ranks), *program]
+    return settings
 
 
-def launch_environment(hosts: list[Host]) -> dict[str, str]:
+def launch_environment(plan: Plan, hosts: list[Host]) -> dict[str, str]:
+    in_job = {}
+    if plan.slurm:
+        settings = open_mpi_settings(plan.hosts * plan.ranks_per_host)
+        in_job = {f"OMPI_MCA_{name}": value for name, value in settings.items()}
+        in_job["SLURM_CONF"] = str(slurm.HOME / "slurm.conf")
     return {
         **os.environ,
+        **in_job,
         "HOSTS": " ".join(f"{host.name}:{host.keeper}:{','.join(map(str, host.cpus))}" for host in hosts),
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -176,6 +191,8 @@ def launch_environment(hosts: list[Host]) -> dict[str, str]:
 def run(plan: Plan) -> int:
     """Returns the status of the launcher, 128 + N after signal N."""
     name_hosts(plan.hosts)
+    if plan.slurm:
+        slurm.configure(plan, plan.remedy if plan.mpi == "mpich" else None)
     hosts = [make_host(number, plan.hosts) for number in range(plan.hosts)]
     wire = None
     if plan.wire is None:
@@ -184,10 +201,14 @@ def run(plan: Plan) -> int:
         wire = connect_by_wire(hosts, plan)
     give_addresses(hosts)
     await_network(hosts)
+    environment = launch_environment(plan, hosts)
+    if plan.slurm and (reason := slurm.start(plan, environment)):
+        raise LabError(reason)
+    command = slurm.job_command(plan) if plan.slurm else launch_command(plan)
     status = subprocess.run(
-        [str(HERE / "remote_shell"), hosts[0].name, shlex.join(launch_command(plan))],
+        [str(HERE / "remote_shell"), hosts[0].name, shlex.join(command)],
         stdin=subprocess.DEVNULL,
-        env=launch_environment(hosts),
+        env=environment,
         check=False,
     ).returncode
     if wire:

@@ -46,6 +46,7 @@ class Plan:
     timeout: float
     wire: tuple[Direction, ...] | None = None  # None: a bridge of the kernel, as fast as it can
     seed: int = 0  # of the wire's jitter and losses
+    slurm: bool = False  # whether the program, not one of MPI, runs once, in a Slurm job that has all hosts
 
     def to_json(self) -> str:
         return json.dumps(dataclasses.asdict(self))

@@ -15,6 +15,7 @@ from downbeat.lists import split_list
 from downbeat.mpi.bench import built, find_any_bench, library_of, srun_launcher
 from downbeat.mpi.job import Job, job_of, nodes_for, places_ranks
 from downbeat.mpi.libraries import LIBRARIES
+from downbeat.reproduce.sampling import evenly
 
 OPEN_MPI = ("openmpi", "openmpi5")
 # MVAPICH2 and Cray MPI, which the papers use, are made of MPICH. MPICH 5 comes first: of the two it alone leaves the
@@ -93,13 +94,8 @@ class Site:
         return math.ceil(ranks / self.nodes) if self.placed else 0
 
     def sampled(self, numbers: Sequence[int]) -> list[int]:
-        """Returns the ranks, or numbers of nodes, that are compared one by one: evenly spaced, with first and last."""
-        if len(numbers) <= self.sample:
-            return list(numbers)
-        if self.sample == 1:
-            return [numbers[-1]]
-        step = (len(numbers) - 1) / (self.sample - 1)
-        return [numbers[round(position * step)] for position in range(self.sample)]
+        """Returns those of some ranks that are compared one by one."""
+        return evenly(numbers, self.sample)
 
     def launcher_of(self, library: str) -> str:
         """Returns the command that starts programs of a library; empty: that which it has itself."""
@@ -112,7 +108,11 @@ class Site:
             return f"on {self.cores} cores"
         if not self.nodes:
             return f"under '{self.launcher}'"
-        each = f"{self.ranks_per_node} ranks each" if self.ranks_per_node else f"{self.cores} cores each"
+        each = (
+            f"{self.ranks_per_node} rank{'s' if self.ranks_per_node > 1 else ''} each"
+            if self.ranks_per_node
+            else f"{self.cores} cores each"
+        )
         return f"on {self.nodes} nodes" + (f", {each}" if self.ranks_per_node or self.cores else "")
 
     @property
@@ -140,7 +140,10 @@ class Site:
         """Says what so many ranks are worth here."""
         if self.crowded(ranks):
             return f"{ranks} ranks on {self.all_cores} cores, so that times contain the wait for a core"
-        return f"{ranks} ranks, a core each" if self.nodes == 1 else f"{ranks} ranks {self.place}"
+        if not self.placed:
+            return f"{ranks} ranks, a core each" if self.nodes == 1 else f"{ranks} ranks {self.place}"
+        nodes = nodes_for(ranks, self.ranks_per_node)
+        return f"{ranks} ranks on {nodes} node{'s' if nodes > 1 else ''}"
 
 
 @functools.cache

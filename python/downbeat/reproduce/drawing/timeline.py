@@ -13,6 +13,7 @@ from downbeat.data.metrics import METRICS, Stamps
 from downbeat.pictures.picture import Picture
 from downbeat.pictures.style import WIDTH_INCHES, finish, new_figure
 from downbeat.pictures.timelines import BAR_HEIGHT, PHASE_COLORS
+from downbeat.reproduce.sampling import drawn_of, evenly
 from downbeat.units import MICROSECONDS
 
 ROW_INCHES = 0.22
@@ -65,23 +66,35 @@ def median_sample(data: xr.Dataset, cell: int, title: str, metric: str) -> Timel
     return Timeline(title, *((stamp[chosen] - zero) * MICROSECONDS for stamp in (begin, entry, exit_)))
 
 
-def draw_timelines(name: str, title: str, caption: str, timelines: Sequence[Timeline]) -> Picture:
-    """Draws timelines below each other, a row for each rank; the operation's end decides how far the axes reach."""
-    ranks = [len(one.entry) for one in timelines]
+def draw_timelines(name: str, title: str, caption: str, timelines: Sequence[Timeline], most: int) -> Picture:
+    """Draws timelines below each other, a row for each rank; the operation's end decides how far the axes reach.
+
+    Args:
+        name: of the picture.
+        title: of the picture.
+        caption: what is drawn.
+        timelines: with any numbers of ranks.
+        most: of them so many rows at most; the numbers of the picture have all.
+    """
+    shown = [evenly(range(len(one.entry)), most) for one in timelines]
+    ranks = [len(one) for one in shown]
+    largest = max((len(one.entry) for one in timelines), default=0)
     figure = new_figure(WIDTH_INCHES, sum(FRAME_INCHES + ROW_INCHES * count for count in ranks))
     axes = figure.subplots(len(timelines), 1, squeeze=False, gridspec_kw={"height_ratios": ranks}).ravel()
-    for place, one in zip(axes, timelines, strict=True):
-        rows = np.arange(len(one.entry))
+    for place, one, kept in zip(axes, timelines, shown, strict=True):
+        rows = np.arange(len(kept))
         length = max(one.exit.max(), 1e-3)
         # Of the synchronizer, as much as the operation is long: who came when is another story.
         start = np.maximum(one.begin, -length)
         for phase, left, right in (("synchronizer", start, one.entry), ("operation", one.entry, one.exit)):
-            place.barh(rows, right - left, left=left, height=BAR_HEIGHT, color=PHASE_COLORS[phase], label=phase)
+            place.barh(
+                rows, (right - left)[kept], left=left[kept], height=BAR_HEIGHT, color=PHASE_COLORS[phase], label=phase
+            )
         place.set_xlim(-length, 1.03 * length)
         place.set_ylim(len(rows) - 0.5, -0.5)
         last = one is timelines[-1]
         finish(place, "time after the first rank left the synchronizer [us]" if last else "", "", one.title)
-        place.set_yticks(rows, [f"rank {rank}" for rank in rows])
+        place.set_yticks(rows, [f"rank {rank}" for rank in kept])
         place.grid(visible=False, axis="y")
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=8)
@@ -100,4 +113,4 @@ def draw_timelines(name: str, title: str, caption: str, timelines: Sequence[Time
         ],
         ignore_index=True,
     )
-    return Picture(name, title, caption, figure, numbers)
+    return Picture(name, title, caption + drawn_of(largest, most), figure, numbers)

@@ -59,6 +59,7 @@ def draw_barriers(results: Results) -> Drawn:
         "One sample of the first launch for each: that with the median latency. Right ends of the blue bars: when "
         "ranks leave the synchronizer.",
         timelines,
+        results.site.sample,
     )
 
     def of(column: str, synchronizer: str) -> pd.Series:

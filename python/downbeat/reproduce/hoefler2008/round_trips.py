@@ -37,7 +37,9 @@ def round_trip_runs(site: Site) -> tuple[Run, ...]:
     # Name, library, variables, and how many of the two ranks a node gets, where that can be chosen.
     choices = [(f"{open_mpi}", open_mpi, {}, 2), (f"{open_mpi}-tcp", open_mpi, TCP, 1), (f"{mpich}", mpich, {}, 2)]
     if site.placed:
+        alone = site.ranks_per_node == 1
         choices[2:] = [(f"{open_mpi}-nodes", open_mpi, {}, 1), (f"{mpich}-nodes", mpich, {}, 1)]
+        choices = choices[1:] if alone else choices  # two ranks on a node are more than it is to have
     there = [(label, library, variables, each) for label, library, variables, each in choices if library]
     return tuple(
         experiment_run(

@@ -13,6 +13,7 @@ from downbeat.reproduce.hunold2015.library_comparison import two_libraries
 from downbeat.reproduce.own_clocks import made
 from downbeat.reproduce.results import Results
 from downbeat.reproduce.run import Run
+from downbeat.reproduce.sampling import drawn_of
 from downbeat.reproduce.site import Site
 from downbeat.reproduce.wording import microseconds
 from downbeat.units import MICROSECONDS
@@ -58,12 +59,12 @@ def draw_exits(results: Results) -> Drawn:
         middle = len(means) // 2
         chosen = int(np.argsort(np.ptp(means, axis=1))[middle])  # one launch, as in the paper: the middle one
         mean, half = means[chosen], halves[chosen]
-        ranks = np.arange(len(mean))
+        ranks = np.array(results.site.sampled(range(len(mean))))
         panels.append(
             Panel(
                 [
-                    Series("one launch", ranks, mean, mean - half, mean + half, 0, "", 0),
-                    Series("all launches", ranks + BESIDE, *over_all(means), 1, "", 1),
+                    Series("one launch", ranks, mean[ranks], (mean - half)[ranks], (mean + half)[ranks], 0, "", 0),
+                    Series("all launches", ranks + BESIDE, *over_all(means[:, ranks]), 1, "", 1),
                 ],
                 "rank",
                 "exit after the first [us]",
@@ -76,7 +77,8 @@ def draw_exits(results: Results) -> Drawn:
         "When each rank leaves MPI_Barrier",
         "Mean over the calls of a launch of the time after the rank that left first, on clocks synchronized by HCA, "
         "with the 95 % interval of the mean. One launch, as in the paper: the one with the middle spread; its interval "
-        "knows the deviation between calls. All launches: mean of their means; its interval knows that of launches.",
+        "knows the deviation between calls. All launches: mean of their means; its interval knows that of launches."
+        + drawn_of(results.site.full, results.site.sample),
         panels,
     )
     described = ", ".join(f"{name} {microseconds(float(np.median(values)))}" for name, values in spreads.items())

@@ -9,6 +9,7 @@ import xarray as xr
 
 from downbeat.reproduce.drawing.panels import Panel, Series
 from downbeat.reproduce.evidence import Evidence, Undecidable, mean_of, some
+from downbeat.reproduce.sampling import evenly
 from downbeat.units import MICROSECONDS
 
 FEWEST = 8  # ranks; with fewer a tree's rounds and a line of ranks are nearly one order
@@ -56,16 +57,21 @@ def tree_rather_than_line(lags: np.ndarray) -> Evidence | Undecidable:
     return some(parts)
 
 
-def lag_panels(lags: Mapping[int, np.ndarray]) -> list[Panel]:
-    """Returns a panel per number of ranks: lags of launches in us, shape (launches, ranks), and the orders of trees."""
+def lag_panels(lags: Mapping[int, np.ndarray], most: int) -> list[Panel]:
+    """Returns a panel per number of ranks: lags of launches in us, and the orders of trees.
+
+    Args:
+        lags: shape (launches, ranks).
+        most: ranks that are drawn.
+    """
     panels = []
     for ranks, values in lags.items():
-        numbers = np.arange(ranks)
-        middle = np.nanmedian(values, axis=0)
+        kept = np.array(evenly(range(ranks), most))
+        middle, low, high = (one(values, axis=0) for one in (np.nanmedian, np.nanmin, np.nanmax))
         series = [
-            Series("measured", numbers, middle, np.nanmin(values, axis=0), np.nanmax(values, axis=0), 0, "", 0),
+            Series("measured", kept, middle[kept], low[kept], high[kept], 0, "", 0),
             *(
-                Series(name, numbers, rounds / rounds.max() * middle.max(), None, None, position, "", position)
+                Series(name, kept, (rounds / rounds.max() * middle.max())[kept], None, None, position, "", position)
                 for position, (name, rounds) in enumerate(release_rounds(ranks).items(), 1)
             ),
         ]

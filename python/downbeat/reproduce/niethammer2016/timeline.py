@@ -16,6 +16,7 @@ from downbeat.reproduce.niethammer2016.exit_tree import exit_lags, lag_panels, t
 from downbeat.reproduce.niethammer2016.late_arrival import JUDGED, LISTINGS, SYNCHRONIZERS
 from downbeat.reproduce.results import Results
 from downbeat.reproduce.run import Run
+from downbeat.reproduce.sampling import drawn_of
 from downbeat.reproduce.site import Site
 from downbeat.reproduce.wording import microseconds
 from downbeat.units import MICROSECONDS
@@ -87,15 +88,19 @@ def draw_barrier_exits(results: Results) -> Drawn:
         lags[results.run(label).ranks] = np.stack([exit_lags(data, names.index(BARRIER)) for data in files])
     pictures = (
         draw_timelines(
-            "niethammer2016-fig2", "Ranks between the barrier and the operation", CAPTION, timelines(results, [BARRIER])
+            "niethammer2016-fig2",
+            "Ranks between the barrier and the operation",
+            CAPTION,
+            timelines(results, [BARRIER]),
+            results.site.sample,
         ),
         draw_panels(
             "niethammer2016-fig2-pattern",
             "When each rank leaves the barrier",
             "Time after the rank that left first, median over the samples of a launch; points: median launch, bars: "
             "smallest to largest. Beside them the rounds in which binomial trees would release the ranks, scaled "
-            "to the latest of them.",
-            lag_panels(lags),
+            f"to the latest of them.{drawn_of(max(lags), results.site.sample)}",
+            lag_panels(lags, results.site.sample),
         ),
     )
     on_cores = [ranks for ranks in lags if not results.site.crowded(ranks)]
@@ -112,7 +117,11 @@ def draw_start_by_clock(results: Results) -> Drawn:
     """Draws figure 3."""
     shown = (BARRIER, BY_CLOCK, JUDGED)
     picture = draw_timelines(
-        "niethammer2016-fig3", "Ranks between the synchronizer and the operation", CAPTION, timelines(results, shown)
+        "niethammer2016-fig3",
+        "Ranks between the synchronizer and the operation",
+        CAPTION,
+        timelines(results, shown),
+        results.site.sample,
     )
     node = results.site.node
     skews = [exit_skews(results, name).get(node, pd.Series(dtype=float)) for name in (BY_CLOCK, BARRIER)]

@@ -18,8 +18,9 @@ def full_node(what: str) -> Callable[[Site], str]:
 
 def many_nodes(what: str) -> Callable[[Site], str]:
     def shows(site: Site) -> str:
-        nodes = "; no network, 1 node of 128" if site.nodes == 1 else ""
-        return f"{site.worth(site.most)}{nodes}: {what}"
+        if site.nodes == 1:
+            return f"{site.worth(site.most)}; no network, 1 node of 128: {what}"
+        return f"{site.worth(site.most)} of 128"
 
     return shows
 

@@ -74,5 +74,6 @@ def draw_timeline(results: Results) -> Drawn:
         "One sample of the first launch for each barrier algorithm: that with the median latency. The "
         "right ends of the blue bars, where ranks leave the barrier, are the arrival pattern of the reduction.",
         timelines,
+        results.site.sample,
     )
     return Drawn((picture,), tuple(findings))
