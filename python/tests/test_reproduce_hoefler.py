@@ -190,8 +190,12 @@ def test_schemes() -> None:
 
 
 def test_a_line_that_was_made_is_no_finding() -> None:
-    assert isinstance(linear_evidence([0.1] * LAUNCHES, made=True), Undecidable)
-    finding = Finding("", "", "", linear_evidence(list(around(0.2)), made=False))
+    def on(clocks: str, *hosts: str) -> list[xr.Dataset]:
+        return [xr.Dataset({"host": ("rank", list(hosts))}, attrs={"clock_validation": clocks})] * LAUNCHES
+
+    for files in (on("skew=8e-6", "a", "b"), on("off", "a", "a")):
+        assert isinstance(linear_evidence([0.1] * LAUNCHES, files), Undecidable)
+    finding = Finding("", "", "", linear_evidence(list(around(0.2)), on("off", "a", "b")))
     assert seen([finding]) == [True]
 
 

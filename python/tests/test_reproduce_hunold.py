@@ -7,15 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from downbeat.reproduce.hunold2015.clock_offset import NODES
 from downbeat.reproduce.hunold2015.clock_pareto import Choices, short_scheme
 from downbeat.reproduce.hunold2015.exit_pattern import over_all
 from downbeat.reproduce.hunold2015.measurement_schemes import scheme_times
+from downbeat.reproduce.judgement import judge
 from downbeat.reproduce.registry import FIGURES
 from reproduce_site import site
 from scipy import stats
 
-from benchmarks.simulations.made_up_launches import Maker, SimulatedResults
+from benchmarks.simulations.made_up_launches import Maker, SimulatedResults, results_of, run_of
 from benchmarks.simulations.worlds_hunold import WORLDS
 
 
@@ -74,3 +76,46 @@ def test_schemes_are_labelled_as_in_the_paper() -> None:
     assert short_scheme("jk(fit=100,over=0,offset=mean_rtt(exchanges=30))") == "jk (100, 30)"
     assert short_scheme("hca") == "hca, over 1 s"
     assert short_scheme("skampi") == "skampi"
+
+
+def drift_file(launch: int, ppm: float, noise_us: float, clocks: str, hosts: Sequence[str]) -> xr.Dataset:
+    """Returns what the experiment `drift` writes of one pair of clocks that drift apart, in a line but for noise."""
+    time = np.arange(0.0, 20.0, 0.25)
+    residual = np.random.default_rng(launch).normal(0, noise_us * 1e-6, (1, len(time)))
+    drift = ppm * 1e-6 * time + residual
+    return xr.Dataset(
+        {
+            "drift": (("pair", "time"), drift),
+            "residual": (("pair", "time"), residual),
+            "rtt": (("pair", "time"), np.full(drift.shape, 2e-6)),
+            "offset_bound": (("pair", "time"), np.full(drift.shape, 1e-6)),
+            "duration": ("pair", [20.0]),
+            "answerer": ("pair", [1]),
+            "host": ("rank", list(hosts)),
+        },
+        coords={"time": time},
+        attrs={"clock_validation": clocks},
+    )
+
+
+@pytest.mark.parametrize(
+    ("ppm", "noise_us", "clocks", "hosts", "agrees"),
+    [
+        (5.0, 0.2, "off", "ab", [True, True]),
+        (0.1, 0.1, "off", "ab", [False, False]),
+        (0.005, 0.1, "off", "ab", [False, None]),  # no drift has a shape
+        (5.0, 20.0, "off", "ab", [True, False]),
+        (5.0, 0.2, "off", "aa", [None, None]),
+        (5.0, 0.2, "skew=8e-6", "ab", [None, None]),
+    ],
+)
+def test_the_drift_of_real_clocks_is_judged(
+    ppm: float, noise_us: float, clocks: str, hosts: str, agrees: list[bool | None]
+) -> None:
+    files = [drift_file(launch, ppm * (1 + launch / 50), noise_us, clocks, hosts) for launch in range(5)]
+    results = results_of([run_of("drift", 2)], files={"drift": files})
+    drawn = FIGURES["hunold2015-fig6"].draw(results)
+    assert [one.agrees for one in judge(drawn.findings)] == agrees
+    (caption,) = (one.caption for one in drawn.pictures)
+    whose = "validation clock's" if clocks != "off" else "those of 2 nodes" if hosts == "ab" else "read one clock"
+    assert whose in caption

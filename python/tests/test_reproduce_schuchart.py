@@ -31,7 +31,8 @@ def moved(results: SimulatedResults, host: str) -> SimulatedResults:
 def test_one_process_per_node_is_judged_where_there_is_one_per_node() -> None:
     apart = skews(Maker(np.random.default_rng(1), 5, effect=True))
     for results, kind in ((apart, Evidence), (moved(apart, "node"), Undecidable)):
-        found = skew_findings(results, ranges(results, exits), ranges(results, durations))
+        labels = results.have()
+        found = skew_findings(results, ranges(results, exits, labels), ranges(results, durations, labels), labels)
         assert found[0].claim.startswith("with one process per node")
         assert isinstance(found[0].evidence, kind)
 
@@ -46,14 +47,14 @@ def test_sigma_is_over_times_in_the_barrier_and_skew_over_instants_of_leaving() 
         coords={"synchronizer": ["mpi_barrier", "harmonize"]},
     )
     results = results_of([run_of("n2", 2)], files={"n2": [data]})
-    assert ranges(results, exits)["mpi_barrier", 2][0] == pytest.approx([2.0])
-    assert ranges(results, durations)["mpi_barrier", 2][0] == pytest.approx([2.0])
-    assert ranges(results, durations)["harmonize", 2][0] == pytest.approx([0.0])
+    assert ranges(results, exits, ["n2"])["mpi_barrier", 2][0] == pytest.approx([2.0])
+    assert ranges(results, durations, ["n2"])["mpi_barrier", 2][0] == pytest.approx([2.0])
+    assert ranges(results, durations, ["n2"])["harmonize", 2][0] == pytest.approx([0.0])
     later = results_of([run_of("n2", 2)], files={"n2": [data.assign(entry=data["entry"] * 0)]})
-    assert ranges(later, durations)["mpi_barrier", 2][0] == pytest.approx([2.0])
+    assert ranges(later, durations, ["n2"])["mpi_barrier", 2][0] == pytest.approx([2.0])
     together = results_of([run_of("n2", 2)], files={"n2": [data.assign(entry=data["exit"] - 3e-6)]})
-    assert ranges(together, durations)["mpi_barrier", 2][0] == pytest.approx([0.0], abs=1e-6)
-    assert ranges(together, exits)["mpi_barrier", 2][0] == pytest.approx([2.0])
+    assert ranges(together, durations, ["n2"])["mpi_barrier", 2][0] == pytest.approx([0.0], abs=1e-6)
+    assert ranges(together, exits, ["n2"])["mpi_barrier", 2][0] == pytest.approx([2.0])
 
 
 def test_a_hundredth_of_a_skew_below_the_clocks_bound_cannot_be_told() -> None:

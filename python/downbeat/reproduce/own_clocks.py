@@ -37,7 +37,9 @@ def clocks_seen(data: xr.Dataset) -> str:
 
 def nodes_seen(data: xr.Dataset) -> int:
     """Returns how many nodes the ranks of a launch were on."""
-    return len(set(data["host"].to_numpy().tolist()))
+    if "host" in data:
+        return len(set(data["host"].to_numpy().tolist()))
+    return len(str(data.attrs["hosts"]).split(";"))
 
 
 def obstacle(files: Sequence[xr.Dataset]) -> Undecidable | None:
