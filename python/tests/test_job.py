@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from downbeat.errors import UsageError
 from downbeat.experiment.duration import LEAST_LIMIT, time_limit
+from downbeat.experiment.execute import ranks_here
 from downbeat.experiment.launch import launch_command
 from downbeat.experiment.measurement import Measurement
 from downbeat.experiment.plan import LaunchKey, Library, Plan
@@ -155,6 +156,15 @@ def test_launches_are_told_how_many_ranks_a_node_gets() -> None:
     plan = Plan("e", Measurement(("bcast",)), (Library("mpi", "bench", start, (), 2),), (4,))
     command = launch_command(plan, LaunchKey("mpi", 4, "default", 1))
     assert command[command.index("--ranks-per-node") + 1] == "2"
+
+
+def test_the_machine_is_held_against_the_ranks_of_a_node() -> None:
+    def plan(launcher: str, per_node: int = 0) -> Plan:
+        return Plan("e", Measurement(("bcast",)), (Library("mpi", "bench", launcher, (), per_node),), (2, 64))
+
+    assert ranks_here(plan("mpirun --host a:32,b:32 -n {ranks}")) == 32
+    assert ranks_here(plan("mpirun --host a:32,b:32 -N {ranks_per_node} -n {ranks}", 8)) == 8
+    assert ranks_here(plan("mpirun -n {ranks}")) == 1
 
 
 def test_timeouts_follow_ranks_and_cells() -> None:

@@ -50,6 +50,7 @@ def doctor(
     from downbeat.doctor.registry import examine
     from downbeat.experiment.durable import is_standard_output
     from downbeat.experiment.trial_start import try_start
+    from downbeat.mpi.job import job_of, ranks_on_a_node
 
     if ranks is not None and ranks < 1:
         raise UsageError(f"--ranks: {ranks} is not valid; give a whole number, at least 1")
@@ -57,7 +58,10 @@ def doctor(
         raise UsageError(f"--seconds: {seconds:g} is not valid; give a number, at least 0")
     chosen = chosen_libraries(mpi, bench or [], launcher)
     machine = Machine()
-    ranks = ranks or max(2, len(machine.cores))
+    job = job_of()
+    # In a job of several nodes it looks at one of them.
+    each = ranks_on_a_node(job.ranks, 0, job.nodes) if job.nodes > 1 else 0
+    ranks = ranks or each or max(2, len(machine.cores))
     findings = examine(ranks, machine)
     # Before anything is started, which would be noise.
     noises = noise.measure(sorted(min(core) for core in machine.cores), seconds) if seconds else []

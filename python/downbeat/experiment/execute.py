@@ -21,6 +21,7 @@ from downbeat.experiment.launch import Ended, launch
 from downbeat.experiment.launch import launch_command as launch_command
 from downbeat.experiment.lock import locked
 from downbeat.experiment.plan import LaunchKey, Plan
+from downbeat.mpi.job import job_of, ranks_on_a_node
 
 ATTEMPTS = 3  # at a launch: what fails is tried twice more, after all others
 # A configuration of which so many launches failed and none was complete will not do; the time is for the others.
@@ -140,11 +141,21 @@ def describe(values: Iterable[object]) -> str:
     return " and ".join(words)
 
 
+def ranks_here(plan: Plan) -> int:
+    """Returns how many ranks a machine like this one gets; where they go is not always known."""
+    most = 1
+    for one in plan.libraries:
+        job = job_of(one.launcher)
+        if job.nodes:
+            most = max(most, ranks_on_a_node(max(plan.ranks), one.ranks_per_node, job.nodes))
+    return most
+
+
 def record_machine(plan: Plan, directory: Path) -> None:
     """Writes what a careful experimenter sees of the machine before the run."""
     from downbeat.doctor import examine
 
-    findings = [dataclasses.asdict(finding) for finding in examine(max(plan.ranks))]
+    findings = [dataclasses.asdict(finding) for finding in examine(ranks_here(plan))]
     now = datetime.datetime.now(datetime.UTC).isoformat()
     content = {"schema_version": places.SCHEMA_VERSION, "host": socket.gethostname(), "date": now, "findings": findings}
     write_json(directory / places.MACHINE, content)
