@@ -22,7 +22,7 @@ ENOUGH = ("--hosts", "2", "--mpi", "openmpi")
     ("arguments", "complaint"),
     [
         (("--mpi", "openmpi", "--", "true"), "--hosts"),
-        (("--hosts", "1", "--mpi", "openmpi", "--", "true"), "'1' is no whole number from 2 to 16"),
+        (("--hosts", "0", "--mpi", "openmpi", "--", "true"), "'0' is no whole number from 1 to 16"),
         (("--hosts", "2", "--mpi", "lam", "--", "true"), "'lam'"),
         ((*ENOUGH,), "program"),
         ((*ENOUGH, "--", "no-such-program"), "'no-such-program' is not a program that can be run"),

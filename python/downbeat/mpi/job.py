@@ -19,7 +19,7 @@ NODE_OPTIONS = ("-N", "--nodes")  # of srun; mpirun's -N is another thing
 
 @dataclass(frozen=True)
 class Job:
-    """The nodes that ranks go to, as far as one can tell without going there.
+    """The nodes that ranks go to, as far as is known without going there.
 
     Attributes:
         source: where this is known from, for people.
@@ -148,7 +148,7 @@ def given_hosts(words: Sequence[str]) -> tuple[str, dict[str, int]] | None:
 
 
 def hosts_in(entries: Iterable[str]) -> dict[str, int]:
-    """Returns hosts with their slots out of "name slots=4" or "name:4"; one that stands there often has as many."""
+    """Returns hosts with their slots out of "name slots=4" or "name:4"; one that is there often has as many."""
     found: dict[str, int] = {}
     for entry in entries:
         if not entry:
