@@ -40,6 +40,8 @@ PLACED = "srun -N {nodes} --ntasks-per-node={ranks_per_node} -n {ranks}"
         ("mpirun -N 2 -n {ranks}", {}, Job("the launcher's command")),
         ("mpirun --host a:4,b:2 -n {ranks}", {}, Job("the launcher's command", 2, 2, 6)),
         ("mpirun -hosts a,b,c -n {ranks}", {}, Job("the launcher's command", 3)),
+        ("site --hosts 4 -n {ranks}", {}, Job("the launcher's command")),
+        ("/opt/bin/mpiexec.hydra -hosts a,b -n {ranks}", {}, Job("the launcher's command", 2)),
         ("mpirun --hostfile no-such -n {ranks}", {}, Job("the launcher's command")),
     ],
 )

@@ -12,6 +12,7 @@ from pathlib import Path
 
 # What a launcher's command has in place of numbers; the last two need to know how many ranks a node gets.
 RANKS, NODES, RANKS_PER_NODE = "{ranks}", "{nodes}", "{ranks_per_node}"
+MPIRUN = ("mpirun", "mpiexec", "orterun", "prterun")  # begin the names of launchers of MPI libraries
 HOSTFILE_OPTIONS = ("--hostfile", "-hostfile", "--machinefile", "-machinefile", "-f")
 HOST_OPTIONS = ("--host", "-host", "-H", "--hosts", "-hosts")
 NODE_OPTIONS = ("-N", "--nodes")  # of srun; mpirun's -N is another thing
@@ -79,12 +80,13 @@ def job_of(launcher: str = "", environment: Mapping[str, str] = os.environ) -> J
     if not launcher:
         return in_slurm or this_machine()
     words = shlex.split(launcher)
-    hosts = given_hosts(words)
+    program = Path(words[0]).name
+    hosts = given_hosts(words) if program.startswith(MPIRUN) else None
     if hosts:
         source, slots = hosts
         fewest = min(slots.values())
         return Job(source, len(slots), fewest, sum(slots.values()) if fewest else 0)
-    asked = option_of(words, NODE_OPTIONS) if Path(words[0]).name == "srun" else None
+    asked = option_of(words, NODE_OPTIONS) if program == "srun" else None
     if asked and asked.isdigit():
         nodes = int(asked)
         return Job("the launcher's command", nodes, in_slurm.cpus if in_slurm else 0)
