@@ -33,6 +33,7 @@ SECTIONS = {
         "Your own analysis": "data",
         "Clock experiments": "clock-experiments",
         "Figures of the papers": "reproduce",
+        "On a cluster": "clusters",
         "Several hosts on one machine": "hosts",
     },
     "Reference": {

@@ -34,8 +34,8 @@ def tune(
         str, typer.Option(help="Seconds within which all ranks must start [0.5e-6].", metavar="S")
     ] = "",
     timeout: Annotated[
-        float, typer.Option(min=1, help="Seconds after which a launch is ended [by its size].", metavar="S")
-    ] = 0,
+        float | None, typer.Option(min=1, help="Seconds after which a launch is ended [by its size].", metavar="S")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the order of launches.", metavar="N")] = 0,
 ) -> None:
     """Choose algorithms of an MPI library, write rules, prove that they work.
@@ -66,7 +66,7 @@ def tune(
         collectives=tuple(dict.fromkeys(collectives)),
         sizes=sizes,
         ranks=parse_ranks(ranks) if ranks else (default_ranks(job_of(tuned.launcher), per_node),),
-        effort=Effort(launches, repetitions, timeout, seed, valid_metric(metric), tolerance),
+        effort=Effort(launches, repetitions, timeout or 0.0, seed, valid_metric(metric), tolerance),
         margin=parse_share("margin", margin, 0.0),
         confidence=parse_share("confidence", confidence, 0.5),
     )
