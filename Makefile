@@ -77,6 +77,13 @@ validate: setup-test $(foreach m,$(or $(CHOSEN),$(MPIS)),build-$m) ## check the 
 bench: setup-bench $(foreach m,$(DEBIAN_MPIS),build-$m) ## measure Downbeat itself against MPI_Barrier, under Open MPI and MPICH
 	$(VENV)/python -m benchmarks.library
 
+bench-scale: setup-run ## measure starts of 128 to 16,384 processes with clocks of their own, in virtual time, ten minutes
+	$(call build,$(MPI),scale)
+	@$(VENV)/python -m benchmarks.scale --mpi $(MPI)
+
+bench-hosts: setup-run build-openmpi ## measure starts on hosts with clocks of their own, made of namespaces, minutes; needs root
+	@$(VENV)/python -m benchmarks.hosts
+
 bench-clocks: setup-run build-$(MPI) ## measure the clock synchronization schemes against true time, half an hour
 	$(VENV)/python -m benchmarks.clocks --mpi $(MPI)
 

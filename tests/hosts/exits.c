@@ -10,7 +10,8 @@
 
 #define USAGE                                                                                                          \
     "usage: exits [SECONDS [PERIOD]]\n"                                                                                \
-    "Calls MPIX_Harmonize every PERIOD seconds (0.002) for SECONDS (15) and writes one JSON object: the exit skew of\n" \
+    "Calls MPIX_Harmonize every PERIOD seconds (0.002) for SECONDS (15) and writes one JSON object: the exit skew "    \
+    "of\n"                                                                                                             \
     "the calls after the first second whose flags were all 1, what the library expected, and its synchronizations.\n"
 
 struct call {

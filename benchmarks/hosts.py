@@ -1,0 +1,112 @@
+"""Measures starts on hosts with clocks of their own, made of namespaces, and says what was promised.
+
+python -m benchmarks.hosts [--output FILE]
+
+Runs tests/hosts/exits under Open MPI, one process per host, a call every 2 ms: two hosts with clocks up to 5 ppm apart
+for 15 s, four with clocks up to 10 ppm apart for 60 s, and both without a difference in frequency, which is what this
+network and these processors allow. The exit skew is that of a counter which all hosts share. Runs alternate, and every
+figure is the median of several. Needs root. Prints one table and what was promised, and writes all figures to FILE (default
+build/bench-hosts.json).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from downbeat.mpi.libraries import ROOT
+
+from benchmarks.promises import Promise, at_most, print_promises
+from benchmarks.running import fail, unset_settings, write_json
+
+NAME = "bench-hosts"
+RUNS = 3
+# Hosts, seconds, and their clocks: frequencies are drawn within these limits, so two differ by twice as much at most.
+CASES = {
+    "2 hosts, 5 ppm": (2, 15, "skew=2.5e-6,wander=2e-9,seed="),
+    "2 hosts, same frequency": (2, 15, "offset=1e-3,seed="),
+    "4 hosts, 10 ppm": (4, 60, "skew=5e-6,wander=2e-9,seed="),
+    "4 hosts, same frequency": (4, 60, "offset=1e-3,seed="),
+}
+
+Row = dict[str, Any]
+
+
+def run(hosts: int, seconds: int, validation: str) -> Row:
+    """Runs exits once."""
+    command = [
+        *(str(ROOT / "tools/hosts/hosts"), "--hosts", str(hosts), "--mpi", "openmpi", "--timeout", str(seconds + 60)),
+        *("--", str(ROOT / "build/openmpi/bin/exits"), str(seconds), "0.002"),
+    ]
+    environment = {"DOWNBEAT_VALIDATION": validation}
+    done = subprocess.run(
+        ["env", *(f"{k}={v}" for k, v in environment.items()), *command], capture_output=True, text=True, check=False
+    )
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    if done.returncode != 0 or not lines:
+        fail(NAME, (done.stderr.strip().splitlines() or ["no output"])[-1])
+    row: Row = json.loads(lines[-1])
+    return row
+
+
+def measure() -> dict[str, Row]:
+    """Runs all cases in turns; returns the medians of each."""
+    runs: dict[str, list[Row]] = {case: [] for case in CASES}
+    for repetition in range(RUNS):
+        for case, (hosts, seconds, validation) in CASES.items():
+            print(f"\r{NAME}: run {repetition + 1} of {RUNS}, {case:26}", end="", file=sys.stderr, flush=True)
+            runs[case].append(run(hosts, seconds, f"{validation}{repetition + 1}"))
+    print(file=sys.stderr)
+    return {case: {key: statistics.median(row[key] for row in rows) for key in rows[0]} for case, rows in runs.items()}
+
+
+def conclude(rows: dict[str, Row]) -> list[Promise]:
+    """Returns what was promised."""
+    two = rows["2 hosts, 5 ppm"]
+    four = rows["4 hosts, 10 ppm"]
+    same = rows["4 hosts, same frequency"]
+    return [
+        at_most("2 hosts, 5 ppm: exit skew, median", two["skew_median_ns"], 150.0, "ns"),
+        at_most("2 hosts, 5 ppm: exit skew, 99 %", two["skew_p99_ns"], 600.0, "ns"),
+        at_most("2 hosts, 5 ppm: synchronizations in 15 s", two["syncs"], 25),
+        at_most(
+            "4 hosts, 10 ppm / same frequency: exit skew, median", four["skew_median_ns"] / same["skew_median_ns"], 1.5
+        ),
+        at_most("4 hosts, 10 ppm / same frequency: exit skew, 99 %", four["skew_p99_ns"] / same["skew_p99_ns"], 1.5),
+        *(at_most(f"{case}: share of time in synchronization", row["sync_share"], 0.01) for case, row in rows.items()),
+    ]
+
+
+def main() -> int:
+    """Measures, prints, writes; returns 0 even if a promise was missed: a measurement is no test."""
+    parser = argparse.ArgumentParser(prog=NAME, description="Measures starts on several hosts.", allow_abbrev=False)
+    parser.add_argument("--output", type=Path, default=ROOT / "build/bench-hosts.json")
+    arguments = parser.parse_args()
+
+    unset_settings()
+    rows = measure()
+    promises = conclude(rows)
+    print(f"Open MPI, one process per host, a call every 2 ms; medians of {RUNS} runs\n")
+    print(
+        "case                       calls   valid | exit skew, ns: median    99 % | bound, us  expected, ns |"
+        " syncs  share"
+    )
+    for case, row in rows.items():
+        print(
+            f"{case:25} {row['calls']:6.0f}  {row['valid']:6.0f} |              {row['skew_median_ns']:8.0f} "
+            f"{row['skew_p99_ns']:7.0f} | {row['error_bound_ns'] / 1e3:9.1f} {row['expected_error_ns']:13.0f} | "
+            f"{row['syncs']:5.0f} {100 * row['sync_share']:5.2f}%"
+        )
+    print()
+    print_promises(promises)
+    write_json(arguments.output, {"promises": promises, "rows": rows})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

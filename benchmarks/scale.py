@@ -1,0 +1,137 @@
+"""Measures starts of 128 to 16,384 processes with a clock each, in virtual time, and says what was promised.
+
+python -m benchmarks.scale [--mpi LIBRARY] [--quick] [--output FILE]
+
+Runs sim/scale: the library's own code, with known true time; frequencies within 10 ppm, a wander of 2 ppb, latencies of
+1.7 us with a heavy tail. One call per ms for 10 s after the first second at 128 processes, fewer at more. The MPI
+library matters for the build alone. Takes some ten minutes; with --quick, fewer calls and two. Prints one
+table and what was promised, and writes all figures to FILE (default build/bench-scale.json).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from downbeat.mpi.libraries import LIBRARIES, ROOT
+
+from benchmarks.promises import Promise, at_most, print_promises
+from benchmarks.running import fail, unset_settings, write_json
+
+NAME = "bench-scale"
+CONDITIONS = ("plain", "upward", "asymmetric", "ramps", "stops")
+SECONDS = 11.0
+PERIODS = {128: 0.001, 1024: 0.01, 16384: 0.1}  # s, from call to call
+QUICK_PERIODS = {128: 0.01, 1024: 0.05, 16384: 0.5}
+# Exit skew, median and 99 %, ns; hard bound, us: what is promised where nothing disturbs.
+SKEWS = {128: (100.0, 200.0), 1024: (150.0, None), 16384: (250.0, None)}
+BOUNDS = {1024: 5.0, 16384: 6.0}
+LONG_RUN = 100.0  # s: 10^5 calls of 128 processes
+
+Row = dict[str, Any]
+
+
+def run(mpi: str, processes: int, condition: str, seconds: float, period: float) -> Row:
+    """Simulates one size under one condition."""
+    command = [
+        str(ROOT / "build" / mpi / "bin" / "scale"),
+        str(processes),
+        condition,
+        f"{seconds:g}",
+        f"{period:g}",
+        "1",
+    ]
+    print(f"\r{NAME}: {processes} processes, {condition:12}", end="", file=sys.stderr, flush=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        fail(NAME, f"{processes} processes, {condition}: {done.stderr.strip().splitlines()[-1:]}")
+    row: Row = json.loads(done.stdout)
+    return row
+
+
+def measure(mpi: str, periods: dict[int, float]) -> list[Row]:
+    """Simulates every size under every condition, and the barrier."""
+    rows = [run(mpi, size, each, SECONDS, period) for size, period in periods.items() for each in CONDITIONS]
+    rows += [run(mpi, size, "barrier", 2.0, 0.01) for size in periods]
+    print(file=sys.stderr)
+    return rows
+
+
+def row_of(rows: list[Row], processes: int, condition: str) -> Row:
+    """Returns the row of a size and a condition."""
+    return next(row for row in rows if row["processes"] == processes and row["condition"] == condition)
+
+
+def conclude(rows: list[Row], long_run: Row | None) -> list[Promise]:
+    """Returns what was promised."""
+    promises = []
+    for size, (median, percentile_99) in SKEWS.items():
+        for condition in CONDITIONS:
+            row = row_of(rows, size, condition)
+            factor = 1.0 if condition == "plain" else 2.0
+            what = f"{size} processes, {condition}: exit skew"
+            promises.append(at_most(f"{what}, median", row["skew_median_ns"], factor * median, "ns"))
+            if percentile_99 is not None:
+                promises.append(at_most(f"{what}, 99 %", row["skew_p99_ns"], factor * percentile_99, "ns"))
+            promises.append(at_most(f"{size} processes, {condition}: beyond the bound", row["beyond_bound"], 0))
+        share = row_of(rows, size, "plain")["sync_share"]
+        promises.append(at_most(f"{size} processes: share of time in synchronization", share, 0.01))
+    for size, bound in BOUNDS.items():
+        row = row_of(rows, size, "plain")
+        promises.append(
+            at_most(f"{size} processes: hard bound, median over calls", row["bound_median_ns"], bound * 1e3, "ns")
+        )
+    if long_run is not None:
+        what = f"flags of 1 on all, skew beyond tolerance + expected error, of {long_run['calls']}"
+        promises.append(at_most(what, long_run["broken_promises"], 0))
+    return promises
+
+
+def print_rows(rows: list[Row]) -> None:
+    """Prints one line per run."""
+    print(
+        "processes  condition   calls  valid | exit skew, ns: median    99 %     max | bound, us: median   max |"
+        " expected, ns | within 1, 2 sd | syncs   ms each  share"
+    )
+    for row in rows:
+        head = f"{row['processes']:9}  {row['condition']:10} {row['calls']:6}"
+        if row["condition"] == "barrier":
+            print(f"{head}      - |              {row['skew_median_ns']:8.0f} {row['skew_p99_ns']:7.0f}")
+            continue
+        print(
+            f"{head} {row['valid']:6} |              {row['skew_median_ns']:8.0f} {row['skew_p99_ns']:7.0f} "
+            f"{row['skew_max_ns']:7.0f} |         "
+            f"{row['bound_median_ns'] / 1e3:8.1f} {row['bound_max_ns'] / 1e3:5.1f} | "
+            f"{row['expected_median_ns']:12.0f} |   {row['within_one']:.2f}, {row['within_two']:.2f} | "
+            f"{row['syncs']:5} {row['sync_ms']:9.2f} {100 * row['sync_share']:5.2f}%"
+        )
+
+
+def main() -> int:
+    """Simulates, prints, writes; returns 0 even if a promise was missed: a measurement is no test."""
+    parser = argparse.ArgumentParser(
+        prog=NAME, description="Measures starts of many processes in virtual time.", allow_abbrev=False
+    )
+    parser.add_argument("--mpi", choices=list(LIBRARIES), default="openmpi", help="the build tree (default openmpi)")
+    parser.add_argument("--quick", action="store_true", help="fewer calls")
+    parser.add_argument("--output", type=Path, default=ROOT / "build/bench-scale.json")
+    arguments = parser.parse_args()
+
+    unset_settings()
+    rows = measure(arguments.mpi, QUICK_PERIODS if arguments.quick else PERIODS)
+    long_run = None if arguments.quick else run(arguments.mpi, 128, "plain", LONG_RUN + 1.0, 0.001)
+    promises = conclude(rows, long_run)
+    print("simulated, in virtual time; largest over processes, quantiles over the calls of one run\n")
+    print_rows(rows)
+    print()
+    print_promises(promises)
+    write_json(arguments.output, {"promises": promises, "rows": rows, "long_run": long_run})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

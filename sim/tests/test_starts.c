@@ -1,0 +1,136 @@
+/* Starts on many processes with a clock each, in virtual time and over seconds, not only directly after a
+ * synchronization: exit skews, flags, bounds, expected errors and how often clocks are synchronized, against the truth.
+ * Without MPI. With a number as argument, at that size alone. */
+#include "check.h"
+#include "virtual_state.h"
+
+#include <string.h>
+
+/* Frequencies within 10 ppm, the wander of an oscillator in an air-conditioned room, a heavy tail of latencies. */
+static struct virtual_starts starts_of(int size, double period_ns, double until_ns) {
+    return (struct virtual_starts){.model = {.seed = 1,
+                                             .network = virtual_heavy,
+                                             .offset_ns = 1e9,
+                                             .skew = 10e-6,
+                                             .wander = 2e-9,
+                                             .calibration = 1e-6,
+                                             .ns_per_tick = 0.4347,
+                                             .read_ns = 20},
+                                   .size = size,
+                                   .period_ns = period_ns,
+                                   .jitter_ns = 20e3,
+                                   .from_ns = 1e9,
+                                   .until_ns = until_ns};
+}
+
+static int ascending(const void *a, const void *b) {
+    double left = *(const double *)a;
+    double right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+/* What must hold of every run: quantiles of the exit skew in ns, and what the library says of itself. */
+static void check(const struct virtual_starts *starts, double median_ns, double percentile_99_ns) {
+    struct virtual_outcome outcome = virtual_starts_run(starts);
+    double *skews = malloc((size_t)outcome.count * sizeof *skews);
+    CHECK(skews != NULL);
+    int valid = 0;
+    for (int i = 0; i < outcome.count; ++i) {
+        const struct virtual_start *start = &outcome.starts[i];
+        if (!start->valid)
+            continue;
+        /* A flag of 1 means: left in time, by a clock that is known well enough. */
+        CHECK_THAT(start->skew_ns, <=, 500.0 + start->expected_ns);
+        skews[valid++] = start->skew_ns;
+    }
+    qsort(skews, (size_t)valid, sizeof *skews, ascending);
+    CHECK_THAT(valid, >=, 0.6 * outcome.count);
+    CHECK_THAT(skews[valid / 2], <=, median_ns);
+    CHECK_THAT(skews[valid * 99 / 100], <=, percentile_99_ns);
+
+    CHECK_THAT(outcome.beyond_bound, ==, 0);
+    /* 1 % in the long run, and what may be spent in advance. */
+    double spent_ns = outcome.sync_share * (starts->until_ns - starts->from_ns);
+    CHECK_THAT(spent_ns, <=, 0.01 * starts->until_ns + 9.0 * outcome.sync_ns);
+    /* Neither on every call, nor never. */
+    double seconds = (starts->until_ns - starts->from_ns) * 1e-9;
+    CHECK_THAT(outcome.syncs_counted, >=, 0.3 * seconds);
+    CHECK_THAT(outcome.syncs_counted, <=, 6.0 * seconds);
+    free(skews);
+    virtual_outcome_free(&outcome);
+}
+
+/* Where latencies are the same both ways: the share of errors within one and two standard deviations; at least `one` and
+ * `two`. */
+static void check_honesty(const struct virtual_starts *starts, double one, double two) {
+    struct virtual_outcome outcome = virtual_starts_run(starts);
+    double within_one = (double)outcome.within[0] / (double)outcome.errors;
+    double within_two = (double)outcome.within[1] / (double)outcome.errors;
+    CHECK_THAT(within_one, >=, one);
+    CHECK_THAT(within_one, <=, 0.85);
+    CHECK_THAT(within_two, >=, two);
+    virtual_outcome_free(&outcome);
+}
+
+/* 20 % more on all ways to processes with higher numbers. */
+static double longer_upwards(int source, int destination, double true_ns) {
+    (void)true_ns;
+    return source < destination ? 0.2 * 1500.0 : 0.0;
+}
+
+static void on_128_processes(void) {
+    struct virtual_starts starts = starts_of(128, 5e6, 6e9);
+    check(&starts, 100.0, 200.0);
+    check_honesty(&starts, 0.65, 0.93);
+
+    struct virtual_starts ramps = starts;
+    ramps.model.ramp = 5e-9;
+    check(&ramps, 200.0, 400.0);
+    check_honesty(&ramps, 0.5, 0.85); /* a ramp is no random walk */
+
+    struct virtual_starts stopped = starts;
+    stopped.model.pause_every_ns = 10e9;
+    stopped.model.pause_ns = 10e6;
+    check(&stopped, 200.0, 400.0);
+
+    struct virtual_starts asymmetric = starts;
+    asymmetric.model.network.way_ns = longer_upwards;
+    check(&asymmetric, 200.0, 400.0);
+}
+
+/* All clocks are known after one synchronization where that takes two rounds, a while apart. */
+static void two_rounds_are_two_synchronizations(void) {
+    struct virtual_starts starts = starts_of(16, 100e6, 1.2e9);
+    starts.sync = "disciplined(rounds=8,over=0.5)";
+    starts.from_ns = 0.0;
+    struct virtual_outcome outcome = virtual_starts_run(&starts);
+    CHECK_THAT(outcome.starts[1].skew_ns, <=, 100.0);
+    CHECK_THAT(outcome.starts[outcome.count - 1].expected_ns, <=, 100.0);
+    virtual_outcome_free(&outcome);
+}
+
+static void on_1024_processes(void) {
+    struct virtual_starts starts = starts_of(1024, 20e6, 4e9);
+    check(&starts, 150.0, 300.0);
+    check_honesty(&starts, 0.65, 0.93);
+}
+
+/* Few calls: each takes the simulation some 0.2 s, a synchronization a second. */
+static void on_16384_processes(void) {
+    struct virtual_starts starts = starts_of(16384, 250e6, 5e9);
+    check(&starts, 250.0, 500.0);
+}
+
+int main(int argc, char **argv) {
+    int size = argc > 1 ? atoi(argv[1]) : 128;
+    CHECK(argc <= 2 && (size == 128 || size == 1024 || size == 16384));
+    if (size == 128) {
+        on_128_processes();
+        two_rounds_are_two_synchronizations();
+    } else if (size == 1024) {
+        on_1024_processes();
+    } else {
+        on_16384_processes();
+    }
+    return 0;
+}
