@@ -5,8 +5,8 @@ python -m benchmarks.hosts [--output FILE]
 Runs tests/hosts/exits under Open MPI, one process per host, a call every 2 ms: two hosts with clocks up to 5 ppm apart
 for 15 s, four with clocks up to 10 ppm apart for 60 s, and both without a difference in frequency, which is what this
 network and these processors allow. The exit skew is that of a counter which all hosts share. Runs alternate, and every
-figure is the median of several. Needs root. Prints one table and what was promised, and writes all figures to FILE (default
-build/bench-hosts.json).
+figure is the median of several. Needs root. Prints one table and what was promised, and writes all figures to FILE
+(default build/bench-hosts.json).
 """
 
 from __future__ import annotations

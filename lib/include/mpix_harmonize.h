@@ -14,10 +14,10 @@
  *     double time = MPI_Wtime() - begin;      // use it only if flag was 1 on every process
  *
  * How it works. The processes of a communicator agree on a global clock: that of process 0. Every other process knows
- * its offset from it, and a bound on the error of that offset. Each call gathers all processes at process 0, which
+ * its offset and rate against it, the error to be expected, and a hard bound of it. Each call gathers all processes at process 0, which
  * chooses a deadline slightly in the future (the slack) and broadcasts it; every process waits for the deadline. The
- * slack adapts up and down. Because clocks drift, they are synchronized again when the last synchronization is too old
- * or the error bound has grown too wide, but never just because a deadline was missed.
+ * slack adapts up and down. Because clocks drift, they are synchronized again when the expected error or its bound have
+ * grown too large, but never just because a deadline was missed.
  *
  * All state belongs to the communicator: a private duplicate carries the library's messages, so they never match those
  * of the application, and is freed with the communicator. The first collective call on a communicator (MPIX_Harmonize,

@@ -9,6 +9,7 @@ from on_hosts import built, need_hosts, truth, under_each_mpi
 # Every scheme, with few exchanges: the processors are shared by the ranks, and the network is slow.
 FEW = "fit=10,over=0,offset=mean_rtt(rtt=10,exchanges=10)"
 SCHEMES = {
+    "disciplined": "disciplined(rounds=2)",
     "cristian": "cristian(offset=cristian(exchanges=20))",
     "hca": f"hca({FEW})",
     "hca2": f"hca2({FEW})",
