@@ -34,6 +34,9 @@ struct db_clock {
     double rate_error;
     /* Largest lag of a reading: the smallest step between readings, so at most the time that reading takes. */
     double resolution_ns;
+    /* 1 if the clock counts nanoseconds that can be the same on all nodes, from absolute_ns before its zero on. */
+    int absolute;
+    int64_t absolute_ns;
     /* Two processes whose clocks have the same identity may be reading the same one: host, time namespace, source.
      * Empty: nothing is known, the clock is never shared. */
     char identity[DB_IDENTITY_SIZE];

@@ -19,8 +19,9 @@ static int64_t spin(clockid_t id, int64_t ticks) {
 }
 
 /* One set of functions per clock, so that the identifier is a constant where the clock is read. */
-#define POSIX_CLOCK(NAME, ID, NAMESPACED, SUMMARY)                                                                     \
+#define POSIX_CLOCK(NAME, ID, NAMESPACED, ABSOLUTE, SUMMARY)                                                           \
     static int NAME##_open(struct db_clock *clock) {                                                                   \
+        clock->absolute = ABSOLUTE;                                                                                    \
         db_clock_identify(clock->identity, #NAME, NAMESPACED);                                                         \
         return 0;                                                                                                      \
     }                                                                                                                  \
@@ -40,6 +41,6 @@ static int64_t spin(clockid_t id, int64_t ticks) {
                                                   .read = NAME##_read,                                                 \
                                                   .wait_until = NAME##_wait_until}
 
-POSIX_CLOCK(monotonic, CLOCK_MONOTONIC, 1, "CLOCK_MONOTONIC; NTP steers its rate");
-POSIX_CLOCK(monotonic_raw, CLOCK_MONOTONIC_RAW, 1, "CLOCK_MONOTONIC_RAW; never steered");
-POSIX_CLOCK(realtime, CLOCK_REALTIME, 0, "CLOCK_REALTIME; NTP steers and steps it");
+POSIX_CLOCK(monotonic, CLOCK_MONOTONIC, 1, 0, "CLOCK_MONOTONIC; NTP steers its rate");
+POSIX_CLOCK(monotonic_raw, CLOCK_MONOTONIC_RAW, 1, 0, "CLOCK_MONOTONIC_RAW; never steered");
+POSIX_CLOCK(realtime, CLOCK_REALTIME, 0, 1, "CLOCK_REALTIME; NTP steers and steps it");

@@ -3,6 +3,7 @@
  * is never assumed to be shared. */
 #include "clock.h"
 
+#include <math.h>
 #include <mpi.h>
 
 static int64_t wtime_read(const struct db_clock *clock) {
@@ -10,7 +11,10 @@ static int64_t wtime_read(const struct db_clock *clock) {
 }
 
 static int wtime_open(struct db_clock *clock) {
-    clock->data.wtime_origin = MPI_Wtime(); /* small numbers keep what resolution the double has */
+    /* Whole seconds: small numbers keep what resolution the double has. */
+    clock->data.wtime_origin = floor(MPI_Wtime());
+    clock->absolute = 1;
+    clock->absolute_ns = (int64_t)clock->data.wtime_origin * 1000000000;
     return 0;
 }
 

@@ -5,8 +5,8 @@
 #define BOUND_GROWTH 2.0
 #define DEVIATION_GROWTH 1.5
 
-/* Of all time; and how many synchronizations may come in advance, so that clocks are known soon after the beginning, and
- * until when that is paid back. */
+/* Of all time; and how many synchronizations may come in advance, so that clocks are known soon after the beginning,
+ * and until when that is paid back. */
 #define SHARE 0.01
 #define ADVANCE_SYNCS 8.0
 #define PAID_BACK_NS 20e9

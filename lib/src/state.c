@@ -40,7 +40,7 @@ static int tell_oversubscribed(const struct db_state *state) {
 }
 
 /* Synchronizes the representatives of the domains. */
-static int synchronize_leaders(struct db_state *state, int64_t begin, int64_t global_ns) {
+static int synchronize_leaders(struct db_state *state, int64_t begin, int64_t global_ns, struct db_reason *reason) {
     struct db_sync_group group = {
         .channel = state->domain.leaders,
         .rank = state->domain.place,
@@ -57,12 +57,21 @@ static int synchronize_leaders(struct db_state *state, int64_t begin, int64_t gl
         .depth = state->sync_depth,
         .histories = state->histories,
         .pairs = state->pairs,
+        .reason = reason,
         .levels = &state->levels,
     };
     if (group.rank == 0)
-        state->map =
-            (struct db_clock_map){.ticks = begin, .global_ns = global_ns, .ns_per_tick = state->clock.ns_per_tick};
+        state->map = (struct db_clock_map){.version = state->map.version,
+                                           .ticks = begin,
+                                           .global_ns = global_ns,
+                                           .ns_per_tick = state->clock.ns_per_tick};
     return db_sync_run(&state->settings.sync.nodes[0], &group, &state->map);
+}
+
+/* Whether the scheme may refuse the clocks. */
+static int refuses(const struct db_settings *settings) {
+    const struct db_sync_type *type = (const struct db_sync_type *)settings->sync.nodes[0].component;
+    return type->refusing;
 }
 
 int db_state_synchronize(struct db_state *state) {
@@ -76,8 +85,13 @@ int db_state_synchronize(struct db_state *state) {
     if (state->clock.type->refine != NULL)
         state->clock.type->refine(&state->clock);
 
+    struct db_reason reason = {""};
+    int code = MPI_SUCCESS;
     if (state->domain.leaders.comm != MPI_COMM_NULL)
-        DB_TRY(synchronize_leaders(state, begin, global_ns));
+        code = synchronize_leaders(state, begin, global_ns, &reason);
+    if (refuses(&state->settings))
+        code = db_agree(state->channel.comm, code, &reason);
+    DB_TRY(code);
     if (state->domain.members.comm != MPI_COMM_NULL) {
         /* One clock, one map: ticks mean the same in the whole domain. */
         DB_TRY(db_broadcast(&state->domain.members, (int64_t *)map, sizeof *map / sizeof(int64_t)));
@@ -196,7 +210,8 @@ static int same_validation(const struct db_validation *a, const struct db_valida
     return strcmp(texts[0], texts[1]) == 0;
 }
 
-int db_state_configure(struct db_state *state, const struct db_settings *wanted) {
+/* May leave some of it undone where the scheme refuses the clocks. */
+static int apply(struct db_state *state, const struct db_settings *wanted) {
     struct db_settings changed = *wanted;
     struct db_settings *settings = &changed;
     const struct db_settings *old = &state->settings;
@@ -220,6 +235,15 @@ int db_state_configure(struct db_state *state, const struct db_settings *wanted)
         DB_TRY(settings->slack->begin(state));
     }
     return MPI_SUCCESS;
+}
+
+int db_state_configure(struct db_state *state, const struct db_settings *wanted) {
+    const struct db_settings before = state->settings;
+    int first = state->map.version == 0;
+    int code = apply(state, wanted);
+    if (code != MPI_SUCCESS && !first && refuses(wanted))
+        DB_TRY(apply(state, &before));
+    return code;
 }
 
 /* Everything that a new state needs, except the attribute. */

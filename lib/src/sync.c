@@ -10,6 +10,7 @@
 const void *const db_sync_types[] = {
     FLAT,
     &db_sync_hierarchical,
+    &db_sync_none,
     NULL,
 };
 
@@ -55,6 +56,16 @@ struct db_sync_group db_sync_lasting(const struct db_sync_group *group) {
     lasting.local = group->lasting;
     lasting.limits = group->lasting_limits;
     return lasting;
+}
+
+#define MAP_WORDS ((int)(sizeof(struct db_clock_map) / sizeof(int64_t)))
+
+int db_sync_send_map(const struct db_sync_group *group, int peer, const struct db_clock_map *map) {
+    return db_send(&group->channel, (const int64_t *)map, MAP_WORDS, peer);
+}
+
+int db_sync_receive_map(const struct db_sync_group *group, int peer, struct db_clock_map *map) {
+    return db_receive(&group->channel, (int64_t *)map, MAP_WORDS, peer);
 }
 
 int db_sync_teach(const struct db_sync_group *group, int peer, const struct db_clock_map *map) {

@@ -3,6 +3,7 @@
 #define DOWNBEAT_SYNC_H
 
 #include "discipline.h"
+#include "error.h"
 
 /* Enough for one partner per level of a binomial tree over 2^31 processes, one for the remainder, and process 0. */
 #define DB_MAX_PAIRS 34
@@ -24,12 +25,14 @@ struct db_sync_group {
     int depth;                    /* levels of the tree, for schemes whose tree can be wider or narrower; 1 or more */
     struct db_history *histories; /* by level of a hierarchy, for schemes that keep what they learn: of the reference */
     struct db_pair *pairs;        /* DB_MAX_PAIRS, by round of the scheme: the partner of a round is always the same */
+    struct db_reason *reason;     /* of a refusal */
     const struct db_levels *levels; /* how the group is divided, for schemes that have asked for it */
 };
 
 struct db_sync_type {
     struct db_component component;
     int divided;   /* 1 if the group's levels are needed */
+    int refusing;  /* 1 if it may find that clocks are not what they should be: all processes must hear of it */
     int expecting; /* 1 if the expected error of its maps is an estimate, not merely a share of the bound */
     /* Collective over the group. Process 0's map is the global clock and stays as it is; the others' is set. `self` has
      * the parameters. */
@@ -46,6 +49,7 @@ extern const struct db_sync_type db_sync_netgauge;
 extern const struct db_sync_type db_sync_skampi;
 extern const struct db_sync_type db_sync_cristian;
 extern const struct db_sync_type db_sync_hierarchical;
+extern const struct db_sync_type db_sync_none;
 
 /* Registries (registry.h); the first is the default. All schemes; those for one level of a hierarchy; alternatives to a
  * scheme for a level. */
@@ -72,6 +76,15 @@ struct db_sync_group db_sync_lasting(const struct db_sync_group *group);
 
 /* Answers `peer`, who learns this process's clock as seen through `map`. For schemes. */
 int db_sync_teach(const struct db_sync_group *group, int peer, const struct db_clock_map *map);
+
+/* Hands a map on to another process of the group. For schemes. */
+int db_sync_send_map(const struct db_sync_group *group, int peer, const struct db_clock_map *map);
+int db_sync_receive_map(const struct db_sync_group *group, int peer, struct db_clock_map *map);
+
+/* A tree from process 0 down in which a process may be the reference of many; radix 0 follows from the group's depth.
+ * Every process but 0 learns once, from always the same reference, and then teaches. */
+int db_tree_wide(const struct db_sync_group *group, int radix, int (*learn)(int reference, void *argument),
+                 int (*teach)(int learner, void *argument), void *argument);
 
 /* Three orders in which a group can be synchronized; process 0 and the maps as in db_sync_type. */
 

@@ -28,19 +28,6 @@ static const char *check(const struct db_node *self) {
                : NULL;
 }
 
-/* The smallest radix that needs no more levels for so many processes. */
-static int radix_for(int levels, int size) {
-    int radix = (int)floor(pow(size, 1.0 / levels));
-    if (radix < 2)
-        return 2;
-    return pow(radix, levels) >= size ? radix : radix + 1;
-}
-
-static int radix_of(const struct db_node *self, const struct db_sync_group *group) {
-    int chosen = db_whole(self, RADIX);
-    return chosen > 0 ? chosen : radix_for(group->depth, group->size);
-}
-
 /* What the process knows already, as a map from its clock to the reference's local time; its own local time if that is
  * nothing. Measured on it, the clocks hardly drift while they are compared, however long that is interrupted. */
 static struct db_clock_map prediction(const struct db_sync_group *group, const struct db_history *history) {
@@ -83,42 +70,37 @@ static int compare(const struct db_node *self, const struct db_sync_group *group
     return MPI_SUCCESS;
 }
 
-#define MAP_WORDS ((int)(sizeof(struct db_clock_map) / sizeof(int64_t)))
+/* A round. */
+struct round {
+    const struct db_node *self;
+    const struct db_sync_group *group;
+    struct db_clock_map *map;
+    int last; /* the global clock comes with it */
+};
 
-/* The process's part in one round. In the last one, the global clock comes with it. */
-static int round_of(const struct db_node *self, const struct db_sync_group *group, struct db_history *history,
-                    struct db_clock_map *map, int last) {
-    const struct db_channel *channel = &group->channel;
-    int radix = radix_of(self, group);
-    int64_t step = 1;
-    while (step * radix < group->size)
-        step *= radix;
-    for (; step >= 1; step /= radix) {
-        int place = (int)(group->rank % (step * radix));
-        if (place % step != 0)
-            continue;
-        int reference = group->rank - place;
-        if (place > 0) {
-            DB_TRY(compare(self, group, reference, history));
-            if (!last)
-                continue;
-            struct db_clock_map theirs;
-            DB_TRY(db_receive(channel, (int64_t *)&theirs, MAP_WORDS, reference));
-            struct db_clock_map model = db_discipline(history, &group->limits, group->clock->resolution_ns);
-            model.bound_ns += group->clock->resolution_ns + DB_ROUNDING_NS;
-            model = db_map_compose(&model, &theirs);
-            db_sync_adopt(group, &model, map);
-            continue;
-        }
-        const struct db_clock_map mine = db_sync_from_local(group, map);
-        for (int i = 1; i < radix && group->rank + i * step < group->size; ++i) {
-            int learner = (int)(group->rank + i * step);
-            DB_TRY(db_sync_teach(group, learner, &group->local));
-            if (last)
-                DB_TRY(db_send(channel, (const int64_t *)&mine, MAP_WORDS, learner));
-        }
-    }
+static int learn(int reference, void *argument) {
+    const struct round *round = argument;
+    const struct db_sync_group *group = round->group;
+    struct db_history *history = group->histories;
+    DB_TRY(compare(round->self, group, reference, history));
+    if (!round->last)
+        return MPI_SUCCESS;
+    struct db_clock_map theirs;
+    DB_TRY(db_sync_receive_map(group, reference, &theirs));
+    struct db_clock_map model = db_discipline(history, &group->limits, group->clock->resolution_ns);
+    model.bound_ns += group->clock->resolution_ns + DB_ROUNDING_NS;
+    model = db_map_compose(&model, &theirs);
+    db_sync_adopt(group, &model, round->map);
     return MPI_SUCCESS;
+}
+
+static int teach(int learner, void *argument) {
+    const struct round *round = argument;
+    DB_TRY(db_sync_teach(round->group, learner, &round->group->local));
+    if (!round->last)
+        return MPI_SUCCESS;
+    const struct db_clock_map mine = db_sync_from_local(round->group, round->map);
+    return db_sync_send_map(round->group, learner, &mine);
 }
 
 static int synchronize(const struct db_node *self, const struct db_sync_group *group, struct db_clock_map *map) {
@@ -130,7 +112,8 @@ static int synchronize(const struct db_node *self, const struct db_sync_group *g
             double due_ns = db_number(self, OVER) * 1e9 * i / (rounds - 1);
             db_wait_until(group->clock, begin + llrint(due_ns / group->clock->ns_per_tick), group->channel.patient);
         }
-        DB_TRY(round_of(self, &lasting, group->histories, map, i == rounds - 1));
+        struct round round = {.self = self, .group = &lasting, .map = map, .last = i == rounds - 1};
+        DB_TRY(db_tree_wide(group, db_whole(self, RADIX), learn, teach, &round));
     }
     return MPI_SUCCESS;
 }

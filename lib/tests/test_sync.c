@@ -96,6 +96,32 @@ static void messages(void) {
     OK(set_one(comm, "share", "verified"));
 }
 
+/* Without correction: right where clocks are one, refused where they are not, or cannot be. */
+static void clocks_that_are_global(void) {
+    double bound;
+    OK(set_one(comm, "validation", "off"));
+    OK(set_one(comm, "share", "never"));
+    OK(set_one(comm, "clock", "realtime"));
+    OK(set_one(comm, "sync", "none"));
+    for (int i = 0; i < 3; ++i) {
+        int flag;
+        OK(MPIX_Harmonize(comm, &flag));
+        OK(MPIX_Harmonize_error_bound(comm, &bound));
+        CHECK(rank == 0 ? bound == 0.0 : bound > 0.0);
+    }
+    OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    if (size > 1) {
+        FAILS_WITH(MPI_ERR_OTHER, set_one(comm, "validation", "offset=1,seed=5"));
+        FAILS_WITH(MPI_ERR_OTHER, set_one(comm, "clock", "monotonic"));
+        int flag;
+        OK(MPIX_Harmonize(comm, &flag)); /* all as before */
+    }
+    OK(set_one(comm, "sync", "disciplined"));
+    OK(set_one(comm, "share", "verified"));
+    OK(set_one(comm, "clock", "realtime"));
+    OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL));
+}
+
 /* Offsets and exchanges between two processes, on either timeline. */
 static void studies(void) {
     Downbeat_exchange exchanges[20];
@@ -171,6 +197,7 @@ int main(int argc, char **argv) {
     shared_clocks(schemes[0]);
     shared_clocks("hierarchical");
     messages();
+    clocks_that_are_global();
     studies();
     study_errors();
 
