@@ -20,9 +20,9 @@ from downbeat.reproduce.page import figure_section, missing_section, whole_page
 from downbeat.reproduce.perform import perform, plan_of, seconds_left
 from downbeat.reproduce.registry import FIGURES, find_figures, own_data
 from downbeat.reproduce.results import Results
-from downbeat.reproduce.sampling import evenly
 from downbeat.reproduce.schuchart2023.process_scaling import draw_processes
 from downbeat.reproduce.site import Site, parse_ranks, site_at_hand
+from downbeat.sampling import evenly
 from downbeat_command import downbeat
 from reproduce_site import BENCHES, site
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from downbeat.experiment.plan import Library
 from downbeat.tune.formats.intel import IntelRules
-from downbeat.tune.late_arrivals import LateArrivals, NotLateError, Waits, read_waits, waiting
+from downbeat.tune.late_arrivals import LateArrivals, NotLateError, Waits, late_of, read_waits, waiting
 from downbeat.tune.proving import prove_by_late_arrivals
 from downbeat.tune.rules import DEFAULT, Cell
 from downbeat.tune.target import Target
@@ -154,6 +154,12 @@ class FormOfSwitches(IntelRules):
 def proof(library: MadeUp, algorithm: str = "a", named: Sequence[str] = ("a",)) -> tuple[str, str]:
     found = prove_by_late_arrivals(library, CELL, algorithm, named, RULES, Path("nowhere"))
     return found.verdict, found.by
+
+
+def test_of_thousands_of_ranks_some_are_late() -> None:
+    assert late_of(4) == [0, 1, 2, 3]
+    assert len(late_of(4096)) == 32
+    assert late_of(4096)[::31] == [0, 4095]
 
 
 LINEAR, TREE = matrix(linear(4)), matrix(binomial(4))

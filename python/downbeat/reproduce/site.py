@@ -15,7 +15,7 @@ from downbeat.lists import split_list
 from downbeat.mpi.bench import built, find_any_bench, library_of, srun_launcher
 from downbeat.mpi.job import Job, job_of, nodes_for, places_ranks
 from downbeat.mpi.libraries import LIBRARIES
-from downbeat.reproduce.sampling import evenly
+from downbeat.sampling import evenly
 
 OPEN_MPI = ("openmpi", "openmpi5")
 # MVAPICH2 and Cray MPI, which the papers use, are made of MPICH. MPICH 5 comes first: of the two it alone leaves the

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from downbeat.data.launch_file import names, open_netcdf
 from downbeat.errors import DownbeatError
+from downbeat.sampling import evenly
 from downbeat.tune.bench import run_bench
 from downbeat.tune.rules import DEFAULT, Cell
 from downbeat.tune.target import Target
@@ -28,6 +29,7 @@ TELLING = ("bcast", "exscan", "gather", "gatherv", "reduce", "scan", "scatter", 
 # A barrier of downbeat-bench itself: rules do not change it, and it needs no deadline that all ranks can meet.
 SYNCHRONIZER = "bruck"
 SAMPLES = 3  # by each late rank in a launch
+MOST_LATE = 32  # ranks, one after another; of more an evenly spaced sample, the same for all algorithms
 LEAST_DELAY = 0.02  # s, above what a scheduler usually takes from a rank
 FAR = 4.0  # times what the operation takes without delay, the delay must be at least
 LONGEST_DELAY = 5.0  # s
@@ -75,7 +77,8 @@ class LateArrivals:
                 cell.ranks,
                 [*self._arguments(cell, algorithms), "-q", "-o", file.name],
                 variables,
-                trace_limit(cell.ranks) + 2 * (2 + len(algorithms)) * cell.ranks * SAMPLES * self._delay,
+                trace_limit(cell.ranks)
+                + 2 * (2 + len(algorithms)) * min(cell.ranks, MOST_LATE) * SAMPLES * self._delay,
                 directory,
             )
             if run.status != 0 or not file.is_file():
@@ -88,7 +91,7 @@ class LateArrivals:
 
     def _arguments(self, cell: Cell, algorithms: Sequence[str]) -> list[str]:
         """Returns the arguments of downbeat-bench."""
-        late = ",".join(f"one_late(rank={rank})" for rank in range(cell.ranks))
+        late = ",".join(f"one_late(rank={rank})" for rank in late_of(cell.ranks))
         arguments = [cell.collective, "-m", str(cell.size), "--sync", SYNCHRONIZER, "--pattern", late]
         arguments += ["--delay", f"{self._delay * 1e6:.0f}us", "-r", str(SAMPLES), "--warmup", "0"]
         if algorithms:
@@ -96,12 +99,17 @@ class LateArrivals:
         return arguments
 
 
+def late_of(ranks: int) -> list[int]:
+    """Returns the ranks that come late, one after another."""
+    return evenly(range(ranks), MOST_LATE)
+
+
 def read_waits(file: Path) -> tuple[dict[str, Waits], float]:
     """Returns what a file has of one operation and size with each rank late in turn.
 
     Returns:
-        Algorithm -> who waits, shape (late rank, rank); and the longest time by any of the algorithms without delay,
-        median over samples, in s.
+        Algorithm -> who waits, shape (late rank, rank), nobody for a rank that was not late; and the longest time by
+        any of the algorithms without delay, median over samples, in s.
     """
     with open_netcdf(file) as data:
         data.set_auto_chartostring(False)

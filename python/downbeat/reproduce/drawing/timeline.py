@@ -13,7 +13,7 @@ from downbeat.data.metrics import METRICS, Stamps
 from downbeat.pictures.picture import Picture
 from downbeat.pictures.style import WIDTH_INCHES, finish, new_figure
 from downbeat.pictures.timelines import BAR_HEIGHT, PHASE_COLORS
-from downbeat.reproduce.sampling import drawn_of, evenly
+from downbeat.sampling import drawn_of, evenly
 from downbeat.units import MICROSECONDS
 
 ROW_INCHES = 0.22

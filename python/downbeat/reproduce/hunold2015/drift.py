@@ -14,9 +14,9 @@ from downbeat.reproduce.figure import Drawn, Finding
 from downbeat.reproduce.own_clocks import MADE, clocks_caption, made, obstacle
 from downbeat.reproduce.results import Results
 from downbeat.reproduce.run import Run
-from downbeat.reproduce.sampling import evenly
 from downbeat.reproduce.site import Site
 from downbeat.reproduce.wording import between, microseconds
+from downbeat.sampling import evenly
 from downbeat.units import MICROSECONDS
 
 DRIFT_SECONDS = 20.0

@@ -13,9 +13,9 @@ from downbeat.reproduce.hunold2015.library_comparison import two_libraries
 from downbeat.reproduce.own_clocks import made
 from downbeat.reproduce.results import Results
 from downbeat.reproduce.run import Run
-from downbeat.reproduce.sampling import drawn_of
 from downbeat.reproduce.site import Site
 from downbeat.reproduce.wording import microseconds
+from downbeat.sampling import drawn_of
 from downbeat.units import MICROSECONDS
 
 BESIDE = 0.15  # ranks, by which points of one rank are apart

@@ -9,7 +9,7 @@ import xarray as xr
 
 from downbeat.reproduce.drawing.panels import Panel, Series
 from downbeat.reproduce.evidence import Evidence, Undecidable, mean_of, some
-from downbeat.reproduce.sampling import evenly
+from downbeat.sampling import evenly
 from downbeat.units import MICROSECONDS
 
 FEWEST = 8  # ranks; with fewer a tree's rounds and a line of ranks are nearly one order

@@ -16,9 +16,9 @@ from downbeat.reproduce.niethammer2016.exit_tree import exit_lags, lag_panels, t
 from downbeat.reproduce.niethammer2016.late_arrival import JUDGED, LISTINGS, SYNCHRONIZERS
 from downbeat.reproduce.results import Results
 from downbeat.reproduce.run import Run
-from downbeat.reproduce.sampling import drawn_of
 from downbeat.reproduce.site import Site
 from downbeat.reproduce.wording import microseconds
+from downbeat.sampling import drawn_of
 from downbeat.units import MICROSECONDS
 
 BARRIER, BY_CLOCK = LISTINGS
