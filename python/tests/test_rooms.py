@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(downbeat.__file__).parent
 FLOORS = (
-    ("errors", "lists", "units"),
+    ("errors", "lists", "sampling", "units"),
     (
         "statistics",
         "mpi",
