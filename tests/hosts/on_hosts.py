@@ -16,7 +16,11 @@ TIMEOUT_SECONDS = 60
 # Beyond the time that a reading of the clocks takes: truth computes with doubles, and writes tenths of nanoseconds.
 ROUNDING_NS = 1.0
 
-under_each_mpi = pytest.mark.parametrize("mpi", LIBRARIES)
+# `make test` takes Debian's libraries, `make nightly` all.
+under_each_mpi = pytest.mark.parametrize(
+    "mpi",
+    [name if name in ("openmpi", "mpich") else pytest.param(name, marks=pytest.mark.nightly) for name in LIBRARIES],
+)
 reason_against = functools.cache(hindrance)
 
 

@@ -19,6 +19,12 @@ from typing import NoReturn
 import slurm
 from plan import HERE, HOST_NAMESPACES, Plan
 
+# By which ranks of MPICH 5 and of Intel MPI leave a processor to others; Open MPI has a setting, MPICH 4 its remedy.
+YIELD = {
+    "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
+    "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "1",
+    "I_MPI_WAIT_MODE": "1",
+}
 EXIT_TIMEOUT = 124  # as timeout(1)
 # For benchmarks of networks (RFC 2544): nobody's addresses, and there is no route from here to anywhere else.
 NETWORK = "198.18.0"
@@ -141,32 +147,35 @@ def launch_command(plan: Plan) -> list[str]:
     places = ",".join(f"host{number}:{plan.ranks_per_host}" for number in range(plan.hosts))
     ranks = plan.hosts * plan.ranks_per_host
     agent = str(HERE / "remote_shell")
-    program = [str(HERE / "run_rank"), *plan.command]
+    program = ["-n", str(ranks), str(HERE / "run_rank"), *plan.command]
     assert plan.launcher
-    if plan.mpi == "mpich":
-        options = ["-launcher", "rsh", "-launcher-exec", agent, "-hosts", places]
-        options += ["-genv", "LD_PRELOAD", str(plan.remedy)]
-        return [plan.launcher, *options, "-n", str(ranks), *program]
-    settings = {
-        "plm": "rsh",
-        "plm_rsh_agent": agent,
-        "plm_rsh_no_tree_spawn": "1",
-        "oob_tcp_if_include": "eth0",
-        **open_mpi_settings(ranks),
-    }
-    options = [word for name, value in settings.items() for word in ("--mca", name, value)]
-    return [plan.launcher, *options, "--bind-to", "none", "--host", places, "-n", str(ranks), *program]
+    if plan.mpi in ("mpich", "mpich5"):
+        remedy = ["-genv", "LD_PRELOAD", str(plan.remedy)] if plan.needs_remedy else []
+        return [plan.launcher, "-launcher", "rsh", "-launcher-exec", agent, "-hosts", places, *remedy, *program]
+    if plan.mpi == "intelmpi":
+        names = ",".join(f"host{number}" for number in range(plan.hosts))
+        each = ["-hosts", names, "-ppn", str(plan.ranks_per_host)]
+        return [plan.launcher, "-bootstrap", "rsh", "-bootstrap-exec", agent, *each, *program]
+    runtime, word, shell = ("--prtemca", "ssh", "prte") if plan.mpi == "openmpi5" else ("--mca", "rsh", "oob_tcp")
+    options = [
+        *(runtime, f"plm_{word}_agent", agent),
+        *(runtime, f"plm_{word}_no_tree_spawn", "1"),
+        *(runtime, f"{shell}_if_include", "eth0"),
+        *(each for name, value in open_mpi_settings(plan).items() for each in ("--mca", name, value)),
+    ]
+    return [plan.launcher, *options, "--bind-to", "none", "--host", places, *program]
 
 
-def open_mpi_settings(ranks: int) -> dict[str, str]:
+def open_mpi_settings(plan: Plan) -> dict[str, str]:
     """Returns what Open MPI's ranks need on hosts, whoever starts them."""
+    shared = "sm" if plan.mpi == "openmpi5" else "vader"
     settings = {
         "pml": "ob1",
-        "btl": "vader,tcp,self",  # within a host by its shared memory
+        "btl": f"{shared},tcp,self",  # within a host by its shared memory
         "btl_tcp_if_include": "eth0",
         "orte_tmpdir_base": "/dev/shm",  # the only directory that a host does not share with the others
     }
-    if ranks > len(os.sched_getaffinity(0)):  # Open MPI sees no more than one host's
+    if plan.crowded:  # Open MPI sees no more than one host's
         settings["mpi_yield_when_idle"] = "1"
     return settings
 
@@ -174,8 +183,7 @@ def open_mpi_settings(ranks: int) -> dict[str, str]:
 def launch_environment(plan: Plan, hosts: list[Host]) -> dict[str, str]:
     in_job = {}
     if plan.slurm:
-        settings = open_mpi_settings(plan.hosts * plan.ranks_per_host)
-        in_job = {f"OMPI_MCA_{name}": value for name, value in settings.items()}
+        in_job = {f"OMPI_MCA_{name}": value for name, value in open_mpi_settings(plan).items()}
         in_job["SLURM_CONF"] = str(slurm.HOME / "slurm.conf")
     return {
         **os.environ,
@@ -183,6 +191,11 @@ def launch_environment(plan: Plan, hosts: list[Host]) -> dict[str, str]:
         "HOSTS": " ".join(f"{host.name}:{host.keeper}:{','.join(map(str, host.cpus))}" for host in hosts),
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "PRTE_MCA_prte_tmpdir_base": "/dev/shm",
+        **(YIELD if plan.crowded else {}),
+        "FI_PROVIDER": "tcp",
+        "FI_TCP_IFACE": "eth0",
+        "I_MPI_PIN": "0",
         "UCX_TLS": "tcp,self",
         "UCX_NET_DEVICES": "eth0",
     }
@@ -192,7 +205,7 @@ def run(plan: Plan) -> int:
     """Returns the status of the launcher, 128 + N after signal N."""
     name_hosts(plan.hosts)
     if plan.slurm:
-        slurm.configure(plan, plan.remedy if plan.mpi == "mpich" else None)
+        slurm.configure(plan, plan.remedy if plan.needs_remedy else None)
     hosts = [make_host(number, plan.hosts) for number in range(plan.hosts)]
     wire = None
     if plan.wire is None:

@@ -11,7 +11,15 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-LIBRARIES = ("openmpi", "mpich")
+# Debian's launchers, and those that tools/setup fetches.
+LAUNCHERS = {
+    "openmpi": "mpirun.openmpi",
+    "mpich": "mpirun.mpich",
+    "openmpi5": str(ROOT / ".mpi/openmpi5/bin/mpirun"),
+    "mpich5": str(ROOT / ".mpi/mpich5/bin/mpiexec"),
+    "intelmpi": str(ROOT / ".mpi/intelmpi/bin/mpiexec"),
+}
+LIBRARIES = tuple(LAUNCHERS)
 MOST_HOSTS = 16  # as wire.c
 
 # What each host has of its own. All hosts together have process ids of their own: no process outlives the first one.
@@ -65,14 +73,24 @@ class Plan:
         return ROOT / "build" / self.mpi / "bin" / "wire"
 
     @property
+    def crowded(self) -> bool:
+        """Whether there are more ranks than processors."""
+        return self.hosts * self.ranks_per_host > len(os.sched_getaffinity(0))
+
+    @property
+    def needs_remedy(self) -> bool:
+        """Whether its ranks need something preloaded."""
+        return self.mpi == "mpich"
+
+    @property
     def remedy(self) -> Path:
         """What MPICH's ranks need on hosts (mpich_remedy.c)."""
         return ROOT / "build" / "mpich" / "lib" / "mpich_remedy.so"
 
     @property
     def launcher(self) -> str | None:
-        """Debian's launcher of the plan's MPI library."""
-        return shutil.which(f"mpirun.{self.mpi}")
+        """The launcher of the plan's MPI library."""
+        return shutil.which(LAUNCHERS[self.mpi])
 
 
 def hindrance(wire: bool) -> str | None:
