@@ -15,9 +15,16 @@
 struct tree {
     const struct db_sync_group *group;
     const struct db_learning *learning;
-    struct db_clock_map *models; /* by rank: from its local time to that of this process */
-    int power;                   /* m */
+    int power; /* m */
+    int reach; /* of ranks below m in this process's subtree, itself included, if all exist */
+    /* Of the subtree alone: from local time to that of this process. First those below m, then those m above. */
+    struct db_clock_map *models;
 };
+
+static struct db_clock_map *model_of(const struct tree *tree, int rank) {
+    int place = rank - tree->group->rank;
+    return &tree->models[rank < tree->power || place == 0 ? place : place - tree->power + tree->reach];
+}
 
 /* The ranks of a block of `count` ranks >= m that exist. */
 static int existing(const struct tree *tree, int first, int count) {
@@ -31,10 +38,10 @@ static int existing(const struct tree *tree, int first, int count) {
 static int send_subtree(const struct tree *tree, int first, int count, int reference) {
     const struct db_channel *channel = &tree->group->channel;
     int remaining = existing(tree, first + tree->power, count);
-    DB_TRY(db_send(channel, (const int64_t *)&tree->models[first], count * MODEL_WORDS, reference));
+    DB_TRY(db_send(channel, (const int64_t *)model_of(tree, first), count * MODEL_WORDS, reference));
     if (remaining > 0)
         DB_TRY(
-            db_send(channel, (const int64_t *)&tree->models[first + tree->power], remaining * MODEL_WORDS, reference));
+            db_send(channel, (const int64_t *)model_of(tree, first + tree->power), remaining * MODEL_WORDS, reference));
     return MPI_SUCCESS;
 }
 
@@ -43,20 +50,21 @@ static int receive_subtree(const struct tree *tree, int first, int count) {
     const struct db_channel *channel = &tree->group->channel;
     int above = first + tree->power;
     int remaining = existing(tree, above, count);
-    struct db_clock_map *models = tree->models;
-    DB_TRY(db_receive(channel, (int64_t *)&models[first], count * MODEL_WORDS, first));
+    struct db_clock_map *models = model_of(tree, first);
+    struct db_clock_map *models_above = model_of(tree, above);
+    DB_TRY(db_receive(channel, (int64_t *)models, count * MODEL_WORDS, first));
     if (remaining > 0)
-        DB_TRY(db_receive(channel, (int64_t *)&models[above], remaining * MODEL_WORDS, first));
+        DB_TRY(db_receive(channel, (int64_t *)models_above, remaining * MODEL_WORDS, first));
     for (int i = 1; i < count; ++i)
-        models[first + i] = db_map_compose(&models[first + i], &models[first]);
+        models[i] = db_map_compose(&models[i], models);
     for (int i = 0; i < remaining; ++i)
-        models[above + i] = db_map_compose(&models[above + i], &models[first]);
+        models_above[i] = db_map_compose(&models_above[i], models);
     return MPI_SUCCESS;
 }
 
 static int learn(const struct tree *tree, int reference, int round) {
     const struct db_sync_group *group = tree->group;
-    return db_sync_learn(group, tree->learning, reference, &group->pairs[round], &tree->models[group->rank]);
+    return db_sync_learn(group, tree->learning, reference, &group->pairs[round], model_of(tree, group->rank));
 }
 
 /* This process's local time is what it answers with. */
@@ -69,13 +77,13 @@ static int remaining_round(const struct tree *tree) {
     int rank = tree->group->rank;
     if (rank >= tree->power) {
         DB_TRY(learn(tree, rank - tree->power, 0));
-        return db_send(channel, (const int64_t *)&tree->models[rank], MODEL_WORDS, rank - tree->power);
+        return db_send(channel, (const int64_t *)model_of(tree, rank), MODEL_WORDS, rank - tree->power);
     }
     int learner = rank + tree->power;
     if (learner >= tree->group->size)
         return MPI_SUCCESS;
     DB_TRY(teach(tree, learner));
-    return db_receive(channel, (int64_t *)&tree->models[learner], MODEL_WORDS, learner);
+    return db_receive(channel, (int64_t *)model_of(tree, learner), MODEL_WORDS, learner);
 }
 
 static int go_up(const struct tree *tree) {
@@ -101,7 +109,7 @@ static int spread(const struct tree *tree, struct db_clock_map *map) {
     if (group->rank == 0) {
         struct db_clock_map own = db_sync_from_local(group, map);
         for (int rank = 1; rank < group->size; ++rank)
-            tree->models[rank] = db_map_compose(&tree->models[rank], &own);
+            *model_of(tree, rank) = db_map_compose(model_of(tree, rank), &own);
     }
     struct db_clock_map model;
     DB_TRY(db_scatter(&group->channel, (const int64_t *)tree->models, (int64_t *)&model, MODEL_WORDS));
@@ -114,7 +122,10 @@ int db_tree_up(const struct db_sync_group *group, const struct db_learning *lear
     struct tree tree = {.group = group, .learning = learning, .power = 1};
     while (tree.power <= group->size / 2)
         tree.power *= 2;
-    tree.models = calloc((size_t)group->size, sizeof *tree.models);
+    tree.reach = 1;
+    while (tree.reach < tree.power && group->rank % (2 * tree.reach) == 0)
+        tree.reach *= 2;
+    tree.models = calloc(2 * (size_t)tree.reach, sizeof *tree.models);
     if (tree.models == NULL)
         return MPI_ERR_NO_MEM;
     int code = go_up(&tree);
