@@ -59,7 +59,7 @@ ExitStatus run(const Communicator &comm, const std::string &command, const Reque
 
 void declare(CommandLine &line, Words &words) {
     line.option("--schemes", words.schemes, "SCHEMES",
-                "schemes, a list, e.g. hca3(fit=500),skampi; downbeat-bench list scheme shows them [default: all]");
+                "schemes, a list, e.g. hca3(fit=500),skampi; downbeat-bench list scheme shows them [default: all but none]");
     line.option(
         "--waits", words.waits, "SECONDS",
         fmt::format("times after a synchronization at which to check the clocks, a list [default {}]", default_waits));
@@ -82,6 +82,13 @@ std::vector<std::string> parse_schemes(const std::string &text) {
         check_component("--schemes", "scheme", scheme);
     }
     check_names("scheme", schemes, schemes); // refuses what is given twice
+    return schemes;
+}
+
+/// All that correct clocks: `none` refuses clocks that it would have to correct.
+std::vector<std::string> correcting_schemes() {
+    std::vector<std::string> schemes = component_names("scheme");
+    std::erase(schemes, "none");
     return schemes;
 }
 
@@ -116,7 +123,7 @@ Request check(const CommandLine &line, const Words &words, int ranks) {
     }
     Request request;
     ClockOptions &options = request.options;
-    options.schemes = line.given("--schemes") ? parse_schemes(words.schemes) : component_names("scheme");
+    options.schemes = line.given("--schemes") ? parse_schemes(words.schemes) : correcting_schemes();
     options.waits = parse_waits(words.waits);
     if (line.given("--rounds")) {
         options.rounds = parse_number("--rounds", words.rounds, 1L, 1'000'000L);
