@@ -98,6 +98,14 @@ static void on_128_processes(void) {
     check(&asymmetric, 200.0, 400.0);
 }
 
+static void on_16_processes(void) {
+    struct virtual_starts starts = starts_of(16, 20e6, 3e9);
+    check(&starts, 100.0, 200.0);
+    starts.model.pause_every_ns = 5e9;
+    starts.model.pause_ns = 10e6;
+    check(&starts, 200.0, 400.0);
+}
+
 /* All clocks are known after one synchronization where that takes two rounds, a while apart. */
 static void two_rounds_are_two_synchronizations(void) {
     struct virtual_starts starts = starts_of(16, 100e6, 1.2e9);
@@ -123,10 +131,12 @@ static void on_16384_processes(void) {
 
 int main(int argc, char **argv) {
     int size = argc > 1 ? atoi(argv[1]) : 128;
-    CHECK(argc <= 2 && (size == 128 || size == 1024 || size == 16384));
-    if (size == 128) {
-        on_128_processes();
+    CHECK(argc <= 2 && (size == 16 || size == 128 || size == 1024 || size == 16384));
+    if (size == 16) {
+        on_16_processes();
         two_rounds_are_two_synchronizations();
+    } else if (size == 128) {
+        on_128_processes();
     } else if (size == 1024) {
         on_1024_processes();
     } else {
