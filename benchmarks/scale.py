@@ -48,7 +48,7 @@ def run(mpi: str, processes: int, condition: str, seconds: float, period: float)
     print(f"\r{NAME}: {processes} processes, {condition:12}", end="", file=sys.stderr, flush=True)
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        fail(NAME, f"{processes} processes, {condition}: {done.stderr.strip().splitlines()[-1:]}")
+        fail(NAME, f"{processes} processes, {condition}: {done.stderr.strip()}")
     row: Row = json.loads(done.stdout)
     return row
 

@@ -12,8 +12,9 @@
     "second.\n"                                                                                                        \
     "Conditions: plain; upward (20 % longer ways to processes with higher numbers); asymmetric (every way longer by "  \
     "up\n"                                                                                                             \
-    "to 20 %, at random); ramps (frequencies that rise by up to 5 ppb/s); stops (every process is stopped for 10 ms\n" \
-    "every 10 s or so); barrier (a dissemination barrier instead)\n"
+    "to 20 %, at random); ramps (frequencies that rise by up to 5 ppb/s); stops (a process is stopped for 10 ms, "     \
+    "ten\n"                                                                                                            \
+    "times per second); barrier (a dissemination barrier instead)\n"
 
 #define WAY_NS 1500.0
 
@@ -36,7 +37,7 @@ static const struct virtual_model plain = {
     .offset_ns = 1e9, .skew = 10e-6, .wander = 2e-9, .calibration = 1e-6, .ns_per_tick = 0.4347, .read_ns = 20};
 
 /* Returns 0, or -1 if there is no such condition. */
-static int set_condition(struct virtual_model *model, const char *condition) {
+static int set_condition(struct virtual_model *model, int size, const char *condition) {
     if (strcmp(condition, "upward") == 0)
         model->network.way_ns = longer_upwards;
     else if (strcmp(condition, "asymmetric") == 0)
@@ -44,7 +45,7 @@ static int set_condition(struct virtual_model *model, const char *condition) {
     else if (strcmp(condition, "ramps") == 0)
         model->ramp = 5e-9;
     else if (strcmp(condition, "stops") == 0) {
-        model->pause_every_ns = 10e9;
+        model->pause_every_ns = 0.1e9 * size; /* of one process */
         model->pause_ns = 10e6;
     } else if (strcmp(condition, "plain") != 0 && strcmp(condition, "barrier") != 0)
         return -1;
@@ -85,10 +86,14 @@ static void measure_starts(const struct virtual_starts *starts) {
         broken += start->skew_ns > 500.0 + start->expected_ns;
         skews[valid++] = start->skew_ns;
     }
-    printf("\"calls\": %d, \"valid\": %d, \"skew_median_ns\": %.1f, \"skew_p99_ns\": %.1f, \"skew_max_ns\": %.1f, "
+    if (valid == 0) {
+        fputs("scale: no start was valid\n", stderr);
+        exit(1);
+    }
+    printf("{\"calls\": %d, \"valid\": %d, \"skew_median_ns\": %.1f, \"skew_p99_ns\": %.1f, \"skew_max_ns\": %.1f, "
            "\"broken_promises\": %d, \"bound_median_ns\": %.1f, \"bound_max_ns\": %.1f, \"beyond_bound\": %lld, "
            "\"expected_median_ns\": %.1f, \"within_one\": %.4f, \"within_two\": %.4f, \"syncs\": %lld, "
-           "\"sync_ms\": %.3f, \"sync_share\": %.5f",
+           "\"sync_ms\": %.3f, \"sync_share\": %.5f, ",
            outcome.count, valid, quantile(skews, valid, 0.5), quantile(skews, valid, 0.99), quantile(skews, valid, 1.0),
            broken, quantile(bounds, outcome.count, 0.5), quantile(bounds, outcome.count, 1.0), outcome.beyond_bound,
            quantile(expected, outcome.count, 0.5), (double)outcome.within[0] / (double)outcome.errors,
@@ -134,8 +139,8 @@ static void measure_barriers(const struct virtual_starts *starts) {
     virtual_free(world);
     for (int i = 0; i < BARRIERS; ++i)
         skews[i] = barriers.last[i] - barriers.first[i];
-    printf("\"calls\": %d, \"skew_median_ns\": %.1f, \"skew_p99_ns\": %.1f", BARRIERS, quantile(skews, BARRIERS, 0.5),
-           quantile(skews, BARRIERS, 0.99));
+    printf("{\"calls\": %d, \"skew_median_ns\": %.1f, \"skew_p99_ns\": %.1f, ", BARRIERS,
+           quantile(skews, BARRIERS, 0.5), quantile(skews, BARRIERS, 0.99));
 }
 
 int main(int argc, char **argv) {
@@ -149,15 +154,16 @@ int main(int argc, char **argv) {
         starts.sync = argc == 7 ? argv[6] : NULL;
     }
     if (starts.size < 2 || starts.size > 65536 || !(starts.period_ns >= 1e5 && starts.period_ns <= 1e9) ||
-        !(starts.until_ns > 1e9 && starts.until_ns <= 3600e9) || set_condition(&starts.model, argv[2]) != 0) {
+        !(starts.until_ns > 1e9 && starts.until_ns <= 3600e9) ||
+        set_condition(&starts.model, starts.size, argv[2]) != 0) {
         fputs(USAGE, stderr);
         return 2;
     }
-    printf("{\"processes\": %d, \"condition\": \"%s\", ", starts.size, argv[2]);
     if (strcmp(argv[2], "barrier") == 0)
         measure_barriers(&starts);
     else
         measure_starts(&starts);
+    printf("\"processes\": %d, \"condition\": \"%s\"", starts.size, argv[2]);
     puts("}");
     return 0;
 }
