@@ -1,10 +1,10 @@
 # Finds the MPI library: MPI::MPI_C and MPI::MPI_CXX. DOWNBEAT_MPI names one of the libraries below (docs/mpi-libraries.md);
 # where it is empty, the library that CMake finds is taken. With DOWNBEAT_MPI_ABI programs are built for the standard ABI,
-# and run under every library that has it.
+# and run under every library that has it. `simgrid` is no library but a simulator (DownbeatSimgrid.cmake).
 include(CheckCSourceCompiles)
 
 # What mpi.h of each library says of itself; openmpi and mpich are the system's, of whatever version.
-set(downbeat_mpis openmpi mpich openmpi5 mpich5 intelmpi)
+set(downbeat_mpis openmpi mpich openmpi5 mpich5 intelmpi simgrid)
 set(is_openmpi "defined OPEN_MPI")
 set(is_mpich "defined MPICH_VERSION && !defined I_MPI_VERSION")
 set(is_openmpi5 "defined OPEN_MPI && OMPI_MAJOR_VERSION >= 5")
@@ -15,6 +15,11 @@ set(is_abi "defined MPI_ABI_VERSION")
 if(DOWNBEAT_MPI AND NOT DOWNBEAT_MPI IN_LIST downbeat_mpis)
     list(JOIN downbeat_mpis ", " valid)
     message(FATAL_ERROR "DOWNBEAT_MPI is '${DOWNBEAT_MPI}'; valid are ${valid} and the empty string")
+endif()
+set(DOWNBEAT_SIMULATED OFF)
+if(DOWNBEAT_MPI STREQUAL "simgrid")
+    include(DownbeatSimgrid)
+    return()
 endif()
 
 # Debian installs several libraries side by side, each compiler wrapper with its library's name as suffix; those that

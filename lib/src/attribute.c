@@ -21,6 +21,16 @@ static int process_count;
 static int process_key = MPI_KEYVAL_INVALID;
 static atomic_int attribute_key = MPI_KEYVAL_INVALID;
 
+/* A communicator that all processes of a simulator share as one object, attributes included: its attribute is found in
+ * the record of the process alone. MPI_COMM_NULL if there is none. */
+static MPI_Comm shared_world(void) {
+#ifdef DB_SIMULATED
+    return MPI_COMM_WORLD;
+#else
+    return MPI_COMM_NULL;
+#endif
+}
+
 /* Called when a communicator is freed. */
 static int delete_attribute(MPI_Comm comm, int key, void *value, void *extra) {
     (void)comm;
@@ -51,12 +61,14 @@ static int free_keys(void) {
     return MPI_Comm_free_keyval(&process_key);
 }
 
-/* Called when MPI_Finalize frees MPI_COMM_SELF. */
-static int delete_process(MPI_Comm comm, int key, void *value, void *extra) {
-    (void)comm;
-    (void)key;
-    (void)extra;
-    struct process *process = value;
+#ifdef DB_SIMULATED
+/* SMPI frees MPI_COMM_SELF when all calls fail already: what communicators keep ends with the program. */
+static void finish_process(const struct process *process) {
+    if (process->kept != NULL && process_count == 1)
+        db_tell("regions are not written in a simulation: SMPI has ended MPI when a program's data is collected");
+}
+#else
+static void finish_process(struct process *process) {
     struct db_attribute *attribute = process->first;
     process->first = NULL;
     for (struct db_attribute *each = attribute; each != NULL; each = each->next)
@@ -68,6 +80,16 @@ static int delete_process(MPI_Comm comm, int key, void *value, void *extra) {
     }
     if (process->kept != NULL)
         process->kept->finish(process->kept);
+}
+#endif
+
+/* Called when MPI_Finalize frees MPI_COMM_SELF. */
+static int delete_process(MPI_Comm comm, int key, void *value, void *extra) {
+    (void)comm;
+    (void)key;
+    (void)extra;
+    struct process *process = value;
+    finish_process(process);
     free(process);
     pthread_mutex_lock(&lock);
     int code = --process_count == 0 ? free_keys() : MPI_SUCCESS;
@@ -106,12 +128,25 @@ int db_attribute_attach(struct db_attribute *attribute) {
     struct process *process;
     pthread_mutex_lock(&lock);
     int code = process_record(&process);
-    if (code == MPI_SUCCESS)
+    if (code == MPI_SUCCESS && attribute->comm != shared_world())
         code = MPI_Comm_set_attr(attribute->comm, attribute_key, attribute);
     if (code == MPI_SUCCESS) {
         attribute->next = process->first;
         process->first = attribute;
     }
+    pthread_mutex_unlock(&lock);
+    return code;
+}
+
+/* The attribute of a communicator that has none of MPI. */
+static int find_in_record(MPI_Comm comm, struct db_attribute **attribute) {
+    struct process *process;
+    pthread_mutex_lock(&lock);
+    int code = process_record(&process);
+    if (code == MPI_SUCCESS)
+        for (struct db_attribute *each = process->first; each != NULL; each = each->next)
+            if (each->comm == comm)
+                *attribute = each;
     pthread_mutex_unlock(&lock);
     return code;
 }
@@ -123,6 +158,8 @@ int db_attribute_find(MPI_Comm comm, struct db_attribute **attribute) {
         return MPI_ERR_COMM;
     if (attribute_key == MPI_KEYVAL_INVALID)
         return MPI_SUCCESS;
+    if (comm == shared_world())
+        return find_in_record(comm, attribute);
     DB_TRY(MPI_Comm_get_attr(comm, attribute_key, (void *)attribute, &found));
     if (!found)
         *attribute = NULL;

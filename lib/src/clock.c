@@ -6,9 +6,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifdef DB_SIMULATED
+/* No other clock stands still while other processes are simulated. */
+const void *const db_clock_types[] = {&db_clock_simulated, NULL};
+static const struct db_clock_type *const first_choice = &db_clock_simulated;
+static const struct db_clock_type *const second_choice = &db_clock_simulated;
+#else
 const void *const db_clock_types[] = {
     &db_clock_tsc, &db_clock_monotonic_raw, &db_clock_monotonic, &db_clock_realtime, &db_clock_wtime, NULL,
 };
+static const struct db_clock_type *const first_choice = &db_clock_tsc;
+static const struct db_clock_type *const second_choice = &db_clock_monotonic_raw;
+#endif
 
 /* MPI_Wtime of MPICH steps by 238 ns: many readings may pass before a step is seen. */
 #define RESOLUTION_STEPS 8
@@ -33,9 +42,9 @@ static double measure_resolution_ns(const struct db_clock *clock) {
 int db_clock_open(struct db_clock *clock, const struct db_clock_type *type) {
     memset(clock, 0, sizeof *clock);
     if (type == NULL) {
-        if (db_clock_open(clock, &db_clock_tsc) == 0)
+        if (db_clock_open(clock, first_choice) == 0)
             return 0;
-        type = &db_clock_monotonic_raw;
+        type = second_choice;
     }
     clock->type = type;
     clock->ns_per_tick = 1.0;

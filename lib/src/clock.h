@@ -19,7 +19,9 @@ struct db_clock_type {
     /* Fills in ns_per_tick, identity and its part of `data`. Returns 0, or -1 if this machine lacks the clock. */
     int (*open)(struct db_clock *clock);
     int64_t (*read)(const struct db_clock *clock);
-    /* Spins until the clock shows at least `ticks`; returns the reading that ended the wait. */
+    /* True time in a simulation: one for all processes, on whatever host, though each host is taken to have its own. */
+    int global;
+    /* Spins, or in a simulation sleeps, until the clock shows at least `ticks`; returns the reading that ended the wait. */
     int64_t (*wait_until)(const struct db_clock *clock, int64_t ticks);
     /* Improves ns_per_tick by the time that has passed since open; NULL where a tick is a nanosecond by definition. */
     void (*refine)(struct db_clock *clock);
@@ -59,12 +61,13 @@ extern const struct db_clock_type db_clock_monotonic;
 extern const struct db_clock_type db_clock_monotonic_raw;
 extern const struct db_clock_type db_clock_realtime;
 extern const struct db_clock_type db_clock_wtime;
+extern const struct db_clock_type db_clock_simulated; /* in a build for a simulator alone */
 
 /* Registry of the clocks that can be chosen by name (registry.h). */
 extern const void *const db_clock_types[];
 
-/* Opens the clock `type`; NULL stands for the default: tsc where it is invariant, else monotonic_raw. Returns 0, or -1
- * if this machine lacks the clock. */
+/* Opens the clock `type`; NULL stands for the default: tsc where it is invariant, else monotonic_raw; in a simulation
+ * simulated. Returns 0, or -1 if this machine lacks the clock. */
 int db_clock_open(struct db_clock *clock, const struct db_clock_type *type);
 
 /* Releases what the clock owns. A zeroed clock may be closed. */
