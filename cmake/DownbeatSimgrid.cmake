@@ -15,12 +15,12 @@ endif()
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(MPI_C_INCLUDE_DIRS "${SIMGRID_INCLUDE_DIR}/smpi")
 set(MPI_C_LIBRARIES "${SIMGRID_LIBRARY}")
+set(if_executable "$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>")
 foreach(lang IN ITEMS C CXX)
     add_library(MPI::MPI_${lang} INTERFACE IMPORTED)
     target_include_directories(MPI::MPI_${lang} SYSTEM INTERFACE "${MPI_C_INCLUDE_DIRS}" "${SIMGRID_INCLUDE_DIR}")
     target_compile_definitions(MPI::MPI_${lang} INTERFACE _DEFAULT_SOURCE) # its header needs useconds_t
     target_link_libraries(MPI::MPI_${lang} INTERFACE "${SIMGRID_LIBRARY}")
-    target_link_options(MPI::MPI_${lang} INTERFACE
-                        $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-shared>
-                        $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:LINKER:-z,defs>)
+    target_compile_options(MPI::MPI_${lang} INTERFACE $<${if_executable}:-fPIC>)
+    target_link_options(MPI::MPI_${lang} INTERFACE $<${if_executable}:-shared> $<${if_executable}:LINKER:-z,defs>)
 endforeach()

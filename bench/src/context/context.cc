@@ -8,7 +8,7 @@
 namespace bench {
 
 ContextValues context_values(const Context &context) {
-    return {
+    ContextValues values = {
         {"downbeat_version", context.version},
         {"git_revision", context.revision},
         {"compiler", context.compiler},
@@ -19,6 +19,10 @@ ContextValues context_values(const Context &context) {
         {"error_bound_s", context.error_bound},
         {"seed", context.seed},
     };
+    if (!context.simulated.empty()) {
+        values.emplace_back("simulated", context.simulated);
+    }
+    return values;
 }
 
 ContextValues context_values(const SamplingContext &context) {

@@ -36,6 +36,7 @@ struct Context {
     std::string command_line;
     std::string mpi_library; // as MPI_Get_library_version gives it
     std::string mpi_standard;
+    std::string simulated; // platform; "" on a machine
     std::vector<RankPlace> ranks;
     std::vector<HostInfo> hosts;
     std::vector<std::pair<std::string, std::string>> clock; // settings of libdownbeat

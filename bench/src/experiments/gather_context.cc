@@ -4,6 +4,7 @@
 #include "experiments/machine.h"
 #include "mpi/host_name.h"
 #include "mpi/mpi_check.h"
+#include "mpi/simulation.h"
 
 #include <algorithm>
 #include <array>
@@ -86,6 +87,7 @@ Context gather_context(const Communicator &comm, const GlobalClock &clock, const
     context.command_line = command_line;
     context.mpi_library = mpi_library();
     context.mpi_standard = mpi_standard();
+    context.simulated = simulated_platform();
     gather_places(comm, context);
     context.clock = clock.settings();
     context.error_bound = clock.largest(clock.error_bound());

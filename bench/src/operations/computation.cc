@@ -5,6 +5,7 @@
 #include "text/error.h"
 #include "text/names.h"
 
+#include <cmath>
 #include <fmt/format.h>
 #include <utility>
 
@@ -24,17 +25,16 @@ Computation::Computation(const Component &operation)
 void Computation::choose(double own_time) { seconds_ = asked_ < 0.0 ? own_time : asked_; }
 
 void Computation::run(MPI_Request *request) {
-    const double slice = seconds_ * 1e9 / static_cast<double>(tests_ + 1); // ns
+    const long slice = std::lround(seconds_ * 1e9 / static_cast<double>(tests_ + 1)); // ns
+    const auto work = [this] {
+        for (double &number : numbers_) { // in the innermost cache, and never far from 1
+            number = 0.5 * number + 0.5;
+        }
+    };
     for (long i = 0; i <= tests_; ++i) {
         const long begin = unsteered_nanoseconds();
-        long end = begin;
-        do {
-            for (double &number : numbers_) { // in the innermost cache, and never far from 1
-                number = 0.5 * number + 0.5;
-            }
-            end = unsteered_nanoseconds();
-        } while (static_cast<double>(end - begin) < slice);
-        computed_ += static_cast<double>(end - begin) * 1e-9;
+        work_until(begin + slice, work);
+        computed_ += static_cast<double>(unsteered_nanoseconds() - begin) * 1e-9;
         if (i < tests_) {
             int complete = 0;
             check(MPI_Test(request, &complete, MPI_STATUS_IGNORE), "MPI_Test");

@@ -1,9 +1,9 @@
 #include "operations/entry_order.h"
 
 #include "mpi/mpi_check.h"
+#include "operations/unsteered_clock.h"
 
 #include <algorithm>
-#include <chrono>
 #include <fmt/format.h>
 #include <sched.h>
 #include <vector>
@@ -11,8 +11,8 @@
 namespace bench {
 namespace {
 
-constexpr std::chrono::milliseconds nap{1}; // hundreds of times what a message takes
-constexpr int entering = 1;                 // tags
+constexpr long nap = 1'000'000; // ns; hundreds of times what a message takes
+constexpr int entering = 1;     // tags
 constexpr int left = 2;
 
 void send(MPI_Comm comm, int to, int tag) { check(MPI_Send(nullptr, 0, MPI_BYTE, to, tag, comm), "MPI_Send"); }
@@ -26,7 +26,7 @@ int receive(MPI_Comm comm, int tag) {
 /// Receives what others say within a nap. Gives the processor away meanwhile: others may need it to get anywhere.
 std::vector<int> receive_while_napping(MPI_Comm comm, int tag) {
     std::vector<int> sources;
-    for (const auto end = std::chrono::steady_clock::now() + nap; std::chrono::steady_clock::now() < end;) {
+    for (const long end = unsteered_nanoseconds() + nap; unsteered_nanoseconds() < end;) {
         int waiting = 0;
         check(MPI_Iprobe(MPI_ANY_SOURCE, tag, comm, &waiting, MPI_STATUS_IGNORE), "MPI_Iprobe");
         if (waiting != 0) {

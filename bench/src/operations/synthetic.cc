@@ -32,8 +32,7 @@ public:
     void run() override {
         const long earliest = now() + duration_ + computation_ - hidden_;
         const long exit = (grid_ == 0 ? earliest : (earliest + grid_ - 1) / grid_ * grid_) + shift_;
-        while (now() < exit) {
-        }
+        work_until(exit, [] {});
         computed_ += computation();
     }
 

@@ -59,7 +59,9 @@ def launch_command(plan: Plan, key: LaunchKey, repetitions: int | None = None) -
     library, variant = plan.library(key.library), plan.variant(key.variant)
     start = [sys.executable, "-m", "downbeat.mpi.launch"]
     launcher = variant.launcher or library.launcher
-    if launcher:
+    if library.simulate:
+        start += ["--simulate", library.simulate]
+    elif launcher:
         start += ["--launcher", launcher]
     if library.ranks_per_node:
         start += ["--ranks-per-node", str(library.ranks_per_node)]

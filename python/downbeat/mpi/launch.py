@@ -2,6 +2,7 @@
 
 launch [--mpi openmpi|mpich|openmpi5|mpich5|intelmpi] -n P [--ranks-per-node K] [--timeout S] program args...
 launch --launcher 'srun --mpi=pmix -N {nodes} -n {ranks}' -n P --ranks-per-node K [--timeout S] program args...
+launch --simulate 'fat-tree(nodes=64)' -n P [--timeout S] program args...
 
 One rank per core, bound to it, while there are enough cores; more ranks than cores run unbound. The exit status is the
 launcher's, 124 after a timeout, 128 + N after signal N. However it ends, no rank keeps running.
@@ -19,6 +20,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -27,9 +29,11 @@ from typing import IO, NoReturn
 
 from downbeat.mpi.job import job_of, nodes_for, places_ranks, with_numbers
 from downbeat.mpi.libraries import LIBRARIES, STANDARD_ABI, Library, Places, launcher_of, linked_mpi
+from downbeat.mpi.simulation import SpecificationError, parse_platform, smpirun_command
 
 USAGE = (
-    f"launch [--mpi {'|'.join(LIBRARIES)} | --launcher COMMAND] -n P [--ranks-per-node K] [--timeout S] program args..."
+    f"launch [--mpi {'|'.join(LIBRARIES)} | --launcher COMMAND | --simulate PLATFORM] -n P [--ranks-per-node K] "
+    "[--timeout S] program args..."
 )
 EXIT_TIMEOUT = 124  # as timeout(1)
 GRACE_SECONDS = 3.0  # between asking the launcher to end and ending everything by force
@@ -233,6 +237,19 @@ def run(command: list[str], env: Mapping[str, str], timeout: float | None, paren
         end_descendants()
 
 
+def simulate(text: str, ranks: int, program: list[str], timeout: float | None, parent: int | None) -> int:
+    """Runs a program of the build for SimGrid on a simulated cluster."""
+    with tempfile.TemporaryDirectory(prefix="downbeat-") as directory:
+        try:
+            platform = parse_platform(text)
+            command = smpirun_command(platform, ranks, Path(directory))
+        except SpecificationError as error:
+            fail(f"--simulate: {error}")
+        # smpirun leaves files there when a program fails.
+        env = {**platform.environment(), **os.environ, "TMPDIR": directory}
+        return run([*command, *program], env, timeout, parent)
+
+
 def main() -> int:
     parser = Parser(prog="launch", allow_abbrev=False)
     parser.usage = USAGE
@@ -244,6 +261,9 @@ def main() -> int:
         "--launcher",
         metavar="COMMAND",
         help="start with this command; {ranks}, {nodes} and {ranks_per_node} become numbers",
+    )
+    parser.add_argument(
+        "--simulate", metavar="PLATFORM", help="simulate a cluster, e.g. 'fat-tree(nodes=64)' (docs/simulation.md)"
     )
     parser.add_argument("-n", type=positive(int), required=True, metavar="P", help="number of ranks")
     parser.add_argument(
@@ -258,9 +278,13 @@ def main() -> int:
     program = shutil.which(options.program)
     if not program:
         fail(f"'{options.program}' is not an executable program")
+    if len([one for one in (options.mpi, options.launcher, options.simulate) if one]) > 1:
+        fail("give one of --mpi, --launcher and --simulate: each says how ranks are started")
+    if options.simulate:
+        if options.ranks_per_node:
+            fail("--ranks-per-node: a simulated cluster says so itself, e.g. 'cluster(nodes=4,ranks_per_node=2)'")
+        return simulate(options.simulate, options.n, [program, *options.args], options.timeout, options.parent)
     if options.launcher:
-        if options.mpi:
-            fail("give either --mpi or --launcher: a launcher belongs to a library")
         if places_ranks(options.launcher) and not options.ranks_per_node:
             fail(f"'{options.launcher}' needs --ranks-per-node, of which {{nodes}} and {{ranks_per_node}} follow")
         if options.ranks_per_node and not places_ranks(options.launcher):

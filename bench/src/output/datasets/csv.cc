@@ -15,22 +15,26 @@ struct Field {
 };
 
 /// Long form: one row per value, a column per dimension, empty if the variable lacks it. The context is in the JSON and
-/// netCDF files.
+/// netCDF files, but for the platform of a simulation.
 class CsvWriter : public DatasetWriter {
 public:
     explicit CsvWriter(const std::string &path) : output_(path) {}
 
-    void write(const Context &, const Dataset &dataset, const std::vector<std::string> &) override {
+    void write(const Context &context, const Dataset &dataset, const std::vector<std::string> &) override {
         std::vector<std::string> columns = {"variable"};
         for (const Dimension &dimension : dataset.dimensions) {
             columns.push_back(dimension.name);
         }
         columns.insert(columns.end(), {"value", "unit"});
+        const std::string simulated = context.simulated.empty() ? "" : "," + csv_field(context.simulated);
+        if (!simulated.empty()) {
+            columns.emplace_back("simulated");
+        }
         std::string text = join(columns, ",") + "\n";
         for (const Variable &variable : dataset.variables) {
             if (!is_coordinate(variable)) {
                 for (std::size_t element = 0; element < dataset.size(variable); ++element) {
-                    text += row(dataset, variable, element);
+                    text += row(dataset, variable, element) + simulated + "\n";
                 }
             }
         }
@@ -51,7 +55,7 @@ private:
                     coordinates == nullptr ? fmt::format("{}", index) : std::visit(Field{index}, coordinates->values);
             }
         }
-        return fmt::format("{},{},{}\n", text, std::visit(Field{element}, variable.values), variable.unit);
+        return fmt::format("{},{},{}", text, std::visit(Field{element}, variable.values), variable.unit);
     }
 
     TextOutput output_;

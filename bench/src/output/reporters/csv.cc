@@ -11,15 +11,20 @@ struct Text {
     std::string operator()(CellStatus status) const { return to_string(status); }
 };
 
-/// One row per cell, units in the column names. The context is in the JSON and netCDF files.
+/// One row per cell, units in the column names. The context is in the JSON and netCDF files, but
+/// for the platform of a simulation.
 class CsvReporter : public Reporter {
 public:
     explicit CsvReporter(const std::string &path) : output_(path) {}
 
-    void begin(const SamplingContext &, const std::vector<Cell> &) override {
+    void begin(const SamplingContext &context, const std::vector<Cell> &) override {
         std::string header = "cell";
         for (const CellField &field : cell_columns()) {
             header += "," + field.name + (field.unit.empty() ? "" : "_" + field.unit);
+        }
+        if (!context.simulated.empty()) {
+            header += ",simulated";
+            simulated_ = "," + csv_field(context.simulated);
         }
         output_.write(header + "\n");
     }
@@ -29,13 +34,14 @@ public:
         for (const CellField &field : cell_columns()) {
             row += "," + std::visit(Text{}, field.value(result));
         }
-        output_.write(row + "\n");
+        output_.write(row + simulated_ + "\n");
     }
 
     void end(const RunEnd &) override {}
 
 private:
     TextOutput output_;
+    std::string simulated_; // the last field of each row, if anything is
 };
 
 } // namespace

@@ -63,6 +63,16 @@ std::string algorithm_lines(const SamplingContext &context) {
     return text;
 }
 
+std::string machine_line(const Context &context) {
+    const HostInfo &host = context.hosts.front();
+    double load = host.load;
+    for (const HostInfo &other : context.hosts) {
+        load = std::max(load, other.load);
+    }
+    return line_above("machine", fmt::format("{}, virtual machine: {}, governor: {}, load: {:.2f}", host.cpu_model,
+                                             host.virtual_machine, host.governor, load));
+}
+
 } // namespace
 
 std::string line_above(const char *name, const std::string &value) {
@@ -71,16 +81,10 @@ std::string line_above(const char *name, const std::string &value) {
 }
 
 std::string table_machine(const Context &context) {
-    const HostInfo &host = context.hosts.front();
-    double load = host.load;
-    for (const HostInfo &other : context.hosts) {
-        load = std::max(load, other.load);
-    }
     return fmt::format("downbeat-bench {} ({}), {}\n", context.version, context.revision, context.date) +
            line_above("MPI", fmt::format("{} (MPI {})", short_mpi_library(context.mpi_library), context.mpi_standard)) +
            line_above("ranks", ranks_line(context)) +
-           line_above("machine", fmt::format("{}, virtual machine: {}, governor: {}, load: {:.2f}", host.cpu_model,
-                                             host.virtual_machine, host.governor, load));
+           (context.simulated.empty() ? machine_line(context) : line_above("simulated", context.simulated));
 }
 
 std::string size_lines(const std::vector<CellResult> &results) {

@@ -1,0 +1,22 @@
+#include "mpi/mpi_tool.h"
+
+#include "text/error.h"
+
+// SMPI has no MPI_T, so it has no variable.
+namespace bench {
+
+void open_tool_interface() {}
+
+void close_tool_interface() {}
+
+std::optional<ControlVariable> ControlVariable::find(const std::string &) { return std::nullopt; }
+
+int ControlVariable::read() const { throw Error::here("SMPI has no variables"); }
+
+std::string ControlVariable::read_text() const { throw Error::here("SMPI has no variables"); }
+
+void ControlVariable::write(int) const { throw Error::here("SMPI has no variables"); }
+
+std::vector<std::string> control_variable_names() { return {}; }
+
+} // namespace bench

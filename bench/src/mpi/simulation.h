@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+
+namespace bench {
+
+/// What is simulated in place of a machine: "fat-tree(nodes=1024,...)" as `downbeat run --simulate` writes it, or the
+/// name of another platform of SimGrid; "" on a machine.
+std::string simulated_platform();
+
+} // namespace bench

@@ -1,0 +1,189 @@
+// A platform of SimGrid, which `smpirun -platform downbeat-platform.so` loads: what SIMULATED_PLATFORM says, as
+// `downbeat run --simulate` writes it, every parameter named:
+//
+//     fat-tree(nodes=1024,ranks_per_node=1,latency=2.5e-07,...)
+//
+// XML would do for the topologies, but not for noise: a latency of its own for each message.
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <random>
+#include <simgrid/kernel/resource/NetworkModelIntf.hpp>
+#include <simgrid/s4u.hpp>
+#include <smpi/smpi.h>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace sg = simgrid::s4u;
+
+namespace {
+
+constexpr const char *variable = "SIMULATED_PLATFORM";
+constexpr double speed = 1e9;            // flop/s: computation is not simulated, but a host must have one
+constexpr double within_node = 1e10;     // bytes/s
+constexpr double pareto_shape = 1.5;     // as in the literature on estimators of clock offsets
+constexpr double longest_tail = 10000.0; // times its scale: a switch does not keep a packet for ever
+
+struct Spec {
+    std::string text;
+    std::string topology;
+    std::map<std::string, double> values;
+
+    double at(const std::string &key) const {
+        const auto found = values.find(key);
+        if (found == values.end()) {
+            throw std::invalid_argument(std::string(variable) + " '" + text + "' has no " + key);
+        }
+        return found->second;
+    }
+    unsigned count(const std::string &key) const { return static_cast<unsigned>(std::lround(at(key))); }
+};
+
+Spec read_spec() {
+    const char *text = std::getenv(variable);
+    if (text == nullptr) {
+        throw std::invalid_argument(std::string(variable) + " is not set; start simulations by 'downbeat run --simulate'");
+    }
+    Spec spec{text, "", {}};
+    const std::size_t open = spec.text.find('(');
+    spec.topology = spec.text.substr(0, open);
+    std::istringstream words(open == std::string::npos ? "" : spec.text.substr(open + 1));
+    for (std::string word; std::getline(words, word, ',');) {
+        const std::size_t equals = word.find('=');
+        if (equals == std::string::npos) {
+            throw std::invalid_argument(std::string(variable) + ": '" + word + "' is not KEY=VALUE");
+        }
+        spec.values[word.substr(0, equals)] = std::strtod(word.c_str() + equals + 1, nullptr);
+    }
+    return spec;
+}
+
+sg::Host *make_host(sg::NetZone *zone, unsigned long id) {
+    return zone->create_host("node-" + std::to_string(id), speed);
+}
+
+sg::Link *make_loopback(sg::NetZone *zone, unsigned long id, const Spec &spec) {
+    return zone->create_link("loopback-" + std::to_string(id), within_node)
+        ->set_sharing_policy(sg::Link::SharingPolicy::FATPIPE)
+        ->set_latency(spec.at("local_latency"));
+}
+
+sg::NetZone *make_cluster(const Spec &spec) {
+    sg::NetZone *zone = sg::create_star_zone("cluster");
+    for (unsigned id = 0; id < spec.count("nodes"); ++id) {
+        sg::Host *host = make_host(zone, id);
+        const sg::Link *link =
+            zone->create_split_duplex_link("link-" + std::to_string(id), spec.at("bandwidth"))
+                ->set_latency(spec.at("latency") / 2);
+        const auto *duplex = dynamic_cast<const sg::SplitDuplexLink *>(link);
+        zone->add_route(host->get_netpoint(), nullptr, nullptr, nullptr, {{duplex, sg::LinkInRoute::Direction::UP}}, true);
+        zone->add_route(host->get_netpoint(), host->get_netpoint(), nullptr, nullptr,
+                        {sg::LinkInRoute(make_loopback(zone, id, spec)->seal())}, false);
+    }
+    return zone;
+}
+
+sg::ClusterCallbacks callbacks(const Spec &spec) {
+    return {[](sg::NetZone *zone, const std::vector<unsigned long> &, unsigned long id) {
+                return std::make_pair(make_host(zone, id)->get_netpoint(),
+                                      static_cast<simgrid::kernel::routing::NetPoint *>(nullptr));
+            },
+            [spec](sg::NetZone *zone, const std::vector<unsigned long> &, unsigned long id) {
+                return make_loopback(zone, id, spec)->seal();
+            },
+            {}};
+}
+
+unsigned divided(unsigned number, unsigned by) { return (number + by - 1) / by; }
+
+/// Leaf switches of `radix` nodes, and as many spines, so that no link is shared more than it must be.
+sg::NetZone *make_fat_tree(const Spec &spec) {
+    const unsigned radix = spec.count("radix");
+    const unsigned leaves = divided(spec.count("nodes"), radix);
+    const sg::FatTreeParams shape(2, {radix, leaves}, {1, radix}, {1, 1});
+    return sg::create_fatTree_zone("fat-tree", nullptr, shape, callbacks(spec), spec.at("bandwidth"),
+                                   spec.at("latency"), sg::Link::SharingPolicy::SPLITDUPLEX);
+}
+
+/// Groups, all connected to each other, of routers, all connected to each other.
+sg::NetZone *make_dragonfly(const Spec &spec) {
+    const unsigned nodes = spec.count("nodes_per_router");
+    const unsigned routers = spec.count("routers");
+    const unsigned groups = divided(spec.count("nodes"), nodes * routers);
+    const sg::DragonflyParams shape({groups, 1}, {1, 1}, {routers, 1}, nodes);
+    return sg::create_dragonfly_zone("dragonfly", nullptr, shape, callbacks(spec), spec.at("bandwidth"),
+                                     spec.at("latency"), sg::Link::SharingPolicy::SPLITDUPLEX);
+}
+
+/// The delay of each message beyond that of the links, the same for the same seed.
+class Noise {
+public:
+    explicit Noise(const Spec &spec)
+        : jitter_(spec.at("jitter")), tail_(spec.at("tail")), tail_share_(spec.at("tail_share")),
+          asymmetry_(spec.at("asymmetry")), random_(static_cast<std::uint64_t>(spec.at("seed"))) {}
+
+    /// The factor by which a message's latency differs.
+    double operator()(double, const sg::Host *source, const sg::Host *destination,
+                      const std::vector<sg::Link *> &links, const std::unordered_set<sg::NetZone *> &) {
+        if (source == destination) {
+            return 1.0;
+        }
+        double latency = 0.0;
+        for (const sg::Link *link : links) {
+            latency += link->get_latency();
+        }
+        // Up by half of it, down by the other half: the mean of both ways stays.
+        const double way = number_of(source) < number_of(destination) ? 1.0 : -1.0;
+        double delay = latency * (1.0 + way * asymmetry_ / 2.0);
+        if (jitter_ > 0.0) {
+            delay -= jitter_ * std::log(uniform());
+        }
+        if (tail_share_ > 0.0 && uniform() < tail_share_) {
+            delay += tail_ * std::min(longest_tail, std::pow(uniform(), -1.0 / pareto_shape));
+        }
+        return delay / latency;
+    }
+
+private:
+    double uniform() { return (static_cast<double>(random_() >> 11) + 0.5) * 0x1p-53; } // above 0
+    static int number_of(const sg::Host *host) { return std::atoi(host->get_cname() + 5); }
+
+    double jitter_;
+    double tail_;
+    double tail_share_;
+    double asymmetry_;
+    std::mt19937_64 random_;
+};
+
+} // namespace
+
+extern "C" void load_platform(const sg::Engine &engine);
+void load_platform(const sg::Engine &engine) {
+    static const std::map<std::string, sg::NetZone *(*)(const Spec &)> topologies = {
+        {"cluster", make_cluster}, {"fat-tree", make_fat_tree}, {"dragonfly", make_dragonfly}};
+    const Spec spec = read_spec();
+    const auto topology = topologies.find(spec.topology);
+    if (topology == topologies.end()) {
+        throw std::invalid_argument(std::string(variable) + ": '" + spec.topology +
+                                    "' is no topology; choose one of cluster, fat-tree, dragonfly");
+    }
+    sg::NetZone *zone = topology->second(spec);
+    zone->set_property("simulated", spec.text);
+    const auto noise = std::make_shared<Noise>(spec);
+    zone->get_network_model()->set_lat_factor_cb(
+        [noise](double size, const sg::Host *source, const sg::Host *destination, const std::vector<sg::Link *> &links,
+                const std::unordered_set<sg::NetZone *> &zones) {
+            return (*noise)(size, source, destination, links, zones);
+        });
+    zone->seal();
+    const double overhead = spec.at("overhead");
+    if (overhead > 0.0) {
+        for (const SmpiOperation operation : {SmpiOperation::SEND, SmpiOperation::ISEND, SmpiOperation::RECV}) {
+            smpi_register_op_cost_callback(operation, [overhead](size_t, sg::Host *, sg::Host *) { return overhead; });
+        }
+    }
+    (void)engine;
+}
