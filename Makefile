@@ -10,8 +10,10 @@ OUTPUT := $(or $(OUTPUT),results/$(shell date +%Y-%m-%d-%H%M%S))
 # Debian's get every test; those that tools/setup fetches get fewer.
 DEBIAN_MPIS := openmpi mpich
 MPIS        := $(DEBIAN_MPIS) openmpi5 mpich5 intelmpi
-ifeq ($(filter $(MPI),$(MPIS)),)
-$(error MPI is '$(MPI)'; valid are: $(MPIS))
+# No library: simulates thousands of ranks.
+SIMULATOR   := simgrid
+ifeq ($(filter $(MPI),$(MPIS) $(SIMULATOR)),)
+$(error MPI is '$(MPI)'; valid are: $(MPIS) $(SIMULATOR))
 endif
 
 VENV  = .venv/bin
@@ -41,12 +43,12 @@ endef
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: $(shell sed -n 's/^\([a-z][a-z-]*\):.*/\1/p' Makefile) $(foreach m,$(MPIS) sanitize abi,build-$m ctest-$m ctest-brief-$m nightly-$m)
+.PHONY: $(shell sed -n 's/^\([a-z][a-z-]*\):.*/\1/p' Makefile) $(foreach m,$(MPIS) $(SIMULATOR) sanitize abi,build-$m ctest-$m ctest-brief-$m nightly-$m)
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{printf "make %-17s %s\n", $$1, $$2}'
 	@echo
-	@echo 'Variables: MPI=openmpi|mpich|openmpi5|mpich5|intelmpi, PREFIX=/usr/local, DESTDIR=, WERROR=ON|OFF (warnings are errors),'
+	@echo 'Variables: MPI=openmpi|mpich|openmpi5|mpich5|intelmpi|simgrid, PREFIX=/usr/local, DESTDIR=, WERROR=ON|OFF (warnings are errors),'
 	@echo 'OUTPUT=results/<date and time> (of make run; a directory of an earlier run is continued)'
 
 # Builds only what it needs: no tests.
@@ -58,11 +60,12 @@ run: setup-run ## install what is missing, build, measure barrier, bcast, reduce
 
 test: $(if $(CHOSEN),test-one,test-all) ## install what is missing, build, run all tests, under all five MPI libraries; MPI=: under one
 
-test-all: setup-test $(foreach m,$(MPIS),build-$m) build-sanitize build-abi lint-brief \
-    ctest-openmpi $(foreach m,$(filter-out openmpi,$(MPIS)),ctest-brief-$m) ctest-sanitize ctest-brief-abi pytest
+test-all: setup-test $(foreach m,$(MPIS) $(SIMULATOR),build-$m) build-sanitize build-abi lint-brief \
+    ctest-openmpi ctest-$(SIMULATOR) $(foreach m,$(filter-out openmpi,$(MPIS)),ctest-brief-$m) ctest-sanitize ctest-brief-abi pytest
 
 test-one: setup-test build-$(MPI) ctest-$(MPI)
-	$(VENV)/pytest benchmarks python tools tests --mpi $(MPI)
+	$(if $(filter $(SIMULATOR),$(MPI)),$(VENV)/pytest python/tests/test_simulation.py, \
+	    $(VENV)/pytest benchmarks python tools tests --mpi $(MPI))
 
 nightly: setup-test lint build-openmpi $(foreach m,$(MPIS),nightly-$m) ## run what make test leaves out: clang-tidy on C++, more tests, each library by its own headers, validate, bench-statistics
 	$(VENV)/pytest -m nightly tests
@@ -135,16 +138,16 @@ setup-lint:
 	@tools/setup build downbeat test openmpi
 
 setup-test:
-	@tools/setup build downbeat docs test $(or $(CHOSEN),$(MPIS))
+	@tools/setup build downbeat docs test $(or $(CHOSEN),$(MPIS) $(SIMULATOR))
 
-$(foreach m,$(MPIS) sanitize abi,build-$m): build-%:
+$(foreach m,$(MPIS) $(SIMULATOR) sanitize abi,build-$m): build-%:
 	$(call build,$*)
 
 ifeq ($(CHOSEN),)
 build-mpich5 build-intelmpi: build-mpich
 endif
 
-$(foreach m,$(MPIS) sanitize,ctest-$m): ctest-%: build-%
+$(foreach m,$(MPIS) $(SIMULATOR) sanitize,ctest-$m): ctest-%: build-%
 	@$(CTEST) $*
 
 $(foreach m,$(filter-out openmpi,$(MPIS)) abi,ctest-brief-$m): ctest-brief-%: build-%
@@ -152,6 +155,6 @@ $(foreach m,$(filter-out openmpi,$(MPIS)) abi,ctest-brief-$m): ctest-brief-%: bu
 
 # Two at a time, a file on one process, where next to nothing is measured and processes mostly wait; the rest needs the
 # processors for itself.
-pytest: setup-test $(foreach m,$(MPIS),build-$m) build-abi
+pytest: setup-test $(foreach m,$(MPIS) $(SIMULATOR),build-$m) build-abi
 	$(VENV)/pytest --numprocesses 2 --dist loadfile benchmarks python tools tests/abi tests/docs tests/install tests/messages
 	$(VENV)/pytest -m 'not nightly' tests/bench tests/hosts

@@ -63,6 +63,14 @@ std::string algorithm_lines(const SamplingContext &context) {
     return text;
 }
 
+/// With a space after each comma, so that lines can end there.
+std::string spaced(std::string list) {
+    for (std::size_t comma = list.find(','); comma != std::string::npos; comma = list.find(',', comma + 1)) {
+        list.insert(comma + 1, " ");
+    }
+    return list;
+}
+
 std::string machine_line(const Context &context) {
     const HostInfo &host = context.hosts.front();
     double load = host.load;
@@ -84,7 +92,7 @@ std::string table_machine(const Context &context) {
     return fmt::format("downbeat-bench {} ({}), {}\n", context.version, context.revision, context.date) +
            line_above("MPI", fmt::format("{} (MPI {})", short_mpi_library(context.mpi_library), context.mpi_standard)) +
            line_above("ranks", ranks_line(context)) +
-           (context.simulated.empty() ? machine_line(context) : line_above("simulated", context.simulated));
+           (context.simulated.empty() ? machine_line(context) : line_above("simulated", spaced(context.simulated)));
 }
 
 std::string size_lines(const std::vector<CellResult> &results) {
