@@ -21,7 +21,8 @@ struct db_clock_type {
     int64_t (*read)(const struct db_clock *clock);
     /* True time in a simulation: one for all processes, on whatever host, though each host is taken to have its own. */
     int global;
-    /* Spins, or in a simulation sleeps, until the clock shows at least `ticks`; returns the reading that ended the wait. */
+    /* Spins, or in a simulation sleeps, until the clock shows at least `ticks`; returns the reading that ended the
+     * wait. */
     int64_t (*wait_until)(const struct db_clock *clock, int64_t ticks);
     /* Improves ns_per_tick by the time that has passed since open; NULL where a tick is a nanosecond by definition. */
     void (*refine)(struct db_clock *clock);

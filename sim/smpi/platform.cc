@@ -45,7 +45,8 @@ struct Spec {
 Spec read_spec() {
     const char *text = std::getenv(variable);
     if (text == nullptr) {
-        throw std::invalid_argument(std::string(variable) + " is not set; start simulations by 'downbeat run --simulate'");
+        throw std::invalid_argument(std::string(variable) +
+                                    " is not set; start simulations by 'downbeat run --simulate'");
     }
     Spec spec{text, "", {}};
     const std::size_t open = spec.text.find('(');
@@ -75,11 +76,11 @@ sg::NetZone *make_cluster(const Spec &spec) {
     sg::NetZone *zone = sg::create_star_zone("cluster");
     for (unsigned id = 0; id < spec.count("nodes"); ++id) {
         sg::Host *host = make_host(zone, id);
-        const sg::Link *link =
-            zone->create_split_duplex_link("link-" + std::to_string(id), spec.at("bandwidth"))
-                ->set_latency(spec.at("latency") / 2);
+        const sg::Link *link = zone->create_split_duplex_link("link-" + std::to_string(id), spec.at("bandwidth"))
+                                   ->set_latency(spec.at("latency") / 2);
         const auto *duplex = dynamic_cast<const sg::SplitDuplexLink *>(link);
-        zone->add_route(host->get_netpoint(), nullptr, nullptr, nullptr, {{duplex, sg::LinkInRoute::Direction::UP}}, true);
+        zone->add_route(host->get_netpoint(), nullptr, nullptr, nullptr, {{duplex, sg::LinkInRoute::Direction::UP}},
+                        true);
         zone->add_route(host->get_netpoint(), host->get_netpoint(), nullptr, nullptr,
                         {sg::LinkInRoute(make_loopback(zone, id, spec)->seal())}, false);
     }
@@ -126,8 +127,8 @@ public:
           asymmetry_(spec.at("asymmetry")), random_(static_cast<std::uint64_t>(spec.at("seed"))) {}
 
     /// The factor by which a message's latency differs.
-    double operator()(double, const sg::Host *source, const sg::Host *destination,
-                      const std::vector<sg::Link *> &links, const std::unordered_set<sg::NetZone *> &) {
+    double operator()(double, const sg::Host *source, const sg::Host *destination, const std::vector<sg::Link *> &links,
+                      const std::unordered_set<sg::NetZone *> &) {
         if (source == destination) {
             return 1.0;
         }

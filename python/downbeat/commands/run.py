@@ -59,6 +59,13 @@ def run(
     ] = None,
     bench: Annotated[list[str] | None, BENCH] = None,
     launcher: Annotated[str | None, LAUNCHER] = None,
+    simulate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PLATFORM",
+            help="Simulate a cluster, e.g. 'fat-tree(nodes=64)'; -n is then as many as fit, -r 20.",
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(metavar="N", help="Seed of the order of launches [random].")] = None,
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="Name of the experiment [from file or operations].")
@@ -106,6 +113,7 @@ def run(
     from downbeat.experiment.durable import is_standard_output
     from downbeat.experiment.request import environment_variables, libraries_by_options, numbers, plan_of, read_request
     from downbeat.experiment.variants import first_bench, variants_by_options
+    from downbeat.mpi.simulation import NAME as SIMULATOR
 
     files = [word for word in what if word.endswith(".toml")]
     if files and len(what) > 1:
@@ -113,7 +121,12 @@ def run(
     request: dict[str, object] = read_request(Path(files[0])) if files else {}
     base = Path(files[0]).parent if files else Path()
     variants = variants_by_options(variant) if variant else request.get("variants")
-    if not (mpi or bench or "libraries" in request):
+    if simulate and (mpi or launcher):
+        raise UsageError("--simulate: what is simulated runs under no MPI library and no launcher; leave these out")
+    simulated = bool(simulate or "simulate" in request)
+    if simulated and bench:
+        bench = [f"{SIMULATOR}={path.removeprefix(f'{SIMULATOR}=')}" for path in bench]
+    if not (mpi or bench or simulated or "libraries" in request):
         bench = first_bench(variants, Path() if variant else base)
     options: dict[str, object] = {
         "name": name,
@@ -144,6 +157,7 @@ def run(
         "max-launches": max_launches,
         "timeout": timeout,
         "seed": seed,
+        "simulate": simulate,
     }
     # Each replaces the other: a rule, and what is short for one.
     for key, other in (("repetitions", "stop"), ("stop", "repetitions")):
@@ -214,6 +228,8 @@ def crowding(plan: Plan) -> list[str]:
 
     ranks = max(plan.ranks)
     for one in plan.libraries:
+        if one.simulate:
+            continue
         launchers = {variant.launcher or one.launcher for variant in plan.variants}
         for job in map(job_of, sorted(launchers)):
             if job.crowded(ranks, one.ranks_per_node):

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from downbeat.comparison.conditions import select
-from downbeat.comparison.contexts import context_differences
+from downbeat.comparison.contexts import context_differences, simulations
 from downbeat.comparison.history import alike, history_cells, history_notes, taking_part
 from downbeat.comparison.judging import assumption, count_tests, judged, method_of
 from downbeat.comparison.matching import key_of, match_cells
@@ -133,6 +133,10 @@ def compare(
     if not against_history and isinstance(a, Experiment) and isinstance(other, Experiment):
         differences = context_differences(contexts_of(a, cells_a), contexts_of(other, cells_b), expected)
         notes += [f"A and B differ in {line}" for line in differences]
+    for side, cells_of_side in ((a, cells_a), (other, cells_b)):
+        if isinstance(side, Experiment):
+            lines = simulations(contexts_of(side, cells_of_side))
+            notes = [*(line for line in lines if line not in notes), *notes]
     if past is not None:
         reference, cells, of = (other, cells_b, "B") if against_history else (a, cells_a, "A")
         part = taking_part(past, cells, key_of(compared))

@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterable, Mapping
 
 from downbeat.mpi.libraries import short_version
+from downbeat.mpi.simulation import without_seed
 
 NAMES = {
     "mpi_library": "MPI library",
+    "simulated": "simulated platform",
     "hosts": "hosts",
     "downbeat_version": "downbeat-bench",
     "git_revision": "its revision",
@@ -46,6 +48,12 @@ def context_differences(
     return lines
 
 
+def simulations(contexts: Iterable[Mapping[str, object]]) -> list[str]:
+    """Returns a line for each simulated platform, of which no machine has the numbers."""
+    platforms = dict.fromkeys(relevant("simulated", one) for one in contexts if "simulated" in one)
+    return [f"simulated, not measured: {platform.replace(',', ', ')}" for platform in platforms]
+
+
 def variable_differences(a: list[Mapping[str, object]], b: list[Mapping[str, object]]) -> list[str]:
     """Returns a line for each variable of the environment that has one value in A and another one, or none, in B.
 
@@ -68,6 +76,8 @@ def relevant(key: str, context: Mapping[str, object]) -> str:
     value = str(context.get(key, "")).strip()
     if key == "hosts":
         return re.sub(r", load [^,\n]*", "", value)
+    if key == "simulated":
+        return without_seed(value)
     return short_version(value) if key == "mpi_library" else value
 
 

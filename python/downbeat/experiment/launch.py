@@ -19,6 +19,7 @@ from downbeat.experiment.durable import move
 from downbeat.experiment.plan import LaunchKey, Plan
 from downbeat.experiment.surroundings import surroundings
 from downbeat.mpi.launch import EXIT_TIMEOUT, INTERRUPTIONS
+from downbeat.mpi.simulation import parse_platform
 
 OUTPUT = "stdout.txt"
 ERRORS = "stderr.txt"
@@ -60,7 +61,9 @@ def launch_command(plan: Plan, key: LaunchKey, repetitions: int | None = None) -
     start = [sys.executable, "-m", "downbeat.mpi.launch"]
     launcher = variant.launcher or library.launcher
     if library.simulate:
-        start += ["--simulate", library.simulate]
+        # Launches have delays and clocks of their own, as on a machine.
+        platform = parse_platform(library.simulate)
+        start += ["--simulate", str(platform.with_seed(int(platform.values["seed"]) + key.number - 1))]
     elif launcher:
         start += ["--launcher", launcher]
     if library.ranks_per_node:

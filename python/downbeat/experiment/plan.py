@@ -27,11 +27,11 @@ class Library:
     bench: str  # path of downbeat-bench
     # As "srun --mpi=pmix -n {ranks}"; the program and its arguments follow. Empty: as downbeat.mpi.launch does.
     launcher: str = ""
-    # The cluster on which programs are simulated, in place of a launcher; "": they run.
-    simulate: str = ""
     # Collectives whose algorithm the library reads in MPI_Init alone, so that a launch can have one; "*": all.
     fixed_at_start: tuple[str, ...] = ()
     ranks_per_node: int = 0  # the most that a node gets; 0: as the launcher does it
+    # The cluster on which programs are simulated, in place of a launcher; "": they run.
+    simulate: str = ""
 
 
 @dataclass(frozen=True)

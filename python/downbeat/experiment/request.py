@@ -20,11 +20,15 @@ from downbeat.lists import split_list
 from downbeat.mpi.bench import find_any_bench, find_bench, library_of, srun_launcher
 from downbeat.mpi.job import Job, job_of, places_ranks
 from downbeat.mpi.launch import cpus_per_core
+from downbeat.mpi.simulation import NAME as SIMULATOR
+from downbeat.mpi.simulation import Platform, SpecificationError, parse_platform
 
+# Each takes simulating, and without jitter all are alike.
+SIMULATED_REPETITIONS = "20"
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 KEYS = (
     "name", "operations", *OPTIONS, "ranks", "ranks-per-node", "libraries", "environments", "variants",
-    "launches", "width", "max-launches", "timeout", "seed",
+    "launches", "width", "max-launches", "timeout", "seed", "simulate",
 )  # fmt: skip
 LIBRARY_KEYS = ("name", "bench", "launcher")
 
@@ -71,7 +75,19 @@ def plan_of(request: Mapping[str, object], base: Path, stored: Callable[[str], P
     launches = whole(request, "launches", 10, 1)
     variants = variants_of(request.get("variants"), base, operations)
     per_node = whole(request, "ranks-per-node", 0, 1) if "ranks-per-node" in request else 0
-    libraries = libraries_of(request.get("libraries"), base, per_node)
+    platform = platform_of(request)
+    if platform:
+        if per_node or any(one.launcher for one in variants):
+            raise UsageError(
+                "simulate: a platform has ranks_per_node and no launcher; leave out ranks-per-node and launchers"
+            )
+        if "stop" not in options:
+            options.setdefault("repetitions", SIMULATED_REPETITIONS)
+    libraries = (
+        (simulated_library(platform, request, base),)
+        if platform
+        else libraries_of(request.get("libraries"), base, per_node)
+    )
     check_programs(variants, libraries)
     for one in variants:
         check_placing(one.launcher, per_node)
@@ -79,7 +95,9 @@ def plan_of(request: Mapping[str, object], base: Path, stored: Callable[[str], P
         name=name_of(request, operations),
         measurement=Measurement(operations, options),
         libraries=libraries,
-        ranks=ranks_of(request.get("ranks"), job_of(libraries[0].launcher), per_node),
+        ranks=ranks_on(platform, request.get("ranks"))
+        if platform
+        else ranks_of(request.get("ranks"), job_of(libraries[0].launcher), per_node),
         environments=environments_of(request.get("environments")),
         variants=variants,
         launches=launches,
@@ -202,6 +220,40 @@ def check_placing(launcher: str, per_node: int) -> None:
         raise UsageError(
             f"launcher: '{launcher}' has {{nodes}} or {{ranks_per_node}}; give the number with --ranks-per-node"
         )
+
+
+def platform_of(request: Mapping[str, object]) -> Platform | None:
+    """Returns the simulated cluster of a request; None if programs run."""
+    text = request.get("simulate")
+    if text is None:
+        return None
+    if not isinstance(text, str):
+        raise wrong("simulate", text, "a platform such as 'fat-tree(nodes=64)'")
+    try:
+        return parse_platform(text)
+    except SpecificationError as error:
+        raise UsageError(f"simulate: {error}") from error
+
+
+def simulated_library(platform: Platform, request: Mapping[str, object], base: Path) -> Library:
+    """Returns the simulator as a plan has it, in place of a library; its table may name the program."""
+    tables = request.get("libraries", [{"name": SIMULATOR}])
+    table = tables[0] if isinstance(tables, list) and len(tables) == 1 and isinstance(tables[0], Mapping) else None
+    if table is None or table.get("name") != SIMULATOR or "launcher" in table:
+        raise UsageError("simulate: what is simulated runs under no MPI library and no launcher; leave these out")
+    bench = bench_at(str(table["bench"]), base) if "bench" in table else find_bench(SIMULATOR)
+    return Library(SIMULATOR, bench, simulate=str(platform))
+
+
+def ranks_on(platform: Platform, value: object) -> tuple[int, ...]:
+    """Returns numbers of ranks on a simulated cluster; by default as many as it has room for."""
+    ranks = (platform.ranks,) if value is None else ranks_of(value, job_of(""))
+    if max(ranks) > platform.ranks:
+        raise UsageError(
+            f"ranks: {max(ranks)} do not fit on {platform.nodes} simulated nodes of {platform.ranks_per_node}; "
+            "raise nodes or ranks_per_node"
+        )
+    return ranks
 
 
 def environments_of(value: object) -> tuple[Environment, ...]:

@@ -54,7 +54,7 @@ class Parameter:
         if not found or (found[2] and (self.unit != "s" or found[2] not in TIMES)):
             return None
         try:
-            value = float(found[1]) * TIMES.get(found[2], 1.0)
+            value = float(f"{float(found[1]) * TIMES.get(found[2], 1.0):.12g}")  # as it is written
         except ValueError:
             return None
         if not self.least <= value <= self.most or (self.unit == "1" and value != math.floor(value)):
@@ -129,6 +129,10 @@ class Platform:
         inside = ",".join(f"{name}={value:.12g}" for name, value in self.values.items())
         return f"{self.topology}({inside})"
 
+    def with_seed(self, seed: int) -> Platform:
+        """Returns the platform with other delays and clocks."""
+        return dataclasses.replace(self, values={**self.values, "seed": float(seed)})
+
     def hosts(self, ranks: int) -> list[str]:
         """Returns the host of each rank: nodes are filled one after another."""
         return [f"node-{rank // self.ranks_per_node}" for rank in range(ranks)]
@@ -159,10 +163,12 @@ def parse_platform(text: str) -> Platform:
     parameters = parameters_of(topology)
     values = {name: parameter.default for name, parameter in parameters.items()}
     given: set[str] = set()
-    for word in split_list(found[2] or ""):
+    for word in split_list(found[2]) if found[2] else []:
         name, equals, content = (part.strip() for part in word.partition("="))
         if not equals or name not in parameters:
-            raise SpecificationError(f"'{word}' is no parameter of {topology}; give {', '.join(parameters)} as NAME=VALUE")
+            raise SpecificationError(
+                f"'{word}' is no parameter of {topology}; give {', '.join(parameters)} as NAME=VALUE"
+            )
         if name in given:
             raise SpecificationError(f"'{text}' gives {name} twice")
         given.add(name)
@@ -194,6 +200,11 @@ def check_shape(topology: str, values: Mapping[str, float]) -> None:
         )
 
 
+def without_seed(text: str) -> str:
+    """Returns a platform as files have it, without what differs between launches."""
+    return re.sub(r",seed=[^,)]*", "", text)
+
+
 def platform_object() -> str | None:
     """Returns the shared object that makes platforms, as the build leaves it in a checkout."""
     path = ROOT / "build" / NAME / "lib" / PLATFORM
@@ -213,7 +224,8 @@ def smpirun_command(platform: Platform, ranks: int, directory: Path) -> list[str
     """
     if ranks > platform.ranks:
         raise SpecificationError(
-            f"{ranks} ranks do not fit on {platform.nodes} nodes of {platform.ranks_per_node}; raise nodes or ranks_per_node"
+            f"{ranks} ranks do not fit on {platform.nodes} nodes of {platform.ranks_per_node}; "
+            "raise nodes or ranks_per_node"
         )
     smpirun, shared_object = shutil.which("smpirun"), platform_object()
     if not (smpirun and shared_object):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
 from downbeat.experiment.experiment import Experiment, Launch
 from downbeat.experiment.plan import DEFAULT_VARIANT
+from downbeat.mpi.simulation import without_seed
 from downbeat.report.numbers_text import counted, listed, microseconds, span
 from downbeat.report.page import Section, Table
 from downbeat.report.warnings import first_line
@@ -119,8 +120,11 @@ def variables(contexts: Iterable[Mapping[str, object]]) -> list[str]:
     return [line for line in lines if not re.match(OF_LAUNCHERS, line)]
 
 
-def machine_text(contexts: Iterable[Mapping[str, object]]) -> str:
+def machine_text(contexts: Sequence[Mapping[str, object]]) -> str:
     """Returns hosts, one per line; their load, which differs from launch to launch, as a range."""
+    simulated = distinct(without_seed(str(one["simulated"])) for one in contexts if "simulated" in one)
+    if simulated:
+        return "simulated: " + "\n".join(platform.replace(",", ", ") for platform in simulated)
     hosts: dict[str, list[float]] = {}
     for context in contexts:
         for line in str(context["hosts"]).splitlines():

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from downbeat.data.launch_file import CUT_SHORT
 from downbeat.experiment.experiment import Experiment
 from downbeat.experiment.plan import LAUNCH_FACTORS
+from downbeat.mpi.simulation import without_seed
 from downbeat.report.findings.barriers import sizes
 from downbeat.report.numbers_text import counted, listed
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
@@ -27,6 +28,7 @@ SAME = {
 def experiment_warnings(experiment: Experiment) -> tuple[str, ...]:
     """Returns the warnings of an experiment, the gravest first."""
     return (
+        *simulated(experiment),
         *few_launches(experiment),
         *failed_launches(experiment),
         *bad_cells(experiment),
@@ -35,6 +37,20 @@ def experiment_warnings(experiment: Experiment) -> tuple[str, ...]:
         *machine_problems(experiment),
         *bench_warnings([launch.context for launch in experiment.launches]),
     )
+
+
+def simulated(experiment: Experiment) -> list[str]:
+    """Says that numbers are not those of a machine."""
+    platforms = dict.fromkeys(
+        without_seed(str(launch.context["simulated"]))
+        for launch in experiment.launches
+        if "simulated" in launch.context
+    )
+    return [
+        f"simulated, not measured, on {platform.replace(',', ', ')}: numbers are those of this model of a cluster, and "
+        "of no machine; docs/simulation.md says what the model has."
+        for platform in platforms
+    ]
 
 
 def few_launches(experiment: Experiment) -> list[str]:

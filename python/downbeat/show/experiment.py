@@ -15,6 +15,7 @@ from downbeat.data.launch_file import IMPLIED
 from downbeat.data.metrics import METRICS
 from downbeat.experiment.experiment import FACTORS, Experiment
 from downbeat.mpi.libraries import short_version
+from downbeat.mpi.simulation import without_seed
 from downbeat.show.pivot import Block, fits, side_by_side
 from downbeat.show.table import entry, share, word, wrapped
 from downbeat.statistics.location import Interval, geometric_mean_interval
@@ -42,7 +43,7 @@ def describe_experiment(experiment: Experiment, metric: str) -> list[str]:
         f"{experiment.name}: {count} launch{'es' if count > 1 else ''}, {first['date']}",
         *entry("MPI", "; ".join(sorted(libraries))),
         *entry("ranks", ", ".join(str(ranks) for ranks in sorted({launch.ranks for launch in experiment.launches}))),
-        *entry("hosts", str(first["hosts"])),
+        *entry(*place_of(first)),
         *entry("clock", f"{first['clock_clock']}, synchronized by {first['clock_sync']}"),
         *entry("metric", f"{metric} in us: {METRICS[metric].meaning}"),
     ]
@@ -53,6 +54,13 @@ def describe_experiment(experiment: Experiment, metric: str) -> list[str]:
     table, columns = pivot(frame)
     lines += ["", *table, "", *(line for meaning in legend(columns, count) for line in wrapped(meaning))]
     return [*lines, *(line for note in notes(frame) for line in wrapped(note))]
+
+
+def place_of(context: Mapping[str, object]) -> tuple[str, str]:
+    """Returns where a launch ran: on hosts, or simulated on a platform."""
+    if "simulated" in context:
+        return "simulated", without_seed(str(context["simulated"])).replace(",", ", ")
+    return "hosts", str(context["hosts"])
 
 
 def experiment_record(experiment: Experiment, metric: str) -> dict[str, object]:

@@ -1,0 +1,87 @@
+"""Simulated clusters: how they are written, and experiments on them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from downbeat.experiment.experiment import open_experiment
+from downbeat.mpi.bench import built
+from downbeat.mpi.simulation import NAME, SpecificationError, parse_platform, platform_object, without_seed
+from downbeat_command import downbeat
+
+needs_simgrid = pytest.mark.skipif(
+    not (shutil.which("smpirun") and platform_object() and built(NAME)), reason="run 'make build MPI=simgrid'"
+)
+
+
+def test_a_platform_has_every_parameter_in_seconds() -> None:
+    platform = parse_platform("fat-tree(nodes=64, latency=250ns, ranks_per_node=2)")
+    assert platform.ranks == 128
+    assert "latency=2.5e-07," in str(platform)
+    assert parse_platform(str(platform)) == platform
+    assert platform.hosts(3) == ["node-0", "node-0", "node-1"]
+    assert platform.validation().endswith("seed=1,ranks_per_clock=2")
+    assert without_seed(str(platform)) == without_seed(str(platform.with_seed(7)))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("ring(nodes=4)", "'ring(nodes=4)' is no platform; choose one of cluster, fat-tree, dragonfly"),
+        ("cluster", "has no nodes; e.g. cluster(nodes=64)"),
+        ("cluster(nodes=4,radix=2)", "'radix=2' is no parameter of cluster; give nodes"),
+        ("cluster(nodes=4,nodes=5)", "gives nodes twice"),
+        ("cluster(nodes=2.5)", "nodes=2.5 is not valid; give a whole number from 1 to 65536"),
+        ("cluster(nodes=4,latency=1min)", "latency=1min is not valid; give a time such as 2us from 1e-09 to 1 s"),
+        ("cluster(nodes=4,asymmetry=2)", "asymmetry=2 is not valid; give a number from 0 to 1"),
+        ("dragonfly(nodes=4096)", "raise routers or nodes_per_router"),
+    ],
+)
+def test_what_is_no_platform_is_refused(text: str, said: str) -> None:
+    with pytest.raises(SpecificationError) as caught:
+        parse_platform(text)
+    assert said in str(caught.value)
+
+
+@needs_simgrid
+def test_an_experiment_is_simulated_and_says_so(tmp_path: Path) -> None:
+    output = tmp_path / "simulated"
+    arguments = ["bcast", "--sizes", "8", "-r", "5", "--launches", "2", "-o", str(output)]
+    first = downbeat("run", *arguments, "--simulate", "cluster(nodes=8,jitter=100ns)", where=tmp_path)
+    assert first.returncode == 0, first.stderr
+    launches = open_experiment(output).launches
+    assert [launch.ranks for launch in launches] == [8, 8]
+    platforms = [str(launch.context["simulated"]) for launch in launches]
+    assert all(text.startswith("cluster(nodes=8,ranks_per_node=1,latency=1.5e-06,") for text in platforms)
+    assert len(set(platforms)) == 2  # delays and clocks of their own
+    assert len({without_seed(text) for text in platforms}) == 1
+    assert json.loads((output / "plan.json").read_text())["libraries"][0]["simulate"].startswith("cluster(nodes=8,")
+    shown = downbeat("show", output, where=tmp_path).stdout
+    assert "  simulated" in shown
+    assert "  hosts" not in shown
+    page = tmp_path / "report.html"
+    assert downbeat("report", output, "-o", page, where=tmp_path).returncode == 0
+    assert "simulated, not measured" in page.read_text(encoding="utf-8")
+    compared = downbeat("compare", output, "synchronizer=mpi_barrier", "synchronizer=harmonize", where=tmp_path)
+    assert "simulated, not measured: cluster(nodes=8, " in compared.stdout
+    other = downbeat("run", *arguments, "--simulate", "cluster(nodes=8)", where=tmp_path)
+    assert other.returncode == 2
+    assert "holds another experiment" in other.stderr
+
+
+@needs_simgrid
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--simulate", "cluster(nodes=2)", "-n", "4"], "ranks: 4 do not fit on 2 simulated nodes of 1"),
+        (["--simulate", "cluster(nodes=2)", "--mpi", "openmpi"], "under no MPI library and no launcher"),
+        (["--simulate", "cloud(nodes=2)"], "'cloud(nodes=2)' is no platform"),
+    ],
+)
+def test_what_cannot_be_simulated_is_refused(tmp_path: Path, arguments: list[str], said: str) -> None:
+    ended = downbeat("run", "barrier", *arguments, "-o", "none", where=tmp_path)
+    assert ended.returncode == 2
+    assert said in ended.stderr
