@@ -86,6 +86,9 @@ int db_sync_receive_map(const struct db_sync_group *group, int peer, struct db_c
 int db_tree_wide(const struct db_sync_group *group, int radix, int (*learn)(int reference, void *argument),
                  int (*teach)(int learner, void *argument), void *argument);
 
+/* The radix of that tree. */
+int db_tree_radix(const struct db_sync_group *group, int radix);
+
 /* Three orders in which a group can be synchronized; process 0 and the maps as in db_sync_type. */
 
 /* Every process with process 0, one after another: p - 1 rounds. */

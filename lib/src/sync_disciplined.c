@@ -53,6 +53,39 @@ static struct db_offset against_local(const struct db_sync_group *group, const s
     return seen;
 }
 
+/* As often as a reference with few to serve has time for: the interval that all exchanges allow narrows with each. */
+#define MOST_REPETITIONS 16
+
+static int repetitions_for(const struct db_node *self, const struct db_sync_group *group) {
+    int served = db_tree_radix(group, db_whole(self, RADIX)) - 1;
+    int affordable = 4 * MOST_REPETITIONS / served;
+    return affordable < 1 ? 1 : affordable > MOST_REPETITIONS ? MOST_REPETITIONS : affordable;
+}
+
+/* What two offsets, measured one after the other on a timeline without drift, allow together. */
+static struct db_offset both(const struct db_offset *first, const struct db_offset *second) {
+    struct db_offset offset = *second;
+    offset.lower_ns = fmax(first->lower_ns, second->lower_ns);
+    offset.upper_ns = fmin(first->upper_ns, second->upper_ns);
+    offset.offset_ns = (offset.lower_ns + offset.upper_ns) / 2.0;
+    offset.duration_ns = (double)(second->at - first->at) + first->duration_ns;
+    offset.exchanges = first->exchanges + second->exchanges;
+    return offset;
+}
+
+static int measure(const struct db_node *self, const struct db_sync_group *group, const struct db_asker *asker,
+                   struct db_offset *offset) {
+    const struct db_node *estimator = db_child(self, OFFSET);
+    int repetitions = db_is(estimator, &db_offset_skampi) ? repetitions_for(self, group) : 1;
+    DB_TRY(db_offset_measure(estimator, asker, &group->pairs[0], offset));
+    for (int i = 1; i < repetitions; ++i) {
+        struct db_offset next;
+        DB_TRY(db_offset_measure(estimator, asker, &group->pairs[0], &next));
+        *offset = both(offset, &next);
+    }
+    return MPI_SUCCESS;
+}
+
 static int compare(const struct db_node *self, const struct db_sync_group *group, int reference,
                    struct db_history *history) {
     if (history->reference != reference)
@@ -63,7 +96,7 @@ static int compare(const struct db_node *self, const struct db_sync_group *group
     struct db_offset offset;
     struct db_standing standing;
     DB_TRY(db_exchange_begin(&asker));
-    DB_TRY(db_offset_measure(db_child(self, OFFSET), &asker, &group->pairs[0], &offset));
+    DB_TRY(measure(self, group, &asker, &offset));
     DB_TRY(db_exchange_stop(&asker, &standing));
     offset = against_local(group, &predicted, &offset);
     db_history_add(history, &offset, &group->limits);

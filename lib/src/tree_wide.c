@@ -13,10 +13,13 @@ static int radix_for(int levels, int size) {
     return pow(radix, levels) >= size ? radix : radix + 1;
 }
 
+int db_tree_radix(const struct db_sync_group *group, int radix) {
+    return radix == 0 ? radix_for(group->depth, group->size) : radix;
+}
+
 int db_tree_wide(const struct db_sync_group *group, int radix, int (*learn)(int reference, void *argument),
                  int (*teach)(int learner, void *argument), void *argument) {
-    if (radix == 0)
-        radix = radix_for(group->depth, group->size);
+    radix = db_tree_radix(group, radix);
     int64_t step = 1;
     while (step * radix < group->size)
         step *= radix;
