@@ -58,7 +58,7 @@ static struct db_offset against_local(const struct db_sync_group *group, const s
 
 static int repetitions_for(const struct db_node *self, const struct db_sync_group *group) {
     int served = db_tree_radix(group, db_whole(self, RADIX)) - 1;
-    int affordable = 4 * MOST_REPETITIONS / served;
+    int affordable = 2 * MOST_REPETITIONS / served;
     return affordable < 1 ? 1 : affordable > MOST_REPETITIONS ? MOST_REPETITIONS : affordable;
 }
 

@@ -60,8 +60,8 @@ static void check(const struct virtual_starts *starts, double median_ns, double 
     virtual_outcome_free(&outcome);
 }
 
-/* Where latencies are the same both ways: the share of errors within one and two standard deviations; at least `one` and
- * `two`. */
+/* Where latencies are the same both ways: the share of errors within one and two standard deviations; at least `one`
+ * and `two`. */
 static void check_honesty(const struct virtual_starts *starts, double one, double two) {
     struct virtual_outcome outcome = virtual_starts_run(starts);
     double within_one = (double)outcome.within[0] / (double)outcome.errors;

@@ -58,8 +58,9 @@ ExitStatus run(const Communicator &comm, const std::string &command, const Reque
 }
 
 void declare(CommandLine &line, Words &words) {
-    line.option("--schemes", words.schemes, "SCHEMES",
-                "schemes, a list, e.g. hca3(fit=500),skampi; downbeat-bench list scheme shows them [default: all but none]");
+    line.option(
+        "--schemes", words.schemes, "SCHEMES",
+        "schemes, a list, e.g. hca3(fit=500),skampi; downbeat-bench list scheme shows them [default: all but none]");
     line.option(
         "--waits", words.waits, "SECONDS",
         fmt::format("times after a synchronization at which to check the clocks, a list [default {}]", default_waits));
