@@ -60,7 +60,7 @@ extern "C" {
  *   IN   comm   communicator (handle); an intracommunicator
  *   OUT  flag   1 if this process arrived in time and left at the deadline; 0 if it arrived too late, or left later
  *               than the tolerance (e.g. the kernel took the processor away during the wait), or does not know its
- *               clock well enough to tell (setting flag_error); local to this process (logical). With slack=published
+ *               clock well enough (setting flag_error); local to this process (logical). With slack=published
  *               (MPIX_Harmonize_set_info), 0 only if it arrived too late
  *
  * Collective over comm. Blocks until all processes of comm have called it. flag == 0 is not an error; discard and
@@ -102,7 +102,7 @@ int MPIX_Harmonize_verdict(MPI_Comm comm, int *verdict);
  *                  which it left, by its own clock; the largest of all processes; the same on all processes (double)
  *
  * Local. It travels as the flags do, see MPIX_Harmonize_verdict, and lets you set a limit of your own: with thousands of
- * processes one of them is late in most calls. What a clock is off by is not in it: MPIX_Harmonize_expected_error.
+ * processes one of them is late in most calls. It does not contain the error of the clock: MPIX_Harmonize_expected_error.
  * MPI_ERR_OTHER if there was no such call. */
 int MPIX_Harmonize_lateness(MPI_Comm comm, double *lateness);
 

@@ -16,15 +16,11 @@ struct tree {
     const struct db_sync_group *group;
     const struct db_learning *learning;
     int power; /* m */
-    int reach; /* of ranks below m in this process's subtree, itself included, if all exist */
-    /* Of the subtree alone: from local time to that of this process. First those below m, then those m above. */
-    struct db_clock_map *models;
+    /* Models of this process's subtree, from local time to that of this process: of the ranks below m by their distance
+     * from this one, and of those m above these. */
+    struct db_clock_map *below;
+    struct db_clock_map *above;
 };
-
-static struct db_clock_map *model_of(const struct tree *tree, int rank) {
-    int place = rank - tree->group->rank;
-    return &tree->models[rank < tree->power || place == 0 ? place : place - tree->power + tree->reach];
-}
 
 /* The ranks of a block of `count` ranks >= m that exist. */
 static int existing(const struct tree *tree, int first, int count) {
@@ -34,37 +30,37 @@ static int existing(const struct tree *tree, int first, int count) {
     return first + count <= size ? count : size - first;
 }
 
-/* A subtree of `count` ranks from `first` on is two blocks: these, and those m above. */
-static int send_subtree(const struct tree *tree, int first, int count, int reference) {
+/* This process's subtree, of `count` ranks, is two blocks: these, and those m above. */
+static int send_subtree(const struct tree *tree, int count, int reference) {
     const struct db_channel *channel = &tree->group->channel;
-    int remaining = existing(tree, first + tree->power, count);
-    DB_TRY(db_send(channel, (const int64_t *)model_of(tree, first), count * MODEL_WORDS, reference));
+    int remaining = existing(tree, tree->group->rank + tree->power, count);
+    DB_TRY(db_send(channel, (const int64_t *)tree->below, count * MODEL_WORDS, reference));
     if (remaining > 0)
-        DB_TRY(
-            db_send(channel, (const int64_t *)model_of(tree, first + tree->power), remaining * MODEL_WORDS, reference));
+        DB_TRY(db_send(channel, (const int64_t *)tree->above, remaining * MODEL_WORDS, reference));
     return MPI_SUCCESS;
 }
 
-/* The first model leads from the sender's local time to this process's; the others to the sender's. */
-static int receive_subtree(const struct tree *tree, int first, int count) {
+/* That of the rank `count` above, of as many ranks. The first model leads from the sender's local time to this
+ * process's; the others to the sender's. */
+static int receive_subtree(const struct tree *tree, int count) {
     const struct db_channel *channel = &tree->group->channel;
-    int above = first + tree->power;
-    int remaining = existing(tree, above, count);
-    struct db_clock_map *models = model_of(tree, first);
-    struct db_clock_map *models_above = model_of(tree, above);
-    DB_TRY(db_receive(channel, (int64_t *)models, count * MODEL_WORDS, first));
+    int sender = tree->group->rank + count;
+    int remaining = existing(tree, sender + tree->power, count);
+    struct db_clock_map *below = &tree->below[count];
+    struct db_clock_map *above = &tree->above[count];
+    DB_TRY(db_receive(channel, (int64_t *)below, count * MODEL_WORDS, sender));
     if (remaining > 0)
-        DB_TRY(db_receive(channel, (int64_t *)models_above, remaining * MODEL_WORDS, first));
+        DB_TRY(db_receive(channel, (int64_t *)above, remaining * MODEL_WORDS, sender));
     for (int i = 1; i < count; ++i)
-        models[i] = db_map_compose(&models[i], models);
+        below[i] = db_map_compose(&below[i], below);
     for (int i = 0; i < remaining; ++i)
-        models_above[i] = db_map_compose(&models_above[i], models);
+        above[i] = db_map_compose(&above[i], below);
     return MPI_SUCCESS;
 }
 
 static int learn(const struct tree *tree, int reference, int round) {
     const struct db_sync_group *group = tree->group;
-    return db_sync_learn(group, tree->learning, reference, &group->pairs[round], model_of(tree, group->rank));
+    return db_sync_learn(group, tree->learning, reference, &group->pairs[round], tree->below);
 }
 
 /* This process's local time is what it answers with. */
@@ -77,13 +73,13 @@ static int remaining_round(const struct tree *tree) {
     int rank = tree->group->rank;
     if (rank >= tree->power) {
         DB_TRY(learn(tree, rank - tree->power, 0));
-        return db_send(channel, (const int64_t *)model_of(tree, rank), MODEL_WORDS, rank - tree->power);
+        return db_send(channel, (const int64_t *)tree->below, MODEL_WORDS, rank - tree->power);
     }
     int learner = rank + tree->power;
     if (learner >= tree->group->size)
         return MPI_SUCCESS;
     DB_TRY(teach(tree, learner));
-    return db_receive(channel, (int64_t *)model_of(tree, learner), MODEL_WORDS, learner);
+    return db_receive(channel, (int64_t *)tree->above, MODEL_WORDS, learner);
 }
 
 static int go_up(const struct tree *tree) {
@@ -94,25 +90,25 @@ static int go_up(const struct tree *tree) {
         int place = rank % (2 * step);
         if (place == 0) {
             DB_TRY(teach(tree, rank + step));
-            DB_TRY(receive_subtree(tree, rank + step, step));
+            DB_TRY(receive_subtree(tree, step));
         } else if (place == step) {
             DB_TRY(learn(tree, rank - step, round));
-            DB_TRY(send_subtree(tree, rank, step, rank - step));
+            DB_TRY(send_subtree(tree, step, rank - step));
         }
     }
     return MPI_SUCCESS;
 }
 
-/* From process 0's local time on to the global clock, then to each its own. */
+/* From process 0's local time on to the global clock, then to each its own. Process 0's subtree is all, by rank. */
 static int spread(const struct tree *tree, struct db_clock_map *map) {
     const struct db_sync_group *group = tree->group;
     if (group->rank == 0) {
         struct db_clock_map own = db_sync_from_local(group, map);
         for (int rank = 1; rank < group->size; ++rank)
-            *model_of(tree, rank) = db_map_compose(model_of(tree, rank), &own);
+            tree->below[rank] = db_map_compose(&tree->below[rank], &own);
     }
     struct db_clock_map model;
-    DB_TRY(db_scatter(&group->channel, (const int64_t *)tree->models, (int64_t *)&model, MODEL_WORDS));
+    DB_TRY(db_scatter(&group->channel, (const int64_t *)tree->below, (int64_t *)&model, MODEL_WORDS));
     if (group->rank > 0)
         db_sync_adopt(group, &model, map);
     return MPI_SUCCESS;
@@ -122,15 +118,16 @@ int db_tree_up(const struct db_sync_group *group, const struct db_learning *lear
     struct tree tree = {.group = group, .learning = learning, .power = 1};
     while (tree.power <= group->size / 2)
         tree.power *= 2;
-    tree.reach = 1;
-    while (tree.reach < tree.power && group->rank % (2 * tree.reach) == 0)
-        tree.reach *= 2;
-    tree.models = calloc(2 * (size_t)tree.reach, sizeof *tree.models);
-    if (tree.models == NULL)
+    size_t reach = 1; /* of the subtree, below m */
+    while (reach < (size_t)tree.power && (size_t)group->rank % (2 * reach) == 0)
+        reach *= 2;
+    tree.below = calloc(2 * reach, sizeof *tree.below);
+    if (tree.below == NULL)
         return MPI_ERR_NO_MEM;
+    tree.above = tree.below + reach;
     int code = go_up(&tree);
     if (code == MPI_SUCCESS)
         code = spread(&tree, map);
-    free(tree.models);
+    free(tree.below);
     return code;
 }

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import netCDF4
 import numpy as np
@@ -63,7 +64,7 @@ class FakeBench:
         for ranks in (1, 2, 3):
             write_template(directory / f"any-{ranks}.nc", [MEDIAN], ranks=ranks)
 
-    def library(self, name: str = "fake", **other: tuple[str, ...]) -> Library:
+    def library(self, name: str = "fake", **other: Any) -> Library:
         """Returns it as a library of a plan."""
         return Library(name, str(self.bench), f"{self.launcher} -n {{ranks}}", **other)
 

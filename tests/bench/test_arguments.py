@@ -89,7 +89,7 @@ BAD = [
     ("barrier clock", "clock is an experiment, not an operation; give it as the first word"),
     ("list barriers", "unknown kind 'barriers'; choose one of scheme, offset, intercept"),
     ("list --format csv", "unknown format 'csv'; choose one of table, json"),
-    ("clock --schemes hca4", "--schemes cannot be 'hca4': 'hca4' is unknown; choose one of disciplined, hca3_offset, hca3"),
+    ("clock --schemes hca4", "--schemes cannot be 'hca4': 'hca4' is unknown; choose one of disciplined, hca3_offset"),
     ("clock --schemes hca3(fit=1)", "fit cannot be '1'; valid: a whole number from 2"),
     ("clock --schemes skampi,skampi", "scheme 'skampi' is given twice"),
     ("clock --schemes skampi,", "--schemes cannot be ''"),

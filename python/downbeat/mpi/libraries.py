@@ -110,7 +110,7 @@ class OpenMpi5(OpenMpi):
 
 
 def per_node_option(places: Places) -> list[str]:
-    """Returns how Hydra, the launcher of MPICH and of Intel MPI, is told how many ranks a node gets."""
+    """Returns how Hydra, the launcher of MPICH and of Intel MPI, gets the number of ranks per node."""
     return ["-ppn", str(places.per_node)] if places.per_node else []
 
 

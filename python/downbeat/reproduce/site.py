@@ -41,7 +41,7 @@ class Site:
         quick: few repetitions, to see whether all works.
         launcher: as "srun --mpi=pmix -n {ranks}"; empty: that of the MPI library, on this machine or in a Slurm job.
         nodes: how many there are; 0: not known.
-        ranks_per_node: the most that a node gets; 0: as the launcher does it, which cannot be told.
+        ranks_per_node: the most that a node gets; 0: as the launcher does it, which is not known.
         made_clocks: whether figures about clocks give ranks clocks of their own; else the nodes' clocks are compared.
         sample: of ranks that are compared one by one, so many at most.
     """

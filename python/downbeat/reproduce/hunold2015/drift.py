@@ -101,7 +101,7 @@ def draw_drift(results: Results) -> Drawn:
 
 
 def none_seen(files: Sequence[xr.Dataset], drifts: np.ndarray) -> Undecidable | None:
-    """Returns that clocks drift by less than can be measured, of which no shape is to be seen; None: by more."""
+    """Returns that clocks drift by less than can be measured, so nobody can see a shape; None: by more."""
     bound = float(np.median([float(np.median(data["offset_bound"])) for data in files])) * MICROSECONDS
     if drifts.max() > bound:
         return None
