@@ -16,6 +16,7 @@ struct tree {
     const struct db_sync_group *group;
     const struct db_learning *learning;
     int power; /* m */
+    int reach; /* ranks of this process's subtree below m, which is itself where it is not below m */
     /* Models of this process's subtree, from local time to that of this process: of the ranks below m by their distance
      * from this one, and of those m above these. */
     struct db_clock_map *below;
@@ -86,17 +87,15 @@ static int go_up(const struct tree *tree) {
     int rank = tree->group->rank;
     DB_TRY(remaining_round(tree));
     int round = 1;
-    for (int step = 1; step < tree->power && rank < tree->power; step *= 2, ++round) {
-        int place = rank % (2 * step);
-        if (place == 0) {
-            DB_TRY(teach(tree, rank + step));
-            DB_TRY(receive_subtree(tree, step));
-        } else if (place == step) {
-            DB_TRY(learn(tree, rank - step, round));
-            DB_TRY(send_subtree(tree, step, rank - step));
-        }
+    int step = 1;
+    for (; step < tree->reach; step *= 2, ++round) {
+        DB_TRY(teach(tree, rank + step));
+        DB_TRY(receive_subtree(tree, step));
     }
-    return MPI_SUCCESS;
+    if (rank == 0 || rank >= tree->power)
+        return MPI_SUCCESS;
+    DB_TRY(learn(tree, rank - step, round));
+    return send_subtree(tree, step, rank - step);
 }
 
 /* From process 0's local time on to the global clock, then to each its own. Process 0's subtree is all, by rank. */
@@ -115,16 +114,15 @@ static int spread(const struct tree *tree, struct db_clock_map *map) {
 }
 
 int db_tree_up(const struct db_sync_group *group, const struct db_learning *learning, struct db_clock_map *map) {
-    struct tree tree = {.group = group, .learning = learning, .power = 1};
+    struct tree tree = {.group = group, .learning = learning, .power = 1, .reach = 1};
     while (tree.power <= group->size / 2)
         tree.power *= 2;
-    size_t reach = 1; /* of the subtree, below m */
-    while (reach < (size_t)tree.power && (size_t)group->rank % (2 * reach) == 0)
-        reach *= 2;
-    tree.below = calloc(2 * reach, sizeof *tree.below);
+    while (group->rank < tree.power && tree.reach < tree.power && group->rank % (2 * tree.reach) == 0)
+        tree.reach *= 2;
+    tree.below = calloc(2 * (size_t)tree.reach, sizeof *tree.below);
     if (tree.below == NULL)
         return MPI_ERR_NO_MEM;
-    tree.above = tree.below + reach;
+    tree.above = tree.below + tree.reach;
     int code = go_up(&tree);
     if (code == MPI_SUCCESS)
         code = spread(&tree, map);

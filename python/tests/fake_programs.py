@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import netCDF4
 import numpy as np
@@ -64,9 +63,9 @@ class FakeBench:
         for ranks in (1, 2, 3):
             write_template(directory / f"any-{ranks}.nc", [MEDIAN], ranks=ranks)
 
-    def library(self, name: str = "fake", **other: Any) -> Library:
+    def library(self, name: str = "fake", **other: tuple[str, ...]) -> Library:
         """Returns it as a library of a plan."""
-        return Library(name, str(self.bench), f"{self.launcher} -n {{ranks}}", **other)
+        return Library(name, str(self.bench), f"{self.launcher} -n {{ranks}}", **other)  # type: ignore[arg-type]
 
     def starts(self) -> list[tuple[int, str, str]]:
         """Returns what was started: process, key, arguments; of the first ranks alone."""
