@@ -103,8 +103,11 @@ static int spread(const struct tree *tree, struct db_clock_map *map) {
     const struct db_sync_group *group = tree->group;
     if (group->rank == 0) {
         struct db_clock_map own = db_sync_from_local(group, map);
-        for (int rank = 1; rank < group->size; ++rank)
-            tree->below[rank] = db_map_compose(&tree->below[rank], &own);
+        int remaining = existing(tree, tree->power, tree->reach);
+        for (int i = 1; i < tree->reach; ++i)
+            tree->below[i] = db_map_compose(&tree->below[i], &own);
+        for (int i = 0; i < remaining; ++i)
+            tree->above[i] = db_map_compose(&tree->above[i], &own);
     }
     struct db_clock_map model;
     DB_TRY(db_scatter(&group->channel, (const int64_t *)tree->below, (int64_t *)&model, MODEL_WORDS));
