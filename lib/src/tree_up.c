@@ -25,10 +25,10 @@ struct tree {
 
 /* The ranks of a block of `count` ranks >= m that exist. */
 static int existing(const struct tree *tree, int first, int count) {
-    int size = tree->group->size;
-    if (first >= size)
+    int present = tree->group->size - first;
+    if (present < 0)
         return 0;
-    return first + count <= size ? count : size - first;
+    return present < count ? present : count;
 }
 
 /* This process's subtree, of `count` ranks, is two blocks: these, and those m above. */
