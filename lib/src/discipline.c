@@ -51,9 +51,8 @@ static void weigh(const struct db_history *history, double resolution_ns, double
     double rest = count > 1 ? above * share / (1.0 - share) : 0.0;
     for (int i = 0; i < count; ++i) {
         const struct db_offset *point = &history->points[i];
-        /* While little is known of the pair: what single exchanges scatter by, and how little of that is left of the
-         * best of many. */
-        double single = fmin(width(point), 3.0 * point->deviation_ns / point->exchanges);
+        /* While little is known of the pair: what single exchanges scatter by, and what is left of that by many. */
+        double single = fmin(width(point), 1.5 * point->deviation_ns / sqrt(point->exchanges));
         double unknown = fmax(rest, single / count);
         double excess = width(point) - smallest + unknown;
         double apart = point->offset_ns - (point->lower_ns + point->upper_ns) / 2.0; /* estimators other than skampi */
