@@ -222,8 +222,8 @@ int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats);
  *                  or 100 times the time over which the scheme spreads its fit points if that is longer
  *   max_error      and when drift may have raised the error bound above this, and above twice of what it was directly
  *                  after the last synchronization. Default: 5e-6
- *   target_error   and, with sync=disciplined, when the expected error is above this, and above 1.5 times of what it
- *                  was. Default: 25e-9. Unless max_age is set, synchronizations take no more than 1 % of the time; 0.1 s
+ *   target_error   and when the expected error is above this, and above 1.5 times of what it was. Default: auto, 25e-9
+ *                  with sync=disciplined unless max_age is set, else no matter. Unless max_age is set, synchronizations take no more than 1 % of the time; 0.1 s
  *                  of it may be spent in advance, and is saved within 20 s
  *   max_skew       largest relative difference in frequency assumed between any two clocks. Default: 20e-6
  *   max_wander     largest change of that difference assumed while a fitted drift is in use. Default: 1e-6

@@ -28,8 +28,8 @@ int db_schedule_wants(const struct db_state *state) {
     double bound_ns = fmax(settings->max_error_ns, BOUND_GROWTH * state->fresh.bound_ns);
     if (db_map_bound_ns(&state->map, ticks) > bound_ns)
         return 1;
-    double deviation_ns = fmax(settings->target_error_ns, DEVIATION_GROWTH * state->fresh.deviation_ns);
-    return db_settings_expects(settings) && db_map_deviation_ns(&state->map, ticks) > deviation_ns;
+    double deviation_ns = fmax(state->target_error_ns, DEVIATION_GROWTH * state->fresh.deviation_ns);
+    return db_map_deviation_ns(&state->map, ticks) > deviation_ns;
 }
 
 static double served(int depth, int clocks) { return depth * ceil(pow(clocks, 1.0 / depth)); }

@@ -130,6 +130,26 @@ static void format_max_age(const struct db_settings *settings, char text[TEXT_SI
         snprintf(text, TEXT_SIZE, "%.9g", settings->max_age_ns * 1e-9);
 }
 
+/* A time, or 0 to leave it to the library. */
+static int parse_target_error(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
+    const double low = 1e-9;
+    const double high = 1e6;
+    double seconds = 0.0;
+    if (strcmp(text, "auto") != 0 && parse_number(text, low, high, &seconds, valid) != 0) {
+        snprintf(valid, TEXT_SIZE, "valid: auto, or seconds from %g to %g", low, high);
+        return -1;
+    }
+    settings->target_error_ns = seconds * 1e9;
+    return 0;
+}
+
+static void format_target_error(const struct db_settings *settings, char text[TEXT_SIZE]) {
+    if (settings->target_error_ns == 0.0)
+        snprintf(text, TEXT_SIZE, "auto");
+    else
+        snprintf(text, TEXT_SIZE, "%.9g", settings->target_error_ns * 1e-9);
+}
+
 /* auto is 0, off is infinite. */
 static int parse_flag_error(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
     const double low = 1e-9;
@@ -178,7 +198,6 @@ static void format_tolerance(const struct db_settings *settings, char text[TEXT_
     }
 
 NUMBER_SETTING(max_error, max_error_ns, 1e-9, 1e6, 1e9)
-NUMBER_SETTING(target_error, target_error_ns, 1e-9, 1e6, 1e9)
 NUMBER_SETTING(max_skew, max_skew, 0.0, 0.1, 1.0)
 NUMBER_SETTING(max_wander, max_wander, 0.0, 0.1, 1.0)
 
@@ -274,7 +293,7 @@ int db_settings_from_environment(struct db_settings *settings, struct db_reason 
         .tolerance_ns = 500,
         .max_age_ns = 0.0,
         .max_error_ns = 5e3,
-        .target_error_ns = 25.0,
+        .target_error_ns = 0.0,
         .flag_error_ns = 0.0,
         .max_skew = 20e-6,  /* two oscillators of +-10 ppm */
         .max_wander = 1e-6, /* an oscillator moves by some 0.1 ppm when the room's temperature does */
@@ -343,6 +362,14 @@ int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db
 int db_settings_expects(const struct db_settings *settings) {
     const struct db_sync_type *type = (const struct db_sync_type *)settings->sync.nodes[0].component;
     return type->expecting;
+}
+
+#define TARGET_ERROR_NS 25.0
+
+double db_settings_target_error_ns(const struct db_settings *settings) {
+    if (settings->target_error_ns > 0.0)
+        return settings->target_error_ns;
+    return db_settings_expects(settings) && settings->max_age_ns == 0.0 ? TARGET_ERROR_NS : (double)INFINITY;
 }
 
 double db_settings_flag_error_ns(const struct db_settings *settings) {

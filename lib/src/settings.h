@@ -26,9 +26,9 @@ struct db_settings {
     int64_t tolerance_ns;
     double max_age_ns; /* 0: follows from scheme and slack, db_settings_max_age_ns */
     double max_error_ns;
-    double target_error_ns;
-    double flag_error_ns; /* a process whose expected error is above has flag 0; 0: db_settings_flag_error_ns */
-    double max_skew;      /* relative, as max_wander */
+    double target_error_ns; /* 0: db_settings_target_error_ns */
+    double flag_error_ns;   /* a process whose expected error is above has flag 0; 0: db_settings_flag_error_ns */
+    double max_skew;        /* relative, as max_wander */
     double max_wander;
     char regions[DB_PATH_SIZE]; /* file that regions are written to; "off": none */
     int regions_table;          /* DB_TABLE_* */
@@ -47,6 +47,10 @@ double db_settings_max_age_ns(const struct db_settings *settings);
 
 /* Whether the scheme estimates expected errors. */
 int db_settings_expects(const struct db_settings *settings);
+
+/* The expected error above which clocks are synchronized again; infinite where it does not matter: who sets an age has
+ * a schedule of their own. */
+double db_settings_target_error_ns(const struct db_settings *settings);
 
 /* The expected error above which a process's flag is 0; infinite where it does not matter. */
 double db_settings_flag_error_ns(const struct db_settings *settings);

@@ -225,6 +225,7 @@ static int apply(struct db_state *state, const struct db_settings *wanted) {
         DB_TRY(change_clock(state, settings));
     state->settings = *settings;
     state->max_age_ns = db_settings_max_age_ns(settings);
+    state->target_error_ns = db_settings_target_error_ns(settings);
     state->flag_error_ns = db_settings_flag_error_ns(settings);
     if (other_sync) {
         DB_TRY(divide(state));

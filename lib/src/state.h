@@ -29,6 +29,7 @@ struct db_state {
     int size;
     struct db_settings settings;
     double max_age_ns; /* that follow from them */
+    double target_error_ns;
     double flag_error_ns;
     int oversubscribed;
 

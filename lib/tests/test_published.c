@@ -126,7 +126,6 @@ static void clocks_are_due_by_age_alone(void) {
         CHECK_THAT(syncs_of_a_call(), ==, i);
     }
     set("max_error", "1e6");
-    set("target_error", "1e6");
     set("flag_error", "off");
     set("max_age", "auto");
     set("slack", "published");
