@@ -34,6 +34,7 @@ SECTIONS = {
         "Clock experiments": "clock-experiments",
         "Figures of the papers": "reproduce",
         "On a cluster": "clusters",
+        "Simulated clusters": "simulation",
         "Several hosts on one machine": "hosts",
     },
     "Reference": {
