@@ -71,7 +71,7 @@ std::string list_table(const std::vector<ListedKind> &kinds) {
             }
         }
         if (!known.empty()) {
-            text += fmt::format("  same as above: {}\n", fill(join(known), 12));
+            text += fmt::format("  {}\n", fill(fmt::format("same as above: {}", join(known)), 12));
         }
     }
     return text;
