@@ -1,0 +1,115 @@
+#include "check.h"
+#include "random.h"
+#include "virtual_world.h"
+
+#include <math.h>
+
+#define TWO_PI 6.283185307179586
+
+/* The next pause begins after a random time. */
+static void draw_pause(struct process *process, double from_ns) {
+    double every_ns = process->world->model.pause_every_ns;
+    process->next_pause_ns = every_ns > 0.0 ? from_ns - every_ns * log(uniform(&process->pauses)) : (double)INFINITY;
+}
+
+/* Something takes this process some time: a pause comes on top. */
+void virtual_work(double ns) {
+    virtual_self->now_ns += ns;
+    while (virtual_self->now_ns >= virtual_self->next_pause_ns) {
+        virtual_self->now_ns += virtual_self->world->model.pause_ns;
+        draw_pause(virtual_self, virtual_self->now_ns);
+    }
+}
+
+/* Nothing to do until `true_ns`: a pause matters only where it lasts longer. */
+void virtual_rest_until(double true_ns) {
+    CHECK(virtual_self != NULL);
+    if (true_ns <= virtual_self->now_ns)
+        return;
+    virtual_self->now_ns = true_ns;
+    while (virtual_self->now_ns >= virtual_self->next_pause_ns) {
+        double over_ns = virtual_self->next_pause_ns + virtual_self->world->model.pause_ns;
+        virtual_self->now_ns = fmax(virtual_self->now_ns, over_ns);
+        draw_pause(virtual_self, over_ns);
+    }
+}
+
+/* Ticks since BASE_TICKS, with fractions. */
+double virtual_fractional_ticks(const struct virtual_oscillator *oscillator, double true_ns) {
+    /* Incommensurable, from the length of a few resynchronizations to that of a long benchmark. */
+    static const double period_ns[VIRTUAL_SINES] = {1.7e9, 7.3e9, 31.1e9};
+    double wander_ns = 0.0;
+    for (int i = 0; i < VIRTUAL_SINES; ++i) {
+        /* A sine of amplitude A and period T deviates in frequency by up to 2 pi A / T: equal shares of the bound. */
+        double amplitude_ns = oscillator->wander / VIRTUAL_SINES * period_ns[i] / TWO_PI;
+        wander_ns += amplitude_ns * sin(TWO_PI * true_ns / period_ns[i] + oscillator->phase[i]);
+    }
+    double ramp_ns = oscillator->ramp * 1e-9 * true_ns * true_ns / 2.0;
+    return (true_ns + oscillator->offset_ns + oscillator->skew * true_ns + ramp_ns + wander_ns) /
+           oscillator->ns_per_tick;
+}
+
+static int64_t read_ticks(const struct db_clock *clock) {
+    CHECK(virtual_self != NULL && clock->ns_per_tick == virtual_self->clock.ns_per_tick);
+    virtual_work(virtual_self->world->model.read_ns / 2.0);
+    int64_t ticks =
+        BASE_TICKS + (int64_t)floor(virtual_fractional_ticks(&virtual_self->oscillator, virtual_self->now_ns));
+    virtual_work(virtual_self->world->model.read_ns / 2.0);
+    return ticks;
+}
+
+/* Reads as the library's clocks do, but skips nearly all that is left: no clock is off by a thousandth. */
+static int64_t wait_until(const struct db_clock *clock, int64_t ticks) {
+    int64_t reading = read_ticks(clock);
+    while (reading < ticks) {
+        virtual_rest_until(virtual_self->now_ns +
+                           0.999 * (double)(ticks - reading) * virtual_self->oscillator.ns_per_tick);
+        reading = read_ticks(clock);
+    }
+    return reading;
+}
+
+static const struct db_clock_type virtual_clock_type = {.read = read_ticks, .wait_until = wait_until};
+
+void virtual_set_clock(struct process *process) {
+    const struct virtual_oscillator *oscillator = &process->oscillator;
+    process->clock = (struct db_clock){.type = &virtual_clock_type,
+                                       .ns_per_tick = oscillator->ns_per_tick * (1.0 + oscillator->calibration),
+                                       .rate_error = process->world->model.calibration,
+                                       .resolution_ns = oscillator->ns_per_tick};
+}
+
+void virtual_draw_clock(struct process *process) {
+    const struct virtual_model *model = &process->world->model;
+    uint64_t state = stream(~model->seed, (uint64_t)process->index, 0, 0);
+    process->pauses = stream(~model->seed, (uint64_t)process->index, 1, 0);
+    draw_pause(process, 0.0);
+    process->oscillator = (struct virtual_oscillator){.offset_ns = model->offset_ns * symmetric(&state),
+                                                      .skew = model->skew * symmetric(&state),
+                                                      .wander = model->wander,
+                                                      .ns_per_tick = model->ns_per_tick,
+                                                      .calibration = model->calibration * symmetric(&state)};
+    for (int i = 0; i < VIRTUAL_SINES; ++i)
+        process->oscillator.phase[i] = TWO_PI * uniform(&state);
+    process->oscillator.ramp = model->ramp * symmetric(&state);
+}
+
+double virtual_here_ns(void) {
+    CHECK(virtual_self != NULL);
+    return virtual_self->now_ns;
+}
+
+const struct db_clock *virtual_clock(void) {
+    CHECK(virtual_self != NULL);
+    return &virtual_self->clock;
+}
+
+int64_t virtual_ticks(struct virtual_world *world, int process, double true_ns) {
+    return BASE_TICKS + (int64_t)floor(virtual_fractional_ticks(virtual_oscillator(world, process), true_ns));
+}
+
+double virtual_global_ns(struct virtual_world *world, int process, const struct db_clock_map *map, double true_ns) {
+    double ticks =
+        virtual_fractional_ticks(virtual_oscillator(world, process), true_ns) - (double)(map->ticks - BASE_TICKS);
+    return ticks * map->ns_per_tick + (double)map->global_ns;
+}

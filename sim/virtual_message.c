@@ -1,0 +1,196 @@
+#include "check.h"
+#include "random.h"
+#include "virtual_world.h"
+
+#include <math.h>
+#include <string.h>
+
+const struct virtual_network virtual_quiet = {.overhead_ns = 100.0, .fixed_ns = 1500.0};
+const struct virtual_network virtual_heavy = {
+    .overhead_ns = 100.0, .fixed_ns = 1500.0, .exponential_ns = 150.0, .tail_ns = 200.0, .tail_share = 0.1};
+
+/* The channel's communicator is no communicator: its first bytes are the number of the group, from 1. What a
+ * communicator is differs between MPI libraries, but none is smaller than an int. */
+struct db_channel virtual_channel(struct virtual_world *world, const int *members, int size) {
+    struct group *groups = realloc(world->groups, (size_t)(world->group_count + 1) * sizeof *groups);
+    CHECK(groups != NULL);
+    world->groups = groups;
+    struct group *group = &groups[world->group_count++];
+    *group = (struct group){.size = size,
+                            .members = virtual_allocate((size_t)size, sizeof *group->members),
+                            .rank_of = virtual_allocate((size_t)world->size, sizeof *group->rank_of)};
+    for (int i = 0; i < world->size; ++i)
+        group->rank_of[i] = -1;
+    for (int rank = 0; rank < size; ++rank) {
+        int process = members == NULL ? rank : members[rank];
+        CHECK(process >= 0 && process < world->size && group->rank_of[process] == -1);
+        group->members[rank] = process;
+        group->rank_of[process] = rank;
+    }
+    struct db_channel channel;
+    memset(&channel, 0, sizeof channel);
+    memcpy(&channel.comm, &world->group_count, sizeof world->group_count);
+    return channel;
+}
+
+int virtual_group_of(const struct db_channel *channel) {
+    int number;
+    memcpy(&number, &channel->comm, sizeof number);
+    CHECK(virtual_self != NULL && number >= 1 && number <= virtual_self->world->group_count);
+    CHECK(virtual_self->world->groups[number - 1].rank_of[virtual_self->index] >= 0);
+    return number - 1;
+}
+
+int virtual_rank(const struct db_channel *channel) {
+    return virtual_self->world->groups[virtual_group_of(channel)].rank_of[virtual_self->index];
+}
+
+int virtual_size(const struct db_channel *channel) {
+    return virtual_self->world->groups[virtual_group_of(channel)].size;
+}
+
+static int process_of(int group, int rank) {
+    const struct group *members = &virtual_self->world->groups[group];
+    CHECK(rank >= 0 && rank < members->size && members->members[rank] != virtual_self->index);
+    return members->members[rank];
+}
+
+/* The place of a way in the table, or the free one where it belongs. */
+static struct way *place_of(const struct process *process, int destination) {
+    unsigned mask = (unsigned)process->ways_size - 1;
+    unsigned place = (unsigned)destination * 2654435761U & mask;
+    while (process->ways[place].destination != -1 && process->ways[place].destination != destination)
+        place = (place + 1) & mask;
+    return &process->ways[place];
+}
+
+static void make_room(struct process *process) {
+    struct way *old = process->ways;
+    int size = process->ways_size;
+    process->ways_size = size == 0 ? 8 : 2 * size;
+    process->ways = virtual_allocate((size_t)process->ways_size, sizeof *process->ways);
+    for (int i = 0; i < process->ways_size; ++i)
+        process->ways[i].destination = -1;
+    for (int i = 0; i < size; ++i)
+        if (old[i].destination != -1)
+            *place_of(process, old[i].destination) = old[i];
+    free(old);
+}
+
+static struct way *way_to(struct process *process, int destination) {
+    if (2 * process->ways_used >= process->ways_size)
+        make_room(process);
+    struct way *way = place_of(process, destination);
+    if (way->destination == -1) {
+        way->destination = destination;
+        ++process->ways_used;
+    }
+    return way;
+}
+
+static double delay_ns(const struct virtual_world *world, int source, int destination, uint64_t number) {
+    const struct virtual_network *network = &world->model.network;
+    uint64_t state = stream(world->model.seed, (uint64_t)source, (uint64_t)destination, number);
+    double delay = network->fixed_ns - network->exponential_ns * log(uniform(&state));
+    if (uniform(&state) <= network->tail_share)
+        delay += network->tail_ns * pow(uniform(&state), -1.0 / 1.5);
+    if (network->way_ns != NULL)
+        delay += network->way_ns(source, destination, virtual_self->now_ns);
+    return delay;
+}
+
+static int matches(const struct envelope *a, const struct envelope *b) {
+    return a->source == b->source && a->group == b->group && a->kind == b->kind;
+}
+
+int virtual_send(int group, enum kind kind, const int64_t *words, int count, int rank) {
+    int destination = process_of(group, rank);
+    struct process *receiver = &virtual_self->world->processes[destination];
+    struct way *way = way_to(virtual_self, destination);
+    struct message *message = malloc(sizeof *message + (size_t)count * sizeof *words);
+    CHECK(message != NULL);
+
+    virtual_work(virtual_self->world->model.network.overhead_ns);
+    ++way->sent_in_run;
+    double delay = delay_ns(virtual_self->world, virtual_self->index, destination, way->sent++);
+    *message = (struct message){.envelope = {.source = virtual_self->index, .group = group, .kind = kind},
+                                /* Messages do not overtake each other. */
+                                .arrival_ns = fmax(virtual_self->now_ns + delay, way->last_arrival_ns),
+                                .depth = virtual_self->depth + 1,
+                                .count = count};
+    memcpy(message->words, words, (size_t)count * sizeof *words);
+    way->last_arrival_ns = message->arrival_ns;
+
+    *receiver->inbox_end = message;
+    receiver->inbox_end = &message->next;
+    if (receiver->waiting && matches(&receiver->wanted, &message->envelope)) {
+        receiver->waiting = 0;
+        virtual_make_ready(receiver);
+    }
+    return MPI_SUCCESS;
+}
+
+static struct message *take(const struct envelope *wanted) {
+    for (struct message **place = &virtual_self->inbox; *place != NULL; place = &(*place)->next)
+        if (matches(&(*place)->envelope, wanted)) {
+            struct message *message = *place;
+            *place = message->next;
+            if (message->next == NULL)
+                virtual_self->inbox_end = place;
+            return message;
+        }
+    return NULL;
+}
+
+int virtual_receive(int group, enum kind kind, int64_t *words, int count, int rank) {
+    const struct envelope wanted = {.source = process_of(group, rank), .group = group, .kind = kind};
+    struct message *message = take(&wanted);
+    if (message == NULL) {
+        virtual_self->wanted = wanted;
+        virtual_self->waiting = 1;
+        virtual_suspend();
+        message = take(&wanted);
+    }
+    CHECK(message != NULL);
+    CHECK_THAT(message->count, ==, count);
+    memcpy(words, message->words, (size_t)count * sizeof *words);
+    virtual_rest_until(message->arrival_ns);
+    virtual_work(virtual_self->world->model.network.overhead_ns);
+    if (message->depth > virtual_self->depth)
+        virtual_self->depth = message->depth;
+    free(message);
+    return MPI_SUCCESS;
+}
+
+static void count_message(const struct db_channel *channel) {
+    if (channel->messages != NULL)
+        ++*channel->messages;
+}
+
+int db_send(const struct db_channel *channel, const int64_t *words, int count, int destination) {
+    count_message(channel);
+    return virtual_send(virtual_group_of(channel), MESSAGE, words, count, destination);
+}
+
+int db_receive(const struct db_channel *channel, int64_t *words, int count, int source) {
+    count_message(channel);
+    return virtual_receive(virtual_group_of(channel), MESSAGE, words, count, source);
+}
+
+void virtual_forget_sent(struct process *process) {
+    for (int i = 0; i < process->ways_size; ++i)
+        process->ways[i].sent_in_run = 0;
+}
+
+long virtual_messages(const struct virtual_world *world) {
+    long messages = 0;
+    for (int i = 0; i < world->size; ++i)
+        for (int j = 0; j < world->processes[i].ways_size; ++j)
+            messages += world->processes[i].ways[j].sent_in_run; /* 0 where no way is kept */
+    return messages;
+}
+
+long virtual_messages_between(const struct virtual_world *world, int source, int destination) {
+    const struct process *process = &world->processes[source];
+    return process->ways_size == 0 ? 0 : place_of(process, destination)->sent_in_run;
+}
