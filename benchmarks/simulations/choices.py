@@ -14,8 +14,9 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
-from downbeat.tune.barrier_choice import Prices, compare_choices, other_choices
+from downbeat.summaries.cells import NO_PATTERN
 from downbeat.tune.choosing import choose
+from downbeat.tune.other_choices import Prices, compare_choices, other_choices
 from downbeat.tune.rules import DEFAULT
 from downbeat.tune.sweep import BARRIER, COLUMNS, HARMONIZE
 
@@ -68,7 +69,7 @@ def launch_medians(random: np.random.Generator, times: Times, synchronizer: str)
     own = random.normal(0, OWN, (CELLS, len(times), LAUNCHES))
     values = np.array(list(times.values()))[:, np.newaxis] * np.exp(shared + own)
     rows = [
-        ("bcast", 4, size, algorithm, synchronizer, launch + 1, "ok", values[size, index, launch])
+        ("bcast", 4, size, algorithm, synchronizer, NO_PATTERN, launch + 1, "ok", values[size, index, launch])
         for size in range(CELLS)
         for index, algorithm in enumerate(times)
         for launch in range(LAUNCHES)
@@ -100,9 +101,9 @@ def prices(random: np.random.Generator, after_barrier: Times, truth: float, expe
     same, fresh = Reported(), Reported()
     for _ in range(experiments):
         harmonized = launch_medians(random, times, HARMONIZE)
-        sweep = pd.concat([harmonized, launch_medians(random, after_barrier, BARRIER)], ignore_index=True)
+        after = launch_medians(random, after_barrier, BARRIER)
         decisions = choose(harmonized, {}, MARGIN, CONFIDENCE)
-        others = other_choices(sweep, decisions, {}, MARGIN, CONFIDENCE)
+        others = other_choices(after, decisions, {}, MARGIN, CONFIDENCE)
         for reported, frame in ((same, harmonized), (fresh, launch_medians(random, times, HARMONIZE))):
             reported.add(compare_choices(frame, others, MARGIN, CONFIDENCE), truth)
     return [same, fresh]

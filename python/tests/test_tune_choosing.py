@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
 from downbeat.experiment.plan import Library
-from downbeat.tune.barrier_choice import OtherChoice, compare_choices, other_choices, price_plans
 from downbeat.tune.choosing import choose, wrong_results
 from downbeat.tune.formats.open_mpi import OpenMpiRules
 from downbeat.tune.formats.rules_format import Written
 from downbeat.tune.gain import compare_environments, compare_rules, lost_cells, name_of
 from downbeat.tune.left_out import find_left_out
+from downbeat.tune.other_choices import OtherChoice, compare_choices, other_choices, price_plans
 from downbeat.tune.rules import DEFAULT, Cell, Rule
-from downbeat.tune.sweep import Effort, measured, with_values
+from downbeat.tune.sweep import BARRIER, Effort, alternative, decisive, measured, with_values
 from downbeat.tune.target import Target
 
 CELL = Cell("bcast", 4, 8)
@@ -27,7 +29,12 @@ DRIFT = 0.2  # from launch to launch, the same for all that is measured in one
 
 
 def launches(
-    times: dict[str, float], size: int = 8, synchronizer: str = "harmonize", count: int = 10, seed: int = 1
+    times: dict[str, float],
+    size: int = 8,
+    synchronizer: str = "harmonize",
+    count: int = 10,
+    seed: int = 1,
+    pattern: str = "none",
 ) -> pd.DataFrame:
     """Makes launches of a broadcast on 4 ranks: algorithm -> true time."""
     random = np.random.default_rng([seed, size, len(synchronizer)])
@@ -39,6 +46,7 @@ def launches(
             size,
             algorithm,
             synchronizer,
+            pattern,
             launch + 1,
             "ok",
             time * drift[launch] * np.exp(NOISE * noise),
@@ -46,7 +54,7 @@ def launches(
         for algorithm, time in times.items()
         for launch, noise in enumerate(random.standard_normal(count))
     ]
-    columns = ["collective", "ranks", "size", "algorithm", "synchronizer", "launch", "status", "value"]
+    columns = ["collective", "ranks", "size", "algorithm", "synchronizer", "pattern", "launch", "status", "value"]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -143,9 +151,9 @@ def test_where_the_barrier_would_have_chosen_otherwise_the_price_is_from_a_commo
             launches({DEFAULT: 10, "a": 7}, size=16, synchronizer="mpi_barrier"),
         ]
     )
-    decisions = choose(frame[frame["synchronizer"] == "harmonize"], {}, MARGIN, CONFIDENCE)
-    (other,) = others = other_choices(frame, decisions, {}, MARGIN, CONFIDENCE)
-    assert (other.cell, other.harmonized, other.after_barrier) == (CELL, "a", "b")
+    decisions = choose(decisive(frame), {}, MARGIN, CONFIDENCE)
+    (one,) = others = other_choices(alternative(frame), decisions, {}, MARGIN, CONFIDENCE)
+    assert (one.cell, one.chosen, one.other) == (CELL, "a", "b")
     prices = compare_choices(launches({DEFAULT: 10, "a": 8, "b": 9}, seed=2), others, MARGIN, CONFIDENCE)
     assert prices.mean is not None
     assert prices.mean == prices.by_cell[CELL].ratio
@@ -158,8 +166,8 @@ def test_between_equal_algorithms_the_choice_after_a_barrier_has_no_price() -> N
     """In the launches that both were chosen from, the choice made looks faster: it was chosen for that."""
     times = {DEFAULT: 12.0} | {f"same{number}": 10.0 for number in range(6)}
     sweep = pd.concat([launches(times, size, sync) for size in range(20) for sync in ("harmonize", "mpi_barrier")])
-    harmonized = sweep[sweep["synchronizer"] == "harmonize"]
-    others = other_choices(sweep, choose(harmonized, {}, MARGIN, CONFIDENCE), {}, MARGIN, CONFIDENCE)
+    harmonized = decisive(sweep)
+    others = other_choices(alternative(sweep), choose(harmonized, {}, MARGIN, CONFIDENCE), {}, MARGIN, CONFIDENCE)
     assert len(others) > 12  # of 20: any of six may be the luckiest
     same = compare_choices(harmonized, others, MARGIN, CONFIDENCE)
     assert same.mean is not None and same.mean.low > 1
@@ -184,7 +192,27 @@ def test_both_choices_are_measured_once_more_at_the_sizes_where_they_differ() ->
 
 def test_without_samples_after_a_barrier_nothing_is_said_of_it() -> None:
     frame = launches({DEFAULT: 10, "a": 7})
-    assert other_choices(frame, choose(frame, {}, MARGIN, CONFIDENCE), {}, MARGIN, CONFIDENCE) == []
+    assert other_choices(alternative(frame), choose(frame, {}, MARGIN, CONFIDENCE), {}, MARGIN, CONFIDENCE) == []
+
+
+def test_under_an_arrival_pattern_its_samples_decide_and_those_without_say_what_else_would_have_been_chosen() -> None:
+    late = "one_late(rank=0)"
+    frame = pd.concat(
+        [launches({DEFAULT: 10, "a": 7, "b": 8}), launches({DEFAULT: 10, "a": 12, "b": 6}, pattern=late, seed=3)]
+    )
+    (decision,) = choose(decisive(frame), {}, MARGIN, CONFIDENCE)
+    assert decision.algorithm == "b"
+    (one,) = others = other_choices(alternative(frame), [decision], {}, MARGIN, CONFIDENCE)
+    assert (one.chosen, one.other) == ("b", "a")
+    effort = dataclasses.replace(EFFORT, pattern=late, delay="50us")
+    (plan,) = price_plans(TARGET, others, effort)
+    assert {name: plan.measurement.options[name] for name in ("pattern", "delay", "sync")} == {
+        "pattern": late,
+        "delay": "50us",
+        "sync": "harmonize",
+    }
+    assert effort.synchronizers("bcast") == "harmonize"
+    assert BARRIER in EFFORT.synchronizers("bcast")
 
 
 def test_gain_pairs_launches_of_the_same_number_and_joins_the_sizes_of_a_rule() -> None:
@@ -236,6 +264,7 @@ def test_an_environment_that_forces_an_algorithm_is_that_algorithm() -> None:
             "algorithm": ["default", "default", "binomial"],
             "environment": ["default", "7", "default"],
             "synchronizer": "harmonize",
+            "pattern": "none",
             "launch": 1,
             "status": "ok",
             "latency_avg_median": [1.0, 2.0, 3.0],

@@ -109,7 +109,7 @@ def run(
     interrupted.
     """
     from downbeat.experiment import directory as places
-    from downbeat.experiment.bench_options import operations_of
+    from downbeat.experiment.bench_options import operations_of, with_files
     from downbeat.experiment.durable import is_standard_output
     from downbeat.experiment.request import environment_variables, libraries_by_options, numbers, plan_of, read_request
     from downbeat.experiment.variants import first_bench, variants_by_options
@@ -138,7 +138,7 @@ def run(
         "algorithm": algorithm,
         "barrier-algorithm": barrier_algorithm,
         "timing": timing,
-        "pattern": pattern,
+        "pattern": with_files(pattern, Path()) if pattern else None,
         "delay": delay,
         "permute": permute or None,
         "repetitions": repetitions,

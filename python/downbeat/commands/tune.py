@@ -27,7 +27,12 @@ def tune(
     ] = 100,
     margin: Annotated[float, typer.Option(help="Smallest gain that is worth a rule.", metavar="SHARE")] = 0.05,
     confidence: Annotated[float, typer.Option(help="Confidence of intervals and tests.", metavar="SHARE")] = 0.95,
-    metric: Annotated[str, typer.Option(help="Metric that is compared.", metavar="NAME")] = "latency_avg",
+    metric: Annotated[
+        str,
+        typer.Option(help="Metric that is compared [latency_avg; with a pattern after_last_entry].", metavar="NAME"),
+    ] = "",
+    pattern: Annotated[str, typer.Option(help="Arrival pattern that the rules are for [none].", metavar="NAME")] = "",
+    delay: Annotated[str, typer.Option(help="Largest delay of the arrival pattern.", metavar="DELAY")] = "",
     bench: Annotated[str, typer.Option(help="Path of downbeat-bench [the build].", metavar="PATH")] = "",
     launcher: Annotated[str, LAUNCHER] = "",
     tolerance: Annotated[
@@ -50,7 +55,7 @@ def tune(
     from downbeat.experiment.request import default_ranks, library
     from downbeat.mpi.bench import find_bench
     from downbeat.mpi.job import job_of
-    from downbeat.tune.arguments import parse_ranks, parse_share, valid_metric
+    from downbeat.tune.arguments import one_pattern, parse_ranks, parse_share, valid_metric
     from downbeat.tune.outcome import Question
     from downbeat.tune.record import write_record
     from downbeat.tune.sweep import Effort
@@ -60,13 +65,16 @@ def tune(
     from downbeat.tune.writing import ENVIRONMENT_FILE, RECORD_FILE
 
     per_node = ranks_per_node or 0
+    pattern, delay = one_pattern(pattern, delay)
     tuned = library(mpi, bench or find_bench(mpi), launcher_at(launcher, Path()) if launcher else "", per_node)
     question = Question(
         library=tuned,
         collectives=tuple(dict.fromkeys(collectives)),
         sizes=sizes,
         ranks=parse_ranks(ranks) if ranks else (default_ranks(job_of(tuned.launcher), per_node),),
-        effort=Effort(launches, repetitions, timeout or 0.0, seed, valid_metric(metric), tolerance),
+        effort=Effort(
+            launches, repetitions, timeout or 0.0, seed, valid_metric(metric, pattern), tolerance, pattern, delay
+        ),
         margin=parse_share("margin", margin, 0.0),
         confidence=parse_share("confidence", confidence, 0.5),
     )

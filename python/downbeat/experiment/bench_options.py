@@ -36,6 +36,16 @@ def word_list(key: str, value: object) -> str:
     return ",".join(map(str, texts))
 
 
+def with_files(patterns: str, base: Path) -> str:
+    """Returns arrival patterns with the absolute paths of their files: launches run in directories of their own.
+
+    Args:
+        patterns: as downbeat-bench takes them, e.g. `one_late,trace(file=arrivals.txt)`.
+        base: the directory that relative paths start from.
+    """
+    return re.sub(r"(\bfile=)([^,)]+)", lambda found: found[1] + str(base.absolute() / found[2]), patterns)
+
+
 def choices(key: str, value: object) -> str:
     """Returns algorithms of operations, given as text or as a table of operations."""
     if isinstance(value, Mapping):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from downbeat.errors import UsageError
-from downbeat.experiment.bench_options import OPTIONS, operations_of, valid_name, wrong
+from downbeat.experiment.bench_options import OPTIONS, operations_of, valid_name, with_files, wrong
 from downbeat.experiment.measurement import Measurement
 from downbeat.experiment.plan import Environment, Library, Plan
 from downbeat.experiment.programs import bench_at, launcher_at
@@ -72,6 +72,8 @@ def plan_of(request: Mapping[str, object], base: Path, stored: Callable[[str], P
         text = read(key, request[key]) if key in request else None
         if text is not None:
             options[key] = text
+    if "pattern" in options:
+        options["pattern"] = with_files(options["pattern"], base)
     launches = whole(request, "launches", 10, 1)
     variants = variants_of(request.get("variants"), base, operations)
     per_node = whole(request, "ranks-per-node", 0, 1) if "ranks-per-node" in request else 0

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from downbeat.data.metrics import METRICS
 from downbeat.errors import UsageError
+from downbeat.experiment.bench_options import with_files
 from downbeat.lists import split_list
+
+TOGETHER = "latency_avg"  # the metric where nobody says, and that of late ranks: what is left once all have come
+LATE = "after_last_entry"
 
 
 def parse_ranks(text: str) -> tuple[int, ...]:
@@ -31,12 +37,30 @@ def parse_share(name: str, value: float, least: float) -> float:
     return value
 
 
-def valid_metric(name: str) -> str:
-    """Returns the name of a metric.
+def valid_metric(name: str, pattern: str) -> str:
+    """Returns the name of a metric; if none is given, the one that suits the arrival pattern.
 
     Raises:
         UsageError: there is none of that name.
     """
+    if not name:
+        return LATE if pattern else TOGETHER
     if name not in METRICS:
         raise UsageError(f"unknown metric '{name}'; choose one of {', '.join(METRICS)}")
     return name
+
+
+def one_pattern(pattern: str, delay: str) -> tuple[str, str]:
+    """Returns an arrival pattern and its largest delay, as downbeat-bench takes them; files by absolute paths.
+
+    Raises:
+        UsageError: there are several, or a delay without a pattern.
+    """
+    for name, text in (("pattern", pattern), ("delay", delay)):
+        if len(split_list(text)) > 1:
+            raise UsageError(f"--{name} cannot be '{text}': rules are for one arrival pattern with one delay; give one")
+    if pattern == "none":
+        raise UsageError("--pattern cannot be 'none': rules need late ranks; leave it out, or give e.g. one_late")
+    if delay and not pattern:
+        raise UsageError("--delay needs an arrival pattern, e.g. --pattern one_late --delay 50us")
+    return with_files(pattern, Path()), delay

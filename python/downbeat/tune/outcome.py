@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from downbeat.experiment.plan import Library
 from downbeat.statistics.verdicts import Comparison
-from downbeat.tune.barrier_choice import OtherChoice, Prices
 from downbeat.tune.choosing import Decision
 from downbeat.tune.formats.rules_format import Written
 from downbeat.tune.left_out import LeftOut
+from downbeat.tune.other_choices import OtherChoice, Prices
 from downbeat.tune.probing import Usable
 from downbeat.tune.proving import Proof, failures
 from downbeat.tune.rules import Cell, Rule, algorithm_for
@@ -29,6 +29,17 @@ class Question:
     effort: Effort
     margin: float
     confidence: float
+
+    @property
+    def otherwise(self) -> str:
+        """The other measurement, of which it is said what it would have chosen."""
+        return "without the arrival pattern" if self.effort.pattern else "after MPI_Barrier"
+
+    @property
+    def arrivals(self) -> str:
+        """The arrival pattern in words; empty if ranks arrive together."""
+        delay = f", delay {self.effort.delay}" if self.effort.delay else ""
+        return f"{self.effort.pattern}{delay}" if self.effort.pattern else ""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from downbeat.tune.choosing import Candidate, Decision
 from downbeat.tune.outcome import Tuning
 from downbeat.tune.writing import RECORD_FILE
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 def write_record(tuning: Tuning, directory: Path, warnings: list[str]) -> None:
@@ -51,11 +51,12 @@ def record(tuning: Tuning, warnings: list[str]) -> dict[str, object]:
             for algorithm, reason in usable.excluded.items()
         ],
         "cells": [cell_of(tuning, decision) for decision in tuning.decisions],
-        "after_mpi_barrier": [
+        "other_measurement": question.otherwise,
+        "other_choices": [
             {
                 **dataclasses.asdict(other.cell),
-                "chosen": other.harmonized,
-                "after_mpi_barrier": other.after_barrier,
+                "chosen": other.chosen,
+                "other": other.other,
                 "price": comparison_of(tuning.prices.by_cell.get(other.cell)),
             }
             for other in tuning.others

@@ -28,7 +28,7 @@ from downbeat.tune.left_out import find_left_out
 from downbeat.tune.outcome import Question, Removed, Tuning
 from downbeat.tune.proving import prove
 from downbeat.tune.rules import DEFAULT, rules_of, sizeless_rules
-from downbeat.tune.sweep import HARMONIZE
+from downbeat.tune.sweep import decisive
 from downbeat.tune.writing import RECORD_FILE, write_files
 
 PROOF = "proof"  # directories below that of the tuning
@@ -45,9 +45,9 @@ def settle_rules(
     """
     question = tuning.question
     wrong = wrong_results(frame)
-    harmonized = frame[frame["synchronizer"] == HARMONIZE]
+    some = decisive(frame)
     while True:
-        tuning.decisions = choose(harmonized, wrong, question.margin, question.confidence)
+        tuning.decisions = choose(some, wrong, question.margin, question.confidence)
         make_rules(tuning)
         variables = write_rules(tuning, directory)
         gains = measure_rules(tuning, variables, directory, say)
@@ -113,6 +113,7 @@ def judge_rules(
 ) -> None:
     """Shows what the rules gain, and whether they are obeyed."""
     question = tuning.question
+    gains = decisive(gains)
     choices = {decision.cell: tuning.in_rules(decision.cell) for decision in tuning.decisions}
     tuning.left_out += find_left_out(GAIN, gains, "environment")
     tuning.lost = lost_cells(gains)
@@ -129,5 +130,6 @@ def about(question: Question) -> list[str]:
     return [
         f"Chosen on {socket.gethostname()}, {today}: {' '.join(question.collectives)}; sizes {question.sizes}; "
         f"ranks {ranks}; {question.effort.launches} launches, margin {question.margin:g}.",
+        *([f"For ranks that arrive so: {question.arrivals}."] if question.arrivals else []),
         f"Whether they are obeyed and what they gain: {RECORD_FILE} beside this file, once that is proven.",
     ]

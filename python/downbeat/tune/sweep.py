@@ -1,4 +1,7 @@
-"""The sweep: every algorithm that runs, at every size, from a common start and also after MPI_Barrier."""
+"""The sweep: every algorithm that runs, at every size, from a common start.
+
+Also after MPI_Barrier; or, where the rules are to be for an arrival pattern, under it and also without it.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from downbeat.experiment import directory as places
 from downbeat.experiment.execute import Watcher, execute
 from downbeat.experiment.experiment import open_experiment
 from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, Environment, Measurement, Plan
+from downbeat.summaries.cells import NO_PATTERN
 from downbeat.tune.probing import Usable
 from downbeat.tune.rules import DEFAULT
 from downbeat.tune.target import Target
@@ -26,7 +30,7 @@ DIGEST = 8  # hexadecimal digits
 SIZELESS = "barrier"  # the collective that has no size
 # Of a launch and cell, what choosing needs; `value` is the median of the metric over the launch's samples, in s, NaN
 # where the cell does not count (`countable`).
-COLUMNS = ("collective", "ranks", "size", "algorithm", "synchronizer", "launch", "status", "value")
+COLUMNS = ("collective", "ranks", "size", "algorithm", "synchronizer", "pattern", "launch", "status", "value")
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,8 @@ class Effort:
     seed: int
     metric: str
     tolerance: str  # as downbeat-bench takes it; empty: its default
+    pattern: str = ""  # arrival pattern, likewise; empty: all ranks together
+    delay: str = ""  # the largest of the pattern, likewise; empty: the pattern has its own
 
     def options(self, collectives: Sequence[str], sizes: str) -> dict[str, str]:
         """Returns the options of downbeat-bench that all measurements have in common."""
@@ -47,16 +53,32 @@ class Effort:
             options["sizes"] = sizes
         if self.tolerance:
             options["tolerance"] = self.tolerance
+        if self.pattern:
+            options["pattern"] = self.pattern
+        if self.delay:
+            options["delay"] = self.delay
         return options
 
+    def synchronizers(self, collective: str) -> str:
+        """Returns what is measured behind what.
 
-def synchronizers(collective: str) -> str:
-    """Returns what is measured behind what.
+        A barrier is measured from a common start alone: under most libraries the choice would hold for the MPI_Barrier
+        that synchronizes as well. So are arrival patterns: after a barrier its own exit skew would be part of them.
+        """
+        return HARMONIZE if collective == SIZELESS or self.pattern else f"{HARMONIZE},{BARRIER}"
 
-    A barrier is measured from a common start alone: under most libraries the choice would hold for the MPI_Barrier that
-    synchronizes as well.
-    """
-    return HARMONIZE if collective == SIZELESS else f"{HARMONIZE},{BARRIER}"
+
+def decisive(frame: pd.DataFrame) -> pd.DataFrame:
+    """Returns the rows that choices are made from: from a common start, under the arrival pattern if there is one."""
+    common = frame[frame["synchronizer"] == HARMONIZE]
+    late = common["pattern"] != NO_PATTERN
+    return common[late] if late.any() else common
+
+
+def alternative(frame: pd.DataFrame) -> pd.DataFrame:
+    """Returns the rows of the other measurement: without the arrival pattern, where there is none after MPI_Barrier."""
+    late = frame["pattern"] != NO_PATTERN
+    return frame[~late] if late.any() else frame[frame["synchronizer"] == BARRIER]
 
 
 def sweep_plan(target: Target, usable: Usable, sizes: str, effort: Effort, sync: str) -> Plan:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
 
 from downbeat.statistics.location import Interval
-from downbeat.tune.barrier_choice import OtherChoice, Prices
 from downbeat.tune.outcome import Tuning
 from downbeat.tune.rules import DEFAULT, Rule
 
@@ -17,12 +15,15 @@ LONGEST_REASON = 150
 
 def render(tuning: Tuning, warnings: list[str]) -> str:
     """Returns the tables, the summary and the warnings."""
-    lines = [tuning.target.version, f"rules: {tuning.target.form.name}", ""]
+    lines = [tuning.target.version, f"rules: {tuning.target.form.name}"]
+    if tuning.question.arrivals:
+        lines += wrap(f"arrival pattern: {tuning.question.arrivals}; compared: {tuning.question.effort.metric}")
+    lines.append("")
     if tuning.rules:
         lines += [*rules_table(tuning), ""]
     lines += wrap(summary(tuning))
     if tuning.others:
-        lines += ["", *others_table(tuning.others, tuning.prices)]
+        lines += ["", *others_table(tuning)]
     excluded = [
         line for usable in tuning.usable for line in excluded_lines(usable.collective, usable.ranks, usable.excluded)
     ]
@@ -70,11 +71,13 @@ def summary(tuning: Tuning) -> str:
     return f"{rules} for {changed} of {cells} cells ({proofs}); the library's own choice stays in the others"
 
 
-def others_table(others: Sequence[OtherChoice], prices: Prices) -> list[str]:
-    """Returns where measuring after MPI_Barrier would have chosen otherwise, and where that has a price."""
+def others_table(tuning: Tuning) -> list[str]:
+    """Returns where the other measurement would have chosen otherwise, and where that has a price."""
+    others, prices = tuning.others, tuning.prices
+    anew = "under the pattern" if tuning.question.arrivals else "from a common start"
     lines = wrap(
-        f"after MPI_Barrier another algorithm would have been chosen in {len(others)} cells. Measured anew, from a "
-        f"common start, its time over that of the choice made is {price_text(prices.mean)} on average; in "
+        f"{tuning.question.otherwise} another algorithm would have been chosen in {len(others)} cells. Measured anew, "
+        f"{anew}, its time over that of the choice made is {price_text(prices.mean)} on average; in "
         f"{len(prices.higher())} cells it is longer beyond doubt{':' if prices.higher() else ''}"
     )
     for other in others:
@@ -84,7 +87,7 @@ def others_table(others: Sequence[OtherChoice], prices: Prices) -> list[str]:
                 f"  {cell.collective:<18} {cell.ranks:>5} ranks {cell.size:>9} bytes  "
                 f"{price_text(prices.by_cell[cell].ratio)}"
             )
-            lines.append(f"      {other.after_barrier} in place of {other.harmonized}")
+            lines.append(f"      {other.other} in place of {other.chosen}")
     return lines
 
 

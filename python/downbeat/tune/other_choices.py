@@ -1,4 +1,7 @@
-"""Where measuring after MPI_Barrier would have chosen otherwise, and what that choice costs from a common start."""
+"""Where another measurement would have chosen otherwise, and what its choice costs where the one made holds.
+
+The other measurement is that after MPI_Barrier, or, where the rules are for an arrival pattern, that without it.
+"""
 
 from __future__ import annotations
 
@@ -19,22 +22,22 @@ from downbeat.statistics.verdicts import Comparison, judge_together
 from downbeat.tune.choosing import Decision, WrongResults, by_launch, cells_of, choose, paired
 from downbeat.tune.probing import Usable
 from downbeat.tune.rules import DEFAULT, Cell
-from downbeat.tune.sweep import BARRIER, HARMONIZE, Effort, digest_of, sweep, sweep_plan
+from downbeat.tune.sweep import HARMONIZE, Effort, decisive, digest_of, sweep, sweep_plan
 from downbeat.tune.target import Target
 
 
 @dataclass(frozen=True)
 class OtherChoice:
-    """A cell for which the synchronization decides what is chosen."""
+    """A cell for which the way of measuring decides what is chosen."""
 
     cell: Cell
-    harmonized: str  # algorithm that was chosen from a common start
-    after_barrier: str  # by the same rule, from samples after MPI_Barrier
+    chosen: str  # algorithm
+    other: str  # by the same rule, from the samples of the other measurement
 
 
 @dataclass(frozen=True)
 class Prices:
-    """The price of the other choices: their time / that of the choice that was made, both from a common start.
+    """The price of the other choices: their time / that of the choice that was made, both measured as that.
 
     Both were chosen as the luckiest of many from the launches of the sweep, so these cannot say it: between algorithms
     that are equal the choice would look as if it had a price. Launches that had no part in either choice say it.
@@ -55,30 +58,29 @@ class Prices:
 def other_choices(
     frame: pd.DataFrame, decisions: Sequence[Decision], wrong: WrongResults, margin: float, confidence: float
 ) -> list[OtherChoice]:
-    """Returns the cells in which the choice after MPI_Barrier differs from that from a common start.
+    """Returns the cells in which another measurement leads to another choice.
 
     Args:
-        frame: `sweep.COLUMNS`, of both synchronizers.
-        decisions: what was chosen from a common start.
+        frame: `sweep.COLUMNS`, of the other measurement.
+        decisions: what was chosen.
         wrong: as in `choose`.
         margin: as in `choose`.
         confidence: as in `choose`.
     """
-    after = frame[frame["synchronizer"] == BARRIER]
     chosen = {decision.cell: decision.algorithm for decision in decisions}
     return [
         OtherChoice(decision.cell, chosen[decision.cell], decision.algorithm)
-        for decision in choose(after, wrong, margin, confidence)
+        for decision in choose(frame, wrong, margin, confidence)
         if decision.algorithm != chosen.get(decision.cell, decision.algorithm)
     ]
 
 
 def price_plans(target: Target, others: Sequence[OtherChoice], effort: Effort) -> list[Plan]:
-    """Returns the experiments that measure both choices from a common start, one for each collective and ranks."""
+    """Returns the experiments that measure both choices as the one that was made, one for each collective and ranks."""
     plans = []
     for (collective, ranks), group in groupby(others, key=lambda one: (one.cell.collective, one.cell.ranks)):
         some = list(group)
-        algorithms = sorted({name for one in some for name in (one.harmonized, one.after_barrier)} - {DEFAULT})
+        algorithms = sorted({name for one in some for name in (one.chosen, one.other)} - {DEFAULT})
         sizes = ",".join(str(one.cell.size) for one in some)
         plan = sweep_plan(target, Usable(collective, ranks, algorithms), sizes, effort, HARMONIZE)
         name = f"{collective}-n{ranks}-{digest_of([algorithms, sizes])}"
@@ -101,7 +103,7 @@ def measure_prices(
         DownbeatError: no launch of a plan was complete.
     """
     frames = [sweep(plan, directory / plan.name, effort.metric, watcher) for plan in plans]
-    return compare_choices(pd.concat(frames, ignore_index=True), others, margin, confidence)
+    return compare_choices(decisive(pd.concat(frames, ignore_index=True)), others, margin, confidence)
 
 
 def compare_choices(frame: pd.DataFrame, others: Sequence[OtherChoice], margin: float, confidence: float) -> Prices:
@@ -119,11 +121,11 @@ def compare_choices(frame: pd.DataFrame, others: Sequence[OtherChoice], margin: 
     for other in others:
         if other.cell not in rows:
             continue
-        table = by_launch(rows[other.cell]).reindex(columns=[other.harmonized, other.after_barrier])
-        ours, theirs = paired(table, other.harmonized, other.after_barrier)
+        table = by_launch(rows[other.cell]).reindex(columns=[other.chosen, other.other])
+        ours, theirs = paired(table, other.chosen, other.other)
         if len(ours) > 1:
             found[other.cell] = compare_paired(ours, theirs, margin, confidence)
-            ratios.append(table.apply(np.log).diff(axis=1)[other.after_barrier])
+            ratios.append(table.apply(np.log).diff(axis=1)[other.other])
     by_cell = dict(zip(found, judge_together(list(found.values())), strict=True))
     if not found:
         return Prices({}, None)
