@@ -110,67 +110,39 @@ static void format_slack(const struct db_settings *settings, char text[TEXT_SIZE
         snprintf(text, TEXT_SIZE, "%s", settings->slack->component.described.name);
 }
 
-/* A time, or 0 to leave it to the library. */
-static int parse_max_age(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
-    const double low = 1e-6;
+/* A time, or a word: auto, kept as 0, leaves it to the library (settings_auto.c); off, where that makes sense, is
+ * infinite. */
+static int parse_time(double *ns, const char *text, double low, int can_be_off, char valid[TEXT_SIZE]) {
     const double high = 1e6;
     double seconds = 0.0;
-    if (strcmp(text, "auto") != 0 && parse_number(text, low, high, &seconds, valid) != 0) {
-        snprintf(valid, TEXT_SIZE, "valid: auto, or seconds from %g to %g", low, high);
-        return -1;
-    }
-    settings->max_age_ns = seconds * 1e9;
-    return 0;
-}
-
-static void format_max_age(const struct db_settings *settings, char text[TEXT_SIZE]) {
-    if (settings->max_age_ns == 0.0)
-        snprintf(text, TEXT_SIZE, "auto");
-    else
-        snprintf(text, TEXT_SIZE, "%.9g", settings->max_age_ns * 1e-9);
-}
-
-/* A time, or 0 to leave it to the library. */
-static int parse_target_error(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
-    const double low = 1e-9;
-    const double high = 1e6;
-    double seconds = 0.0;
-    if (strcmp(text, "auto") != 0 && parse_number(text, low, high, &seconds, valid) != 0) {
-        snprintf(valid, TEXT_SIZE, "valid: auto, or seconds from %g to %g", low, high);
-        return -1;
-    }
-    settings->target_error_ns = seconds * 1e9;
-    return 0;
-}
-
-static void format_target_error(const struct db_settings *settings, char text[TEXT_SIZE]) {
-    if (settings->target_error_ns == 0.0)
-        snprintf(text, TEXT_SIZE, "auto");
-    else
-        snprintf(text, TEXT_SIZE, "%.9g", settings->target_error_ns * 1e-9);
-}
-
-/* auto is 0, off is infinite. */
-static int parse_flag_error(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
-    const double low = 1e-9;
-    const double high = 1e6;
-    double seconds = 0.0;
-    if (strcmp(text, "off") == 0)
+    if (can_be_off && strcmp(text, "off") == 0)
         seconds = INFINITY;
     else if (strcmp(text, "auto") != 0 && parse_number(text, low, high, &seconds, valid) != 0) {
-        snprintf(valid, TEXT_SIZE, "valid: auto, off, or seconds from %g to %g", low, high);
+        snprintf(valid, TEXT_SIZE, "valid: auto, %sor seconds from %g to %g", can_be_off ? "off, " : "", low, high);
         return -1;
     }
-    settings->flag_error_ns = seconds * 1e9;
+    *ns = seconds * 1e9;
     return 0;
 }
 
-static void format_flag_error(const struct db_settings *settings, char text[TEXT_SIZE]) {
-    if (settings->flag_error_ns == 0.0 || isinf(settings->flag_error_ns))
-        snprintf(text, TEXT_SIZE, "%s", settings->flag_error_ns == 0.0 ? "auto" : "off");
+static void format_time(double ns, char text[TEXT_SIZE]) {
+    if (ns == 0.0 || isinf(ns))
+        snprintf(text, TEXT_SIZE, "%s", ns == 0.0 ? "auto" : "off");
     else
-        snprintf(text, TEXT_SIZE, "%.9g", settings->flag_error_ns * 1e-9);
+        snprintf(text, TEXT_SIZE, "%.9g", ns * 1e-9);
 }
+
+#define TIME_SETTING(NAME, LOW, CAN_BE_OFF)                                                                            \
+    static int parse_##NAME(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {                   \
+        return parse_time(&settings->NAME##_ns, text, LOW, CAN_BE_OFF, valid);                                         \
+    }                                                                                                                  \
+    static void format_##NAME(const struct db_settings *settings, char text[TEXT_SIZE]) {                              \
+        format_time(settings->NAME##_ns, text);                                                                        \
+    }
+
+TIME_SETTING(max_age, 1e-6, 0)
+TIME_SETTING(target_error, 1e-9, 0)
+TIME_SETTING(flag_error, 1e-9, 1)
 
 static int parse_tolerance(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
     double seconds;
@@ -357,39 +329,6 @@ int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db
     }
     *settings = changed;
     return MPI_SUCCESS;
-}
-
-int db_settings_expects(const struct db_settings *settings) {
-    const struct db_sync_type *type = (const struct db_sync_type *)settings->sync.nodes[0].component;
-    return type->expecting;
-}
-
-#define TARGET_ERROR_NS 25.0
-
-double db_settings_target_error_ns(const struct db_settings *settings) {
-    if (settings->target_error_ns > 0.0)
-        return settings->target_error_ns;
-    return db_settings_expects(settings) && settings->max_age_ns == 0.0 ? TARGET_ERROR_NS : (double)INFINITY;
-}
-
-double db_settings_flag_error_ns(const struct db_settings *settings) {
-    if (settings->flag_error_ns > 0.0)
-        return settings->flag_error_ns;
-    return db_settings_expects(settings) ? (double)settings->tolerance_ns : (double)INFINITY;
-}
-
-/* The longest that a clock goes without a look at it, however sure of itself: nobody knows what the room does. */
-#define LONGEST_TRUST_NS 10e9
-
-/* Schuchart 2023, Alg. 1, line 7, and what keeps the share of time that goes into synchronization at 1 % where drift is
- * fitted. */
-double db_settings_max_age_ns(const struct db_settings *settings) {
-    if (settings->max_age_ns > 0.0)
-        return settings->max_age_ns;
-    if (settings->slack->age_ns > 0.0)
-        return settings->slack->age_ns;
-    return fmax(db_settings_expects(settings) ? LONGEST_TRUST_NS : 1e9,
-                100.0 * db_scheme_sum(&settings->sync, "over") * 1e9);
 }
 
 int db_settings_to_info(const struct db_settings *settings, MPI_Info *info) {

@@ -1,0 +1,36 @@
+/* What settings come to that are left to the library. */
+#include "settings.h"
+
+#include <math.h>
+
+#define TARGET_ERROR_NS 25.0
+/* The longest that a clock goes without a look at it, however sure of itself: nobody knows what the room does. */
+#define LONGEST_TRUST_NS 10e9
+
+int db_settings_expects(const struct db_settings *settings) {
+    const struct db_sync_type *type = (const struct db_sync_type *)settings->sync.nodes[0].component;
+    return type->expecting;
+}
+
+double db_settings_target_error_ns(const struct db_settings *settings) {
+    if (settings->target_error_ns > 0.0)
+        return settings->target_error_ns;
+    return db_settings_expects(settings) && settings->max_age_ns == 0.0 ? TARGET_ERROR_NS : (double)INFINITY;
+}
+
+double db_settings_flag_error_ns(const struct db_settings *settings) {
+    if (settings->flag_error_ns > 0.0)
+        return settings->flag_error_ns;
+    return db_settings_expects(settings) ? (double)settings->tolerance_ns : (double)INFINITY;
+}
+
+/* Schuchart 2023, Alg. 1, line 7, and what keeps the share of time that goes into synchronization at 1 % where drift is
+ * fitted. */
+double db_settings_max_age_ns(const struct db_settings *settings) {
+    if (settings->max_age_ns > 0.0)
+        return settings->max_age_ns;
+    if (settings->slack->age_ns > 0.0)
+        return settings->slack->age_ns;
+    return fmax(db_settings_expects(settings) ? LONGEST_TRUST_NS : 1e9,
+                100.0 * db_scheme_sum(&settings->sync, "over") * 1e9);
+}
