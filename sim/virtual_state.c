@@ -87,12 +87,34 @@ static void look_at_clock(struct run *run, int process, struct virtual_start *st
     outcome->largest_share = fmax(outcome->largest_share, error_ns / bound_ns);
 }
 
+/* Why flags are 0, by hand. A wait that nothing interrupts ends within two readings. */
+static void count_flag(struct run *run, int process, int flag) {
+    const struct db_state *state = &run->states[process];
+    double over_ns = (double)(state->left - state->released) * state->map.ns_per_tick;
+    int in_time = over_ns <= 2.0 * run->wanted->model.read_ns;
+    run->outcome.refused += !flag;
+    int doubted = db_map_deviation_ns(&state->map, state->released) > run->wanted->doubt_ns;
+    run->outcome.doubted += doubted;
+    run->outcome.both += doubted && !in_time;
+}
+
+/* What this process is told of the call before. */
+static void note_told(struct run *run, int process, int call) {
+    struct virtual_start *before = &run->outcome.starts[call - 1];
+    double told_ns = (double)run->states[process].lateness_ns;
+    CHECK(before->told_ns < 0.0 || told_ns == before->told_ns);
+    before->told_ns = told_ns;
+}
+
 static void count_start(struct run *run, int process, int call, int flag) {
     struct virtual_start *start = &run->outcome.starts[call];
     double exit_ns = virtual_here_ns();
     run->first_exit[call] = fmin(run->first_exit[call], exit_ns);
     run->last_exit[call] = fmax(run->last_exit[call], exit_ns);
     start->valid &= flag;
+    const struct db_state *state = &run->states[process];
+    double late_ns = virtual_global_ns(run->world, 0, &run->states[0].map, exit_ns) - (double)state->deadline_ns;
+    start->late_ns = fmax(start->late_ns, late_ns);
     look_at_clock(run, process, start);
 }
 
@@ -129,8 +151,11 @@ static void take_part(int process, void *argument) {
         }
         int flag;
         CHECK(db_harmonize(state, 0.0, &flag) == MPI_SUCCESS);
+        count_flag(run, process, flag);
         if (call >= run->skipped)
             count_start(run, process, call - run->skipped, flag);
+        if (call > run->skipped)
+            note_told(run, process, call - run->skipped);
     }
 }
 
@@ -139,6 +164,10 @@ static void conclude(struct run *run) {
     struct virtual_outcome *outcome = &run->outcome;
     for (int i = 0; i < outcome->count; ++i)
         outcome->starts[i].skew_ns = run->last_exit[i] - run->first_exit[i];
+    for (int i = 0; i < run->wanted->size; ++i) {
+        outcome->late += run->states[i].late_arrivals + run->states[i].late_exits;
+        outcome->unsure += run->states[i].unsure_clocks;
+    }
     outcome->syncs = first->syncs;
     outcome->syncs_counted = first->syncs - run->from_syncs;
     outcome->sync_share = (first->sync_ns - run->from_sync_ns) / (run->wanted->until_ns - run->wanted->from_ns);
@@ -163,6 +192,7 @@ struct virtual_outcome virtual_starts_run(const struct virtual_starts *starts) {
     run.states = allocate((size_t)starts->size, sizeof *run.states);
     for (int i = 0; i < run.outcome.count; ++i) {
         run.outcome.starts[i].valid = 1;
+        run.outcome.starts[i].told_ns = -1.0;
         run.first_exit[i] = INFINITY;
     }
     virtual_run(run.world, take_part, &run);

@@ -13,7 +13,8 @@ struct virtual_starts {
     const char *sync; /* NULL: the default */
     double period_ns; /* from call to call; every process comes to each with a jitter of its own */
     double jitter_ns;
-    double from_ns; /* calls that begin before this are made, and not counted */
+    double doubt_ns; /* setting flag_error, from the environment; 0 where nobody asks */
+    double from_ns;  /* calls that begin before this are made, and not counted */
     double until_ns;
 };
 
@@ -22,6 +23,8 @@ struct virtual_start {
     double skew_ns;     /* from the first exit to the last, in true time */
     double expected_ns; /* largest expected error of a clock */
     double bound_ns;    /* largest bound */
+    double late_ns;     /* from the deadline on process 0's clock to the last exit */
+    double told_ns;     /* what the next call said of that, to all the same; negative if there was none */
     int valid;          /* all flags were 1 */
 };
 
@@ -37,6 +40,11 @@ struct virtual_outcome {
     long long syncs_counted;
     double sync_share; /* of the time while starts counted */
     double sync_ns;    /* one synchronization, in the mean */
+    long long refused; /* flags of 0, of all calls and processes; those among them that the library has counted: */
+    long long late;
+    long long unsure;  /* by a clock that is not known well enough, in time or not */
+    long long doubted; /* the same, counted here: by an expected error above `doubt_ns` */
+    long long both;    /* doubted, and late */
 };
 
 struct virtual_outcome virtual_starts_run(const struct virtual_starts *starts);

@@ -126,7 +126,7 @@ int db_harmonize(struct db_state *state, double delay, int *flag) {
     *flag = before_wait ? !late : in_time && !unsure;
     state->invalid = !*flag;
     state->late_exits += !before_wait && !in_time && !late;
-    state->unsure_clocks += !before_wait && in_time && unsure;
+    state->unsure_clocks += !before_wait && unsure;
     state->unflagged_exits += *flag && !in_time;
     return MPI_SUCCESS;
 }

@@ -102,6 +102,86 @@ static void misses_are_told_and_cost_no_synchronization(void) {
     set("slack", "auto");
 }
 
+/* All are told the same with the next call. The truth lies between what a process knows before it leaves, its lag
+ * beyond the slack, and what the clock shows after. */
+static void lateness_is_that_of_the_latest(void) {
+    set("slack", "1e-9");
+    for (int i = 0; i < 20; ++i) {
+        int flag;
+        OK(MPIX_Harmonize(comm, &flag));
+        double left = global_time() - deadline(); /* at most so late: it left before it looked */
+        double latest;
+        double over = stats().lag - stats().slack; /* at least so late: it was not ready before */
+        OK(MPI_Allreduce(&left, &latest, 1, MPI_DOUBLE, MPI_MAX, comm));
+        OK(MPI_Allreduce(MPI_IN_PLACE, &over, 1, MPI_DOUBLE, MPI_MAX, comm));
+        OK(MPIX_Harmonize(comm, &flag));
+        double told;
+        OK(MPIX_Harmonize_lateness(comm, &told));
+        double all[2] = {told, -told};
+        OK(MPI_Allreduce(MPI_IN_PLACE, all, 2, MPI_DOUBLE, MPI_MAX, comm));
+        CHECK_THAT(all[0], ==, -all[1]);
+        CHECK_THAT(told, >=, over - 2e-9);
+        CHECK_THAT(told, <=, latest + 2e-9);
+    }
+    set("slack", "auto");
+}
+
+/* Of a process that does not know its clock well enough, and only of one that does not. */
+static void unsure_clocks_are_counted(void) {
+    set("share", "never");
+    set("flag_error", "1e-9"); /* beyond any software */
+    MPIX_Harmonize_stats before = stats();
+    int refused = 0;
+    for (int i = 0; i < 20; ++i) {
+        int flag;
+        OK(MPIX_Harmonize(comm, &flag));
+        refused += !flag;
+    }
+    MPIX_Harmonize_stats after = stats();
+    long long late = after.late_arrivals - before.late_arrivals + after.late_exits - before.late_exits;
+    CHECK_THAT(after.unsure_clocks - before.unsure_clocks, ==, rank == 0 ? 0 : 20); /* process 0 is the clock */
+    CHECK_THAT(refused, ==, rank == 0 ? late : 20);
+    set("flag_error", "off");
+    for (int i = 0; i < 5; ++i) {
+        int flag;
+        OK(MPIX_Harmonize(comm, &flag));
+    }
+    CHECK_THAT(stats().unsure_clocks, ==, after.unsure_clocks);
+    set("flag_error", "auto");
+    set("share", "verified");
+}
+
+/* The time in synchronizations, and its share of the time since the communicator was prepared, against clocks of the
+ * test's own: no more than the calls took, no less than the scheme spreads its fit points over. */
+static void time_in_synchronizations_is_counted(void) {
+    MPI_Comm fresh;
+    OK(MPI_Comm_dup(comm, &fresh));
+    double begin = true_time();
+    OK(set_one(fresh, "share", "never"));
+    double prepared = true_time();
+    OK(set_one(fresh, "sync", "hca3(fit=5,over=0.02)"));
+    MPIX_Harmonize_stats found;
+    OK(MPIX_Harmonize_get_stats(fresh, &found));
+    double spent = found.sync_seconds;
+    double taken = 0.0;
+    for (int i = 0; i < 3; ++i) {
+        double before = true_time();
+        OK(MPIX_Harmonize_sync(fresh));
+        taken += true_time() - before;
+        pause_for(5e-3);
+    }
+    double asked = true_time();
+    OK(MPIX_Harmonize_get_stats(fresh, &found));
+    double answered = true_time();
+    const double rates = 1.001; /* clocks that are not calibrated finer */
+    CHECK_THAT(found.sync_seconds - spent, <=, rates * taken);
+    if (size > 1)
+        CHECK_THAT(found.sync_seconds - spent, >=, 3 * 0.02 / rates);
+    CHECK_THAT(found.sync_share, >=, found.sync_seconds / (answered - begin) / rates);
+    CHECK_THAT(found.sync_share, <=, found.sync_seconds / (asked - prepared) * rates);
+    OK(MPI_Comm_free(&fresh));
+}
+
 /* With a slack that nobody can miss, a call takes at least that long and the flag is the wait's alone. */
 static void long_slack_is_waited_for(void) {
     set("slack", "0.02");
@@ -229,6 +309,9 @@ int main(int argc, char **argv) {
     in_space_and_in_time();
     verdict_is_everybodys();
     misses_are_told_and_cost_no_synchronization();
+    lateness_is_that_of_the_latest();
+    unsure_clocks_are_counted();
+    time_in_synchronizations_is_counted();
     long_slack_is_waited_for();
     delays();
     waits_until();

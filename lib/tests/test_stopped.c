@@ -84,6 +84,9 @@ int main(int argc, char **argv) {
         int verdict;
         OK(MPIX_Harmonize_verdict(comm, &verdict));
         CHECK_THAT(verdict, ==, 0);
+        double late; /* it stood still for as long */
+        OK(MPIX_Harmonize_lateness(comm, &late));
+        CHECK_THAT(late, >=, 0.8 * STOPPED_SECONDS - 1e-4);
     }
 
     /* Slack follows, and comes back when the stops have left its window: it is not longer than what else has

@@ -4,7 +4,8 @@
 #include "check.h"
 #include "virtual_state.h"
 
-#include <string.h>
+#include <math.h>
+#include <stdlib.h>
 
 /* Frequencies within 10 ppm, the wander of an oscillator in an air-conditioned room, a heavy tail of latencies. */
 static struct virtual_starts starts_of(int size, double period_ns, double until_ns) {
@@ -37,6 +38,9 @@ static void check(const struct virtual_starts *starts, double median_ns, double 
     int valid = 0;
     for (int i = 0; i < outcome.count; ++i) {
         const struct virtual_start *start = &outcome.starts[i];
+        /* The lateness that is told is true, to within the error of the latest process's clock and a reading. */
+        if (start->told_ns >= 0.0)
+            CHECK_THAT(fabs(start->told_ns - start->late_ns), <=, start->bound_ns + 50.0);
         if (!start->valid)
             continue;
         /* A flag of 1 means: left in time, by a clock that is known well enough. */
@@ -106,6 +110,52 @@ static void on_16_processes(void) {
     check(&starts, 200.0, 400.0);
 }
 
+/* The processes whose way to process 5 takes 30 us longer than they know, for one call of each ten. */
+static double late_for_5(int source, int destination, double true_ns) {
+    (void)source;
+    return destination == 5 && fmod(true_ns, 1e9) > 0.9e9 ? 30e3 : 0.0;
+}
+
+/* Process 5 is late in every tenth call: by how much is told to all, to some tens of nanoseconds. */
+static void lateness_is_told(void) {
+    struct virtual_starts starts = starts_of(16, 100e6, 6.05e9);
+    starts.model.network.tail_share = 0.0;
+    starts.model.network.way_ns = late_for_5;
+    starts.jitter_ns = 0.0;
+    struct virtual_outcome outcome = virtual_starts_run(&starts);
+    int late = 0;
+    for (int i = 0; i + 1 < outcome.count; ++i) {
+        const struct virtual_start *start = &outcome.starts[i];
+        CHECK_THAT(fabs(start->told_ns - start->late_ns), <=, 3.0 * start->expected_ns + 50.0);
+        late += start->late_ns > 10e3;
+    }
+    CHECK_THAT(late, >=, 4);
+    virtual_outcome_free(&outcome);
+}
+
+/* The statistics say why flags are 0. */
+static void reasons_are_counted(void) {
+    struct virtual_starts starts = starts_of(16, 5e6, 2e9);
+    starts.doubt_ns = 10.0;
+    setenv("DOWNBEAT_FLAG_ERROR", "10e-9", 1);
+    struct virtual_outcome outcome = virtual_starts_run(&starts);
+    unsetenv("DOWNBEAT_FLAG_ERROR");
+    CHECK_THAT(outcome.doubted, >, 100);
+    CHECK_THAT(outcome.unsure, ==, outcome.doubted);
+    CHECK_THAT(outcome.late, >, 0);
+    CHECK_THAT(outcome.both, >, 0);
+    CHECK_THAT(outcome.refused, ==, outcome.late + outcome.unsure - outcome.both);
+    virtual_outcome_free(&outcome);
+
+    starts.doubt_ns = INFINITY;
+    setenv("DOWNBEAT_FLAG_ERROR", "off", 1);
+    outcome = virtual_starts_run(&starts);
+    unsetenv("DOWNBEAT_FLAG_ERROR");
+    CHECK_THAT(outcome.unsure, ==, 0);
+    CHECK_THAT(outcome.refused, ==, outcome.late);
+    virtual_outcome_free(&outcome);
+}
+
 /* All clocks are known after one synchronization where that takes two rounds, a while apart. */
 static void two_rounds_are_two_synchronizations(void) {
     struct virtual_starts starts = starts_of(16, 100e6, 1.2e9);
@@ -135,6 +185,8 @@ int main(int argc, char **argv) {
     if (size == 16) {
         on_16_processes();
         two_rounds_are_two_synchronizations();
+        lateness_is_told();
+        reasons_are_counted();
     } else if (size == 128) {
         on_128_processes();
     } else if (size == 1024) {
