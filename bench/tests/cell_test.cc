@@ -15,6 +15,7 @@ void add(CellRecord &record, double latency, Verdict verdict) {
     Batch batch = one_sample(0.0, {0.0, 0.0}, {latency, latency}, {1, 1});
     batch.slack = {3.0 * latency};
     batch.error_bound = latency;
+    batch.expected_error = latency / 4.0;
     record.add(batch, {verdict});
 }
 
@@ -39,6 +40,21 @@ TEST(CellRecord, OnlyValidSamplesEnterTheStatistics) {
     EXPECT_DOUBLE_EQ(result.metric("latency_avg").max, 3.0);
     EXPECT_DOUBLE_EQ(result.slack, 6.0);
     EXPECT_DOUBLE_EQ(result.error_bound, 200.0); // a bound holds for the batch, valid or not
+    EXPECT_DOUBLE_EQ(result.expected_error, 50.0);
+}
+
+TEST(CellRecord, LatenessIsThatOfTheLatestStartThatCounts) {
+    CellRecord record(0, bcast_cell());
+    Batch batch = samples(2, {10.0, 20.0, 30.0}, {none, none, none}, {10.0, 13.0, 20.5, 20.0, 30.0, 39.0},
+                          {14.0, 14.0, 24.0, 24.0, 40.0, 40.0}, {1, 1, 1, 1, 1, 0});
+    batch.delay = {0.0, 2.0, 0.0, 0.0, 0.0, 0.0};
+    record.add(batch, {Verdict::valid, Verdict::valid, Verdict::late_flag});
+    EXPECT_DOUBLE_EQ(record.summarize(*wanting(2)).lateness,
+                     1.0); // 1 after its own start, 0.5, and 9 in one that fails
+
+    CellRecord barrier(0, bcast_cell());
+    barrier.add(one_sample(none, {1.0, 2.0}, {3.0, 3.0}, {1, 1}), {Verdict::valid});
+    EXPECT_TRUE(std::isnan(barrier.summarize(*wanting(1)).lateness));
 }
 
 TEST(CellRecord, TheIntervalOfTheMedianKnowsTheBlocks) {

@@ -26,6 +26,7 @@ inline ClockResults clock_fixture() {
                           {none, none, error2},
                           {none, none, 1e-8},
                           {0.0, bound, bound},
+                          {0.0, bound / 2, bound / 2},
                           {0.0, error1, error2}};
     };
     const auto run = [](long position, double duration, double messages, std::vector<ClockEvent> events) {

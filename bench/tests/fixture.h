@@ -22,6 +22,7 @@ inline SamplingContext fixture_context() {
     context.hosts = {{"node1", 2, 2, 0.25, "performance", "CPU X", "no"}};
     context.clock = {{"clock", "tsc"}, {"sync", "hca3_offset"}};
     context.error_bound = 0.0;
+    context.expected_error = 0.0;
     context.environment = {{"DOWNBEAT_CLOCK", "tsc"}};
     context.stopping = "fixed(samples=2)";
     context.warmup = "fixed";
@@ -29,6 +30,7 @@ inline SamplingContext fixture_context() {
     context.observed = 0;
     context.permuted = false;
     context.tolerance = 0.5e-6;
+    context.starts.late = context.tolerance;
     context.trace_samples = 100;
     context.seed = 7;
     context.outputs = {"out.nc"};

@@ -38,11 +38,13 @@ private:
 
 class Otf2 : public Files {
 protected:
-    std::string report(const std::vector<FixtureBatch> &batches, long trace_samples) const {
+    std::string report(const std::vector<FixtureBatch> &batches, long trace_samples,
+                       const std::string &simulated = "") const {
         const std::string file = path("out.otf2");
         const auto reporter = find_reporter(file).make(file);
         SamplingContext context = fixture_context();
         context.trace_samples = trace_samples;
+        context.simulated = simulated;
         reporter->begin(context, fixture_cells());
         for (const FixtureBatch &fixture : batches) {
             reporter->samples({fixture.cell, 0, 0, fixture.batch, fixture.verdicts});
@@ -58,6 +60,11 @@ TEST_F(Otf2, HasALocationPerRankAndSaysWhatItLeavesOut) {
     EXPECT_EQ(archive.property("DOWNBEAT::SAMPLES_LEFT_OUT"), "5");
     EXPECT_EQ(archive.property("DOWNBEAT::WARMUP_LEFT_OUT"), "0");
     EXPECT_EQ(archive.property("DOWNBEAT::EVENTS_MOVED"), "0");
+}
+
+TEST_F(Otf2, SaysThatItWasSimulated) {
+    EXPECT_EQ(Archive(report(fixture_batches(), 1, "cluster(nodes=2)")).property("DOWNBEAT::SIMULATED"),
+              "cluster(nodes=2)");
 }
 
 TEST_F(Otf2, SaysHowManyEventsWouldHaveGoneBackInTime) {

@@ -54,6 +54,7 @@ TEST_F(Perfetto, NoNanosecondIsLost) {
         batch.delay.push_back(0.0);
         batch.computed.push_back(0.0);
         batch.flag.push_back(1);
+        batch.unsure.push_back(0);
     }
     const std::vector<Verdict> valid(batch.size(), Verdict::valid);
     const std::vector<Json> operations = slices(trace({{0, batch, valid}}, 5000), "operation");

@@ -17,13 +17,13 @@ namespace {
 constexpr const char *warning = "something was seen: it matters; do this";
 
 /// Reports the launch of fixture.h, without the cells of some synchronizer if one is named.
-void report(Reporter &reporter, const std::string &without = "") {
+void report(Reporter &reporter, const std::string &without = "", const SamplingContext &context = fixture_context()) {
     const std::vector<Cell> cells = fixture_cells();
     std::vector<CellRecord> records;
     for (std::size_t i = 0; i < cells.size(); ++i) {
         records.emplace_back(i, cells[i]);
     }
-    reporter.begin(fixture_context(), cells);
+    reporter.begin(context, cells);
     std::size_t block = 0;
     for (const FixtureBatch &fixture : fixture_batches()) {
         CellRecord &record = records[fixture.cell];
@@ -55,6 +55,39 @@ TEST_F(Reporters, TableOfOneSynchronizerShowsDetails) { expect_reported("table",
 TEST_F(Reporters, Csv) { expect_reported("csv", "cells.csv"); }
 
 TEST_F(Reporters, Json) { expect_reported("json", "lines.json"); }
+
+TEST_F(Reporters, ASimulationSaysSo) {
+    SamplingContext context = fixture_context();
+    const std::string platform = context.simulated = "cluster(nodes=2,latency=1e-06)";
+    for (const ReporterInfo &reporter : all_reporters()) {
+        const std::string file = path(reporter.name + "-simulated" + reporter.suffix);
+        report(*reporter.make(file), "", context);
+        if (reporter.name != "otf2") { // tested in otf2_test.cc
+            std::string text = read(file);
+            std::erase(text, ' '); // lines of a table are wrapped
+            std::erase(text, '\n');
+            EXPECT_NE(text.find(platform), std::string::npos) << reporter.name;
+        }
+    }
+}
+
+TEST_F(Reporters, WhatCountsAlthoughRanksAreLateIsTold) {
+    SamplingContext context = fixture_context();
+    context.starts = {.late = 5e-6, .flags_count = false, .late_ranks = 0.5};
+    const std::string table = path("late");
+    report(*find_by_name(all_reporters(), "table").make(table), "", context);
+    EXPECT_NE(read(table).find("  a sample counts if at most 1 of 2 ranks start later than 5.00 us\n"),
+              std::string::npos);
+    const auto values = context_values(context);
+    const auto has = [](const ContextValues &all, const ContextValues::value_type &value) {
+        return std::find(all.begin(), all.end(), value) != all.end();
+    };
+    EXPECT_TRUE(has(values, {"late_s", 5e-6}));
+    EXPECT_TRUE(has(values, {"late_ranks", 0.5}));
+    for (const auto &[name, value] : context_values(fixture_context())) {
+        EXPECT_FALSE(name.starts_with("late")) << name;
+    }
+}
 
 TEST_F(Reporters, Ascii) { expect_reported("ascii", "times.txt"); }
 

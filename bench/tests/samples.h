@@ -42,6 +42,7 @@ inline Batch samples(std::size_t ranks, std::vector<double> deadline, std::vecto
     batch.timed.resize(ranks);
     std::iota(batch.timed.begin(), batch.timed.end(), 0);
     batch.flag = std::move(flag);
+    batch.unsure.assign(batch.flag.size(), 0);
     return batch;
 }
 

@@ -36,13 +36,16 @@ NUMBERS = {
     "status": 0,
     "requested": 1,
     "error_bound": 20e-9,
+    "expected_error": 3e-9,
     "wall_time": 0.1,
     "validated": 0,
     "wrong": 0,
 }
-UNITS = {"largest_delay": "s", "computation": "s", "error_bound": "s", "wall_time": "s", "size": "byte"}
+UNITS = dict.fromkeys(("largest_delay", "computation", "error_bound", "expected_error", "wall_time"), "s") | {
+    "size": "byte"
+}
 FLAGS = {"status": "ok incomplete failed wrong", "verdict": "valid late_flag late_entry warmup overrun"}
-KINDS = {"status": "i1", "largest_delay": "f8", "computation": "f8", "error_bound": "f8", "wall_time": "f8"}
+KINDS = {"status": "i1"} | {name: "f8" for name, unit in UNITS.items() if unit == "s"}
 
 
 @dataclass

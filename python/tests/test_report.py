@@ -24,7 +24,7 @@ from downbeat.pictures.picture import Picture
 from downbeat.pictures.style import new_figure
 from downbeat.report.assemble import make_report
 from downbeat.report.clock_file import clock_verdict, drift_verdict
-from downbeat.report.conditions import commands, machine_section, variables
+from downbeat.report.conditions import commands, machine_section, measured_section, variables
 from downbeat.report.findings.algorithms import algorithm_sentences
 from downbeat.report.findings.barriers import barrier_sentences, judge_barriers, launches_that_decide
 from downbeat.report.findings.configurations import configuration_sentences
@@ -381,11 +381,21 @@ def test_conditions(tmp_path: Path) -> None:
     assert told["machine"].endswith("virtual machine no, load 0")
     assert told["environment"] == "DOWNBEAT_CLOCK=tsc"
     assert told["measured"] == "2026-01-02T03:04:01Z to 2026-01-02T03:04:02Z"
+    assert (told["clock's error bound"], told["clock's expected error"]) == ("0.02 us", "0.003 us")
     assert commands(experiment) == ["downbeat-bench bcast -o out.nc"]
     assert variables([{"environment": "OMPI_MCA_ess=pmi\nOMPI_MCA_btl=tcp\nI_MPI_ADJUST_BCAST=2"}]) == [
         "OMPI_MCA_btl=tcp",
         "I_MPI_ADJUST_BCAST=2",
     ]
+
+
+def test_conditions_say_what_late_starts_count(tmp_path: Path) -> None:
+    plain = write_experiment(tmp_path / "plain", [[cell(5)]])
+    assert not {"a start is late from", "late ranks"} & set(dict(measured_section(plain, "").definitions))
+    told = write_experiment(tmp_path / "late", [[cell(5)]], late_s="5e-06", late_ranks="0.01")
+    measured = dict(measured_section(told, "").definitions)
+    assert measured["a start is late from"] == "5 us, whatever the tolerance"
+    assert measured["late ranks"] == "1 % of the ranks of a sample that counts, at most"
 
 
 def test_commands_and_what_doctor_saw_are_told_of_a_run(tmp_path: Path) -> None:

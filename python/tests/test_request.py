@@ -57,6 +57,8 @@ def test_everything_that_a_file_can_say(tmp_path: Path) -> None:
         max-attempts = 7
         observe = 1
         tolerance = 1e-4
+        late = 5e-6
+        late-ranks = 0.01
         ranks = [2, 4]
         libraries = [
             {name = "here", bench = "./bench"},
@@ -93,6 +95,8 @@ def test_everything_that_a_file_can_say(tmp_path: Path) -> None:
         "max-attempts": "7",
         "observe": "1",
         "tolerance": "0.0001",
+        "late": "5e-06",
+        "late-ranks": "0.01",
     }
     assert plan.environments == (
         Environment("default", {}),
@@ -138,6 +142,8 @@ def test_a_newcomer_gets_the_right_procedure(tmp_path: Path) -> None:
         (f"{BASIC}repetitions = 0", "repetitions: 0", "at least 1"),
         (f"{BASIC}observe = -1", "observe: -1", "at least 0"),
         (f"{BASIC}tolerance = 0", "tolerance: 0", "above 0"),
+        (f"{BASIC}late = 0", "late: 0", "above 0"),
+        (f"{BASIC}late-ranks = 1.5", "late-ranks: 1.5", "from 0 to 1"),
         (f"{BASIC}stop = []", "stop: []", "rule"),
         (f"{BASIC}algorithm = {{}}", "algorithm: '{}'", "not empty"),
         (f"{BASIC}launches = 0", "launches: 0", "at least 1"),

@@ -71,6 +71,8 @@ BAD = [
     ("barrier --tolerance nan", "--tolerance cannot be 'nan'; use seconds from 0 to 1 without unit"),
     ("barrier --tolerance -1e-6", "--tolerance cannot be '-1e-6'; use seconds from"),
     ("barrier --tolerance 1us", "--tolerance cannot be '1us'; use seconds from"),
+    ("barrier --late 2", "--late cannot be '2'; use seconds from 0 to 1 without unit"),
+    ("barrier --late-ranks 1.5", "--late-ranks cannot be '1.5'; use a share from 0 to 1"),
     ("barrier --seed -1", "--seed cannot be '-1'; use an integer from 0 to"),
     ("barrier --format xml", "unknown format 'xml'; choose one of table, matrix, csv, json"),
     (
@@ -197,6 +199,7 @@ def test_help_names_what_there_is(bench: Bench) -> None:
         "harmonize",
         "netcdf",
         "--tolerance",
+        "--late-ranks",
         "Exit status",
     ):
         assert word in outcome.stdout

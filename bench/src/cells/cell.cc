@@ -109,12 +109,14 @@ CellRecord::CellRecord(std::size_t index, Cell cell) : values_(all_metrics().siz
     result_.index = index;
     result_.cell = std::move(cell);
     result_.calls = 1;
+    result_.lateness = no_value;
     result_.overlap_median = result_.overlap_min = {no_value, no_value};
     result_.computation_overlap = {no_value, no_value, no_value};
 }
 
 void CellRecord::add(const Batch &batch, const std::vector<Verdict> &verdicts) {
     result_.error_bound = std::max(result_.error_bound, batch.error_bound);
+    result_.expected_error = std::max(result_.expected_error, batch.expected_error);
     result_.calls = batch.calls;
     time_.resize(batch.timed.size());
     for (std::size_t i = 0; i < batch.size(); ++i) {
@@ -132,6 +134,7 @@ void CellRecord::add(const Batch &batch, const std::vector<Verdict> &verdicts) {
             slack_.push_back(batch.slack[i]);
         }
         const Sample sample = batch[i];
+        result_.lateness = std::fmax(result_.lateness, bench::lateness(sample)); // the number where one is none
         for (std::size_t m = 0; m < values_.size(); ++m) {
             values_[m].push_back(all_metrics()[m].value(sample));
         }

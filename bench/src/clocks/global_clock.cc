@@ -3,6 +3,7 @@
 #include "mpi/mpi_info.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 
 namespace bench {
@@ -45,16 +46,13 @@ void GlobalClock::refresh() const {
     check(MPIX_Harmonize(comm_.handle(), &flag), "MPIX_Harmonize");
 }
 
-double GlobalClock::error_bound() const {
-    double bound = 0.0;
-    check(MPIX_Harmonize_error_bound(comm_.handle(), &bound), "MPIX_Harmonize_error_bound");
-    return bound;
-}
-
-double GlobalClock::largest(double bound) const {
-    double largest = 0.0;
-    check(MPI_Reduce(&bound, &largest, 1, MPI_DOUBLE, MPI_MAX, 0, comm_.handle()), "MPI_Reduce");
-    return largest;
+ClockError GlobalClock::largest(const ClockError &error) const {
+    const std::array<double, 2> mine = {error.bound, error.expected};
+    std::array<double, 2> largest{};
+    check(
+        MPI_Reduce(mine.data(), largest.data(), static_cast<int>(mine.size()), MPI_DOUBLE, MPI_MAX, 0, comm_.handle()),
+        "MPI_Reduce");
+    return {largest[0], largest[1]};
 }
 
 double GlobalClock::longest_unwatched() const { return setting("max_error") / setting("max_skew"); }

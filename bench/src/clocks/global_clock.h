@@ -1,5 +1,6 @@
 #pragma once
 
+#include "clocks/clock_error.h"
 #include "mpi/communicator.h"
 #include "mpi/mpi_check.h"
 
@@ -39,11 +40,11 @@ public:
     /// calls of refresh() should not be farther apart.
     double longest_unwatched() const;
 
-    /// Local. Largest error of this rank's readings from the last synchronization until now, in seconds.
-    double error_bound() const;
+    /// Local. Of this rank's readings from the last synchronization until now.
+    ClockError error() const { return read_clock_error(comm_.handle()); }
 
-    /// Collective. The largest of a bound, in seconds, over the ranks, at rank 0; 0 elsewhere.
-    double largest(double bound) const;
+    /// Collective. The largest over the ranks, at rank 0; 0 elsewhere.
+    ClockError largest(const ClockError &error) const;
 
     /// The library's settings in force.
     const std::vector<std::pair<std::string, std::string>> &settings() const { return settings_; }

@@ -38,12 +38,6 @@ double HarmonizedComm::on_clock_of_run(double time) const {
     return time + ahead;
 }
 
-double HarmonizedComm::error_bound() const {
-    double bound = 0.0;
-    check(MPIX_Harmonize_error_bound(comm_, &bound), "MPIX_Harmonize_error_bound");
-    return bound;
-}
-
 std::shared_ptr<const HarmonizedComm> HarmonizedComms::with_slack(const std::string &slack) {
     std::shared_ptr<const HarmonizedComm> &comm = by_slack_[slack];
     if (!comm) {

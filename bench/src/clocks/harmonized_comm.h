@@ -26,9 +26,8 @@ public:
     /// follow, to half the time that reading a clock takes.
     double on_clock_of_run(double time) const;
 
-    /// Local. What this rank's readings of this clock may be off by, from its last synchronization until now, in
-    /// seconds.
-    double error_bound() const;
+    /// Local. Of this rank's readings of this clock, from its last synchronization until now.
+    ClockError error() const { return read_clock_error(comm_); }
 
 private:
     const GlobalClock &clock_;

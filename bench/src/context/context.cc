@@ -17,6 +17,7 @@ ContextValues context_values(const Context &context) {
         {"mpi_library", context.mpi_library},
         {"mpi_standard", context.mpi_standard},
         {"error_bound_s", context.error_bound},
+        {"expected_error_s", context.expected_error},
         {"seed", context.seed},
     };
     if (!context.simulated.empty()) {
@@ -38,6 +39,12 @@ ContextValues context_values(const SamplingContext &context) {
         values.emplace_back("user_operations", join(context.user_operations, "\n"));
     }
     values.insert(values.end(), sampling.begin(), sampling.end());
+    if (!context.starts.flags_count) {
+        values.emplace_back("late_s", context.starts.late);
+    }
+    if (context.starts.late_ranks > 0.0) {
+        values.emplace_back("late_ranks", context.starts.late_ranks);
+    }
     return values;
 }
 

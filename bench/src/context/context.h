@@ -1,5 +1,7 @@
 #pragma once
 
+#include "cells/validity.h"
+
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -41,6 +43,7 @@ struct Context {
     std::vector<HostInfo> hosts;
     std::vector<std::pair<std::string, std::string>> clock; // settings of libdownbeat
     double error_bound;                                     // seconds, largest over the ranks, before the measurement
+    double expected_error; // the same of one standard deviation of the error to be expected
     std::vector<std::pair<std::string, std::string>> environment;
     std::uint64_t seed;
     std::vector<std::string> outputs;
@@ -54,6 +57,7 @@ struct SamplingContext : Context {
     int observed;                                                // rank
     bool permuted;                                               // arrival patterns, over the ranks
     double tolerance;                                            // seconds
+    StartLimits starts;                                          // which of them make a sample count
     std::vector<std::pair<std::string, std::string>> algorithms; // of the MPI library, chosen: how it is known
     std::vector<std::string> user_operations;                    // "my_op: /path/my_op.so"
     long trace_samples; // number of samples of each cell shown in traces, without warm-up

@@ -90,7 +90,9 @@ Context gather_context(const Communicator &comm, const GlobalClock &clock, const
     context.simulated = simulated_platform();
     gather_places(comm, context);
     context.clock = clock.settings();
-    context.error_bound = clock.largest(clock.error_bound());
+    const ClockError error = clock.largest(clock.error());
+    context.error_bound = error.bound;
+    context.expected_error = error.expected;
     context.environment = relevant_environment();
     context.seed = seed;
     context.outputs = options.outputs;

@@ -43,6 +43,7 @@ ExitStatus measure(const Communicator &comm, const Options &options, const std::
     context.observed = options.observed;
     context.permuted = options.permute;
     context.tolerance = clock.tolerance();
+    context.starts = options.start_limits(clock.tolerance());
     context.algorithms = launch.algorithms();
     context.trace_samples = options.trace_samples;
     for (const auto &[component, info] : options.operations) {

@@ -27,7 +27,8 @@ using Seconds = std::chrono::duration<double>;
 Launch::Launch(const Communicator &comm, const GlobalClock &clock, const Options &options, std::uint64_t seed)
     : comm_(comm), clock_(clock), options_(options), seed_(seed),
       warmup_(find_by_name(all_warmup_rules(), options.warmup.name()).make(options.warmup)),
-      maker_(comm, clock, options, seed), sampler_(comm, clock, options.observed) {}
+      maker_(comm, clock, options, seed), sampler_(comm, clock, options.observed),
+      limits_(options.start_limits(clock.tolerance())) {}
 
 void Launch::prepare() { runners_ = maker_.make(); }
 
@@ -161,7 +162,7 @@ Batch Launch::sample(Runner &runner, long first, long count) {
 long Launch::take(const Batch &batch, Runner &runner, long discarded) {
     std::vector<Verdict> verdicts(static_cast<std::size_t>(discarded), Verdict::warmup);
     for (std::size_t i = verdicts.size(); i < batch.size(); ++i) {
-        verdicts.push_back(judge(batch[i], clock_.tolerance()));
+        verdicts.push_back(judge(batch[i], limits_));
     }
     const BatchReport report{runner.index, position_, runner.record.recorded(), batch, verdicts};
     for (const auto &reporter : *reporters_) {

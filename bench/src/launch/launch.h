@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cells/cell.h"
+#include "cells/validity.h"
 #include "clocks/global_clock.h"
 #include "launch/completed_cells.h"
 #include "launch/runner.h"
@@ -57,6 +58,7 @@ private:
     RunnerMaker maker_;           // outlives the runners
     std::vector<Runner> runners_; // synchronizers may communicate when they are destroyed
     Sampler sampler_;
+    StartLimits limits_;
 
     // At rank 0:
     const Reporters *reporters_ = nullptr;

@@ -13,7 +13,7 @@ Batch Sampler::sample(Synchronizer &synchronizer, Operation &operation, Timing &
     // Without a check of the clocks' age in between, a batch must be short enough that the clocks do not drift far
     // apart.
     const auto series = static_cast<std::size_t>(synchronizer.longest_series(duration, clock_.longest_unwatched()));
-    double bound = 0.0; // of this rank's clock
+    ClockError error; // of this rank's clock, largest
     for (std::size_t first = 0; first < delays.size(); first += series) {
         const std::size_t end = std::min(first + series, delays.size());
         clock_.refresh();
@@ -21,10 +21,11 @@ Batch Sampler::sample(Synchronizer &synchronizer, Operation &operation, Timing &
         for (std::size_t i = first; i < end; ++i) {
             operation.prepare();
             const double sync_entry = clock_.now();
-            // Covers all timestamps up to here: the synchronizer may synchronize the clocks, which resets their bound.
-            bound = std::max(bound, clock_.error_bound() + synchronizer.error_bound());
+            // Covers all timestamps up to here: the synchronizer may synchronize the clocks, which resets their errors.
+            error = larger(error, chained(clock_.error(), synchronizer.clock_error()));
             const bool in_time = synchronizer.start(delays[i]);
             const double entry = clock_.now();
+            const bool unsure = !in_time && synchronizer.unsure();
             Start start = timing.synchronizes() ? last_start(synchronizer) : Start{};
             timing.run(operation, synchronizer);
             const double exit = clock_.now();
@@ -37,14 +38,15 @@ Batch Sampler::sample(Synchronizer &synchronizer, Operation &operation, Timing &
                            .exit = exit,
                            .delay = delays[i],
                            .flag = in_time ? 1.0 : 0.0,
+                           .unsure = unsure ? 1.0 : 0.0,
                            .computed = operation.take_computed(),
                            .deadline = start.deadline,
                            .slack = start.slack,
                            .end = start.end};
         }
-        bound = std::max(bound, clock_.error_bound() + synchronizer.error_bound());
+        error = larger(error, chained(clock_.error(), synchronizer.clock_error()));
     }
-    const double error_bound = clock_.largest(bound);
+    error = clock_.largest(error);
     Batch batch = gather();
     batch.calls = timing.calls() * operation.weight();
     batch.timed = operation.timed_ranks();
@@ -53,7 +55,8 @@ Batch Sampler::sample(Synchronizer &synchronizer, Operation &operation, Timing &
         std::iota(batch.timed.begin(), batch.timed.end(), 0);
     }
     batch.observed = observed_;
-    batch.error_bound = error_bound;
+    batch.error_bound = error.bound;
+    batch.expected_error = error.expected;
     return batch;
 }
 
@@ -79,6 +82,7 @@ Batch Sampler::gather() const {
         times->reserve(ranks * count);
     }
     batch.flag.reserve(ranks * count);
+    batch.unsure.reserve(ranks * count);
     for (std::size_t i = 0; i < count; ++i) {
         batch.deadline.push_back(records_[i].deadline);
         batch.slack.push_back(records_[i].slack);
@@ -91,6 +95,7 @@ Batch Sampler::gather() const {
             batch.delay.push_back(record.delay);
             batch.computed.push_back(record.computed);
             batch.flag.push_back(record.flag > 0.0 ? 1 : 0);
+            batch.unsure.push_back(record.unsure > 0.0 ? 1 : 0);
         }
     }
     return batch;

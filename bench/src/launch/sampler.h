@@ -32,6 +32,7 @@ private:
         double exit;
         double delay;
         double flag;
+        double unsure;
         double computed;
         double deadline; // as the slack known at rank 0
         double slack;

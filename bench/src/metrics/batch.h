@@ -9,44 +9,47 @@ namespace bench {
 
 /// One sample: the timestamps of all ranks in one attempt, in seconds on the global clock.
 struct Sample {
-    double deadline;                    // NaN if the synchronizer has none
-    double end;                         // time by which all ranks must have left; NaN if there is no limit
-    std::span<const double> sync_entry; // into the synchronizer
-    std::span<const double> entry;      // into the operation
-    std::span<const double> exit;       // from the operation
-    std::span<const double> delay;      // seconds that the rank was to start after the common start
-    std::span<const double> computed;   // seconds of computation between entry and exit
-    std::span<const std::uint8_t> flag; // 0 if the synchronizer reported that this rank started late
-    std::span<const std::size_t> timed; // ranks whose time in the operation is its latency
-    long calls;                         // number of operations between entry and exit, each weighted by its count
-    std::size_t observed;               // the rank whose own time is reported
+    double deadline;                      // NaN if the synchronizer has none
+    double end;                           // time by which all ranks must have left; NaN if there is no limit
+    std::span<const double> sync_entry;   // into the synchronizer
+    std::span<const double> entry;        // into the operation
+    std::span<const double> exit;         // from the operation
+    std::span<const double> delay;        // seconds that the rank was to start after the common start
+    std::span<const double> computed;     // seconds of computation between entry and exit
+    std::span<const std::uint8_t> flag;   // 0 if the synchronizer reported that this rank's start failed
+    std::span<const std::uint8_t> unsure; // 1 if it failed because the rank does not know its clock
+    std::span<const std::size_t> timed;   // ranks whose time in the operation is its latency
+    long calls;                           // number of operations between entry and exit, each weighted by its count
+    std::size_t observed;                 // the rank whose own time is reported
 };
 
 /// Attempts of one cell that were made in one go, in order. Arrays over ranks are sample-major: [sample][rank].
 struct Batch {
     std::size_t ranks = 0;
-    long calls = 1;           // number of operations per sample, each weighted by its count
-    std::size_t observed = 0; // the rank whose own time is reported
-    double error_bound = 0.0; // seconds, largest over the ranks and the stamps of all samples
+    long calls = 1;              // number of operations per sample, each weighted by its count
+    std::size_t observed = 0;    // the rank whose own time is reported
+    double error_bound = 0.0;    // seconds, largest over the ranks and the stamps of all samples
+    double expected_error = 0.0; // the same of one standard deviation
 
     std::vector<std::size_t> timed; // ranks whose time in the operation is its latency
 
-    std::vector<double> deadline;   // seconds, per sample
-    std::vector<double> slack;      // seconds, per sample; NaN if the synchronizer has none
-    std::vector<double> end;        // seconds, per sample; NaN if the synchronizer has none
-    std::vector<double> sync_entry; // seconds, [sample][rank]
-    std::vector<double> entry;      // seconds, [sample][rank]
-    std::vector<double> exit;       // seconds, [sample][rank]
-    std::vector<double> delay;      // seconds, [sample][rank]
-    std::vector<double> computed;   // seconds of computation between entry and exit, [sample][rank]
-    std::vector<std::uint8_t> flag; // [sample][rank]
+    std::vector<double> deadline;     // seconds, per sample
+    std::vector<double> slack;        // seconds, per sample; NaN if the synchronizer has none
+    std::vector<double> end;          // seconds, per sample; NaN if the synchronizer has none
+    std::vector<double> sync_entry;   // seconds, [sample][rank]
+    std::vector<double> entry;        // seconds, [sample][rank]
+    std::vector<double> exit;         // seconds, [sample][rank]
+    std::vector<double> delay;        // seconds, [sample][rank]
+    std::vector<double> computed;     // seconds of computation between entry and exit, [sample][rank]
+    std::vector<std::uint8_t> flag;   // [sample][rank]
+    std::vector<std::uint8_t> unsure; // [sample][rank]
 
     std::size_t size() const { return deadline.size(); }
 
     Sample operator[](std::size_t i) const {
         const auto row = [&](const auto &values) { return std::span(values).subspan(i * ranks, ranks); };
         return {deadline[i],   end[i],    row(sync_entry), row(entry), row(exit), row(delay),
-                row(computed), row(flag), timed,           calls,      observed};
+                row(computed), row(flag), row(unsure),     timed,      calls,     observed};
     }
 };
 

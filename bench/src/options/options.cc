@@ -44,6 +44,8 @@ struct Words {
     bool validate = false;
     std::string observed;
     std::string tolerance;
+    std::string late;
+    std::string late_ranks;
     std::string trace_samples;
     CommonWords common;
 };
@@ -114,6 +116,11 @@ void declare(CommandLine &line, Words &words, const std::vector<ExperimentName> 
     line.option("--tolerance", words.tolerance, "SECONDS",
                 "reject a sample if a rank starts later than this after its planned start [default: the library's "
                 "setting tolerance, 0.5e-6]");
+    line.option("--late", words.late, "SECONDS",
+                "count a sample if no rank starts later than this, whatever the flags say, unless a rank does not know "
+                "its clock; leaves the library's tolerance as it is [default: the tolerance and the flags decide]");
+    line.option("--late-ranks", words.late_ranks, "SHARE",
+                "count a sample although up to this share of the ranks starts late, from 0 to 1 [default 0]");
     line.option("--trace-samples", words.trace_samples, "N",
                 "write the first N samples of each cell to traces, without the warm-up [default 100]");
     words.common.declare(line, "seed for the order of the blocks, random patterns and permutations");
@@ -306,6 +313,12 @@ Options check(const CommandLine &line, const Words &words, int ranks, const std:
     }
     if (line.given("--tolerance")) {
         options.tolerance = parse_number("--tolerance", words.tolerance, 0.0, 1.0);
+    }
+    if (line.given("--late")) {
+        options.late = parse_number("--late", words.late, 0.0, 1.0);
+    }
+    if (line.given("--late-ranks")) {
+        options.late_ranks = parse_number("--late-ranks", words.late_ranks, 0.0, 1.0, "a share");
     }
     words.common.check(line, options, find_reporter, cell_formats());
     check_traces(line, words, options);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cells/validity.h"
 #include "options/algorithm_choices.h"
 #include "options/asked_operations.h"
 #include "options/command_line.h"
@@ -42,7 +43,14 @@ struct Options : CommonOptions {
     long max_attempts = 20;          // per valid sample wanted
     int observed = 0;                // rank
     std::optional<double> tolerance; // seconds
+    std::optional<double> late;      // seconds
+    double late_ranks = 0.0;         // share
     long trace_samples = 100;        // of each cell that a trace shows
+
+    /// `library`: the tolerance in force, seconds.
+    StartLimits start_limits(double library) const {
+        return {.late = late.value_or(library), .flags_count = !late, .late_ranks = late_ranks};
+    }
 };
 
 /// An experiment that is named in place of operations.

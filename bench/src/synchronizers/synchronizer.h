@@ -1,5 +1,6 @@
 #pragma once
 
+#include "clocks/clock_error.h"
 #include "clocks/global_clock.h"
 #include "clocks/harmonized_comm.h"
 #include "mpi/communicator.h"
@@ -50,9 +51,13 @@ public:
     /// Local. About the last start; called after the operation, so that asking costs no time before it.
     virtual Start last_start() const { return {}; }
 
-    /// Local. Seconds that a start of this rank may be off by on the run's clock beside that clock's own error: the
-    /// error bound of a clock of the synchronizer's own.
-    virtual double error_bound() const { return 0.0; }
+    /// Local. Of a start() that returned false: whether this rank does not know its clock well enough. It may have
+    /// started on time or not, and cannot tell.
+    virtual bool unsure() const { return false; }
+
+    /// Local. What a start of this rank may be off by on the run's clock beside that clock's own error: the error of a
+    /// clock of the synchronizer's own.
+    virtual ClockError clock_error() const { return {}; }
 
     /// Seconds after which a cell is complete with what it has; none if the stopping rule alone decides.
     virtual std::optional<double> budget() const { return std::nullopt; }

@@ -94,6 +94,12 @@ def run(
     tolerance: Annotated[
         float | None, typer.Option(metavar="S", help="Seconds within which all ranks must start [0.5e-6].")
     ] = None,
+    late: Annotated[
+        float | None, typer.Option(metavar="S", help="Seconds of lateness from which a sample is rejected [tolerance].")
+    ] = None,
+    late_ranks: Annotated[
+        float | None, typer.Option(metavar="SHARE", help="Share of the ranks that may start late [0].")
+    ] = None,
     with_: Annotated[
         str | None, typer.Option("--with", metavar="PARAMS", help="Parameters of operations, e.g. root=1,type=int32.")
     ] = None,
@@ -147,6 +153,8 @@ def run(
         "max-attempts": max_attempts,
         "observe": observe,
         "tolerance": tolerance,
+        "late": late,
+        "late-ranks": late_ranks,
         "ranks": numbers("--ranks", ranks) if ranks is not None else None,
         "ranks-per-node": ranks_per_node,
         "libraries": libraries_by_options(request.get("libraries"), mpi, bench or [], launcher),

@@ -18,6 +18,8 @@ NAMES = {
     "stopping_rule": "stopping rule",
     "warmup_rule": "warm-up rule",
     "tolerance_s": "tolerance",
+    "late_s": "lateness that counts",
+    "late_ranks": "share of ranks that may be late",
     "observed_rank": "observed rank",
     "patterns_permuted": "permuted patterns",
 }

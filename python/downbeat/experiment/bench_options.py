@@ -82,6 +82,13 @@ def seconds(key: str, value: object) -> str:
     return repr(value)
 
 
+def share(key: str, value: object) -> str:
+    """Returns a share of a whole."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
+        raise wrong(key, value, "a share from 0 to 1")
+    return repr(value)
+
+
 def switch(key: str, value: object) -> str | None:
     """Returns what an option without value has: "" if it is on."""
     if not isinstance(value, bool):
@@ -106,6 +113,8 @@ OPTIONS: Mapping[str, Callable[[str, object], str | None]] = {
     "max-attempts": whole(1),
     "observe": whole(0),
     "tolerance": seconds,
+    "late": seconds,
+    "late-ranks": share,
 }
 
 

@@ -54,8 +54,21 @@ def measured_section(experiment: Experiment, prefix: str) -> Section:
             "No sample is rejected for being slow.",
         ),
         ("tolerance", listed(tolerances)),
+        *late_starts(contexts),
     )
     return Section(f"{prefix}What was measured, and how", definitions=definitions)
+
+
+def late_starts(contexts: Sequence[Mapping[str, object]]) -> list[tuple[str, str]]:
+    """Says what samples count although ranks started late, where that is not what the tolerance says."""
+    late = [microseconds(float(value)) for value in attribute(contexts, "late_s") if value != "unknown"]
+    shares = [f"{PERCENT * float(one):g} %" for one in attribute(contexts, "late_ranks") if one != "unknown"]
+    found = []
+    if late:
+        found.append(("a start is late from", f"{listed(late)}, whatever the tolerance"))
+    if shares:
+        found.append(("late ranks", f"{listed(shares)} of the ranks of a sample that counts, at most"))
+    return found
 
 
 def attribute(contexts: Iterable[Mapping[str, object]], name: str) -> list[str]:
@@ -91,6 +104,8 @@ def machine_section(experiment: Experiment, prefix: str) -> Section:
     launches = experiment.launches
     contexts = [launch.context for launch in launches]
     bounds = experiment.cells["error_bound"].dropna() * MICROSECONDS
+    # Not in files of earlier versions.
+    expected = experiment.cells.get("expected_error", bounds[:0]).dropna() * MICROSECONDS
     dates = sorted(attribute(contexts, "date"))
     libraries = distinct(f"{launch.library}: {library_text(launch.context)}" for launch in launches)
     clocks = distinct(f"{one.get('clock_clock')}, synchronized by {one.get('clock_sync')}" for one in contexts)
@@ -99,7 +114,8 @@ def machine_section(experiment: Experiment, prefix: str) -> Section:
         ("MPI", "\n".join(libraries)),
         ("machine", machine_text(contexts)),
         ("clock", listed(clocks)),
-        ("clock's error bound", f"{span(float(bounds.min()), float(bounds.max()))} us" if len(bounds) else "unknown"),
+        ("clock's error bound", range_text(bounds)),
+        ("clock's expected error", range_text(expected)),
         ("clock at the end", clock_check_text(contexts)),
         ("downbeat-bench", listed(programs)),
         ("measured", " to ".join(dict.fromkeys((dates[0], dates[-1])))),
@@ -107,6 +123,11 @@ def machine_section(experiment: Experiment, prefix: str) -> Section:
         *findings(experiment),
     )
     return Section(f"{prefix}Machine and software", definitions=definitions, commands=tuple(commands(experiment)))
+
+
+def range_text(errors: pd.Series) -> str:
+    """Returns the range of errors in us."""
+    return f"{span(float(errors.min()), float(errors.max()))} us" if len(errors) else "unknown"
 
 
 def library_text(context: Mapping[str, object]) -> str:

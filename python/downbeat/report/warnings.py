@@ -22,6 +22,8 @@ SAME = {
     "clock_clock": "local clocks",
     "stopping_rule": "stopping rules",
     "tolerance_s": "tolerances",
+    "late_s": "limits of lateness",
+    "late_ranks": "shares of ranks that may be late",
 }
 
 
@@ -82,7 +84,7 @@ def bad_cells(experiment: Experiment) -> list[str]:
     reasons = {
         "wrong": "had wrong results, and are left out: the MPI library or the operation is in error",
         "failed": "have no valid sample, and are left out: synchronization failed in every attempt; "
-        "a quieter machine or a larger --tolerance would help",
+        "a quieter machine, or a larger --tolerance, --late or --late-ranks would help",
         "incomplete": "have fewer valid samples than asked for: pictures show them, verdicts leave them out; raise "
         "--max-attempts",
         CUT_SHORT: "were cut short when their launch ended: pictures show the samples that were complete, verdicts "

@@ -156,10 +156,11 @@ void ClockMeasurement::look(std::size_t scheme, std::size_t repetition, std::siz
                      std::vector<double>(ranks, unknown),
                      std::vector<double>(ranks, unknown),
                      {},
+                     {},
                      {}};
     // The bound after the error, so that it covers the instant of the error.
     const double error = results_.truth ? clock.true_error() : unknown;
-    const double bound = clock.error_bound();
+    const ClockError reported = clock.error();
     take_turns(comm_, pairs_, [&](std::size_t, const Pair &pair) {
         const Downbeat_offset found = measure_smallest_offset(
             clock.handle(), pair, DOWNBEAT_GLOBAL, options.estimator.c_str(), static_cast<int>(options.rounds));
@@ -168,10 +169,11 @@ void ClockMeasurement::look(std::size_t scheme, std::size_t repetition, std::siz
         event.offset_bound[rank] = found.bound;
         event.measured_at[rank] = now() - synced_at_[scheme];
     });
-    const std::vector<double> all = gather_quietly(comm_, {error, bound});
-    for (std::size_t i = 0; i + 1 < all.size(); i += 2) {
+    const std::vector<double> all = gather_quietly(comm_, {error, reported.bound, reported.expected});
+    for (std::size_t i = 0; i + 2 < all.size(); i += 3) {
         event.true_error.push_back(all[i]);
         event.error_bound.push_back(all[i + 1]);
+        event.expected_error.push_back(all[i + 2]);
     }
     results_.runs[scheme][repetition].events[wait] = event;
     if (comm_.is_root()) {

@@ -35,12 +35,6 @@ double SchemeClock::messages() const { return static_cast<double>(stats_of(comm_
 
 int SchemeClock::domains() const { return stats_of(comm_).clock_domains; }
 
-double SchemeClock::error_bound() const {
-    double bound = 0.0;
-    check(MPIX_Harmonize_error_bound(comm_, &bound), "MPIX_Harmonize_error_bound");
-    return bound;
-}
-
 bool SchemeClock::knows_truth() const {
     double error = 0.0;
     int known = MPIX_Harmonize_true_error(comm_, &error) == MPI_SUCCESS ? 1 : 0;

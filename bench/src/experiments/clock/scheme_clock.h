@@ -1,5 +1,6 @@
 #pragma once
 
+#include "clocks/clock_error.h"
 #include "mpi/communicator.h"
 
 #include <mpi.h>
@@ -25,8 +26,8 @@ public:
     double messages() const;
     /// Local. Groups of processes that share a clock.
     int domains() const;
-    /// Local. Seconds.
-    double error_bound() const;
+    /// Local. As the library reports it.
+    ClockError error() const { return read_clock_error(comm_); }
 
     /// Collective. Whether the library knows true errors.
     bool knows_truth() const;

@@ -84,7 +84,9 @@ void add_measurements(Dataset &data, const ClockResults &results) {
           of_ranks(results, &ClockEvent::offset)},
          {"offset_bound", rank, "bound of the error of offset", "s", of_ranks(results, &ClockEvent::offset_bound)},
          {"error_bound", rank, "bound that the library reports for the rank's global clock", "s",
-          of_ranks(results, &ClockEvent::error_bound)}});
+          of_ranks(results, &ClockEvent::error_bound)},
+         {"expected_error", rank, "error of the rank's global clock that the library expects, one standard deviation",
+          "s", of_ranks(results, &ClockEvent::expected_error)}});
     if (results.truth) {
         data.variables.push_back({"true_error", rank, "true error of the rank's global clock", "s",
                                   of_ranks(results, &ClockEvent::true_error)});

@@ -22,12 +22,13 @@ struct ClockOptions {
 /// One look at all ranks some time after a synchronization. Seconds; NaN if nothing is known, as of ranks that are not
 /// checked.
 struct ClockEvent {
-    double achieved_wait;             // from the end of the synchronization to the beginning of this event
-    std::vector<double> measured_at;  // per rank: from the end of the synchronization to the end of its measurement
-    std::vector<double> offset;       // per rank: measured, of the rank's global clock to rank 0's
-    std::vector<double> offset_bound; // per rank: of the error of offset
-    std::vector<double> error_bound;  // per rank: that the library reports
-    std::vector<double> true_error;   // per rank: known under the validation clock alone
+    double achieved_wait;               // from the end of the synchronization to the beginning of this event
+    std::vector<double> measured_at;    // per rank: from the end of the synchronization to the end of its measurement
+    std::vector<double> offset;         // per rank: measured, of the rank's global clock to rank 0's
+    std::vector<double> offset_bound;   // per rank: of the error of offset
+    std::vector<double> error_bound;    // per rank: that the library reports
+    std::vector<double> expected_error; // per rank: the same, one standard deviation
+    std::vector<double> true_error;     // per rank: known under the validation clock alone
 };
 
 /// One synchronization and the events after it.

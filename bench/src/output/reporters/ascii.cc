@@ -16,6 +16,9 @@ public:
     void begin(const SamplingContext &context, const std::vector<Cell> &cells) override {
         std::string text = fmt::format("# downbeat-bench {} ({}), {}\n# {}\n", context.version, context.revision,
                                        context.date, context.command_line);
+        if (!context.simulated.empty()) {
+            text += fmt::format("# simulated: {}\n", context.simulated);
+        }
         for (std::size_t i = 0; i < cells.size(); ++i) {
             text += fmt::format("# cell {}: {}\n", i, describe(cells[i]));
         }

@@ -1,4 +1,5 @@
 #include "cells/cell_fields.h"
+#include "metrics/sample_times.h"
 #include "output/netcdf_context.h"
 #include "output/netcdf_file.h"
 #include "output/reporters/reporter_registry.h"
@@ -53,10 +54,12 @@ public:
         std::vector<std::int64_t> attempt(count);
         std::vector<signed char> valid(count);
         std::vector<signed char> verdict(count);
+        std::vector<double> lateness(count);
         for (std::size_t i = 0; i < count; ++i) {
             attempt[i] = report.first_attempt + static_cast<std::int64_t>(i);
             valid[i] = report.verdicts[i] == Verdict::valid ? 1 : 0;
             verdict[i] = static_cast<signed char>(report.verdicts[i]);
+            lateness[i] = bench::lateness(batch[i]);
         }
         const std::vector<std::size_t> row = {samples_written_};
         const std::vector<std::size_t> rows = {count};
@@ -67,6 +70,7 @@ public:
         file_.write(verdict_, row, rows, verdict);
         file_.write(deadline_, row, rows, batch.deadline);
         file_.write(slack_, row, rows, batch.slack);
+        file_.write(lateness_, row, rows, lateness);
 
         const std::vector<std::size_t> matrix = {samples_written_, 0};
         const std::vector<std::size_t> extent = {count, batch.ranks};
@@ -153,9 +157,11 @@ private:
         block_ =
             define_variable("block", NC_INT, {sample}, "position of the sample's block in the order of the launch");
         attempt_ = define_variable("attempt", NC_INT64, {sample}, "number of the sample within its cell, in order");
-        valid_ = define_variable("valid", NC_BYTE, {sample}, "1 if the sample's synchronization held on all ranks");
+        valid_ = define_variable("valid", NC_BYTE, {sample}, "1 if the sample counts");
         deadline_ = define_variable("deadline", NC_DOUBLE, {sample}, "common start on the global clock", "s");
         slack_ = define_variable("slack", NC_DOUBLE, {sample}, "time from the decision on the deadline to it", "s");
+        lateness_ = define_variable("lateness", NC_DOUBLE, {sample},
+                                    "from the planned start of the latest rank to its entry into the operation", "s");
         verdict_ = define_variable("verdict", NC_BYTE, {sample}, "why the sample counts or not");
         define_flags(verdict_, verdict_names());
         sync_entry_ =
@@ -164,7 +170,7 @@ private:
         exit_ = define_variable("exit", NC_DOUBLE, {sample, rank}, "exit from the operation, global clock", "s");
         delay_ = define_variable("delay", NC_DOUBLE, {sample, rank}, "planned start after the common one, as asked for",
                                  "s");
-        flag_ = define_variable("flag", NC_BYTE, {sample, rank}, "0 if the synchronizer reported a late start");
+        flag_ = define_variable("flag", NC_BYTE, {sample, rank}, "0 if the synchronizer reported a failed start");
 
         if (std::any_of(cells.begin(), cells.end(), [](const Cell &one) { return one.computation > 0.0; })) {
             computed_samples_ = define_variable("computed_time", NC_DOUBLE, {sample, rank},
@@ -222,7 +228,7 @@ private:
     NetcdfFile file_;
     std::size_t samples_written_ = 0;
     // Variable ids, named as the variables.
-    int cell_index_ = 0, block_ = 0, attempt_ = 0, valid_ = 0, deadline_ = 0, slack_ = 0;
+    int cell_index_ = 0, block_ = 0, attempt_ = 0, valid_ = 0, deadline_ = 0, slack_ = 0, lateness_ = 0;
     int verdict_ = 0, sync_entry_ = 0, entry_ = 0, exit_ = 0, delay_ = 0, flag_ = 0, timed_ = 0;
     std::optional<int> computed_samples_; // where a cell computes
     int host_ = 0, cpuset_ = 0;

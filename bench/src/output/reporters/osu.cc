@@ -82,14 +82,18 @@ class OsuReporter : public Reporter {
 public:
     explicit OsuReporter(const std::string &path) : output_(path) {}
 
-    void begin(const SamplingContext &, const std::vector<Cell> &) override {}
+    void begin(const SamplingContext &context, const std::vector<Cell> &) override {
+        if (!context.simulated.empty()) {
+            simulated_ = fmt::format("\n# Simulated: {}\n", context.simulated);
+        }
+    }
 
     void cell(const CellResult &result) override { results_.push_back(result); }
 
     void end(const RunEnd &) override {
         std::sort(results_.begin(), results_.end(),
                   [](const CellResult &a, const CellResult &b) { return a.index < b.index; });
-        std::string text;
+        std::string text = simulated_;
         for (const std::string &block : distinct(results_, header)) {
             text += block;
             for (const CellResult &result : results_) {
@@ -120,6 +124,7 @@ private:
     }
 
     TextOutput output_;
+    std::string simulated_;
     std::vector<CellResult> results_;
 };
 

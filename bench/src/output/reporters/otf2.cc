@@ -92,6 +92,9 @@ public:
         selection_.begin(context.trace_samples, cells.size());
         check(OTF2_Archive_SetCreator(archive_.get(), ("downbeat-bench " + context.version).c_str()));
         check(OTF2_Archive_SetDescription(archive_.get(), context.command_line.c_str()));
+        if (!context.simulated.empty()) {
+            property("DOWNBEAT::SIMULATED", context.simulated);
+        }
         definitions_ = OTF2_Archive_GetGlobalDefWriter(archive_.get());
         string(""); // 0, for what is left empty
         write_attributes();
@@ -125,9 +128,9 @@ public:
         check(OTF2_GlobalDefWriter_WriteClockProperties(definitions_, ticks_per_second, start, last_ - start + 1,
                                                         OTF2_UNDEFINED_TIMESTAMP));
         write_locations();
-        property("DOWNBEAT::SAMPLES_LEFT_OUT", selection_.left_out());
-        property("DOWNBEAT::WARMUP_LEFT_OUT", selection_.warmup());
-        property("DOWNBEAT::EVENTS_MOVED", moved_);
+        property("DOWNBEAT::SAMPLES_LEFT_OUT", std::to_string(selection_.left_out()));
+        property("DOWNBEAT::WARMUP_LEFT_OUT", std::to_string(selection_.warmup()));
+        property("DOWNBEAT::EVENTS_MOVED", std::to_string(moved_));
         check(OTF2_Archive_CloseGlobalDefWriter(archive_.get(), definitions_));
         for (const Rank &rank : ranks_) {
             check(OTF2_Archive_CloseEvtWriter(archive_.get(), rank.writer));
@@ -165,8 +168,8 @@ private:
         return entry->second;
     }
 
-    void property(const char *name, long value) {
-        check(OTF2_Archive_SetProperty(archive_.get(), name, std::to_string(value).c_str(), true));
+    void property(const char *name, const std::string &value) {
+        check(OTF2_Archive_SetProperty(archive_.get(), name, value.c_str(), true));
     }
 
     void write_attributes() {

@@ -51,7 +51,7 @@ public:
         selection_.begin(context.trace_samples, cells.size());
         cells_ = cells;
         Json name = event("M", "process_name", deadline_track);
-        name["args"] = {{"name", "downbeat-bench"}};
+        name["args"] = {{"name", context.simulated.empty() ? "downbeat-bench" : "downbeat-bench, simulated"}};
         output_.write("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n" + name.dump());
         write(track_name("deadline", deadline_track));
         for (std::size_t rank = 0; rank < context.ranks.size(); ++rank) {
@@ -60,6 +60,9 @@ public:
         output_.write(lines_);
         lines_.clear();
         about_ = {{"command_line", context.command_line}, {"date", context.date}, {"version", context.version}};
+        if (!context.simulated.empty()) {
+            about_["simulated"] = context.simulated;
+        }
     }
 
     void samples(const BatchReport &report) override {

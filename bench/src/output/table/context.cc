@@ -81,6 +81,17 @@ std::string machine_line(const Context &context) {
                                              host.virtual_machine, host.governor, load));
 }
 
+/// What samples count where that is not what the tolerance says.
+std::string late_line(const SamplingContext &context) {
+    const StartLimits &starts = context.starts;
+    if (starts.flags_count && starts.late_ranks == 0.0) {
+        return "";
+    }
+    const std::size_t ranks = context.ranks.size();
+    return line_above("", fmt::format("a sample counts if at most {} of {} ranks start later than {:.2f} us",
+                                      starts.late_of(ranks), ranks, starts.late * 1e6));
+}
+
 } // namespace
 
 std::string line_above(const char *name, const std::string &value) {
@@ -104,14 +115,14 @@ std::string size_lines(const std::vector<CellResult> &results) {
 
 std::string table_context(const SamplingContext &context, const ClockAgreement &agreement) {
     return table_machine(context) +
-           line_above("clock",
-                      fmt::format("{}, synchronized by {}, error bound {:.3f} us", clock_setting(context, "clock"),
-                                  clock_setting(context, "sync"), context.error_bound * 1e6)) +
+           line_above("clock", fmt::format("{}, synchronized by {}, error bound {:.3f} us, expected error {:.3f} us",
+                                           clock_setting(context, "clock"), clock_setting(context, "sync"),
+                                           context.error_bound * 1e6, context.expected_error * 1e6)) +
            line_above("", fmt::format("at the end of the run {}", describe(agreement))) +
            line_above("samples", fmt::format("{} per cell, in blocks in random order, each after {} warm-up",
                                              context.stopping, context.warmup)) +
            line_above("", fmt::format("seed {}, tolerance {:.2f} us", context.seed, context.tolerance * 1e6)) +
-           algorithm_lines(context);
+           late_line(context) + algorithm_lines(context);
 }
 
 } // namespace bench

@@ -1,0 +1,76 @@
+"""Samples count or do not by the limits that the user sets, recomputed from what the file has of every rank."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+from conftest import ONE_LIBRARY, Bench, read_dataset
+
+pytestmark = ONE_LIBRARY
+
+# Rank 0 sets a start 300 us ahead as soon as it is through, and is in time; rank 1, whose calls take 500 us, is 200 us
+# later each time, until the ranks gather for the next batch.
+LATER_AND_LATER = ["synthetic(duration=0,step=500us)", "--sync", "roundtime(lead=300us)"]
+LATENCY = 500e-6
+FEW = ["-r", "40", "--warmup", "1", "-q", "-o", "out.nc"]
+
+
+def lateness(data: xr.Dataset) -> np.ndarray:
+    """Returns how late each rank started, shape (sample, rank), in s."""
+    found: np.ndarray = data.entry.values - data.deadline.values[:, None] - data.delay.values
+    return found
+
+
+def counted(data: xr.Dataset) -> np.ndarray:
+    """Returns which samples are none of the warm-up."""
+    found: np.ndarray = data.verdict.values != 3
+    return found
+
+
+def test_lateness_is_that_of_the_latest_rank(bench: Bench, tmp_path: Path) -> None:
+    bench(*LATER_AND_LATER, *FEW)
+    data = read_dataset(tmp_path / "out.nc")
+    assert np.allclose(data.lateness.values, lateness(data).max(axis=1), rtol=0, atol=1e-12)
+    rejected = data.lateness.values[counted(data) & (data.valid.values == 0)]
+    assert len(rejected) >= 40
+    assert np.median(np.abs(rejected / 200e-6 - np.round(rejected / 200e-6))) < 0.1
+    assert not {"late_s", "late_ranks"} & set(data.attrs)
+
+
+def test_a_share_of_the_ranks_may_be_late(bench: Bench, tmp_path: Path) -> None:
+    outcome = bench(*LATER_AND_LATER, *FEW, "--late-ranks", "0.5")
+    assert outcome.status == 0, outcome.stderr
+    assert "a sample counts if at most 1 of 2 ranks start later than 0.50 us" in outcome.stdout
+    data = read_dataset(tmp_path / "out.nc")
+    assert data.attrs["late_ranks"] == 0.5 and "late_s" not in data.attrs
+    failed = (data.flag.values == 0) | (lateness(data) > data.attrs["tolerance_s"])
+    assert ((data.valid.values == 1) == (failed.sum(axis=1) <= 1))[counted(data)].all()
+    # What they did to the times is told; what a rank spends in the operation stays true, as it depends on no other.
+    kept = data.lateness.values[data.valid.values == 1]
+    assert np.median(kept) > 100e-6
+    assert float(data.lateness_max.max()) == kept.max()
+    assert abs(float(data.latency_max_median[0]) - LATENCY) < 20e-6
+    assert float(data.makespan_median[0]) > LATENCY + 100e-6
+
+
+def test_a_limit_takes_the_place_of_tolerance_and_flags(bench: Bench, tmp_path: Path) -> None:
+    outcome = bench(*LATER_AND_LATER, *FEW, "--late", "500e-6")
+    assert "a sample counts if at most 0 of 2 ranks start later than 500.00 us" in outcome.stdout
+    data = read_dataset(tmp_path / "out.nc")
+    assert data.attrs["late_s"] == 500e-6 and data.attrs["tolerance_s"] == 0.5e-6  # which the library keeps
+    assert ((data.valid.values == 1) == (data.lateness.values <= 500e-6))[counted(data)].all()
+    assert (data.flag.values[data.valid.values == 1] == 0).any()
+
+
+def test_who_does_not_know_its_clock_fails_any_limit(bench: Bench, tmp_path: Path) -> None:
+    """Below the expected error of any software: only rank 0, whose clock it is, starts well."""
+    unsure = {"DOWNBEAT_SHARE": "never", "DOWNBEAT_FLAG_ERROR": "1e-9"}
+    arguments = ["nothing", "--sync", "harmonize", "-r", "10", "--max-attempts", "3", "-q", "-o", "out.nc"]
+    outcome = bench(*arguments, "--late", "1", env=unsure)
+    assert outcome.status == 3
+    data = read_dataset(tmp_path / "out.nc")
+    assert not data.valid.values.any()
+    assert (data.flag.values[:, 1] == 0).all()
+    assert bench(*arguments, "--late", "1", "--late-ranks", "0.5", env=unsure).status == 0
