@@ -116,9 +116,10 @@ void declare(CommandLine &line, Words &words, const std::vector<ExperimentName> 
     line.option("--tolerance", words.tolerance, "SECONDS",
                 "reject a sample if a rank starts later than this after its planned start [default: the library's "
                 "setting tolerance, 0.5e-6]");
-    line.option("--late", words.late, "SECONDS",
-                "count a sample if no rank starts later than this, whatever the flags say, unless a rank does not know "
-                "its clock; leaves the library's tolerance as it is [default: the tolerance and the flags decide]");
+    line.option(
+        "--late", words.late, "SECONDS",
+        "count a sample if no rank starts later than this, and all know their clocks [default: the tolerance and "
+        "the flags decide]");
     line.option("--late-ranks", words.late_ranks, "SHARE",
                 "count a sample although up to this share of the ranks starts late, from 0 to 1 [default 0]");
     line.option("--trace-samples", words.trace_samples, "N",
