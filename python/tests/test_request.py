@@ -242,6 +242,9 @@ def test_srun_is_taken_in_a_slurm_job_where_the_library_can(tmp_path: Path) -> N
     )
     assert srun_launcher(LIBRARIES["mpich"], environment=job) == ""  # needs pmi2, which this Slurm has not
     assert srun_launcher(LIBRARIES["intelmpi"], environment=job) == ""  # its own launcher uses Slurm
+    script(tmp_path / "srun", "#!/bin/sh\nprintf 'MPI plugin types are...\\n\\tpmi2\\n'\n")
+    assert srun_launcher(LIBRARIES["mpich"], environment=job) == "srun --mpi=pmi2 --cpu-bind=cores -n {ranks}"
+    assert srun_launcher(LIBRARIES["mpich5"], environment=job) == ""  # its addresses are too long for pmi2
     assert srun_launcher(LIBRARIES["openmpi"], environment={"PATH": job["PATH"]}) == ""
     assert srun_launcher(LIBRARIES["openmpi"], environment={"PATH": "/nowhere", "SLURM_JOB_ID": "7"}) == ""
 

@@ -140,6 +140,16 @@ class Mpich(Family):
         }
 
 
+class Mpich5(Mpich):
+    """MPICH 5.
+
+    Its ranks tell each other addresses of UCX that have whatever was in memory beside them, and that are compressed: as
+    often as not a message to srun's pmi2 gets too long for that, and MPI_Init fails. Its own launcher takes it.
+    """
+
+    srun_plugin = None
+
+
 class IntelMpi(Family):
     """Intel MPI, whose launcher takes placement from the environment."""
 
@@ -193,7 +203,7 @@ LIBRARIES: Mapping[str, Library] = {
     "openmpi": Library(OpenMpi(), "mpirun.openmpi", "Open MPI|OpenRTE|PRRTE", OPEN_MPI),
     "mpich": Library(Mpich(), "mpirun.mpich", "HYDRA", MPICH_ABI),
     "openmpi5": Library(OpenMpi5(), fetched("openmpi5"), r"Open MPI\) [5-9]|PRRTE", OPEN_MPI),
-    "mpich5": Library(Mpich(), fetched("mpich5"), r"HYDRA.*Version: *[5-9]", f"{MPICH_ABI}|{STANDARD_ABI}"),
+    "mpich5": Library(Mpich5(), fetched("mpich5"), r"HYDRA.*Version: *[5-9]", f"{MPICH_ABI}|{STANDARD_ABI}"),
     "intelmpi": Library(IntelMpi(), fetched("intelmpi"), r"Intel\(R\) MPI", f"{MPICH_ABI}|{STANDARD_ABI}"),
 }
 
