@@ -143,8 +143,8 @@ class Mpich(Family):
 class Mpich5(Mpich):
     """MPICH 5.
 
-    Its ranks tell each other addresses of UCX that have whatever was in memory beside them, and that are compressed: as
-    often as not a message to srun's pmi2 gets too long for that, and MPI_Init fails. Its own launcher takes it.
+    Its ranks exchange addresses of UCX together with whatever was in memory beside them, compressed. Where that does not
+    compress well, a message is too long for srun's pmi2, and MPI_Init fails. Its own launcher takes such messages.
     """
 
     srun_plugin = None
