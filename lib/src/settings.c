@@ -13,6 +13,7 @@
 extern char **environ;
 
 #define PREFIX "DOWNBEAT_"
+#define PRELOAD_PREFIX "DOWNBEAT_PRELOAD_" /* settings of libdownbeat-preload, which checks them */
 #define TEXT_SIZE DOWNBEAT_MAX_MESSAGE
 
 /* A setting: its key, and how its text is read and written. parse returns 0, or -1 with the valid values, preceded by
@@ -279,7 +280,8 @@ int db_settings_from_environment(struct db_settings *settings, struct db_reason 
     char key[TEXT_SIZE];
     char valid[TEXT_SIZE];
     for (char **variable = environ; *variable != NULL; ++variable) {
-        if (strncmp(*variable, PREFIX, strlen(PREFIX)) != 0)
+        if (strncmp(*variable, PREFIX, strlen(PREFIX)) != 0 ||
+            strncmp(*variable, PRELOAD_PREFIX, strlen(PRELOAD_PREFIX)) == 0)
             continue;
         const char *value = strchr(*variable, '=');
         if (value == NULL)

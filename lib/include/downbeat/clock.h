@@ -138,6 +138,27 @@ int Downbeat_measure(MPI_Comm comm, int asker, int answerer, int timeline, const
  * for any other timeline. */
 int Downbeat_true_offset(MPI_Comm comm, int timeline, double *offset);
 
+/* A process's local clock, and how it leads to the global clock of a communicator, as the last clock synchronization left
+ * it. At a reading of `ticks` + n the global clock shows `global` + n * `tick`, to within `bound` + n * `tick` * `growth`. */
+typedef struct Downbeat_clock {
+    int64_t (*read)(const void *clock); /* reads the local clock, in ticks; costs no more than the reading */
+    const void *clock;                  /* argument of read */
+    int64_t ticks;                      /* at this reading of the local clock ... */
+    int64_t global;                     /* ... the global clock shows this, nanoseconds, as MPIX_Harmonize_time returns it */
+    double tick;                        /* nanoseconds of the global clock per tick */
+    double bound;                       /* as MPIX_Harmonize_error_bound at `ticks`, but in nanoseconds */
+    double growth; /* of the bound, relative; 0 if the local clock is that of process 0, so that no drift is possible */
+} Downbeat_clock;
+
+/* Downbeat_get_clock: what a tool needs that takes timestamps all the time, and converts them later.
+ *
+ *   IN   comm   communicator (handle), prepared
+ *   OUT  clock  see the structure; `read` works until comm is freed or its settings change
+ *
+ * Local. Timestamps between two synchronizations: call it after each, and interpolate. Errors: MPI_ERR_ARG if clock is
+ * NULL, MPI_ERR_OTHER if comm was never prepared. */
+int Downbeat_get_clock(MPI_Comm comm, Downbeat_clock *clock);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,311 @@
+/* Requests of nonblocking and persistent collectives: from the call to the completion that MPI_Wait or MPI_Test sees.
+ */
+#include "preload.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#define BUCKETS 4096
+
+/* A request. Of a nonblocking collective it is here until its completion is seen, of a persistent one until it is
+ * freed. While a call looks at it, nobody else does: MPI forbids two threads to complete one request. */
+struct expected {
+    struct expected *next;
+    MPI_Request request;
+    struct call call;
+    int persistent;
+    int started;
+    int root;
+};
+
+static struct expected *buckets[BUCKETS];
+static struct expected *spare;
+static _Atomic int count;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+PER_THREAD struct expected **scratch;
+PER_THREAD int scratch_size;
+
+static struct expected **bucket_of(MPI_Request request) {
+    return &buckets[((uint64_t)(uintptr_t)request * 0x9e3779b97f4a7c15U) >> 52];
+}
+
+/* Behind others with the same handle: MPI libraries give one handle to all operations that completed at once. */
+static void link_last(struct expected *one) {
+    struct expected **link = bucket_of(one->request);
+    while (*link != NULL)
+        link = &(*link)->next;
+    one->next = NULL;
+    *link = one;
+}
+
+static struct expected *add(MPI_Request request, const struct call *call) {
+    pthread_mutex_lock(&lock);
+    struct expected *one = spare;
+    if (one != NULL)
+        spare = one->next;
+    else
+        one = malloc(sizeof *one);
+    if (one != NULL) {
+        *one = (struct expected){.request = request, .call = *call};
+        link_last(one);
+        ++count;
+    }
+    pthread_mutex_unlock(&lock);
+    return one;
+}
+
+void completion_expect(MPI_Request request, const struct call *call) { add(request, call); }
+
+void completion_expect_persistent(MPI_Request request, const struct call *call, int root) {
+    struct expected *one = add(request, call);
+    if (one != NULL) {
+        one->root = root;
+        one->persistent = 1;
+    }
+}
+
+void completion_forget(const struct comm *comm) {
+    pthread_mutex_lock(&lock);
+    for (int i = 0; count > 0 && i < BUCKETS; ++i)
+        for (struct expected *one = buckets[i]; one != NULL; one = one->next)
+            if (one->call.comm == comm)
+                one->call.comm = NULL;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Takes a request out; one that is persistent stays in. NULL if it is none of ours. */
+static struct expected *take(MPI_Request request, int also_persistent) {
+    if (request == MPI_REQUEST_NULL)
+        return NULL;
+    pthread_mutex_lock(&lock);
+    struct expected **link = bucket_of(request);
+    while (*link != NULL && (*link)->request != request)
+        link = &(*link)->next;
+    struct expected *one = *link;
+    if (one != NULL && (!one->persistent || also_persistent))
+        *link = one->next;
+    pthread_mutex_unlock(&lock);
+    return one;
+}
+
+static void release(struct expected *one) {
+    pthread_mutex_lock(&lock);
+    one->next = spare;
+    spare = one;
+    --count;
+    pthread_mutex_unlock(&lock);
+}
+
+static void put_back(struct expected *one) {
+    if (one == NULL || one->persistent)
+        return;
+    pthread_mutex_lock(&lock);
+    link_last(one);
+    pthread_mutex_unlock(&lock);
+}
+
+/* The completion was seen at `now`. */
+static void complete(struct expected *one, int64_t now) {
+    if (one == NULL)
+        return;
+    if (!one->persistent || one->started) {
+        struct call *call = &one->call;
+        call->exit = now;
+        if (call->record != NULL) {
+            call->record->exit = now;
+            atomic_store_explicit(&call->record->state, RECORD_COMPLETE, memory_order_release);
+        }
+        if (call->comm != NULL && call->comm->waiting != NULL)
+            starts_sample(call);
+    }
+    one->started = 0;
+    if (!one->persistent)
+        release(one);
+}
+
+/* Not complete, and nobody will say so. */
+static void lose(struct expected *one) {
+    if (one != NULL && !one->persistent)
+        release(one);
+}
+
+static int nothing_expected(void) { return inside || count == 0; }
+
+/* Takes out all of the requests; NULL where there is none. */
+static struct expected **take_all(int requests, const MPI_Request *handles) {
+    if (requests > scratch_size) {
+        struct expected **larger = realloc(scratch, (size_t)requests * sizeof *scratch);
+        if (larger == NULL)
+            return NULL;
+        scratch = larger;
+        scratch_size = requests;
+    }
+    for (int i = 0; i < requests; ++i)
+        scratch[i] = take(handles[i], 0);
+    return scratch;
+}
+
+static void put_back_all(int requests, struct expected **all) {
+    for (int i = 0; i < requests; ++i)
+        put_back(all[i]);
+}
+
+WRAP(MPI_Wait);
+int MPI_Wait(MPI_Request *request, MPI_Status *status) {
+    if (nothing_expected())
+        return REAL(MPI_Wait)(request, status);
+    struct expected *one = take(*request, 0);
+    int code = REAL(MPI_Wait)(request, status);
+    if (code == MPI_SUCCESS)
+        complete(one, recording_ticks());
+    else
+        lose(one);
+    return code;
+}
+
+WRAP(MPI_Test);
+int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
+    if (nothing_expected())
+        return REAL(MPI_Test)(request, flag, status);
+    struct expected *one = take(*request, 0);
+    int code = REAL(MPI_Test)(request, flag, status);
+    if (code != MPI_SUCCESS)
+        lose(one);
+    else if (*flag)
+        complete(one, recording_ticks());
+    else
+        put_back(one);
+    return code;
+}
+
+WRAP(MPI_Waitall);
+int MPI_Waitall(int requests, MPI_Request handles[], MPI_Status statuses[]) {
+    struct expected **all = nothing_expected() || requests <= 0 ? NULL : take_all(requests, handles);
+    int code = REAL(MPI_Waitall)(requests, handles, statuses);
+    if (all == NULL)
+        return code;
+    int64_t now = recording_ticks();
+    for (int i = 0; i < requests; ++i)
+        if (code == MPI_SUCCESS)
+            complete(all[i], now);
+        else
+            lose(all[i]);
+    return code;
+}
+
+WRAP(MPI_Testall);
+int MPI_Testall(int requests, MPI_Request handles[], int *flag, MPI_Status statuses[]) {
+    struct expected **all = nothing_expected() || requests <= 0 ? NULL : take_all(requests, handles);
+    int code = REAL(MPI_Testall)(requests, handles, flag, statuses);
+    if (all == NULL)
+        return code;
+    int64_t now = recording_ticks();
+    for (int i = 0; i < requests; ++i)
+        if (code != MPI_SUCCESS)
+            lose(all[i]);
+        else if (*flag)
+            complete(all[i], now);
+        else
+            put_back(all[i]);
+    return code;
+}
+
+/* What is left when those at `indices` are complete. */
+static void complete_some(int requests, struct expected **all, int found, const int *indices) {
+    int64_t now = recording_ticks();
+    for (int i = 0; i < found; ++i) {
+        complete(all[indices[i]], now);
+        all[indices[i]] = NULL;
+    }
+    put_back_all(requests, all);
+}
+
+WRAP(MPI_Waitany);
+int MPI_Waitany(int requests, MPI_Request handles[], int *index, MPI_Status *status) {
+    struct expected **all = nothing_expected() || requests <= 0 ? NULL : take_all(requests, handles);
+    int code = REAL(MPI_Waitany)(requests, handles, index, status);
+    if (all != NULL)
+        complete_some(requests, all, code == MPI_SUCCESS && *index != MPI_UNDEFINED, index);
+    return code;
+}
+
+WRAP(MPI_Testany);
+int MPI_Testany(int requests, MPI_Request handles[], int *index, int *flag, MPI_Status *status) {
+    struct expected **all = nothing_expected() || requests <= 0 ? NULL : take_all(requests, handles);
+    int code = REAL(MPI_Testany)(requests, handles, index, flag, status);
+    if (all != NULL)
+        complete_some(requests, all, code == MPI_SUCCESS && *flag && *index != MPI_UNDEFINED, index);
+    return code;
+}
+
+WRAP(MPI_Waitsome);
+int MPI_Waitsome(int requests, MPI_Request handles[], int *found, int indices[], MPI_Status statuses[]) {
+    struct expected **all = nothing_expected() || requests <= 0 ? NULL : take_all(requests, handles);
+    int code = REAL(MPI_Waitsome)(requests, handles, found, indices, statuses);
+    if (all != NULL)
+        complete_some(requests, all, code == MPI_SUCCESS && *found != MPI_UNDEFINED ? *found : 0, indices);
+    return code;
+}
+
+WRAP(MPI_Testsome);
+int MPI_Testsome(int requests, MPI_Request handles[], int *found, int indices[], MPI_Status statuses[]) {
+    struct expected **all = nothing_expected() || requests <= 0 ? NULL : take_all(requests, handles);
+    int code = REAL(MPI_Testsome)(requests, handles, found, indices, statuses);
+    if (all != NULL)
+        complete_some(requests, all, code == MPI_SUCCESS && *found != MPI_UNDEFINED ? *found : 0, indices);
+    return code;
+}
+
+WRAP(MPI_Request_free);
+int MPI_Request_free(MPI_Request *request) {
+    struct expected *one = nothing_expected() ? NULL : take(*request, 1);
+    if (one != NULL)
+        release(one);
+    return REAL(MPI_Request_free)(request);
+}
+
+/* A start of a persistent collective is a call of its own. */
+static struct expected *begin_round(MPI_Request request) {
+    struct expected *one = take(request, 0);
+    if (one == NULL || !one->persistent) {
+        put_back(one);
+        return NULL;
+    }
+    ++one->call.round;
+    if (!active || one->call.comm == NULL)
+        return NULL;
+    one->call.template = 0;
+    call_enter(&one->call, one->call.bytes, one->root);
+    --inside;
+    one->started = 1;
+    return one;
+}
+
+static void end_start(const struct expected *one, int code) {
+    if (one != NULL && one->call.record != NULL && code == MPI_SUCCESS)
+        one->call.record->returned = recording_ticks();
+}
+
+WRAP(MPI_Start);
+int MPI_Start(MPI_Request *request) {
+    struct expected *one = nothing_expected() ? NULL : begin_round(*request);
+    int code = REAL(MPI_Start)(request);
+    end_start(one, code);
+    return code;
+}
+
+WRAP(MPI_Startall);
+int MPI_Startall(int requests, MPI_Request handles[]) {
+    if (nothing_expected())
+        return REAL(MPI_Startall)(requests, handles);
+    for (int i = 0; i < requests; ++i)
+        begin_round(handles[i]);
+    int code = REAL(MPI_Startall)(requests, handles);
+    for (int i = 0; i < requests; ++i) {
+        struct expected *one = take(handles[i], 0);
+        if (one != NULL && one->persistent && one->started)
+            end_start(one, code);
+        put_back(one);
+    }
+    return code;
+}

@@ -1,0 +1,137 @@
+/* What the files of libdownbeat-preload share. It is the only room of this project with mutable globals: a preloaded
+ * library is one per process. */
+#ifndef DOWNBEAT_PRELOAD_H
+#define DOWNBEAT_PRELOAD_H
+
+#include "recording.h"
+#include "settings.h"
+
+#include <mpi.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* Initial-exec: a preloaded library is there when the program starts, and the access costs what a variable costs. */
+#define PER_THREAD static _Thread_local __attribute__((tls_model("initial-exec")))
+
+/* Both MPI_Name and PMPI_Name are ours: Open MPI's Fortran calls PMPI_Name, as do MPICH's bindings of mpi_f08. The MPI
+ * library's own is the next PMPI_Name; `real` is a static variable in the function. */
+#define WRAP(Name)                                                                                                     \
+    __typeof__(Name) P##Name __attribute__((alias(#Name)));                                                            \
+    static __typeof__(Name) *real_##Name
+#define REAL(Name)                                                                                                     \
+    (__builtin_expect(real_##Name != NULL, 1) ? real_##Name                                                            \
+                                              : (find_next((void **)(void *)&real_##Name, "P" #Name), real_##Name))
+
+/* Finds the function that this library hides; ends the program if there is none. */
+void find_next(void **function, const char *name);
+
+/* A line "downbeat: ..." on standard error. */
+__attribute__((format(printf, 1, 2))) void say(const char *format, ...);
+
+/* Depth of calls in which nothing is recorded: calls that MPI, libdownbeat or this library make themselves. */
+extern _Thread_local __attribute__((tls_model("initial-exec"))) int inside;
+
+/* The return address of a Fortran entry, while it runs; the C function that it calls was not called by the program. */
+extern _Thread_local __attribute__((tls_model("initial-exec"))) void *fortran_site;
+
+/* Between MPI_Init and MPI_Finalize, unless switched off by MPI_Pcontrol(0). */
+extern _Atomic int active;
+
+extern struct settings settings;
+
+/* --- communicators.c */
+
+struct waiting_sample;
+
+struct comm {
+    MPI_Comm handle;
+    uint32_t number; /* in the file */
+    _Atomic uint32_t sequence;
+    int rank;
+    int size;
+    int peers; /* with whom data is exchanged: as many as `size`, or the remote group */
+    int inter;
+    int everyone; /* has all processes of MPI_COMM_WORLD */
+    struct waiting_sample *waiting;
+};
+
+/* Prepares what is needed to know communicators. */
+void communicators_begin(void);
+void communicators_end(void);
+
+/* The record of a communicator, made if need be; NULL for MPI_COMM_NULL. Local. */
+struct comm *communicator_of(MPI_Comm handle);
+
+/* --- sites.c */
+
+/* The number of a call site in the file. */
+uint32_t site_of(const void *address);
+
+/* Whether an address belongs to the executable. */
+int in_executable(const void *address);
+
+/* --- calls.c */
+
+struct call {
+    struct comm *comm;
+    struct trace_record *record; /* NULL: none is kept */
+    const void *address;
+    int64_t entry;
+    int64_t exit;
+    int64_t bytes;
+    uint32_t sequence;
+    uint16_t operation;
+    uint8_t kind;
+    int template;   /* of the starts of a persistent collective: nothing happens yet */
+    uint32_t round; /* number of the start */
+};
+
+/* Begins a call of a collective. Returns 0 if it is none of the program's, or nothing is recorded: then call MPI at
+ * once. */
+int call_begin(struct call *call, int operation, int kind, MPI_Comm comm, const void *address);
+
+/* Takes the entry's timestamp, and sets `inside`. */
+void call_enter(struct call *call, int64_t bytes, int root);
+
+/* The end of a blocking call, of the call that starts a nonblocking one, and of the call that makes a persistent one.
+ * `code` is MPI's. */
+void call_leave(struct call *call, int code);
+void call_started(struct call *call, int code, const MPI_Request *request);
+void call_initialized(struct call *call, int code, const MPI_Request *request, int root);
+
+/* --- completion.c */
+
+/* Remembers that a request stands for a record. */
+void completion_expect(MPI_Request request, const struct call *call);
+void completion_expect_persistent(MPI_Request request, const struct call *call, int root);
+
+/* The communicator is freed. */
+void completion_forget(const struct comm *comm);
+
+/* --- clocks.c */
+
+/* Synchronizes the clocks of all processes, and records the map. Collective over MPI_COMM_WORLD. */
+int clocks_begin(void);
+void clocks_synchronize(void);
+void clocks_end(void);
+
+/* After a blocking collective on all processes: synchronizes if it is time. */
+void clocks_after_collective(void);
+
+/* --- starts.c */
+
+/* A barrier with a common start instead of MPI_Barrier. */
+int starts_barrier(struct call *call);
+void starts_left(struct call *call, int code);
+
+/* A blocking call has ended, or the completion of a nonblocking one was seen, after a harmonized barrier of its
+ * communicator. */
+void starts_sample(const struct call *call);
+
+/* The communicator is freed, or MPI ends. */
+void starts_forget(struct comm *comm);
+
+/* Joins the processes' samples; process 0 writes the file. Collective over MPI_COMM_WORLD. */
+void starts_write(const char *path);
+
+#endif

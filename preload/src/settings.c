@@ -1,0 +1,125 @@
+#define _GNU_SOURCE
+#include "settings.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern char **environ;
+
+#define PREFIX "DOWNBEAT_PRELOAD_"
+#define VALID_SIZE 256
+
+/* parse returns 0, or -1 with the valid values. */
+struct setting {
+    const char *name;
+    int (*parse)(struct settings *settings, const char *text, char valid[VALID_SIZE]);
+};
+
+static int parse_mode(struct settings *settings, const char *text, char valid[VALID_SIZE]) {
+    settings->record = strcmp(text, "record") == 0;
+    settings->harmonize = strcmp(text, "harmonize") == 0;
+    if (strcmp(text, "record,harmonize") == 0 || strcmp(text, "harmonize,record") == 0)
+        settings->record = settings->harmonize = 1;
+    if (settings->record || settings->harmonize)
+        return 0;
+    snprintf(valid, VALID_SIZE, "record, harmonize, or record,harmonize");
+    return -1;
+}
+
+static int parse_dir(struct settings *settings, const char *text, char valid[VALID_SIZE]) {
+    size_t longest = sizeof settings->directory - 1;
+    if (text[0] == '\0' || strlen(text) > longest) {
+        snprintf(valid, VALID_SIZE, "the name of a directory, at most %zu characters", longest);
+        return -1;
+    }
+    strcpy(settings->directory, text);
+    return 0;
+}
+
+static int parse_whole(const char *text, long long low, long long high, int64_t *value, char valid[VALID_SIZE]) {
+    char *end;
+    errno = 0;
+    long long number = strtoll(text, &end, 10);
+    if (isdigit((unsigned char)text[0]) && *end == '\0' && errno == 0 && number >= low && number <= high) {
+        *value = number;
+        return 0;
+    }
+    snprintf(valid, VALID_SIZE, "a whole number from %lld to %lld", low, high);
+    return -1;
+}
+
+static int parse_records(struct settings *settings, const char *text, char valid[VALID_SIZE]) {
+    return parse_whole(text, 1, 4000000000LL, &settings->records, valid);
+}
+
+static int parse_skip(struct settings *settings, const char *text, char valid[VALID_SIZE]) {
+    return parse_whole(text, 0, 4000000000LL, &settings->skip, valid);
+}
+
+static int parse_sync_every(struct settings *settings, const char *text, char valid[VALID_SIZE]) {
+    const double low = 1e-3;
+    const double high = 1e6;
+    char *end;
+    settings->sync_every = 0.0;
+    if (strcmp(text, "off") == 0)
+        return 0;
+    double seconds = strtod(text, &end);
+    if (end != text && *end == '\0' && seconds >= low && seconds <= high) {
+        settings->sync_every = seconds;
+        return 0;
+    }
+    snprintf(valid, VALID_SIZE, "off, or seconds from %g to %g", low, high);
+    return -1;
+}
+
+static int parse_callers(struct settings *settings, const char *text, char valid[VALID_SIZE]) {
+    settings->any_caller = strcmp(text, "all") == 0;
+    if (settings->any_caller || strcmp(text, "executable") == 0)
+        return 0;
+    snprintf(valid, VALID_SIZE, "executable, all");
+    return -1;
+}
+
+static const struct setting known[] = {
+    {"MODE", parse_mode},       {"DIR", parse_dir},   {"RECORDS", parse_records}, {"SYNC_EVERY", parse_sync_every},
+    {"CALLERS", parse_callers}, {"SKIP", parse_skip},
+};
+enum { KNOWN = sizeof known / sizeof known[0] };
+
+static const struct setting *find(const char *name, size_t length) {
+    for (int i = 0; i < KNOWN; ++i)
+        if (strlen(known[i].name) == length && strncmp(known[i].name, name, length) == 0)
+            return &known[i];
+    return NULL;
+}
+
+int settings_read(struct settings *settings, char problem[SETTINGS_PROBLEM_SIZE]) {
+    *settings = (struct settings){.record = 1, .records = 1000000, .directory = "downbeat-trace"};
+    for (char **variable = environ; *variable != NULL; ++variable) {
+        const char *value = strchr(*variable, '=');
+        char valid[VALID_SIZE] = "";
+        if (value == NULL || strncmp(*variable, PREFIX, strlen(PREFIX)) != 0)
+            continue;
+        const char *name = *variable + strlen(PREFIX);
+        const struct setting *setting = find(name, (size_t)(value - name));
+        if (setting == NULL) {
+            for (int i = 0; i < KNOWN; ++i) {
+                size_t length = strlen(valid);
+                snprintf(valid + length, sizeof valid - length, "%s%s", i == 0 ? "" : ", ", known[i].name);
+            }
+            snprintf(problem, SETTINGS_PROBLEM_SIZE,
+                     "environment variable %.*s is unknown; valid names: " PREFIX " followed by one of %s",
+                     (int)(value - *variable), *variable, valid);
+            return -1;
+        }
+        if (setting->parse(settings, value + 1, valid) != 0) {
+            snprintf(problem, SETTINGS_PROBLEM_SIZE, "environment variable %.256s is not valid; valid: %s", *variable,
+                     valid);
+            return -1;
+        }
+    }
+    return 0;
+}

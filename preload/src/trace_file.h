@@ -1,0 +1,132 @@
+/* The file of a trace: what one process recorded is a section. While the program runs, each process has a file of its
+ * own, mapped into memory, so that what was recorded survives whatever ends the process; MPI_Finalize joins the
+ * sections of a node in one file. All numbers have the byte order of the machine; python/downbeat/traces/file.py reads
+ * them.
+ *
+ *     header, padded to TRACE_HEADER_SIZE
+ *     struct trace_map            [maps_capacity]            in a joined file: [maps], and likewise below
+ *     struct trace_communicator   [communicators_capacity]
+ *     struct trace_site           [sites_capacity]
+ *     struct trace_start          [starts_capacity]
+ *     struct trace_record         [records_capacity]
+ */
+#ifndef DOWNBEAT_PRELOAD_TRACE_FILE_H
+#define DOWNBEAT_PRELOAD_TRACE_FILE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define TRACE_MAGIC "DOWNBEAT-TRACE-1"
+#define TRACE_HEADER_SIZE 4096
+#define TRACE_HOST_SIZE 256
+#define TRACE_NAMES_SIZE 2048
+
+/* How the program ended. A file that still says TRACE_RUNNING is of a process that was killed or ended without
+ * MPI_Finalize. */
+enum { TRACE_RUNNING = 0, TRACE_FINALIZED = 1, TRACE_ABORTED = 2 };
+
+struct trace_header {
+    char magic[16];
+    int64_t section_size; /* bytes, header included */
+    int32_t world_rank;
+    int32_t world_size;
+    int32_t ending;
+    int32_t abort_code;
+    int64_t pid;
+    int64_t began_ns; /* of the realtime clock, for people */
+    double max_wander;
+    int64_t maps_capacity;
+    _Atomic int64_t maps;
+    int64_t communicators_capacity;
+    _Atomic int64_t communicators;
+    int64_t sites_capacity;
+    _Atomic int64_t sites;
+    int64_t starts_capacity;
+    _Atomic int64_t starts;
+    int64_t records_capacity;
+    _Atomic int64_t records;         /* slots taken; those beyond what was stored were dropped */
+    _Atomic int64_t records_dropped; /* calls that were not recorded: no room, or the file system was full */
+    _Atomic int64_t communicators_dropped;
+    _Atomic int64_t sites_dropped;
+    _Atomic int64_t starts_dropped;
+    _Atomic int64_t maps_dropped;
+    int32_t record_size;
+    int32_t operations;
+    char host[TRACE_HOST_SIZE];
+    char names[TRACE_NAMES_SIZE]; /* of the operations by number, each ends with 0 */
+};
+
+/* The clock after a synchronization, as Downbeat_clock. */
+struct trace_map {
+    int64_t ticks;
+    int64_t global_ns;
+    double ns_per_tick;
+    double bound_ns;
+    double growth;
+};
+
+#define TRACE_NONE UINT32_MAX
+
+/* A communicator. Processes agree without a message on which is which: it is number `ordinal` of those made for the
+ * same processes in the same order. */
+struct trace_communicator {
+    uint64_t group; /* hash of the ranks in MPI_COMM_WORLD */
+    uint32_t ordinal;
+    int32_t size;
+    int32_t rank;
+    int32_t inter;
+    char name[72];
+};
+
+struct trace_site {
+    uint64_t offset; /* of the return address in its module */
+    char module[168];
+    char symbol[80]; /* "": none is known */
+};
+
+/* Samples after harmonized barriers: of one site, one following operation, one class of sizes. ns. */
+struct trace_start {
+    uint32_t barrier_site;
+    uint32_t communicator;
+    uint16_t operation;
+    uint16_t kind;
+    int32_t unused;
+    int64_t size;       /* class: bytes up to this, and more than half of it */
+    int64_t samples;    /* that are in sum_ns */
+    int64_t valid;      /* with all flags 1 */
+    int64_t rejected;   /* with a flag of 0 */
+    int64_t unresolved; /* nobody knows: there was no further barrier */
+    int64_t skipped;    /* at the beginning, as asked */
+    double sum_ns;
+    double min_ns;
+    double max_ns;
+    double valid_sum_ns;
+    double lateness_sum_ns; /* over samples that are resolved: how late the latest process left the barrier */
+    double lateness_max_ns;
+    double bound_max_ns; /* of the error of the clock */
+};
+
+enum { KIND_BLOCKING = 0, KIND_NONBLOCKING = 1, KIND_PERSISTENT = 2 };
+enum { RECORD_EMPTY = 0, RECORD_ENTERED = 1, RECORD_COMPLETE = 2 };
+
+struct trace_record {
+    int64_t entry;    /* ticks */
+    int64_t returned; /* of the call; of a blocking one, exit is the same */
+    int64_t exit;     /* return of the call in which the completion was seen */
+    int64_t bytes;    /* -1: not known */
+    uint32_t communicator;
+    uint32_t sequence; /* number of the collective on its communicator */
+    uint32_t round;    /* number of the start of a persistent one */
+    uint32_t site;
+    int32_t root; /* -1: there is none */
+    uint32_t thread;
+    uint16_t operation;
+    uint8_t kind;
+    _Atomic uint8_t state; /* written last */
+    uint32_t unused;
+};
+
+_Static_assert(sizeof(struct trace_header) <= TRACE_HEADER_SIZE, "the header has its place");
+_Static_assert(sizeof(struct trace_record) == 64, "a record is a cache line");
+
+#endif

@@ -1,0 +1,187 @@
+"""Files of libdownbeat-preload: preload/src/trace_file.h says what is in them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from downbeat.errors import DownbeatError, UsageError
+
+MAGIC = b"DOWNBEAT-TRACE-1"
+HEADER_SIZE = 4096
+NONE = 2**32 - 1
+ENDINGS = {0: "running", 1: "finalized", 2: "aborted"}
+KINDS = ("blocking", "nonblocking", "persistent")
+ENTERED, COMPLETE = 1, 2
+SUFFIXES = (".trace", ".part")
+
+HEADER = np.dtype(
+    [
+        ("magic", "S16"),
+        ("section_size", "i8"),
+        ("world_rank", "i4"),
+        ("world_size", "i4"),
+        ("ending", "i4"),
+        ("abort_code", "i4"),
+        ("pid", "i8"),
+        ("began_ns", "i8"),
+        ("max_wander", "f8"),
+        ("maps_capacity", "i8"),
+        ("maps", "i8"),
+        ("communicators_capacity", "i8"),
+        ("communicators", "i8"),
+        ("sites_capacity", "i8"),
+        ("sites", "i8"),
+        ("starts_capacity", "i8"),
+        ("starts", "i8"),
+        ("records_capacity", "i8"),
+        ("records", "i8"),
+        ("records_dropped", "i8"),
+        ("communicators_dropped", "i8"),
+        ("sites_dropped", "i8"),
+        ("starts_dropped", "i8"),
+        ("maps_dropped", "i8"),
+        ("record_size", "i4"),
+        ("operations", "i4"),
+        ("host", "S256"),
+        ("names", "V2048"),
+    ]
+)
+TABLES = {
+    "maps": np.dtype(
+        [("ticks", "i8"), ("global_ns", "i8"), ("ns_per_tick", "f8"), ("bound_ns", "f8"), ("growth", "f8")]
+    ),
+    "communicators": np.dtype(
+        [("group", "u8"), ("ordinal", "u4"), ("size", "i4"), ("rank", "i4"), ("inter", "i4"), ("name", "S72")]
+    ),
+    "sites": np.dtype([("offset", "u8"), ("module", "S168"), ("symbol", "S80")]),
+    "starts": np.dtype(
+        [
+            ("barrier_site", "u4"),
+            ("communicator", "u4"),
+            ("operation", "u2"),
+            ("kind", "u2"),
+            ("unused", "i4"),
+            ("size", "i8"),
+            ("samples", "i8"),
+            ("valid", "i8"),
+            ("rejected", "i8"),
+            ("unresolved", "i8"),
+            ("skipped", "i8"),
+            ("sum_ns", "f8"),
+            ("min_ns", "f8"),
+            ("max_ns", "f8"),
+            ("valid_sum_ns", "f8"),
+            ("lateness_sum_ns", "f8"),
+            ("lateness_max_ns", "f8"),
+            ("bound_max_ns", "f8"),
+        ]
+    ),
+    "records": np.dtype(
+        [
+            ("entry", "i8"),
+            ("returned", "i8"),
+            ("exit", "i8"),
+            ("bytes", "i8"),
+            ("communicator", "u4"),
+            ("sequence", "u4"),
+            ("round", "u4"),
+            ("site", "u4"),
+            ("root", "i4"),
+            ("thread", "u4"),
+            ("operation", "u2"),
+            ("kind", "u1"),
+            ("state", "u1"),
+            ("unused", "u4"),
+        ]
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Section:
+    """What one process recorded.
+
+    Attributes:
+        job: name of the job; the file's name begins with it.
+        header: the fields of the header, by name.
+        operations: names of operations, by number.
+        tables: structured arrays by name: maps, communicators, sites, starts, records.
+    """
+
+    job: str
+    header: np.void
+    operations: tuple[str, ...]
+    tables: dict[str, np.ndarray]
+
+    @property
+    def rank(self) -> int:
+        """Rank in MPI_COMM_WORLD."""
+        return int(self.header["world_rank"])
+
+
+def text(value: bytes) -> str:
+    """Returns a string of the file."""
+    return value.decode("utf-8", errors="replace")
+
+
+def read_section(data: np.ndarray, offset: int, path: Path) -> tuple[Section, int]:
+    """Returns the section that begins at an offset of a file, and its size in bytes."""
+    if data.size - offset < HEADER_SIZE or bytes(data[offset : offset + 16]) != MAGIC:
+        raise DownbeatError(f"'{path}' has no trace at byte {offset}; it is of another program, or was cut off")
+    header = data[offset : offset + HEADER.itemsize].view(HEADER)[0]
+    if header["record_size"] != TABLES["records"].itemsize:
+        raise DownbeatError(f"'{path}' was written by another version of libdownbeat-preload")
+    position = offset + HEADER_SIZE
+    tables = {}
+    for name, dtype in TABLES.items():
+        # A file that a crash left has the size that it had grown to.
+        room = max(0, min(int(header[f"{name}_capacity"]), (data.size - position) // dtype.itemsize))
+        count = min(int(header[name]), room)
+        tables[name] = data[position : position + count * dtype.itemsize].view(dtype)
+        position += int(header[f"{name}_capacity"]) * dtype.itemsize
+    names = tuple(text(name) for name in bytes(header["names"]).split(b"\0")[: int(header["operations"])])
+    job = re.sub(r"-(node|rank)-\d+$", "", path.stem)
+    return Section(job, header, names, tables), int(header["section_size"])
+
+
+def read_sections(path: Path) -> list[Section]:
+    """Returns the sections of a file."""
+    if path.stat().st_size == 0:
+        return []
+    data = np.memmap(path, dtype=np.uint8, mode="r")
+    sections = []
+    offset = 0
+    while offset < data.size:
+        section, size = read_section(data, offset, path)
+        sections.append(section)
+        offset += size
+    return sections
+
+
+def read_job(path: Path, job: str | None = None) -> list[Section]:
+    """Returns what all processes of a job recorded, by rank.
+
+    Args:
+        path: the directory of a trace, or one of its files.
+        job: which of several jobs in the directory.
+
+    Raises:
+        UsageError: there is no trace, or there are several jobs and none was named.
+    """
+    if not path.exists():
+        raise UsageError(f"'{path}' does not exist; give the directory that libdownbeat-preload wrote to")
+    files = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES) if path.is_dir() else [path]
+    sections = [section for file in files for section in read_sections(file)]
+    jobs = sorted({section.job for section in sections})
+    if not jobs:
+        raise UsageError(f"'{path}' has no trace; was the program started with libdownbeat-preload?")
+    if job is None and len(jobs) > 1:
+        raise UsageError(f"'{path}' has several jobs; choose one of {', '.join(jobs)}")
+    chosen = job if job is not None else jobs[0]
+    if chosen not in jobs:
+        raise UsageError(f"'{path}' has no job '{chosen}'; choose one of {', '.join(jobs)}")
+    return sorted((one for one in sections if one.job == chosen), key=lambda one: one.rank)
