@@ -21,7 +21,9 @@ struct waiting_sample {
     int armed;    /* a barrier has ended, and no operation since */
     int64_t exit; /* ticks, of that barrier */
     uint32_t barrier_site;
-    uint32_t unresolved; /* class of the sample whose verdict is not known, or TRACE_NONE */
+    int measured; /* an operation has ended since: it, ... */
+    struct call call;
+    uint32_t unresolved; /* ... and the class of the sample before it, or TRACE_NONE if its verdict is known */
     double unresolved_ns;
 };
 
@@ -75,13 +77,6 @@ static void resolve(struct waiting_sample *waiting) {
         start->bound_max_ns = bound * 1e9;
 }
 
-int starts_barrier(struct call *call) {
-    int flag;
-    if (call->comm->waiting != NULL && call->comm->waiting->armed) /* the last barrier had no operation */
-        resolve(call->comm->waiting);
-    return MPIX_Harmonize(call->comm->handle, &flag);
-}
-
 void starts_left(struct call *call, int code) {
     call->exit = recording_ticks();
     --inside;
@@ -130,8 +125,16 @@ void starts_sample(const struct call *call) {
     if (!waiting->armed || call->entry < waiting->exit)
         return;
     waiting->armed = 0;
-    resolve(waiting);
-    uint32_t number = class_of(waiting, call);
+    waiting->measured = 1;
+    waiting->call = *call;
+}
+
+/* Adds the sample that was measured to its class. */
+static void add_sample(struct waiting_sample *waiting) {
+    if (!waiting->measured)
+        return;
+    waiting->measured = 0;
+    uint32_t number = class_of(waiting, &waiting->call);
     if (number == TRACE_NONE)
         return;
     struct trace_start *start = recording_start(number);
@@ -139,13 +142,33 @@ void starts_sample(const struct call *call) {
         ++start->skipped;
         return;
     }
-    double ns = (double)(call->exit - waiting->exit) * recording_tick_ns();
+    double ns = (double)(waiting->call.exit - waiting->exit) * recording_tick_ns();
     start->min_ns = start->samples == 0 || ns < start->min_ns ? ns : start->min_ns;
     start->max_ns = start->samples == 0 || ns > start->max_ns ? ns : start->max_ns;
     ++start->samples;
     start->sum_ns += ns;
     waiting->unresolved = number;
     waiting->unresolved_ns = ns;
+}
+
+int starts_barrier(struct call *call) {
+    int flag;
+    struct waiting_sample *waiting = call->comm->waiting;
+    if (waiting != NULL) {
+        resolve(waiting);
+        add_sample(waiting);
+    }
+    return MPIX_Harmonize(call->comm->handle, &flag);
+}
+
+/* Nobody will know the last verdicts. */
+static void give_up(struct waiting_sample *waiting) {
+    for (int i = 0; i < 2; ++i) {
+        if (waiting->unresolved != TRACE_NONE)
+            ++recording_start(waiting->unresolved)->unresolved;
+        waiting->unresolved = TRACE_NONE;
+        add_sample(waiting);
+    }
 }
 
 void starts_forget(struct comm *comm) {
@@ -157,8 +180,7 @@ void starts_forget(struct comm *comm) {
         link = &(*link)->next;
     if (*link != NULL) { /* else MPI_Finalize has done it */
         *link = comm->waiting->next;
-        if (comm->waiting->unresolved != TRACE_NONE)
-            ++recording_start(comm->waiting->unresolved)->unresolved;
+        give_up(comm->waiting);
     }
     pthread_mutex_unlock(&lock);
     free(comm->waiting);
@@ -304,9 +326,10 @@ static struct row *own_rows(int *count) {
 
 static void drop_waiting(void) {
     pthread_mutex_lock(&lock);
-    for (struct waiting_sample *each = first; each != NULL; each = each->next)
-        if (each->unresolved != TRACE_NONE)
-            ++recording_start(each->unresolved)->unresolved;
+    for (struct waiting_sample *each = first; each != NULL; each = each->next) {
+        resolve(each);
+        give_up(each);
+    }
     first = NULL; /* each is freed with its communicator */
     pthread_mutex_unlock(&lock);
 }
