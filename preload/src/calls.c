@@ -9,12 +9,14 @@ PER_THREAD uint32_t thread_number = TRACE_NONE;
 static _Atomic uint32_t threads;
 
 int call_begin(struct call *call, int operation, int kind, MPI_Comm comm, const void *address) {
-    if (inside || !active)
+    if (inside || !begun)
         return 0;
     call->comm = communicator_of(comm);
     if (call->comm == NULL)
         return 0;
-    call->sequence = call->comm->sequence++;
+    call->sequence = call->comm->sequence++; /* of calls that are not recorded, too: the others keep their numbers */
+    if (!active)
+        return 0;
     call->operation = (uint16_t)operation;
     call->kind = (uint8_t)kind;
     call->template = kind == KIND_PERSISTENT;

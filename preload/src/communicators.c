@@ -148,7 +148,7 @@ struct comm *communicator_of(MPI_Comm handle) {
 /* --- where communicators are made */
 
 static void made(int code, const MPI_Comm *handle) {
-    if (code == MPI_SUCCESS && !inside && key != MPI_KEYVAL_INVALID)
+    if (code == MPI_SUCCESS && !inside && begun)
         communicator_of(*handle);
 }
 
@@ -197,7 +197,7 @@ MAKERS(MAKER)
 WRAP(MPI_Comm_set_name);
 int MPI_Comm_set_name(MPI_Comm comm, const char *name) {
     int code = REAL(MPI_Comm_set_name)(comm, name);
-    struct comm *named = code == MPI_SUCCESS && !inside && active ? communicator_of(comm) : NULL;
+    struct comm *named = code == MPI_SUCCESS && !inside && begun ? communicator_of(comm) : NULL;
     if (named != NULL && named->number != TRACE_NONE)
         snprintf(recording_communicator(named->number)->name, sizeof((struct trace_communicator *)0)->name, "%s", name);
     return code;

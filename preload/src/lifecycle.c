@@ -16,12 +16,12 @@
 
 _Thread_local __attribute__((tls_model("initial-exec"))) int inside;
 _Thread_local __attribute__((tls_model("initial-exec"))) void *fortran_site;
+_Atomic int begun;
 _Atomic int active;
 struct settings settings;
 
 #define PATH_SIZE (DIRECTORY_SIZE + 128)
 
-static int begun;
 static MPI_Comm node = MPI_COMM_NULL;
 /* Of the job: names begin with it, so that a directory may have several. */
 static char job[64];

@@ -34,7 +34,8 @@ extern _Thread_local __attribute__((tls_model("initial-exec"))) int inside;
 /* The return address of a Fortran entry, while it runs; the C function that it calls was not called by the program. */
 extern _Thread_local __attribute__((tls_model("initial-exec"))) void *fortran_site;
 
-/* Between MPI_Init and MPI_Finalize, unless switched off by MPI_Pcontrol(0). */
+/* Between MPI_Init and MPI_Finalize; `active` unless switched off by MPI_Pcontrol(0). */
+extern _Atomic int begun;
 extern _Atomic int active;
 
 extern struct settings settings;

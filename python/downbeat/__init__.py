@@ -5,6 +5,7 @@
     experiment = downbeat.open_experiment("results")   # pandas: experiment.cells, one row per launch and cell
     experiment.cells.query("operation == 'bcast'")
     downbeat.compare(experiment, where_a={"variant": "old"}, where_b={"variant": "new"})
+    trace = downbeat.open_trace("trace")               # pandas: trace.records, the collectives of any MPI program
 
 docs/data.md has examples. Times are in seconds. Errors are `downbeat.errors.DownbeatError`; the text says how to
 correct the call. The statistics are functions on arrays, in the modules of `downbeat.statistics` (docs/statistics.md).
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from downbeat.data.samples import sample_metrics as sample_metrics
     from downbeat.experiment.experiment import Experiment as Experiment
     from downbeat.experiment.experiment import open_experiment as open_experiment
+    from downbeat.traces.trace import Trace as Trace
+    from downbeat.traces.trace import open_trace as open_trace
 
 # Loaded on first use: the launcher wrapper is in this package too, and runs where nothing else is installed.
 _HOMES = {
@@ -31,8 +34,19 @@ _HOMES = {
     "compare": "downbeat.comparison.compare",
     "Experiment": "downbeat.experiment.experiment",
     "open_experiment": "downbeat.experiment.experiment",
+    "Trace": "downbeat.traces.trace",
+    "open_trace": "downbeat.traces.trace",
 }
-__all__ = ["Experiment", "compare", "open_experiment", "open_launch", "sample_metrics", "summarize_cells"]
+__all__ = [
+    "Experiment",
+    "Trace",
+    "compare",
+    "open_experiment",
+    "open_launch",
+    "open_trace",
+    "sample_metrics",
+    "summarize_cells",
+]
 
 
 def __dir__() -> list[str]:

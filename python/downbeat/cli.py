@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from downbeat.commands import compare, doctor, export, report, reproduce, run, show, tune
+from downbeat.commands import compare, doctor, export, report, reproduce, run, show, trace, tune
 from downbeat.errors import DownbeatError
 
 app = typer.Typer(
@@ -27,6 +27,7 @@ app.command()(show.show)
 app.command()(export.export)
 app.command()(tune.tune)
 app.command()(reproduce.reproduce)
+app.command()(trace.trace)
 
 
 @app.callback(invoke_without_command=True)

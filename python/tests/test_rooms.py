@@ -20,7 +20,7 @@ FLOORS = (
         "mpi",
         "doctor",
     ),  # methods on arrays; libraries and launchers; the machine, without starting anything
-    ("data",),  # files of downbeat-bench, and what is computed from their samples
+    ("data", "traces"),  # files of downbeat-bench, and what is computed from their samples; of libdownbeat-preload
     ("experiment",),  # plans, launches, their directory, all their cells in one frame
     ("export", "show", "summaries"),  # frames for other programs; tables for a terminal; what reports and pictures need
     ("comparison",),

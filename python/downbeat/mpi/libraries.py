@@ -77,6 +77,10 @@ class Family(ABC):
     def environment(self, places: Places) -> dict[str, str]:
         """Returns what the launcher and the ranks want to find in the environment; what the user has set goes first."""
 
+    @abstractmethod
+    def setting(self, variables: Mapping[str, str]) -> list[str]:
+        """Returns the launcher's arguments that set variables for the ranks, on all nodes, and not for itself."""
+
 
 class OpenMpi(Family):
     """Open MPI. With more ranks than cores it yields by itself."""
@@ -100,6 +104,9 @@ class OpenMpi(Family):
             env |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         return env
 
+    def setting(self, variables: Mapping[str, str]) -> list[str]:
+        return [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
+
 
 class OpenMpi5(OpenMpi):
     """Open MPI 5."""
@@ -114,7 +121,14 @@ def per_node_option(places: Places) -> list[str]:
     return ["-ppn", str(places.per_node)] if places.per_node else []
 
 
-class Mpich(Family):
+class Hydra(Family):
+    """Libraries that Hydra starts."""
+
+    def setting(self, variables: Mapping[str, str]) -> list[str]:
+        return [word for name, value in variables.items() for word in ("-genv", name, value)]
+
+
+class Mpich(Hydra):
     """MPICH."""
 
     srun_plugin = "pmi2"
@@ -150,7 +164,7 @@ class Mpich5(Mpich):
     srun_plugin = None
 
 
-class IntelMpi(Family):
+class IntelMpi(Hydra):
     """Intel MPI, whose launcher takes placement from the environment."""
 
     fixed_at_start = ("*",)

@@ -1,0 +1,84 @@
+"""`downbeat trace`: an unmodified MPI program, with its collectives recorded and its barriers harmonized."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from downbeat.errors import DownbeatError, UsageError
+
+
+def trace(
+    command: Annotated[
+        list[str],
+        typer.Argument(
+            help="The launcher's command, after --, e.g. -- mpirun -n 4 ./application.",
+            metavar="-- COMMAND...",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Directory to write.", metavar="DIR", show_default=False)
+    ],
+    harmonize: Annotated[bool, typer.Option("--harmonize", help="Give barriers a common start.")] = False,
+    record: Annotated[bool, typer.Option(help="Record all collectives.")] = True,
+    callers: Annotated[
+        str, typer.Option(help="Whose barriers are harmonized: executable, or all, libraries too.", metavar="WHOSE")
+    ] = "executable",
+    skip: Annotated[
+        int, typer.Option(min=0, help="Warm-up samples after harmonized barriers, per class.", metavar="N")
+    ] = 0,
+    records: Annotated[
+        int, typer.Option(min=1, help="Most records per rank, of 64 bytes each.", metavar="N")
+    ] = 1_000_000,
+    sync_every: Annotated[
+        str, typer.Option(help="Synchronize clocks no more often than this, s; off: at both ends.", metavar="S")
+    ] = "off",
+    mpi: Annotated[
+        str | None, typer.Option(metavar="NAME", help="MPI library of the program [as linked, else the launcher's].")
+    ] = None,
+    preload: Annotated[
+        str | None, typer.Option(metavar="PATH", help="libdownbeat-preload.so [of the build, else as installed].")
+    ] = None,
+) -> None:
+    """Run an unmodified MPI program; record its collectives, or give its barriers a common start.
+
+    Exit status: the launcher's; 1 if nothing was written; 2 bad arguments.
+    """
+    from downbeat.traces.file import SUFFIXES
+    from downbeat.traces.start import preloaded
+    from downbeat.traces.summary import lines
+    from downbeat.traces.trace import open_trace
+
+    if not harmonize and not record:
+        raise UsageError("--no-record without --harmonize does nothing; leave one out")
+    if output.exists() and any(file.suffix in (*SUFFIXES, ".json") for file in output.iterdir()):
+        raise UsageError(f"'{output}' has a trace already; choose another directory")
+    output.mkdir(parents=True, exist_ok=True)
+    settings = {
+        "MODE": ",".join(["record"] * record + ["harmonize"] * harmonize),
+        "DIR": str(output.absolute()),
+        "RECORDS": str(records),
+        "SYNC_EVERY": sync_every,
+        "CALLERS": callers,
+        "SKIP": str(skip),
+    }
+    start = preloaded(command, settings, mpi, preload)
+    try:
+        status = subprocess.run(start.command, env=start.environment, check=False).returncode
+    except KeyboardInterrupt:
+        status = 130
+    status = status if status >= 0 else 128 - status
+    if not any(file.suffix in SUFFIXES for file in output.iterdir()):
+        said = "the program did not call MPI_Init, or libdownbeat-preload did not reach it: is it linked statically?"
+        if status:
+            said = f"the launcher ended with status {status} before anything was recorded"
+        raise DownbeatError(f"'{output}' is empty; {said}")
+    for line in lines(open_trace(output), output):
+        print(line, file=sys.stderr)
+    if status:
+        raise typer.Exit(status)

@@ -1,0 +1,65 @@
+"""What a trace has, in a few lines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+
+from downbeat.traces.trace import Trace
+
+
+def calls(trace: Trace) -> pd.DataFrame:
+    """Returns a row per operation and kind: calls of all processes, bytes (median), time in them (median, total, s)."""
+    records = trace.records
+    records = records.assign(time=records["exit"] - records["entry"])
+    grouped = records.groupby(["operation", "kind"], observed=True)
+    return grouped.agg(
+        calls=("rank", "size"), bytes=("bytes", "median"), median=("time", "median"), total=("time", "sum")
+    ).reset_index()
+
+
+def starts(directory: Path) -> pd.DataFrame:
+    """Returns what the sidecar says: a row per barrier site, size class and following operation."""
+    rows = [json.loads(line) for path in sorted(directory.glob("*-starts.json")) for line in path.open()]
+    return pd.DataFrame(rows)
+
+
+def lines(trace: Trace, directory: Path) -> list[str]:
+    """Returns what people want to know first."""
+    processes = trace.processes
+    found = calls(trace)
+    said = []
+    ended = processes["ending"].ne("finalized")
+    if ended.any():
+        said.append(f"{ended.sum()} of {len(processes)} ranks ended without MPI_Finalize; what they recorded is there")
+    if (missing := int(processes["world_size"].max()) - len(processes)) > 0:
+        said.append(f"{missing} of {processes['world_size'].max()} ranks left no file")
+    sidecar = starts(directory)
+    if found.empty and sidecar.empty:
+        said.append(f"{len(processes)} ranks, no collective was called: there is nothing to show")
+    elif not found.empty:
+        bound = trace.records["bound"].max() * 1e6
+        said.append(f"{len(processes)} ranks, {found['calls'].sum()} collectives, clock within {bound:.3g} us")
+        said.append(f"{'operation':24}{'calls':>10}{'bytes':>10}{'median us':>12}{'total s':>10}")
+        for row in found.itertuples():
+            name = f"{row.operation}{'' if row.kind == 'blocking' else f' ({row.kind})'}"
+            size = "" if pd.isna(row.bytes) else f"{row.bytes:.0f}"
+            said.append(f"{name:24}{row.calls:>10}{size:>10}{row.median * 1e6:>12.2f}{row.total:>10.4g}")
+    dropped = int(processes["records_dropped"].sum())
+    if dropped:
+        said.append(f"{dropped} calls were not recorded: no room; raise --records, or free space in '{directory}'")
+    if not sidecar.empty:
+        said.append("after harmonized barriers, mean over ranks [us]")
+        said.append(
+            f"{'operation':24}{'up to B':>9}{'samples':>9}{'mean':>10}{'valid':>10}{'rejected':>10}{'spread':>8}"
+        )
+        for row in sidecar.itertuples():
+            valid = "" if pd.isna(row.valid_mean_s) else f"{row.valid_mean_s * 1e6:.3f}"
+            share = "" if pd.isna(row.rejected_share) else f"{row.rejected_share:.1%}"
+            spread = "" if pd.isna(row.spread_mean_s) else f"{row.spread_mean_s * 1e6:.3f}"
+            said.append(
+                f"{row.operation:24}{row.size_up_to:>9}{row.samples:>9}{row.mean_s * 1e6:>10.3f}{valid:>10}{share:>10}{spread:>8}"
+            )
+    return said

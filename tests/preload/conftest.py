@@ -1,0 +1,51 @@
+"""Runs programs that know nothing of Downbeat with libdownbeat-preload."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from downbeat.mpi.launch import choose_launcher, environment, places_of
+
+ROOT = Path(__file__).resolve().parents[2]
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def launcher_words(mpi: str, ranks: int) -> tuple[list[str], dict[str, str]]:
+    """Returns a launcher's command without the program, and its environment."""
+    library, launcher = choose_launcher(mpi, None)
+    places = places_of(ranks)
+    words = [launcher, "-n", str(ranks), *library.family.arguments(places)]
+    return words, environment(library, launcher, None, places)
+
+
+def program(mpi: str, name: str) -> str:
+    """Returns the path of a test program."""
+    return str(ROOT / "build" / mpi / "bin" / f"preload-{name}")
+
+
+def run_traced(
+    directory: Path, mpi: str, words: Sequence[str], *options: str, ranks: int = 2, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Runs a program by `downbeat trace` into a directory."""
+    launcher, env = launcher_words(mpi, ranks)
+    clean = {name: value for name, value in env.items() if not name.startswith("DOWNBEAT_")}
+    command = [sys.executable, "-m", "downbeat", "trace", "-o", str(directory), "--mpi", mpi, *options, "--"]
+    return subprocess.run(
+        [*command, *launcher, *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=clean | {"PYTHONPATH": os.pathsep.join(sys.path)} | variables,
+        timeout=200,
+    )
+
+
+@pytest.fixture
+def trace_directory(tmp_path: Path) -> Path:
+    """Returns where a trace goes."""
+    return tmp_path / "trace"

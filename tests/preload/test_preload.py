@@ -1,0 +1,270 @@
+"""libdownbeat-preload against what programs planned, and against how they end."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import downbeat
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import launcher_words, program, run_traced
+from scipy.stats import theilslopes
+
+HERE = Path(__file__).resolve().parent
+DEBIAN = pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+
+
+def traced(directory: Path, mpi: str, words: list[str], *options: str, **variables: str) -> downbeat.Trace:
+    """Runs a program that is to succeed; returns what was recorded."""
+    done = run_traced(directory, mpi, words, *options, **variables)
+    assert done.returncode == 0, done.stderr
+    return downbeat.open_trace(directory)
+
+
+def of_rank(records: pd.DataFrame, rank: int) -> pd.DataFrame:
+    """Returns what a rank did, in the order of its entries."""
+    return records[records["rank"] == rank].reset_index(drop=True)
+
+
+def compare_with_plan(directory: Path, mpi: str, calls: int, *options: str, **variables: str) -> None:
+    """Checks every timestamp of planned.c: recorded between its own, to within the bound, on a global clock."""
+    done = run_traced(directory, mpi, [program(mpi, "planned"), str(calls), "10000000"], *options, **variables)
+    assert done.returncode == 0, done.stderr
+    records = downbeat.open_trace(directory).records
+    said = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("call ")]
+    plan = pd.DataFrame(said, columns=["rank", "i", "true_entry", "true_exit"]).astype(np.int64)
+    origin = plan["true_entry"].min()
+    plan[["true_entry", "true_exit"]] = (plan[["true_entry", "true_exit"]] - origin) * 1e-9
+    found = records[records["operation"] == "allreduce"].copy()
+    found["i"] = found.groupby("rank").cumcount()
+    found = found[found["i"] % 2 == 1].assign(i=found["i"] // 2).merge(plan, on=["rank", "i"])
+    assert len(found) == 2 * calls
+
+    # The global clock is that of process 0: a line through its own entries leads from true time to it.
+    first = found[found["rank"] == 0]
+    slope, _, _, _ = theilslopes(first["entry"], first["true_entry"])
+    intercept = np.quantile(first["entry"] - slope * first["true_entry"], 0.05)
+    # Interruptions come between the program's reading and ours; the clock is off where most entries are.
+    early = found["entry"] - (intercept + slope * found["true_entry"])
+    late = intercept + slope * found["true_exit"] - found["exit"]
+    tolerance = 0.5e-6  # of the line, and of readings
+    assert (early > -found["bound"] - tolerance).all(), (early + found["bound"]).min()
+    assert (late > -found["bound"] - tolerance).all(), (late + found["bound"]).min()
+    other = found["rank"] == 1
+    assert abs(np.quantile(early[other], 0.25)) < found["bound"][other].max() + tolerance
+
+
+@DEBIAN
+def test_stamps_are_within_their_bounds_of_the_plan(mpi: str, trace_directory: Path) -> None:
+    compare_with_plan(
+        trace_directory, mpi, 300, DOWNBEAT_VALIDATION="offset=1e-3,skew=10e-6,wander=1e-7,seed=3"
+    )
+
+
+def test_synchronizations_between_keep_the_bound_low(trace_directory: Path) -> None:
+    validation = "offset=1e-3,skew=10e-6,wander=1e-7,seed=5"
+    compare_with_plan(trace_directory, "openmpi", 300, "--sync-every", "0.5", DOWNBEAT_VALIDATION=validation)
+    processes = downbeat.open_trace(trace_directory).processes
+    # 3 s of calls: one in MPI_Init, one in MPI_Finalize, and every half second.
+    assert processes["syncs"].nunique() == 1
+    assert 4 <= processes["syncs"][0] <= 9
+
+
+@pytest.mark.nightly
+def test_a_minute_of_drift(trace_directory: Path) -> None:
+    validation = "offset=1e-3,skew=10e-6,wander=1e-7,seed=9"
+    compare_with_plan(trace_directory, "openmpi", 6000, DOWNBEAT_VALIDATION=validation)
+
+
+def test_each_library_records(each_library: str, trace_directory: Path) -> None:
+    trace = traced(trace_directory, each_library, [program(each_library, "forms")])
+    records = of_rank(trace.records, 0)
+    persistent = records[records["kind"] == "persistent"]
+    plain = records[records["kind"] != "persistent"]
+    assert list(plain["operation"]) == [
+        "bcast",
+        "allreduce",
+        "barrier",
+        "bcast",
+        "reduce",
+        "scan",
+        *["allgather", "bcast"] * 3,
+        "bcast",
+        "reduce",
+    ]
+    assert list(plain["kind"][:6]) == ["nonblocking"] * 6
+    assert list(plain["bytes"]) == [16, 16, 0, 8, 16, 16, 4, 4, 4, 8, 4, 12, 4, 12]
+    assert plain["root"].iloc[-1] == 1
+    assert plain["root"].iloc[4] == 1
+    assert records["complete"].all()
+    assert (records["exit"] >= records["entry"]).all()
+    assert (records["returned"] >= records["entry"]).all()
+    assert (plain["exit"][plain["kind"] == "nonblocking"] > plain["returned"][plain["kind"] == "nonblocking"]).all()
+    # MPICH 4.0.2 and those after it have persistent collectives, and so has Open MPI in one way or another.
+    assert list(persistent["round"]) == [1, 2, 3, 4]
+    assert persistent["operation"].eq("allreduce").all()
+    assert persistent["sequence"].nunique() == 1
+    # What MPI_Pcontrol switched off is not there, but counted.
+    world = plain[plain["communicator"].str.startswith("MPI_COMM_WORLD")]
+    assert world["sequence"].iloc[-1] - world["sequence"].iloc[-2] == 3  # it, and the persistent one
+
+
+@DEBIAN
+def test_communicators_are_the_same_on_all_ranks(mpi: str, trace_directory: Path) -> None:
+    records = traced(trace_directory, mpi, [program(mpi, "forms"), "thread"]).records
+    twins = records[records["communicator"].str.contains("first|second|third")]
+    per_rank = twins.groupby("rank")["communicator"].agg(list)
+    assert per_rank[0] == per_rank[1]
+    assert len(set(per_rank[0])) == 3
+    alone = records[records["operation"] == "allgather"]
+    assert alone["communicator"].nunique() == 2  # MPI_COMM_SELF is another one on each
+    calls = records[records["communicator"].isin(per_rank[0] + ["MPI_COMM_WORLD"])]
+    matched = calls.groupby(["communicator", "sequence", "round"])
+    assert (matched["operation"].nunique() == 1).all()
+
+
+@DEBIAN
+def test_threads_lose_no_record(mpi: str, trace_directory: Path) -> None:
+    trace = traced(trace_directory, mpi, [program(mpi, "threads")])
+    records = trace.records
+    if records.empty:
+        pytest.skip("the library has no threads")
+    assert len(records) == 2 * 4 * 2 * 5000
+    assert records["complete"].all()
+    assert trace.processes["records_dropped"].eq(0).all()
+    for (_, _), own in records.groupby(["rank", "communicator"]):
+        assert own["thread"].nunique() == 1
+        assert list(own["sequence"]) == list(range(10000))
+        assert (own["exit"] >= own["entry"]).all()
+
+
+def test_memory_is_bounded_and_what_is_dropped_is_counted(trace_directory: Path) -> None:
+    done = run_traced(trace_directory, "openmpi", [program("openmpi", "threads")], "--records", "1000")
+    assert done.returncode == 0
+    trace = downbeat.open_trace(trace_directory)
+    assert trace.processes["records"].tolist() == [1000, 1000]
+    assert trace.processes["records_dropped"].tolist() == [39000, 39000]
+    assert "78000 calls were not recorded" in done.stderr
+
+
+@DEBIAN
+@pytest.mark.parametrize(("how", "ending"), [("abort", "aborted"), ("signal", "running"), ("segv", "running"), ("exit", "running")])
+def test_a_program_that_crashes_leaves_what_it_recorded(mpi: str, how: str, ending: str, trace_directory: Path) -> None:
+    done = run_traced(trace_directory, mpi, [program(mpi, "ends"), how])
+    assert done.returncode != 0
+    assert "without MPI_Finalize" in done.stderr
+    trace = downbeat.open_trace(trace_directory)
+    assert ending in set(trace.processes["ending"])
+    records = of_rank(trace.records, int(trace.processes["rank"][trace.processes["ending"] == ending].iloc[0]))
+    assert len(records) == 10
+    assert records["complete"].all()
+    assert records["bound"].notna().all()
+
+
+def test_a_program_without_collectives_says_so(trace_directory: Path) -> None:
+    done = run_traced(trace_directory, "openmpi", [program("openmpi", "ends"), "none"])
+    assert done.returncode == 0
+    assert "no collective was called" in done.stderr
+
+
+@DEBIAN
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("DOWNBEAT_PRELOAD_MOD", "record", "valid names: DOWNBEAT_PRELOAD_ followed by one of MODE, DIR"),
+        ("DOWNBEAT_PRELOAD_CALLERS", "me", "valid: executable, all"),
+        ("DOWNBEAT_PRELOAD_RECORDS", "many", "valid: a whole number from 1"),
+        ("DOWNBEAT_PRELOAD_MODE", "", "valid: record, harmonize, or record,harmonize"),
+        ("DOWNBEAT_PRELOAD_SYNC_EVERY", "0", "valid: off, or seconds from 0.001"),
+    ],
+)
+def test_a_bad_setting_ends_the_program_with_one_line(mpi: str, name: str, value: str, said: str, tmp_path: Path) -> None:
+    words, env = launcher_words(mpi, 2)
+    library = HERE.parents[1] / "build" / mpi / "lib" / "libdownbeat-preload.so"
+    done = subprocess.run(
+        [*words, "env", f"LD_PRELOAD={library}", f"{name}={value}", program(mpi, "ends"), "none"],
+        capture_output=True, text=True, check=False, env=env, cwd=tmp_path, timeout=100,
+    )  # fmt: skip
+    lines = [line for line in done.stderr.splitlines() if line.startswith("downbeat:")]
+    assert done.returncode != 0
+    assert len(lines) == 1
+    assert name in lines[0]
+    assert said in lines[0]
+    assert not list(tmp_path.iterdir())
+
+
+def sidecar(directory: Path) -> list[dict[str, object]]:
+    """Returns the rows of the sidecar."""
+    (path,) = directory.glob("*-starts.json")
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@DEBIAN
+def test_the_sidecar_has_the_mean_of_the_program(mpi: str, trace_directory: Path) -> None:
+    words = [program(mpi, "osu_like"), "2000", "100"]
+    done = run_traced(trace_directory, mpi, words, "--harmonize", "--no-record", "--skip", "100")
+    assert done.returncode == 0, done.stderr
+    said = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("mean ")]
+    means = pd.DataFrame(said, columns=["rank", "bytes", "mean"]).astype(float)
+    rows = sidecar(trace_directory)
+    assert [row["size_up_to"] for row in rows] == [8, 256, 8192]
+    for row in rows:
+        own = means[means["bytes"] == row["size_up_to"]]["mean"] * 1e-6
+        assert row["samples"] == 2000
+        assert row["skipped"] == 100
+        assert row["operation"] == "reduce"
+        assert row["valid"] + row["rejected"] + row["unresolved"] == 2000
+        assert row["valid"] > 500
+        # Two readings of the clock are between: the program's and ours.
+        assert row["mean_s"] == pytest.approx(own.mean(), rel=0.02, abs=0.12e-6)
+        assert row["mean_of_slowest_rank_s"] == pytest.approx(own.max(), rel=0.02, abs=0.12e-6)
+        assert 0 <= row["spread_mean_s"] <= row["spread_max_s"]
+        assert row["error_bound_s"] < 1e-5
+
+
+@DEBIAN
+def test_barriers_of_libraries_are_left_alone(mpi: str, trace_directory: Path) -> None:
+    words = [program(mpi, "callers")]
+    done = run_traced(trace_directory, mpi, words, "--harmonize")
+    assert done.returncode == 0, done.stderr
+    (row,) = sidecar(trace_directory)
+    assert row["operation"] == "bcast"
+    assert row["samples"] == 20
+    records = of_rank(downbeat.open_trace(trace_directory).records, 0)
+    barriers = records[records["operation"] == "barrier"]
+    own = barriers["module"].str.endswith("preload-callers")
+    assert own.sum() == 20
+    assert (barriers["symbol"] == "library_barrier").sum() == 20
+
+
+def test_barriers_of_libraries_if_asked(trace_directory: Path) -> None:
+    words = [program("openmpi", "callers")]
+    done = run_traced(trace_directory, "openmpi", words, "--harmonize", "--callers", "all")
+    assert done.returncode == 0, done.stderr
+    assert [row["operation"] for row in sidecar(trace_directory)] == ["bcast", "allreduce"]
+
+
+@DEBIAN
+@pytest.mark.parametrize("source", ["bindings.f90", "bindings_f08.f90"])
+def test_fortran(mpi: str, source: str, tmp_path: Path, trace_directory: Path) -> None:
+    compiler = shutil.which(f"mpif90.{mpi}")
+    if compiler is None or shutil.which("gfortran") is None:
+        pytest.skip("there is no Fortran compiler")
+    binary = tmp_path / "bindings"
+    built = subprocess.run(
+        [compiler, str(HERE / source), "-o", str(binary)], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert built.returncode == 0, built.stderr
+    trace = traced(trace_directory, mpi, [str(binary)], "--harmonize")
+    records = of_rank(trace.records, 0)
+    assert list(records["operation"]) == ["barrier", "allreduce", "bcast"] * 10
+    assert list(records["bytes"][:3]) == [0, 16, 16]
+    assert records["complete"].all()
+    assert records["module"].str.endswith("/bindings").all()
+    (row,) = sidecar(trace_directory)
+    assert row["operation"] == "allreduce"
+    assert row["samples"] == 10
