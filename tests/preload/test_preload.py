@@ -6,16 +6,23 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import downbeat
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import launcher_words, program, run_traced
+from programs import launcher_words, program, run_traced
 from scipy.stats import theilslopes
 
 HERE = Path(__file__).resolve().parent
 DEBIAN = pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+
+
+@pytest.fixture
+def trace_directory(tmp_path: Path) -> Path:
+    """Returns where a trace goes."""
+    return tmp_path / "trace"
 
 
 def traced(directory: Path, mpi: str, words: list[str], *options: str, **variables: str) -> downbeat.Trace:
@@ -60,9 +67,7 @@ def compare_with_plan(directory: Path, mpi: str, calls: int, *options: str, **va
 
 @DEBIAN
 def test_stamps_are_within_their_bounds_of_the_plan(mpi: str, trace_directory: Path) -> None:
-    compare_with_plan(
-        trace_directory, mpi, 300, DOWNBEAT_VALIDATION="offset=1e-3,skew=10e-6,wander=1e-7,seed=3"
-    )
+    compare_with_plan(trace_directory, mpi, 300, DOWNBEAT_VALIDATION="offset=1e-3,skew=10e-6,wander=1e-7,seed=3")
 
 
 def test_synchronizations_between_keep_the_bound_low(trace_directory: Path) -> None:
@@ -152,7 +157,9 @@ def test_memory_is_bounded_and_what_is_dropped_is_counted(trace_directory: Path)
 
 
 @DEBIAN
-@pytest.mark.parametrize(("how", "ending"), [("abort", "aborted"), ("signal", "running"), ("segv", "running"), ("exit", "running")])
+@pytest.mark.parametrize(
+    ("how", "ending"), [("abort", "aborted"), ("signal", "running"), ("segv", "running"), ("exit", "running")]
+)
 def test_a_program_that_crashes_leaves_what_it_recorded(mpi: str, how: str, ending: str, trace_directory: Path) -> None:
     done = run_traced(trace_directory, mpi, [program(mpi, "ends"), how])
     assert done.returncode != 0
@@ -182,7 +189,9 @@ def test_a_program_without_collectives_says_so(trace_directory: Path) -> None:
         ("DOWNBEAT_PRELOAD_SYNC_EVERY", "0", "valid: off, or seconds from 0.001"),
     ],
 )
-def test_a_bad_setting_ends_the_program_with_one_line(mpi: str, name: str, value: str, said: str, tmp_path: Path) -> None:
+def test_a_bad_setting_ends_the_program_with_one_line(
+    mpi: str, name: str, value: str, said: str, tmp_path: Path
+) -> None:
     words, env = launcher_words(mpi, 2)
     library = HERE.parents[1] / "build" / mpi / "lib" / "libdownbeat-preload.so"
     done = subprocess.run(
@@ -197,7 +206,7 @@ def test_a_bad_setting_ends_the_program_with_one_line(mpi: str, name: str, value
     assert not list(tmp_path.iterdir())
 
 
-def sidecar(directory: Path) -> list[dict[str, object]]:
+def sidecar(directory: Path) -> list[dict[str, Any]]:
     """Returns the rows of the sidecar."""
     (path,) = directory.glob("*-starts.json")
     return [json.loads(line) for line in path.read_text().splitlines()]

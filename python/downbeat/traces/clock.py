@@ -1,4 +1,4 @@
-"""From ticks of a process's clock to the global clock: interpolation between clock synchronizations, with error bounds."""
+"""From ticks of a local clock to the global clock: interpolation between synchronizations, with error bounds."""
 
 from __future__ import annotations
 

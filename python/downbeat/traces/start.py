@@ -48,7 +48,7 @@ def program_library(words: Sequence[str]) -> str | None:
 def launcher_library(launcher: str) -> str | None:
     """Returns the name of the MPI library that a launcher belongs to."""
     # The table's later entries are the more specific ones.
-    return next((name for name, library in reversed(LIBRARIES.items()) if library.owns(launcher)), None)
+    return next((name for name, library in reversed(list(LIBRARIES.items())) if library.owns(launcher)), None)
 
 
 def find_preload(name: str) -> str:
@@ -65,7 +65,9 @@ def find_preload(name: str) -> str:
     for prefix in prefixes:
         for found in (*prefix.glob(f"lib*/{PRELOAD}"), *prefix.glob(f"lib/*/{PRELOAD}")):
             return str(found)
-    raise UsageError(f"found no {PRELOAD} for {name}; run 'make build MPI={name}', or give its path with --preload PATH")
+    raise UsageError(
+        f"found no {PRELOAD} for {name}; run 'make build MPI={name}', or give its path with --preload PATH"
+    )
 
 
 def preloaded(
@@ -96,7 +98,9 @@ def preloaded(
     owner = None if slurm else launcher_library(launcher)
     name = mpi or program_library(words[1:]) or owner
     if not slurm and not owner:
-        raise UsageError(f"'{words[0]}' is no launcher that is known; use mpirun, mpiexec or srun, or set the variables")
+        raise UsageError(
+            f"'{words[0]}' is no launcher that is known; use mpirun, mpiexec or srun, or set the variables"
+        )
     if not name:
         raise UsageError(f"found no MPI program in '{' '.join(words)}'; name its MPI library with --mpi")
     library = preload or find_preload(name)
@@ -104,7 +108,7 @@ def preloaded(
         raise UsageError(f"'{library}' does not exist; give the path of {PRELOAD}")
     given = {key: value for key, value in environment.items() if key.startswith("DOWNBEAT_")}
     given |= {VARIABLE + key: value for key, value in settings.items()}
-    given["LD_PRELOAD"] = os.pathsep.join(filter(None, [os.path.abspath(library), environment.get("LD_PRELOAD")]))
+    given["LD_PRELOAD"] = os.pathsep.join(filter(None, [str(Path(library).absolute()), environment.get("LD_PRELOAD")]))
     if slurm:
         exported = option_of(words, ("--export",)) or environment.get("SLURM_EXPORT_ENV") or "ALL"
         if exported.split(",")[0] != "ALL":

@@ -9,6 +9,9 @@ import pandas as pd
 
 from downbeat.traces.trace import Trace
 
+# null in the file where no sample is resolved
+KNOWN_LATER = ("valid_mean_s", "rejected_share", "spread_mean_s", "spread_max_s", "error_bound_s")
+
 
 def calls(trace: Trace) -> pd.DataFrame:
     """Returns a row per operation and kind: calls of all processes, bytes (median), time in them (median, total, s)."""
@@ -23,7 +26,12 @@ def calls(trace: Trace) -> pd.DataFrame:
 def starts(directory: Path) -> pd.DataFrame:
     """Returns what the sidecar says: a row per barrier site, size class and following operation."""
     rows = [json.loads(line) for path in sorted(directory.glob("*-starts.json")) for line in path.open()]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).astype(dict.fromkeys(KNOWN_LATER, float)) if rows else pd.DataFrame()
+
+
+def number(value: float, form: str) -> str:
+    """Returns a number as text; "" if it is not known."""
+    return "" if pd.isna(value) else format(value, form)
 
 
 def lines(trace: Trace, directory: Path) -> list[str]:
@@ -43,10 +51,10 @@ def lines(trace: Trace, directory: Path) -> list[str]:
         bound = trace.records["bound"].max() * 1e6
         said.append(f"{len(processes)} ranks, {found['calls'].sum()} collectives, clock within {bound:.3g} us")
         said.append(f"{'operation':24}{'calls':>10}{'bytes':>10}{'median us':>12}{'total s':>10}")
-        for row in found.itertuples():
-            name = f"{row.operation}{'' if row.kind == 'blocking' else f' ({row.kind})'}"
-            size = "" if pd.isna(row.bytes) else f"{row.bytes:.0f}"
-            said.append(f"{name:24}{row.calls:>10}{size:>10}{row.median * 1e6:>12.2f}{row.total:>10.4g}")
+        for row in found.to_dict("records"):
+            name = row["operation"] if row["kind"] == "blocking" else f"{row['operation']} ({row['kind']})"
+            size = number(row["bytes"], ".0f")
+            said.append(f"{name:24}{row['calls']:>10}{size:>10}{row['median'] * 1e6:>12.2f}{row['total']:>10.4g}")
     dropped = int(processes["records_dropped"].sum())
     if dropped:
         said.append(f"{dropped} calls were not recorded: no room; raise --records, or free space in '{directory}'")
@@ -55,11 +63,13 @@ def lines(trace: Trace, directory: Path) -> list[str]:
         said.append(
             f"{'operation':24}{'up to B':>9}{'samples':>9}{'mean':>10}{'valid':>10}{'rejected':>10}{'spread':>8}"
         )
-        for row in sidecar.itertuples():
-            valid = "" if pd.isna(row.valid_mean_s) else f"{row.valid_mean_s * 1e6:.3f}"
-            share = "" if pd.isna(row.rejected_share) else f"{row.rejected_share:.1%}"
-            spread = "" if pd.isna(row.spread_mean_s) else f"{row.spread_mean_s * 1e6:.3f}"
+        for row in sidecar.to_dict("records"):
+            cells = (number(row[name] * 1e6, ".3f") for name in ("mean_s", "valid_mean_s"))
+            share = number(row["rejected_share"], ".1%")
+            spread = number(row["spread_mean_s"] * 1e6, ".3f")
             said.append(
-                f"{row.operation:24}{row.size_up_to:>9}{row.samples:>9}{row.mean_s * 1e6:>10.3f}{valid:>10}{share:>10}{spread:>8}"
+                f"{row['operation']:24}{row['size_up_to']:>9}{row['samples']:>9}"
+                + "".join(f"{cell:>10}" for cell in cells)
+                + f"{share:>10}{spread:>8}"
             )
     return said

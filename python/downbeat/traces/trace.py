@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from downbeat.traces.clock import to_global
-from downbeat.traces.file import COMPLETE, ENDINGS, ENTERED, KINDS, NONE, Section, read_job, text
+from downbeat.traces.file import COMPLETE, ENDINGS, ENTERED, KINDS, Section, read_job, text
 
 
 def identity(communicator: np.void) -> str:
@@ -61,9 +61,9 @@ class Trace:
 
         Columns: rank (in MPI_COMM_WORLD), operation, kind (blocking, nonblocking, persistent), communicator, size and
         comm_rank (of the communicator), sequence (number of the collective on its communicator), round (number of the
-        start of a persistent one), bytes (NaN: not known), root (NaN: none), entry, returned, exit (seconds on the global
-        clock; exit is NaN where no completion was seen), bound (s, of the error of entry and exit), module, offset,
-        symbol (of the call site), thread, complete.
+        start of a persistent one), bytes (NaN: not known), root (NaN: none), entry, returned, exit (seconds on the
+        global clock; exit is NaN where no completion was seen), bound (s, of the error of entry and exit), module,
+        offset, symbol (of the call site), thread, complete.
         """
         frames = [self._frame(section) for section in self.sections]
         frames = [frame for frame in frames if len(frame)] or frames[:1]
@@ -96,7 +96,7 @@ class Trace:
             {
                 "rank": section.rank,
                 "operation": pd.Categorical(operations[records["operation"]], categories=section.operations),
-                "kind": pd.Categorical.from_codes(records["kind"], categories=list(KINDS)),
+                "kind": pd.Categorical(np.array(KINDS, dtype=object)[records["kind"]], categories=list(KINDS)),
                 "communicator": names[which],
                 "size": sizes[which],
                 "comm_rank": ranks[which],
@@ -119,7 +119,7 @@ class Trace:
 
 
 def open_trace(path: str | Path, job: str | None = None) -> Trace:
-    """Opens what libdownbeat-preload recorded, also where the program crashed.
+    """Opens what libdownbeat-preload recorded, even if the program crashed.
 
     Args:
         path: the directory, or one file of it.

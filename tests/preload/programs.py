@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-import pytest
 from downbeat.mpi.launch import choose_launcher, environment, places_of
 
 ROOT = Path(__file__).resolve().parents[2]
-Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def launcher_words(mpi: str, ranks: int) -> tuple[list[str], dict[str, str]]:
@@ -43,9 +41,3 @@ def run_traced(
         env=clean | {"PYTHONPATH": os.pathsep.join(sys.path)} | variables,
         timeout=200,
     )
-
-
-@pytest.fixture
-def trace_directory(tmp_path: Path) -> Path:
-    """Returns where a trace goes."""
-    return tmp_path / "trace"
