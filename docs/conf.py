@@ -29,6 +29,7 @@ SECTIONS = {
         "Algorithms of the MPI library": "algorithms",
         "Overlap": "overlap",
         "Your own operations and regions": "own-operations",
+        "Unmodified programs": "unmodified-programs",
         "Traces": "traces",
         "Your own analysis": "data",
         "Clock experiments": "clock-experiments",

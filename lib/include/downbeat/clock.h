@@ -144,9 +144,9 @@ typedef struct Downbeat_clock {
     int64_t (*read)(const void *clock); /* reads the local clock, in ticks; costs no more than the reading */
     const void *clock;                  /* argument of read */
     int64_t ticks;                      /* at this reading of the local clock ... */
-    int64_t global;                     /* ... the global clock shows this, nanoseconds, as MPIX_Harmonize_time returns it */
-    double tick;                        /* nanoseconds of the global clock per tick */
-    double bound;                       /* as MPIX_Harmonize_error_bound at `ticks`, but in nanoseconds */
+    int64_t global; /* ... the global clock shows this, nanoseconds, as MPIX_Harmonize_time returns it */
+    double tick;    /* nanoseconds of the global clock per tick */
+    double bound;   /* as MPIX_Harmonize_error_bound at `ticks`, but in nanoseconds */
     double growth; /* of the bound, relative; 0 if the local clock is that of process 0, so that no drift is possible */
 } Downbeat_clock;
 

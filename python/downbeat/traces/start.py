@@ -98,9 +98,7 @@ def preloaded(
     owner = None if slurm else launcher_library(launcher)
     name = mpi or program_library(words[1:]) or owner
     if not slurm and not owner:
-        raise UsageError(
-            f"'{words[0]}' is no launcher that is known; use mpirun, mpiexec or srun, or set the variables"
-        )
+        raise UsageError(f"'{words[0]}' is not a known launcher; use mpirun, mpiexec or srun, or set the variables")
     if not name:
         raise UsageError(f"found no MPI program in '{' '.join(words)}'; name its MPI library with --mpi")
     library = preload or find_preload(name)

@@ -61,7 +61,7 @@ def lines(trace: Trace, directory: Path) -> list[str]:
     if not sidecar.empty:
         said.append("after harmonized barriers, mean over ranks [us]")
         said.append(
-            f"{'operation':24}{'up to B':>9}{'samples':>9}{'mean':>10}{'valid':>10}{'rejected':>10}{'spread':>8}"
+            f"{'operation':24}{'up to B':>9}{'samples':>9}{'mean':>10}{'valid':>10}{'rejected':>10}{'spread':>10}"
         )
         for row in sidecar.to_dict("records"):
             cells = (number(row[name] * 1e6, ".3f") for name in ("mean_s", "valid_mean_s"))
@@ -70,6 +70,6 @@ def lines(trace: Trace, directory: Path) -> list[str]:
             said.append(
                 f"{row['operation']:24}{row['size_up_to']:>9}{row['samples']:>9}"
                 + "".join(f"{cell:>10}" for cell in cells)
-                + f"{share:>10}{spread:>8}"
+                + f"{share:>10}{spread:>10}"
             )
     return said
