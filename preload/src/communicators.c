@@ -123,10 +123,9 @@ static struct comm *find(MPI_Comm handle) {
     int found = 0;
     ++inside;
     pthread_mutex_lock(&lock);
-    struct comm *comm = NULL;
-    if (PMPI_Comm_get_attr(handle, key, &value, &found) == MPI_SUCCESS && found) {
-        comm = value;
-    } else if ((comm = calloc(1, sizeof *comm)) != NULL) {
+    PMPI_Comm_get_attr(handle, key, &value, &found);
+    struct comm *comm = found ? value : calloc(1, sizeof *comm);
+    if (!found && comm != NULL) {
         comm->handle = handle;
         describe(comm);
         PMPI_Comm_set_attr(handle, key, comm);

@@ -20,7 +20,7 @@ struct expected {
 
 static struct expected *buckets[BUCKETS];
 static struct expected *spare;
-static _Atomic int count;
+static _Atomic int outstanding;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 PER_THREAD struct expected **scratch;
 PER_THREAD int scratch_size;
@@ -48,7 +48,7 @@ static struct expected *add(MPI_Request request, const struct call *call) {
     if (one != NULL) {
         *one = (struct expected){.request = request, .call = *call};
         link_last(one);
-        ++count;
+        ++outstanding;
     }
     pthread_mutex_unlock(&lock);
     return one;
@@ -66,7 +66,7 @@ void completion_expect_persistent(MPI_Request request, const struct call *call, 
 
 void completion_forget(const struct comm *comm) {
     pthread_mutex_lock(&lock);
-    for (int i = 0; count > 0 && i < BUCKETS; ++i)
+    for (int i = 0; outstanding > 0 && i < BUCKETS; ++i)
         for (struct expected *one = buckets[i]; one != NULL; one = one->next)
             if (one->call.comm == comm)
                 one->call.comm = NULL;
@@ -92,7 +92,7 @@ static void release(struct expected *one) {
     pthread_mutex_lock(&lock);
     one->next = spare;
     spare = one;
-    --count;
+    --outstanding;
     pthread_mutex_unlock(&lock);
 }
 
@@ -129,7 +129,7 @@ static void lose(struct expected *one) {
         release(one);
 }
 
-static int nothing_expected(void) { return inside || count == 0; }
+static int nothing_expected(void) { return inside || outstanding == 0; }
 
 /* Takes out all of the requests; NULL where there is none. */
 static struct expected **take_all(int requests, const MPI_Request *handles) {
@@ -179,13 +179,13 @@ int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
 }
 
 WRAP(MPI_Waitall);
-int MPI_Waitall(int requests, MPI_Request handles[], MPI_Status statuses[]) {
-    struct expected **all = nothing_expected() || requests <= 0 ? NULL : take_all(requests, handles);
-    int code = REAL(MPI_Waitall)(requests, handles, statuses);
+int MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]) {
+    struct expected **all = nothing_expected() || count <= 0 ? NULL : take_all(count, array_of_requests);
+    int code = REAL(MPI_Waitall)(count, array_of_requests, array_of_statuses);
     if (all == NULL)
         return code;
     int64_t now = recording_ticks();
-    for (int i = 0; i < requests; ++i)
+    for (int i = 0; i < count; ++i)
         if (code == MPI_SUCCESS)
             complete(all[i], now);
         else
@@ -194,13 +194,13 @@ int MPI_Waitall(int requests, MPI_Request handles[], MPI_Status statuses[]) {
 }
 
 WRAP(MPI_Testall);
-int MPI_Testall(int requests, MPI_Request handles[], int *flag, MPI_Status statuses[]) {
-    struct expected **all = nothing_expected() || requests <= 0 ? NULL : take_all(requests, handles);
-    int code = REAL(MPI_Testall)(requests, handles, flag, statuses);
+int MPI_Testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Status array_of_statuses[]) {
+    struct expected **all = nothing_expected() || count <= 0 ? NULL : take_all(count, array_of_requests);
+    int code = REAL(MPI_Testall)(count, array_of_requests, flag, array_of_statuses);
     if (all == NULL)
         return code;
     int64_t now = recording_ticks();
-    for (int i = 0; i < requests; ++i)
+    for (int i = 0; i < count; ++i)
         if (code != MPI_SUCCESS)
             lose(all[i]);
         else if (*flag)
@@ -221,38 +221,42 @@ static void complete_some(int requests, struct expected **all, int found, const 
 }
 
 WRAP(MPI_Waitany);
-int MPI_Waitany(int requests, MPI_Request handles[], int *index, MPI_Status *status) {
-    struct expected **all = nothing_expected() || requests <= 0 ? NULL : take_all(requests, handles);
-    int code = REAL(MPI_Waitany)(requests, handles, index, status);
+int MPI_Waitany(int count, MPI_Request array_of_requests[], int *index, MPI_Status *status) {
+    struct expected **all = nothing_expected() || count <= 0 ? NULL : take_all(count, array_of_requests);
+    int code = REAL(MPI_Waitany)(count, array_of_requests, index, status);
     if (all != NULL)
-        complete_some(requests, all, code == MPI_SUCCESS && *index != MPI_UNDEFINED, index);
+        complete_some(count, all, code == MPI_SUCCESS && *index != MPI_UNDEFINED, index);
     return code;
 }
 
 WRAP(MPI_Testany);
-int MPI_Testany(int requests, MPI_Request handles[], int *index, int *flag, MPI_Status *status) {
-    struct expected **all = nothing_expected() || requests <= 0 ? NULL : take_all(requests, handles);
-    int code = REAL(MPI_Testany)(requests, handles, index, flag, status);
+int MPI_Testany(int count, MPI_Request array_of_requests[], int *index, int *flag, MPI_Status *status) {
+    struct expected **all = nothing_expected() || count <= 0 ? NULL : take_all(count, array_of_requests);
+    int code = REAL(MPI_Testany)(count, array_of_requests, index, flag, status);
     if (all != NULL)
-        complete_some(requests, all, code == MPI_SUCCESS && *flag && *index != MPI_UNDEFINED, index);
+        complete_some(count, all, code == MPI_SUCCESS && *flag && *index != MPI_UNDEFINED, index);
     return code;
 }
 
 WRAP(MPI_Waitsome);
-int MPI_Waitsome(int requests, MPI_Request handles[], int *found, int indices[], MPI_Status statuses[]) {
-    struct expected **all = nothing_expected() || requests <= 0 ? NULL : take_all(requests, handles);
-    int code = REAL(MPI_Waitsome)(requests, handles, found, indices, statuses);
+int MPI_Waitsome(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
+                 MPI_Status array_of_statuses[]) {
+    struct expected **all = nothing_expected() || incount <= 0 ? NULL : take_all(incount, array_of_requests);
+    int code = REAL(MPI_Waitsome)(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
     if (all != NULL)
-        complete_some(requests, all, code == MPI_SUCCESS && *found != MPI_UNDEFINED ? *found : 0, indices);
+        complete_some(incount, all, code == MPI_SUCCESS && *outcount != MPI_UNDEFINED ? *outcount : 0,
+                      array_of_indices);
     return code;
 }
 
 WRAP(MPI_Testsome);
-int MPI_Testsome(int requests, MPI_Request handles[], int *found, int indices[], MPI_Status statuses[]) {
-    struct expected **all = nothing_expected() || requests <= 0 ? NULL : take_all(requests, handles);
-    int code = REAL(MPI_Testsome)(requests, handles, found, indices, statuses);
+int MPI_Testsome(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
+                 MPI_Status array_of_statuses[]) {
+    struct expected **all = nothing_expected() || incount <= 0 ? NULL : take_all(incount, array_of_requests);
+    int code = REAL(MPI_Testsome)(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
     if (all != NULL)
-        complete_some(requests, all, code == MPI_SUCCESS && *found != MPI_UNDEFINED ? *found : 0, indices);
+        complete_some(incount, all, code == MPI_SUCCESS && *outcount != MPI_UNDEFINED ? *outcount : 0,
+                      array_of_indices);
     return code;
 }
 
@@ -295,14 +299,14 @@ int MPI_Start(MPI_Request *request) {
 }
 
 WRAP(MPI_Startall);
-int MPI_Startall(int requests, MPI_Request handles[]) {
+int MPI_Startall(int count, MPI_Request array_of_requests[]) {
     if (nothing_expected())
-        return REAL(MPI_Startall)(requests, handles);
-    for (int i = 0; i < requests; ++i)
-        begin_round(handles[i]);
-    int code = REAL(MPI_Startall)(requests, handles);
-    for (int i = 0; i < requests; ++i) {
-        struct expected *one = take(handles[i], 0);
+        return REAL(MPI_Startall)(count, array_of_requests);
+    for (int i = 0; i < count; ++i)
+        begin_round(array_of_requests[i]);
+    int code = REAL(MPI_Startall)(count, array_of_requests);
+    for (int i = 0; i < count; ++i) {
+        struct expected *one = take(array_of_requests[i], 0);
         if (one != NULL && one->persistent && one->started)
             end_start(one, code);
         put_back(one);
