@@ -131,7 +131,7 @@ class Hydra(Family):
 class Mpich(Hydra):
     """MPICH."""
 
-    srun_plugin = "pmi2"
+    srun_plugin: str | None = "pmi2"
 
     def arguments(self, places: Places) -> list[str]:
         spread = per_node_option(places)
