@@ -96,7 +96,8 @@ struct AlgorithmFamilyInfo {
 #define BENCH_ALGORITHM_FAMILIES(FAMILY)                                                                               \
     FAMILY(openmpi)                                                                                                    \
     FAMILY(mpich)                                                                                                      \
-    FAMILY(intel)
+    FAMILY(intel)                                                                                                      \
+    FAMILY(simgrid)
 
 namespace algorithm_families {
 #define BENCH_DECLARE(name) AlgorithmFamilyInfo name();
