@@ -41,6 +41,12 @@ public:
             recording.deadline.push_back(sample.deadline);
             recording.entry.insert(recording.entry.end(), sample.sync_entry.begin(), sample.sync_entry.end());
             recording.exit.insert(recording.exit.end(), sample.entry.begin(), sample.entry.end());
+            if (!report.batch.true_entry.empty()) {
+                const auto first =
+                    report.batch.true_entry.begin() + static_cast<std::ptrdiff_t>(i * sample.entry.size());
+                recording.true_exit.insert(recording.true_exit.end(), first,
+                                           first + static_cast<std::ptrdiff_t>(sample.entry.size()));
+            }
         }
     }
     void cell(const CellResult &) override {}

@@ -1,8 +1,10 @@
 #include "launch/sampler.h"
 
+#include "clocks/true_time.h"
 #include "mpi/mpi_check.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace bench {
@@ -25,6 +27,7 @@ Batch Sampler::sample(Synchronizer &synchronizer, Operation &operation, Timing &
             error = larger(error, chained(clock_.error(), synchronizer.clock_error()));
             const bool in_time = synchronizer.start(delays[i]);
             const double entry = clock_.now();
+            const double true_entry = true_time();
             const bool unsure = !in_time && synchronizer.unsure();
             Start start = timing.synchronizes() ? last_start(synchronizer) : Start{};
             timing.run(operation, synchronizer);
@@ -42,7 +45,8 @@ Batch Sampler::sample(Synchronizer &synchronizer, Operation &operation, Timing &
                            .computed = operation.take_computed(),
                            .deadline = start.deadline,
                            .slack = start.slack,
-                           .end = start.end};
+                           .end = start.end,
+                           .true_entry = true_entry};
         }
         error = larger(error, chained(clock_.error(), synchronizer.clock_error()));
     }
@@ -96,6 +100,9 @@ Batch Sampler::gather() const {
             batch.computed.push_back(record.computed);
             batch.flag.push_back(record.flag > 0.0 ? 1 : 0);
             batch.unsure.push_back(record.unsure > 0.0 ? 1 : 0);
+            if (!std::isnan(record.true_entry)) {
+                batch.true_entry.push_back(record.true_entry);
+            }
         }
     }
     return batch;

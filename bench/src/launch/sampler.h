@@ -37,6 +37,7 @@ private:
         double deadline; // as the slack known at rank 0
         double slack;
         double end;
+        double true_entry;
     };
 
     Start last_start(const Synchronizer &synchronizer) const;

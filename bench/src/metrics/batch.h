@@ -43,6 +43,7 @@ struct Batch {
     std::vector<double> computed;     // seconds of computation between entry and exit, [sample][rank]
     std::vector<std::uint8_t> flag;   // [sample][rank]
     std::vector<std::uint8_t> unsure; // [sample][rank]
+    std::vector<double> true_entry;   // seconds of true time, [sample][rank]; nothing where that is not known
 
     std::size_t size() const { return deadline.size(); }
 

@@ -170,6 +170,11 @@ Dataset skew_dataset(const Context &context, const SkewOptions &options, const s
              collect<double>(skews, [&](const Skew &skew) { return skew.skew.*statistic.value; })});
     }
     add_ranks(data, context);
+    if (!skews.front().recording.true_exit.empty()) {
+        data.variables.push_back({"true_exit", matrix, "exit from the synchronizer, true time of the simulation", "s",
+                                  collect_rows(skews, attempts * ranks, no_value,
+                                               [](const Skew &skew) { return skew.recording.true_exit; })});
+    }
     return data;
 }
 

@@ -17,9 +17,10 @@ namespace bench {
 struct SkewRecording {
     std::vector<std::size_t> block; // position in the order of the launch
     std::vector<Verdict> verdict;
-    std::vector<double> deadline; // NaN if the synchronizer has none
-    std::vector<double> entry;    // into the synchronizer, [attempt][rank]
-    std::vector<double> exit;     // from the synchronizer, [attempt][rank]
+    std::vector<double> deadline;  // NaN if the synchronizer has none
+    std::vector<double> entry;     // into the synchronizer, [attempt][rank]
+    std::vector<double> exit;      // from the synchronizer, [attempt][rank]
+    std::vector<double> true_exit; // the same in true time; nothing where that is not known
 };
 
 /// How processes leave one synchronizer. Over the valid attempts; NaN if there are none.
