@@ -12,6 +12,8 @@ from downbeat.commands.options import LAUNCHER, RANKS_PER_NODE
 from downbeat.errors import UsageError
 from downbeat.lists import split_list
 
+LAUNCHES = 5
+
 
 def reproduce(
     figures: Annotated[
@@ -32,7 +34,9 @@ def reproduce(
     ] = "",
     ranks_per_node: Annotated[int | None, RANKS_PER_NODE] = None,
     mpi: Annotated[str, typer.Option(metavar="LIST", help="MPI libraries [all that are built].")] = "",
-    launches: Annotated[int, typer.Option(metavar="N", min=1, help="Launches of each configuration.")] = 5,
+    launches: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Launches of each configuration [5, simulated 3].")
+    ] = None,
     launcher: Annotated[str, LAUNCHER] = "",
     clocks: Annotated[
         str,
@@ -41,6 +45,12 @@ def reproduce(
     sample: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Most ranks that are compared one by one [128].")
     ] = None,
+    simulate: Annotated[
+        bool, typer.Option("--simulate", help="Simulate the paper's cluster; --list says which figures.")
+    ] = False,
+    platform: Annotated[
+        str, typer.Option(metavar="PLATFORM", help="Simulate this cluster, e.g. 'fat-tree(nodes=64)'.")
+    ] = "",
     quick: Annotated[bool, typer.Option("--quick", help="Few repetitions, to check that everything runs.")] = False,
     again: Annotated[bool, typer.Option("--again", help="Measure again even if data exist.")] = False,
 ) -> None:
@@ -51,12 +61,21 @@ def reproduce(
     """
     from downbeat.commands.interruption import resumable
     from downbeat.report.page import write_page
-    from downbeat.reproduce.listing import duration, estimated_total, listing
+    from downbeat.reproduce.figure import Figure
+    from downbeat.reproduce.listing import duration, estimated_seconds, listing, simulated_listing
     from downbeat.reproduce.page import failed_section, figure_section, missing_section, whole_page
     from downbeat.reproduce.perform import perform, seconds_left
     from downbeat.reproduce.registry import FIGURES, find_figures, own_data
-    from downbeat.reproduce.site import SAMPLE, parse_ranks, site_at_hand
+    from downbeat.reproduce.simulated import LAUNCHES as SIMULATED_LAUNCHES
+    from downbeat.reproduce.simulated import SYSTEMS, check_simulated, simulated_site, source_of
+    from downbeat.reproduce.site import SAMPLE, Site, parse_ranks, site_at_hand
 
+    simulated = simulate or bool(platform)
+    if simulated and (mpi or launcher or clocks or ranks_per_node):
+        raise UsageError(
+            "--simulate: what is simulated runs under no MPI library and no launcher, with the clocks and the ranks "
+            "per node of its platform; leave out --mpi, --launcher, --clocks and --ranks-per-node"
+        )
     names = [name for name in split_list(mpi) if name]
     chosen = list(FIGURES.values()) if everything or (listed and not figures) else find_figures(figures or [])
     if everything and figures:
@@ -65,30 +84,47 @@ def reproduce(
         raise UsageError(
             "name a figure, e.g. 'downbeat reproduce schuchart2023-fig2'; --list shows all, --all measures all"
         )
-    site = site_at_hand(
-        parse_ranks(ranks), names, launches, quick, launcher, ranks_per_node or 0, clocks, sample or SAMPLE
-    )
-    if listed:
-        print(listing(chosen, site))
-        return
+    counts = parse_ranks(ranks)
+    if simulated:
+
+        def site_of(figure: Figure) -> Site:
+            return simulated_site(figure, counts, platform, launches or SIMULATED_LAUNCHES, quick, sample or SAMPLE)
+
+        if listed:
+            print(simulated_listing(chosen, site_of))
+            return
+        if everything:
+            chosen = [figure for figure in chosen if source_of(figure) in SYSTEMS]
+        check_simulated(chosen)
+        sites = {figure.name: site_of(figure) for figure in chosen}
+    else:
+        at_hand = site_at_hand(
+            counts, names, launches or LAUNCHES, quick, launcher, ranks_per_node or 0, clocks, sample or SAMPLE
+        )
+        if listed:
+            print(listing(chosen, at_hand))
+            return
+        sites = {figure.name: at_hand for figure in chosen}
+    site = sites[chosen[0].name]
 
     def say(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
     # All directories are checked before the first launch, not minutes later.
-    seconds = (
-        estimated_total(chosen, site)
-        if again
-        else sum(seconds_left(one, site, output / one.name) for one in dict.fromkeys(map(own_data, chosen)))
+    own = {own_data(figure).name: sites[figure.name] for figure in chosen}
+    seconds = sum(
+        estimated_seconds(FIGURES[name], its) if again else seconds_left(FIGURES[name], its, output / name)
+        for name, its in own.items()
     )
-    say(f"{len(chosen)} figure{'s' if len(chosen) > 1 else ''} {site.place}, about {duration(seconds)}")
-    if site.nodes != 1:
+    place = site.place if len({its.place for its in own.values()}) == 1 else "simulated"
+    say(f"{len(chosen)} figure{'s' if len(chosen) > 1 else ''} {place}, about {duration(seconds)}")
+    if site.nodes != 1 and not site.simulated:
         say(f"clocks: {site.clocks}; ranks compared one by one: at most {site.sample}")
     measured = {}
     sections = []
     failed, broken = [], []
     for figure in chosen:
-        source = own_data(figure)
+        source, site = own_data(figure), sites[figure.name]
         if not source.runs(site):
             sections.append(missing_section(figure, source.lacks, site))
             continue

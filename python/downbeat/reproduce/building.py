@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from downbeat.experiment.duration import sample_seconds, start_seconds
@@ -12,6 +13,9 @@ from downbeat.reproduce.site import CROWDED_TOLERANCE, Site
 CROWDED_SAMPLE_SECONDS = 1.5e-3
 CROWDED_REPETITIONS = 30  # what takes turns on a core is not measured more exactly by repetition
 WARMUP = "3"
+# Simulation takes processor time by messages.
+MESSAGE_SECONDS = 15e-6
+SIMULATED_START_SECONDS, SIMULATED_RANK_SECONDS = 1.0, 6e-3
 QUICK_ATTEMPTS = "100"  # of few samples, so that there are any
 MOST_ATTEMPTS = "5"  # per sample; a figure from fewer samples is better than one that a busy machine never ends
 
@@ -62,8 +66,21 @@ def operation_run(
         operations=tuple(operations),
         options=all_options | dict(options or {}),
         variables=dict(variables or {}),
-        seconds=start_seconds(ranks) + samples * (CROWDED_SAMPLE_SECONDS if crowded else sample_seconds(ranks)),
+        seconds=simulated_seconds(ranks, samples * sample_messages(ranks, operations))
+        if site.simulated
+        else start_seconds(ranks) + samples * (CROWDED_SAMPLE_SECONDS if crowded else sample_seconds(ranks)),
     )
+
+
+def simulated_seconds(ranks: int, messages: float) -> float:
+    """Returns what a launch takes that simulates so many messages."""
+    return SIMULATED_START_SECONDS + SIMULATED_RANK_SECONDS * ranks + MESSAGE_SECONDS * messages
+
+
+def sample_messages(ranks: int, operations: Sequence[str]) -> float:
+    """Returns how many messages a sample has, roughly; in alltoall each rank sends to each."""
+    trees = 2.0 * ranks * math.log2(ranks)
+    return trees + (ranks**2 / 2 if any("alltoall" in one for one in operations) else 0.0)
 
 
 def experiment_run(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from downbeat.reproduce.figure import Figure
 from downbeat.reproduce.registry import own_data
+from downbeat.reproduce.simulated import REFUSED, SYSTEMS, source_of
 from downbeat.reproduce.site import Site
 
 WIDTH = 80
@@ -53,6 +54,31 @@ def listing(figures: Iterable[Figure], site: Site) -> str:
         blocks.append("\n".join(lines))
     if len(figures) > 1:
         blocks.append(f"{len(figures)} figures; all together take about {duration(estimated_total(figures, site))}")
+    return "\n".join(blocks)
+
+
+def simulated_listing(figures: Sequence[Figure], site_of: Callable[[Figure], Site]) -> str:
+    """Returns the list of what can be simulated, at most 80 columns wide; the rest has a line that says why not."""
+    blocks, seconds = [], {}
+    for figure in figures:
+        name = source_of(figure)
+        if name not in SYSTEMS:
+            blocks.append("\n".join(wrapped(f"{figure.name}: not simulated, {REFUSED[figure.name]}", "", INDENT)))
+            continue
+        site, system = site_of(figure), SYSTEMS[name]
+        seconds[name] = estimated_seconds(figure, site)
+        launches = sum(run.launches(site) for run in own_data(figure).runs(site))
+        shared = f", of {figure.data}" if figure.data else ""
+        lines = wrapped(f"{figure.name}: {figure.title}", "", INDENT)
+        for text in (
+            f"paper {system.paper}",
+            f"here  {', '.join(map(str, site.counts))} ranks {site.place}",
+            f"takes {duration(seconds[name])} of one processor: {launches} launches{shared}",
+        ):
+            lines += wrapped(text, INDENT, INDENT + "      ")
+        blocks.append("\n".join(lines))
+    if len(seconds) > 1:
+        blocks.append(f"{len(seconds)} sets of launches; all together take about {duration(sum(seconds.values()))}")
     return "\n".join(blocks)
 
 

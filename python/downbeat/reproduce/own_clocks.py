@@ -8,16 +8,19 @@ Nodes of a cluster have clocks of their own, which are compared as they are.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import xarray as xr
 
-from downbeat.reproduce.building import experiment_run
+from downbeat.reproduce.building import experiment_run, simulated_seconds
 from downbeat.reproduce.evidence import Undecidable
 from downbeat.reproduce.run import Run
 from downbeat.reproduce.site import Site
 
 # 20 ppm, the default of max_skew, allow for skews of 8 ppm on either side and wander; 12 ppm between ranks 0 and 1.
 CLOCKS = "offset=1e-3,skew=8e-6,wander=20e-9,seed=8"
+EXCHANGES = 20  # of a rank in a synchronization without a fit
+CHECK_EXCHANGES = 10
 CHECK_SECONDS = 1e-3  # that it takes to measure how far off one rank is
 MADE = Undecidable("the drift that is seen was made")
 SHARED = Undecidable("all ranks are on one node and read one clock")
@@ -66,6 +69,7 @@ def clock_run(
     seconds: float,
     waits: str = "0",
     clocks: str = CLOCKS,
+    exchanges: int = EXCHANGES,
 ) -> Run:
     """Returns a run that synchronizes clocks by each of some schemes, on as many nodes as there are.
 
@@ -77,6 +81,7 @@ def clock_run(
         seconds: what they take, roughly, without looking how exact they are.
         waits: seconds after a synchronization, at which offsets are measured.
         clocks: that are made, where any are.
+        exchanges: of a rank in a synchronization by each of the schemes, summed, roughly: what simulating them takes.
     """
     options = {"schemes": schemes, "waits": waits, "repetitions": str(repetitions), "seed": "1"}
     checked = ranks - 1
@@ -85,7 +90,7 @@ def clock_run(
         checked = min(site.sample, ranks - ranks // 2)
         options["sample"] = str(checked)
     checks = checked * repetitions * (1 + waits.count(",")) * (1 + schemes.count(","))
-    return experiment_run(
+    run = experiment_run(
         f"n{ranks}",
         site.main(),
         ranks,
@@ -95,3 +100,7 @@ def clock_run(
         variables=made(site, clocks),
         ranks_per_node=site.spread(ranks),
     )
+    if not site.simulated:
+        return run
+    messages = 2 * (ranks * repetitions * exchanges + checks * CHECK_EXCHANGES)
+    return replace(run, seconds=simulated_seconds(ranks, messages))

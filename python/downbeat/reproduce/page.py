@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from downbeat.mpi.job import RANKS, with_numbers
+from downbeat.mpi.job import RANKS, nodes_for, with_numbers
+from downbeat.mpi.simulation import without_seed
 from downbeat.report.page import Page, Section, Table
 from downbeat.reproduce.evidence import Evidence
 from downbeat.reproduce.figure import Figure
@@ -55,12 +56,24 @@ def definition(judged: Judged) -> tuple[str, str]:
 
 def command(run: Run, site: Site) -> str:
     """Returns how one launches a run by hand."""
+    if site.simulated:
+        return simulated_command(run, site)
     words = [*run.operations]
     for name, value in run.options.items():
         words += [f"--{name}", value] if value else [f"--{name}"]
     variables = [f"{name}={shlex.quote(value)}" for name, value in run.variables.items()]
     launcher = with_numbers(site.launcher_of(run.library) or f"mpirun -n {RANKS}", run.ranks, run.per_node(site))
     return " ".join([*variables, launcher, "downbeat-bench", shlex.join(words)])
+
+
+def simulated_command(run: Run, site: Site) -> str:
+    """Returns how one simulates a launch of a run by hand, in a checkout."""
+    words = [*run.operations]
+    for name, value in run.options.items():
+        words += [f"--{name}", value] if value else [f"--{name}"]
+    variables = [f"{name}={shlex.quote(value)}" for name, value in run.variables.items()]
+    start = ["tools/launch", "--simulate", site.platform_for(run.per_node(site)), "-n", str(run.ranks)]
+    return " ".join([*variables, shlex.join([*start, "build/simgrid/bin/downbeat-bench", *words])])
 
 
 def figure_section(figure: Figure, results: Results) -> Section:
@@ -84,7 +97,7 @@ def figure_section(figure: Figure, results: Results) -> Section:
         for run in results.runs
         if run.crowded(site) and run.label not in failed
     )
-    warnings += elsewhere(results)
+    warnings += simulated_on(results) or elsewhere(results)
     if site.launches == 1:
         warnings += ("a single launch has no known error, so no claim can be decided; use --launches 5 or more",)
     if site.quick:
@@ -97,7 +110,7 @@ def figure_section(figure: Figure, results: Results) -> Section:
         [
             {
                 "run": run.label,
-                "MPI library": run.library,
+                **({"simulated on": simulated_nodes(run, site)} if site.simulated else {"MPI library": run.library}),
                 "ranks": run.ranks,
                 **where(results, run.label),
                 "launches": len(results.launches.get(run.label, ())),
@@ -111,7 +124,7 @@ def figure_section(figure: Figure, results: Results) -> Section:
             f"Verdict. {verdict(judged)}",
             paper,
             reports,
-            f"What {'this machine' if site.nodes == 1 else 'this job'} can show: {figure.shows(site)}.{shared}",
+            f"What {here(site)} can show: {figure.shows(site)}.{shared}",
         ),
         warnings=warnings,
         definitions=tuple(map(definition, judged)),
@@ -119,6 +132,34 @@ def figure_section(figure: Figure, results: Results) -> Section:
         pictures=drawn.pictures,
         commands=tuple(command(run, site) for run in results.runs),
     )
+
+
+def here(site: Site) -> str:
+    """Says what the launches of a site ran on."""
+    if site.simulated:
+        return "this simulation"
+    return "this machine" if site.one_machine else "this job"
+
+
+def simulated_on(results: Results) -> tuple[str, ...]:
+    """Says that nothing was measured, and on which clusters it was simulated."""
+    if not results.site.simulated:
+        return ()
+    platforms = dict.fromkeys(
+        without_seed(str(data.attrs["simulated"])) for label in results.have() for data in results.datasets(label)
+    )
+    return tuple(
+        f"simulated, not measured, on {platform.replace(',', ', ')}: numbers are those of this model of a cluster, and "
+        "of no machine; docs/simulation.md says what the model has"
+        for platform in platforms
+    )
+
+
+def simulated_nodes(run: Run, site: Site) -> str:
+    """Says which nodes of a simulated cluster have the ranks of a run, for a table."""
+    per_node = run.per_node(site)
+    nodes = nodes_for(run.ranks, per_node)
+    return f"{site.platform.partition('(')[0]}, {nodes} of {site.nodes} nodes, up to {per_node} ranks each"
 
 
 def where(results: Results, label: str) -> dict[str, object]:
@@ -236,6 +277,8 @@ def whole_page(sections: Sequence[Section], figures: Sequence[Figure], site: Sit
     papers = dict.fromkeys(figure.name.partition("-")[0] for figure in figures)
     libraries = ", ".join(site.benches)
     title = figures[0].reference if len(figures) == 1 else f"{len(figures)} figures of the papers"
+    if site.simulated:
+        return simulated_page(title, sections, papers, site)
     return Page(
         title=f"{title}, measured here",
         lead=(
@@ -247,6 +290,25 @@ def whole_page(sections: Sequence[Section], figures: Sequence[Figure], site: Sit
             f"{libraries}. Every section says what the paper shows, what was run here, and which of its claims "
             "the data here bear out.",
             f"Figures about clocks: {site.clocks}. Where ranks are compared one by one, at most {site.sample} are.",
+            "Sources: " + "; ".join(PAPERS[name] for name in papers) + ".",
+        ),
+        sections=tuple(sections),
+    )
+
+
+def simulated_page(title: str, sections: Sequence[Section], papers: Iterable[str], site: Site) -> Page:
+    """Puts sections of simulated figures together; each has a cluster of its own."""
+    return Page(
+        title=f"{title}, simulated",
+        lead=(
+            "Simulated, not measured: numbers are those of a model of a cluster, and of no machine. Every section has "
+            "its platform.",
+            *tally(sections),
+            RULE,
+            *(("--quick took too few repetitions to decide any claim; run without it.",) if site.quick else ()),
+            f"Up to {site.launches} launches of each configuration, with delays and clocks of their own. True time is "
+            "known: figures about clocks have the true error beside the measured one, and figures of exit skew the "
+            "true skew. Claims are judged by the truth.",
             "Sources: " + "; ".join(PAPERS[name] for name in papers) + ".",
         ),
         sections=tuple(sections),

@@ -26,14 +26,7 @@ def plan_of(figure: Figure, run: Run, site: Site) -> Plan:
     return Plan(
         name=f"{figure.name} {run.label}",
         measurement=Measurement(run.operations, dict(run.options)),
-        libraries=(
-            Library(
-                run.library,
-                site.benches[run.library],
-                site.launcher_of(run.library),
-                ranks_per_node=run.per_node(site),
-            ),
-        ),
+        libraries=(placed_library(run, site),),
         ranks=(run.ranks,),
         environments=(Environment(FIXED, dict(run.variables)) if run.variables else Environment(),),
         launches=run.launches(site),
@@ -41,6 +34,14 @@ def plan_of(figure: Figure, run: Run, site: Site) -> Plan:
         timeout=30 + PATIENCE * run.seconds,
         seed=SEED,
     )
+
+
+def placed_library(run: Run, site: Site) -> Library:
+    """Returns the MPI library of a run, and how and where it starts programs."""
+    bench = site.benches[run.library]
+    if site.simulated:
+        return Library(run.library, bench, simulate=site.platform_for(run.per_node(site)))
+    return Library(run.library, bench, site.launcher_of(run.library), ranks_per_node=run.per_node(site))
 
 
 def missing(figure: Figure, run: Run, site: Site, directory: Path) -> int:

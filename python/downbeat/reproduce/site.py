@@ -15,15 +15,19 @@ from downbeat.lists import split_list
 from downbeat.mpi.bench import built, find_any_bench, library_of, srun_launcher
 from downbeat.mpi.job import Job, job_of, nodes_for, places_ranks
 from downbeat.mpi.libraries import LIBRARIES
+from downbeat.mpi.simulation import NAME as SIMULATOR
+from downbeat.mpi.simulation import Platform, parse_platform
 from downbeat.sampling import evenly
 
-OPEN_MPI = ("openmpi", "openmpi5")
+# The collectives that are simulated are Open MPI's.
+OPEN_MPI = ("openmpi", "openmpi5", SIMULATOR)
 # MVAPICH2 and Cray MPI, which the papers use, are made of MPICH. MPICH 5 comes first: of the two it alone leaves the
 # processor to others while it waits (docs/mpi-libraries.md).
 MPICH = ("mpich5", "mpich")
 # Ranks that share processors start when the kernel lets them, not within the usual half microsecond.
 CROWDED_TOLERANCE = "1e-4"  # s
 CLOCKS = MADE, REAL = ("made", "real")  # that figures about clocks compare
+SIMULATED_REPETITIONS = 20  # at most; each takes simulating
 SAMPLE = (
     128  # of ranks that are compared one by one; 1 % of the paper's 16384 are as many (Schuchart 2023, section 6.5)
 )
@@ -44,6 +48,7 @@ class Site:
         ranks_per_node: the most that a node gets; 0: as the launcher does it, which is not known.
         made_clocks: whether figures about clocks give ranks clocks of their own; else the nodes' clocks are compared.
         sample: of ranks that are compared one by one, so many at most.
+        platform: the simulated cluster, with every parameter; "": a machine.
     """
 
     cores: int
@@ -56,6 +61,23 @@ class Site:
     ranks_per_node: int = 0
     made_clocks: bool = True
     sample: int = SAMPLE
+    platform: str = ""
+
+    @property
+    def simulated(self) -> bool:
+        """Whether nothing is measured, but simulated."""
+        return bool(self.platform)
+
+    @property
+    def one_machine(self) -> bool:
+        """Whether all ranks are on this machine, and read its one clock."""
+        return self.nodes == 1 and not self.simulated
+
+    def platform_for(self, per_node: int) -> str:
+        """Returns the simulated cluster with so many ranks per node; 0: as it is."""
+        platform = parse_platform(self.platform)
+        values = {**platform.values, "ranks_per_node": float(per_node or platform.ranks_per_node)}
+        return str(Platform(platform.topology, values))
 
     @property
     def node(self) -> int:
@@ -87,7 +109,7 @@ class Site:
     @property
     def placed(self) -> bool:
         """Whether a run can say how many ranks each of several nodes gets."""
-        return self.nodes > 1 and self.ranks_per_node > 0
+        return (self.nodes > 1 or self.simulated) and self.ranks_per_node > 0
 
     def spread(self, ranks: int) -> int:
         """Returns the most ranks that a node gets if all nodes get some; 0: as the launcher does it."""
@@ -104,6 +126,10 @@ class Site:
     @property
     def place(self) -> str:
         """Where ranks run."""
+        if self.simulated:
+            topology = self.platform.partition("(")[0]
+            each = f"{self.ranks_per_node} rank{'s' if self.ranks_per_node > 1 else ''} each"
+            return f"on {self.nodes} simulated node{'s' if self.nodes > 1 else ''} ({topology}), {each}"
         if self.nodes == 1:
             return f"on {self.cores} cores"
         if not self.nodes:
@@ -118,6 +144,8 @@ class Site:
     @property
     def clocks(self) -> str:
         """Which clocks figures about clocks compare."""
+        if self.simulated:
+            return f"simulated nodes' clocks, within {parse_platform(self.platform).values['skew'] * 1e6:g} ppm"
         return "each rank's clock is made different, within 8 ppm" if self.made_clocks else "the nodes' own clocks"
 
     def want(self, what: str) -> str:
@@ -134,12 +162,16 @@ class Site:
 
     def repetitions(self, usual: int) -> int:
         """Returns how often a sample is taken."""
-        return min(usual, 5) if self.quick else usual
+        most = min(usual, SIMULATED_REPETITIONS) if self.simulated else usual
+        return min(most, 5) if self.quick else most
 
     def worth(self, ranks: int) -> str:
         """Says what so many ranks are worth here."""
         if self.crowded(ranks):
             return f"{ranks} ranks on {self.all_cores} cores, so that times contain the wait for a core"
+        if self.simulated:
+            nodes = nodes_for(ranks, self.ranks_per_node)
+            return f"{ranks} ranks on {nodes} simulated node{'s' if nodes > 1 else ''}"
         if not self.placed:
             return f"{ranks} ranks, a core each" if self.nodes == 1 else f"{ranks} ranks {self.place}"
         nodes = nodes_for(ranks, self.ranks_per_node)

@@ -75,7 +75,7 @@ FIGURES: tuple[Figure, ...] = (
         **prose("hoefler2008-fig8"),
         shows=lambda site: (
             f"{', '.join(map(str, site.counts))} of 128 ranks "
-            f"{'over shared memory' if site.nodes == 1 else site.place}: the messages exactly, the times where ranks "
+            f"{'over shared memory' if site.one_machine else site.place}: the messages exactly, the times where ranks "
             "have cores"
         ),
         runs=scheme_runs,

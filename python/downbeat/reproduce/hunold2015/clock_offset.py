@@ -28,6 +28,10 @@ PER_NODE = 16  # processes, in part (b)
 SCHEMES = "skampi,netgauge,jk,hca"
 # Directly after a synchronization it does not matter how long the fit spans.
 SHORT_SCHEMES = "skampi,netgauge,jk(over=0.2),hca(over=0.2)"
+# Simulated, each exchange takes time, and none is disturbed by a busy processor: fewer do.
+SIMULATED_FIT = "fit=100,offset=mean_rtt(exchanges=10)"
+SIMULATED_SCHEMES = f"skampi,netgauge,jk({SIMULATED_FIT},over=1),hca({SIMULATED_FIT},over=1)"
+SIMULATED_EXCHANGES = 2300  # of a rank: two fits, and what comes before them
 NODES = "nodes-"  # begins the labels of the runs of part (b)
 UNPAIRED = "on two ranks a tree is one pair, as skampi's; more need a core each"
 
@@ -35,14 +39,15 @@ UNPAIRED = "on two ranks a tree is one pair, as skampi's; more need a core each"
 def schemes_run(site: Site, ranks: int, schemes: str, waits: str, repetitions: int, seconds: float) -> Run:
     """Returns the run of some schemes, with the seconds that a repetition takes."""
     few = 1 if site.quick else repetitions
-    return clock_run(site, ranks, schemes, few, seconds=few * seconds, waits=waits)
+    return clock_run(site, ranks, schemes, few, seconds=few * seconds, waits=waits, exchanges=SIMULATED_EXCHANGES)
 
 
 def offset_runs(site: Site) -> tuple[Run, ...]:
     """Returns the runs of part (a), a process for each clock, and of (b), several for each."""
     # As in the paper every process of (b) is synchronized by itself.
     each = {"DOWNBEAT_SHARE": "never"}
-    runs = [schemes_run(site, ranks, SHORT_SCHEMES, "0", 5, 0.5 * ranks) for ranks in site.counts]
+    schemes = SIMULATED_SCHEMES if site.simulated else SHORT_SCHEMES
+    runs = [schemes_run(site, ranks, schemes, "0", 5, 0.5 * ranks) for ranks in site.counts]
     if not site.made_clocks:
         return tuple(
             replace(run, label=f"{NODES}{run.label}", variables=each) if run.ranks > site.nodes > 0 else run
@@ -180,7 +185,7 @@ WAITS = "0,2,4,6,8,10"
 
 def wait_runs(site: Site) -> tuple[Run, ...]:
     waits = "0,0.2" if site.quick else WAITS
-    return (schemes_run(site, site.full, SCHEMES, waits, 1, 18.0),)
+    return (schemes_run(site, site.full, SIMULATED_SCHEMES if site.simulated else SCHEMES, waits, 1, 18.0),)
 
 
 def draw_waits(results: Results) -> Drawn:
@@ -190,7 +195,7 @@ def draw_waits(results: Results) -> Drawn:
     for kind in shown(files):
         series = [
             Series(
-                scheme,
+                scheme_name(scheme),
                 waits,
                 np.median(values, axis=(1, 2)),
                 values.min(axis=(1, 2)),
@@ -210,7 +215,9 @@ def draw_waits(results: Results) -> Drawn:
         panels,
     )
     kind = judged(files)
-    last = {scheme: np.median(values[-1], axis=1) for scheme, values in largest_offsets(files, kind).items()}
+    last = {
+        scheme_name(scheme): np.median(values[-1], axis=1) for scheme, values in largest_offsets(files, kind).items()
+    }
     plain, fitted = (
         {name: last[name] for name in names if name in last} for names in (("skampi", "netgauge"), ("jk", "hca"))
     )

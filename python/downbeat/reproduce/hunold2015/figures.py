@@ -23,7 +23,7 @@ def few_ranks(text: str) -> Callable[[Site], str]:
     """Says what ranks with a core each show, on clocks of which `{clocks}` and `{faster}` speak."""
 
     def shows(site: Site) -> str:
-        place = "" if site.nodes == 1 else f" {site.place}"
+        place = "" if site.one_machine else f" {site.place}"
         faster = ", faster than real" if site.made_clocks else ""
         return f"{site.full} ranks{place}, {text.format(clocks=site.clocks, faster=faster)}"
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import xarray as xr
 
-from downbeat.reproduce.building import experiment_run
+from downbeat.experiment.duration import start_seconds
+from downbeat.reproduce.building import experiment_run, sample_messages, simulated_seconds
 from downbeat.reproduce.drawing.boxes import Box, BoxPanel, draw_boxes
 from downbeat.reproduce.evidence import Evidence, Undecidable, factor_of, grows, half
 from downbeat.reproduce.figure import Drawn, Finding
@@ -20,6 +21,7 @@ from downbeat.reproduce.wording import microseconds
 from downbeat.units import MICROSECONDS
 
 SINGLE_DIGITS = 10.0  # us
+WARMUP = 10  # of downbeat-bench
 ALONE = "alone-"  # begins the labels of runs with one rank on each node
 LESS_SKEW = 100.0  # times, of the common start on the slides
 
@@ -43,15 +45,33 @@ def skew_run(site: Site, label: str, ranks: int, per_node: int) -> Run:
         ranks,
         "skew",
         {"sync": f"{BARRIER},{HARMONIZE}", "repetitions": str(site.repetitions(50)), "seed": "1"},
-        seconds=1 if crowded else 0.2,
+        seconds=skew_seconds(site, ranks),
         variables={"DOWNBEAT_TOLERANCE": CROWDED_TOLERANCE} if crowded else {},
         ranks_per_node=per_node,
     )
 
 
+def skew_seconds(site: Site, ranks: int) -> float:
+    """Returns what a launch takes, without its start."""
+    if site.simulated:
+        samples = 2 * (site.repetitions(50) + WARMUP)
+        return simulated_seconds(ranks, samples * sample_messages(ranks, ())) - start_seconds(ranks)
+    return 1 if site.crowded(ranks) else 0.2
+
+
 def exits(data: xr.Dataset) -> np.ndarray:
     """Returns when ranks left, shape (attempts, ranks): they differ by the exit skew."""
     return np.asarray(data["exit"].to_numpy())
+
+
+def true_exits(data: xr.Dataset) -> np.ndarray:
+    """Returns the same in true time, which a simulation knows, shape (attempts, ranks)."""
+    return np.asarray(data["true_exit"].to_numpy())
+
+
+def best_known_exits(data: xr.Dataset) -> np.ndarray:
+    """Returns instants of leaving by which claims are judged: true ones where they are known."""
+    return true_exits(data) if "true_exit" in data else exits(data)
 
 
 def durations(data: xr.Dataset) -> np.ndarray:
@@ -79,6 +99,8 @@ def draw_skew(results: Results) -> Drawn:
     alone = [label for label in results.have() if label.startswith(ALONE)] or filled
     skews, sigmas = ranges(results, exits, filled), ranges(results, durations, filled)
     apart = ranges(results, exits, alone) if alone != filled else {}
+    known = all("true_exit" in data for label in filled for data in results.datasets(label))
+    truth = ranges(results, true_exits, filled) if known else {}
     panels = [
         BoxPanel(
             [Box(str(ranks), name, np.concatenate(launches)) for (name, ranks), launches in found.items()],
@@ -90,6 +112,7 @@ def draw_skew(results: Results) -> Drawn:
         for found, unit, title in (
             *([(apart, "exit skew [us]", "(a) instants of leaving, one rank per node")] if apart else []),
             (skews, "exit skew [us]", f"{'(b) ' if apart else ''}instants of leaving"),
+            *([(truth, "true exit skew [us]", "(b) in true time")] if truth else []),
             ({key: value for key, value in sigmas.items() if key[0] == BARRIER}, "sigma [us]", "times in the barrier"),
         )
     ]
@@ -100,10 +123,31 @@ def draw_skew(results: Results) -> Drawn:
         "describes. Times in the barrier: the largest less the smallest of the times that ranks spend in it, which is "
         "sigma as section 2.2 defines it; it contains how far apart they entered. 50 calls in each launch, all "
         "launches together. The paper's figure has the barrier alone; harmonize is beside it, as on the authors' "
-        "slides. Axes are logarithmic.",
+        "slides. Axes are logarithmic."
+        + (" In true time: the same instants without the error of clocks, which a simulation knows." if truth else ""),
         panels,
     )
-    return Drawn((picture,), tuple(skew_findings(results, skews, sigmas, alone)))
+    # Where the truth is known, it is judged.
+    findings = skew_findings(results, truth or skews, sigmas, alone)
+    return Drawn((picture,), (*findings, *truth_findings(skews, truth)))
+
+
+def truth_findings(skews: Skews, truth: Skews) -> list[Finding]:
+    """Sets skews that were measured on the global clock beside true ones."""
+    return [
+        Finding(
+            f"what the clock's error does to the skew of {name}",
+            "nobody could know",
+            ", ".join(
+                f"measured {microseconds(float(np.median(np.concatenate(skews[name, ranks]))))}, true "
+                f"{microseconds(float(np.median(np.concatenate(launches))))} on {ranks} ranks"
+                for (own, ranks), launches in truth.items()
+                if own == name
+            ),
+            None,
+        )
+        for name in dict.fromkeys(name for name, _ in truth)
+    ]
 
 
 def skew_findings(results: Results, skews: Skews, sigmas: Skews, alone: Sequence[str]) -> list[Finding]:
@@ -114,7 +158,7 @@ def skew_findings(results: Results, skews: Skews, sigmas: Skews, alone: Sequence
     described = medians_by_ranks(growth)
     apart = {
         ranks: [float(np.median(launch)) for launch in launches]
-        for (name, ranks), launches in ranges(results, exits, alone).items()
+        for (name, ranks), launches in ranges(results, best_known_exits, alone).items()
         if name == BARRIER
     }
     most = max(apart, default=0)
@@ -145,7 +189,7 @@ def skew_findings(results: Results, skews: Skews, sigmas: Skews, alone: Sequence
     ]
     if (BARRIER, full) in medians and (HARMONIZE, full) in medians:
         bound = max(
-            float(data.attrs.get("error_bound_s", 0.0)) * MICROSECONDS
+            0.0 if "true_exit" in data else float(data.attrs.get("error_bound_s", 0.0)) * MICROSECONDS
             for label in results.have()
             if results.run(label).ranks == full
             for data in results.datasets(label)
@@ -156,7 +200,8 @@ def skew_findings(results: Results, skews: Skews, sigmas: Skews, alone: Sequence
             Finding(
                 f"a common start has {LESS_SKEW:g} times less skew (slides)",
                 "mostly below 0.5 us, outliers below 2 us, about 1/100 of the barrier's",
-                f"{common_told}, the barrier's {barrier_told}, on {full} ranks; known to within {microseconds(bound)}",
+                f"{common_told}, the barrier's {barrier_told}, on {full} ranks"
+                + (f"; known to within {microseconds(bound)}" if bound else ", true values"),
                 results.decided_on(full, less_skew(barrier, common, bound)),
             )
         )

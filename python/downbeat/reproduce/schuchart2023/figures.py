@@ -184,9 +184,9 @@ FIGURES: tuple[Figure, ...] = (
     ),
     Figure(
         **prose("schuchart2023-fig16"),
-        shows=lambda site: counts_of(f"{site.clocks}; their errors, measured{' and true' if site.nodes == 1 else ''}")(
-            site
-        ),
+        shows=lambda site: counts_of(
+            f"{site.clocks}; their errors, measured{' and true' if site.one_machine or site.simulated else ''}"
+        )(site),
         runs=clock_runs,
         draw=draw_clock_accuracy,
         data="schuchart2023-fig15",

@@ -10,7 +10,7 @@ from downbeat.reproduce.site import Site
 def full_node(what: str) -> Callable[[Site], str]:
     def shows(site: Site) -> str:
         same = "; on 2 ranks most algorithms are the same one message" if site.node == 2 else ""
-        place = "on one node" if site.nodes == 1 or site.placed else site.place
+        place = "on one node" if site.one_machine or site.placed else site.place
         return f"{site.node} ranks of 128 {place}: {what}{same}"
 
     return shows
@@ -18,7 +18,7 @@ def full_node(what: str) -> Callable[[Site], str]:
 
 def many_nodes(what: str) -> Callable[[Site], str]:
     def shows(site: Site) -> str:
-        if site.nodes == 1:
+        if site.one_machine:
             return f"{site.worth(site.most)}; no network, 1 node of 128: {what}"
         return f"{site.worth(site.most)} of 128"
 
@@ -27,7 +27,7 @@ def many_nodes(what: str) -> Callable[[Site], str]:
 
 def counts_of(what: str) -> Callable[[Site], str]:
     def shows(site: Site) -> str:
-        place = f"on 1 node of 128, {site.cores} cores" if site.nodes == 1 else site.place
+        place = f"on 1 node of 128, {site.cores} cores" if site.one_machine else site.place
         return f"{', '.join(map(str, site.counts))} ranks of 16384 {place}: {what}"
 
     return shows

@@ -29,6 +29,7 @@ class Line:
 
 
 MVAPICH = Line("MPICH (for MVAPICH2)", "mpich", "default", 0)
+SIMULATED_MVAPICH = "mvapich2"  # the algorithm that MVAPICH2 takes, which the simulator has beside Open MPI's
 DEFAULT = Line("Open MPI default", "openmpi", "default", 1)
 
 
@@ -52,6 +53,8 @@ def line_runs(site: Site, collective: str, ranks: int, sizes: str, usual: int) -
     runs = []
     algorithms = [line.algorithm for line in LINES[collective] if line.family == "openmpi"]
     open_mpi, mpich = site.first_of(OPEN_MPI), site.first_of(MPICH)
+    if site.simulated:
+        algorithms.append(SIMULATED_MVAPICH)
     count = 1 + sizes.count(",")
     if open_mpi:
         options = {"sizes": sizes, "algorithm": f"{collective}={','.join(algorithms)}"}
@@ -82,6 +85,7 @@ def with_lines(cells: pd.DataFrame, collective: str) -> pd.DataFrame:
     """Returns the cells of a collective with the label of their line."""
     cells = cells[cells["operation"] == collective]
     names = {(line.family, line.algorithm): line.label for line in LINES[collective]}
+    names["openmpi", SIMULATED_MVAPICH] = MVAPICH.label
     lines = [
         names.get((str(label).partition("-")[0], str(algorithm)))
         for label, algorithm in zip(cells["label"], cells["algorithm"], strict=True)

@@ -60,7 +60,8 @@ def draw_reduce_matrix(results: Results) -> Drawn:
         "schuchart2023-fig2",
         f"Latency of reductions of 4 bytes after barriers, {ranks} ranks [us]",
         "Median over launches of the launches' medians; latency as OSU reports it, mean over ranks. The column "
-        "harmonize is not in the paper: what the algorithms take from a common start.",
+        "harmonize is not in the paper: what the algorithms take from a common start."
+        + (" Simulated: the simulator's copies of Open MPI's algorithms." if results.site.simulated else ""),
         drawn,
         "reduce algorithm",
         "barrier algorithm",
