@@ -31,6 +31,7 @@ struct Spec {
     std::string text;
     std::string topology;
     std::map<std::string, double> values;
+    std::map<std::string, std::string> words; // the values as they are written
 
     double at(const std::string &key) const {
         const auto found = values.find(key);
@@ -48,7 +49,7 @@ Spec read_spec() {
         throw std::invalid_argument(std::string(variable) +
                                     " is not set; start simulations by 'downbeat run --simulate'");
     }
-    Spec spec{text, "", {}};
+    Spec spec{text, "", {}, {}};
     const std::size_t open = spec.text.find('(');
     spec.topology = spec.text.substr(0, open);
     std::istringstream words(open == std::string::npos ? "" : spec.text.substr(open + 1));
@@ -57,6 +58,7 @@ Spec read_spec() {
         if (equals == std::string::npos) {
             throw std::invalid_argument(std::string(variable) + ": '" + word + "' is not KEY=VALUE");
         }
+        spec.words[word.substr(0, equals)] = word.substr(equals + 1);
         spec.values[word.substr(0, equals)] = std::strtod(word.c_str() + equals + 1, nullptr);
     }
     return spec;
@@ -64,6 +66,18 @@ Spec read_spec() {
 
 sg::Host *make_host(sg::NetZone *zone, unsigned long id) {
     return zone->create_host("node-" + std::to_string(id), speed);
+}
+
+/// Tells the hosts how waits end: lib/src/clock_simulated.c.
+void set_waits(const sg::Engine &engine, const Spec &spec) {
+    if (spec.at("late_share") <= 0.0) {
+        return;
+    }
+    for (sg::Host *host : engine.get_all_hosts()) {
+        for (const char *name : {"late", "late_share", "seed"}) {
+            host->set_property(name, spec.words.at(name));
+        }
+    }
 }
 
 sg::Link *make_loopback(sg::NetZone *zone, unsigned long id, const Spec &spec) {
@@ -186,5 +200,5 @@ void load_platform(const sg::Engine &engine) {
             smpi_register_op_cost_callback(operation, [overhead](size_t, sg::Host *, sg::Host *) { return overhead; });
         }
     }
-    (void)engine;
+    set_waits(engine, spec);
 }

@@ -37,7 +37,7 @@ const std::vector<SimulatedCollective> &simulated_collectives() {
         {"allreduce",
          colls::set_allreduce,
          "ompi",
-         {{"nonoverlapping", "redbcast"}, {"recursive_doubling", "rdb"}, {"ring", "lr"}, {"mvapich2", "mvapich2_rs"}}},
+         {{"nonoverlapping", "redbcast"}, {"recursive_doubling", "rdb"}, {"ring", "lr"}}},
         {"barrier",
          colls::set_barrier,
          "ompi",
@@ -46,7 +46,7 @@ const std::vector<SimulatedCollective> &simulated_collectives() {
           {"recursive_doubling", "ompi_recursivedoubling"},
           {"bruck", "ompi_bruck"},
           {"tree", "ompi_tree"},
-          {"mvapich2", "mvapich2_pair"}}},
+          {"mvapich2", "mvapich2"}}},
         {"bcast",
          colls::set_bcast,
          "binomial_tree",
@@ -54,7 +54,7 @@ const std::vector<SimulatedCollective> &simulated_collectives() {
           {"binomial", "binomial_tree"},
           {"knomial", "mvapich2_knomial_intra_node"},
           {"pipeline", "ompi_pipeline"},
-          {"mvapich2", "mvapich2_inter_node"}}},
+          {"mvapich2", "mvapich2"}}},
         {"reduce",
          colls::set_reduce,
          "ompi",
@@ -64,7 +64,7 @@ const std::vector<SimulatedCollective> &simulated_collectives() {
           {"binary", "ompi_binary"},
           {"binomial", "ompi_binomial"},
           {"in_order_binary", "ompi_in_order_binary"},
-          {"mvapich2", "mvapich2_knomial"}}},
+          {"mvapich2", "mvapich2"}}},
     };
     return all;
 }

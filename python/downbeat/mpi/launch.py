@@ -49,6 +49,13 @@ MORE_SLOTS = (
     b"--oversubscribe --bind-to none to the launcher's command\n"
 )
 LONGEST_MESSAGE = 40  # lines
+# What SimGrid says of a rank that fails, in a dozen lines: of a deadlock once per rank that waits, and then it succeeds.
+DEADLOCK = b"Deadlock detected"
+SIMULATORS = re.compile(
+    rb"\[[^]]*\] .*(/CRITICAL\]|\[root/|activities? of|is gone\?\?)|Backtrace \(displayed in|  ->  ?#? ?\d|.* --cfg=smpi/|"
+    rb"Execution failed with code (\d+)|(Floating point exception|Segmentation fault|Aborted)"
+)
+EXIT_DEADLOCK = 1
 
 INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -183,7 +190,31 @@ def forward_messages(source: IO[bytes], target: IO[bytes]) -> None:
     write(message)
 
 
-def run(command: list[str], env: Mapping[str, str], timeout: float | None, parent: int | None) -> int:
+class SimulatorsMessages:
+    """The simulator's standard error; `failed` holds in a line why the ranks did, if they did."""
+
+    def __init__(self) -> None:
+        self.failed = ""
+
+    def forward(self, source: IO[bytes], target: IO[bytes]) -> None:
+        """Copies what programs say, and keeps what the simulator says of their failure."""
+        for line in source:
+            if DEADLOCK in line:
+                self.failed = "the ranks wait for each other: each for a message that none of them sends"
+            elif not (found := SIMULATORS.match(line)):
+                target.write(line)
+                target.flush()
+            elif found[2] and not self.failed:
+                self.failed = f"a rank failed, with exit status {int(found[2])}"
+
+
+def run(
+    command: list[str],
+    env: Mapping[str, str],
+    timeout: float | None,
+    parent: int | None,
+    forward: Callable[[IO[bytes], IO[bytes]], None] = forward_messages,
+) -> int:
     """Runs the launcher to its end, to ours, or to that of the parent; returns the exit status."""
     libc = ctypes.CDLL(None, use_errno=True)
     # Ranks that lose their launcher become our children, wherever they were in the tree, so that we can end them.
@@ -219,7 +250,7 @@ def run(command: list[str], env: Mapping[str, str], timeout: float | None, paren
             preexec_fn=lambda: libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0),  # noqa: PLW1509 (there are no threads)
         )
         assert launcher.stderr
-        forwarding = threading.Thread(target=forward_messages, args=(launcher.stderr, sys.stderr.buffer), daemon=True)
+        forwarding = threading.Thread(target=forward, args=(launcher.stderr, sys.stderr.buffer), daemon=True)
         forwarding.start()
         status = launcher.wait(timeout)
         forwarding.join(GRACE_SECONDS)  # a rank that was left behind may hold the pipe open
@@ -247,7 +278,12 @@ def simulate(text: str, ranks: int, program: list[str], timeout: float | None, p
             fail(f"--simulate: {error}")
         # smpirun leaves files there when a program fails.
         env = {**platform.environment(), **os.environ, "TMPDIR": directory}
-        return run([*command, *program], env, timeout, parent)
+        messages = SimulatorsMessages()
+        status = run([*command, *program], env, timeout, parent, messages.forward)
+        # A program that refuses its arguments has said why, and the limit of time is told already.
+        if messages.failed and status not in (2, EXIT_TIMEOUT):
+            print(f"launch: simulated on {platform.topology}, {ranks} ranks: {messages.failed}", file=sys.stderr)
+        return status or (EXIT_DEADLOCK if messages.failed else 0)
 
 
 def main() -> int:

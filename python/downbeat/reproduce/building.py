@@ -14,7 +14,7 @@ CROWDED_SAMPLE_SECONDS = 1.5e-3
 CROWDED_REPETITIONS = 30  # what takes turns on a core is not measured more exactly by repetition
 WARMUP = "3"
 # Simulation takes processor time by messages.
-MESSAGE_SECONDS = 15e-6
+MESSAGE_SECONDS = 30e-6
 SIMULATED_START_SECONDS, SIMULATED_RANK_SECONDS = 1.0, 6e-3
 QUICK_ATTEMPTS = "100"  # of few samples, so that there are any
 MOST_ATTEMPTS = "5"  # per sample; a figure from fewer samples is better than one that a busy machine never ends

@@ -20,6 +20,7 @@ from downbeat.reproduce.wording import between
 # The same estimator in both, so that nothing but the order of the pairs differs.
 LINEAR, TREE = "skampi(offset=netgauge)", "netgauge"
 NAMES = {LINEAR: "linear", TREE: "tree (netgauge)"}
+EXCHANGES = 600  # of a rank in both schemes: Netgauge measures until 100 in a row were no shorter
 MILLISECONDS = 1e3  # per second
 
 
@@ -32,6 +33,7 @@ def scheme_runs(site: Site) -> tuple[Run, ...]:
             site.repetitions(30),
             seconds=3.0 if site.crowded(ranks) else 0.5,
             clocks="offset=1e-3,skew=8e-6,seed=8",
+            exchanges=EXCHANGES,
         )
         for ranks in site.counts
     )

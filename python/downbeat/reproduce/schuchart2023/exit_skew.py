@@ -23,6 +23,7 @@ from downbeat.units import MICROSECONDS
 SINGLE_DIGITS = 10.0  # us
 WARMUP = 10  # of downbeat-bench
 ALONE = "alone-"  # begins the labels of runs with one rank on each node
+RESOLUTION = 1e-3  # us, of timestamps; ranks of one simulated node start at the same instant
 LESS_SKEW = 100.0  # times, of the common start on the slides
 
 Skews = dict[tuple[str, int], list[np.ndarray]]  # us, of valid samples, a launch each, by synchronizer and ranks
@@ -210,7 +211,7 @@ def skew_findings(results: Results, skews: Skews, sigmas: Skews, alone: Sequence
                 "a common start mostly has less than 0.5 us of skew (slides)",
                 "mostly below 0.5 us",
                 f"median {common_told} on {full} ranks",
-                results.decided_on(full, factor_of(common + bound, " us").below(0.5)),
+                results.decided_on(full, factor_of(np.maximum(common + bound, RESOLUTION), " us").below(0.5)),
             )
         )
     return findings
@@ -244,4 +245,4 @@ def less_skew(barrier: np.ndarray, common: np.ndarray, bound: float) -> Evidence
             f"1/{half(LESS_SKEW):g} of the barrier's skew is {microseconds(wanted)}, and the clock is known to within "
             f"{microseconds(bound)}"
         )
-    return factor_of(barrier[:pairs] / (common[:pairs] + bound)).above(half(LESS_SKEW))
+    return factor_of(barrier[:pairs] / np.maximum(common[:pairs] + bound, RESOLUTION)).above(half(LESS_SKEW))
