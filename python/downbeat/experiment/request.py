@@ -25,6 +25,7 @@ from downbeat.mpi.simulation import Platform, SpecificationError, parse_platform
 
 # Each takes simulating, and without jitter all are alike.
 SIMULATED_REPETITIONS = "20"
+SIMULATED_WARMUP = "3"  # there is no cache to warm, and a rule that watches samples takes more time than they
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 KEYS = (
     "name", "operations", *OPTIONS, "ranks", "ranks-per-node", "libraries", "environments", "variants",
@@ -85,6 +86,7 @@ def plan_of(request: Mapping[str, object], base: Path, stored: Callable[[str], P
             )
         if "stop" not in options:
             options.setdefault("repetitions", SIMULATED_REPETITIONS)
+        options.setdefault("warmup", SIMULATED_WARMUP)
     libraries = (
         (simulated_library(platform, request, base),)
         if platform

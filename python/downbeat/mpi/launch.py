@@ -49,11 +49,11 @@ MORE_SLOTS = (
     b"--oversubscribe --bind-to none to the launcher's command\n"
 )
 LONGEST_MESSAGE = 40  # lines
-# What SimGrid says of a rank that fails, in a dozen lines: of a deadlock once per rank that waits, and then it succeeds.
+# What SimGrid says of a rank that fails, in a dozen lines. After a deadlock its exit status is 0.
 DEADLOCK = b"Deadlock detected"
 SIMULATORS = re.compile(
-    rb"\[[^]]*\] .*(/CRITICAL\]|\[root/|activities? of|is gone\?\?)|Backtrace \(displayed in|  ->  ?#? ?\d|.* --cfg=smpi/|"
-    rb"Execution failed with code (\d+)|(Floating point exception|Segmentation fault|Aborted)"
+    rb"\[[^]]*\] .*(/CRITICAL\]|is gone\?\?)|Backtrace \(displayed in|  -> +\d|.* --cfg=smpi/|"
+    rb"Execution failed with code (\d+)|(?:Floating point exception|Segmentation fault|Aborted)"
 )
 EXIT_DEADLOCK = 1
 

@@ -75,8 +75,8 @@ FIGURES: tuple[Figure, ...] = (
         **prose("hoefler2008-fig8"),
         shows=lambda site: (
             f"{', '.join(map(str, site.counts))} of 128 ranks "
-            f"{'over shared memory' if site.one_machine else site.place}: the messages exactly, the times where ranks "
-            "have cores"
+            f"{'over shared memory' if site.one_machine else site.place}: the messages exactly, "
+            + ("the times of this network" if site.simulated else "the times where ranks have cores")
         ),
         runs=scheme_runs,
         draw=draw_schemes,
