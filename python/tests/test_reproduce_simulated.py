@@ -112,7 +112,7 @@ def test_algorithms_of_the_matrix_are_the_simulators(tmp_path: Path) -> None:
     assert not results.lacking()
     cells = results.cells.groupby(["algorithm", "barrier_algorithm"])["latency_avg_median"].mean()
     assert len(cells) == 24
-    # As in the paper: linear looks fastest after a double ring, whose ranks leave one after another; others wait for them.
+    # As in the paper: linear looks fastest after a double ring, whose ranks leave one after another.
     assert cells["linear"].idxmin() == "double_ring"
     assert cells["binary", "double_ring"] > 1.5 * cells["binary", "recursive_doubling"]
     assert "reduce[binary]: SMPI's ompi_binary" in results.datasets("matrix")[0].attrs["algorithms"]
