@@ -157,8 +157,8 @@ class Mpich(Hydra):
 class Mpich5(Mpich):
     """MPICH 5.
 
-    Its ranks exchange addresses of UCX together with whatever was in memory beside them, compressed. Where that does not
-    compress well, a message is too long for srun's pmi2, and MPI_Init fails. Its own launcher takes such messages.
+    Its ranks exchange addresses of UCX together with whatever was in memory beside them, compressed. Where that does
+    not compress well, a message is too long for srun's pmi2, and MPI_Init fails. Its own launcher takes such messages.
     """
 
     srun_plugin = None

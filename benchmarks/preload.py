@@ -1,0 +1,108 @@
+"""Measures what libdownbeat-preload costs a call, beside an interposer that does nothing, and says what was promised.
+
+python -m benchmarks.preload [--mpi NAMES] [--repetitions N] [--calls N]
+
+Runs a loop of short collectives without, with an empty interposer and with libdownbeat-preload, N times (default 7),
+in turns, and prints medians of the medians. Then records --calls of them (default 10^7) on one rank, and says what the
+file takes and how long it takes to read. Ends with status 1 if a call costs more than 150 ns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from downbeat.mpi.launch import choose_launcher, environment, places_of
+from downbeat.mpi.libraries import LIBRARIES, ROOT
+from downbeat.traces.trace import open_trace
+
+MOST_NS = 150.0
+
+
+def run(mpi: str, variables: Mapping[str, str], calls: int) -> float:
+    """Runs the loop on one rank with variables set for it; returns nanoseconds per call."""
+    library, launcher = choose_launcher(mpi, None)
+    places = places_of(1)
+    command = [launcher, "-n", "1", *library.family.arguments(places), *library.family.setting(variables)]
+    program = ROOT / "build" / mpi / "bin" / "preload-calls"
+    done = subprocess.run(
+        [*command, str(program), str(calls)],
+        env=environment(library, launcher, None, places),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    if done.returncode != 0:
+        sys.exit(f"benchmarks.preload: {mpi}: {done.stderr.strip()}")
+    return float(done.stdout.split()[1])
+
+
+def variants(mpi: str, directory: Path) -> dict[str, dict[str, str]]:
+    """Returns what is preloaded, by name: variables for the rank."""
+    libraries = ROOT / "build" / mpi / "lib"
+    preload = {"LD_PRELOAD": str(libraries / "libdownbeat-preload.so"), "DOWNBEAT_PRELOAD_DIR": str(directory)}
+    return {
+        "nothing": {},
+        "empty interposer": {"LD_PRELOAD": str(libraries / "libpreload-empty.so")},
+        "record": preload,
+    }
+
+
+def measure(mpi: str, repetitions: int) -> bool:
+    """Prints the cost of a call under an MPI library; returns whether the promise is kept."""
+    with tempfile.TemporaryDirectory() as directory:
+        chosen = variants(mpi, Path(directory))
+        found: dict[str, list[float]] = {name: [] for name in chosen}
+        for _ in range(repetitions):
+            for name, variables in chosen.items():
+                found[name].append(run(mpi, variables, 200_000))
+    medians = {name: statistics.median(values) for name, values in found.items()}
+    print(f"\n{mpi}: 8 bytes, one rank, median of {repetitions} medians")
+    print(f"{'preloaded':<20}{'ns per call':>12}{'more than empty':>17}")
+    for name, median in medians.items():
+        print(f"{name:<20}{median:>12.1f}{median - medians['empty interposer']:>17.1f}")
+    cost = medians["record"] - medians["empty interposer"]
+    print(f"promised: record costs at most {MOST_NS:.0f} ns: {'met' if cost <= MOST_NS else 'NOT MET'}")
+    return cost <= MOST_NS
+
+
+def record_many(mpi: str, calls: int) -> None:
+    """Records many calls on one rank and reads them."""
+    with tempfile.TemporaryDirectory() as directory:
+        variables = {**variants(mpi, Path(directory))["record"], "DOWNBEAT_PRELOAD_RECORDS": str(calls)}
+        begin = time.monotonic()
+        median = run(mpi, variables, calls)
+        ran = time.monotonic() - begin
+        size = sum(path.stat().st_size for path in Path(directory).iterdir())
+        begin = time.monotonic()
+        records = open_trace(directory).records
+        took = time.monotonic() - begin
+        dropped = open_trace(directory).processes["records_dropped"].sum()
+    print(
+        f"\n{mpi}: {len(records):,} records, {dropped} dropped, {median:.1f} ns per call, {ran:.1f} s for the program, "
+        f"{size / 1e6:.0f} MB, {size / max(1, len(records)):.1f} bytes per record, {took:.1f} s to read"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks.preload", description="Measures libdownbeat-preload.")
+    parser.add_argument("--mpi", nargs="+", choices=LIBRARIES, default=["openmpi", "mpich"], metavar="NAME")
+    parser.add_argument("--repetitions", type=int, default=7, metavar="N")
+    parser.add_argument("--calls", type=int, default=10_000_000, metavar="N")
+    options = parser.parse_args()
+    os.chdir(tempfile.gettempdir())
+    kept = [measure(mpi, options.repetitions) for mpi in options.mpi]
+    record_many(options.mpi[0], options.calls)
+    sys.exit(0 if all(kept) else 1)
+
+
+if __name__ == "__main__":
+    main()
