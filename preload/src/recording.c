@@ -104,6 +104,7 @@ int recording_open(const char *path, int world_rank, int world_size, int64_t rec
 
 void recording_close(void) {
     munmap(own.header, own.mapped);
+    own.header = NULL;
     close(own.file);
 }
 

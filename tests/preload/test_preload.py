@@ -12,6 +12,7 @@ import downbeat
 import numpy as np
 import pandas as pd
 import pytest
+from on_hosts import built, need_hosts, run_hosts, under_each_mpi
 from programs import launcher_words, program, run_traced
 from scipy.stats import theilslopes
 
@@ -41,8 +42,12 @@ def compare_with_plan(directory: Path, mpi: str, calls: int, *options: str, **va
     """Checks every timestamp of planned.c: recorded between its own, to within the bound, on a global clock."""
     done = run_traced(directory, mpi, [program(mpi, "planned"), str(calls), "10000000"], *options, **variables)
     assert done.returncode == 0, done.stderr
-    records = downbeat.open_trace(directory).records
-    said = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("call ")]
+    check_plan(done.stdout, downbeat.open_trace(directory).records, calls)
+
+
+def check_plan(stdout: str, records: pd.DataFrame, calls: int) -> None:
+    """Checks what was recorded of planned.c against what it printed."""
+    said = [line.split()[1:] for line in stdout.splitlines() if line.startswith("call ")]
     plan = pd.DataFrame(said, columns=["rank", "i", "true_entry", "true_exit"]).astype(np.int64)
     origin = plan["true_entry"].min()
     plan[["true_entry", "true_exit"]] = (plan[["true_entry", "true_exit"]] - origin) * 1e-9
@@ -77,6 +82,24 @@ def test_synchronizations_between_keep_the_bound_low(trace_directory: Path) -> N
     # 3 s of calls: one in MPI_Init, one in MPI_Finalize, and every half second.
     assert processes["syncs"].nunique() == 1
     assert 4 <= processes["syncs"][0] <= 9
+
+
+@under_each_mpi
+def test_stamps_of_two_hosts_are_within_their_bounds(mpi: str, trace_directory: Path) -> None:
+    need_hosts()
+    library = HERE.parents[1] / "build" / mpi / "lib" / "libdownbeat-preload.so"
+    settings = {
+        "LD_PRELOAD": str(library),
+        "DOWNBEAT_PRELOAD_DIR": str(trace_directory),
+        "DOWNBEAT_PRELOAD_SYNC_EVERY": "0.5",
+        "DOWNBEAT_VALIDATION": "offset=1e-3,skew=10e-6,wander=1e-7,seed=3",
+    }
+    words = ["env", *(f"{name}={value}" for name, value in settings.items()), built(mpi, "preload-planned")]
+    outcome = run_hosts("--hosts", "2", "--mpi", mpi, "--timeout", "60", "--", *words, "200", "10000000")
+    assert outcome.status == 0, outcome.stderr
+    assert len(list(trace_directory.glob("*.trace"))) == 2  # a file per host
+    assert not list(trace_directory.glob("*.part"))
+    check_plan(outcome.stdout, downbeat.open_trace(trace_directory).records, 200)
 
 
 @pytest.mark.nightly
