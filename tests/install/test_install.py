@@ -97,6 +97,13 @@ def test_the_installed_bench_runs_where_it_was_moved(mpi: str, installed: Path) 
     assert "barrier" in out
 
 
+def test_the_installed_preload_library_works_where_it_was_moved(mpi: str, installed: Path, tmp_path: Path) -> None:
+    variables = [f"LD_PRELOAD={libdir(installed) / 'libdownbeat-preload.so'}", f"DOWNBEAT_PRELOAD_DIR={tmp_path}"]
+    program = ROOT / "build" / mpi / "bin" / "preload-ends"
+    run("tools/launch", "--mpi", mpi, "-n", "2", "--timeout", "300", "env", *variables, program)
+    assert len(list(tmp_path.glob("*.trace"))) == 1
+
+
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("library", ["shared", "static"])
 @pytest.mark.parametrize("tree", ["installed", "build_tree"])
