@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,13 @@ import downbeat
 import numpy as np
 import pandas as pd
 import pytest
+import slurm
 from on_hosts import built, need_hosts, run_hosts, under_each_mpi
 from programs import launcher_words, program, run_traced
 from scipy.stats import theilslopes
 
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 DEBIAN = pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 
 
@@ -87,7 +90,7 @@ def test_synchronizations_between_keep_the_bound_low(trace_directory: Path) -> N
 @under_each_mpi
 def test_stamps_of_two_hosts_are_within_their_bounds(mpi: str, trace_directory: Path) -> None:
     need_hosts()
-    library = HERE.parents[1] / "build" / mpi / "lib" / "libdownbeat-preload.so"
+    library = ROOT / "build" / mpi / "lib" / "libdownbeat-preload.so"
     settings = {
         "LD_PRELOAD": str(library),
         "DOWNBEAT_PRELOAD_DIR": str(trace_directory),
@@ -216,7 +219,7 @@ def test_a_bad_setting_ends_the_program_with_one_line(
     mpi: str, name: str, value: str, said: str, tmp_path: Path
 ) -> None:
     words, env = launcher_words(mpi, 2)
-    library = HERE.parents[1] / "build" / mpi / "lib" / "libdownbeat-preload.so"
+    library = ROOT / "build" / mpi / "lib" / "libdownbeat-preload.so"
     done = subprocess.run(
         [*words, "env", f"LD_PRELOAD={library}", f"{name}={value}", program(mpi, "ends"), "none"],
         capture_output=True, text=True, check=False, env=env, cwd=tmp_path, timeout=100,
@@ -306,3 +309,17 @@ def test_fortran(mpi: str, source: str, tmp_path: Path, trace_directory: Path) -
     (row,) = sidecar(trace_directory)
     assert row["operation"] == "allreduce"
     assert row["samples"] == 10
+
+
+@pytest.mark.nightly
+def test_srun_hands_the_variables_on(trace_directory: Path) -> None:
+    need_hosts()
+    if slurm.lacking():
+        pytest.skip("slurm-wlm is not installed")
+    downbeat_command = (sys.executable, "-m", "downbeat", "trace", "--harmonize", "-o", str(trace_directory), "--")
+    words = ("srun", "--mpi=pmix", "-N", "2", "-n", "2", built("openmpi", "preload-osu_like"), "200")
+    options = ("--hosts", "2", "--mpi", "openmpi", "--slurm", "--timeout", "100")
+    outcome = run_hosts(*options, "--", *downbeat_command, *words, env={"PYTHONPATH": str(ROOT / "python")})
+    assert outcome.status == 0, outcome.stderr
+    assert len(sidecar(trace_directory)) == 3
+    assert sorted(downbeat.open_trace(trace_directory).processes["host"]) == ["host0", "host1"]
