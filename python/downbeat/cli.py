@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from downbeat.commands import compare, doctor, export, report, reproduce, run, show, trace, tune
+from downbeat.commands import arrivals, compare, doctor, export, report, reproduce, run, show, trace, tune
 from downbeat.errors import DownbeatError
 
 app = typer.Typer(
@@ -28,6 +28,7 @@ app.command()(export.export)
 app.command()(tune.tune)
 app.command()(reproduce.reproduce)
 app.command()(trace.trace)
+app.command()(arrivals.arrivals)
 
 
 @app.callback(invoke_without_command=True)

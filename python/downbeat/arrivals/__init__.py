@@ -1,0 +1,1 @@
+"""How the processes of an application arrive at its collectives, and what that costs it."""

@@ -1,0 +1,141 @@
+"""Pictures of how ranks arrive at a call site."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from downbeat.arrivals.table import Arrivals
+from downbeat.arrivals.verdict import mpi_name
+from downbeat.pictures.picture import Picture
+from downbeat.pictures.style import COLORS, GRAY, TEXT_POINTS, finish, log_axis, new_figure, whole_ticks
+from downbeat.units import MICROSECONDS
+
+COLUMNS = 120  # of the heat map: stretches of time
+MOST_ROWS = 128  # of the heat map: ranks, or groups of them
+TIMELINES = 4  # calls that are drawn one by one
+LEVELS = (0.05, 0.5, 0.95)
+
+
+def site_pictures(found: Arrivals, number: int) -> tuple[Picture, ...]:
+    """Returns the pictures of a call site of `Arrivals.sites`."""
+    rows = found.rows[found.rows["site"] == number]
+    calls = found.calls[found.calls["site"] == number]
+    site = found.sites.iloc[number]
+    title = f"{mpi_name(site['operation'], site['kind'])} at {site['name']}"
+    if site["size"] < 2 or rows.empty:
+        return ()
+    return (
+        lateness_map(rows, calls, f"{number + 1}", title),
+        spread_over_time(calls, f"{number + 1}", title),
+        pattern_shape(rows, f"{number + 1}", title),
+        timelines(rows, calls, f"{number + 1}", title),
+    )
+
+
+def lateness_map(rows: pd.DataFrame, calls: pd.DataFrame, number: str, title: str) -> Picture:
+    """Draws which rank is late when: the mean lateness of each rank in each stretch of the run."""
+    began = calls["first"]
+    first = rows["call"].map(began).to_numpy()
+    columns = min(COLUMNS, len(calls))
+    place = (rows["call"].map(began.rank(method="first")).to_numpy() - 1) * columns // len(calls)
+    each = int(np.ceil((rows["comm_rank"].max() + 1) / MOST_ROWS))
+    table = pd.DataFrame(
+        {"stretch": place.astype(int), "rank": (rows["comm_rank"] // each * each).astype(int), "time": first}
+    ).assign(late_us=rows["late"].to_numpy() * MICROSECONDS)
+    numbers = table.groupby(["stretch", "rank"])[["time", "late_us"]].mean().reset_index()
+    numbers = numbers.rename(columns={"time": "time_s"})
+    grid = numbers.pivot(index="rank", columns="stretch", values="late_us")
+    figure = new_figure()
+    axes = figure.subplots()
+    begin, end = float(began.min()), float(began.max())
+    extent = (begin - began.min(), max(end - began.min(), 1e-9), grid.index.max() + each - 0.5, -0.5)
+    image = axes.imshow(grid.to_numpy(), cmap="Blues", aspect="auto", extent=extent, interpolation="nearest", vmin=0)
+    bar = figure.colorbar(image, ax=axes, pad=0.02)
+    bar.set_label("after the first rank [us]", fontsize=TEXT_POINTS)
+    bar.ax.tick_params(labelsize=TEXT_POINTS - 0.5, color=GRAY)
+    finish(axes, "time since the first call [s]", "rank")
+    axes.grid(visible=False)
+    whole_ticks(axes.yaxis)
+    groups = f" A row is {each} ranks." if each > 1 else ""
+    caption = (
+        f"How late each rank comes to {title}, after the first rank of the same call: mean over the calls in a stretch "
+        f"of the run. Stretches have the same number of calls.{groups}"
+    )
+    return Picture(f"lateness-{number}", f"{title}: who is late when", caption, figure, numbers)
+
+
+def spread_over_time(calls: pd.DataFrame, number: str, title: str) -> Picture:
+    """Draws the spread of the arrivals of each call over the run, and what the clocks can tell."""
+    numbers = pd.DataFrame(
+        {
+            "time_s": calls["first"] - calls["first"].min(),
+            "spread_us": calls["spread"] * MICROSECONDS,
+            "bound_us": calls["spread_bound"] * MICROSECONDS,
+        }
+    )
+    drawn = numbers.iloc[:: max(1, len(numbers) // 2000)]
+    figure = new_figure()
+    axes = figure.subplots()
+    shown = drawn[drawn["spread_us"] > 0]
+    axes.plot(shown["time_s"], shown["spread_us"], ".", color=COLORS[0], markersize=3, label="spread of the arrivals")
+    if (drawn["bound_us"] > 0).any():
+        axes.plot(drawn["time_s"], drawn["bound_us"], color=COLORS[1], linewidth=1.2, label="bound of its error")
+    finish(axes, "time since the first call [s]", "first to last arrival [us]")
+    if len(shown):
+        log_axis(axes.yaxis)
+    axes.legend(fontsize=TEXT_POINTS, frameon=False, loc="best")
+    caption = (
+        f"From the first rank's arrival at {title} to the last one's, a point per call. Below the bound of the clocks' "
+        "error nobody can say who was late."
+    )
+    return Picture(f"spread-{number}", f"{title}: how far apart ranks arrive", caption, figure, numbers)
+
+
+def pattern_shape(rows: pd.DataFrame, number: str, title: str) -> Picture:
+    """Draws the shape of the pattern: each rank's lateness over the calls."""
+    quantiles = rows.groupby("comm_rank")["late"].quantile(np.array(LEVELS)).unstack() * MICROSECONDS
+    numbers = pd.DataFrame(
+        {
+            "rank": quantiles.index.astype(int),
+            **{f"p{100 * level:.0f}_us": quantiles[level].to_numpy() for level in LEVELS},
+        }
+    )
+    figure = new_figure()
+    axes = figure.subplots()
+    low, middle, high = (numbers[f"p{100 * level:.0f}_us"] for level in LEVELS)
+    axes.fill_between(
+        numbers["rank"], low, high, label="5 to 95 % of the calls", color=COLORS[5], alpha=0.35, linewidth=0
+    )
+    axes.plot(numbers["rank"], middle, color=COLORS[0], marker="o", markersize=4, label="median")
+    finish(axes, "rank", "after the first rank [us]")
+    whole_ticks(axes.xaxis)
+    axes.set_ylim(bottom=0)
+    axes.legend(fontsize=TEXT_POINTS, frameon=False, loc="best")
+    caption = f"The shape of the arrival pattern at {title}: how late each rank comes after the first of the same call."
+    return Picture(f"shape-{number}", f"{title}: the pattern", caption, figure, numbers)
+
+
+def timelines(rows: pd.DataFrame, calls: pd.DataFrame, number: str, title: str) -> Picture:
+    """Draws single calls: the median one by its spread, and the widest ones."""
+    order = calls["spread"].sort_values(kind="stable").index
+    chosen = list(dict.fromkeys([order[len(order) // 2], *order[::-1][: TIMELINES - 1]]))
+    frames = []
+    figure = new_figure(height=1.0 + 1.5 * len(chosen))
+    for position, (axes, call) in enumerate(zip(np.atleast_1d(figure.subplots(len(chosen))), chosen, strict=True)):
+        mine = rows[rows["call"] == call]
+        begin = float(mine["entry"].min())
+        entry = (mine["entry"] - begin) * MICROSECONDS
+        wait, time = mine["wait"] * MICROSECONDS, mine["time"] * MICROSECONDS
+        axes.barh(mine["comm_rank"], wait, left=entry, color=COLORS[5], height=0.7, label="waits for late ranks")
+        axes.barh(mine["comm_rank"], time - wait, left=entry + wait, color=COLORS[0], height=0.7, label="operation")
+        axes.invert_yaxis()
+        what = "median spread" if position == 0 else f"widest spread, {position}"
+        finish(axes, "after the first arrival [us]" if call == chosen[-1] else "", "rank", f"call {call + 1}: {what}")
+        whole_ticks(axes.yaxis)
+        drawn = {"call": call + 1, "rank": mine["comm_rank"], "entry_us": entry, "wait_us": wait, "time_us": time}
+        frames.append(pd.DataFrame(drawn))
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper left", ncols=2, frameon=False, fontsize=TEXT_POINTS)
+    caption = f"Single calls of {title}: from arrival to exit on each rank. Of the time, the light part is waiting."
+    return Picture(f"calls-{number}", f"{title}: single calls", caption, figure, pd.concat(frames, ignore_index=True))

@@ -1,0 +1,58 @@
+"""`downbeat arrivals`: how an application's ranks arrive at its collectives, and what that costs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def arrivals(
+    trace: Annotated[
+        Path,
+        typer.Argument(help="Directory of downbeat trace, or a file of it.", metavar="TRACE", show_default=False),
+    ],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Page to write, HTML; - for standard output.")
+    ] = None,
+    json: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Also write JSON; - for standard output.")
+    ] = None,
+    baseline: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="Experiment of `downbeat run` to compare operations with.")
+    ] = None,
+    export: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the arrivals at --site for --pattern 'trace(file=FILE)'.")
+    ] = None,
+    site: Annotated[int, typer.Option(min=1, metavar="N", help="Call site to export, as in the table.")] = 1,
+    pictures: Annotated[
+        Path | None, typer.Option("--pictures", metavar="DIR", help="Also write each picture: PNG, PDF, CSV.")
+    ] = None,
+    job: Annotated[str | None, typer.Option(metavar="NAME", help="Which of several jobs of the directory.")] = None,
+) -> None:
+    """Say who is late at which collective, how late, and what it costs."""
+    from downbeat.arrivals.baseline import baseline_command, with_baseline
+    from downbeat.arrivals.page import make_page
+    from downbeat.arrivals.patterns import write_export
+    from downbeat.arrivals.table import find_arrivals
+    from downbeat.arrivals.text import render, to_json
+    from downbeat.experiment.durable import is_standard_output
+    from downbeat.report.page import write_page
+    from downbeat.report.picture_files import write_pictures
+    from downbeat.traces.trace import open_trace
+
+    found = find_arrivals(open_trace(trace, job))
+    times = with_baseline(found, baseline) if baseline else None
+    if export:
+        write_export(found, site - 1, export)
+    if output or pictures:
+        page = make_page(found, f"Arrivals: {trace.resolve().name}", times)
+        if pictures:
+            write_pictures(pictures, page)
+        if output:
+            write_page(Path("/dev/stdout") if is_standard_output(output) else output, page)
+    if json:
+        (Path("/dev/stdout") if is_standard_output(json) else json).write_text(to_json(found, times), encoding="utf-8")
+    if not (is_standard_output(output) or is_standard_output(json)):
+        print(render(found, times, baseline_command(found)))

@@ -1,0 +1,256 @@
+"""What is said of arrivals: from made-up traces whose truth is known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import numpy as np
+import pandas as pd
+import pytest
+from downbeat.arrivals.call_sites import short_line, site_names
+from downbeat.arrivals.page import make_page
+from downbeat.arrivals.patterns import MOST_LINES, REPRESENTATIVES, export_text, represent
+from downbeat.arrivals.table import Arrivals, find_arrivals
+from downbeat.arrivals.text import render, to_json
+from downbeat.arrivals.verdict import percent, verdict
+from downbeat.arrivals.waiting import arrivals
+from downbeat.errors import UsageError
+from downbeat.report.page import render_page
+from downbeat.traces.trace import Trace
+
+US = 1e-6
+RUN = 1.0  # s
+
+
+def call(
+    entries: Sequence[float],
+    exits: Sequence[float],
+    operation: str = "allreduce",
+    begin: float = 0.0,
+    sequence: int = 0,
+    **fields: object,
+) -> pd.DataFrame:
+    """Makes a call: entries and exits of each rank in us after `begin` (s)."""
+    ranks = len(entries)
+    return pd.DataFrame(
+        {
+            "rank": range(ranks),
+            "operation": operation,
+            "kind": "blocking",
+            "communicator": "world",
+            "size": float(ranks),
+            "comm_rank": np.arange(float(ranks)),
+            "sequence": sequence,
+            "round": 0,
+            "bytes": 8.0,
+            "root": np.nan,
+            "entry": begin + np.array(entries) * US,
+            "returned": begin + np.array(exits) * US,
+            "exit": begin + np.array(exits) * US,
+            "bound": 0.0,
+            "module": "/nowhere/app",
+            "offset": 16,
+            "symbol": "solve",
+            "thread": 0,
+            "complete": True,
+        }
+        | fields
+    )
+
+
+def trace_of(*calls: pd.DataFrame) -> Trace:
+    """Makes a trace of a run of one second."""
+    records = pd.concat(calls, ignore_index=True)
+    maps = np.array([(0,), (int(RUN * 1e9),)], dtype=[("global_ns", "i8")])
+    processes = pd.DataFrame({"world_size": [int(records["rank"].max()) + 1]})
+    trace = SimpleNamespace(records=records, processes=processes, sections=[SimpleNamespace(tables={"maps": maps})])
+    return cast(Trace, trace)
+
+
+def waits(frame: pd.DataFrame) -> list[float]:
+    """Returns the waits of a call's ranks, in us."""
+    rows, _ = arrivals(trace_of(frame))
+    return [round(wait / US, 3) for wait in rows["wait"]]
+
+
+@pytest.mark.parametrize(
+    ("operation", "root", "expected"),
+    [
+        ("allreduce", np.nan, [30, 20, 0]),  # all wait for the last
+        ("bcast", 1, [10, 0, 0]),  # all wait for the root
+        ("reduce", 1, [0, 20, 0]),  # the root waits for all
+        ("scan", np.nan, [0, 0, 0]),  # each waits for those before it, who came before
+        ("neighbor_alltoall", np.nan, [0, 0, 0]),  # nobody knows
+    ],
+)
+def test_who_waits_for_whom_follows_from_the_operation(operation: str, root: float, expected: list[float]) -> None:
+    assert waits(call([0, 10, 30], [40, 40, 40], operation, root=root)) == expected
+
+
+def test_in_a_scan_ranks_wait_for_those_before_them() -> None:
+    assert waits(call([30, 10, 0], [40, 40, 40], "scan")) == [0, 20, 30]
+    assert waits(call([0, 20, 10, 5], [40, 40, 40, 40], "exscan")) == [0, 0, 10, 15]
+
+
+def test_who_leaves_before_the_last_comes_waits_no_longer_than_that() -> None:
+    assert waits(call([0, 5, 100], [12, 110, 110])) == [12, 95, 0]
+
+
+def test_nothing_is_called_late_within_the_bound_of_the_clocks() -> None:
+    late = call([0, 1, 2], [10, 10, 10], bound=0.6 * US)
+    rows, calls = arrivals(trace_of(late))
+    assert [round(wait / US, 3) for wait in rows["wait"]] == [2, 0, 0]  # 1 us is within the two bounds, 2 are not
+    assert calls["last_rank"].tolist() == [-1]
+    assert rows["wait_error"].tolist() == pytest.approx([1.2 * US] * 3)
+    near = trace_of(call([0, 1, 1], [10, 10, 10], bound=0.6 * US))
+    found = find_arrivals(near)
+    assert found.sites["apart"].tolist() == [0.0]
+    assert "arrive together as far as these clocks can show, within 1.2 us" in verdict(found)[0]
+
+
+def test_the_true_share_of_waiting_is_within_the_limits_that_are_said() -> None:
+    """Clocks that are off by up to their bound, another one for each call."""
+    random = np.random.default_rng(1)
+    for bound in (0.1 * US, 2 * US, 20 * US):
+        calls, true = [], 0.0
+        for number in range(200):
+            entries = random.exponential(10, 4)
+            exits = np.full(4, entries.max() + 5)
+            true += float((entries.max() - entries).sum()) * US
+            off = random.uniform(-1, 1, 4) * bound / US
+            calls.append(
+                call(
+                    (entries + off).tolist(), (exits + off).tolist(), begin=number * 1e-3, sequence=number, bound=bound
+                )
+            )
+        (site,) = (row for _, row in find_arrivals(trace_of(*calls)).sites.iterrows())
+        assert abs(site["wait"] - true) <= site["wait_error"]
+
+
+def some_calls(count: int = 100, **fields: object) -> list[pd.DataFrame]:
+    """Makes calls to which rank 2 of 3 comes 30 us late, but for each fourth; the operation takes 10 us."""
+    made = []
+    for number in range(count):
+        late = 30.0 if number % 4 else 0.0
+        end = late + 12.0
+        made.append(call([0, 2, late], [end] * 3, begin=number * RUN / count, sequence=number, **fields))
+    return made
+
+
+def test_the_verdict_says_where_how_long_and_who() -> None:
+    found = find_arrivals(trace_of(*some_calls()))
+    (site,) = (row for _, row in found.sites.iterrows())
+    time = 0.75 * (42 + 40 + 12) + 0.25 * (12 + 10 + 12)
+    wait = 0.75 * (30 + 28) + 0.25 * (2 + 0 + 2)
+    assert site["time"] == pytest.approx(100 * time * US)
+    assert site["wait"] == pytest.approx(100 * wait * US)
+    assert site["after_last"] == pytest.approx(12 * US)
+    assert site["spread_p50"] == pytest.approx(30 * US)
+    assert (site["last_rank"], site["last_share"]) == (2, 0.75)
+    share = 100 * time * US / (3 * RUN)
+    assert verdict(found) == [
+        f"{percent(share)} of the run is in MPI_Allreduce at solve (app+0x10); {percent(wait / time)} of that is "
+        f"waiting for late ranks, {percent(1 - wait / time)} is the operation; rank 2 is last in 75 % of the calls"
+    ]
+
+
+def test_calls_that_a_rank_did_not_record_are_left_out_and_counted() -> None:
+    calls = some_calls(8)
+    calls[3] = calls[3].iloc[:2]
+    calls[5].loc[1, "complete"] = False
+    found = find_arrivals(trace_of(*calls))
+    assert found.sites["calls"].tolist() == [6]
+    assert found.not_whole == 5
+    assert "left out: 5 records" in render(found, None, "")
+
+
+def test_call_sites_are_told_apart_and_come_by_time() -> None:
+    short = [call([0, 0], [1, 1], "bcast", number * 1e-3, number, root=0, offset=32) for number in range(50)]
+    long = [call([0, 0], [90, 90], begin=number * 1e-3 + 5e-4, sequence=50 + number) for number in range(10)]
+    found = find_arrivals(trace_of(*short, *long))
+    assert found.sites["operation"].tolist() == ["allreduce", "bcast"]
+    assert found.sites["calls"].tolist() == [10, 50]
+    assert set(found.rows[found.rows["site"] == 1]["operation"]) == {"bcast"}
+
+
+def test_a_nonblocking_call_is_not_said_to_wait() -> None:
+    frame = call([0, 50], [60, 60], kind="nonblocking", returned=[1 * US, 51 * US])
+    found = find_arrivals(trace_of(frame))
+    assert found.sites["wait"].tolist() == [0.0]
+    assert found.sites["time"].tolist() == pytest.approx([2 * US])
+    assert "until it returns" in verdict(found)[0]
+
+
+def test_without_any_collective_that_is_said() -> None:
+    found = find_arrivals(trace_of(call([0, 0], [1, 1], complete=False)))
+    assert verdict(found) == ["no collective was recorded on all of its ranks: there is nothing to say about arrivals"]
+    assert "nothing to say" in render(found, None, "")
+    assert json.loads(to_json(found, None))["sites"] == []
+    assert "nothing to say" in render_page(make_page(found, "Arrivals", None))
+
+
+def delays_in(text: str) -> np.ndarray:
+    """Returns the delays of a file for `trace(file=...)`."""
+    return np.array([line.split() for line in text.splitlines() if not line.startswith("#")], dtype=float)
+
+
+def test_few_calls_are_exported_as_they_are() -> None:
+    found = find_arrivals(trace_of(*some_calls(12)))
+    delays = delays_in(export_text(found, 0))
+    assert delays.shape == (12, 3)
+    assert delays[:, 2].tolist() == pytest.approx([30 * US if number % 4 else 0 for number in range(12)])
+    with pytest.raises(UsageError, match="there is no call site 2; the table has 1 to 1"):
+        export_text(found, 1)
+
+
+def test_many_calls_are_exported_by_representatives_that_occur_as_often() -> None:
+    found = find_arrivals(trace_of(*some_calls(1000)))
+    delays = delays_in(export_text(found, 0))
+    assert len(delays) == MOST_LINES
+    assert (delays[:, 2] > 0).mean() == pytest.approx(0.75)
+    assert (delays[:20, 2] > 0).mean() == pytest.approx(0.75)  # whoever takes a few has a fair sample
+
+
+def test_representatives_are_recorded_calls_and_stand_for_all() -> None:
+    random = np.random.default_rng(3)
+    kinds = np.array([[0, 0, 50], [0, 200, 0], [1, 1, 0]]) * US
+    delays = kinds[random.integers(0, 3, 3000)] * random.lognormal(0, 0.2, (3000, 1))
+    chosen, weights = represent(delays)
+    assert len(chosen) <= REPRESENTATIVES
+    assert weights.sum() == 3000
+    assert all((delays == call).all(axis=1).any() for call in chosen)
+    for kind in kinds:
+        mine = (chosen.argmax(axis=1) == kind.argmax()) & (np.sign(chosen) == np.sign(kind)).all(axis=1)
+        assert weights[mine].sum() == pytest.approx(1000, abs=100)
+
+
+def test_the_page_has_every_picture_and_the_table() -> None:
+    found = find_arrivals(trace_of(*some_calls()))
+    page = make_page(found, "Arrivals", pd.Series([5 * US]))
+    names = [picture.name for section in page.sections for picture in section.pictures]
+    assert names == ["lateness-1", "spread-1", "shape-1", "calls-1"]
+    text = render_page(page)
+    assert "rank 2 is last in 75 %" in text
+    shape = page.sections[1].pictures[2].numbers
+    assert shape["p50_us"].tolist() == pytest.approx([0, 2, 30])
+
+
+def test_the_output_fits_80_columns_and_has_the_baseline() -> None:
+    found: Arrivals = find_arrivals(trace_of(*some_calls()))
+    lines = render(found, pd.Series([7.5 * US]), "").splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any("7.50" in line and "12.00" in line for line in lines)
+    assert json.loads(to_json(found, pd.Series([7.5 * US])))["sites"][0]["baseline"] == pytest.approx(7.5 * US)
+
+
+def test_places_are_named_by_what_is_known(tmp_path: Path) -> None:
+    assert site_names([("/x/app", 16, ""), ("/x/app", 32, "solve")]) == {
+        ("/x/app", 16): "app+0x10",
+        ("/x/app", 32): "solve (app+0x20)",
+    }
+    assert short_line("/home/a/solver.f90:212 (discriminator 2)") == "solver.f90:212"
+    assert short_line("/home/a/solver.f90:?") == ""
