@@ -131,13 +131,13 @@ def test_the_true_share_of_waiting_is_within_the_limits_that_are_said() -> None:
         assert abs(site["wait"] - true) <= site["wait_error"]
 
 
-def some_calls(count: int = 100, **fields: object) -> list[pd.DataFrame]:
+def some_calls(count: int = 100) -> list[pd.DataFrame]:
     """Makes calls to which rank 2 of 3 comes 30 us late, but for each fourth; the operation takes 10 us."""
     made = []
     for number in range(count):
         late = 30.0 if number % 4 else 0.0
         end = late + 12.0
-        made.append(call([0, 2, late], [end] * 3, begin=number * RUN / count, sequence=number, **fields))
+        made.append(call([0, 2, late], [end] * 3, begin=number * RUN / count, sequence=number))
     return made
 
 

@@ -76,7 +76,7 @@ def site_rows(rows: pd.DataFrame, calls: pd.DataFrame, available: float) -> pd.D
         found.append(
             {
                 "number": number,
-                **some.iloc[0][SITE].to_dict(),
+                **{name: some.iloc[0][name] for name in SITE},
                 "calls": len(some),
                 "bytes": float(some["bytes"].median()),
                 "time": time,

@@ -65,7 +65,7 @@ def micro(seconds: float) -> str:
     if pd.isna(seconds):
         return "-"
     number = seconds * MICROSECONDS
-    return f"{number:.4g}" if number >= PLAIN_FROM else f"{number:.2f}"
+    return f"{number:.0f}" if number >= PLAIN_FROM else f"{number:.2f}"
 
 
 def to_json(found: Arrivals, baseline: pd.Series | None) -> str:
