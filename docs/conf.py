@@ -30,6 +30,7 @@ SECTIONS = {
         "Overlap": "overlap",
         "Your own operations and regions": "own-operations",
         "Unmodified programs": "unmodified-programs",
+        "Arrivals": "arrivals",
         "Traces": "traces",
         "Your own analysis": "data",
         "Clock experiments": "clock-experiments",

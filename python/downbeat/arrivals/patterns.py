@@ -93,7 +93,7 @@ def write_export(found: Arrivals, site: int, path: Path) -> None:
     """Writes the arrivals at a site for `trace(file=...)`.
 
     Raises:
-        UsageError: as `export_text`.
+        UsageError: those of `export_text`.
     """
     path.write_text(export_text(found, site), encoding="utf-8")
 

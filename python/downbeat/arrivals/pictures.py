@@ -66,7 +66,7 @@ def lateness_map(rows: pd.DataFrame, calls: pd.DataFrame, number: str, title: st
 
 
 def spread_over_time(calls: pd.DataFrame, number: str, title: str) -> Picture:
-    """Draws the spread of the arrivals of each call over the run, and what the clocks can tell."""
+    """Draws the spread of the arrivals of each call over the run, and the bound of its error."""
     numbers = pd.DataFrame(
         {
             "time_s": calls["first"] - calls["first"].min(),

@@ -1,9 +1,9 @@
 """Of every recorded collective: who came when, what of the time is waiting for late ranks, and what is the operation.
 
-A process that has to wait for another cannot be done before that one has entered. Who waits for whom is in the meaning
-of an operation, whatever the algorithm (cf. Scalasca's wait states, Geimer et al. 2010): all for all in an allreduce,
-all for the root in a broadcast, the root for all in a reduction, each for those before it in a scan. Time after the
-awaited process has entered is that of the operation.
+A process that has to wait for another cannot be done before that one has entered. Which process that is follows from
+the meaning of the operation, whatever the algorithm (cf. Scalasca's wait states, Geimer et al. 2010): all for all in
+an allreduce, all for the root in a broadcast, the root for all in a reduction, each for those before it in a scan.
+Time after the awaited process has entered is that of the operation.
 """
 
 from __future__ import annotations
