@@ -162,3 +162,16 @@ def test_what_the_simulator_says_of_a_failure_becomes_a_line() -> None:
     crashed = SimulatorsMessages()
     crashed.forward(io.BytesIO(b"Floating point exception\nExecution failed with code 136.\n"), target)
     assert crashed.failed == "a rank failed, with exit status 136"
+
+
+@needs_simgrid
+def test_synchronization_takes_simulated_time_and_clocks_drift_in_it(tmp_path: Path) -> None:
+    figure = FIGURES["hunold2015-fig9"]
+    site = simulated_site(figure, [4], "cluster(nodes=4,jitter=100ns)", launches=1)
+    results = perform(figure, site, tmp_path, again=False, say=lambda _: None)
+    (data,) = results.datasets("n4")
+    durations = dict(zip(map(str, data["scheme"].to_numpy()), data["duration"].to_numpy().max(axis=1), strict=True))
+    assert durations["skampi"] < 5e-3  # some hundred exchanges of 3 us
+    errors = np.abs(data["true_error"].to_numpy()).max(axis=(1, 3))  # by scheme and wait
+    assert errors[0, -1] > 10e-6  # 10 ppm over 10 s, of a scheme that fits no drift
+    assert errors[0, -1] > 20 * errors[0, 0]

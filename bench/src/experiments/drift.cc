@@ -3,6 +3,7 @@
 #include "clocks/component_option.h"
 #include "clocks/offset_rounds.h"
 #include "clocks/quiet.h"
+#include "clocks/steady_time.h"
 #include "clocks/turns.h"
 #include "experiments/experiment_session.h"
 #include "findings/drift/results.h"
@@ -13,10 +14,8 @@
 #include "output/reporters/reporter_registry.h"
 #include "text/parse_number.h"
 
-#include <chrono>
 #include <downbeat/clock.h>
 #include <fmt/format.h>
-#include <thread>
 #include <utility>
 
 namespace bench {
@@ -24,8 +23,6 @@ namespace {
 
 constexpr long fewest_measurements = 4; // two on either side of the middle
 constexpr long most_measurements = 10'000'000;
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 /// Collective. One measurement of every pair.
 void measure(const Communicator &comm, const DriftOptions &options, std::vector<DriftSeries> &series) {
@@ -71,14 +68,14 @@ ExitStatus run(const Communicator &comm, const std::string &command, const Drift
     const auto count = static_cast<std::size_t>(options.count());
     Progress progress(common.quiet);
     barrier_quietly(comm);
-    const double begin = now();
+    const double begin = steady_time();
     for (std::size_t i = 0; i < count; ++i) {
         if (comm.is_root()) {
-            const double left = begin + static_cast<double>(i) * options.interval - now();
-            std::this_thread::sleep_for(std::chrono::duration<double>(left)); // at once where it is negative
+            const double left = begin + static_cast<double>(i) * options.interval - steady_time();
+            sleep_for(left); // at once where it is negative
         }
         barrier_quietly(comm);
-        started.push_back(now() - begin);
+        started.push_back(steady_time() - begin);
         measure(comm, options, series);
         if (comm.is_root()) {
             progress.update(i + 1, count - i - 1);

@@ -2,16 +2,15 @@
 
 #include "clocks/offset_rounds.h"
 #include "clocks/quiet.h"
+#include "clocks/steady_time.h"
 #include "clocks/turns.h"
 #include "mpi/mpi_check.h"
 #include "statistics/shuffle.h"
 
 #include <algorithm>
-#include <chrono>
 #include <fmt/format.h>
 #include <limits>
 #include <numeric>
-#include <thread>
 
 namespace bench {
 namespace {
@@ -25,14 +24,12 @@ constexpr long finished = -2;
 // A synchronization and the look directly after it take at most so many times its longest duration so far, most times.
 constexpr double margin = 1.5;
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
 double barrier_seconds(const Communicator &comm, long calls) {
-    const double begin = now();
+    const double begin = steady_time();
     for (long i = 0; i < calls; ++i) {
         check(MPI_Barrier(comm.handle()), "MPI_Barrier");
     }
-    return (now() - begin) / static_cast<double>(calls);
+    return (steady_time() - begin) / static_cast<double>(calls);
 }
 
 /// Collective. Mean duration of MPI_Barrier over many calls, in a time that does not matter.
@@ -53,9 +50,9 @@ ClockMeasurement::ClockMeasurement(const Communicator &comm, const ClockOptions 
     : comm_(comm), random_(seed), synced_at_(options.schemes.size()), results_{options, false, 0, {}, {}},
       progress_(quiet) {
     for (const std::string &scheme : options.schemes) {
-        const double begin = now();
+        const double begin = steady_time();
         clocks_.push_back(std::make_unique<SchemeClock>(comm, scheme));
-        longest_.push_back(now() - begin);
+        longest_.push_back(steady_time() - begin);
     }
     for (const int rank : options.checked) {
         pairs_.push_back({0, rank});
@@ -109,11 +106,11 @@ long ClockMeasurement::choose_action(DueEvents &pending, const std::vector<std::
     if (pending.empty()) {
         return all_synchronized ? finished : synchronize_next;
     }
-    const double left = pending.next_due() - now();
+    const double left = pending.next_due() - steady_time();
     if (!all_synchronized && left > margin * longest_[order[synchronized]]) {
         return synchronize_next;
     }
-    std::this_thread::sleep_for(std::chrono::duration<double>(left)); // not at all where it is negative
+    sleep_for(left); // not at all where it is negative
     return static_cast<long>(pending.take_first());
 }
 
@@ -123,9 +120,9 @@ void ClockMeasurement::synchronize(std::size_t scheme, std::size_t repetition, s
     barrier_quietly(comm_); // nobody naps
     check(MPI_Barrier(comm_.handle()), "MPI_Barrier");
     const double messages = clock.messages();
-    const double begin = now();
+    const double begin = steady_time();
     clock.synchronize();
-    synced_at_[scheme] = now();
+    synced_at_[scheme] = steady_time();
     const double duration = synced_at_[scheme] - begin;
 
     const std::vector<double> &waits = results_.options.waits;
@@ -140,7 +137,7 @@ void ClockMeasurement::synchronize(std::size_t scheme, std::size_t repetition, s
     const std::vector<double> all = gather_quietly(comm_, {duration, clock.messages() - messages});
     ClockRun &run = results_.runs[scheme][repetition];
     run.position = static_cast<long>(position);
-    longest_[scheme] = std::max(longest_[scheme], now() - begin);
+    longest_[scheme] = std::max(longest_[scheme], steady_time() - begin);
     for (std::size_t i = 0; i + 1 < all.size(); i += 2) {
         run.duration = std::max(run.duration, all[i]);
         run.messages = std::max(run.messages, all[i + 1]);
@@ -151,7 +148,7 @@ void ClockMeasurement::look(std::size_t scheme, std::size_t repetition, std::siz
     const SchemeClock &clock = *clocks_[scheme];
     const ClockOptions &options = results_.options;
     const auto ranks = static_cast<std::size_t>(comm_.size());
-    ClockEvent event{now() - synced_at_[scheme],
+    ClockEvent event{steady_time() - synced_at_[scheme],
                      std::vector<double>(ranks, unknown),
                      std::vector<double>(ranks, unknown),
                      std::vector<double>(ranks, unknown),
@@ -167,7 +164,7 @@ void ClockMeasurement::look(std::size_t scheme, std::size_t repetition, std::siz
         const auto rank = static_cast<std::size_t>(pair.answerer);
         event.offset[rank] = found.offset;
         event.offset_bound[rank] = found.bound;
-        event.measured_at[rank] = now() - synced_at_[scheme];
+        event.measured_at[rank] = steady_time() - synced_at_[scheme];
     });
     const std::vector<double> all = gather_quietly(comm_, {error, reported.bound, reported.expected});
     for (std::size_t i = 0; i + 2 < all.size(); i += 3) {

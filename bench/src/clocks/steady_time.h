@@ -1,0 +1,11 @@
+#pragma once
+
+namespace bench {
+
+/// Seconds that pass, from some instant on; in a simulation, simulated ones. For what takes long, not for stamps.
+double steady_time();
+
+/// Sleeps so many seconds of it; not at all where they are negative.
+void sleep_for(double seconds);
+
+} // namespace bench

@@ -1,0 +1,16 @@
+#include "clocks/steady_time.h"
+
+#include <simgrid/actor.h>
+#include <simgrid/engine.h>
+
+namespace bench {
+
+double steady_time() { return simgrid_get_clock(); }
+
+void sleep_for(double seconds) {
+    if (seconds > 0.0) {
+        sg_actor_sleep_for(seconds);
+    }
+}
+
+} // namespace bench
