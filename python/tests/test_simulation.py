@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,6 +46,16 @@ def test_what_is_no_platform_is_refused(text: str, said: str) -> None:
     with pytest.raises(SpecificationError) as caught:
         parse_platform(text)
     assert said in str(caught.value)
+
+
+@needs_simgrid
+def test_every_synchronizer_comes_to_an_end_where_looking_takes_no_time(tmp_path: Path) -> None:
+    bench = built(NAME)
+    assert bench
+    launch = [sys.executable, "-m", "downbeat.mpi.launch", "--simulate", "cluster(nodes=4)", "-n", "4"]
+    command = [*launch, "--timeout", "60", bench, "skew", "-r", "3", "-q"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 @needs_simgrid

@@ -11,4 +11,6 @@ double steady_time() {
 
 void sleep_for(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
+void give_way() { std::this_thread::yield(); }
+
 } // namespace bench

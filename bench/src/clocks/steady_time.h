@@ -8,4 +8,7 @@ double steady_time();
 /// Sleeps so many seconds of it; not at all where they are negative.
 void sleep_for(double seconds);
 
+/// Lets others have the processor; in a simulation, where looking takes no time, lets some pass.
+void give_way();
+
 } // namespace bench

@@ -13,4 +13,9 @@ void sleep_for(double seconds) {
     }
 }
 
+void give_way() {
+    constexpr double moment = 100e-9;
+    sg_actor_sleep_for(moment);
+}
+
 } // namespace bench

@@ -1,7 +1,6 @@
+#include "clocks/steady_time.h"
 #include "mpi/mpi_check.h"
 #include "synchronizers/barrier_synchronizer.h"
-
-#include <thread>
 
 namespace bench {
 namespace {
@@ -42,7 +41,7 @@ private:
         if (fetch(1, MPI_SUM, 0, counter) + 1 < barriers_ * size_) {
             for (int looks = 1; fetch(0, MPI_NO_OP, rank_, release) < barriers_; ++looks) {
                 if (looks % looks_per_yield == 0) {
-                    std::this_thread::yield();
+                    give_way();
                 }
             }
             return;
