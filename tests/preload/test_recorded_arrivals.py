@@ -31,7 +31,7 @@ def recorded(directory: Path, mpi: str, words: list[str], **variables: str) -> A
 def timed_site(found: Arrivals) -> int:
     """Returns the site of the planned calls: of the two allreduces the one whose ranks come apart."""
     sites = found.sites[found.sites["operation"] == "allreduce"]
-    return int(sites["spread_p50"].idxmax())
+    return int(sites.index[int(np.argmax(sites["spread_p50"].to_numpy()))])
 
 
 @DEBIAN
