@@ -26,7 +26,7 @@ FLOORS = (
     ("comparison",),
     ("tune", "pictures"),
     ("report",),
-    ("reproduce",),
+    ("arrivals", "reproduce"),
     ("commands",),
     ("cli",),
     ("__main__",),
