@@ -15,60 +15,66 @@ from downbeat.arrivals.patterns import delays_of
 from downbeat.arrivals.table import Arrivals, find_arrivals
 from downbeat.mpi.bench import built
 from programs import program, run_traced
+from scipy.stats import theilslopes
 
 DEBIAN = pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 CALLS = 200
-STEP = 20e-6  # s, of planned.c: rank 1 comes 0 to 4 of them after rank 0
 
 
-def recorded(directory: Path, mpi: str, words: list[str], **variables: str) -> Arrivals:
-    """Runs a program; returns what was found in its trace."""
+def recorded(directory: Path, mpi: str, words: list[str], **variables: str) -> tuple[Arrivals, str]:
+    """Runs a program; returns what was found in its trace, and what it printed."""
     done = run_traced(directory, mpi, words, **variables)
     assert done.returncode == 0, done.stderr
-    return find_arrivals(downbeat.open_trace(directory))
+    return find_arrivals(downbeat.open_trace(directory)), done.stdout
 
 
-def timed_site(found: Arrivals) -> int:
-    """Returns the site of the planned calls: of the two allreduces the one whose ranks come apart."""
-    sites = found.sites[found.sites["operation"] == "allreduce"]
+def timed_site(found: Arrivals, calls: int) -> int:
+    """Returns the site of the timed calls: of the allreduces with so many calls the one whose ranks come apart."""
+    sites = found.sites[(found.sites["operation"] == "allreduce") & (found.sites["calls"] >= calls)]
     return int(sites.index[int(np.argmax(sites["spread_p50"].to_numpy()))])
 
 
 @DEBIAN
-def test_arrivals_are_those_of_the_plan(mpi: str, tmp_path: Path) -> None:
+def test_arrivals_are_those_that_the_program_saw(mpi: str, tmp_path: Path) -> None:
     clocks = {"DOWNBEAT_VALIDATION": "offset=1,skew=10e-6,wander=1e-9"}
     words = [program(mpi, "planned"), str(CALLS), "2000000"]
-    found = recorded(tmp_path / "trace", mpi, words, **clocks)
-    site = timed_site(found)
+    found, said = recorded(tmp_path / "trace", mpi, words, **clocks)
+    ticks = np.zeros((CALLS, 2))
+    for line in said.splitlines():
+        _, rank, number, entry, _ = line.split()
+        ticks[int(number), int(rank)] = int(entry) % 10**15
+    site = timed_site(found, CALLS)
     delays = delays_of(found, site)
     assert delays.shape == (CALLS, 2)
-    planned = np.array([STEP * (number % 5) for number in range(CALLS)])
-    error = np.median(np.abs(delays[:, 1] - delays[:, 0] - planned))  # an interruption makes a rank later than planned
-    assert error <= 1e-6 + found.sites["bound"][site]
+    rows = found.rows[(found.rows["site"] == site) & (found.rows["rank"] == 0)]
+    second = theilslopes(rows["entry"], ticks[:, 0])[0]  # of the program's clock on that of the trace
+    seen = second * (ticks @ [-1, 1])
+    # Between the program's reading of its clock and ours it may be interrupted: most calls count.
+    error = np.abs(delays @ [-1, 1] - seen)
+    assert np.quantile(error, 0.5) <= 0.5e-6 + found.sites["bound"][site]
     about = found.sites.iloc[site]
     assert about["name"].startswith("planned.c:") or "preload-planned" in about["name"]
     assert about["last_rank"] == 1
-    assert abs(about["spread_p50"] - 2 * STEP) <= 1e-6 + about["bound"]
+    assert abs(about["spread_p50"] - np.median(np.abs(seen))) <= 0.5e-6 + about["bound"]
 
 
 @DEBIAN
 def test_recorded_arrivals_can_be_replayed_and_are_the_same_again(mpi: str, tmp_path: Path) -> None:
     trace = tmp_path / "trace"
-    recorded(trace, mpi, [program(mpi, "planned"), "40", "2000000"])
+    first, _ = recorded(trace, mpi, [program(mpi, "planned"), "40", "2000000"])
     delays = tmp_path / "late.txt"
-    first = find_arrivals(downbeat.open_trace(trace))
-    site = str(timed_site(first) + 1)
+    site = str(timed_site(first, 40) + 1)
     run_arrivals(trace, "--export", str(delays), "--site", site)
-    wanted = np.loadtxt(delays)
     bench = built(mpi)
     assert bench
     words = [bench, "allreduce", "-m", "8", "-r", "80", "--sync", "harmonize", "--tolerance", "5e-6", "-q"]
-    again = recorded(tmp_path / "again", mpi, [*words, "--pattern", f"trace(file={delays})"])
-    apart = np.sort(delays_of(again, timed_site(again)) @ [-1, 1])
-    # The same arrivals as often as they were recorded; half of the calls are those without a pattern, all together.
-    for level in (0.6, 0.75, 0.9):
-        later = np.quantile(wanted @ [-1, 1], 2 * level - 1)
-        assert abs(np.quantile(apart, level) - later) <= 6e-6 + again.bound + first.bound
+    again, _ = recorded(tmp_path / "again", mpi, [*words, "--pattern", f"trace(file={delays})"])
+    wanted = np.loadtxt(delays) @ [-1, 1]
+    replayed = delays_of(again, timed_site(again, 80)) @ [-1, 1]
+    limit = 6e-6 + again.bound + first.bound  # the tolerance, and what an entry takes
+    # Every recorded call comes again, and what comes is a recorded call, or all ranks together without the pattern.
+    assert np.mean([np.abs(replayed - one).min() <= limit for one in wanted]) >= 0.9
+    assert np.mean([np.abs(np.append(wanted, 0.0) - one).min() <= limit for one in replayed]) >= 0.9
 
 
 def run_arrivals(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -89,7 +95,7 @@ def test_a_baseline_of_downbeat_run_stands_beside_the_operations(tmp_path: Path)
     times = [site["baseline"] for site in content["sites"] if site["operation"] == "allreduce"]
     assert len(times) == 2
     assert all(0 < time < 1e-2 for time in times)
-    assert [site["baseline"] for site in content["sites"] if site["operation"] == "bcast"] == [None]
+    assert [site["baseline"] for site in content["sites"] if site["operation"] == "barrier"] == [None]
 
 
 def test_what_is_no_trace_is_refused_in_one_line(tmp_path: Path) -> None:
