@@ -92,7 +92,7 @@ def test_exit_skew_is_judged_in_true_time(tmp_path: Path) -> None:
     numbers = section.pictures[0].numbers
     assert "(b) true time" in numbers.to_string()
     text = " ".join((*section.paragraphs, *section.warnings, *(text for _, text in section.definitions)))
-    assert "simulated, not measured, on fat-tree(nodes=4, ranks_per_node=4," in text
+    assert "simulated, not measured, on fat-tree(nodes=4, latency=" in text
     assert "true values" in text
     assert " core" not in text
     assert "simulated on" in section.tables[0].frame

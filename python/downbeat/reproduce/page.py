@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import traceback
 from collections.abc import Iterable, Sequence
@@ -145,8 +146,11 @@ def simulated_on(results: Results) -> tuple[str, ...]:
     """Says that nothing was measured, and on which clusters it was simulated."""
     if not results.site.simulated:
         return ()
+    # How many ranks a node has is in the table of what was run.
     platforms = dict.fromkeys(
-        without_seed(str(data.attrs["simulated"])) for label in results.have() for data in results.datasets(label)
+        re.sub(r"ranks_per_node=\d+,", "", without_seed(str(data.attrs["simulated"])))
+        for label in results.have()
+        for data in results.datasets(label)
     )
     return tuple(
         f"simulated, not measured, on {platform.replace(',', ', ')}: numbers are those of this model of a cluster, and "
@@ -159,7 +163,8 @@ def simulated_nodes(run: Run, site: Site) -> str:
     """Says which nodes of a simulated cluster have the ranks of a run, for a table."""
     per_node = run.per_node(site)
     nodes = nodes_for(run.ranks, per_node)
-    return f"{site.platform.partition('(')[0]}, {nodes} of {site.nodes} nodes, up to {per_node} ranks each"
+    each = f"up to {per_node} ranks each" if per_node > 1 else "one rank each"
+    return f"{site.platform.partition('(')[0]}, {nodes} of {site.nodes} nodes, {each}"
 
 
 def where(results: Results, label: str) -> dict[str, object]:

@@ -38,8 +38,9 @@ class BoxPanel:
 
 def draw_boxes(name: str, title: str, caption: str, panels: Sequence[BoxPanel]) -> Picture:
     """Draws groups of boxes: quartiles and median, whiskers to 1.5 times the box, every value beyond as a point."""
-    figure = new_figure(WIDTH_INCHES, PANEL_INCHES)
-    axes = figure.subplots(1, len(panels), squeeze=False, sharey=len(panels) > 1).ravel()
+    stacked = 2 if len(panels) == 4 else 1  # four titles do not fit beside each other
+    figure = new_figure(WIDTH_INCHES, stacked * PANEL_INCHES)
+    axes = figure.subplots(stacked, len(panels) // stacked, squeeze=False, sharey=len(panels) > 1).ravel()
     labels = list(dict.fromkeys(box.label for panel in panels for box in panel.boxes))
     handles: dict[str, Artist] = {}
     rows = []
@@ -70,7 +71,7 @@ def draw_boxes(name: str, title: str, caption: str, panels: Sequence[BoxPanel]) 
         place.set_xlim(-0.5, len(groups) - 0.5)
         if panel.log_y:
             log_axis(place.yaxis)
-        finish(place, panel.x, panel.y if place is axes[0] else "", panel.title)
+        finish(place, panel.x, panel.y if place in axes[:: len(panels) // stacked] else "", panel.title)
         place.grid(visible=False, axis="x")
     if len(labels) > 1:
         figure.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=4, fontsize=8)

@@ -15,12 +15,13 @@ from downbeat.reproduce.site import Site
 from downbeat.reproduce.wording import between
 from downbeat.units import MICROSECONDS
 
+REPETITIONS = 50
 MOST_SHARE = 0.02  # of the time, for a synchronization per second
 
 
 def clock_runs(site: Site) -> tuple[Run, ...]:
     return tuple(
-        clock_run(site, ranks, "hca3_offset", site.repetitions(50), seconds=3 if site.crowded(ranks) else 0.5)
+        clock_run(site, ranks, "hca3_offset", site.repetitions(REPETITIONS), seconds=3 if site.crowded(ranks) else 0.5)
         for ranks in site.counts
     )
 
@@ -36,9 +37,9 @@ def draw_clock_duration(results: Results) -> Drawn:
     picture = draw_boxes(
         "schuchart2023-fig15",
         "Duration of clock synchronization",
-        "50 synchronizations in each launch by hca3_offset, the paper's scheme, all launches together; largest over "
-        f"ranks. {clock_words(results)} The first synchronization of a launch, which "
-        "sets up connections, is not among them; in the paper it is, and is the outlier.",
+        f"{results.site.repetitions(REPETITIONS)} synchronizations in each launch by hca3_offset, the paper's scheme, "
+        f"all launches together; largest over ranks. {clock_words(results)} The first synchronization of a launch, "
+        "which sets up connections, is not among them; in the paper it is, and is the outlier.",
         [BoxPanel(boxes, "number of processes", "duration [ms]")],
     )
     on_cores = {ranks: values for ranks, values in medians.items() if not results.site.crowded(ranks)}
@@ -92,8 +93,9 @@ def draw_clock_accuracy(results: Results) -> Drawn:
     picture = draw_boxes(
         "schuchart2023-fig16",
         "Synchronization accuracy",
-        "Absolute offset of every rank's global clock to rank 0's directly after each of 50 synchronizations, all "
-        "launches together: measured by ping-pong, the smallest of ten as the papers do, and beside it "
+        "Absolute offset of every rank's global clock to rank 0's directly after each of "
+        f"{results.site.repetitions(REPETITIONS)} synchronizations, all launches together: measured by ping-pong, the "
+        "smallest of ten as the papers do, and beside it "
         f"{explained(everything)}. The paper checks 1 % of the processes in 20 repetitions.",
         [BoxPanel(boxes, "number of processes", "offset [us]")],
     )
