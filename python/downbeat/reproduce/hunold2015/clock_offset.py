@@ -83,7 +83,7 @@ def scheme_name(scheme: str) -> str:
 def draw_offsets(results: Results) -> Drawn:
     everything = [data for label in results.have() for data in results.datasets(label)]
     most_per_clock = f"up to {PER_NODE}" if results.site.made_clocks else "several"
-    parts = {False: "(a) a clock for each process", True: f"(b) {most_per_clock} processes per clock"}
+    parts = {False: "(a) a clock each", True: f"(b) {most_per_clock} per clock"}
     medians: dict[tuple[str, bool, str, int], Floats] = {}  # us, of launches
     panels = []
     for kind in shown(everything):
