@@ -98,9 +98,12 @@ def test_a_baseline_of_downbeat_run_stands_beside_the_operations(tmp_path: Path)
     assert [site["baseline"] for site in content["sites"] if site["operation"] == "barrier"] == [None]
 
 
-def test_what_is_no_trace_is_refused_in_one_line(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "downbeat", "arrivals", str(tmp_path)]
+@pytest.mark.parametrize(
+    ("options", "said"), [((), "has no trace"), (("--site", "2"), "--site says which arrivals to export; add --export")]
+)
+def test_what_cannot_be_done_is_refused_in_one_line(tmp_path: Path, options: tuple[str, ...], said: str) -> None:
+    command = [sys.executable, "-m", "downbeat", "arrivals", str(tmp_path), *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
-    assert "has no trace" in done.stderr
+    assert said in done.stderr

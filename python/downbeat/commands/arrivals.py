@@ -25,7 +25,9 @@ def arrivals(
     export: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the arrivals at --site for --pattern 'trace(file=FILE)'.")
     ] = None,
-    site: Annotated[int, typer.Option(min=1, metavar="N", help="Call site to export, as in the table.")] = 1,
+    site: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Call site to export, as in the table [1].")
+    ] = None,
     pictures: Annotated[
         Path | None, typer.Option("--pictures", metavar="DIR", help="Also write each picture: PNG, PDF, CSV.")
     ] = None,
@@ -37,15 +39,18 @@ def arrivals(
     from downbeat.arrivals.patterns import write_export
     from downbeat.arrivals.table import find_arrivals
     from downbeat.arrivals.text import render, to_json
+    from downbeat.errors import UsageError
     from downbeat.experiment.durable import is_standard_output
     from downbeat.report.page import write_page
     from downbeat.report.picture_files import write_pictures
     from downbeat.traces.trace import open_trace
 
+    if site and not export:
+        raise UsageError("--site says which arrivals to export; add --export FILE")
     found = find_arrivals(open_trace(trace, job))
     times = with_baseline(found, baseline) if baseline else None
     if export:
-        write_export(found, site - 1, export)
+        write_export(found, (site or 1) - 1, export)
     if output or pictures:
         page = make_page(found, f"Arrivals: {trace.resolve().name}", times)
         if pictures:
