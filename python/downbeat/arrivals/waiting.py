@@ -83,8 +83,10 @@ def summarize(rows: pd.DataFrame, begins: NDArray[np.intp]) -> pd.DataFrame:
     before = order[np.maximum(ends - 2, begins)]
     calls["first"], calls["last"] = entry[earliest], entry[latest]
     calls["spread"] = entry[latest] - entry[earliest]
-    calls["spread_bound"] = np.where(latest == earliest, 0.0, bound[latest] + bound[earliest])
-    clear = (entry[latest] - entry[before] > bound[latest] + bound[before]) & (ends - begins > 1)
+    # Any process of the call may be the first or the last one in truth, also one whose clock is known least.
+    least_known = np.maximum.reduceat(bound, begins)
+    calls["spread_bound"] = np.where(latest == earliest, 0.0, 2.0 * least_known)
+    clear = (entry[latest] - entry[before] > 2.0 * least_known) & (ends - begins > 1)
     calls["last_rank"] = np.where(clear, rows["rank"].to_numpy()[latest], -1)
     calls["bytes"] = rows.groupby("call")["bytes"].median().to_numpy()
     done = np.maximum.reduceat(rows["exit"].to_numpy(), begins)
@@ -118,7 +120,8 @@ def awaited_entries(rows: pd.DataFrame, begins: NDArray[np.intp], calls: pd.Data
         highest = some.groupby("call")["entry"].cummax()
         reached = pd.Series(np.where(some["entry"] == highest, some.index, -1), index=some.index)
         which[lower] = reached.groupby(some["call"]).cummax().to_numpy()
-    return entry[which], bound[which]
+    least_known = np.maximum.reduceat(bound, begins)[of]
+    return entry[which], np.where((which == mine) | from_root, bound[which], least_known)
 
 
 def run_seconds(trace: Trace) -> float:
