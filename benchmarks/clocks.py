@@ -20,7 +20,7 @@ from pathlib import Path
 import xarray as xr
 from downbeat.errors import DownbeatError
 from downbeat.experiment.plan import Environment, Measurement
-from downbeat.mpi.libraries import LIBRARIES, ROOT
+from downbeat.launchers.libraries import LIBRARIES, ROOT
 
 from benchmarks.promises import Promise, at_least, at_most, print_promises
 from benchmarks.running import experiment, fail, unset_settings, write_json

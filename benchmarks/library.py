@@ -18,7 +18,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from downbeat.mpi.libraries import ROOT
+from downbeat.launchers.libraries import ROOT
 
 from benchmarks.running import fail, write_json
 

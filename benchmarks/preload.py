@@ -19,8 +19,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from downbeat.mpi.launch import choose_launcher, environment, places_of
-from downbeat.mpi.libraries import LIBRARIES, ROOT
+from downbeat.launchers.launch import choose_launcher, environment, places_of
+from downbeat.launchers.libraries import LIBRARIES, ROOT
 from downbeat.traces.trace import open_trace
 
 MOST_NS = 150.0

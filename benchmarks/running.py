@@ -18,7 +18,7 @@ from downbeat.experiment.execute import Watcher, execute
 from downbeat.experiment.experiment import Experiment, open_experiment
 from downbeat.experiment.launch import Ended
 from downbeat.experiment.plan import Environment, Library, Measurement, Plan
-from downbeat.mpi.bench import find_bench
+from downbeat.launchers.bench import find_bench
 
 
 def fail(name: str, message: str) -> NoReturn:

@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from downbeat.mpi.libraries import LIBRARIES, ROOT
+from downbeat.launchers.libraries import LIBRARIES, ROOT
 
 from benchmarks.promises import Promise, at_most, print_promises
 from benchmarks.running import fail, unset_settings, write_json

@@ -12,7 +12,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from downbeat.mpi.libraries import ROOT
+from downbeat.launchers.libraries import ROOT
 
 from benchmarks.promises import print_promises
 from benchmarks.running import fail, write_json

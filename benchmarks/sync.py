@@ -25,8 +25,8 @@ from pathlib import Path
 import pandas as pd
 from downbeat.errors import DownbeatError
 from downbeat.experiment.plan import Environment, Measurement
-from downbeat.mpi.bench import find_bench
-from downbeat.mpi.libraries import LIBRARIES, ROOT
+from downbeat.launchers.bench import find_bench
+from downbeat.launchers.libraries import LIBRARIES, ROOT
 
 from benchmarks.running import crowded, experiment, fail, unset_settings, write_json
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from downbeat.mpi.libraries import LIBRARIES
+from downbeat.launchers.libraries import LIBRARIES
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -7,7 +7,7 @@ import json
 import subprocess
 from typing import Any
 
-from downbeat.mpi.libraries import ROOT
+from downbeat.launchers.libraries import ROOT
 
 # Bytes: 13, a prime number, of the largest usual elements.
 SIZE = 104

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from downbeat.mpi.bench import built
+from downbeat.launchers.bench import built
 from downbeat.reproduce.site import Site
 
 # What the figures distinguish: Open MPI, MPICH, Intel MPI.

@@ -15,7 +15,7 @@ from downbeat.doctor.machine import Machine, parse_cpus
 from downbeat.doctor.registry import CHECKS, Check, examine
 from downbeat.errors import DownbeatError
 from downbeat.experiment.trial_start import binding, try_start
-from downbeat.mpi.libraries import short_version
+from downbeat.launchers.libraries import short_version
 from downbeat_command import downbeat
 from fake_programs import FakeBench
 

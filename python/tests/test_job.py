@@ -17,9 +17,9 @@ from downbeat.experiment.measurement import Measurement
 from downbeat.experiment.plan import LaunchKey, Library, Plan
 from downbeat.experiment.programs import launcher_at
 from downbeat.experiment.request import check_placing, default_ranks
-from downbeat.mpi.bench import srun_launcher
-from downbeat.mpi.job import Job, job_of
-from downbeat.mpi.libraries import LIBRARIES, Places
+from downbeat.launchers.bench import srun_launcher
+from downbeat.launchers.job import Job, job_of
+from downbeat.launchers.libraries import LIBRARIES, Places
 from fake_programs import script
 
 SLURM = {"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "4", "SLURM_JOB_CPUS_PER_NODE": "48(x3),32", "SLURM_NTASKS": "128"}
@@ -108,7 +108,7 @@ def test_srun_of_a_job_is_told_how_many_ranks_a_node_gets(tmp_path: Path) -> Non
 
 
 def launch(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "downbeat.mpi.launch", *arguments]
+    command = [sys.executable, "-m", "downbeat.launchers.launch", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from downbeat.data.launch_file import open_launch
 from downbeat.errors import UsageError
-from downbeat.mpi.bench import built
-from downbeat.mpi.launch import SimulatorsMessages
-from downbeat.mpi.simulation import NAME, platform_object
+from downbeat.launchers.bench import built
+from downbeat.launchers.launch import SimulatorsMessages
+from downbeat.launchers.simulation import NAME, platform_object
 from downbeat.reproduce import simulated
 from downbeat.reproduce.page import figure_section
 from downbeat.reproduce.perform import perform, plan_of

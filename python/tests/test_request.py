@@ -18,8 +18,8 @@ from downbeat.experiment.request import (
     plan_of,
     read_request,
 )
-from downbeat.mpi.bench import srun_launcher
-from downbeat.mpi.libraries import LIBRARIES, Places
+from downbeat.launchers.bench import srun_launcher
+from downbeat.launchers.libraries import LIBRARIES, Places
 from fake_programs import script
 
 

@@ -17,7 +17,7 @@ FLOORS = (
     ("errors", "lists", "sampling", "units"),
     (
         "statistics",
-        "mpi",
+        "launchers",
         "doctor",
     ),  # methods on arrays; libraries and launchers; the machine, without starting anything
     ("data", "traces"),  # files of downbeat-bench, and what is computed from their samples; of libdownbeat-preload

@@ -272,7 +272,7 @@ def test_intel_mpi_measures_several_algorithms(tmp_path: Path) -> None:
 
 
 def test_more_ranks_than_processors_are_one_line_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("downbeat.mpi.launch.cpus_per_core", lambda: [[0], [1]])
+    monkeypatch.setattr("downbeat.launchers.launch.cpus_per_core", lambda: [[0], [1]])
     monkeypatch.delenv("SLURM_JOB_NUM_NODES", raising=False)
     plan = Plan(
         name="crowd",

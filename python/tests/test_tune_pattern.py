@@ -9,7 +9,7 @@ import pytest
 from downbeat.errors import UsageError
 from downbeat.experiment.plan import Library
 from downbeat.experiment.progress import Plain
-from downbeat.mpi.bench import built
+from downbeat.launchers.bench import built
 from downbeat.tune.arguments import one_pattern, valid_metric
 from downbeat.tune.choosing import choose
 from downbeat.tune.probing import Usable

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.experiment.plan import Library
-from downbeat.mpi.launch import EXIT_TIMEOUT
+from downbeat.launchers.launch import EXIT_TIMEOUT
 from downbeat.tune import probing
 from downbeat.tune.bench import Run
 from downbeat.tune.formats.open_mpi import OpenMpiRules

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from downbeat.experiment.plan import Library
-from downbeat.mpi.bench import built
+from downbeat.launchers.bench import built
 from downbeat.tune.bench import run_bench
 from downbeat.tune.formats.mpich import ALGORITHMS_FILE
 from downbeat.tune.probing import Usable, probe

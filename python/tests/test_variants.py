@@ -19,7 +19,7 @@ from downbeat.experiment.measurement import Measurement
 from downbeat.experiment.plan import Environment, LaunchKey, Library, Plan, Variant
 from downbeat.experiment.request import plan_of, read_request
 from downbeat.experiment.variants import check_programs, variants_by_options, variants_of
-from downbeat.mpi.bench import library_of
+from downbeat.launchers.bench import library_of
 from downbeat_command import downbeat
 from fake_programs import FakeBench, script, write_template
 from report_data import CONTEXT

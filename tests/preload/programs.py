@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from downbeat.mpi.launch import choose_launcher, environment, places_of
+from downbeat.launchers.launch import choose_launcher, environment, places_of
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from downbeat.arrivals.patterns import delays_of
 from downbeat.arrivals.table import Arrivals, find_arrivals
-from downbeat.mpi.bench import built
+from downbeat.launchers.bench import built
 from programs import program, run_traced
 from scipy.stats import theilslopes
 

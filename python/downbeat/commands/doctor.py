@@ -50,7 +50,7 @@ def doctor(
     from downbeat.doctor.registry import examine
     from downbeat.experiment.durable import is_standard_output
     from downbeat.experiment.trial_start import try_start
-    from downbeat.mpi.job import job_of, ranks_on_a_node
+    from downbeat.launchers.job import job_of, ranks_on_a_node
 
     if ranks is not None and ranks < 1:
         raise UsageError(f"--ranks: {ranks} is not valid; give a whole number, at least 1")
@@ -88,8 +88,8 @@ def doctor(
 def chosen_libraries(mpi: str | None, benches: list[str], launcher: str | None) -> list[Library]:
     """Returns the libraries that are to be started: those named, else all that there is a downbeat-bench for."""
     from downbeat.experiment.request import libraries_by_options, libraries_of
-    from downbeat.mpi.bench import built, find_any_bench
-    from downbeat.mpi.libraries import LIBRARIES
+    from downbeat.launchers.bench import built, find_any_bench
+    from downbeat.launchers.libraries import LIBRARIES
 
     given: list[object] = [name for name in LIBRARIES if built(name)]
     if not given and not (mpi or benches):

@@ -119,7 +119,7 @@ def run(
     from downbeat.experiment.durable import is_standard_output
     from downbeat.experiment.request import environment_variables, libraries_by_options, numbers, plan_of, read_request
     from downbeat.experiment.variants import first_bench, variants_by_options
-    from downbeat.mpi.simulation import NAME as SIMULATOR
+    from downbeat.launchers.simulation import NAME as SIMULATOR
 
     files = [word for word in what if word.endswith(".toml")]
     if files and len(what) > 1:
@@ -232,7 +232,7 @@ def run_plan(plan: Plan, directory: Path) -> None:
 
 def crowding(plan: Plan) -> list[str]:
     """Returns a line if ranks share processors; how many a launcher of the user's own has is not always known."""
-    from downbeat.mpi.job import job_of, ranks_on_a_node
+    from downbeat.launchers.job import job_of, ranks_on_a_node
 
     ranks = max(plan.ranks)
     for one in plan.libraries:

@@ -53,8 +53,8 @@ def tune(
     from downbeat.commands.interruption import resumable
     from downbeat.experiment.programs import launcher_at
     from downbeat.experiment.request import default_ranks, library
-    from downbeat.mpi.bench import find_bench
-    from downbeat.mpi.job import job_of
+    from downbeat.launchers.bench import find_bench
+    from downbeat.launchers.job import job_of
     from downbeat.tune.arguments import one_pattern, parse_ranks, parse_share, valid_metric
     from downbeat.tune.outcome import Question
     from downbeat.tune.record import write_record

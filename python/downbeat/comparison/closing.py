@@ -19,7 +19,7 @@ from downbeat.errors import UsageError
 from downbeat.experiment.estimates import METRIC, Estimates
 from downbeat.experiment.experiment import Experiment, open_experiment
 from downbeat.experiment.plan import Plan
-from downbeat.mpi.libraries import short_version
+from downbeat.launchers.libraries import short_version
 from downbeat.show.experiment import legend, pivot, shown_factors, summarize
 from downbeat.show.table import wrapped
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES

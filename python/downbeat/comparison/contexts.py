@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from downbeat.mpi.libraries import short_version
-from downbeat.mpi.simulation import without_seed
+from downbeat.launchers.libraries import short_version
+from downbeat.launchers.simulation import without_seed
 
 NAMES = {
     "mpi_library": "MPI library",

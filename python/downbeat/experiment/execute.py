@@ -21,7 +21,7 @@ from downbeat.experiment.launch import Ended, launch
 from downbeat.experiment.launch import launch_command as launch_command
 from downbeat.experiment.lock import locked
 from downbeat.experiment.plan import LaunchKey, Plan
-from downbeat.mpi.job import job_of, ranks_on_a_node
+from downbeat.launchers.job import job_of, ranks_on_a_node
 
 ATTEMPTS = 3  # at a launch: what fails is tried twice more, after all others
 # A configuration of which so many launches failed and none was complete will not do; the time is for the others.

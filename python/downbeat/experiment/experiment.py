@@ -18,7 +18,7 @@ from downbeat.doctor.finding import Finding
 from downbeat.errors import UsageError
 from downbeat.experiment import directory as places
 from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, DEFAULT_VARIANT, LAUNCH_FACTORS, Plan
-from downbeat.mpi.libraries import short_version
+from downbeat.launchers.libraries import short_version
 from downbeat.units import shared_units
 
 if TYPE_CHECKING:

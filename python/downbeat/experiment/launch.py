@@ -18,8 +18,8 @@ from downbeat.experiment import directory as places
 from downbeat.experiment.durable import move
 from downbeat.experiment.plan import LaunchKey, Plan
 from downbeat.experiment.surroundings import surroundings
-from downbeat.mpi.launch import EXIT_TIMEOUT, INTERRUPTIONS
-from downbeat.mpi.simulation import parse_platform
+from downbeat.launchers.launch import EXIT_TIMEOUT, INTERRUPTIONS
+from downbeat.launchers.simulation import parse_platform
 
 OUTPUT = "stdout.txt"
 ERRORS = "stderr.txt"
@@ -58,7 +58,7 @@ def launch_command(plan: Plan, key: LaunchKey, repetitions: int | None = None) -
         repetitions: in place of those of the plan.
     """
     library, variant = plan.library(key.library), plan.variant(key.variant)
-    start = [sys.executable, "-m", "downbeat.mpi.launch"]
+    start = [sys.executable, "-m", "downbeat.launchers.launch"]
     launcher = variant.launcher or library.launcher
     if library.simulate:
         # Launches have delays and clocks of their own, as on a machine.
@@ -120,7 +120,7 @@ def launch(
 
 def run(command: list[str], where: Path, variables: dict[str, str], lock: int | None) -> int:
     """Runs a command to its end; whatever ends this process ends the command, its launcher and its ranks."""
-    at = command.index("downbeat.mpi.launch") + 1
+    at = command.index("downbeat.launchers.launch") + 1
     watched = [*command[:at], "--parent", str(os.getpid()), *command[at:]]
     with (where / OUTPUT).open("wb") as output, (where / ERRORS).open("wb") as errors:
         # What interrupts waits until there is a process to end; that one lets it through when it can end its ranks.

@@ -25,7 +25,7 @@ class Library:
 
     name: str
     bench: str  # path of downbeat-bench
-    # As "srun --mpi=pmix -n {ranks}"; the program and its arguments follow. Empty: as downbeat.mpi.launch does.
+    # As "srun --mpi=pmix -n {ranks}"; the program and its arguments follow. Empty: as downbeat.launchers.launch does.
     launcher: str = ""
     # Collectives whose algorithm the library reads in MPI_Init alone, so that a launch can have one; "*": all.
     fixed_at_start: tuple[str, ...] = ()

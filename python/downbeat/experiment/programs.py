@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 from downbeat.errors import UsageError
-from downbeat.mpi.bench import BENCH
+from downbeat.launchers.bench import BENCH
 
 
 def bench_at(text: str, base: Path) -> str:

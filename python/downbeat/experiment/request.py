@@ -16,12 +16,12 @@ from downbeat.experiment.measurement import Measurement
 from downbeat.experiment.plan import Environment, Library, Plan
 from downbeat.experiment.programs import bench_at, launcher_at
 from downbeat.experiment.variants import check_programs, variants_of
+from downbeat.launchers.bench import find_any_bench, find_bench, library_of, srun_launcher
+from downbeat.launchers.job import Job, job_of, places_ranks
+from downbeat.launchers.launch import cpus_per_core
+from downbeat.launchers.simulation import NAME as SIMULATOR
+from downbeat.launchers.simulation import Platform, SpecificationError, parse_platform
 from downbeat.lists import split_list
-from downbeat.mpi.bench import find_any_bench, find_bench, library_of, srun_launcher
-from downbeat.mpi.job import Job, job_of, places_ranks
-from downbeat.mpi.launch import cpus_per_core
-from downbeat.mpi.simulation import NAME as SIMULATOR
-from downbeat.mpi.simulation import Platform, SpecificationError, parse_platform
 
 # Each takes simulating, and without jitter all are alike.
 SIMULATED_REPETITIONS = "20"

@@ -14,7 +14,7 @@ from downbeat.experiment import directory as places
 from downbeat.experiment.launch import ERRORS, failure_of, launch_command, run
 from downbeat.experiment.measurement import Measurement
 from downbeat.experiment.plan import LaunchKey, Library, Plan
-from downbeat.mpi.libraries import short_version
+from downbeat.launchers.libraries import short_version
 
 RANKS = 2
 TIMEOUT_SECONDS = 60.0

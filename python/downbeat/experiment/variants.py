@@ -10,7 +10,7 @@ from downbeat.errors import UsageError
 from downbeat.experiment.bench_options import valid_name, wrong
 from downbeat.experiment.plan import Library, Variant
 from downbeat.experiment.programs import bench_at, launcher_at
-from downbeat.mpi.bench import library_of
+from downbeat.launchers.bench import library_of
 
 # With a capital, so that a key that is misspelled is not taken for a variable.
 VARIABLE = re.compile(r"(?=\w*[A-Z])[A-Za-z_][A-Za-z0-9_]*")

@@ -10,14 +10,14 @@ import pandas as pd
 
 from downbeat.experiment.experiment import Experiment, Launch
 from downbeat.experiment.plan import DEFAULT_VARIANT
-from downbeat.mpi.simulation import without_seed
+from downbeat.launchers.simulation import without_seed
 from downbeat.report.numbers_text import counted, listed, microseconds, span
 from downbeat.report.page import Section, Table
 from downbeat.report.warnings import first_line
 from downbeat.summaries.describe import synchronization
 from downbeat.units import MICROSECONDS, PERCENT, bytes_text
 
-# What launchers set themselves, and `downbeat.mpi.launch` for all.
+# What launchers set themselves, and `downbeat.launchers.launch` for all.
 OF_LAUNCHERS = (
     r"OMPI_MCA_(orte_|prte_|plm|ras|ess|pmix|initial_|shmem_RUNTIME|mpi_oversubscribe|mca_base_component_show|btl_base_warn)"
     r"|MPIR_CVAR_CH3_INTERFACE_HOSTNAME"

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from downbeat.data.launch_file import CUT_SHORT
 from downbeat.experiment.experiment import Experiment
 from downbeat.experiment.plan import LAUNCH_FACTORS
-from downbeat.mpi.simulation import without_seed
+from downbeat.launchers.simulation import without_seed
 from downbeat.report.findings.barriers import sizes
 from downbeat.report.numbers_text import counted, listed
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from downbeat.mpi.job import RANKS, nodes_for, with_numbers
-from downbeat.mpi.simulation import without_seed
+from downbeat.launchers.job import RANKS, nodes_for, with_numbers
+from downbeat.launchers.simulation import without_seed
 from downbeat.report.page import Page, Section, Table
 from downbeat.reproduce.evidence import Evidence
 from downbeat.reproduce.figure import Figure

@@ -14,7 +14,7 @@ class Run:
 
     Attributes:
         label: names its directory, its cells in frames, and the run in drawings; unique within the figure.
-        library: MPI library, by its name in `downbeat.mpi.libraries`.
+        library: MPI library, by its name in `downbeat.launchers.libraries`.
         ranks: of each launch.
         operations: of downbeat-bench, or the one word that begins another experiment, as "skew".
         options: of downbeat-bench, as in `Measurement`.

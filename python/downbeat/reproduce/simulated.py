@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from downbeat.errors import UsageError
-from downbeat.mpi.bench import find_bench
-from downbeat.mpi.simulation import NAME, SpecificationError, parse_platform
+from downbeat.launchers.bench import find_bench
+from downbeat.launchers.simulation import NAME, SpecificationError, parse_platform
 from downbeat.reproduce.figure import Figure
 from downbeat.reproduce.site import SAMPLE, Site
 

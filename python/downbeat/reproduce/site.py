@@ -11,12 +11,12 @@ from pathlib import Path
 from downbeat.errors import UsageError
 from downbeat.experiment.programs import launcher_at
 from downbeat.experiment.request import check_placing
+from downbeat.launchers.bench import built, find_any_bench, library_of, srun_launcher
+from downbeat.launchers.job import Job, job_of, nodes_for, places_ranks
+from downbeat.launchers.libraries import LIBRARIES
+from downbeat.launchers.simulation import NAME as SIMULATOR
+from downbeat.launchers.simulation import Platform, parse_platform
 from downbeat.lists import split_list
-from downbeat.mpi.bench import built, find_any_bench, library_of, srun_launcher
-from downbeat.mpi.job import Job, job_of, nodes_for, places_ranks
-from downbeat.mpi.libraries import LIBRARIES
-from downbeat.mpi.simulation import NAME as SIMULATOR
-from downbeat.mpi.simulation import Platform, parse_platform
 from downbeat.sampling import evenly
 
 # The collectives that are simulated are Open MPI's.

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from downbeat.data.launch_file import IMPLIED
 from downbeat.data.metrics import METRICS
 from downbeat.experiment.experiment import FACTORS, Experiment
-from downbeat.mpi.libraries import short_version
-from downbeat.mpi.simulation import without_seed
+from downbeat.launchers.libraries import short_version
+from downbeat.launchers.simulation import without_seed
 from downbeat.show.pivot import Block, fits, side_by_side
 from downbeat.show.table import entry, share, word, wrapped
 from downbeat.statistics.location import Interval, geometric_mean_interval

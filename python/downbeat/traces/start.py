@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from downbeat.errors import UsageError
-from downbeat.mpi.bench import BENCH, library_of
-from downbeat.mpi.job import option_of
-from downbeat.mpi.libraries import LIBRARIES, ROOT
+from downbeat.launchers.bench import BENCH, library_of
+from downbeat.launchers.job import option_of
+from downbeat.launchers.libraries import LIBRARIES, ROOT
 
 PRELOAD = "libdownbeat-preload.so"
 VARIABLE = "DOWNBEAT_PRELOAD_"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from downbeat.experiment.plan import Library
-from downbeat.mpi.launch import EXIT_TIMEOUT
+from downbeat.launchers.launch import EXIT_TIMEOUT
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def run_bench(
         timeout: s, after which all ranks are ended.
         directory: in which it runs.
     """
-    start = [sys.executable, "-m", "downbeat.mpi.launch"]
+    start = [sys.executable, "-m", "downbeat.launchers.launch"]
     if library.launcher:
         start += ["--launcher", library.launcher]
     if library.ranks_per_node:

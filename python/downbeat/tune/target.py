@@ -11,7 +11,7 @@ from pathlib import Path
 from downbeat.data.launch_file import open_netcdf
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.experiment.plan import Library
-from downbeat.mpi.libraries import linked_mpi
+from downbeat.launchers.libraries import linked_mpi
 from downbeat.tune.bench import run_bench
 from downbeat.tune.formats import mpich
 from downbeat.tune.formats.intel import IntelRules

@@ -8,8 +8,8 @@ import subprocess
 from collections.abc import Mapping
 
 from downbeat.errors import UsageError
-from downbeat.mpi.job import NODES, RANKS, RANKS_PER_NODE
-from downbeat.mpi.libraries import LIBRARIES, ROOT, Library, launcher_of, linked_mpi
+from downbeat.launchers.job import NODES, RANKS, RANKS_PER_NODE
+from downbeat.launchers.libraries import LIBRARIES, ROOT, Library, launcher_of, linked_mpi
 
 BENCH = "downbeat-bench"
 

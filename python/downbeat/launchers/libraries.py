@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from downbeat.mpi.job import ranks_on_a_node
+from downbeat.launchers.job import ranks_on_a_node
 
 ROOT = Path(__file__).resolve().parents[3]  # the checkout, where this is one
 FETCHED = ROOT / ".mpi"  # where tools/setup installs the libraries that Debian has not

@@ -12,8 +12,8 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from downbeat.launchers.libraries import ROOT
 from downbeat.lists import split_list
-from downbeat.mpi.libraries import ROOT
 
 NAME = "simgrid"  # of the build tree, and in place of an MPI library
 PLATFORM = "downbeat-platform.so"

@@ -27,9 +27,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, NoReturn
 
-from downbeat.mpi.job import job_of, nodes_for, places_ranks, with_numbers
-from downbeat.mpi.libraries import LIBRARIES, STANDARD_ABI, Library, Places, launcher_of, linked_mpi
-from downbeat.mpi.simulation import SpecificationError, parse_platform, smpirun_command
+from downbeat.launchers.job import job_of, nodes_for, places_ranks, with_numbers
+from downbeat.launchers.libraries import LIBRARIES, STANDARD_ABI, Library, Places, launcher_of, linked_mpi
+from downbeat.launchers.simulation import SpecificationError, parse_platform, smpirun_command
 
 USAGE = (
     f"launch [--mpi {'|'.join(LIBRARIES)} | --launcher COMMAND | --simulate PLATFORM] -n P [--ranks-per-node K] "
@@ -339,5 +339,5 @@ def main() -> int:
     return run(command, environment(library, launcher, linked, places), options.timeout, options.parent)
 
 
-if __name__ == "__main__":  # python -m downbeat.mpi.launch
+if __name__ == "__main__":  # python -m downbeat.launchers.launch
     sys.exit(main())
