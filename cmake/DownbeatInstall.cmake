@@ -1,12 +1,43 @@
 # Installation of libdownbeat, and its CMake package and pkg-config files for the installed tree and the build tree.
 include(CMakePackageConfigHelpers)
 
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/downbeat")
+
+# Writes <set>.cmake, the targets of an export set, for both trees.
+function(downbeat_export set)
+    install(EXPORT ${set} NAMESPACE downbeat:: DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/downbeat")
+    export(EXPORT ${set} NAMESPACE downbeat:: FILE "${PROJECT_BINARY_DIR}/${set}.cmake")
+endfunction()
+
+# Writes <name>.pc of cmake/<name>.pc.in for both trees. Installed: the prefix is found from the place of the file, so that the
+# tree can be moved. Build tree: pkg-config takes <name>-uninstalled.pc when it is on PKG_CONFIG_PATH.
+function(downbeat_pkg_config name installed_includedir built_includedir)
+    set(pc_template "${PROJECT_SOURCE_DIR}/cmake/${name}.pc.in")
+    set(pc_dir "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig")
+    file(RELATIVE_PATH pc_prefix "${pc_dir}" "${CMAKE_INSTALL_PREFIX}")
+    string(REGEX REPLACE "/$" "" pc_prefix "\${pcfiledir}/${pc_prefix}")
+    file(RELATIVE_PATH pc_libdir "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_FULL_LIBDIR}")
+    cmake_path(ABSOLUTE_PATH installed_includedir BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}")
+    file(RELATIVE_PATH pc_includedir "${CMAKE_INSTALL_PREFIX}" "${installed_includedir}")
+    set(pc_rpath "")
+    if(DOWNBEAT_RPATH) # so that programs run without LD_LIBRARY_PATH
+        set(pc_rpath " -Wl,-rpath,\${libdir}")
+    endif()
+    set(pc_libdir "\${prefix}/${pc_libdir}")
+    set(pc_includedir "\${prefix}/${pc_includedir}")
+    configure_file("${pc_template}" "${PROJECT_BINARY_DIR}/pkgconfig/${name}.pc" @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/pkgconfig/${name}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+
+    set(pc_prefix "${PROJECT_BINARY_DIR}")
+    set(pc_libdir "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}")
+    set(pc_rpath " -Wl,-rpath,\${libdir}")
+    set(pc_includedir "${built_includedir}")
+    configure_file("${pc_template}" "${PROJECT_BINARY_DIR}/${name}-uninstalled.pc" @ONLY)
+endfunction()
+
 install(DIRECTORY include/ TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
 install(TARGETS downbeat downbeat_static EXPORT downbeatTargets)
-
-set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/downbeat")
-install(EXPORT downbeatTargets NAMESPACE downbeat:: DESTINATION ${package_dir})
-export(EXPORT downbeatTargets NAMESPACE downbeat:: FILE "${PROJECT_BINARY_DIR}/downbeatTargets.cmake")
+downbeat_export(downbeatTargets)
 
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/downbeatConfig.cmake.in"
                               "${PROJECT_BINARY_DIR}/downbeatConfig.cmake" INSTALL_DESTINATION ${package_dir}
@@ -27,25 +58,4 @@ list(JOIN pc_mpi_cflags " " pc_mpi_cflags)
 list(JOIN pc_mpi_libs " " pc_mpi_libs)
 set(pc_mpi_libs "${pc_mpi_libs} ${MPI_C_LINK_FLAGS}")
 string(STRIP "${pc_mpi_libs}" pc_mpi_libs)
-
-# Installed: the prefix is found from the place of the file, so that the tree can be moved.
-set(pc_dir "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig")
-file(RELATIVE_PATH pc_prefix "${pc_dir}" "${CMAKE_INSTALL_PREFIX}")
-string(REGEX REPLACE "/$" "" pc_prefix "\${pcfiledir}/${pc_prefix}")
-file(RELATIVE_PATH pc_libdir "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_FULL_LIBDIR}")
-file(RELATIVE_PATH pc_includedir "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
-set(pc_rpath "")
-if(DOWNBEAT_RPATH) # so that programs run without LD_LIBRARY_PATH
-    set(pc_rpath " -Wl,-rpath,\${libdir}")
-endif()
-set(pc_libdir "\${prefix}/${pc_libdir}")
-set(pc_includedir "\${prefix}/${pc_includedir}")
-configure_file("${PROJECT_SOURCE_DIR}/cmake/downbeat.pc.in" "${PROJECT_BINARY_DIR}/pkgconfig/downbeat.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/pkgconfig/downbeat.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
-
-# Build tree: pkg-config takes downbeat-uninstalled.pc for `downbeat` when it is on PKG_CONFIG_PATH.
-set(pc_prefix "${PROJECT_BINARY_DIR}")
-set(pc_libdir "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}")
-set(pc_rpath " -Wl,-rpath,\${libdir}")
-set(pc_includedir "${CMAKE_CURRENT_SOURCE_DIR}/include")
-configure_file("${PROJECT_SOURCE_DIR}/cmake/downbeat.pc.in" "${PROJECT_BINARY_DIR}/downbeat-uninstalled.pc" @ONLY)
+downbeat_pkg_config(downbeat "${CMAKE_INSTALL_INCLUDEDIR}" "${CMAKE_CURRENT_SOURCE_DIR}/include")

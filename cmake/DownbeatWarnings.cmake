@@ -4,22 +4,22 @@ add_compile_options(
     -Wall
     -Wextra
     -Wpedantic
-    -Wshadow
+    $<$<COMPILE_LANGUAGE:C,CXX>:-Wshadow>
     -Wconversion
-    -Wdouble-promotion
-    -Wformat=2
-    -Wundef
-    -Wvla
-    -Wwrite-strings
-    -Wnull-dereference
+    $<$<COMPILE_LANGUAGE:C,CXX>:-Wdouble-promotion>
+    $<$<COMPILE_LANGUAGE:C,CXX>:-Wformat=2>
+    $<$<COMPILE_LANGUAGE:C,CXX>:-Wundef>
+    $<$<COMPILE_LANGUAGE:C,CXX>:-Wvla>
+    $<$<COMPILE_LANGUAGE:C,CXX>:-Wwrite-strings>
+    $<$<COMPILE_LANGUAGE:C,CXX>:-Wnull-dereference>
     $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>
     $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>
     $<$<COMPILE_LANGUAGE:C>:-Wold-style-definition>
     $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
     $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>
     $<$<COMPILE_LANGUAGE:CXX>:-Wextra-semi>
-    $<$<C_COMPILER_ID:GNU>:-Wduplicated-cond>
-    $<$<C_COMPILER_ID:GNU>:-Wlogical-op>)
+    $<$<AND:$<C_COMPILER_ID:GNU>,$<COMPILE_LANGUAGE:C,CXX>>:-Wduplicated-cond>
+    $<$<AND:$<C_COMPILER_ID:GNU>,$<COMPILE_LANGUAGE:C,CXX>>:-Wlogical-op>)
 if(DOWNBEAT_WERROR)
     add_compile_options(-Werror)
 endif()

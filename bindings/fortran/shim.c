@@ -1,0 +1,74 @@
+/* What downbeat.F90 calls: the functions of C, with Fortran's integer handles. Only MPI itself can convert those. */
+#include <downbeat/region.h>
+#include <mpix_harmonize.h>
+
+#include <string.h>
+
+/* Before MPI is initialized, and after it is finalized, MPI cannot convert handles; the library then says so, whatever
+ * comm is. */
+static int mpi_runs(void) {
+    int initialized = 0;
+    int finalized = 0;
+    MPI_Initialized(&initialized);
+    MPI_Finalized(&finalized);
+    return initialized && !finalized;
+}
+
+static MPI_Comm comm_of(MPI_Fint comm) { return mpi_runs() ? MPI_Comm_f2c(comm) : MPI_COMM_NULL; }
+
+int downbeat_f_harmonize(MPI_Fint comm, int *flag) { return MPIX_Harmonize(comm_of(comm), flag); }
+
+int downbeat_f_delayed(MPI_Fint comm, double delay, int *flag) {
+    return MPIX_Harmonize_delayed(comm_of(comm), delay, flag);
+}
+
+int downbeat_f_deadline(MPI_Fint comm, double *deadline) { return MPIX_Harmonize_deadline(comm_of(comm), deadline); }
+
+int downbeat_f_verdict(MPI_Fint comm, int *verdict) { return MPIX_Harmonize_verdict(comm_of(comm), verdict); }
+
+int downbeat_f_lateness(MPI_Fint comm, double *lateness) { return MPIX_Harmonize_lateness(comm_of(comm), lateness); }
+
+int downbeat_f_time(MPI_Fint comm, double *time) { return MPIX_Harmonize_time(comm_of(comm), time); }
+
+int downbeat_f_wait_until(MPI_Fint comm, double time, int *flag) {
+    return MPIX_Harmonize_wait_until(comm_of(comm), time, flag);
+}
+
+int downbeat_f_error_bound(MPI_Fint comm, double *bound) { return MPIX_Harmonize_error_bound(comm_of(comm), bound); }
+
+int downbeat_f_expected_error(MPI_Fint comm, double *error) {
+    return MPIX_Harmonize_expected_error(comm_of(comm), error);
+}
+
+int downbeat_f_sync(MPI_Fint comm) { return MPIX_Harmonize_sync(comm_of(comm)); }
+
+int downbeat_f_true_error(MPI_Fint comm, double *error) { return MPIX_Harmonize_true_error(comm_of(comm), error); }
+
+int downbeat_f_get_stats(MPI_Fint comm, MPIX_Harmonize_stats *stats) {
+    return MPIX_Harmonize_get_stats(comm_of(comm), stats);
+}
+
+int downbeat_f_set_info(MPI_Fint comm, MPI_Fint info) {
+    return MPIX_Harmonize_set_info(comm_of(comm), mpi_runs() ? MPI_Info_f2c(info) : MPI_INFO_NULL);
+}
+
+int downbeat_f_get_info(MPI_Fint comm, MPI_Fint *info_used) {
+    MPI_Info info = MPI_INFO_NULL;
+    int code = MPIX_Harmonize_get_info(comm_of(comm), &info);
+    *info_used = mpi_runs() ? MPI_Info_c2f(info) : 0;
+    return code;
+}
+
+/* `name` has `length` characters, filled up with blanks. One character more than the library takes is enough for it to
+ * refuse the name; a 0 within it must not end it. */
+int downbeat_f_region_begin(MPI_Fint comm, const char *name, int length, Downbeat_region *region) {
+    char copy[65];
+    while (length > 0 && name[length - 1] == ' ')
+        --length;
+    size_t used = length < (int)sizeof copy ? (size_t)length : sizeof copy - 1;
+    memcpy(copy, name, used);
+    copy[used] = 0;
+    for (char *zero = memchr(copy, 0, used); zero; zero = memchr(copy, 0, used))
+        *zero = '\1';
+    return Downbeat_region_begin(comm_of(comm), copy, region);
+}

@@ -1,0 +1,89 @@
+/* Starts the checks of checks.F90, and does for them what needs MPI: integer handles, reductions, what C says of a call. */
+#include "check_mpi.h"
+
+#include <downbeat/region.h>
+#include <string.h>
+
+void run_checks(MPI_Fint comm, int rank, int size, int undefined);
+void call_before_init(int *code);
+
+void check(int truth, const char *what);
+int class_of(int code);
+int minimum(int value);
+double spread(double value);
+MPI_Fint null_comm(void);
+MPI_Fint one_setting(const char *key, const char *value);
+void release_info(MPI_Fint info);
+int has_setting(MPI_Fint info, const char *key, const char *value);
+void c_stats(MPIX_Harmonize_stats *stats);
+
+static MPI_Comm comm;
+
+/* Ends the run unless something is true. */
+void check(int truth, const char *what) {
+    if (!truth) {
+        fprintf(stderr, "not true: %s\n", what);
+        check_fail();
+    }
+}
+
+int class_of(int code) {
+    int found;
+    OK(MPI_Error_class(code, &found));
+    return found;
+}
+
+/* Over all ranks. */
+int minimum(int value) {
+    OK(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_MIN, comm));
+    return value;
+}
+
+/* The largest over all ranks less the smallest. */
+double spread(double value) {
+    double both[2] = {value, -value};
+    OK(MPI_Allreduce(MPI_IN_PLACE, both, 2, MPI_DOUBLE, MPI_MAX, comm));
+    return both[0] + both[1];
+}
+
+MPI_Fint null_comm(void) { return MPI_Comm_c2f(MPI_COMM_NULL); }
+
+MPI_Fint one_setting(const char *key, const char *value) {
+    MPI_Info info;
+    OK(MPI_Info_create(&info));
+    OK(MPI_Info_set(info, key, value));
+    return MPI_Info_c2f(info);
+}
+
+void release_info(MPI_Fint handle) {
+    MPI_Info info = MPI_Info_f2c(handle);
+    OK(MPI_Info_free(&info));
+}
+
+int has_setting(MPI_Fint info, const char *key, const char *value) {
+    char found[MPI_MAX_INFO_VAL + 1];
+    int flag;
+    OK(MPI_Info_get(MPI_Info_f2c(info), key, MPI_MAX_INFO_VAL, found, &flag));
+    return flag && strcmp(found, value) == 0;
+}
+
+void c_stats(MPIX_Harmonize_stats *stats) { OK(MPIX_Harmonize_get_stats(comm, stats)); }
+
+int main(int argc, char **argv) {
+    int code;
+    call_before_init(&code);
+    MPI_Init(&argc, &argv);
+    FAILS_WITH(MPI_ERR_OTHER, code);
+    int rank;
+    int size;
+    OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    OK(MPI_Comm_rank(comm, &rank));
+    OK(MPI_Comm_size(comm, &size));
+    OK(set_one(comm, "regions", "off"));
+    run_checks(MPI_Comm_c2f(comm), rank, size, MPI_UNDEFINED);
+    OK(MPI_Comm_free(&comm));
+    MPI_Finalize();
+    return 0;
+}
