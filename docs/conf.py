@@ -29,6 +29,7 @@ SECTIONS = {
         "Algorithms of the MPI library": "algorithms",
         "Overlap": "overlap",
         "Your own operations and regions": "own-operations",
+        "Fortran": "fortran",
         "Unmodified programs": "unmodified-programs",
         "Arrivals": "arrivals",
         "Traces": "traces",

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
-FOLDERS = "bench|benchmarks|cmake|docs|examples|lib|preload|python|sim|tests|tools"
+FOLDERS = "bench|benchmarks|bindings|cmake|docs|examples|lib|preload|python|sim|tests|tools"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -1,4 +1,4 @@
-"""What is installed works for its users: the library with pkg-config and CMake, C and C++, man pages, examples."""
+"""What is installed works for its users: pkg-config and CMake, for C, C++ and Fortran; man pages, examples."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 CONSUMER = Path(__file__).resolve().parent / "consumer"
+FORTRAN_CONSUMER = Path(__file__).resolve().parent / "fortran_consumer"
 PREFIX = "/opt/downbeat"
 DOC = "share/doc/downbeat"
 CONSUMERS = [f"{language}-{library}" for language in ("c", "cxx") for library in ("downbeat", "downbeat_static")]
@@ -75,11 +76,25 @@ def exports(prefix: Path) -> set[str]:
     return set(run("nm", "-D", "--defined-only", libdir(prefix) / "libdownbeat.so").split()[2::3])
 
 
+def functions(header: Path) -> set[str]:
+    """Returns the names of the functions that a header declares."""
+    text = header.read_text(encoding="utf-8")
+    return set(re.findall(r"^[a-zA-Z].*?\b((?:MPIX|Downbeat)_\w+)\(", text, re.MULTILINE))
+
+
+@once
+def test_the_fortran_module_has_what_the_headers_declare(installed: Path) -> None:
+    text = (installed / "include/downbeat/fortran/downbeat.F90").read_text(encoding="utf-8")
+    public = {name for line in re.findall(r"public :: (.*)", text) for name in line.split(", ")}
+    declared = functions(installed / "include/mpix_harmonize.h") | functions(installed / "include/downbeat/region.h")
+    assert public - declared == {"MPIX_Harmonize_stats", "Downbeat_region", "DOWNBEAT_REGION_NULL"}
+    assert declared <= public
+
+
 def test_what_the_headers_declare_is_exported_and_nothing_else(installed: Path) -> None:
     exported = exports(installed)
     headers = [installed / "include" / name for name in ("mpix_harmonize.h", "downbeat/clock.h", "downbeat/region.h")]
-    text = "".join(header.read_text(encoding="utf-8") for header in headers)
-    declared = set(re.findall(r"^[a-zA-Z].*?\b((?:MPIX|Downbeat)_\w+)\(", text, re.MULTILINE))
+    declared = set().union(*map(functions, headers))
     assert {"MPIX_Harmonize", "Downbeat_components", "Downbeat_region_begin"} <= declared
     assert exported == declared
 
@@ -148,6 +163,47 @@ def test_cmake_package(mpi: str, tree: str, tmp_path: Path, request: pytest.Fixt
         assert starts_together(mpi, program)
 
 
+def fortran_flags(prefix: Path, tree: str) -> list[str]:
+    """Returns what pkg-config says of the Fortran module."""
+    env = {"PKG_CONFIG_PATH": str(libdir(prefix) / "pkgconfig" if tree == "installed" else prefix)}
+    return shlex.split(run("pkg-config", "--cflags", "--libs", "downbeat-fortran", env=env))
+
+
+@pytest.mark.parametrize("source", ["handles.f90", "integers.f90"])
+@pytest.mark.parametrize("tree", ["installed", "build_tree"])
+def test_fortran_with_pkg_config(
+    mpi: str, tree: str, source: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    program = tmp_path / "consumer"
+    flags = fortran_flags(request.getfixturevalue(tree), tree)
+    run("gfortran", "-Wall", "-Wextra", FORTRAN_CONSUMER / source, "-o", program, *flags)
+    assert starts_together(mpi, program)
+
+
+def test_fortran_component_of_the_cmake_package(mpi: str, installed: Path, tmp_path: Path) -> None:
+    run("cmake", "-S", FORTRAN_CONSUMER, "-B", tmp_path, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={installed}")
+    run("cmake", "--build", tmp_path)
+    programs = sorted(tmp_path.glob("*-downbeat_fortran*"))
+    assert len(programs) == 4
+    for program in programs:
+        static = program.name.endswith("static")
+        assert ("libdownbeat-fortran.so.0" in run("readelf", "-d", program)) == (not static)
+        assert starts_together(mpi, program)
+
+
+def test_another_fortran_compiler_compiles_the_installed_source(mpi: str, installed: Path, tmp_path: Path) -> None:
+    """Its module is its own, and libdownbeat-fortran needs no library of the compiler that built it."""
+    source = installed / "include/downbeat/fortran/downbeat.F90"
+    flags = [flag for flag in fortran_flags(installed, "installed") if flag != f"-I{source.parent}"]
+    run("gfortran", "-std=f2018", "-DDOWNBEAT_MPI_F08", "-c", source, *flags, cwd=tmp_path)
+    assert (tmp_path / "downbeat.mod").is_file()
+    program = tmp_path / "consumer"
+    run("gfortran", FORTRAN_CONSUMER / "handles.f90", "downbeat.o", "-o", program, *flags, cwd=tmp_path)
+    assert starts_together(mpi, program)
+    needed = run("readelf", "-d", libdir(installed) / "libdownbeat-fortran.so")
+    assert "gfortran" not in needed
+
+
 @once
 def test_the_license_is_there(installed: Path) -> None:
     assert (installed / DOC / "LICENSE").read_text(encoding="utf-8").startswith("BSD 3-Clause")
@@ -196,11 +252,11 @@ def test_in_a_directory_of_the_system_there_is_no_run_path(tmp_path: Path) -> No
     assert "rpath" not in libs[1]
 
 
-def build_example(name: str, prefix: Path, target: Path) -> None:
+def build_example(name: str, prefix: Path, target: Path, sources: str = "*.c") -> None:
     """Builds an installed example with the command in its comment."""
     shutil.copytree(prefix / DOC / "examples" / name, target, dirs_exist_ok=True)
-    (source,) = target.glob("*.c")
-    command = re.search(r"^ \*     (cc .*)$", source.read_text(encoding="utf-8"), re.MULTILINE)
+    (source,) = target.glob(sources)
+    command = re.search(r"^(?: \*|!)     ((?:cc|gfortran) .*)$", source.read_text(encoding="utf-8"), re.MULTILINE)
     assert command is not None
     run("sh", "-c", command[1], cwd=target, env={"PKG_CONFIG_PATH": str(libdir(prefix) / "pkgconfig")})
 
@@ -222,9 +278,10 @@ def test_example_my_operation(mpi: str, installed: Path, tmp_path: Path) -> None
     assert re.search(r"^ring_allreduce\s+64\s", out, re.MULTILINE)
 
 
-def test_example_region(mpi: str, installed: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("source", ["imbalance.c", "imbalance.f90"])
+def test_example_region(mpi: str, installed: Path, tmp_path: Path, source: str) -> None:
     """What is computed takes a known time, and rank 1 computes for longer."""
-    build_example("region", installed, tmp_path)
+    build_example("region", installed, tmp_path, source)
     iterations, work, step = 400, 200e-6, 100e-6  # s
     file = tmp_path / "regions.json"
     program = tmp_path / "imbalance"

@@ -1,4 +1,4 @@
-/* Starts the checks of checks.F90, and does for them what needs MPI: integer handles, reductions, what C says of a call. */
+/* Starts the checks of checks.F90, and does for them what needs MPI: handles, reductions, what C says of a call. */
 #include "check_mpi.h"
 
 #include <downbeat/region.h>
