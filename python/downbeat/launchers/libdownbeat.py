@@ -1,0 +1,120 @@
+"""Which libdownbeat fits the MPI library that mpi4py has loaded.
+
+A libdownbeat needs an MPI library by the name of its interface, e.g. libmpi.so.40 for Open MPI. It fits if a library of
+that name is in the process already: the loader then takes that one, wherever else such a library may be.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from downbeat.errors import DownbeatError
+from downbeat.launchers.libraries import ROOT, library_saying, linked_mpi, short_version
+
+NAME = "libdownbeat.so"
+SONAME = "libdownbeat.so.0"
+VARIABLE = "DOWNBEAT_LIBRARY"
+MPI_FILE = re.compile(r"libmpi(ch|_abi)?\.so[.0-9]*")
+MAPS = Path("/proc/self/maps")
+
+
+class LibraryError(DownbeatError, ImportError):
+    """No libdownbeat can be used in this process; the text says why, and what to do."""
+
+
+def loaded_mpi(maps: str) -> list[Path]:
+    """Returns the MPI libraries that a process has loaded.
+
+    Args:
+        maps: /proc/<pid>/maps of the process.
+    """
+    # Columns: addresses, rights, offset, device, inode, file.
+    lines = [line.split(maxsplit=5) for line in maps.splitlines()]
+    files = {Path(columns[5]) for columns in lines if len(columns) == 6}
+    return sorted({file for file in files if MPI_FILE.fullmatch(file.name)})
+
+
+def in_process(soname: str) -> bool:
+    """Whether a library of that name is loaded."""
+    try:
+        ctypes.CDLL(soname, mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
+    except OSError:
+        return False
+    return True
+
+
+def fits(candidate: Path) -> bool:
+    """Whether the MPI library that a libdownbeat needs is the one in this process."""
+    needed = linked_mpi(str(candidate))
+    return needed is not None and in_process(needed.name)
+
+
+def of_linker(loaded: Path) -> Iterator[Path]:
+    """Yields where the loader would look, and beside the MPI library and this Python."""
+    listed = [Path(entry) for entry in os.environ.get("LD_LIBRARY_PATH", "").split(":") if entry]
+    for directory in (*listed, loaded.parent, Path(sys.prefix) / "lib"):
+        yield directory / SONAME
+    try:
+        cache = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False).stdout
+    except OSError:
+        return
+    for path in re.findall(rf"{re.escape(SONAME)} .*=> (/\S+)", cache):
+        yield Path(path)
+
+
+def candidates(version: str, loaded: Path) -> Iterator[Path]:
+    """Yields the libraries to try in order, without the one that DOWNBEAT_LIBRARY names.
+
+    Args:
+        version: what the MPI library says of itself.
+        loaded: its file.
+    """
+    known = library_saying(version)
+    build = ROOT / "build"
+    if known:
+        yield build / known / "lib" / NAME
+    yield from sorted(build.glob(f"*/lib/{NAME}"))
+    yield from of_linker(loaded)
+
+
+def find_library(version: str, loaded: Sequence[Path]) -> Path:
+    """Returns the libdownbeat to load.
+
+    Args:
+        version: what the MPI library says of itself.
+        loaded: the files of MPI libraries in this process.
+
+    Raises:
+        LibraryError: none fits, DOWNBEAT_LIBRARY names one that does not, or there are two MPI libraries.
+    """
+    if len(loaded) > 1:
+        raise LibraryError(
+            f"this process has loaded two MPI libraries, {' and '.join(map(str, loaded))}; "
+            "mpi4py and everything else in it must use the same one"
+        )
+    if not loaded:
+        raise LibraryError("mpi4py has loaded no MPI library that is known; libdownbeat needs a shared one")
+    mpi = f"{short_version(version)} ({loaded[0]})"
+    chosen = os.environ.get(VARIABLE)
+    if chosen:
+        if not Path(chosen).is_file():
+            raise LibraryError(f"{VARIABLE} is '{chosen}', which is no file; give the path of a {SONAME}")
+        if not fits(Path(chosen)):
+            needed = linked_mpi(chosen)
+            wants = f"needs {needed.name}" if needed else "is no library that needs an MPI library"
+            raise LibraryError(f"{VARIABLE} is '{chosen}', which {wants}, but mpi4py has loaded {mpi}")
+        return Path(chosen)
+    tried = dict.fromkeys(path for path in candidates(version, loaded[0]) if path.is_file())
+    found = next((path for path in tried if fits(path)), None)
+    if found is None:
+        others = f"; found for others: {', '.join(map(str, tried))}" if tried else ""
+        raise LibraryError(
+            f"found no libdownbeat for {mpi}{others}; build one with the mpicc of that library and set {VARIABLE} to it"
+        )
+    return found

@@ -1,0 +1,94 @@
+"""downbeat.mpi under each MPI library, with mpi4py of PyPI and of Debian; and where no libdownbeat fits."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from downbeat.launchers.libraries import linked_mpi
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = Path(__file__).resolve().parent / "program.py"
+DEBIAN_PYTHON = "/usr/bin/python3"
+
+
+def libdownbeat(mpi: str) -> Path:
+    """Returns the library of a build tree."""
+    return ROOT / "build" / mpi / "lib" / "libdownbeat.so"
+
+
+def libmpi(mpi: str) -> Path:
+    """Returns the file of an MPI library."""
+    found = linked_mpi(str(libdownbeat(mpi)))
+    assert found is not None
+    return found
+
+
+def launch(
+    mpi: str, ranks: int, *words: str | Path, python: str = sys.executable, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Runs a program in Python."""
+    # The wheels of mpi4py take the MPI library that they are told to.
+    chosen = {"MPI4PY_LIBMPI": str(libmpi(mpi))} if python == sys.executable else {}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), **chosen, **variables}
+    command = ["tools/launch", "--mpi", mpi, "-n", str(ranks), "--timeout", "120", python, *words]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+
+
+def keeps_promises(mpi: str, ranks: int, directory: Path, python: str) -> None:
+    """Runs the program of all calls, which must find the library of the right build tree."""
+    file = directory / "regions.json"
+    done = launch(mpi, ranks, PROGRAM, python=python, DOWNBEAT_REGIONS=str(file))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.split()[0] == str(libdownbeat(mpi))
+    _, *regions, end = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert end["record"] == "end"
+    assert {region["region"]: region["samples"] for region in regions} == {"halo": 5, "inner": 3}
+
+
+# Debian's MPICH is called libmpich.so.12, and the wheels look for libmpi.so.12.
+@pytest.mark.parametrize("mpi", ["openmpi", "openmpi5", "mpich5", "intelmpi"])
+def test_wheel_of_mpi4py(mpi: str, tmp_path: Path) -> None:
+    keeps_promises(mpi, 2, tmp_path, sys.executable)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+@pytest.mark.parametrize("mpi", ["openmpi"])
+def test_mpi4py_of_debian(mpi: str, ranks: int, tmp_path: Path) -> None:
+    keeps_promises(mpi, ranks, tmp_path, DEBIAN_PYTHON)
+
+
+def refusal(mpi: str, code: str, **variables: str) -> str:
+    """Returns the last line of an import that fails, in a process of its own."""
+    done = launch(mpi, 1, "-c", code, python=sys.executable, **variables)
+    assert done.returncode == 1
+    return next(line for line in done.stderr.splitlines() if line.startswith("downbeat.launchers"))
+
+
+def test_a_library_for_another_mpi_is_refused() -> None:
+    said = refusal("openmpi", "import downbeat.mpi", DOWNBEAT_LIBRARY=str(libdownbeat("mpich")))
+    assert re.search(r"DOWNBEAT_LIBRARY is '.*/mpich/.*', which needs libmpich.so.12, but mpi4py has .*Open MPI", said)
+
+
+def test_two_mpi_libraries_are_refused() -> None:
+    code = f"import ctypes, mpi4py.MPI; ctypes.CDLL('{libmpi('mpich')}'); import downbeat.mpi"
+    said = refusal("openmpi", code)
+    assert "two MPI libraries" in said
+    assert "libmpi.so.40" in said
+    assert "libmpich.so.12" in said
+
+
+def test_without_mpi4py_the_import_says_what_to_install() -> None:
+    said = refusal("openmpi", "import sys; sys.modules['mpi4py'] = None; import downbeat.mpi")
+    assert said.endswith("downbeat.mpi needs mpi4py; run: pip install 'downbeat[mpi]'")
+
+
+def test_the_refusal_is_an_import_error() -> None:
+    code = "try:\n import downbeat.mpi\nexcept ImportError as error: print('optional:', error)"
+    done = launch("openmpi", 1, "-c", code, DOWNBEAT_LIBRARY="/nowhere")
+    assert done.stdout.startswith("optional: DOWNBEAT_LIBRARY is '/nowhere', which is no file")
