@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import typer
 
 from downbeat.commands import arrivals, compare, doctor, export, report, reproduce, run, show, trace, tune
 from downbeat.errors import DownbeatError
+from downbeat.text import one_line
 
 app = typer.Typer(
     name="downbeat",
@@ -43,12 +45,14 @@ def options(version: bool = typer.Option(False, "--version", help="Print the ver
 
 def main() -> None:
     """Runs the command; an error is one line on standard error."""
+    # Nothing is drawn on a screen. matplotlib does not load if Jupyter has set it and is not installed here.
+    os.environ.pop("MPLBACKEND", None)
     try:
         app()
     except DownbeatError as error:
-        print(f"downbeat: {error}", file=sys.stderr)
+        print(f"downbeat: {one_line(str(error))}", file=sys.stderr)
         sys.exit(error.status)
     except OSError as error:  # a directory that cannot be made, a disk that is full
         where = f"'{error.filename}': " if error.filename else ""
-        print(f"downbeat: {where}{error.strerror or error}", file=sys.stderr)
+        print(f"downbeat: {one_line(f'{where}{error.strerror or error}')}", file=sys.stderr)
         sys.exit(DownbeatError.status)

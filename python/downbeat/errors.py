@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
 
 class DownbeatError(Exception):
     """A file, a program or the system failed. Exit status 1."""
@@ -13,3 +17,31 @@ class UsageError(DownbeatError):
     """A request is not valid: an unknown name, a bad value. Exit status 2."""
 
     status = 2
+
+
+# What Python and its libraries raise where the content of a file is not what its format says.
+WRONG_CONTENT = (
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    MemoryError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+
+
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Makes an error of whatever fails because a file is damaged, within a block that reads the file and nothing else.
+
+    Raises:
+        UsageError: the file is damaged; the line says what was missed.
+    """
+    try:
+        yield
+    except WRONG_CONTENT as error:
+        missing = isinstance(error, KeyError)
+        what = f"it has no {error.args[0]!r}" if missing and error.args else str(error) or type(error).__name__
+        raise UsageError(f"'{path}' is damaged: {what}") from error

@@ -36,7 +36,7 @@ def report(
     if pictures:
         write_pictures(pictures, page)
     if is_standard_output(output):
-        write_page(Path("/dev/stdout"), page)
+        write_page(Path("-"), page)
         return
     target = output or (paths[0] if paths[0].is_dir() else paths[0].parent) / DEFAULT_NAME
     write_page(target, page)

@@ -31,6 +31,7 @@ def show(
     from downbeat.show.dataset import dataset_record, describe_dataset, is_dataset
     from downbeat.show.experiment import describe_experiment, experiment_record
     from downbeat.show.record import write_record
+    from downbeat.text import printable
 
     if metric not in METRICS:
         raise UsageError(f"unknown metric '{metric}'; choose one of {', '.join(METRICS)}")
@@ -42,7 +43,7 @@ def show(
         lines = describe_experiment(experiment, metric)
         record = experiment_record(experiment, metric) if json else {}
     if not is_standard_output(json):
-        print("\n".join(lines))
+        print(printable("\n".join(lines)))
     if json:
         write_record(record, json)
     if json and not is_standard_output(json):

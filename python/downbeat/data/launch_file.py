@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from downbeat.data.classic_size import whole_size
-from downbeat.errors import UsageError
+from downbeat.errors import UsageError, reading
 from downbeat.units import Units
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def open_netcdf(path: str | Path) -> Iterator[netCDF4.Dataset]:
     """Opens a file of downbeat-bench, of samples or of an experiment on clocks.
 
     Raises:
-        UsageError: there is no such file, it is not of downbeat-bench, or it was cut off.
+        UsageError: there is no such file, it is not of downbeat-bench, it was cut off, or it is damaged.
     """
     path = Path(path)
     if not path.exists():
@@ -69,11 +69,11 @@ def open_netcdf(path: str | Path) -> Iterator[netCDF4.Dataset]:
         file = netCDF4.Dataset(path)
     except PermissionError as error:
         raise UsageError(f"'{path}' is not readable") from error
-    except (EOFError, KeyError) as error:
+    except (EOFError, LookupError) as error:
         raise UsageError(f"'{path}' is cut off or damaged: its header cannot be read") from error
-    except (OSError, RuntimeError, UnicodeDecodeError) as error:
+    except (OSError, RuntimeError, ValueError) as error:
         raise UsageError(foreign) from error
-    with file:
+    with file, reading(path):
         if getattr(file, "schema", None) != SCHEMA:
             raise UsageError(foreign)
         version = int(getattr(file, "schema_version", 0))
@@ -149,15 +149,28 @@ def has_unit(file: netCDF4.Dataset, name: str) -> bool:
 
 def numbers(variable: netCDF4.Variable[Any]) -> np.ndarray:
     """Returns numbers in the byte order of this machine, NaN for what was not written."""
-    values = variable[:].astype(variable.dtype.newbyteorder("="))
+    values = np.asarray(variable[:]).astype(variable.dtype.newbyteorder("="))
     unwritten = values == netCDF4.default_fillvals[f"{variable.dtype.kind}{variable.dtype.itemsize}"]
     return np.where(unwritten, np.nan, values) if unwritten.any() else values
 
 
+class Context(dict[str, object]):
+    """The context of a launch: the global attributes, numbers as numbers of Python. What is missing is an error."""
+
+    path = ""
+
+    def __missing__(self, name: str) -> object:
+        raise UsageError(f"'{self.path}' is damaged: it has no attribute '{name}'")
+
+
 def context_of(file: netCDF4.Dataset) -> dict[str, object]:
-    """Returns the context of a launch: the global attributes, numbers as numbers of Python."""
+    """Returns the context of a launch."""
     values = {name: file.getncattr(name) for name in file.ncattrs()}
-    return {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
+    context = Context(
+        {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
+    )
+    context.path = file.filepath()
+    return context
 
 
 def open_launch(path: str | Path) -> xr.Dataset:
@@ -169,18 +182,23 @@ def open_launch(path: str | Path) -> xr.Dataset:
     Returns:
         The file as docs/bench-files.md describes it, read lazily. Times are in seconds; each variable has its unit in
         the attribute `units`. In a file of samples, `CELL_FACTORS` are coordinates of dimension `cell`, names are text,
-        and `rank` counts from 0.
+        and `rank` counts from 0. What a run that was cut short did not write of a cell is NaN.
 
     Raises:
-        UsageError: the file is missing, truncated, or of another program.
+        UsageError: the file is missing, truncated, damaged, or of another program.
     """
     import xarray as xr
 
     with open_netcdf(path) as file:
-        text = {name: names(variable) for name, variable in file.variables.items() if variable.dtype.kind == "S"}
-    data = xr.open_dataset(path, engine="netcdf4", decode_times=False, mask_and_scale=False)
+        variables = file.variables.items()
+        text = {name: names(variable) for name, variable in variables if variable.dtype.kind == "S"}
+        # Of samples, which are written as a whole, nothing is missing; they stay where they are until they are read.
+        lacking = {name: numbers(one) for name, one in variables if name not in text and "sample" not in one.dimensions}
+        data = xr.open_dataset(path, engine="netcdf4", decode_times=False, mask_and_scale=False)
     for name, values in text.items():
         data[name] = (data[name].dims[0], values, data[name].attrs)
+    for name, whole in lacking.items():
+        data[name] = (data[name].dims, whole, data[name].attrs)
     if "cell_index" in data:
         data = data.set_coords([name for name in CELL_FACTORS if name in data])
     if "rank" in data.dims:

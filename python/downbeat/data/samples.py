@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import netCDF4
 import numpy as np
 
-from downbeat.data.launch_file import numbers, open_samples
+from downbeat.data.launch_file import flags, numbers, open_samples
 from downbeat.data.metrics import METRICS, Stamps
 from downbeat.errors import UsageError
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # Of each variable that is read at a time: enough to make the passes rare, little beside the memory of a laptop.
 CHUNK_BYTES = 32 << 20
+VERDICTS = ("valid", "late_flag", "late_entry", "warmup", "overrun")
 KEPT = ("cell_index", "block", "attempt", "verdict", "deadline", "slack")
 
 
@@ -79,6 +80,8 @@ def read_samples(path: str | Path, metrics: Iterable[str] | None = None) -> Samp
         index = kept["cell_index"]
         if len(index) and (index.min() < 0 or index.max() >= file.dimensions["cell"].size):
             raise UsageError(f"'{path}' is damaged: it has samples of unknown cells")
+        if missing := set(VERDICTS) - set(flags(file.variables["verdict"]).values()):
+            raise UsageError(f"'{path}' is damaged: it has no verdict '{min(missing)}'")
         computed = stream(file, wanted, kept)
         attributes = {name: attributes_of(file.variables[name]) for name in ("entry", *KEPT)}
     for name in computed:

@@ -16,16 +16,17 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 import re
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from downbeat.errors import UsageError
-from downbeat.experiment.durable import write_json
+from downbeat.errors import UsageError, reading
+from downbeat.experiment.durable import read_json, write_json
 from downbeat.experiment.lock import LOCK
-from downbeat.experiment.plan import Environment, LaunchKey, Library, Measurement, Plan, Variant
+from downbeat.experiment.plan import LaunchKey, Plan
+from downbeat.experiment.typed import typed
 
 SCHEMA_VERSION = 1
 PLAN = "plan.json"
@@ -61,43 +62,47 @@ def read_plan(directory: Path) -> Plan:
     Raises:
         UsageError: the directory is not one of an experiment.
     """
-    try:
-        content: dict[str, Any] = json.loads((directory / PLAN).read_text(encoding="utf-8"))
+    file = directory / PLAN
+    if not file.is_file():
+        raise UsageError(f"'{directory}' is not the directory of an experiment: it has no {PLAN}")
+    content = read_json(file)
+    with reading(file):
         version = content.pop("schema_version")
         if version != SCHEMA_VERSION:
             raise UsageError(f"'{directory}' has schema version {version}; this downbeat reads {SCHEMA_VERSION}")
-        measurement = content.pop("measurement")
-        return Plan(
-            measurement=Measurement(tuple(measurement["operations"]), measurement["options"]),
-            libraries=tuple(
-                Library(**{**one, "fixed_at_start": tuple(one.get("fixed_at_start", ()))})
-                for one in content.pop("libraries")
-            ),
-            environments=tuple(Environment(**one) for one in content.pop("environments")),
-            variants=tuple(
-                Variant(**{**one, "operations": tuple(one["operations"])})
-                for one in content.pop("variants", [dataclasses.asdict(Variant())])
-            ),
-            ranks=tuple(content.pop("ranks")),
-            **content,
-        )
-    except FileNotFoundError as error:
-        raise UsageError(f"'{directory}' is not the directory of an experiment: it has no {PLAN}") from error
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
-        raise UsageError(f"'{directory / PLAN}' is damaged: {error}") from error
+        return typed(Plan, content)
 
 
 def complete(directory: Path) -> set[str]:
-    """Returns the keys of the launches that are complete."""
+    """Returns the keys of the launches that are complete.
+
+    A directory without a record that can be read, or with the record of another launch, is none: somebody has removed
+    a file, or copied a launch, which would then count twice.
+    """
     launches = directory / LAUNCHES
-    return {path.name for path in launches.iterdir() if (path / RECORD).is_file()} if launches.is_dir() else set()
+    found = sorted(launches.iterdir()) if launches.is_dir() else []
+    return {path.name for path in found if (path / RECORD).is_file() and is_of(path)}
+
+
+def is_of(path: Path) -> bool:
+    """Whether the record in the directory of a launch is of that launch."""
+    try:
+        record = read_record(path)
+    except UsageError:
+        return False
+    return str(key_of(record)) == portion_name(path.name)
 
 
 def rename_portions(directory: Path) -> None:
     """Renames launches that an earlier downbeat named `<key>-part<n>`, so that a run that goes on finds them."""
     if (directory / LAUNCHES).is_dir():
         for path in list((directory / LAUNCHES).iterdir()):
-            path.rename(path.with_name(re.sub(r"-part(\d+)$", r"-portion\1", path.name)))
+            path.rename(path.with_name(portion_name(path.name)))
+
+
+def portion_name(name: str) -> str:
+    """Returns the name of a launch that an earlier downbeat may have named `<key>-part<n>`."""
+    return re.sub(r"-part(\d+)$", r"-portion\1", name)
 
 
 def write_record(directory: Path, record: dict[str, object]) -> None:
@@ -113,14 +118,16 @@ def read_record(directory: Path) -> dict[str, Any]:
         UsageError: it is damaged.
     """
     path = directory / RECORD
-    try:
-        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        missing = [name for name in ("library", "ranks", "environment", "number") if name not in record]
-    except (json.JSONDecodeError, UnicodeDecodeError, TypeError) as error:
-        raise UsageError(f"'{path}' is damaged: {error}") from error
-    if missing:
-        raise UsageError(f"'{path}' is damaged: it has no {', '.join(missing)}")
+    record = read_json(path)
+    with reading(path):
+        key_of(record)
     return record
+
+
+def key_of(record: Mapping[str, Any]) -> LaunchKey:
+    """Returns which launch a record is of; an earlier downbeat wrote neither portions nor variants."""
+    names = [one.name for one in dataclasses.fields(LaunchKey)]
+    return typed(LaunchKey, {name: record[name] for name in names if name in record})
 
 
 def factors(key: LaunchKey) -> dict[str, object]:

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from downbeat.errors import reading
+
 
 @contextlib.contextmanager
 def replacing(path: Path, binary: bool = False) -> Iterator[IO[Any]]:
@@ -43,6 +45,19 @@ def replacing(path: Path, binary: bool = False) -> Iterator[IO[Any]]:
 def is_standard_output(path: Path | None) -> bool:
     """Whether a path given on a command line means standard output."""
     return path == Path("-")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Returns the object in a JSON file.
+
+    Raises:
+        UsageError: the file is damaged.
+    """
+    with reading(path):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(content, dict):
+            raise ValueError("it is not an object")
+    return content
 
 
 def write_json(path: Path, content: object) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,9 +14,11 @@ from downbeat.data.cells import summarize_cells
 from downbeat.data.launch_file import CELL_FACTORS, IMPLIED, context_of, open_launch, open_samples
 from downbeat.data.samples import sample_metrics
 from downbeat.doctor.finding import Finding
-from downbeat.errors import UsageError
+from downbeat.errors import UsageError, reading
 from downbeat.experiment import directory as places
+from downbeat.experiment.durable import read_json
 from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, DEFAULT_VARIANT, LAUNCH_FACTORS, Plan
+from downbeat.experiment.typed import typed
 from downbeat.launchers.libraries import short_version
 from downbeat.units import shared_units
 
@@ -116,7 +117,9 @@ class Experiment:
         file = self.path / places.MACHINE
         if not file.is_file():
             return ()
-        return tuple(Finding(**finding) for finding in json.loads(file.read_text(encoding="utf-8"))["findings"])
+        content = read_json(file)
+        with reading(file):
+            return typed(tuple[Finding, ...], content["findings"], "findings")
 
     def varying(self) -> list[str]:
         """Returns the factors that have more than one value, but for `IMPLIED`, in the order of `FACTORS`."""
@@ -159,21 +162,21 @@ def open_directory(path: Path) -> Experiment:
     """Opens the directory of `downbeat run`."""
     plan = places.read_plan(path)
     launches = []
-    for name in sorted(places.complete(path)):
-        record = places.read_record(path / places.LAUNCHES / name)
-        file = path / places.LAUNCHES / name / places.SAMPLES
-        launches.append(
-            Launch(
-                record["library"],
-                record["ranks"],
-                record["environment"],
-                record["number"],
-                file,
-                record,
-                record.get("variant", DEFAULT_VARIANT),
-            )
-        )
+    for directory in sorted((path / places.LAUNCHES).glob("*/")):
+        if not (directory / places.RECORD).is_file():
+            continue
+        record = places.read_record(directory)
+        key = places.key_of(record)
+        if not places.is_of(directory):
+            raise UsageError(f"'{directory}' holds launch {key}; remove it, or start the same downbeat run again")
+        file = directory / places.SAMPLES
+        launches.append(Launch(key.library, key.ranks, key.environment, key.number, file, record, key.variant))
     order = plan.configurations()
+    for launch in launches:
+        if launch.configuration not in order:
+            raise UsageError(
+                f"'{launch.path.parent}' is not a launch of '{path / places.PLAN}': one of them is damaged"
+            )
     launches.sort(key=lambda launch: (order.index(launch.configuration), launch.number))
     if not launches:
         raise UsageError(f"'{path}' has no complete launch; see {path / places.FAILED} for what failed")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import glob
 import os
 import re
 import shutil
@@ -20,6 +21,7 @@ from downbeat.experiment.plan import LaunchKey, Plan
 from downbeat.experiment.surroundings import surroundings
 from downbeat.launchers.launch import EXIT_TIMEOUT, INTERRUPTIONS
 from downbeat.launchers.simulation import parse_platform
+from downbeat.text import one_line
 
 OUTPUT = "stdout.txt"
 ERRORS = "stderr.txt"
@@ -110,12 +112,18 @@ def launch(
         },
     )
     if failure:
-        attempts = len(list((directory / places.FAILED).glob(f"{key}-*")))
-        target = directory / places.FAILED / f"{key}-{attempts + 1}"
+        target = next_failure(directory / places.FAILED, key)
     else:
         target = directory / places.LAUNCHES / str(key)
+        shutil.rmtree(target, ignore_errors=True)  # of what is not complete, nothing is kept
     move(partial, target)
     return Ended(key, failure, status, (ended - started).total_seconds(), target)
+
+
+def next_failure(failed: Path, key: LaunchKey) -> Path:
+    """Returns where the next failed attempt at a launch goes: after those that there are, of which some may be gone."""
+    attempts = [path.name.removeprefix(f"{key}-") for path in failed.glob(f"{glob.escape(str(key))}-*")]
+    return failed / f"{key}-{max((int(one) for one in attempts if one.isdecimal()), default=0) + 1}"
 
 
 def run(command: list[str], where: Path, variables: dict[str, str], lock: int | None) -> int:
@@ -181,4 +189,4 @@ def last_line(path: Path) -> str:
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     said = [line.strip() for line in lines if line.strip(" -=*")]
     said = [line for line in said if not NEEDLESS.match(line)] or said
-    return "".join(char if char.isprintable() else "?" for char in said[-1]) if said else ""
+    return one_line(said[-1]) if said else ""

@@ -5,7 +5,6 @@ Kalibera and Jones 2013, section 9: what varies more is repeated more, what cost
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -14,11 +13,12 @@ import numpy as np
 
 from downbeat.data.launch_file import CELL_FACTORS, open_samples, read_cells
 from downbeat.data.samples import read_samples
-from downbeat.errors import UsageError
+from downbeat.errors import reading
 from downbeat.experiment import directory as places
-from downbeat.experiment.durable import write_json
+from downbeat.experiment.durable import read_json, write_json
 from downbeat.experiment.estimates import METRIC
 from downbeat.experiment.plan import LaunchKey, Plan
+from downbeat.experiment.typed import typed
 
 PILOT_LAUNCHES = 5
 # A launch that takes much longer than those so far would be a surprise, and run into its timeout.
@@ -67,11 +67,9 @@ def read(directory: Path) -> Decision | None:
     path = directory / places.SPLIT
     if not path.is_file():
         return None
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        return Decision(content["repetitions"], content["launches"], content["reason"])
-    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
-        raise UsageError(f"'{path}' is damaged: {error}") from error
+    content = read_json(path)
+    with reading(path):
+        return typed(Decision, {name: content[name] for name in ("repetitions", "launches", "reason")})
 
 
 def decide(plan: Plan, directory: Path) -> Decision | None:

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from downbeat.errors import UsageError
+
 # What a launcher's command has in place of numbers; the last two need to know how many ranks a node gets.
 RANKS, NODES, RANKS_PER_NODE = "{ranks}", "{nodes}", "{ranks_per_node}"
 MPIRUN = ("mpirun", "mpiexec", "orterun", "prterun")  # begin the names of launchers of MPI libraries
@@ -79,7 +81,7 @@ def job_of(launcher: str = "", environment: Mapping[str, str] = os.environ) -> J
     in_slurm = slurm_job(environment)
     if not launcher:
         return in_slurm or this_machine()
-    words = shlex.split(launcher)
+    words = split_command(launcher)
     program = Path(words[0]).name
     hosts = given_hosts(words) if program.startswith(MPIRUN) else None
     if hosts:
@@ -91,6 +93,21 @@ def job_of(launcher: str = "", environment: Mapping[str, str] = os.environ) -> J
         nodes = int(asked)
         return Job("the launcher's command", nodes, in_slurm.cpus if in_slurm else 0)
     return in_slurm or Job("the launcher's command")
+
+
+def split_command(command: str) -> list[str]:
+    """Returns the words of a command, of which there is at least one, as a shell splits them.
+
+    Raises:
+        UsageError: it cannot be split, or is empty.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"{command!r} is not a command: {str(error).lower()}") from error
+    if not words:
+        raise UsageError(f"{command!r} is not a command: it is empty")
+    return words
 
 
 def this_machine() -> Job:

@@ -15,7 +15,6 @@ import contextlib
 import ctypes
 import os
 import re
-import shlex
 import shutil
 import signal
 import subprocess
@@ -27,7 +26,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, NoReturn
 
-from downbeat.launchers.job import job_of, nodes_for, places_ranks, with_numbers
+from downbeat.errors import UsageError
+from downbeat.launchers.job import job_of, nodes_for, places_ranks, split_command, with_numbers
 from downbeat.launchers.libraries import LIBRARIES, STANDARD_ABI, Library, Places, launcher_of, linked_mpi
 from downbeat.launchers.simulation import SpecificationError, parse_platform, smpirun_command
 
@@ -314,19 +314,23 @@ def main() -> int:
     program = shutil.which(options.program)
     if not program:
         fail(f"'{options.program}' is not an executable program")
-    if len([one for one in (options.mpi, options.launcher, options.simulate) if one]) > 1:
+    if sum(one is not None for one in (options.mpi, options.launcher, options.simulate)) > 1:
         fail("give one of --mpi, --launcher and --simulate: each says how ranks are started")
     if options.simulate:
         if options.ranks_per_node:
             fail("--ranks-per-node: a simulated cluster says so itself, e.g. 'cluster(nodes=4,ranks_per_node=2)'")
         return simulate(options.simulate, options.n, [program, *options.args], options.timeout, options.parent)
-    if options.launcher:
+    if options.launcher is not None:
         if places_ranks(options.launcher) and not options.ranks_per_node:
             fail(f"'{options.launcher}' needs --ranks-per-node, of which {{nodes}} and {{ranks_per_node}} follow")
         if options.ranks_per_node and not places_ranks(options.launcher):
             fail(f"'{options.launcher}' has neither {{nodes}} nor {{ranks_per_node}}, so --ranks-per-node does nothing")
-        start = [with_numbers(word, options.n, options.ranks_per_node) for word in shlex.split(options.launcher)]
-        if not start or not shutil.which(start[0]):
+        try:
+            words = split_command(options.launcher)
+        except UsageError as error:
+            fail(f"--launcher: {error}")
+        start = [with_numbers(word, options.n, options.ranks_per_node) for word in words]
+        if not shutil.which(start[0]):
             fail(f"'{options.launcher}' does not begin with an executable program")
         return run([*start, program, *options.args], os.environ, options.timeout, options.parent)
     linked = linked_mpi(program)

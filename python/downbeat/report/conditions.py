@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,7 +37,7 @@ def measured_section(experiment: Experiment, prefix: str) -> Section:
     most_cells = max(len(launch.cells) for launch in experiment.launches)
     launches = f"{len(experiment.launches)}, each of {counted(most_cells, 'cell')}; {order_text(experiment)}"
     samples = f"{listed(attribute(contexts, 'stopping_rule'))}, in blocks in random order"
-    tolerances = (microseconds(float(value)) for value in attribute(contexts, "tolerance_s"))
+    tolerances = times(contexts, "tolerance_s")
     definitions = (
         ("operations", listed(distinct(cells["operation"]))),
         ("sizes", sizes_text(cells)),
@@ -61,14 +62,28 @@ def measured_section(experiment: Experiment, prefix: str) -> Section:
 
 def late_starts(contexts: Sequence[Mapping[str, object]]) -> list[tuple[str, str]]:
     """Says what samples count although ranks started late, where that is not what the tolerance says."""
-    late = [microseconds(float(value)) for value in attribute(contexts, "late_s") if value != "unknown"]
-    shares = [f"{PERCENT * float(one):g} %" for one in attribute(contexts, "late_ranks") if one != "unknown"]
+    late = [microseconds(value) for value in numbers(contexts, "late_s")]
+    shares = [f"{PERCENT * one:g} %" for one in numbers(contexts, "late_ranks")]
     found = []
     if late:
         found.append(("a start is late from", f"{listed(late)}, whatever the tolerance"))
     if shares:
         found.append(("late ranks", f"{listed(shares)} of the ranks of a sample that counts, at most"))
     return found
+
+
+def numbers(contexts: Iterable[Mapping[str, object]], name: str) -> list[float]:
+    """Returns the values of an attribute in all launches that have it, each once; of a damaged one it is no number."""
+    found: dict[float, None] = {}
+    for context in contexts:
+        with contextlib.suppress(ValueError):
+            found[float(str(context.get(name, "")))] = None
+    return list(found)
+
+
+def times(contexts: Iterable[Mapping[str, object]], name: str) -> list[str]:
+    """Returns the values of an attribute in s as text."""
+    return [microseconds(value) for value in numbers(contexts, name)] or ["unknown"]
 
 
 def attribute(contexts: Iterable[Mapping[str, object]], name: str) -> list[str]:

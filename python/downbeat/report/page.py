@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from downbeat.errors import DownbeatError
+from downbeat.experiment.durable import replacing
 from downbeat.pictures.picture import Picture
 from downbeat.report.numbers import csv_link, table_rows
 from downbeat.report.svg import anchor, picture_svg
+from downbeat.text import printable
 
 TEMPLATE = "page.html"
 
@@ -61,7 +64,7 @@ def write_page(path: Path, page: Page) -> None:
     """Writes a page as one file of HTML that needs nothing else, neither files nor a network nor JavaScript.
 
     Args:
-        path: where to; an existing file is replaced.
+        path: where to, `-` for standard output; an existing file is replaced once all of the page is on disk.
         page: its pictures' names must be unique.
 
     Raises:
@@ -73,9 +76,16 @@ def write_page(path: Path, page: Page) -> None:
         if number > 1:
             raise ValueError(f"{number} pictures are named '{name}'")
     try:
-        path.write_text(render_page(page), encoding="utf-8")
+        content = render_page(page)
+        with replacing(path) as file:
+            file.write(content)
     except OSError as error:
         raise DownbeatError(f"cannot write '{path}': {error.strerror}") from error
+
+
+def shown(value: object) -> object:
+    """Returns a value as it is put into a page: XML and HTML have no control characters."""
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def render_page(page: Page) -> str:
@@ -87,6 +97,7 @@ def render_page(page: Page) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        finalize=shown,
     )
     templates.filters |= {"anchor": anchor, "svg": picture_svg, "rows": table_rows, "csv": csv_link}
     return templates.get_template(TEMPLATE).render(page=page, version=importlib.metadata.version("downbeat"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from downbeat.errors import DownbeatError
 from downbeat.report.page import Page
-from downbeat.report.svg import anchor
+from downbeat.report.svg import anchor, set_plain
 
 DOTS_PER_INCH = 200
 
@@ -22,6 +22,7 @@ def write_pictures(directory: Path, page: Page) -> None:
         for section in page.sections:
             for picture in section.pictures:
                 name = anchor(picture.name)
+                set_plain(picture.figure)
                 picture.figure.savefig(directory / f"{name}.png", dpi=DOTS_PER_INCH)
                 # Without the date the same picture is the same file.
                 picture.figure.savefig(directory / f"{name}.pdf", metadata={"CreationDate": None})

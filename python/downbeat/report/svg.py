@@ -9,11 +9,16 @@ import xml.etree.ElementTree as ElementTree
 import matplotlib
 from markupsafe import Markup
 from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from downbeat.pictures.picture import Picture
+from downbeat.text import printable
 
 SVG = "http://www.w3.org/2000/svg"
 LINK = "http://www.w3.org/1999/xlink"
+# How matplotlib itself writes powers of ten beside an axis.
+MATHEMATICS = "$\\mathdefault{"
 METADATA = f"{{{SVG}}}metadata"
 
 
@@ -27,6 +32,7 @@ def picture_svg(picture: Picture) -> Markup:
 
     The same picture gives the same text, so that a report of the same data is the same file.
     """
+    set_plain(picture.figure)
     file = io.BytesIO()
     name = anchor(picture.name)
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
@@ -34,7 +40,7 @@ def picture_svg(picture: Picture) -> Markup:
         FigureCanvasSVG(picture.figure).print_svg(file, metadata={"Date": None, "Creator": None})  # type: ignore[no-untyped-call]
     ElementTree.register_namespace("", SVG)
     ElementTree.register_namespace("xlink", LINK)
-    root = ElementTree.fromstring(file.getvalue())
+    root = ElementTree.fromstring(printable(file.getvalue().decode()))
     for child in root.findall(METADATA):
         root.remove(child)
     for element in root.iter():
@@ -47,9 +53,16 @@ def picture_svg(picture: Picture) -> Markup:
     texts = (("title", title, picture.title), ("desc", description, picture.caption))
     for position, (tag, identifier, text) in enumerate(texts):
         element = ElementTree.Element(f"{{{SVG}}}{tag}", {"id": identifier})
-        element.text = text
+        element.text = printable(text)
         root.insert(position, element)
     return Markup(ElementTree.tostring(root, encoding="unicode"))
+
+
+def set_plain(figure: Figure) -> None:
+    """Makes the texts of a figure plain: a `$` in a name begins no formula."""
+    for text in figure.findobj(Text):
+        if not text.get_text().startswith(MATHEMATICS):
+            text.set_parse_math(False)
 
 
 def with_prefix(attribute: str, value: str, prefix: str) -> str:

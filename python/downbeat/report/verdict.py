@@ -13,10 +13,13 @@ from downbeat.report.findings.latencies import latency_sentence
 from downbeat.report.findings.overlap import overlap_sentences
 from downbeat.report.findings.skews import skew_sentence
 from downbeat.report.page import Fact
+from downbeat.summaries.cells import measured_cells
 
 
 def experiment_verdict(experiment: Experiment) -> tuple[tuple[Fact, ...], pd.DataFrame]:
     """Returns what was found in sentences, and the verdicts on single cells that they rest on."""
+    if measured_cells(experiment).empty:  # of a run that was cut short before the first cell was complete
+        return (), judged_frame([])
     judged = judge_barriers(experiment)
     found = {
         "latency": latency_sentence(experiment),
