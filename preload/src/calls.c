@@ -40,9 +40,9 @@ void call_enter(struct call *call, int64_t bytes, int root) {
                                     .communicator = call->comm->number,
                                     .sequence = call->sequence,
                                     .round = call->round,
-                                    .site = site_of(call->address),
+                                    .site = (uint16_t)site_of(call->address),
                                     .root = root,
-                                    .thread = thread_number,
+                                    .thread = (uint16_t)thread_number,
                                     .operation = call->operation,
                                     .kind = call->kind};
     record->entry = call->entry = recording_ticks();

@@ -1,5 +1,6 @@
-/* Communicators: which one is which on all processes, without a message. Those made for the same processes in the same
- * order are counted, where they are made; their making is collective, so all processes count the same. */
+/* Communicators: which one is which on all processes, without a message. MPI orders what is made from one communicator
+ * on all of its processes, even if other threads make others meanwhile. So each has the identity of its parent, and is
+ * counted among the parent's. */
 #include "preload.h"
 
 #include <pthread.h>
@@ -10,10 +11,11 @@
 #define CACHED 8 /* per thread */
 #define BUCKETS 1024
 
-struct group {
-    struct group *next;
-    uint64_t hash;
-    uint32_t made;
+/* How many communicators were made of what a key stands for. */
+struct count {
+    struct count *next;
+    uint64_t key;
+    uint64_t made;
 };
 
 struct cached {
@@ -22,19 +24,20 @@ struct cached {
     uint64_t generation;
 };
 
-static int key = MPI_KEYVAL_INVALID;
+static int keyval = MPI_KEYVAL_INVALID;
 static MPI_Group world_group;
 static int world_size;
-static struct group *groups[BUCKETS];
+static struct count *counts[BUCKETS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t counts_lock = PTHREAD_MUTEX_INITIALIZER;
 /* Rises whenever a communicator is freed: what threads have cached is void then. */
 static _Atomic uint64_t generation = 1;
 PER_THREAD struct cached cache[CACHED];
 
-static int freed(MPI_Comm handle, int keyval, void *value, void *extra) {
+static int freed(MPI_Comm handle, int which, void *value, void *extra) {
     struct comm *comm = value;
     (void)handle;
-    (void)keyval;
+    (void)which;
     (void)extra;
     ++generation;
     starts_forget(comm);
@@ -45,7 +48,7 @@ static int freed(MPI_Comm handle, int keyval, void *value, void *extra) {
 
 void communicators_begin(void) {
     ++inside;
-    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, freed, &key, NULL);
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, freed, &keyval, NULL);
     PMPI_Comm_group(MPI_COMM_WORLD, &world_group);
     PMPI_Comm_size(MPI_COMM_WORLD, &world_size);
     --inside;
@@ -56,39 +59,53 @@ void communicators_begin(void) {
 void communicators_end(void) {
     ++inside;
     PMPI_Group_free(&world_group);
-    PMPI_Comm_free_keyval(&key); /* freed() is still called for communicators that have the attribute */
+    PMPI_Comm_free_keyval(&keyval); /* freed() is still called for communicators that have the attribute */
     --inside;
 }
 
-/* FNV-1a over the ranks in MPI_COMM_WORLD, in the communicator's order. */
-static uint64_t hash_group(MPI_Group group, int size) {
-    uint64_t value = 0xcbf29ce484222325U ^ (uint64_t)size;
-    int *ranks = calloc(2 * (size_t)size, sizeof *ranks);
+/* FNV-1a. */
+static uint64_t mix(uint64_t hash, uint64_t value) {
+    for (int i = 0; i < 8; ++i, value >>= 8)
+        hash = (hash ^ (value & 0xff)) * 0x100000001b3U;
+    return hash;
+}
+
+/* Of the ranks in MPI_COMM_WORLD, in the group's order. */
+static uint64_t hash_group(MPI_Group group) {
+    int size;
+    PMPI_Group_size(group, &size);
+    uint64_t value = mix(0xcbf29ce484222325U, (uint64_t)size);
+    int *ranks = calloc(2 * (size_t)size + 1, sizeof *ranks);
     if (ranks == NULL)
         return value;
     for (int i = 0; i < size; ++i)
         ranks[i] = i;
     PMPI_Group_translate_ranks(group, size, ranks, world_group, ranks + size);
     for (int i = 0; i < size; ++i)
-        value = (value ^ (uint32_t)ranks[size + i]) * 0x100000001b3U;
+        value = mix(value, (uint32_t)ranks[size + i]);
     free(ranks);
     return value;
 }
 
-/* How many communicators of the group there were before this one. */
-static uint32_t count_group(uint64_t hash) {
-    struct group **link = &groups[hash % BUCKETS];
-    while (*link != NULL && (*link)->hash != hash)
+/* The number of the next communicator of a key. */
+static uint64_t next_of(uint64_t key) {
+    pthread_mutex_lock(&counts_lock);
+    struct count **link = &counts[key % BUCKETS];
+    while (*link != NULL && (*link)->key != key)
         link = &(*link)->next;
     if (*link == NULL)
         *link = calloc(1, sizeof **link);
-    if (*link == NULL)
-        return 0;
-    (*link)->hash = hash;
-    return (*link)->made++;
+    uint64_t number = 0;
+    if (*link != NULL) {
+        (*link)->key = key;
+        number = (*link)->made++;
+    }
+    pthread_mutex_unlock(&counts_lock);
+    return number;
 }
 
-static void describe(struct comm *comm) {
+/* Fills in the record of a communicator. `origin` is what all processes know of how it was made; 0: nothing. */
+static void describe(struct comm *comm, uint64_t origin) {
     struct trace_communicator entry = {.name = ""};
     char name[MPI_MAX_OBJECT_NAME] = "";
     MPI_Group group;
@@ -99,17 +116,20 @@ static void describe(struct comm *comm) {
     PMPI_Comm_test_inter(comm->handle, &comm->inter);
     comm->peers = comm->size;
     PMPI_Comm_group(comm->handle, &group);
-    entry.group = hash_group(group, comm->size);
+    uint64_t members = hash_group(group);
     PMPI_Group_compare(group, world_group, &relation);
     PMPI_Group_free(&group);
     if (comm->inter) {
         PMPI_Comm_remote_size(comm->handle, &comm->peers);
         PMPI_Comm_remote_group(comm->handle, &group);
-        entry.group += hash_group(group, comm->peers); /* the same from both sides */
+        members += hash_group(group); /* the same from both sides */
         PMPI_Group_free(&group);
     }
     comm->everyone = !comm->inter && relation != MPI_UNEQUAL;
-    entry.ordinal = count_group(entry.group);
+    if (origin == 0) /* the order in which a group's communicators are seen is all that is known */
+        origin = mix(members, next_of(members));
+    comm->identity = mix(origin, members);
+    entry.identity = comm->identity;
     entry.size = comm->size;
     entry.rank = comm->rank;
     entry.inter = comm->inter;
@@ -118,80 +138,143 @@ static void describe(struct comm *comm) {
     comm->number = recording_add_communicator(&entry);
 }
 
-static struct comm *find(MPI_Comm handle) {
+static struct comm *find(MPI_Comm handle, uint64_t origin) {
     void *value = NULL;
     int found = 0;
     ++inside;
     pthread_mutex_lock(&lock);
-    PMPI_Comm_get_attr(handle, key, &value, &found);
+    PMPI_Comm_get_attr(handle, keyval, &value, &found);
     struct comm *comm = found ? value : calloc(1, sizeof *comm);
     if (!found && comm != NULL) {
         comm->handle = handle;
-        describe(comm);
-        PMPI_Comm_set_attr(handle, key, comm);
+        describe(comm, origin);
+        PMPI_Comm_set_attr(handle, keyval, comm);
     }
     pthread_mutex_unlock(&lock);
     --inside;
     return comm;
 }
 
-struct comm *communicator_of(MPI_Comm handle) {
+static struct comm *look_up(MPI_Comm handle, uint64_t origin) {
     if (handle == MPI_COMM_NULL)
         return NULL;
     struct cached *place = &cache[((uintptr_t)handle >> 4 ^ (uintptr_t)handle) % CACHED];
     if (place->handle != handle || place->generation != generation || place->comm == NULL)
-        *place = (struct cached){handle, find(handle), generation};
+        *place = (struct cached){handle, find(handle, origin), generation};
     return place->comm;
+}
+
+struct comm *communicator_of(MPI_Comm handle) {
+    return look_up(handle, 0);
 }
 
 /* --- where communicators are made */
 
-static void made(int code, const MPI_Comm *handle) {
-    if (code == MPI_SUCCESS && !inside && begun)
-        communicator_of(*handle);
+/* What the processes of a communicator know of the next one that they make from it. A process that is not in the new
+ * one counts it, too. */
+static uint64_t child_of(MPI_Comm handle) {
+    const struct comm *parent = communicator_of(handle);
+    return parent != NULL ? mix(parent->identity, next_of(parent->identity)) : 0;
 }
 
+/* The same where only the members of a group make one, or two sides do: a tag tells one from the next. */
+static uint64_t tagged(uint64_t key, int tag) {
+    key = mix(key, (uint32_t)tag);
+    return mix(key, next_of(key));
+}
+
+static uint64_t child_of_group(MPI_Comm handle, MPI_Group group, int tag) {
+    const struct comm *parent = communicator_of(handle);
+    return parent != NULL ? tagged(mix(parent->identity, hash_group(group)), tag) : 0;
+}
+
+/* No communicator has both sides: their groups, which only the new one has, and the tag. */
+static uint64_t between_groups(MPI_Comm handle, int tag) {
+    MPI_Group sides[2];
+    if (handle == MPI_COMM_NULL)
+        return 0;
+    PMPI_Comm_group(handle, &sides[0]);
+    PMPI_Comm_remote_group(handle, &sides[1]);
+    uint64_t key = hash_group(sides[0]) + hash_group(sides[1]);
+    PMPI_Group_free(&sides[0]);
+    PMPI_Group_free(&sides[1]);
+    return tagged(key, tag);
+}
+
+/* X(Name, parameters, arguments, what all processes know of its origin) */
 #define MAKERS(X)                                                                                                      \
-    X(MPI_Comm_dup, (MPI_Comm comm, MPI_Comm * newcomm), (comm, newcomm), newcomm)                                     \
-    X(MPI_Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm * newcomm), (comm, info, newcomm), newcomm)      \
-    X(MPI_Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm * newcomm), (comm, group, newcomm), newcomm)          \
+    X(MPI_Comm_dup, (MPI_Comm comm, MPI_Comm * newcomm), (comm, newcomm), child_of(comm))                              \
+    X(MPI_Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm * newcomm), (comm, info, newcomm),               \
+      child_of(comm))                                                                                                  \
+    X(MPI_Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm * newcomm), (comm, group, newcomm), child_of(comm))   \
     X(MPI_Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *newcomm),                             \
-      (comm, group, tag, newcomm), newcomm)                                                                            \
+      (comm, group, tag, newcomm), child_of_group(comm, group, tag))                                                   \
     X(MPI_Comm_split, (MPI_Comm comm, int color, int order, MPI_Comm *newcomm), (comm, color, order, newcomm),         \
-      newcomm)                                                                                                         \
+      child_of(comm))                                                                                                  \
     X(MPI_Comm_split_type, (MPI_Comm comm, int type, int order, MPI_Info info, MPI_Comm *newcomm),                     \
-      (comm, type, order, info, newcomm), newcomm)                                                                     \
+      (comm, type, order, info, newcomm), child_of(comm))                                                              \
     X(MPI_Cart_create,                                                                                                 \
       (MPI_Comm comm, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm *newcomm),               \
-      (comm, ndims, dims, periods, reorder, newcomm), newcomm)                                                         \
-    X(MPI_Cart_sub, (MPI_Comm comm, const int remain[], MPI_Comm *newcomm), (comm, remain, newcomm), newcomm)          \
+      (comm, ndims, dims, periods, reorder, newcomm), child_of(comm))                                                  \
+    X(MPI_Cart_sub, (MPI_Comm comm, const int remain[], MPI_Comm *newcomm), (comm, remain, newcomm), child_of(comm))   \
     X(MPI_Graph_create,                                                                                                \
       (MPI_Comm comm, int nnodes, const int index[], const int edges[], int reorder, MPI_Comm *newcomm),               \
-      (comm, nnodes, index, edges, reorder, newcomm), newcomm)                                                         \
+      (comm, nnodes, index, edges, reorder, newcomm), child_of(comm))                                                  \
     X(MPI_Dist_graph_create,                                                                                           \
       (MPI_Comm comm, int n, const int sources[], const int degrees[], const int destinations[], const int weights[],  \
        MPI_Info info, int reorder, MPI_Comm *newcomm),                                                                 \
-      (comm, n, sources, degrees, destinations, weights, info, reorder, newcomm), newcomm)                             \
+      (comm, n, sources, degrees, destinations, weights, info, reorder, newcomm), child_of(comm))                      \
     X(MPI_Dist_graph_create_adjacent,                                                                                  \
       (MPI_Comm comm, int indegree, const int sources[], const int sourceweights[], int outdegree,                     \
        const int destinations[], const int destweights[], MPI_Info info, int reorder, MPI_Comm *newcomm),              \
-      (comm, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, newcomm), newcomm) \
+      (comm, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, newcomm),          \
+      child_of(comm))                                                                                                  \
     X(MPI_Intercomm_create,                                                                                            \
       (MPI_Comm local, int local_leader, MPI_Comm peer, int remote_leader, int tag, MPI_Comm *newcomm),                \
-      (local, local_leader, peer, remote_leader, tag, newcomm), newcomm)                                               \
-    X(MPI_Intercomm_merge, (MPI_Comm intercomm, int high, MPI_Comm *newcomm), (intercomm, high, newcomm), newcomm)
+      (local, local_leader, peer, remote_leader, tag, newcomm), between_groups(*newcomm, tag))                         \
+    X(MPI_Intercomm_merge, (MPI_Comm intercomm, int high, MPI_Comm *newcomm), (intercomm, high, newcomm),              \
+      child_of(intercomm))
 
-#define MAKER(Name, parameters, arguments, newcomm)                                                                    \
+#define MAKER(Name, parameters, arguments, origin)                                                                     \
     WRAP(Name);                                                                                                        \
     int Name parameters {                                                                                              \
-        int outer = inside++;                                                                                          \
+        if (inside || !begun)                                                                                          \
+            return REAL(Name) arguments;                                                                               \
+        ++inside;                                                                                                      \
         int code = REAL(Name) arguments;                                                                               \
-        inside = outer;                                                                                                \
-        made(code, newcomm);                                                                                           \
+        if (code == MPI_SUCCESS)                                                                                       \
+            look_up(*newcomm, origin);                                                                                 \
+        --inside;                                                                                                      \
         return code;                                                                                                   \
     }
 
 MAKERS(MAKER)
+
+/* A duplicate that is there when its request is complete; what it is called is settled by the call. */
+void communicators_made(MPI_Comm handle, uint64_t origin) {
+    ++inside;
+    look_up(handle, origin);
+    --inside;
+}
+
+#define LATE_MAKER(Name, parameters, arguments)                                                                        \
+    WRAP(Name);                                                                                                        \
+    int Name parameters {                                                                                              \
+        if (inside || !begun)                                                                                          \
+            return REAL(Name) arguments;                                                                               \
+        ++inside;                                                                                                      \
+        int code = REAL(Name) arguments;                                                                               \
+        if (code == MPI_SUCCESS)                                                                                       \
+            completion_expect_communicator(*request, newcomm, child_of(comm));                                         \
+        --inside;                                                                                                      \
+        return code;                                                                                                   \
+    }
+
+LATE_MAKER(MPI_Comm_idup, (MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request), (comm, newcomm, request))
+#ifdef HAVE_MPI_COMM_IDUP_WITH_INFO
+LATE_MAKER(MPI_Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request),
+           (comm, info, newcomm, request))
+#endif
 
 WRAP(MPI_Comm_set_name);
 int MPI_Comm_set_name(MPI_Comm comm, const char *name) {

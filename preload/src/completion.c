@@ -16,6 +16,8 @@ struct expected {
     int persistent;
     int started;
     int root;
+    const MPI_Comm *made; /* the communicator of MPI_Comm_idup; else NULL */
+    uint64_t origin;
 };
 
 static struct expected *buckets[BUCKETS];
@@ -64,6 +66,14 @@ void completion_expect_persistent(MPI_Request request, const struct call *call, 
     }
 }
 
+void completion_expect_communicator(MPI_Request request, const MPI_Comm *handle, uint64_t origin) {
+    struct expected *one = add(request, &(struct call){.comm = NULL});
+    if (one != NULL) {
+        one->made = handle;
+        one->origin = origin;
+    }
+}
+
 void completion_forget(const struct comm *comm) {
     pthread_mutex_lock(&lock);
     for (int i = 0; outstanding > 0 && i < BUCKETS; ++i)
@@ -104,14 +114,17 @@ static void put_back(struct expected *one) {
     pthread_mutex_unlock(&lock);
 }
 
-/* The completion was seen at `now`. */
-static void complete(struct expected *one, int64_t now) {
+/* The completion was seen at `now`, by a call that began at `begin`. */
+static void complete(struct expected *one, int64_t begin, int64_t now) {
     if (one == NULL)
         return;
-    if (!one->persistent || one->started) {
+    if (one->made != NULL) {
+        communicators_made(*one->made, one->origin);
+    } else if (!one->persistent || one->started) {
         struct call *call = &one->call;
         call->exit = now;
         if (call->record != NULL) {
+            call->record->waited = begin;
             call->record->exit = now;
             atomic_store_explicit(&call->record->state, RECORD_COMPLETE, memory_order_release);
         }
@@ -150,14 +163,18 @@ static void put_back_all(int requests, struct expected **all) {
         put_back(all[i]);
 }
 
+/* When a call looks at a request; it matters for ours only. */
+static int64_t begin_of(const void *ours) { return ours != NULL ? recording_ticks() : 0; }
+
 WRAP(MPI_Wait);
 int MPI_Wait(MPI_Request *request, MPI_Status *status) {
     if (nothing_expected())
         return REAL(MPI_Wait)(request, status);
     struct expected *one = take(*request, 0);
+    int64_t begin = begin_of(one);
     int code = REAL(MPI_Wait)(request, status);
-    if (code == MPI_SUCCESS)
-        complete(one, recording_ticks());
+    if (one != NULL && code == MPI_SUCCESS)
+        complete(one, begin, recording_ticks());
     else
         lose(one);
     return code;
@@ -168,11 +185,12 @@ int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
     if (nothing_expected())
         return REAL(MPI_Test)(request, flag, status);
     struct expected *one = take(*request, 0);
+    int64_t begin = begin_of(one);
     int code = REAL(MPI_Test)(request, flag, status);
     if (code != MPI_SUCCESS)
         lose(one);
-    else if (*flag)
-        complete(one, recording_ticks());
+    else if (*flag && one != NULL)
+        complete(one, begin, recording_ticks());
     else
         put_back(one);
     return code;
@@ -181,13 +199,14 @@ int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
 WRAP(MPI_Waitall);
 int MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]) {
     struct expected **all = nothing_expected() || count <= 0 ? NULL : take_all(count, array_of_requests);
+    int64_t begin = begin_of(all);
     int code = REAL(MPI_Waitall)(count, array_of_requests, array_of_statuses);
     if (all == NULL)
         return code;
     int64_t now = recording_ticks();
     for (int i = 0; i < count; ++i)
         if (code == MPI_SUCCESS)
-            complete(all[i], now);
+            complete(all[i], begin, now);
         else
             lose(all[i]);
     return code;
@@ -196,6 +215,7 @@ int MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_
 WRAP(MPI_Testall);
 int MPI_Testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Status array_of_statuses[]) {
     struct expected **all = nothing_expected() || count <= 0 ? NULL : take_all(count, array_of_requests);
+    int64_t begin = begin_of(all);
     int code = REAL(MPI_Testall)(count, array_of_requests, flag, array_of_statuses);
     if (all == NULL)
         return code;
@@ -204,17 +224,17 @@ int MPI_Testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Statu
         if (code != MPI_SUCCESS)
             lose(all[i]);
         else if (*flag)
-            complete(all[i], now);
+            complete(all[i], begin, now);
         else
             put_back(all[i]);
     return code;
 }
 
 /* What is left when those at `indices` are complete. */
-static void complete_some(int requests, struct expected **all, int found, const int *indices) {
+static void complete_some(int requests, struct expected **all, int64_t begin, int found, const int *indices) {
     int64_t now = recording_ticks();
     for (int i = 0; i < found; ++i) {
-        complete(all[indices[i]], now);
+        complete(all[indices[i]], begin, now);
         all[indices[i]] = NULL;
     }
     put_back_all(requests, all);
@@ -223,18 +243,20 @@ static void complete_some(int requests, struct expected **all, int found, const 
 WRAP(MPI_Waitany);
 int MPI_Waitany(int count, MPI_Request array_of_requests[], int *index, MPI_Status *status) {
     struct expected **all = nothing_expected() || count <= 0 ? NULL : take_all(count, array_of_requests);
+    int64_t begin = begin_of(all);
     int code = REAL(MPI_Waitany)(count, array_of_requests, index, status);
     if (all != NULL)
-        complete_some(count, all, code == MPI_SUCCESS && *index != MPI_UNDEFINED, index);
+        complete_some(count, all, begin, code == MPI_SUCCESS && *index != MPI_UNDEFINED, index);
     return code;
 }
 
 WRAP(MPI_Testany);
 int MPI_Testany(int count, MPI_Request array_of_requests[], int *index, int *flag, MPI_Status *status) {
     struct expected **all = nothing_expected() || count <= 0 ? NULL : take_all(count, array_of_requests);
+    int64_t begin = begin_of(all);
     int code = REAL(MPI_Testany)(count, array_of_requests, index, flag, status);
     if (all != NULL)
-        complete_some(count, all, code == MPI_SUCCESS && *flag && *index != MPI_UNDEFINED, index);
+        complete_some(count, all, begin, code == MPI_SUCCESS && *flag && *index != MPI_UNDEFINED, index);
     return code;
 }
 
@@ -242,9 +264,10 @@ WRAP(MPI_Waitsome);
 int MPI_Waitsome(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
                  MPI_Status array_of_statuses[]) {
     struct expected **all = nothing_expected() || incount <= 0 ? NULL : take_all(incount, array_of_requests);
+    int64_t begin = begin_of(all);
     int code = REAL(MPI_Waitsome)(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
     if (all != NULL)
-        complete_some(incount, all, code == MPI_SUCCESS && *outcount != MPI_UNDEFINED ? *outcount : 0,
+        complete_some(incount, all, begin, code == MPI_SUCCESS && *outcount != MPI_UNDEFINED ? *outcount : 0,
                       array_of_indices);
     return code;
 }
@@ -253,9 +276,10 @@ WRAP(MPI_Testsome);
 int MPI_Testsome(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
                  MPI_Status array_of_statuses[]) {
     struct expected **all = nothing_expected() || incount <= 0 ? NULL : take_all(incount, array_of_requests);
+    int64_t begin = begin_of(all);
     int code = REAL(MPI_Testsome)(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
     if (all != NULL)
-        complete_some(incount, all, code == MPI_SUCCESS && *outcount != MPI_UNDEFINED ? *outcount : 0,
+        complete_some(incount, all, begin, code == MPI_SUCCESS && *outcount != MPI_UNDEFINED ? *outcount : 0,
                       array_of_indices);
     return code;
 }

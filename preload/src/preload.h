@@ -46,7 +46,8 @@ struct waiting_sample;
 
 struct comm {
     MPI_Comm handle;
-    uint32_t number; /* in the file */
+    uint64_t identity; /* the same on all of its processes */
+    uint32_t number;   /* in the file */
     _Atomic uint32_t sequence;
     int rank;
     int size;
@@ -62,6 +63,9 @@ void communicators_end(void);
 
 /* The record of a communicator, made if need be; NULL for MPI_COMM_NULL. Local. */
 struct comm *communicator_of(MPI_Comm handle);
+
+/* A communicator that was made by a nonblocking call is there. */
+void communicators_made(MPI_Comm handle, uint64_t origin);
 
 /* --- sites.c */
 
@@ -105,6 +109,9 @@ void call_initialized(struct call *call, int code, const MPI_Request *request, i
 /* Remembers that a request stands for a record. */
 void completion_expect(MPI_Request request, const struct call *call);
 void completion_expect_persistent(MPI_Request request, const struct call *call, int root);
+
+/* Remembers that a communicator will be there. */
+void completion_expect_communicator(MPI_Request request, const MPI_Comm *handle, uint64_t origin);
 
 /* The communicator is freed. */
 void completion_forget(const struct comm *comm);

@@ -16,6 +16,7 @@
 #define COMMUNICATORS 4096
 #define SITES 2048
 #define STARTS 512
+_Static_assert(SITES < UINT16_MAX, "a record has the number of its site");
 /* Records for which the file grows at a time: 1 MB, a pause of some 0.1 ms. */
 #define CHUNK 16384
 

@@ -212,7 +212,7 @@ static const char *base_name(const char *path) {
 static int same(const struct row *a, const struct row *b) {
     return a->start.operation == b->start.operation && a->start.kind == b->start.kind &&
            a->start.size == b->start.size && a->site.offset == b->site.offset &&
-           a->communicator.group == b->communicator.group && a->communicator.ordinal == b->communicator.ordinal &&
+           a->communicator.identity == b->communicator.identity &&
            strcmp(base_name(a->site.module), base_name(b->site.module)) == 0;
 }
 

@@ -16,7 +16,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define TRACE_MAGIC "DOWNBEAT-TRACE-1"
+#define TRACE_MAGIC "DOWNBEAT-TRACE-2"
 #define TRACE_HEADER_SIZE 4096
 #define TRACE_HOST_SIZE 256
 #define TRACE_NAMES_SIZE 2048
@@ -67,15 +67,14 @@ struct trace_map {
 
 #define TRACE_NONE UINT32_MAX
 
-/* A communicator. Processes agree without a message on which is which: it is number `ordinal` of those made for the
- * same processes in the same order. */
+/* A communicator. Processes agree without a message on which is which: `identity` is a hash of its processes, of its
+ * parent's identity, and of how many the parent had before it. */
 struct trace_communicator {
-    uint64_t group; /* hash of the ranks in MPI_COMM_WORLD */
-    uint32_t ordinal;
+    uint64_t identity;
     int32_t size;
     int32_t rank;
     int32_t inter;
-    char name[72];
+    char name[76];
 };
 
 struct trace_site {
@@ -112,18 +111,18 @@ enum { RECORD_EMPTY = 0, RECORD_ENTERED = 1, RECORD_COMPLETE = 2 };
 struct trace_record {
     int64_t entry;    /* ticks */
     int64_t returned; /* of the call; of a blocking one, exit is the same */
-    int64_t exit;     /* return of the call in which the completion was seen */
+    int64_t waited;   /* begin of the call in which the completion was seen; 0: blocking, or none was seen */
+    int64_t exit;     /* return of that call */
     int64_t bytes;    /* -1: not known */
     uint32_t communicator;
     uint32_t sequence; /* number of the collective on its communicator */
     uint32_t round;    /* number of the start of a persistent one */
-    uint32_t site;
-    int32_t root; /* -1: there is none */
-    uint32_t thread;
+    int32_t root;      /* -1: there is none */
+    uint16_t site;     /* one that is not in the table is not known */
+    uint16_t thread;
     uint16_t operation;
     uint8_t kind;
     _Atomic uint8_t state; /* written last */
-    uint32_t unused;
 };
 
 _Static_assert(sizeof(struct trace_header) <= TRACE_HEADER_SIZE, "the header has its place");

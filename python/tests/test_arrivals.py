@@ -50,6 +50,7 @@ def call(
             "root": np.nan,
             "entry": begin + np.array(entries) * US,
             "returned": begin + np.array(exits) * US,
+            "waited": np.nan,
             "exit": begin + np.array(exits) * US,
             "bound": 0.0,
             "module": "/nowhere/app",
@@ -178,12 +179,21 @@ def test_call_sites_are_told_apart_and_come_by_time() -> None:
     assert set(found.rows[found.rows["site"] == 1]["operation"]) == {"bcast"}
 
 
-def test_a_nonblocking_call_is_not_said_to_wait() -> None:
-    frame = call([0, 50], [60, 60], kind="nonblocking", returned=[1 * US, 51 * US])
+def test_a_nonblocking_collective_waits_where_its_completion_is_waited_for() -> None:
+    fields = {"kind": "nonblocking", "returned": [1 * US, 51 * US], "waited": [20 * US, 55 * US]}
+    frame = call([0, 50], [62, 60], **fields)
+    rows, _ = arrivals(trace_of(frame))
+    assert (rows["wait"] / US).tolist() == pytest.approx([30, 0])
+    assert (rows["time"] / US).tolist() == pytest.approx([1 + 42, 1 + 5])
+    assert (rows["overlap"] / US).tolist() == pytest.approx([19, 4])
     found = find_arrivals(trace_of(frame))
-    assert found.sites["wait"].tolist() == [0.0]
-    assert found.sites["time"].tolist() == pytest.approx([2 * US])
-    assert "until it returns" in verdict(found)[0]
+    assert found.sites["time"].tolist() == pytest.approx([49 * US])
+    assert "MPI_Iallreduce" in verdict(found)[0]
+    assert "11.5 us later; 61 % of that is waiting for late ranks" in verdict(found)[0]
+    assert "overlap 11.50" in render(found, None, "")
+    # A completion that is there when it is asked for costs nobody a wait, however late a rank came.
+    late = call([0, 50], [101, 101], **(fields | {"waited": [100 * US, 100 * US]}))
+    assert arrivals(trace_of(late))[0]["wait"].tolist() == [0.0, 0.0]
 
 
 def test_without_any_collective_that_is_said() -> None:

@@ -51,7 +51,7 @@ def compare_with_plan(directory: Path, mpi: str, calls: int, *options: str, **va
 def check_plan(stdout: str, records: pd.DataFrame, calls: int) -> None:
     """Checks what was recorded of planned.c against what it printed."""
     said = [line.split()[1:] for line in stdout.splitlines() if line.startswith("call ")]
-    plan = pd.DataFrame(said, columns=["rank", "i", "true_entry", "true_exit"]).astype(np.int64)
+    plan = pd.DataFrame(said, columns=["rank", "i", "true_entry", "true_exit", "true_waited"]).astype(np.int64)
     origin = plan["true_entry"].min()
     plan[["true_entry", "true_exit"]] = (plan[["true_entry", "true_exit"]] - origin) * 1e-9
     found = records[records["operation"] == "allreduce"].copy()
@@ -156,6 +156,17 @@ def test_communicators_are_the_same_on_all_ranks(mpi: str, trace_directory: Path
     calls = records[records["communicator"].isin(per_rank[0] + ["MPI_COMM_WORLD"])]
     matched = calls.groupby(["communicator", "sequence", "round"])
     assert (matched["operation"].nunique() == 1).all()
+
+
+@DEBIAN
+def test_communicators_that_threads_make_at_once_are_the_same_on_all_ranks(mpi: str, trace_directory: Path) -> None:
+    records = traced(trace_directory, mpi, [program(mpi, "makers")]).records
+    if records.empty:
+        pytest.skip("the library has no threads")
+    named = records["communicator"].astype(str).str.extract(r"^(thread .*) \((\w+)\)$")
+    assert named[0].nunique() == 3 * 20 * 3
+    assert (named.groupby(0)[1].nunique() == 1).all()
+    assert named[1].nunique() == 3 * 20 * 3
 
 
 @DEBIAN

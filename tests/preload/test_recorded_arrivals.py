@@ -41,7 +41,7 @@ def test_arrivals_are_those_that_the_program_saw(mpi: str, tmp_path: Path) -> No
     found, said = recorded(tmp_path / "trace", mpi, words, **clocks)
     ticks = np.zeros((CALLS, 2))
     for line in said.splitlines():
-        _, rank, number, entry, _ = line.split()
+        _, rank, number, entry, *_ = line.split()
         ticks[int(number), int(rank)] = int(entry) % 10**15
     site = timed_site(found, CALLS)
     delays = delays_of(found, site)
@@ -56,6 +56,37 @@ def test_arrivals_are_those_that_the_program_saw(mpi: str, tmp_path: Path) -> No
     assert about["name"].startswith("planned.c:") or "preload-planned" in about["name"]
     assert about["last_rank"] == 1
     assert abs(about["spread_p50"] - np.median(np.abs(seen))) <= 0.5e-6 + about["bound"]
+
+
+@DEBIAN
+def test_what_a_rank_waits_for_a_nonblocking_collective_is_what_the_program_saw(mpi: str, tmp_path: Path) -> None:
+    computes = 10e-6  # s, less than the other rank may be late
+    clocks = {"DOWNBEAT_VALIDATION": "offset=1,skew=10e-6,wander=1e-9"}
+    words = [program(mpi, "planned"), str(CALLS), "2000000", f"{computes * 1e9:.0f}"]
+    found, said = recorded(tmp_path / "trace", mpi, words, **clocks)
+    (site,) = found.sites.index[found.sites["kind"] == "nonblocking"]
+    assert found.sites["calls"][site] == CALLS
+    rows = found.rows[found.rows["site"] == site]
+    first, other = (rows[rows["rank"] == rank].reset_index(drop=True) for rank in (0, 1))
+    entry, waited = np.zeros((CALLS, 2)), np.zeros((CALLS, 2))
+    for line in said.splitlines():
+        _, rank, number, began, _, looked = line.split()
+        entry[int(number), int(rank)] = int(began) % 10**15
+        waited[int(number), int(rank)] = int(looked) % 10**15
+    second = theilslopes(first["entry"], entry[:, 0])[0]  # of the program's clock on that of the trace
+    for mine, rank in ((first, 0), (other, 1)):
+        seen = second * (entry[:, 1 - rank] - waited[:, rank]).clip(min=0)
+        limit = 0.5e-6 + found.sites["bound"][site]
+        assert np.quantile(np.abs(mine["wait"] - seen), 0.5) <= limit
+        # Where there is something to wait for, as planned for the first rank.
+        some = seen > 1e-6
+        assert not some.any() or np.quantile(np.abs(mine["wait"] - seen)[some], 0.5) <= limit
+    overlap = second * (waited - entry)
+    for rank, mine in ((0, first), (1, other)):
+        # Of the overlap the call itself is no part.
+        between = mine["overlap"] + (mine["returned"] - mine["entry"])
+        assert np.quantile(np.abs(between - overlap[:, rank]), 0.5) <= 0.5e-6
+        assert np.quantile(mine["overlap"], 0.5) < 1.2 * computes
 
 
 @DEBIAN

@@ -17,6 +17,7 @@ WIDEST = 16  # ranks whose representative patterns are a table
 
 TERMS = (
     ("waiting", "time in a call before the process that it needs has entered: in an allreduce the last one"),
+    ("overlap", "of a nonblocking collective: from the return of the call to the begin of the wait, median"),
     ("operation", "time in a call after that; in the table the median, from the last arrival to the last exit"),
     ("spread", "from the first arrival at a call to the last one"),
     ("bound", "the error of a spread is less; within it nobody is called late"),

@@ -121,21 +121,37 @@ def timelines(rows: pd.DataFrame, calls: pd.DataFrame, number: str, title: str) 
     order = calls["spread"].sort_values(kind="stable").index
     chosen = list(dict.fromkeys([order[len(order) // 2], *order[::-1][: TIMELINES - 1]]))
     frames = []
+    blocking = (rows["kind"] == "blocking").all()
     figure = new_figure(height=1.0 + 1.5 * len(chosen))
     for position, (axes, call) in enumerate(zip(np.atleast_1d(figure.subplots(len(chosen))), chosen, strict=True)):
         mine = rows[rows["call"] == call]
         begin = float(mine["entry"].min())
-        entry = (mine["entry"] - begin) * MICROSECONDS
-        wait, time = mine["wait"] * MICROSECONDS, mine["time"] * MICROSECONDS
-        axes.barh(mine["comm_rank"], wait, left=entry, color=COLORS[5], height=0.7, label="waits for late ranks")
-        axes.barh(mine["comm_rank"], time - wait, left=entry + wait, color=COLORS[0], height=0.7, label="operation")
+        entry, returned, waited, end = (
+            (mine[name] - begin) * MICROSECONDS for name in ("entry", "returned", "waited", "exit")
+        )
+        starts, waits = entry if blocking else waited, mine["wait"] * MICROSECONDS
+        axes.barh(mine["comm_rank"], waits, left=starts, color=COLORS[5], height=0.7, label="waits for late ranks")
+        axes.barh(
+            mine["comm_rank"], end - starts - waits, left=starts + waits, color=COLORS[0], height=0.7, label="operation"
+        )
+        if not blocking:
+            axes.barh(mine["comm_rank"], returned - entry, left=entry, color=COLORS[0], height=0.7)
         axes.invert_yaxis()
         what = "median spread" if position == 0 else f"widest spread, {position}"
         finish(axes, "after the first arrival [us]" if call == chosen[-1] else "", "rank", f"call {call + 1}: {what}")
         whole_ticks(axes.yaxis)
-        drawn = {"call": call + 1, "rank": mine["comm_rank"], "entry_us": entry, "wait_us": wait, "time_us": time}
+        drawn = {
+            "call": call + 1,
+            "rank": mine["comm_rank"],
+            "entry_us": entry,
+            "wait_us": waits,
+            "time_us": mine["time"] * MICROSECONDS,
+            "exit_us": end,
+        }
         frames.append(pd.DataFrame(drawn))
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper left", ncols=2, frameon=False, fontsize=TEXT_POINTS)
     caption = f"Single calls of {title}: from arrival to exit on each rank. Of the time, the light part is waiting."
+    if not blocking:
+        caption += " Between call and wait, where nothing is drawn, the program computes."
     return Picture(f"calls-{number}", f"{title}: single calls", caption, figure, pd.concat(frames, ignore_index=True))

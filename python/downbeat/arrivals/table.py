@@ -22,9 +22,10 @@ class Arrivals:
         rows: a row per process and call (`waiting.arrivals`), with `site`, the index of `sites`.
         calls: a row per call (likewise), with `site`.
         sites: a row per call site, by time in it: `SITE` and `name`; `calls`, `bytes` (median); `time` and `wait`, sums
-            over processes; `wait_error` (the sum of the errors of waits); `share` of the run's time; `after_last`
-            (median over calls); `QUANTILES` of the spread; `bound` (of a spread's error, median); `apart` (share of the
-            calls whose spread is more than its bound); `last_rank` and `last_share` (of the calls). Times in s.
+            over processes; `wait_error` (the sum of the errors of waits); `share` of the run's time; `overlap` (between
+            call and wait, median; NaN if blocking); `after_last` (median over calls); `QUANTILES` of the spread;
+            `bound` (of a spread's error, median); `apart` (share of the calls whose spread is more than its bound);
+            `last_rank` and `last_share` (of the calls). Times in s.
         run: duration, s.
         ranks: of the job.
         not_whole: records of calls that some process did not record whole.
@@ -83,6 +84,7 @@ def site_rows(rows: pd.DataFrame, calls: pd.DataFrame, available: float) -> pd.D
                 "wait": float(mine["wait"].sum()),
                 "wait_error": float(mine["wait_error"].sum()),
                 "share": time / available if available > 0 else np.nan,
+                "overlap": float(mine["overlap"].median()),
                 "after_last": float(some["after_last"].median()),
                 **{name: float(some["spread"].quantile(level)) for name, level in QUANTILES.items()},
                 "bound": float(some["spread_bound"].median()),
@@ -91,7 +93,7 @@ def site_rows(rows: pd.DataFrame, calls: pd.DataFrame, available: float) -> pd.D
                 "last_share": float((some["last_rank"] == last_rank).mean()) if last_rank >= 0 else 0.0,
             }
         )
-    columns = ["number", *SITE, "calls", "bytes", "time", "wait", "wait_error", "share", "after_last", *QUANTILES]
-    columns += ["bound", "apart", "last_rank", "last_share"]
+    columns = ["number", *SITE, "calls", "bytes", "time", "wait", "wait_error", "share", "overlap", "after_last"]
+    columns += [*QUANTILES, "bound", "apart", "last_rank", "last_share"]
     frame = pd.DataFrame(found, columns=columns)
     return frame.sort_values("time", ascending=False, kind="stable", ignore_index=True)

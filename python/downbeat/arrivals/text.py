@@ -48,9 +48,11 @@ def site_table(found: Arrivals, baseline: pd.Series | None) -> list[str]:
     lines = [head]
     for place, (_, site) in enumerate(found.sites.head(MOST_SITES).iterrows()):
         where = f"{mpi_name(site['operation'], site['kind'])}, {site['size']:.0f} ranks, {site['name']}"
+        if site["kind"] != "blocking":
+            where += f", overlap {micro(site['overlap'])}"
         lines.append(textwrap.shorten(f"{place + 1} {where}", WIDTH, placeholder=" ..."))
         size = "-" if pd.isna(site["bytes"]) else f"{site['bytes']:.0f}"
-        waits = "-" if site["kind"] != "blocking" else f"{100 * wait_share(site)[0]:.1f}"
+        waits = f"{100 * wait_share(site)[0]:.1f}"
         row = f"{site['calls']:>7}{size:>9}{100 * site['share']:>7.1f}{waits:>7}{micro(site['after_last']):>11}"
         row += f"{micro(baseline.iloc[place]):>10}" if baseline is not None else ""
         row += "".join(f"{micro(site[name]):>{width}}" for name, width in zip(QUANTILES, (12, 9, 8), strict=True))
@@ -95,6 +97,7 @@ def sites_for_page(found: Arrivals, baseline: pd.Series | None) -> pd.DataFrame:
             "calls": sites["calls"],
             "run_percent": 100 * sites["share"],
             "wait_percent": [100 * wait_share(site)[0] for _, site in sites.iterrows()],
+            **({"overlap_us": sites["overlap"] * MICROSECONDS} if sites["overlap"].notna().any() else {}),
             "operation_us": sites["after_last"] * MICROSECONDS,
             **{f"{name}_us": sites[name] * MICROSECONDS for name in QUANTILES},
             "bound_us": sites["bound"] * MICROSECONDS,

@@ -32,8 +32,9 @@ def arrivals(trace: Trace) -> tuple[pd.DataFrame, pd.DataFrame]:
 
     Returns:
         A row per process and call, by call and rank in the communicator: the columns of `trace.records`, and `call`
-        (index of the second frame); `late`, after the first entry; `time` in MPI, of a nonblocking call until it
-        returned; `wait`, the part of it for processes that had not entered; `wait_error`, how wrong that may be.
+        (index of the second frame); `late`, after the first entry; `time` in MPI, of a nonblocking collective in the
+        call and in the one that waited for its completion; `overlap`, between the two, NaN if blocking; `wait`, the
+        part of `time` for processes that had not entered; `wait_error`, how wrong that may be.
         And a row per call, by time: `SITE` of its first process, `first`, `last` (entries), `spread`, `spread_bound`
         (of its error), `last_rank` (-1: within the bounds it may be another one), `bytes` (median), `after_last` (from
         the last entry to the last exit; NaN if nonblocking). All times in seconds.
@@ -45,12 +46,15 @@ def arrivals(trace: Trace) -> tuple[pd.DataFrame, pd.DataFrame]:
     of = rows["call"].to_numpy()
     awaited, awaited_bound = awaited_entries(rows, begins, calls)
     blocking = (rows["kind"] == "blocking").to_numpy()
-    end = rows["exit"].where(blocking, rows["returned"]).to_numpy()
-    wait = np.minimum(end, awaited) - entry
-    error = np.where(blocking & (awaited > entry - bound - awaited_bound), bound + awaited_bound, 0.0)
-    known = blocking & (awaited - entry > bound + awaited_bound)
+    returned, waited, end = (rows[name].to_numpy() for name in ("returned", "waited", "exit"))
+    begin = np.where(blocking, entry, waited)  # of what can be waiting for others: a nonblocking call returns at once
+    wait = np.minimum(end, awaited) - begin
+    either = bound + awaited_bound
+    known = awaited - begin > either
+    error = np.where(awaited > begin - either, either, 0.0)
     rows["late"] = entry - calls["first"].to_numpy()[of]
-    rows["time"] = end - entry
+    rows["time"] = np.where(blocking, 0.0, returned - entry) + end - begin
+    rows["overlap"] = np.where(blocking, np.nan, waited - returned)
     rows["wait"] = np.where(known, wait.clip(min=0.0), 0.0)
     rows["wait_error"] = np.minimum(error, np.abs(rows["time"]))
     return rows, calls
@@ -61,12 +65,16 @@ def whole_calls(records: pd.DataFrame) -> pd.DataFrame:
     good = records[records["complete"] & records["entry"].notna() & records["size"].notna()]
     if good.empty:
         return good.assign(call=pd.Series(dtype=np.int64)).reset_index(drop=True)
-    grouped = good.groupby(CALL, sort=False)
-    first = grouped["entry"].transform("min")
-    good = good[(grouped["entry"].transform("size") == good["size"])].assign(began=first)
-    good = good.sort_values(["began", *CALL, "comm_rank"], kind="stable", ignore_index=True)
-    changed = (good[CALL] != good[CALL].shift()).any(axis=1)
-    return good.assign(call=changed.cumsum().to_numpy() - 1).drop(columns="began")
+    call = good.groupby(CALL, sort=False, observed=True).ngroup().to_numpy()
+    members = np.bincount(call)
+    first = np.full(len(members), np.inf)
+    np.minimum.at(first, call, good["entry"].to_numpy())
+    whole = members[call] == good["size"].to_numpy()
+    good, call = good[whole], call[whole]
+    order = np.lexsort((good["comm_rank"].to_numpy(), call, first[call]))
+    call = call[order]
+    number = np.cumsum(np.diff(call, prepend=-1) != 0) - 1
+    return good.iloc[order].reset_index(drop=True).assign(call=number)
 
 
 def summarize(rows: pd.DataFrame, begins: NDArray[np.intp]) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import numpy as np
 
 from downbeat.errors import DownbeatError, UsageError
 
-MAGIC = b"DOWNBEAT-TRACE-1"
+MAGIC = b"DOWNBEAT-TRACE-2"
 HEADER_SIZE = 4096
 NONE = 2**32 - 1
 ENDINGS = {0: "running", 1: "finalized", 2: "aborted"}
@@ -54,9 +54,7 @@ TABLES = {
     "maps": np.dtype(
         [("ticks", "i8"), ("global_ns", "i8"), ("ns_per_tick", "f8"), ("bound_ns", "f8"), ("growth", "f8")]
     ),
-    "communicators": np.dtype(
-        [("group", "u8"), ("ordinal", "u4"), ("size", "i4"), ("rank", "i4"), ("inter", "i4"), ("name", "S72")]
-    ),
+    "communicators": np.dtype([("identity", "u8"), ("size", "i4"), ("rank", "i4"), ("inter", "i4"), ("name", "S76")]),
     "sites": np.dtype([("offset", "u8"), ("module", "S168"), ("symbol", "S80")]),
     "starts": np.dtype(
         [
@@ -84,18 +82,18 @@ TABLES = {
         [
             ("entry", "i8"),
             ("returned", "i8"),
+            ("waited", "i8"),
             ("exit", "i8"),
             ("bytes", "i8"),
             ("communicator", "u4"),
             ("sequence", "u4"),
             ("round", "u4"),
-            ("site", "u4"),
             ("root", "i4"),
-            ("thread", "u4"),
+            ("site", "u2"),
+            ("thread", "u2"),
             ("operation", "u2"),
             ("kind", "u1"),
             ("state", "u1"),
-            ("unused", "u4"),
         ]
     ),
 }
@@ -130,11 +128,12 @@ def text(value: bytes) -> str:
 
 def read_section(data: np.ndarray, offset: int, path: Path) -> tuple[Section, int]:
     """Returns the section that begins at an offset of a file, and its size in bytes."""
-    if data.size - offset < HEADER_SIZE or bytes(data[offset : offset + 16]) != MAGIC:
+    begin = bytes(data[offset : offset + len(MAGIC)])
+    if begin != MAGIC and begin[:-1] == MAGIC[:-1]:
+        raise DownbeatError(f"'{path}' was written by another version of libdownbeat-preload")
+    if data.size - offset < HEADER_SIZE or begin != MAGIC:
         raise DownbeatError(f"'{path}' has no trace at byte {offset}; it is of another program, or was cut off")
     header = data[offset : offset + HEADER.itemsize].view(HEADER)[0]
-    if header["record_size"] != TABLES["records"].itemsize:
-        raise DownbeatError(f"'{path}' was written by another version of libdownbeat-preload")
     position = offset + HEADER_SIZE
     tables = {}
     for name, dtype in TABLES.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
@@ -11,12 +12,54 @@ import pandas as pd
 from downbeat.traces.clock import to_global
 from downbeat.traces.file import COMPLETE, ENDINGS, ENTERED, KINDS, Section, read_job, text
 
+# Of what kind each column is; of those of WORDS these are numbers.
+COLUMNS = {
+    "rank": "i4",
+    "operation": "i1",
+    "kind": "i1",
+    "communicator": "i4",
+    "size": "f8",
+    "comm_rank": "f8",
+    "sequence": "u4",
+    "round": "u4",
+    "bytes": "f8",
+    "root": "f8",
+    "entry": "f8",
+    "returned": "f8",
+    "waited": "f8",
+    "exit": "f8",
+    "bound": "f8",
+    "module": "i4",
+    "offset": "u8",
+    "symbol": "i4",
+    "thread": "u2",
+    "complete": "?",
+}
+WORDS = ("operation", "kind", "communicator", "module", "symbol")
+CHUNK = 1 << 16  # records that are converted at a time, so that what is between takes no memory
+
 
 def identity(communicator: np.void) -> str:
     """Returns what all processes call a communicator."""
     name = text(communicator["name"])
-    number = f"{int(communicator['group']):016x}.{int(communicator['ordinal'])}"
+    number = f"{int(communicator['identity']):016x}"
     return f"{name} ({number})" if name else number
+
+
+class Words:
+    """A column of words that repeat: numbers for them, the same in all sections."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+
+    def codes(self, words: Iterable[str]) -> np.ndarray:
+        """Returns the numbers of words."""
+        return np.array([self.numbers.setdefault(word, len(self.numbers)) for word in words], dtype=np.int32)
+
+    def column(self, codes: np.ndarray) -> pd.Categorical:
+        """Returns a column of numbers as words."""
+        dtype = pd.CategoricalDtype(pd.Index(list(self.numbers), dtype=object))
+        return pd.Categorical.from_codes(codes, dtype=dtype)
 
 
 class Trace:
@@ -61,61 +104,104 @@ class Trace:
 
         Columns: rank (in MPI_COMM_WORLD), operation, kind (blocking, nonblocking, persistent), communicator, size and
         comm_rank (of the communicator), sequence (number of the collective on its communicator), round (number of the
-        start of a persistent one), bytes (NaN: not known), root (NaN: none), entry, returned, exit (seconds on the
-        global clock; exit is NaN where no completion was seen), bound (s, of the error of entry and exit), module,
-        offset, symbol (of the call site), thread, complete.
+        start of a persistent one), bytes (NaN: not known), root (NaN: none), entry, returned, waited, exit (seconds on
+        the global clock; waited is when the call began that saw the completion, NaN of a blocking one; exit is NaN
+        where no completion was seen), bound (s, of the error of each of them), module, offset, symbol (of the call
+        site), thread, complete.
         """
-        frames = [self._frame(section) for section in self.sections]
-        frames = [frame for frame in frames if len(frame)] or frames[:1]
-        return pd.concat(frames, ignore_index=True)
-
-    @staticmethod
-    def _frame(section: Section) -> pd.DataFrame:
-        records = section.tables["records"]
-        records = records[np.isin(records["state"], (ENTERED, COMPLETE))]
-        maps = section.tables["maps"]
-        wander = float(section.header["max_wander"])
-        complete = records["state"] == COMPLETE
-        if len(maps):
-            entry, entry_bound = to_global(records["entry"], maps, wander)
-            end, end_bound = to_global(records["exit"], maps, wander)
-            returned, _ = to_global(records["returned"], maps, wander)
-        else:  # the process ended before the first synchronization did
-            entry = end = returned = entry_bound = end_bound = np.full(len(records), np.nan)
-        communicators, sites = section.tables["communicators"], section.tables["sites"]
-        names = np.array([identity(one) for one in communicators] + ["not known"], dtype=object)
-        which = np.where(records["communicator"] < len(communicators), records["communicator"], len(communicators))
-        sizes = np.append(communicators["size"].astype(float), np.nan)
-        ranks = np.append(communicators["rank"].astype(float), np.nan)
-        site = np.where(records["site"] < len(sites), records["site"], len(sites))
-        modules = np.array([text(one) for one in sites["module"]] + ["not known"], dtype=object)
-        symbols = np.array([text(one) for one in sites["symbol"]] + [""], dtype=object)
-        offsets = np.append(sites["offset"], 0)
-        operations = np.array(section.operations, dtype=object)
-        frame = pd.DataFrame(
+        tables = [section.tables["records"] for section in self.sections]
+        total = sum(len(table) for table in tables)
+        columns = {name: np.empty(total, dtype=dtype) for name, dtype in COLUMNS.items()}
+        words = {name: Words() for name in WORDS}
+        words["kind"].codes(KINDS)
+        filled = 0
+        for section in self.sections:
+            filled += fill(columns, words, section, filled)
+        return pd.DataFrame(
             {
-                "rank": section.rank,
-                "operation": pd.Categorical(operations[records["operation"]], categories=section.operations),
-                "kind": pd.Categorical(np.array(KINDS, dtype=object)[records["kind"]], categories=list(KINDS)),
-                "communicator": names[which],
-                "size": sizes[which],
-                "comm_rank": ranks[which],
-                "sequence": records["sequence"],
-                "round": records["round"],
-                "bytes": np.where(records["bytes"] < 0, np.nan, records["bytes"]),
-                "root": np.where(records["root"] < 0, np.nan, records["root"]),
-                "entry": entry,
-                "returned": np.where(records["returned"] != 0, returned, np.nan),
-                "exit": np.where(complete, end, np.nan),
-                "bound": np.where(complete, np.maximum(entry_bound, end_bound), entry_bound),
-                "module": modules[site],
-                "offset": offsets[site],
-                "symbol": symbols[site],
-                "thread": records["thread"],
-                "complete": complete,
-            }
+                name: words[name].column(values[:filled]) if name in words else values[:filled]
+                for name, values in columns.items()
+            },
+            copy=False,
         )
-        return frame.sort_values("entry", kind="stable", ignore_index=True)
+
+
+def fill(columns: dict[str, np.ndarray], words: dict[str, Words], section: Section, begin: int) -> int:
+    """Fills in columns with what a process recorded, by time of entry.
+
+    Args:
+        columns: as in COLUMNS; of words, their numbers.
+        words: of the columns in WORDS.
+        section: what the process recorded.
+        begin: the first row.
+
+    Returns:
+        The number of rows.
+    """
+    communicators, sites = section.tables["communicators"], section.tables["sites"]
+    # The last entry of each is for what is not in the table.
+    of_communicator = {
+        "communicator": words["communicator"].codes([*map(identity, communicators), "not known"]),
+        "size": np.append(communicators["size"].astype(float), np.nan),
+        "comm_rank": np.append(communicators["rank"].astype(float), np.nan),
+    }
+    of_site = {
+        "module": words["module"].codes([*map(text, sites["module"]), "not known"]),
+        "offset": np.append(sites["offset"], np.uint64(0)),
+        "symbol": words["symbol"].codes([*map(text, sites["symbol"]), ""]),
+    }
+    operations = words["operation"].codes(section.operations)
+    rows = begin
+    for first in range(0, len(section.tables["records"]), CHUNK):
+        records = section.tables["records"][first : first + CHUNK]
+        known = (records["state"] == ENTERED) | (records["state"] == COMPLETE)
+        records = np.array(records) if known.all() else records[known]
+        place = slice(rows, rows + len(records))
+        rows += len(records)
+        communicator = np.minimum(records["communicator"], len(communicators))
+        site = np.minimum(records["site"], len(sites))
+        for name, values in of_communicator.items():
+            columns[name][place] = values[communicator]
+        for name, values in of_site.items():
+            columns[name][place] = values[site]
+        columns["operation"][place] = operations[records["operation"]]
+        for name in ("kind", "sequence", "round", "thread"):
+            columns[name][place] = records[name]
+        for name in ("bytes", "root"):
+            columns[name][place] = np.where(records[name] < 0, np.nan, records[name])
+        complete = records["state"] == COMPLETE
+        columns["complete"][place] = complete
+        for name, values in times_of(records, section, complete).items():
+            columns[name][place] = values
+    place = slice(begin, rows)
+    columns["rank"][place] = section.rank
+    if (np.diff(columns["entry"][place]) < 0).any():  # of several threads
+        order = np.argsort(columns["entry"][place], kind="stable")
+        for values in columns.values():
+            values[place] = values[place][order]
+    return rows - begin
+
+
+def times_of(records: np.ndarray, section: Section, complete: np.ndarray) -> dict[str, np.ndarray]:
+    """Returns timestamps on the global clock, and their bound, in seconds; NaN where there is none."""
+    maps = section.tables["maps"]
+    if not len(maps):  # the process ended before the first synchronization did
+        return {name: np.full(len(records), np.nan) for name in ("entry", "returned", "waited", "exit", "bound")}
+    wander = float(section.header["max_wander"])
+    entry, bound = to_global(records["entry"], maps, wander)
+
+    def at(name: str, wanted: np.ndarray) -> np.ndarray:
+        times = np.full(len(records), np.nan)
+        if wanted.any():
+            times[wanted], its_bound = to_global(records[name][wanted], maps, wander)
+            bound[wanted] = np.maximum(bound[wanted], its_bound)
+        return times
+
+    end = at("exit", complete)
+    together = records["returned"] == records["exit"]  # of blocking ones
+    returned = np.where(together, end, at("returned", ~together & (records["returned"] != 0)))
+    waited = at("waited", complete & (records["waited"] != 0))
+    return {"entry": entry, "returned": returned, "waited": waited, "exit": end, "bound": bound}
 
 
 def open_trace(path: str | Path, job: str | None = None) -> Trace:
