@@ -21,9 +21,12 @@ struct waiting_sample {
     int armed;    /* a barrier has ended, and no operation since */
     int64_t exit; /* ticks, of that barrier */
     uint32_t barrier_site;
-    int measured; /* an operation has ended since: it, ... */
-    struct call call;
-    uint32_t unresolved; /* ... and the class of the sample before it, or TRACE_NONE if its verdict is known */
+    int measured; /* an operation has ended since: */
+    int64_t done; /* ticks */
+    int64_t bytes;
+    uint16_t operation;
+    uint8_t kind;
+    uint32_t unresolved; /* the class of the sample before it, or TRACE_NONE if its verdict is known */
     double unresolved_ns;
 };
 
@@ -105,12 +108,12 @@ static int64_t size_class(int64_t bytes) {
     return size;
 }
 
-static uint32_t class_of(const struct waiting_sample *waiting, const struct call *call) {
+static uint32_t class_of(const struct waiting_sample *waiting) {
     const struct trace_start wanted = {.barrier_site = waiting->barrier_site,
-                                       .communicator = call->comm->number,
-                                       .operation = call->operation,
-                                       .kind = call->kind,
-                                       .size = size_class(call->bytes)};
+                                       .communicator = waiting->comm->number,
+                                       .operation = waiting->operation,
+                                       .kind = waiting->kind,
+                                       .size = size_class(waiting->bytes)};
     for (uint32_t number = recording_starts(); number-- > 0;) {
         const struct trace_start *start = recording_start(number);
         if (start->barrier_site == wanted.barrier_site && start->communicator == wanted.communicator &&
@@ -126,7 +129,10 @@ void starts_sample(const struct call *call) {
         return;
     waiting->armed = 0;
     waiting->measured = 1;
-    waiting->call = *call;
+    waiting->done = call->exit;
+    waiting->bytes = call->bytes;
+    waiting->operation = call->operation;
+    waiting->kind = call->kind;
 }
 
 /* Adds the sample that was measured to its class. */
@@ -134,7 +140,7 @@ static void add_sample(struct waiting_sample *waiting) {
     if (!waiting->measured)
         return;
     waiting->measured = 0;
-    uint32_t number = class_of(waiting, &waiting->call);
+    uint32_t number = class_of(waiting);
     if (number == TRACE_NONE)
         return;
     struct trace_start *start = recording_start(number);
@@ -142,7 +148,7 @@ static void add_sample(struct waiting_sample *waiting) {
         ++start->skipped;
         return;
     }
-    double ns = (double)(waiting->call.exit - waiting->exit) * recording_tick_ns();
+    double ns = (double)(waiting->done - waiting->exit) * recording_tick_ns();
     start->min_ns = start->samples == 0 || ns < start->min_ns ? ns : start->min_ns;
     start->max_ns = start->samples == 0 || ns > start->max_ns ? ns : start->max_ns;
     ++start->samples;

@@ -74,7 +74,8 @@ def whole_calls(records: pd.DataFrame) -> pd.DataFrame:
     order = np.lexsort((good["comm_rank"].to_numpy(), call, first[call]))
     call = call[order]
     number = np.cumsum(np.diff(call, prepend=-1) != 0) - 1
-    return good.iloc[order].reset_index(drop=True).assign(call=number)
+    ordered: pd.DataFrame = good.iloc[order].reset_index(drop=True).assign(call=number)
+    return ordered
 
 
 def summarize(rows: pd.DataFrame, begins: NDArray[np.intp]) -> pd.DataFrame:
