@@ -1,0 +1,158 @@
+"""Compares what loops like OSU's and IMB's report after harmonized barriers with what downbeat-bench does.
+
+python -m benchmarks.agreement [--mpi NAMES] [--launches N]
+
+The loops know nothing of Downbeat (tests/preload/osu_like.c, imb_like.c); libdownbeat-preload gives their barriers a
+common start. The launches of a loop and of downbeat-bench take turns, in random order. What could make a difference is
+the same: operation, datatype, sizes, 200 calls of warm-up, 2000 samples, one buffer for all calls, the mean over calls
+and ranks of each rank's own time. Ranks get real-time priority if that is allowed, because an interruption of 0.5 ms is
+0.25 us of a mean. Prints medians over launches, the ratio of loop / downbeat-bench with its 95 % interval, whether that
+is within 5 % of 1, and what the sidecar file says / what the loop says. Ends with status 1 if an interval is outside.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from downbeat.launchers.launch import choose_launcher, environment, places_of
+from downbeat.launchers.libraries import LIBRARIES, ROOT
+from downbeat.statistics.pairs import compare_paired
+from downbeat.units import MICROSECONDS
+
+SIZES = (8, 256, 8192)
+WARMUP = 200
+SAMPLES = 2000
+MARGIN = 0.05
+RANKS = 2
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop and the same with downbeat-bench."""
+
+    program: str
+    operation: str
+    datatype: str
+
+
+LOOPS = {
+    "OSU-like": Loop("preload-osu_like", "reduce", "double"),
+    "IMB-like": Loop("preload-imb_like", "allreduce", "float"),
+}
+
+
+def run(mpi: str, words: list[str], variables: Mapping[str, str]) -> str:
+    """Runs a program on both ranks; returns what it printed."""
+    library, launcher = choose_launcher(mpi, None)
+    places = places_of(RANKS)
+    command = [launcher, "-n", str(RANKS), *library.family.arguments(places), *library.family.setting(variables)]
+    priority = ["chrt", "-f", "1"] if may_have_priority() else []
+    done = subprocess.run(
+        [*command, *priority, *words],
+        env=environment(library, launcher, None, places),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    if done.returncode != 0:
+        sys.exit(f"benchmarks.agreement: {mpi}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def may_have_priority() -> bool:
+    """Whether processes may have real-time priority here."""
+    try:
+        return subprocess.run(["chrt", "-f", "1", "true"], capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
+def run_loop(mpi: str, loop: Loop) -> tuple[dict[int, float], dict[int, float]]:
+    """Returns by size, in us, what a loop reports after harmonized barriers, and what the sidecar says of it."""
+    build = ROOT / "build" / mpi
+    with tempfile.TemporaryDirectory() as directory:
+        variables = {
+            "LD_PRELOAD": str(build / "lib" / "libdownbeat-preload.so"),
+            "DOWNBEAT_PRELOAD_MODE": "harmonize",
+            "DOWNBEAT_PRELOAD_DIR": directory,
+            "DOWNBEAT_PRELOAD_SKIP": str(WARMUP),
+        }
+        said = run(mpi, [str(build / "bin" / loop.program), str(SAMPLES), str(WARMUP)], variables)
+        (path,) = Path(directory).glob("*-starts.json")
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+    means: dict[int, list[float]] = {size: [] for size in SIZES}
+    for line in said.splitlines():
+        _, _, size, mean = line.split()
+        means[int(size)].append(float(mean))
+    sidecar = {row["size_up_to"]: row["mean_s"] * MICROSECONDS for row in rows if row["operation"] == loop.operation}
+    return {size: statistics.mean(of_ranks) for size, of_ranks in means.items()}, sidecar
+
+
+def run_bench(mpi: str, loop: Loop) -> dict[int, float]:
+    """Returns by size, in us, what downbeat-bench reports from a common start."""
+    words = [str(ROOT / "build" / mpi / "bin" / "downbeat-bench"), loop.operation, "-q", "--format", "osu"]
+    words += ["--sizes", ",".join(map(str, SIZES)), "--sync", "harmonize", "--with", f"type={loop.datatype}"]
+    words += ["--warmup", str(WARMUP), "--repetitions", str(SAMPLES)]
+    lines = [line.split() for line in run(mpi, words, {}).splitlines() if line and not line.startswith("#")]
+    return {int(size): float(mean) for size, mean, *_ in lines}
+
+
+def compare(mpi: str, name: str, loop: Loop, launches: int) -> bool:
+    """Prints the comparison of a loop; returns whether nothing contradicts agreement within the margin."""
+    reported, sidecars, benches = [], [], []
+    order = random.Random(1)
+    for _ in range(launches):
+        if order.random() < 0.5:
+            benches.append(run_bench(mpi, loop))
+            one, sidecar = run_loop(mpi, loop)
+        else:
+            one, sidecar = run_loop(mpi, loop)
+            benches.append(run_bench(mpi, loop))
+        reported.append(one)
+        sidecars.append(sidecar)
+    print(
+        f"\n{mpi}, {name} loop, {loop.operation} of {loop.datatype}, {RANKS} ranks, medians of {launches} launches, us"
+    )
+    print(f"{'bytes':>7}{'loop':>9}{'downbeat-bench':>16}{'ratio':>8}{'95 % interval':>17}{'agree':>11}", end="")
+    print(f"{'sidecar / loop':>16}")
+    agree = True
+    for size in SIZES:
+        loops = [one[size] for one in reported]
+        theirs = [one[size] for one in benches]
+        ratio = compare_paired(theirs, loops, margin=MARGIN).ratio
+        beside = statistics.median(side[size] / one[size] for side, one in zip(sidecars, reported, strict=True))
+        least, most = 1 / (1 + MARGIN), 1 + MARGIN
+        apart = ratio.low > most or ratio.high < least
+        verdict = "no" if apart else "yes" if least <= ratio.low and ratio.high <= most else "undecided"
+        agree = agree and not apart
+        print(
+            f"{size:>7}{statistics.median(loops):>9.3f}{statistics.median(theirs):>16.3f}{ratio.estimate:>8.3f}"
+            f"{f'{ratio.low:.3f} to {ratio.high:.3f}':>17}{verdict:>11}{beside:>16.3f}"
+        )
+    return agree
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks.agreement", description="Compares loops with downbeat-bench.")
+    parser.add_argument("--mpi", nargs="+", choices=LIBRARIES, default=["openmpi", "mpich"], metavar="NAME")
+    parser.add_argument("--launches", type=int, default=15, metavar="N")
+    options = parser.parse_args()
+    os.chdir(tempfile.gettempdir())
+    agree = [compare(mpi, name, loop, options.launches) for mpi in options.mpi for name, loop in LOOPS.items()]
+    print(f"promised: a loop's report is within {MARGIN:.0%} of downbeat-bench's: {'met' if all(agree) else 'NOT MET'}")
+    sys.exit(0 if all(agree) else 1)
+
+
+if __name__ == "__main__":
+    main()
