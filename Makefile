@@ -161,4 +161,4 @@ $(foreach m,$(filter-out openmpi,$(MPIS)) abi,ctest-brief-$m): ctest-brief-%: bu
 # processors for itself.
 pytest: setup-test $(foreach m,$(MPIS) $(SIMULATOR),build-$m) build-abi
 	$(VENV)/pytest --numprocesses 2 --dist loadfile benchmarks python tools tests/abi tests/docs tests/install tests/languages tests/messages
-	$(VENV)/pytest -m 'not nightly' tests/bench tests/hosts tests/preload
+	$(VENV)/pytest -m 'not nightly' tests/bench tests/conformance tests/hosts tests/preload

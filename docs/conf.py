@@ -48,12 +48,14 @@ SECTIONS = {
         "README": "/README",
         "Changes": "/CHANGELOG",
         "Contributing": "/CONTRIBUTING",
+        "Conformance of an MPIX_Harmonize": "/conformance/README",
     },
     "Background": {
         "MPIX_Harmonize": "harmonize",
         "Clocks": "clocks",
         "The validation clock": "validation",
         "Statistics": "statistics",
+        "A text for the MPI Forum": "forum",
     },
 }
 
