@@ -113,6 +113,9 @@ build: build-$(MPI) ## build into build/$(MPI)
 install: build ## install from there to [DESTDIR]$(PREFIX)
 	@DESTDIR='$(DESTDIR)' cmake --install build/$(MPI)
 
+dist: ## write the last commit as build/dist/downbeat-<version>.tar.gz, the same bits every time, and print its checksum
+	@tools/dist
+
 docs: setup-docs ## build the documentation as a site, build/docs/index.html; a broken link is an error
 	@$(VENV)/sphinx-build -q -W --keep-going -b html -c docs -d build/docs-cache . build/docs
 	@echo build/docs/index.html
@@ -160,5 +163,5 @@ $(foreach m,$(filter-out openmpi,$(MPIS)) abi,ctest-brief-$m): ctest-brief-%: bu
 # Two at a time, a file on one process, where next to nothing is measured and processes mostly wait; the rest needs the
 # processors for itself.
 pytest: setup-test $(foreach m,$(MPIS) $(SIMULATOR),build-$m) build-abi
-	$(VENV)/pytest --numprocesses 2 --dist loadfile benchmarks python tools tests/abi tests/docs tests/install tests/languages tests/messages
+	$(VENV)/pytest --numprocesses 2 --dist loadfile benchmarks python tools tests/abi tests/docs tests/install tests/languages tests/messages tests/packaging
 	$(VENV)/pytest -m 'not nightly' tests/bench tests/conformance tests/hosts tests/preload

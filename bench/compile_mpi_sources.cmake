@@ -43,4 +43,4 @@ foreach(prefix IN ITEMS MPI MPIX)
     endif()
 endforeach()
 target_link_libraries(downbeat_bench_mpi PUBLIC downbeat_bench_core downbeat::downbeat MPI::MPI_CXX
-                      PRIVATE CLI11::CLI11 $<$<NOT:$<BOOL:${DOWNBEAT_SIMULATED}>>:PkgConfig::HWLOC> ${CMAKE_DL_LIBS})
+                      PRIVATE CLI11::CLI11 ${CMAKE_DL_LIBS})

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
 from conftest import ONE_LIBRARY, Bench, run_bench
+
+ROOT = Path(__file__).resolve().parents[2]
 
 BAD = [
     ("", "no operation is given; choose from barrier, bcast, "),
@@ -210,4 +214,9 @@ def test_help_names_what_there_is(bench: Bench) -> None:
 def test_version(bench: Bench) -> None:
     outcome = bench("--version")
     assert outcome.status == 0
-    assert outcome.stdout.startswith("downbeat-bench ")
+    program, library, mpi, build = outcome.stdout.splitlines()
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    assert re.fullmatch(rf"downbeat-bench {re.escape(version)} \([0-9a-z-]+\)", program)
+    assert library == f"libdownbeat {version}"
+    assert re.fullmatch(r"MPI \S.*, standard \d\.\d", mpi)
+    assert re.fullmatch(r"built by \w+ [0-9.]+, \w*", build)

@@ -3,11 +3,10 @@
 #include "build_info.h"
 #include "experiments/machine.h"
 #include "mpi/host_name.h"
-#include "mpi/mpi_check.h"
+#include "mpi/library_version.h"
 #include "mpi/simulation.h"
 
 #include <algorithm>
-#include <array>
 #include <ctime>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -17,22 +16,6 @@
 
 namespace bench {
 namespace {
-
-std::string mpi_library() {
-    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
-    int length = 0;
-    check(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
-    std::string version(text.data(), static_cast<std::size_t>(length));
-    version.erase(version.find_last_not_of(std::string_view(" \t\n\0", 4)) + 1);
-    return version;
-}
-
-std::string mpi_standard() {
-    int version = 0;
-    int subversion = 0;
-    check(MPI_Get_version(&version, &subversion), "MPI_Get_version");
-    return fmt::format("{}.{}", version, subversion);
-}
 
 /// Environment variables that change the behavior of the library or MPI.
 std::vector<std::pair<std::string, std::string>> relevant_environment() {

@@ -2,73 +2,105 @@
 
 #include "text/error.h"
 
+#include <cerrno>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <fstream>
-#include <hwloc.h>
 #include <limits>
-#include <memory>
 #include <sched.h>
-#include <type_traits>
+#include <set>
+#include <sstream>
+#include <system_error>
 
 namespace bench {
 namespace {
 
-struct FreeBitmap {
-    void operator()(hwloc_bitmap_t bitmap) const { hwloc_bitmap_free(bitmap); }
-};
-using Bitmap = std::unique_ptr<std::remove_pointer_t<hwloc_bitmap_t>, FreeBitmap>;
-
-struct DestroyTopology {
-    void operator()(hwloc_topology_t topology) const { hwloc_topology_destroy(topology); }
-};
-using Topology = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, DestroyTopology>;
-
-void check_hwloc(int code, const char *call) {
-    if (code < 0) {
-        throw Error::here(fmt::format("{} failed", call));
+/// The processors that the process may run on. The kernel's set may be larger than cpu_set_t.
+std::set<int> read_affinity() {
+    for (int capacity = CPU_SETSIZE;; capacity *= 2) {
+        const std::size_t size = CPU_ALLOC_SIZE(capacity);
+        std::vector<unsigned long> words(size / sizeof(unsigned long));
+        auto *set = reinterpret_cast<cpu_set_t *>(words.data());
+        if (sched_getaffinity(0, size, set) == 0) {
+            std::set<int> processors;
+            for (int processor = 0; processor < capacity; ++processor) {
+                if (CPU_ISSET_S(static_cast<std::size_t>(processor), size, set)) {
+                    processors.insert(processor);
+                }
+            }
+            return processors;
+        }
+        if (errno != EINVAL || capacity > CPU_SETSIZE * 1024) {
+            throw Error::here(fmt::format("sched_getaffinity failed: {}", std::generic_category().message(errno)));
+        }
     }
 }
 
-Topology load_topology() {
-    hwloc_topology_t topology = nullptr;
-    check_hwloc(hwloc_topology_init(&topology), "hwloc_topology_init");
-    Topology owner(topology);
-    check_hwloc(hwloc_topology_load(topology), "hwloc_topology_load");
-    return owner;
-}
-
-std::string to_list(hwloc_const_bitmap_t bitmap) {
-    char *text = nullptr;
-    check_hwloc(hwloc_bitmap_list_asprintf(&text, bitmap), "hwloc_bitmap_list_asprintf");
-    const std::unique_ptr<char, decltype(&std::free)> owner(text, &std::free);
+std::string to_list(const std::set<int> &processors) {
+    std::string text;
+    for (auto one = processors.begin(); one != processors.end();) {
+        const int first = *one;
+        int last = first;
+        for (++one; one != processors.end() && *one == last + 1; ++one) {
+            last = *one;
+        }
+        text += fmt::format("{}{}{}", text.empty() ? "" : ",", first, last > first ? fmt::format("-{}", last) : "");
+    }
     return text;
 }
 
-std::string cpu_model(hwloc_topology_t topology) {
-    hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0);
-    const char *model = package == nullptr ? nullptr : hwloc_obj_get_info_by_name(package, "CPUModel");
-    return model == nullptr ? "unknown" : model;
+std::set<int> parse_list(const std::string &text) {
+    std::set<int> processors;
+    std::istringstream ranges(text);
+    for (std::string range; std::getline(ranges, range, ',');) {
+        const std::size_t dash = range.find('-');
+        const int first = std::stoi(range);
+        const int last = dash == std::string::npos ? first : std::stoi(range.substr(dash + 1));
+        for (int processor = first; processor <= last; ++processor) {
+            processors.insert(processor);
+        }
+    }
+    return processors;
+}
+
+/// The kernel lists with each processor the hardware threads of its core. Where it does not, each is its own core.
+int count_cores(const std::set<int> &processors) {
+    std::set<std::string> cores;
+    for (const int processor : processors) {
+        std::ifstream file(
+            fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", processor));
+        std::string threads;
+        cores.insert(file >> threads ? threads : fmt::format("{}", processor));
+    }
+    return static_cast<int>(cores.size());
+}
+
+std::string read_cpu_model() {
+    std::ifstream file("/proc/cpuinfo");
+    for (std::string line; std::getline(file, line);) {
+        const std::size_t colon = line.find(": ");
+        // x86, s390 and RISC-V; ARM in old kernels; POWER.
+        if (colon != std::string::npos && (line.starts_with("model name") || line.starts_with("Processor") ||
+                                           line.starts_with("cpu\t"))) {
+            return line.substr(colon + 2);
+        }
+    }
+    return "unknown";
 }
 
 } // namespace
 
 Binding read_binding() {
-    const Topology topology = load_topology();
-    const Bitmap set(hwloc_bitmap_alloc());
-    check_hwloc(hwloc_get_cpubind(topology.get(), set.get(), HWLOC_CPUBIND_PROCESS), "hwloc_get_cpubind");
-    return {to_list(set.get()), hwloc_get_nbobjs_inside_cpuset_by_type(topology.get(), set.get(), HWLOC_OBJ_CORE),
-            cpu_model(topology.get())};
+    const std::set<int> processors = read_affinity();
+    return {to_list(processors), count_cores(processors), read_cpu_model()};
 }
 
 int count_processors(const std::vector<std::string> &cpusets) {
-    const Bitmap all(hwloc_bitmap_alloc());
-    const Bitmap one(hwloc_bitmap_alloc());
+    std::set<int> all;
     for (const std::string &cpuset : cpusets) {
-        check_hwloc(hwloc_bitmap_list_sscanf(one.get(), cpuset.c_str()), "hwloc_bitmap_list_sscanf");
-        check_hwloc(hwloc_bitmap_or(all.get(), all.get(), one.get()), "hwloc_bitmap_or");
+        all.merge(parse_list(cpuset));
     }
-    return hwloc_bitmap_weight(all.get());
+    return static_cast<int>(all.size());
 }
 
 double read_load() {

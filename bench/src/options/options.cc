@@ -1,6 +1,8 @@
 #include "options/options.h"
 
 #include "build_info.h"
+#include "context/context.h"
+#include "mpi/library_version.h"
 #include "operations/operation.h"
 #include "output/reporters/reporter_registry.h"
 #include "patterns/arrival_pattern.h"
@@ -18,6 +20,7 @@
 #include <charconv>
 #include <fmt/format.h>
 #include <functional>
+#include <mpix_harmonize.h>
 
 namespace bench {
 namespace {
@@ -79,8 +82,18 @@ std::string footer(const std::vector<ExperimentName> &experiments) {
                        describe_entries(all_reporters()), describe_entries(experiments));
 }
 
+/// The program, the library that it has loaded, MPI, and how all of that was built.
+std::string version_text() {
+    return fmt::format("downbeat-bench {} ({})\n"
+                       "libdownbeat {}\n"
+                       "MPI {}, standard {}\n"
+                       "built by {}, {}",
+                       build_version, build_revision, Downbeat_version(), short_mpi_library(mpi_library()),
+                       mpi_standard(), build_compiler, build_type);
+}
+
 void declare(CommandLine &line, Words &words, const std::vector<ExperimentName> &experiments) {
-    line.version(fmt::format("downbeat-bench {} ({})", build_version, build_revision));
+    line.version(version_text());
     line.positional("operation", words.operations, "operations to measure");
     line.option("-m,--sizes", words.sizes, "SIZES",
                 fmt::format("message sizes in bytes: powers of two from:to, a list, or both; downbeat-bench list "

@@ -1,0 +1,3 @@
+#include "mpix_harmonize.h"
+
+const char *Downbeat_version(void) { return DB_VERSION; }

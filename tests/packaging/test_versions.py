@@ -1,0 +1,27 @@
+"""The version is in pyproject.toml; whatever cannot read it there says the same."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+CITATION = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_citation_has_the_version() -> None:
+    assert re.findall(r"^version: (.*)$", CITATION, re.MULTILINE) == [VERSION]
+
+
+def test_the_changelog_has_the_version_with_the_date_of_the_citation() -> None:
+    (date,) = re.findall(r"^date-released: (.*)$", CITATION, re.MULTILINE)
+    assert re.findall(r"^## (\d.*)$", CHANGELOG, re.MULTILINE)[0] == f"{VERSION} - {date}"
+
+
+def test_cmake_reads_the_version() -> None:
+    text = (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
+    assert "VERSION ${downbeat_version}" in text
+    assert VERSION not in text
