@@ -67,8 +67,7 @@ std::set<int> parse_list(const std::string &text) {
 int count_cores(const std::set<int> &processors) {
     std::set<std::string> cores;
     for (const int processor : processors) {
-        std::ifstream file(
-            fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", processor));
+        std::ifstream file(fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", processor));
         std::string threads;
         cores.insert(file >> threads ? threads : fmt::format("{}", processor));
     }
@@ -80,8 +79,8 @@ std::string read_cpu_model() {
     for (std::string line; std::getline(file, line);) {
         const std::size_t colon = line.find(": ");
         // x86, s390 and RISC-V; ARM in old kernels; POWER.
-        if (colon != std::string::npos && (line.starts_with("model name") || line.starts_with("Processor") ||
-                                           line.starts_with("cpu\t"))) {
+        if (colon != std::string::npos &&
+            (line.starts_with("model name") || line.starts_with("Processor") || line.starts_with("cpu\t"))) {
             return line.substr(colon + 2);
         }
     }
