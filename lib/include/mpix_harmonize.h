@@ -244,11 +244,6 @@ int MPIX_Harmonize_set_info(MPI_Comm comm, MPI_Info info);
  * Local. */
 int MPIX_Harmonize_get_info(MPI_Comm comm, MPI_Info *info_used);
 
-/* Downbeat_version: the version of the library that is loaded, e.g. "0.1.0".
- *
- * Local; may be called before MPI_Init. */
-const char *Downbeat_version(void);
-
 #ifdef __cplusplus
 }
 #endif

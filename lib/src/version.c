@@ -1,3 +1,3 @@
-#include "mpix_harmonize.h"
+#include "downbeat/clock.h"
 
 const char *Downbeat_version(void) { return DB_VERSION; }

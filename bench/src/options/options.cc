@@ -18,9 +18,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <downbeat/clock.h>
 #include <fmt/format.h>
 #include <functional>
-#include <mpix_harmonize.h>
 
 namespace bench {
 namespace {

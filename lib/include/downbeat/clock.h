@@ -159,6 +159,11 @@ typedef struct Downbeat_clock {
  * NULL, MPI_ERR_OTHER if comm was never prepared. */
 int Downbeat_get_clock(MPI_Comm comm, Downbeat_clock *clock);
 
+/* Downbeat_version: the version of the library that is loaded, e.g. "0.1.0".
+ *
+ * Local; may be called before MPI_Init. */
+const char *Downbeat_version(void);
+
 #ifdef __cplusplus
 }
 #endif
