@@ -78,8 +78,9 @@ $(foreach m,$(MPIS),nightly-$m): nightly-%:
 validate: setup-test $(foreach m,$(or $(CHOSEN),$(MPIS)),build-$m) ## check the results of every collective on 1 to 8 ranks, under all five MPI libraries; MPI=: one
 	tools/validate --mpi $(or $(CHOSEN),$(MPIS))
 
-bench: setup-bench $(foreach m,$(DEBIAN_MPIS),build-$m) ## measure Downbeat itself against MPI_Barrier, under Open MPI and MPICH
+bench: setup-bench $(foreach m,$(DEBIAN_MPIS),build-$m) ## measure Downbeat itself against MPI_Barrier, under Open MPI and MPICH, and downbeat.mpi against C
 	$(VENV)/python -m benchmarks.library
+	@$(VENV)/python -m benchmarks.bindings
 
 bench-scale: setup-run ## measure starts of 128 to 16,384 processes with clocks of their own, in virtual time, ten minutes
 	$(call build,$(MPI),scale)

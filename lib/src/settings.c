@@ -13,7 +13,8 @@
 extern char **environ;
 
 #define PREFIX "DOWNBEAT_"
-#define PRELOAD_PREFIX "DOWNBEAT_PRELOAD_" /* settings of libdownbeat-preload, which checks them */
+#define PRELOAD_PREFIX "DOWNBEAT_PRELOAD_"  /* settings of libdownbeat-preload, which checks them */
+#define PYTHON_VARIABLE "DOWNBEAT_LIBRARY=" /* the file of this library, for downbeat.mpi */
 #define TEXT_SIZE DOWNBEAT_MAX_MESSAGE
 
 /* A setting: its key, and how its text is read and written. parse returns 0, or -1 with the valid values, preceded by
@@ -257,6 +258,8 @@ static void key_of_variable(const char *variable, char key[TEXT_SIZE]) {
     key[length] = '\0';
 }
 
+static int has_prefix(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
+
 int db_settings_from_environment(struct db_settings *settings, struct db_reason *reason) {
     *settings = (struct db_settings){
         .clock = NULL,
@@ -280,8 +283,8 @@ int db_settings_from_environment(struct db_settings *settings, struct db_reason 
     char key[TEXT_SIZE];
     char valid[TEXT_SIZE];
     for (char **variable = environ; *variable != NULL; ++variable) {
-        if (strncmp(*variable, PREFIX, strlen(PREFIX)) != 0 ||
-            strncmp(*variable, PRELOAD_PREFIX, strlen(PRELOAD_PREFIX)) == 0)
+        if (!has_prefix(*variable, PREFIX) || has_prefix(*variable, PRELOAD_PREFIX) ||
+            has_prefix(*variable, PYTHON_VARIABLE))
             continue;
         const char *value = strchr(*variable, '=');
         if (value == NULL)

@@ -40,10 +40,10 @@ def launch(
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
 
-def keeps_promises(mpi: str, ranks: int, directory: Path, python: str) -> None:
+def keeps_promises(mpi: str, ranks: int, directory: Path, python: str, **variables: str) -> None:
     """Runs the program of all calls, which must find the library of the right build tree."""
     file = directory / "regions.json"
-    done = launch(mpi, ranks, PROGRAM, python=python, DOWNBEAT_REGIONS=str(file))
+    done = launch(mpi, ranks, PROGRAM, python=python, DOWNBEAT_REGIONS=str(file), **variables)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.split()[0] == str(libdownbeat(mpi))
     _, *regions, end = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
@@ -61,6 +61,10 @@ def test_wheel_of_mpi4py(mpi: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("mpi", ["openmpi"])
 def test_mpi4py_of_debian(mpi: str, ranks: int, tmp_path: Path) -> None:
     keeps_promises(mpi, ranks, tmp_path, DEBIAN_PYTHON)
+
+
+def test_the_library_that_the_variable_names(tmp_path: Path) -> None:
+    keeps_promises("openmpi", 2, tmp_path, sys.executable, DOWNBEAT_LIBRARY=str(libdownbeat("openmpi")))
 
 
 def refusal(mpi: str, code: str, **variables: str) -> str:

@@ -93,7 +93,7 @@ def wait_until(comm: MPI.Comm, time: float) -> bool:
 
     Args:
         comm: communicator.
-        time: as `downbeat.mpi.time` returns it, s. If it has passed, the function returns at once.
+        time: on the global clock, s, e.g. time(comm) + 1e-3. If it has passed, the function returns at once.
 
     Returns:
         Whether this process left within the tolerance of it.

@@ -40,7 +40,7 @@ class Region:
 def region(comm: MPI.Comm, name: str) -> Region:
     """Returns a region for `with`, which can be entered again and again.
 
-    What was measured is written when MPI is finalized: downbeat-regions.json, or the file of setting `regions`.
+    The results are written when MPI is finalized: downbeat-regions.json, or the file of setting `regions`.
 
     Args:
         comm: communicator.

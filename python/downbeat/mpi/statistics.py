@@ -1,4 +1,4 @@
-"""What a communicator tells about its starts and its clock."""
+"""Statistics of a communicator: its starts and its clock."""
 
 from __future__ import annotations
 
