@@ -30,11 +30,13 @@ int call_begin(struct call *call, int operation, int kind, MPI_Comm comm, const 
 void call_enter(struct call *call, int64_t bytes, int root) {
     call->bytes = bytes;
     call->record = settings.record && !call->template ? recording_take() : NULL;
+    call->sample = NULL;
     ++inside;
+    if (call->kind == KIND_BLOCKING && call->comm->waiting != NULL)
+        starts_entered(call);
     if (call->record == NULL) {
-        /* A blocking call began after all that its communicator has seen. What is not needed is not read: a program
-         * that measures pays for it. */
-        call->entry = call->kind != KIND_BLOCKING ? recording_ticks() : INT64_MAX;
+        if (call->kind != KIND_BLOCKING)
+            call->entry = recording_ticks();
         return;
     }
     if (thread_number == TRACE_NONE)
@@ -53,16 +55,19 @@ void call_enter(struct call *call, int64_t bytes, int root) {
     atomic_store_explicit(&record->state, RECORD_ENTERED, memory_order_release);
 }
 
+/* Stores are few, and come after the timestamp: those of the operation may still be on their way, and a program that
+ * measures would wait for them here. */
 void call_leave(struct call *call, int code) {
-    call->exit = call->record != NULL || call->comm->waiting != NULL ? recording_ticks() : 0;
+    if (call->record != NULL || call->sample != NULL)
+        call->exit = recording_ticks();
     --inside;
+    if (call->sample != NULL && code == MPI_SUCCESS)
+        *call->sample = call->exit;
     if (call->record != NULL && code == MPI_SUCCESS) {
         call->record->returned = call->exit;
         call->record->exit = call->exit;
         atomic_store_explicit(&call->record->state, RECORD_COMPLETE, memory_order_release);
     }
-    if (call->comm->waiting != NULL)
-        starts_sample(call);
     if (call->comm->everyone && settings.sync_every > 0.0)
         clocks_after_collective();
 }

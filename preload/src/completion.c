@@ -129,7 +129,7 @@ static void complete(struct expected *one, int64_t begin, int64_t now) {
             atomic_store_explicit(&call->record->state, RECORD_COMPLETE, memory_order_release);
         }
         if (call->comm != NULL && call->comm->waiting != NULL)
-            starts_sample(call);
+            starts_completed(call);
     }
     one->started = 0;
     if (!one->persistent)

@@ -84,6 +84,7 @@ struct call {
     int64_t entry;
     int64_t exit;
     int64_t bytes;
+    int64_t *sample; /* where the exit goes if this is what follows a harmonized barrier; else NULL */
     uint32_t sequence;
     uint16_t operation;
     uint8_t kind;
@@ -132,9 +133,10 @@ void clocks_after_collective(void);
 int starts_barrier(struct call *call);
 void starts_left(struct call *call, int code);
 
-/* A blocking call has ended, or the completion of a nonblocking one was seen, after a harmonized barrier of its
- * communicator. */
-void starts_sample(const struct call *call);
+/* On a communicator that had a harmonized barrier: a blocking call begins, or the completion of a nonblocking one was
+ * seen. */
+void starts_entered(struct call *call);
+void starts_completed(const struct call *call);
 
 /* The communicator is freed, or MPI ends. */
 void starts_forget(struct comm *comm);

@@ -21,8 +21,8 @@ struct waiting_sample {
     int armed;    /* a barrier has ended, and no operation since */
     int64_t exit; /* ticks, of that barrier */
     uint32_t barrier_site;
-    int measured; /* an operation has ended since: */
-    int64_t done; /* ticks */
+    int measured; /* an operation has begun since: */
+    int64_t done; /* ticks; 0: not yet */
     int64_t bytes;
     uint16_t operation;
     uint8_t kind;
@@ -123,16 +123,28 @@ static uint32_t class_of(const struct waiting_sample *waiting) {
     return recording_add_start(&wanted);
 }
 
-void starts_sample(const struct call *call) {
-    struct waiting_sample *waiting = call->comm->waiting;
-    if (!waiting->armed || call->entry < waiting->exit)
-        return;
+/* The operation that is measured. */
+static void take_operation(struct waiting_sample *waiting, const struct call *call, int64_t done) {
     waiting->armed = 0;
     waiting->measured = 1;
-    waiting->done = call->exit;
+    waiting->done = done;
     waiting->bytes = call->bytes;
     waiting->operation = call->operation;
     waiting->kind = call->kind;
+}
+
+void starts_entered(struct call *call) {
+    struct waiting_sample *waiting = call->comm->waiting;
+    if (!waiting->armed)
+        return;
+    take_operation(waiting, call, 0);
+    call->sample = &waiting->done;
+}
+
+void starts_completed(const struct call *call) {
+    struct waiting_sample *waiting = call->comm->waiting;
+    if (waiting->armed && call->entry >= waiting->exit)
+        take_operation(waiting, call, call->exit);
 }
 
 /* Adds the sample that was measured to its class. */
@@ -140,6 +152,8 @@ static void add_sample(struct waiting_sample *waiting) {
     if (!waiting->measured)
         return;
     waiting->measured = 0;
+    if (waiting->done == 0) /* it failed */
+        return;
     uint32_t number = class_of(waiting);
     if (number == TRACE_NONE)
         return;
