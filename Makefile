@@ -98,8 +98,9 @@ bench-sync: setup-run build-$(MPI) ## measure what the choice of a barrier does 
 bench-overhead: setup-run build-$(MPI) ## compare the batch scheme of downbeat-bench with a plain loop around the call
 	tools/launch --mpi $(MPI) -n 2 build/$(MPI)/bin/overhead
 
-bench-preload: setup-bench $(foreach m,$(DEBIAN_MPIS),build-$m) ## measure what libdownbeat-preload costs a call, and 10^7 records
+bench-preload: setup-bench $(foreach m,$(DEBIAN_MPIS),build-$m) ## what libdownbeat-preload costs a call, 10^7 records, loops beside downbeat-bench
 	@$(VENV)/python -m benchmarks.preload
+	@$(VENV)/python -m benchmarks.agreement
 
 bench-statistics: setup-run ## simulate how often intervals and verdicts are right, minutes
 	$(call build,$(MPI),downbeat-bench-simulation)

@@ -3,9 +3,9 @@
 python -m benchmarks.agreement [--mpi NAMES] [--launches N]
 
 The loops know nothing of Downbeat (tests/preload/osu_like.c, imb_like.c); libdownbeat-preload gives their barriers a
-common start. The launches of a loop and of downbeat-bench take turns, in random order. What could make a difference is
-the same: operation, datatype, sizes, 200 calls of warm-up, 2000 samples, one buffer for all calls, the mean over calls
-and ranks of each rank's own time. Ranks get real-time priority if that is allowed, because an interruption of 0.5 ms is
+common start. The launches of a loop and of downbeat-bench take turns, in random order. Both have the same operation,
+datatype, sizes, 200 calls of warm-up, 2000 samples, one buffer for all calls, and report the mean over calls and ranks
+of each rank's own time. Ranks get real-time priority if that is allowed, because an interruption of 0.5 ms is
 0.25 us of a mean. Prints medians over launches, the ratio of loop / downbeat-bench with its 95 % interval, whether that
 is within 5 % of 1, and what the sidecar file says / what the loop says. Ends with status 1 if an interval is outside.
 """

@@ -36,8 +36,14 @@ def tune(
     bench: Annotated[str, typer.Option(help="Path of downbeat-bench [the build].", metavar="PATH")] = "",
     launcher: Annotated[str, LAUNCHER] = "",
     tolerance: Annotated[
-        str, typer.Option(help="Seconds within which all ranks must start [0.5e-6].", metavar="S")
-    ] = "",
+        float | None, typer.Option(help="Seconds within which all ranks must start [0.5e-6].", metavar="S")
+    ] = None,
+    late: Annotated[
+        float | None, typer.Option(help="Seconds of lateness from which a sample is rejected [tolerance].", metavar="S")
+    ] = None,
+    late_ranks: Annotated[
+        float | None, typer.Option(help="Share of the ranks that may start late [0].", metavar="SHARE")
+    ] = None,
     timeout: Annotated[
         float | None, typer.Option(min=1, help="Seconds after which a launch is ended [by its size].", metavar="S")
     ] = None,
@@ -55,7 +61,7 @@ def tune(
     from downbeat.experiment.request import default_ranks, library
     from downbeat.launchers.bench import find_bench
     from downbeat.launchers.job import job_of
-    from downbeat.tune.arguments import one_pattern, parse_ranks, parse_share, valid_metric
+    from downbeat.tune.arguments import bench_option, one_pattern, parse_ranks, parse_share, valid_metric
     from downbeat.tune.outcome import Question
     from downbeat.tune.record import write_record
     from downbeat.tune.sweep import Effort
@@ -73,7 +79,16 @@ def tune(
         sizes=sizes,
         ranks=parse_ranks(ranks) if ranks else (default_ranks(job_of(tuned.launcher), per_node),),
         effort=Effort(
-            launches, repetitions, timeout or 0.0, seed, valid_metric(metric, pattern), tolerance, pattern, delay
+            launches,
+            repetitions,
+            timeout or 0.0,
+            seed,
+            valid_metric(metric, pattern),
+            bench_option("tolerance", tolerance),
+            pattern,
+            delay,
+            bench_option("late", late),
+            bench_option("late-ranks", late_ranks),
         ),
         margin=parse_share("margin", margin, 0.0),
         confidence=parse_share("confidence", confidence, 0.5),

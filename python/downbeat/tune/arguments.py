@@ -6,7 +6,7 @@ from pathlib import Path
 
 from downbeat.data.metrics import METRICS
 from downbeat.errors import UsageError
-from downbeat.experiment.bench_options import with_files
+from downbeat.experiment.bench_options import OPTIONS, with_files
 from downbeat.lists import split_list
 
 TOGETHER = "latency_avg"  # the metric where nobody says, and that of late ranks: what is left once all have come
@@ -35,6 +35,15 @@ def parse_share(name: str, value: float, least: float) -> float:
     if not least <= value < 1:
         raise UsageError(f"--{name} cannot be {value:g}; give a number from {least:g} to below 1")
     return value
+
+
+def bench_option(name: str, value: float | None) -> str:
+    """Returns the value of an option of downbeat-bench as it takes it; empty: its default.
+
+    Raises:
+        UsageError: it is out of range.
+    """
+    return "" if value is None else OPTIONS[name](name, value) or ""
 
 
 def valid_metric(name: str, pattern: str) -> str:

@@ -45,19 +45,22 @@ class Effort:
     tolerance: str  # as downbeat-bench takes it; empty: its default
     pattern: str = ""  # arrival pattern, likewise; empty: all ranks together
     delay: str = ""  # the largest of the pattern, likewise; empty: the pattern has its own
+    late: str = ""  # from when and for how many ranks a sample is rejected, likewise; empty: its defaults
+    late_ranks: str = ""
 
     def options(self, collectives: Sequence[str], sizes: str) -> dict[str, str]:
         """Returns the options of downbeat-bench that all measurements have in common."""
         options = {"repetitions": str(self.repetitions), "validate": ""}
         if set(collectives) != {SIZELESS}:
             options["sizes"] = sizes
-        if self.tolerance:
-            options["tolerance"] = self.tolerance
-        if self.pattern:
-            options["pattern"] = self.pattern
-        if self.delay:
-            options["delay"] = self.delay
-        return options
+        others = {
+            "tolerance": self.tolerance,
+            "late": self.late,
+            "late-ranks": self.late_ranks,
+            "pattern": self.pattern,
+            "delay": self.delay,
+        }
+        return options | {name: value for name, value in others.items() if value}
 
     def synchronizers(self, collective: str) -> str:
         """Returns what is measured behind what.

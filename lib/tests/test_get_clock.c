@@ -1,0 +1,104 @@
+/* Downbeat_get_clock: what it converts is what MPIX_Harmonize_time and MPIX_Harmonize_error_bound say. */
+#include "check_mpi.h"
+#include "downbeat/clock.h"
+
+static MPI_Comm comm;
+static int rank;
+
+static const double ROUNDING = 1e-9; /* s */
+
+static Downbeat_clock get(void) {
+    Downbeat_clock clock;
+    OK(Downbeat_get_clock(comm, &clock));
+    return clock;
+}
+
+static double global_time(void) {
+    double time;
+    OK(MPIX_Harmonize_time(comm, &time));
+    return time;
+}
+
+static double error_bound(void) {
+    double bound;
+    OK(MPIX_Harmonize_error_bound(comm, &bound));
+    return bound;
+}
+
+/* A reading between two readings of the global clock is converted to a time between them. */
+static void converts_as_the_global_clock(void) {
+    Downbeat_clock clock = get();
+    CHECK(clock.tick > 0.0);
+    for (int i = 0; i < 20; ++i) {
+        double before = global_time();
+        int64_t ticks = clock.read(clock.clock) - clock.ticks;
+        double after = global_time();
+        double time = ((double)clock.global + (double)ticks * clock.tick) * 1e-9;
+        CHECK(ticks >= 0);
+        CHECK_THAT(time, >=, before - ROUNDING);
+        CHECK_THAT(time, <=, after + ROUNDING);
+    }
+}
+
+static void bound_grows_as_the_clock_s(void) {
+    Downbeat_clock clock = get();
+    pause_for(0.01);
+    double before = error_bound();
+    double passed = (double)(clock.read(clock.clock) - clock.ticks) * clock.tick;
+    double after = error_bound();
+    double bound = (clock.bound + passed * clock.growth) * 1e-9;
+    CHECK_THAT(bound, >=, before - ROUNDING);
+    CHECK_THAT(bound, <=, after + ROUNDING);
+    if (rank == 0) {
+        CHECK_THAT(clock.bound, ==, 0.0);
+        CHECK_THAT(clock.growth, ==, 0.0);
+    } else {
+        CHECK_THAT(clock.growth, >, 0.0);
+    }
+}
+
+/* Ticks of this process, whatever they are worth elsewhere: a line through two synchronizations leads near the truth.
+ */
+static void a_synchronization_leaves_another_map(void) {
+    Downbeat_clock first = get();
+    pause_for(0.01);
+    OK(MPIX_Harmonize_sync(comm));
+    Downbeat_clock second = get();
+    CHECK(second.ticks > first.ticks);
+    CHECK(second.read(second.clock) >= second.ticks);
+    double passed = (double)(second.ticks - first.ticks);
+    double between = (double)(second.global - first.global);
+    double allowed = first.bound + passed * first.tick * first.growth + second.bound + 1.0;
+    CHECK_THAT(between - passed * first.tick, <=, allowed);
+    CHECK_THAT(between - passed * first.tick, >=, -allowed);
+}
+
+static void errors(void) {
+    MPI_Comm other;
+    Downbeat_clock clock;
+    FAILS_WITH(MPI_ERR_ARG, Downbeat_get_clock(comm, NULL));
+    FAILS_WITH(MPI_ERR_COMM, Downbeat_get_clock(MPI_COMM_NULL, &clock));
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &other));
+    OK(MPI_Comm_set_errhandler(other, MPI_ERRORS_RETURN));
+    FAILS_WITH(MPI_ERR_OTHER, Downbeat_get_clock(other, &clock));
+    OK(MPI_Comm_free(&other));
+}
+
+int main(int argc, char **argv) {
+    OK(MPI_Init(&argc, &argv));
+    OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    OK(MPI_Comm_rank(comm, &rank));
+    OK(MPIX_Harmonize_sync(comm));
+    converts_as_the_global_clock();
+    OK(set_one(comm, "validation", "offset=10,skew=9e-6,seed=3"));
+    OK(MPIX_Harmonize_sync(comm));
+    converts_as_the_global_clock();
+    bound_grows_as_the_clock_s();
+    a_synchronization_leaves_another_map();
+    errors();
+    OK(MPI_Comm_free(&comm));
+    OK(MPI_Finalize());
+    return 0;
+}
