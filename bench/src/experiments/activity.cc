@@ -2,6 +2,7 @@
 
 #include "mpi/host_name.h"
 
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <ctime>
@@ -46,18 +47,17 @@ ActivityWatch::Reading ActivityWatch::read() {
 std::vector<OthersActivity> ActivityWatch::finish(const Communicator &comm) const {
     const Reading now = read();
     const std::vector<std::string> hosts = comm.gather(host_name());
-    const std::vector<double> wall = comm.gather(now.wall - start_.wall);
-    const std::vector<double> own = comm.gather(now.own - start_.own);
-    const std::vector<double> busy = comm.gather(now.host - start_.host);
+    const auto readings = comm.gather(std::array{now.wall - start_.wall, now.own - start_.own, now.host - start_.host});
 
     // What the host did, by its first rank's account, without what its ranks did.
     std::map<std::string, double> others;
     std::map<std::string, double> period;
     for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
-        if (period.emplace(hosts[rank], wall[rank]).second) {
-            others[hosts[rank]] = busy[rank];
+        const auto &[wall, own, busy] = readings[rank];
+        if (period.emplace(hosts[rank], wall).second) {
+            others[hosts[rank]] = busy;
         }
-        others[hosts[rank]] -= own[rank];
+        others[hosts[rank]] -= own;
     }
     std::vector<OthersActivity> activities;
     for (const auto &[host, seconds] : others) {

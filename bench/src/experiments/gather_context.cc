@@ -36,21 +36,19 @@ std::vector<std::pair<std::string, std::string>> relevant_environment() {
 // Ranks per host are counted by host names; the first rank of each host provides the rest.
 void gather_places(const Communicator &comm, Context &context) {
     const Binding mine = read_binding();
-    const std::vector<std::string> names = comm.gather(host_name());
-    const std::vector<std::string> cpusets = comm.gather(mine.cpuset);
-    const std::vector<double> cores = comm.gather(static_cast<double>(mine.cores));
-    const std::vector<double> loads = comm.gather(read_load());
-    const std::vector<std::string> governors = comm.gather(read_governor());
-    const std::vector<std::string> models = comm.gather(mine.cpu_model);
-    const std::vector<std::string> machines = comm.gather(read_virtual_machine());
+    const auto texts =
+        comm.gather(std::array{host_name(), mine.cpuset, read_governor(), mine.cpu_model, read_virtual_machine()});
+    const auto values = comm.gather(std::array{static_cast<double>(mine.cores), read_load()});
 
     std::map<std::string, std::vector<std::string>> cpusets_of_host;
-    for (std::size_t rank = 0; rank < names.size(); ++rank) {
-        context.ranks.push_back({names[rank], cpusets[rank], static_cast<int>(cores[rank])});
-        if (cpusets_of_host[names[rank]].empty()) {
-            context.hosts.push_back({names[rank], 0, 0, loads[rank], governors[rank], models[rank], machines[rank]});
+    for (std::size_t rank = 0; rank < texts.size(); ++rank) {
+        const auto &[name, cpuset, governor, model, machine] = texts[rank];
+        const auto &[cores, load] = values[rank];
+        context.ranks.push_back({name, cpuset, static_cast<int>(cores)});
+        if (cpusets_of_host[name].empty()) {
+            context.hosts.push_back({name, 0, 0, load, governor, model, machine});
         }
-        cpusets_of_host[names[rank]].push_back(cpusets[rank]);
+        cpusets_of_host[name].push_back(cpuset);
     }
     for (HostInfo &host : context.hosts) {
         host.ranks = static_cast<int>(cpusets_of_host[host.name].size());

@@ -3,7 +3,7 @@
 #include "mpi/mpi_check.h"
 #include "text/error.h"
 
-#include <numeric>
+#include <cstring>
 
 namespace bench {
 
@@ -37,29 +37,35 @@ long Communicator::on_root(const std::function<long()> &work) const {
     return outcome.result;
 }
 
-std::vector<std::string> Communicator::gather(const std::string &text) const {
-    const auto ranks = static_cast<std::size_t>(is_root() ? size_ : 0);
-    const int length = static_cast<int>(text.size());
-    std::vector<int> lengths(ranks);
-    check(MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, comm_), "MPI_Gather");
-
-    std::vector<int> starts(ranks);
-    std::exclusive_scan(lengths.begin(), lengths.end(), starts.begin(), 0);
-    std::string all(static_cast<std::size_t>(std::accumulate(lengths.begin(), lengths.end(), 0)), '\0');
-    check(MPI_Gatherv(text.data(), length, MPI_CHAR, all.data(), lengths.data(), starts.data(), MPI_CHAR, 0, comm_),
-          "MPI_Gatherv");
-
-    std::vector<std::string> texts(ranks);
-    for (std::size_t i = 0; i < ranks; ++i) {
-        texts[i] = all.substr(static_cast<std::size_t>(starts[i]), static_cast<std::size_t>(lengths[i]));
+std::vector<std::string> Communicator::gather_texts(std::span<const std::string> texts) const {
+    std::string mine; // each text ends with a null byte
+    for (const std::string &text : texts) {
+        mine.append(text.c_str(), std::strlen(text.c_str()) + 1);
     }
-    return texts;
+    // As long as the longest: all MPI libraries gather equal blocks in a tree, unequal ones one by one.
+    int length = static_cast<int>(mine.size());
+    check(MPI_Allreduce(MPI_IN_PLACE, &length, 1, MPI_INT, MPI_MAX, comm_), "MPI_Allreduce");
+    const auto block = static_cast<std::size_t>(length);
+    mine.resize(block, '\0');
+    const auto ranks = static_cast<std::size_t>(is_root() ? size_ : 0);
+    std::string all(ranks * block, '\0');
+    check(MPI_Gather(mine.data(), length, MPI_CHAR, all.data(), length, MPI_CHAR, 0, comm_), "MPI_Gather");
+
+    std::vector<std::string> all_texts;
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+        const char *begin = all.data() + rank * block;
+        for (std::size_t i = 0; i < texts.size(); ++i) {
+            begin += all_texts.emplace_back(begin).size() + 1;
+        }
+    }
+    return all_texts;
 }
 
-std::vector<double> Communicator::gather(double value) const {
-    std::vector<double> values(static_cast<std::size_t>(is_root() ? size_ : 0));
-    check(MPI_Gather(&value, 1, MPI_DOUBLE, values.data(), 1, MPI_DOUBLE, 0, comm_), "MPI_Gather");
-    return values;
+std::vector<double> Communicator::gather_values(std::span<const double> values) const {
+    const int count = static_cast<int>(values.size());
+    std::vector<double> all(static_cast<std::size_t>(is_root() ? size_ : 0) * values.size());
+    check(MPI_Gather(values.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, 0, comm_), "MPI_Gather");
+    return all;
 }
 
 } // namespace bench

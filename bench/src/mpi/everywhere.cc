@@ -4,10 +4,10 @@
 #include "mpi/mpi_check.h"
 #include "text/error.h"
 
-#include <algorithm>
 #include <fmt/format.h>
 #include <fstream>
 #include <sstream>
+#include <unordered_map>
 
 namespace bench {
 
@@ -30,11 +30,9 @@ std::string read_everywhere(const Communicator &comm, const std::string &path) {
 std::vector<int> number_nodes(const Communicator &comm) {
     const std::vector<std::string> names = comm.gather(host_name());
     std::vector<int> numbers(static_cast<std::size_t>(comm.size()));
-    int hosts = 0;
+    std::unordered_map<std::string, int> known;
     for (std::size_t rank = 0; rank < names.size(); ++rank) { // at rank 0 alone
-        const auto before = std::find(names.begin(), names.end(), names[rank]);
-        const auto first = static_cast<std::size_t>(before - names.begin());
-        numbers[rank] = first == rank ? hosts++ : numbers[first];
+        numbers[rank] = known.emplace(names[rank], static_cast<int>(known.size())).first->second;
     }
     check(MPI_Bcast(numbers.data(), comm.size(), MPI_INT, 0, comm.handle()), "MPI_Bcast");
     return numbers;
