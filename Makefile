@@ -118,6 +118,11 @@ install: build ## install from there to [DESTDIR]$(PREFIX)
 dist: ## write the last commit as build/dist/downbeat-<version>.tar.gz, the same bits every time, and print its checksum
 	@tools/dist
 
+wheel: setup-run ## write build/dist/downbeat-<version>-py3-none-any.whl, with the headers that downbeat build needs
+	@mkdir -p build/dist
+	@DOWNBEAT_WHEEL_HEADERS=1 $(VENV)/python -m pip --quiet wheel --no-deps --wheel-dir build/dist .
+	@ls build/dist/*.whl
+
 docs: setup-docs ## build the documentation as a site, build/docs/index.html; a broken link is an error
 	@$(VENV)/sphinx-build -q -W --keep-going -b html -c docs -d build/docs-cache . build/docs
 	@echo build/docs/index.html

@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from downbeat.commands import arrivals, compare, doctor, export, report, reproduce, run, show, trace, tune
+from downbeat.commands import arrivals, build, compare, doctor, export, report, reproduce, run, show, trace, tune
 from downbeat.errors import DownbeatError
 from downbeat.text import one_line
 
@@ -21,6 +21,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 # In the order in which a newcomer needs them.
+app.command()(build.build)
 app.command()(doctor.doctor)
 app.command()(run.run)
 app.command()(compare.compare)
@@ -37,9 +38,9 @@ app.command()(arrivals.arrivals)
 def options(version: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
     """Experiments on MPI collectives, measured from a common start."""
     if version:
-        import importlib.metadata
+        from downbeat.commands.version import print_versions
 
-        print(f"downbeat {importlib.metadata.version('downbeat')}")
+        print_versions()
         raise typer.Exit
 
 

@@ -21,7 +21,11 @@ FLOORS = (
         "doctor",
     ),  # methods on arrays; libraries and launchers; the machine, without starting anything
     ("mpi",),  # mpi4py programs, which load nothing of what follows
-    ("data", "traces"),  # files of downbeat-bench, and what is computed from their samples; of libdownbeat-preload
+    (
+        "building",
+        "data",
+        "traces",
+    ),  # programs for an MPI library; files of downbeat-bench and what is computed from them; of libdownbeat-preload
     ("experiment",),  # plans, launches, their directory, all their cells in one frame
     ("export", "show", "summaries"),  # frames for other programs; tables for a terminal; what reports and pictures need
     ("comparison",),

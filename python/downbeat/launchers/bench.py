@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from downbeat.errors import UsageError
 from downbeat.launchers.job import NODES, RANKS, RANKS_PER_NODE
+from downbeat.launchers.kept import kept_builds
 from downbeat.launchers.libraries import LIBRARIES, ROOT, Library, launcher_of, linked_mpi
 
 BENCH = "downbeat-bench"
@@ -22,12 +23,21 @@ def library_of(bench: str) -> tuple[str, Library] | None:
 
 
 def built(name: str) -> str | None:
-    """Returns downbeat-bench as `make build MPI=<name>` leaves it in a checkout."""
-    return shutil.which(str(ROOT / "build" / name / "bin" / BENCH))
+    """Returns downbeat-bench as `make build MPI=<name>` leaves it in a checkout, else as `downbeat build` keeps it."""
+    kept = (build.prefix for build in kept_builds() if build.mpi == name)
+    found = (shutil.which(str(prefix / "bin" / BENCH)) for prefix in (ROOT / "build" / name, *kept))
+    return next((path for path in found if path), None)
+
+
+def how_to_build(name: str = "") -> str:
+    """Returns the command that builds for an MPI library, for messages: of the checkout, else of the package."""
+    if (ROOT / "CMakeLists.txt").is_file():
+        return f"'make build MPI={name}'" if name else "'make build'"
+    return "'downbeat build' with its mpicc on the path" if name else "'downbeat build'"
 
 
 def find_bench(name: str) -> str:
-    """Returns the path of downbeat-bench for an MPI library: of the checkout, else on the path.
+    """Returns the path of downbeat-bench for an MPI library: of the checkout, of `downbeat build`, else on the path.
 
     Raises:
         UsageError: there is none.
@@ -39,7 +49,7 @@ def find_bench(name: str) -> str:
     if installed and (owner := library_of(installed)) and owner[0] == name:
         return installed
     raise UsageError(
-        f"found no {BENCH} for {name}; run 'make build MPI={name}', or give its path with --bench {name}=PATH"
+        f"found no {BENCH} for {name}; run {how_to_build(name)}, or give its path with --bench {name}=PATH"
         if name in LIBRARIES
         else f"unknown MPI library '{name}'; choose one of {', '.join(LIBRARIES)}, or any name with --bench {name}=PATH"
     )
@@ -51,7 +61,8 @@ def find_any_bench() -> tuple[str, str]:
     Raises:
         UsageError: there is none.
     """
-    for name in LIBRARIES:
+    checkout = [name for name in LIBRARIES if (ROOT / "build" / name).is_dir()]
+    for name in (*checkout, *(build.mpi for build in kept_builds())):
         found = built(name)
         if found:
             return name, found
@@ -59,7 +70,7 @@ def find_any_bench() -> tuple[str, str]:
     owner = library_of(installed) if installed else None
     if installed and owner:
         return owner[0], installed
-    raise UsageError(f"found no {BENCH}; run 'make build', or give its path with --bench PATH")
+    raise UsageError(f"found no {BENCH}; run {how_to_build()}, or give its path with --bench PATH")
 
 
 def srun_launcher(library: Library, placed: bool = False, environment: Mapping[str, str] = os.environ) -> str:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from downbeat.errors import UsageError
-from downbeat.launchers.bench import BENCH, library_of
+from downbeat.launchers.bench import BENCH, how_to_build, library_of
 from downbeat.launchers.job import option_of
+from downbeat.launchers.kept import kept_builds
 from downbeat.launchers.libraries import LIBRARIES, ROOT
 
 PRELOAD = "libdownbeat-preload.so"
@@ -52,21 +53,21 @@ def launcher_library(launcher: str) -> str | None:
 
 
 def find_preload(name: str) -> str:
-    """Returns the path of libdownbeat-preload for an MPI library: of the checkout, else beside downbeat-bench.
+    """Returns the path of libdownbeat-preload for an MPI library: of the checkout, of `downbeat build`, else beside downbeat-bench.
 
     Raises:
         UsageError: there is none.
     """
     bench = shutil.which(BENCH)
     owner = library_of(bench) if bench else None
-    prefixes = [ROOT / "build" / name]
+    prefixes = [ROOT / "build" / name, *(build.prefix for build in kept_builds() if build.mpi == name)]
     if bench and owner and owner[0] == name:
         prefixes.append(Path(bench).resolve().parents[1])
     for prefix in prefixes:
         for found in (*prefix.glob(f"lib*/{PRELOAD}"), *prefix.glob(f"lib/*/{PRELOAD}")):
             return str(found)
     raise UsageError(
-        f"found no {PRELOAD} for {name}; run 'make build MPI={name}', or give its path with --preload PATH"
+        f"found no {PRELOAD} for {name}; run {how_to_build(name)}, or give its path with --preload PATH"
     )
 
 

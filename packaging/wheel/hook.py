@@ -1,0 +1,74 @@
+"""Puts into the wheel what `downbeat build` compiles: the C and C++ source, and headers if DOWNBEAT_WHEEL_HEADERS is set.
+
+`make wheel` sets it: a cluster seldom has CLI11, fmt and nlohmann-json, so the wheel on PyPI carries the headers of the
+machine that it was made on, each with its license, as wheels carry shared libraries. netcdf.h goes with the libnetcdf of the
+Python package netCDF4. Nothing of it is in the source archive.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+SOURCE = (
+    "CMakeLists.txt",
+    "LICENSE",
+    "bench/CMakeLists.txt",
+    "bench/compile_mpi_sources.cmake",
+    "bench/src",
+    "bindings/fortran/CMakeLists.txt",
+    "bindings/fortran/downbeat.F90",
+    "bindings/fortran/shim.c",
+    "cmake",
+    "examples",
+    "lib/CMakeLists.txt",
+    "lib/include",
+    "lib/src",
+    "preload",
+    "pyproject.toml",
+)
+# What an #include names, and the Debian package that it comes from.
+HEADERS = {
+    "CLI": "libcli11-dev",
+    "fmt": "libfmt-dev",
+    "netcdf.h": "libnetcdf-dev",
+    "nlohmann": "nlohmann-json3-dev",
+}
+
+
+class SourceHook(BuildHookInterface):  # type: ignore[misc, type-arg]
+    """Adds files to a wheel; an editable installation builds from its checkout."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        if version == "editable":
+            return
+        root = Path(self.root)
+        included = {str(root / name): f"downbeat/source/{name}" for name in SOURCE}
+        # The user's directory may be in a git repository of its own: the revision is written down here.
+        revision = root / "cmake" / "revision.txt"
+        git = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, check=False)
+        if "Format" in revision.read_text(encoding="utf-8") and git.returncode == 0:
+            self.directory_for_revision = tempfile.TemporaryDirectory()
+            written = Path(self.directory_for_revision.name, "revision.txt")
+            written.write_text(git.stdout, encoding="utf-8")
+            revision = written
+        del included[str(root / "cmake")]
+        included |= {
+            str(path): f"downbeat/source/cmake/{path.name}"
+            for path in [*(root / "cmake").iterdir(), revision]
+            if path.name != revision.name or path == revision
+        }
+        if os.environ.get("DOWNBEAT_WHEEL_HEADERS"):
+            for name, package in HEADERS.items():
+                path, license_file = Path("/usr/include", name), Path("/usr/share/doc", package, "copyright")
+                for needed in (path, license_file):
+                    if not needed.exists():
+                        raise FileNotFoundError(f"{needed} of {package}: install it, or unset DOWNBEAT_WHEEL_HEADERS")
+                included[str(path)] = f"downbeat/headers/{name}"
+                included[str(license_file)] = f"downbeat/headers/licenses/{package}"
+        build_data["force_include"].update(included)

@@ -1,0 +1,63 @@
+"""`downbeat build`: the C and C++ programs for the MPI library at hand."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import Annotated
+
+import typer
+
+
+def build(
+    mpi: Annotated[
+        str, typer.Option(metavar="WRAPPER", help="C compiler wrapper of the MPI library: a name on the path, or a path.")
+    ] = "mpicc",
+    jobs: Annotated[
+        int | None, typer.Option("-j", "--jobs", min=1, metavar="N", help="Compiler processes at a time [one per CPU].")
+    ] = None,
+    bench: Annotated[bool, typer.Option(help="Build downbeat-bench, not the libraries alone.")] = True,
+    again: Annotated[bool, typer.Option("--again", help="Build although it is there.")] = False,
+) -> None:
+    """Build libdownbeat, libdownbeat-preload and downbeat-bench for an MPI library, into the user's cache.
+
+    'downbeat run' and all other commands find them there. The cache is $XDG_CACHE_HOME/downbeat, else ~/.cache/downbeat;
+    compute nodes must see it.
+
+    Exit status: 0; 1 the build failed; 2 bad arguments.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from downbeat.building.build import LOG
+    from downbeat.building.build import build as make
+
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    started = time.monotonic()
+    bar = Progress(
+        TextColumn("building"), BarColumn(), TextColumn("{task.percentage:.0f} %"), TimeElapsedColumn(), console=console
+    )
+    shown = 0.0
+
+    with bar:
+        task = bar.add_task("", total=1.0)
+
+        def progress(share: float) -> None:
+            nonlocal shown
+            bar.update(task, completed=share)
+            if not console.is_terminal and share - shown >= 0.1:  # a log of a job gets ten lines
+                shown = share
+                print(f"building: {100 * share:.0f} %", file=sys.stderr, flush=True)
+
+        made, new = make(mpi, jobs or len(os.sched_getaffinity(0)), bench, again, progress)
+        bar.update(task, completed=1.0)
+    took = f"built in {time.monotonic() - started:.0f} s" if new else "already built"
+    print(f"{took}: {made.prefix}")
+    if made.library:
+        print(f"MPI: {made.library}")
+    print(f"log: {made.prefix / LOG}")
+    if bench:
+        name = f" --mpi {made.mpi}" if made.mpi else f" --bench {made.prefix / 'bin/downbeat-bench'}"
+        print(f"next: downbeat run allreduce{name} --ranks 2 -o results")
+    print(f"in your own programs: export PKG_CONFIG_PATH={made.prefix / 'lib/pkgconfig'}")
