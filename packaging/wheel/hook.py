@@ -1,8 +1,8 @@
-"""Puts into the wheel what `downbeat build` compiles: the C and C++ source, and headers if DOWNBEAT_WHEEL_HEADERS is set.
+"""Puts into the wheel what `downbeat build` compiles: the source, and headers if DOWNBEAT_WHEEL_HEADERS is set.
 
 `make wheel` sets it: a cluster seldom has CLI11, fmt and nlohmann-json, so the wheel on PyPI carries the headers of the
-machine that it was made on, each with its license, as wheels carry shared libraries. netcdf.h goes with the libnetcdf of the
-Python package netCDF4. Nothing of it is in the source archive.
+machine that it was made on, each with its license, as wheels carry shared libraries. netcdf.h goes with libnetcdf of
+the Python package netCDF4. Nothing of it is in the source archive.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ HEADERS = {
 }
 
 
-class SourceHook(BuildHookInterface):  # type: ignore[misc, type-arg]
+class SourceHook(BuildHookInterface):  # type: ignore[misc]
     """Adds files to a wheel; an editable installation builds from its checkout."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:

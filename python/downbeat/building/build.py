@@ -55,7 +55,9 @@ def cmake_options(wrappers: Wrappers, prefix: Path, tree: Path, bench: bool) -> 
         UsageError: there is no C++ wrapper for downbeat-bench.
     """
     if wrappers.cxx is None:
-        raise UsageError(f"--mpi: found no C++ wrapper beside '{wrappers.c}'; install the C++ compiler of that MPI library")
+        raise UsageError(
+            f"--mpi: found no C++ wrapper beside '{wrappers.c}'; install the C++ compiler of that MPI library"
+        )
     if Path(wrappers.c).name == "cc":  # of Cray: a compiler that knows MPI by itself
         compilers = [f"-DCMAKE_C_COMPILER={wrappers.c}", f"-DCMAKE_CXX_COMPILER={wrappers.cxx}"]
     else:

@@ -25,7 +25,9 @@ def find_source() -> Path:
     for directory in (ROOT, PACKAGE / "source"):
         if (directory / "CMakeLists.txt").is_file() and (directory / "lib" / "include" / "mpix_harmonize.h").is_file():
             return directory
-    raise DownbeatError("this installation of downbeat has no C and C++ source; install it from PyPI or from a checkout")
+    raise DownbeatError(
+        "this installation of downbeat has no C and C++ source; install it from PyPI or from a checkout"
+    )
 
 
 def find_netcdf() -> Path | None:

@@ -74,8 +74,8 @@ def find_wrappers(name: str) -> Wrappers:
     found = shutil.which(name)
     if found is None:
         raise UsageError(
-            f"--mpi: found no '{name}'; load the module of an MPI library (module load openmpi), or give the path of its "
-            "compiler wrapper, e.g. --mpi /opt/mpi/bin/mpicc"
+            f"--mpi: found no '{name}'; load the module of an MPI library (module load openmpi), or give the path of "
+            "its compiler wrapper, e.g. --mpi /opt/mpi/bin/mpicc"
         )
     command = [found, "-E", "-dM", "-include", "mpi.h", "-x", "c", os.devnull]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -85,4 +85,6 @@ def find_wrappers(name: str) -> Wrappers:
     shown = subprocess.run([found, "-show"], capture_output=True, text=True, check=False).stdout
     compiler = re.search(r'#define __VERSION__ "(.*)"', answer.stdout)
     key = "\n".join([os.path.realpath(found), shown, compiler[1] if compiler else ""])
-    return Wrappers(found, cxx_beside(Path(found)), kind_of(answer.stdout), hashlib.sha256(key.encode()).hexdigest()[:8])
+    return Wrappers(
+        found, cxx_beside(Path(found)), kind_of(answer.stdout), hashlib.sha256(key.encode()).hexdigest()[:8]
+    )

@@ -12,7 +12,8 @@ import typer
 
 def build(
     mpi: Annotated[
-        str, typer.Option(metavar="WRAPPER", help="C compiler wrapper of the MPI library: a name on the path, or a path.")
+        str,
+        typer.Option(metavar="WRAPPER", help="C compiler wrapper of the MPI library: a name on the path, or a path."),
     ] = "mpicc",
     jobs: Annotated[
         int | None, typer.Option("-j", "--jobs", min=1, metavar="N", help="Compiler processes at a time [one per CPU].")
@@ -22,8 +23,8 @@ def build(
 ) -> None:
     """Build libdownbeat, libdownbeat-preload and downbeat-bench for an MPI library, into the user's cache.
 
-    'downbeat run' and all other commands find them there. The cache is $XDG_CACHE_HOME/downbeat, else ~/.cache/downbeat;
-    compute nodes must see it.
+    'downbeat run' and all other commands find them there. The cache is $XDG_CACHE_HOME/downbeat, else
+    ~/.cache/downbeat; compute nodes must see it.
 
     Exit status: 0; 1 the build failed; 2 bad arguments.
     """
@@ -33,25 +34,21 @@ def build(
     from downbeat.building.build import LOG
     from downbeat.building.build import build as make
 
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console = Console(stderr=True)
+    columns = (TextColumn("building"), BarColumn(), TextColumn("{task.percentage:.0f} %"), TimeElapsedColumn())
     started = time.monotonic()
-    bar = Progress(
-        TextColumn("building"), BarColumn(), TextColumn("{task.percentage:.0f} %"), TimeElapsedColumn(), console=console
-    )
     shown = 0.0
-
-    with bar:
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("", total=1.0)
 
         def progress(share: float) -> None:
             nonlocal shown
             bar.update(task, completed=share)
-            if not console.is_terminal and share - shown >= 0.1:  # a log of a job gets ten lines
+            if not console.is_terminal and share - shown >= 0.1:  # the log of a job gets ten lines
                 shown = share
                 print(f"building: {100 * share:.0f} %", file=sys.stderr, flush=True)
 
         made, new = make(mpi, jobs or len(os.sched_getaffinity(0)), bench, again, progress)
-        bar.update(task, completed=1.0)
     took = f"built in {time.monotonic() - started:.0f} s" if new else "already built"
     print(f"{took}: {made.prefix}")
     if made.library:

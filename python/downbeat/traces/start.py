@@ -53,7 +53,7 @@ def launcher_library(launcher: str) -> str | None:
 
 
 def find_preload(name: str) -> str:
-    """Returns the path of libdownbeat-preload for an MPI library: of the checkout, of `downbeat build`, else beside downbeat-bench.
+    """Returns the path of libdownbeat-preload: of the checkout, of `downbeat build`, else beside downbeat-bench.
 
     Raises:
         UsageError: there is none.
@@ -66,9 +66,7 @@ def find_preload(name: str) -> str:
     for prefix in prefixes:
         for found in (*prefix.glob(f"lib*/{PRELOAD}"), *prefix.glob(f"lib/*/{PRELOAD}")):
             return str(found)
-    raise UsageError(
-        f"found no {PRELOAD} for {name}; run {how_to_build(name)}, or give its path with --preload PATH"
-    )
+    raise UsageError(f"found no {PRELOAD} for {name}; run {how_to_build(name)}, or give its path with --preload PATH")
 
 
 def preloaded(

@@ -1,0 +1,109 @@
+"""`downbeat build`: finds what is there, says in one line what is missing, and leaves what other commands find."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from downbeat.building.compile import cause
+from downbeat.building.wrappers import cxx_beside, find_wrappers, kind_of
+from downbeat.errors import UsageError
+from downbeat.launchers.kept import RECORD, kept_builds
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def downbeat(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), **variables}
+    command = [sys.executable, "-m", "downbeat", *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_a_wrapper_that_is_not_there_is_one_line() -> None:
+    done = downbeat("build", "--mpi", "mpicc.none")
+    assert done.returncode == 2
+    assert done.stderr.strip().startswith("downbeat: --mpi: found no 'mpicc.none'; load the module of an MPI library")
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_compiler_without_mpi_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"does not find mpi\.h"):
+        find_wrappers("cc")
+
+
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_wrappers_of_debian(name: str) -> None:
+    found = find_wrappers(f"mpicc.{name}")
+    assert found.kind == name
+    assert found.cxx is not None
+    assert Path(found.cxx).name.endswith(f".{name}")
+
+
+def test_wrappers_of_other_names(tmp_path: Path) -> None:
+    for wrapper, other in (("mpiicx", "mpiicpx"), ("mpicc", "mpic++"), ("cc", "CC")):
+        for name in (wrapper, other):
+            (tmp_path / name).write_text("#!/bin/sh\n", encoding="utf-8")
+            (tmp_path / name).chmod(0o755)
+        assert cxx_beside(tmp_path / wrapper) == str(tmp_path / other)
+
+
+@pytest.mark.parametrize(
+    ("macros", "name"),
+    [
+        ("#define OPEN_MPI 1\n#define OMPI_MAJOR_VERSION 4", "openmpi"),
+        ("#define OPEN_MPI 1\n#define OMPI_MAJOR_VERSION 5", "openmpi5"),
+        ("#define MPICH_VERSION 1\n#define MPICH_NUMVERSION 40002300", "mpich"),
+        ("#define MPICH_VERSION 1\n#define MPICH_NUMVERSION 50000300", "mpich5"),
+        ("#define MPICH_VERSION 1\n#define I_MPI_VERSION 1", "intelmpi"),
+        ("", "mpi"),
+    ],
+)
+def test_kinds(macros: str, name: str) -> None:
+    assert kind_of(macros) == name
+
+
+def test_the_cause_of_a_failure_is_one_line() -> None:
+    log = "CMake Error at a.cmake:3 (message):\n  downbeat-bench needs fmt,\n  CLI11.  Debian: x\n\n\n-- end\n"
+    assert cause(log) == "downbeat-bench needs fmt, CLI11. Debian: x"
+    assert (
+        cause("x\n/a/b.c:3:1: fatal error: mpi.h: No such file\nstopped\n")
+        == "/a/b.c:3:1: fatal error: mpi.h: No such file"
+    )
+    assert cause("one\ntwo\n") == "two"
+
+
+def test_a_build_of_the_mpicc_on_the_path_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.metadata.version", lambda _: "1.2.3")
+    wrapper = tmp_path / "bin" / "mpicc"
+    wrapper.parent.mkdir()
+    wrapper.write_text("#!/bin/sh\n", encoding="utf-8")
+    wrapper.chmod(0o755)
+    for name, made_with, date in (("openmpi-1", wrapper, "2026-01-01"), ("mpich-2", "/other/mpicc", "2026-02-02")):
+        prefix = tmp_path / "cache/downbeat/1.2.3" / name
+        prefix.mkdir(parents=True)
+        values = {"mpi": name[:-2], "wrapper": str(made_with), "library": "", "date": date}
+        (prefix / RECORD).write_text(json.dumps(values), encoding="utf-8")
+    (tmp_path / "cache/downbeat/1.2.3/half-3").mkdir()
+    cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    assert [build.mpi for build in kept_builds({**cache, "PATH": str(wrapper.parent)})] == ["openmpi", "mpich"]
+    assert [build.mpi for build in kept_builds({**cache, "PATH": "/none"})] == ["mpich", "openmpi"]
+
+
+@pytest.mark.parametrize("bench", [False, pytest.param(True, marks=pytest.mark.nightly)])
+def test_it_builds(tmp_path: Path, bench: bool) -> None:
+    cache = {"XDG_CACHE_HOME": str(tmp_path)}
+    arguments = ["build", "--mpi", "mpicc.mpich", *([] if bench else ["--no-bench"])]
+    done = downbeat(*arguments, **cache)
+    assert done.returncode == 0, done.stderr
+    (prefix,) = tmp_path.glob("downbeat/*/mpich-*")
+    assert (prefix / "lib/libdownbeat-preload.so").exists()
+    assert (prefix / "lib/pkgconfig/downbeat.pc").exists()
+    assert not (prefix / "tree").exists()
+    assert json.loads((prefix / RECORD).read_text(encoding="utf-8"))["mpi"] == "mpich"
+    assert "already built" in downbeat(*arguments, **cache).stdout
+    if bench:
+        assert f"\n{prefix}/bin/downbeat-bench\n" in downbeat("--version", **cache).stdout
