@@ -30,6 +30,7 @@ SECTIONS = {
         "Overlap": "overlap",
         "Your own operations and regions": "own-operations",
         "Fortran": "fortran",
+        "Python, Julia, Rust": "python",
         "Unmodified programs": "unmodified-programs",
         "Arrivals": "arrivals",
         "Traces": "traces",
