@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 from downbeat.launchers import libdownbeat
+from downbeat.launchers.kept import Build
 from downbeat.launchers.libdownbeat import LibraryError, find_library, loaded_mpi
 from downbeat.launchers.libraries import library_saying
 
@@ -30,6 +32,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         file.parent.mkdir(parents=True)
         file.touch()
     monkeypatch.setattr(libdownbeat, "ROOT", tmp_path)
+    monkeypatch.setattr(libdownbeat, "kept_builds", list)
     monkeypatch.setattr(libdownbeat, "of_linker", lambda _: iter(()))
     monkeypatch.setattr(
         libdownbeat, "linked_mpi", lambda path: Path("/x/libmpich.so.12" if "mpich" in path else "/x/libmpi.so.40")
@@ -52,6 +55,18 @@ def test_the_build_tree_of_the_library_that_speaks_is_first(checkout: Path) -> N
 def test_another_tree_is_taken_if_it_fits(checkout: Path) -> None:
     (checkout / "build/openmpi/lib/libdownbeat.so").unlink()
     assert find_library(VERSION, [OPEN_MPI]) == checkout / "build/openmpi5/lib/libdownbeat.so"
+
+
+def test_what_downbeat_build_has_made_comes_after_the_checkout(
+    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = Build(tmp_path / "kept", "openmpi", "mpicc", "Open MPI", "2026-01-01")
+    (kept.prefix / "lib").mkdir(parents=True)
+    (kept.prefix / "lib" / libdownbeat.NAME).touch()
+    monkeypatch.setattr(libdownbeat, "kept_builds", lambda: [kept])
+    assert find_library(VERSION, [OPEN_MPI]) == checkout / "build/openmpi/lib/libdownbeat.so"
+    shutil.rmtree(checkout / "build")
+    assert find_library(VERSION, [OPEN_MPI]) == kept.prefix / "lib/libdownbeat.so"
 
 
 def test_none_fits(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:

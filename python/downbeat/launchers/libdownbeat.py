@@ -15,6 +15,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from downbeat.errors import DownbeatError
+from downbeat.launchers.bench import how_to_build
+from downbeat.launchers.kept import kept_builds
 from downbeat.launchers.libraries import ROOT, library_saying, linked_mpi, short_version
 
 NAME = "libdownbeat.so"
@@ -80,6 +82,7 @@ def candidates(version: str, loaded: Path) -> Iterator[Path]:
     if known:
         yield build / known / "lib" / NAME
     yield from sorted(build.glob(f"*/lib/{NAME}"))
+    yield from (kept.prefix / "lib" / NAME for kept in kept_builds())
     yield from of_linker(loaded)
 
 
@@ -114,7 +117,6 @@ def find_library(version: str, loaded: Sequence[Path]) -> Path:
     found = next((path for path in tried if fits(path)), None)
     if found is None:
         others = f"; found for others: {', '.join(map(str, tried))}" if tried else ""
-        raise LibraryError(
-            f"found no libdownbeat for {mpi}{others}; build one with the mpicc of that library and set {VARIABLE} to it"
-        )
+        advice = how_to_build(library_saying(version) or "")
+        raise LibraryError(f"found no libdownbeat for {mpi}{others}; run {advice}, or set {VARIABLE}")
     return found
