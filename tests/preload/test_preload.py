@@ -300,6 +300,32 @@ def test_barriers_of_libraries_if_asked(trace_directory: Path) -> None:
     assert [row["operation"] for row in sidecar(trace_directory)] == ["bcast", "allreduce"]
 
 
+@pytest.mark.parametrize("mpi", ["openmpi", pytest.param("mpich", marks=pytest.mark.nightly)])
+def test_a_parallel_hdf5_program_has_the_barriers_of_hdf5(mpi: str, tmp_path: Path) -> None:
+    flags = subprocess.run(
+        ["pkg-config", "--cflags", "--libs", f"hdf5-{mpi}"], capture_output=True, text=True, check=False
+    )
+    if flags.returncode != 0:
+        pytest.skip(f"libhdf5-{mpi}-dev is not installed")
+    binary = tmp_path / "writer"
+    command = [f"mpicc.{mpi}", str(HERE / "hdf5.c"), "-o", str(binary), *flags.stdout.split()]
+    built = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    harmonized = {}
+    for callers in ("executable", "all"):
+        words = [str(binary), str(tmp_path / f"{callers}.h5")]
+        done = run_traced(tmp_path / callers, mpi, words, "--harmonize", "--callers", callers)
+        assert done.returncode == 0, done.stderr
+        harmonized[callers] = {Path(row["barrier_module"]).name for row in sidecar(tmp_path / callers)}
+    assert harmonized["executable"] == {"writer"}
+    # It calls barriers, or there were nothing to leave alone.
+    assert any(name.startswith("libhdf5") for name in harmonized["all"])
+    records = of_rank(downbeat.open_trace(tmp_path / "executable").records, 0)
+    barriers = records[records["operation"] == "barrier"]["module"].astype(str)
+    assert barriers.str.endswith("/writer").sum() == 10
+    assert barriers.str.contains("libhdf5").any()
+
+
 @DEBIAN
 @pytest.mark.parametrize("source", ["bindings.f90", "bindings_f08.f90"])
 def test_fortran(mpi: str, source: str, tmp_path: Path, trace_directory: Path) -> None:
