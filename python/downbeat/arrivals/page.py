@@ -13,15 +13,16 @@ from downbeat.report.page import Fact, Page, Section, Table
 from downbeat.units import MICROSECONDS
 
 MOST_SECTIONS = 5  # call sites with pictures
+MOST_ROWS = 20  # of the table of call sites
 WIDEST = 16  # ranks whose representative patterns are a table
 
-TERMS = (
-    ("waiting", "time in a call before the process that it needs has entered: in an allreduce the last one"),
-    ("overlap", "of a nonblocking collective: from the return of the call to the begin of the wait, median"),
-    ("operation", "time in a call after that; in the table the median, from the last arrival to the last exit"),
-    ("spread", "from the first arrival at a call to the last one"),
-    ("bound", "the error of a spread is less; within it nobody is called late"),
-)
+TERMS = {
+    "waiting": "time in a call before the process that it needs has entered: in an allreduce the last one",
+    "overlap": "of a nonblocking collective: from the return of the call to the begin of the wait, median",
+    "operation": "time in a call after that; in the table the median, from the last arrival to the last exit",
+    "spread": "from the first arrival at a call to the last one",
+    "bound": "the error of a spread is less; within it nobody is called late",
+}
 
 
 def make_page(found: Arrivals, title: str, baseline: pd.Series | None) -> Page:
@@ -39,8 +40,13 @@ def make_page(found: Arrivals, title: str, baseline: pd.Series | None) -> Page:
         facts.append(Fact("left out", f"{found.not_whole} records of calls that some rank did not record whole"))
     sections = []
     if len(found.sites):
-        table = Table("Call sites, by time", sites_for_page(found, baseline))
-        sections.append(Section("Call sites", tables=(table,), definitions=TERMS))
+        count = len(found.sites)
+        said = (f"The first {MOST_ROWS} of {count} call sites, by time; --json has all.",) if count > MOST_ROWS else ()
+        table = Table("Call sites, by time", sites_for_page(found, baseline).head(MOST_ROWS))
+        terms = {
+            name: text for name, text in TERMS.items() if name != "overlap" or found.sites["overlap"].notna().any()
+        }
+        sections.append(Section("Call sites", said, tables=(table,), definitions=tuple(terms.items())))
     for number in range(min(MOST_SECTIONS, len(found.sites))):
         sections.append(site_section(found, number))
     return Page(title, (), tuple(sections), tuple(facts))

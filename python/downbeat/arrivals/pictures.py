@@ -48,9 +48,12 @@ def lateness_map(rows: pd.DataFrame, calls: pd.DataFrame, number: str, title: st
     grid = numbers.pivot(index="rank", columns="stretch", values="late_us")
     figure = new_figure()
     axes = figure.subplots()
-    begin, end = float(began.min()), float(began.max())
-    extent = (begin - began.min(), max(end - began.min(), 1e-9), grid.index.max() + each - 0.5, -0.5)
-    image = axes.imshow(grid.to_numpy(), cmap="Blues", aspect="auto", extent=extent, interpolation="nearest", vmin=0)
+    # A stretch begins with its first call, so that pauses between calls are where they were.
+    starts = pd.Series(first - began.min()).groupby(place.astype(int)).min().to_numpy()
+    ends = np.append(starts, max(float(began.max() - began.min()), starts[-1] + 1e-9))
+    ranks = np.append(grid.index.to_numpy(), grid.index.max() + each) - 0.5
+    image = axes.pcolormesh(ends, ranks, grid.to_numpy(), cmap="Blues", vmin=0, rasterized=True)
+    axes.invert_yaxis()
     bar = figure.colorbar(image, ax=axes, pad=0.02)
     bar.set_label("after the first rank [us]", fontsize=TEXT_POINTS)
     bar.ax.tick_params(labelsize=TEXT_POINTS - 0.5, color=GRAY)

@@ -13,7 +13,7 @@ from downbeat.arrivals.verdict import mpi_name, percent, verdict, wait_share
 from downbeat.units import MICROSECONDS
 
 WIDTH = 80
-MOST_SITES = 12  # in the table; the page and JSON have all
+MOST_SITES = 12  # in the table; JSON has all
 SCHEMA_VERSION = 1
 PLAIN_FROM = 1000.0  # us; longer times need no decimals
 
@@ -58,7 +58,7 @@ def site_table(found: Arrivals, baseline: pd.Series | None) -> list[str]:
         row += "".join(f"{micro(site[name]):>{width}}" for name, width in zip(QUANTILES, (12, 9, 8), strict=True))
         lines.append(row)
     if len(found.sites) > MOST_SITES:
-        lines.append(f"{len(found.sites) - MOST_SITES} more call sites are on the page (-o)")
+        lines.append(f"{len(found.sites) - MOST_SITES} more call sites are in JSON (--json)")
     return lines
 
 
@@ -97,14 +97,14 @@ def sites_for_page(found: Arrivals, baseline: pd.Series | None) -> pd.DataFrame:
             "calls": sites["calls"],
             "run_percent": 100 * sites["share"],
             "wait_percent": [100 * wait_share(site)[0] for _, site in sites.iterrows()],
-            **({"overlap_us": sites["overlap"] * MICROSECONDS} if sites["overlap"].notna().any() else {}),
-            "operation_us": sites["after_last"] * MICROSECONDS,
-            **{f"{name}_us": sites[name] * MICROSECONDS for name in QUANTILES},
-            "bound_us": sites["bound"] * MICROSECONDS,
             "last": [
                 f"rank {site['last_rank']}, {percent(site['last_share'])}" if site["last_rank"] >= 0 else "-"
                 for _, site in sites.iterrows()
             ],
+            **({"overlap_us": sites["overlap"] * MICROSECONDS} if sites["overlap"].notna().any() else {}),
+            "operation_us": sites["after_last"] * MICROSECONDS,
+            **{f"{name}_us": sites[name] * MICROSECONDS for name in QUANTILES},
+            "bound_us": sites["bound"] * MICROSECONDS,
         }
     )
     if baseline is not None:
