@@ -44,7 +44,7 @@ def site_sentence(site: pd.Series) -> str:
     """Returns what is to be said of a call site."""
     where = f"{percent(site['share'])} of the run is in {mpi_name(site['operation'], site['kind'])} at {site['name']}"
     if site["kind"] != "blocking":
-        where += f" and in waiting for it, {site['overlap'] * MICROSECONDS:.3g} us later"
+        where += f" and in waiting for it, {site['overlap'] * MICROSECONDS:.4g} us later"
     if site["apart"] == 0.0:
         bound = site["bound"] * MICROSECONDS
         return f"{where}; its ranks arrive together as far as these clocks can show, within {bound:.3g} us"
