@@ -87,6 +87,15 @@ def test_two_mpi_libraries_are_refused() -> None:
     assert "libmpich.so.12" in said
 
 
+def test_every_function_of_the_headers_is_called() -> None:
+    headers = [ROOT / "lib/include" / name for name in ("mpix_harmonize.h", "downbeat/region.h")]
+    text = "".join(header.read_text(encoding="utf-8") for header in headers)
+    declared = set(re.findall(r"^int ((?:MPIX|Downbeat)_\w+)\(", text, re.MULTILINE))
+    sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "python/downbeat/mpi").glob("*.py"))
+    assert "MPIX_Harmonize_time" in declared
+    assert declared == set(re.findall(r"function\(\"(\w+)\"", sources))
+
+
 def test_without_mpi4py_the_import_says_what_to_install() -> None:
     said = refusal("openmpi", "import sys; sys.modules['mpi4py'] = None; import downbeat.mpi")
     assert said.endswith("downbeat.mpi needs mpi4py; run: pip install 'downbeat[mpi]'")
