@@ -68,7 +68,7 @@ test-one: setup-test build-$(MPI) ctest-$(MPI)
 	    $(VENV)/pytest benchmarks python tools tests --mpi $(MPI))
 
 nightly: setup-test lint build-openmpi $(foreach m,$(MPIS),nightly-$m) ## run what make test leaves out: clang-tidy on C++, more tests, each library by its own headers, validate, bench-statistics
-	@tools/setup nightly
+	@tools/setup nightly harnesses
 	$(VENV)/pytest -m nightly tests
 	$(MAKE) --no-print-directory validate bench-statistics
 

@@ -40,6 +40,7 @@ SECTIONS = {
         "On a cluster": "clusters",
         "Simulated clusters": "simulation",
         "Several hosts on one machine": "hosts",
+        "Test harnesses": "harnesses",
     },
     "Reference": {
         "Options of downbeat-bench": "bench-options",

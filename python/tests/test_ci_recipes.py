@@ -7,24 +7,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-import netCDF4
 import numpy as np
 import pytest
-from downbeat.experiment import directory as places
-from downbeat.experiment.measurement import Measurement
-from downbeat.experiment.plan import Library, Plan
-from downbeat.statistics.simulated import Deviations, simulate_interleaved, simulate_sessions
-from fake_programs import FakeBench, environment, script, write_template
-from report_data import CONTEXT
+from downbeat.statistics.simulated import simulate_interleaved, simulate_sessions
+from fake_programs import FakeBench, environment, script
+from nights import DEVIATIONS, LAUNCHES, put, write_night
 
 SCRIPTS = re.findall(
     r"```sh\n(#!/bin/sh\n# (\w+) .*?)```",
     (Path(__file__).resolve().parents[2] / "docs/ci.md").read_text(encoding="utf-8"),
     re.DOTALL,
 )
-LAUNCHES = 5  # fewer than the scripts say, to be quick
-# As tables in docs/ci.md have it: sessions deviate by 2 %, and drift by as much.
-DEVIATIONS = Deviations(launch=0.02, session=0.02, drift=0.02)
 
 
 def prepare(directory: Path, name: str, *options: object) -> Path:
@@ -44,14 +37,6 @@ def run(program: Path, *arguments: object, night: str = "") -> int:
     variables |= {"PATH": f"{program.parent / 'path'}:{variables['PATH']}", "NIGHT": night}
     command = [str(program), *map(str, arguments)]
     return subprocess.run(command, cwd=program.parent, env=variables, timeout=600, check=False).returncode
-
-
-def put(fake: FakeBench, medians: np.ndarray) -> None:
-    """Lets the launches of a stand-in have these medians, in us."""
-    for number, median in enumerate(medians, 1):
-        path = write_template(fake.directory / f"{number}.nc", [float(median) * 1e-6])
-        with netCDF4.Dataset(path, "a") as file:
-            file.setncatts(CONTEXT)
 
 
 def test_there_are_two_scripts() -> None:
@@ -83,15 +68,3 @@ def test_the_nightly_gate(tmp_path: Path) -> None:
     assert run(nightly, "nights", night="2026-01-13") == 3
     assert [path.name for path in (tmp_path / "nights.slower").iterdir()] == ["2026-01-13"]
     assert len(list((tmp_path / "nights").iterdir())) == 11
-
-
-def write_night(directory: Path, medians: np.ndarray) -> None:
-    """Writes what `downbeat run` leaves."""
-    places.write_plan(directory, Plan("night", Measurement(("bcast",)), (Library("fake", "bench"),), launches=LAUNCHES))
-    for number, median in enumerate(medians, 1):
-        place = directory / places.LAUNCHES / f"fake-n2-default-{number:03}"
-        place.mkdir(parents=True)
-        with netCDF4.Dataset(write_template(place / places.SAMPLES, [float(median) * 1e-6]), "a") as file:
-            file.setncatts(CONTEXT)
-        record = {"library": "fake", "ranks": 2, "environment": "default", "variant": "default", "number": number}
-        places.write_record(place, record)

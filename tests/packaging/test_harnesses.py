@@ -1,0 +1,281 @@
+"""What packaging/ has for other people's harnesses names what exists, and runs to the right verdict."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import keyword
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import slurm
+from downbeat.launchers.libraries import LIBRARIES
+from downbeat.statistics.simulated import simulate_sessions
+from fake_programs import FakeBench, environment, script
+from nights import DEVIATIONS, LAUNCHES, put, write_night
+from on_hosts import built, need_hosts, run_hosts
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGING = ROOT / "packaging"
+REFRAME = PACKAGING / "reframe" / "downbeat_check.py"
+JUBE = PACKAGING / "jube" / "downbeat.yaml"
+FILES = [
+    REFRAME,
+    JUBE,
+    *sorted((PACKAGING / "ci").glob("*.yml")),
+    *sorted((PACKAGING / "slurm").glob("*.sbatch")),
+]
+SUBCOMMANDS = ("arrivals", "compare", "doctor", "export", "report", "reproduce", "run", "show", "trace", "tune")
+
+
+RAMBLE = PACKAGING / "ramble" / "applications" / "downbeat" / "application.py"
+BENCHPARK = PACKAGING / "benchpark" / "experiments" / "downbeat" / "experiment.py"
+
+
+@functools.cache
+def downbeat(*arguments: str) -> str:
+    """Returns what the command prints."""
+    command = [sys.executable, "-m", "downbeat", *arguments]
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "COLUMNS": "200"}
+    return subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_options_exist(path: Path) -> None:
+    """Every option that a file gives to a subcommand is one of its options."""
+    text = re.sub(r"\\\n", " ", path.read_text(encoding="utf-8"))
+    text = re.sub(r"(?m)^\s*#.*$", "", text).replace('", "', " ")
+    used: dict[str, set[str]] = {}
+    for subcommand, rest in re.findall(rf"\bdownbeat[\"']?,? ({'|'.join(SUBCOMMANDS)})\b([^\n|&;]*)", text):
+        used.setdefault(subcommand, set()).update(re.findall(r"(?<=\s)--?[a-z][a-z-]*", rest))
+    if path == REFRAME:
+        used["run"] = set(re.findall(r"(?<=\s)--?[a-z][a-z-]*", text.split("say_what_to_run")[1].split("postrun")[0]))
+    assert used
+    for subcommand, options in used.items():
+        known = set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", downbeat(subcommand, "--help")))
+        assert options <= known, subcommand
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGING / "slurm").glob("*.sbatch")), ids=lambda path: path.name)
+def test_jobs_are_shell(path: Path) -> None:
+    subprocess.run(["bash", "-n", str(path)], check=True)
+    assert set(re.findall(r"openmpi5?|mpich5?|intelmpi", path.read_text(encoding="utf-8"))) == set(LIBRARIES)
+
+
+class Recorder(dict[str, Any]):
+    """The names of a module that is not here: each is a function, or a class, that leaves what it is given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {}
+
+    def __missing__(self, name: str) -> Any:  # noqa: ANN401, as a module's are
+        if hasattr(builtins, name):
+            return getattr(builtins, name)
+        if name[0].isupper():
+            return type(name, (), {})
+        return lambda *arguments, **keywords: self.calls.setdefault(name, []).append((arguments, keywords))
+
+
+def executed(path: Path, recorder: Recorder) -> dict[str, Any]:
+    """Runs a file in which a recorder stands in for what it imports; only classes look names up so, one by one."""
+    text = re.sub(r"(?m)^from \S+ import .*$", "", path.read_text(encoding="utf-8"))
+    for name in set(re.findall(r"\b[A-Za-z_]\w*", text)):
+        if name not in keyword.kwlist and not hasattr(builtins, name) and re.search(rf"(?<![\w.'\"]){name}\(", text):
+            recorder[name] = recorder.__missing__(name)
+    for base in re.findall(r"(?m)^class \w+\((\w+)\)", text):
+        recorder[base] = type(base, (), {})
+    exec(compile(text, path, "exec"), recorder)
+    return recorder
+
+
+TABLE = """\
+downbeat-bench: 2 of 2 cells complete, 0 samples rejected
+                  after barrier   common start               exit skew
+operation  bytes  median   mean  median   mean  ratio  barrier  common  rej.%
+allreduce      8   0.361  0.364   0.391  0.453   0.92    0.030   0.020    0.1
+barrier        -    12.3   13.1    11.0   11.8   1.12     3.17   0.063   10.5
+"""
+
+
+def test_ramble_finds_the_figures_of_the_table() -> None:
+    recorder = Recorder()
+    executed(RAMBLE, recorder)
+    figures = {words[0]: given for words, given in recorder.calls["figure_of_merit"]}
+    assert len(figures) == 6
+    found = {
+        name: [
+            match[given["group_name"]] for line in TABLE.splitlines() if (match := re.match(given["fom_regex"], line))
+        ]
+        for name, given in figures.items()
+    }
+    assert found["latency after a barrier"] == ["0.361", "12.3"]
+    assert found["latency from a common start"] == ["0.391", "11.0"]
+    assert found["exit skew of the common start"] == ["0.020", "0.063"]
+    assert found["rejected"] == ["0.1", "10.5"]
+    ((_, criteria),) = recorder.calls["success_criteria"]
+    assert re.match(criteria["match"], TABLE.splitlines()[0])
+    assert not re.match(criteria["match"], "downbeat-bench: 1 of 2 cells complete")
+
+
+def test_ramble_and_benchpark_give_options_and_variables_that_exist() -> None:
+    ramble, benchpark = Recorder(), Recorder()
+    executed(RAMBLE, ramble)
+    (_, command), _ = ramble.calls["executable"][0]
+    options = (ROOT / "docs" / "bench-options.md").read_text(encoding="utf-8")
+    for option in re.findall(r"--[a-z-]+", command):
+        assert f"`{option}" in options
+    variables = {words[0] for words, _ in ramble.calls["workload_variable"]}
+    assert variables | {"experiment_run_dir"} == set(re.findall(r"{(\w+)}", command))
+
+    experiment = executed(BENCHPARK, benchpark)["Downbeat"]()
+    given: dict[str, Any] = {}
+    experiment.add_experiment_variable = lambda name, value, _: given.update({name: value})
+    experiment.set_required_variables = lambda **_: None
+    experiment.compute_applications_section()
+    assert set(given) == variables | {"n_nodes", "n_ranks"}
+
+
+def harness(name: str) -> str:
+    """Returns the path of a harness's command; skips the test where it is not installed."""
+    found = shutil.which(name, path=os.pathsep.join([str(ROOT / ".harnesses" / "bin"), os.environ["PATH"]]))
+    if found is None:
+        pytest.skip(f"{name} is not installed; tools/setup harnesses installs it")
+    return found
+
+
+@pytest.fixture
+def nights(tmp_path: Path) -> list[np.ndarray]:
+    """Medians of twelve nights without a change, and a `downbeat` on the path that harnesses find."""
+    path = tmp_path / "path"
+    path.mkdir()
+    script(path / "downbeat", f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m downbeat "$@"\n')
+    return list(simulate_sessions(np.random.default_rng(2), 12, LAUNCHES, DEVIATIONS)[0])
+
+
+def run_in(directory: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    variables = environment()
+    variables |= {"PATH": f"{directory / 'path'}:{variables['PATH']}", "PYTHONPATH": str(ROOT / "python")}
+    variables |= {"HOME": str(directory)}
+    return subprocess.run(
+        command, cwd=directory, capture_output=True, text=True, check=False, env=variables, timeout=300
+    )
+
+
+def options_of(fake: FakeBench) -> str:
+    return f"--bench {fake.bench} --launcher '{fake.launcher} -n {{ranks}}' -n 2"
+
+
+def write_history(directory: Path, nights: list[np.ndarray]) -> None:
+    for number, medians in enumerate(nights, 2):
+        write_night(directory / f"2026-01-{number:02}", medians)
+
+
+@pytest.mark.nightly
+def test_reframe_fails_where_something_is_slower(tmp_path: Path, nights: list[np.ndarray]) -> None:
+    fake = FakeBench(tmp_path / "fake")
+    history = tmp_path / "history" / "generic-default-builtin" / "bcast-fake"
+    write_history(history, nights[:10])
+    settings = {"mpi": "fake", "sizes": "8", "launches": LAUNCHES, "options": options_of(fake)}
+    # PYTHONPATH is for downbeat alone: ReFrame has packages of its own.
+    command = [harness("reframe"), "-c", str(REFRAME), "-n", "DownbeatCheck.*operation=bcast", "--nocolor", "-r"]
+    command += [f"--setvar={name}={value}" for name, value in settings.items()]
+    command += [f"--setvar=history={tmp_path / 'history'}"]
+
+    put(fake, nights[10])
+    done = run_in(tmp_path, *command)
+    assert done.returncode == 0, done.stdout
+    assert "P: slower: 0 cells (r:0, l:None, u:0)" in done.stdout
+    assert len(list(history.iterdir())) == 11
+
+    put(fake, nights[11] * 1.3)
+    done = run_in(tmp_path, *command)
+    assert done.returncode == 1, done.stdout
+    assert "slower=1 cells, expected 0" in done.stdout
+    assert len(list(history.iterdir())) == 11
+    assert len(list(history.with_name("bcast-fake.slower").iterdir())) == 1
+
+    script(fake.bench, "#!/bin/sh\nexit 7\n")
+    done = run_in(tmp_path, *command)
+    assert done.returncode == 1
+    assert "downbeat ended with status 3" in done.stdout  # launches are missing
+    assert len(list(history.iterdir())) == 11
+
+
+@pytest.mark.nightly
+def test_jube_has_the_verdicts_in_its_table(tmp_path: Path, nights: list[np.ndarray]) -> None:
+    jube = harness("jube")
+    fake = FakeBench(tmp_path / "fake")
+    history = tmp_path / "downbeat-history" / "bcast-fake"
+    write_history(history, nights[:10])
+    put(fake, nights[10] * 1.3)
+    text = JUBE.read_text(encoding="utf-8")
+    for old, new in {
+        '"bcast,reduce,allreduce"': '"bcast"',
+        '"openmpi"': '"fake"',
+        '"8,4K,64K"': '"8"',
+        '"10"': f'"{LAUNCHES}"',
+        'separator: ";", _: ""': f'separator: ";", _: "{options_of(fake)}"',
+    }.items():
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    (tmp_path / "downbeat.yaml").write_text(text, encoding="utf-8")
+    done = run_in(tmp_path, jube, "run", "downbeat.yaml")
+    assert done.returncode == 0, done.stdout
+    table = run_in(tmp_path, jube, "result", "downbeat_runs", "--id", "0").stdout
+    words = [[word.strip() for word in line.split("|")] for line in table.splitlines() if "|" in line]
+    assert words[0][1:-1] == ["operation", "mpi", "launches", "cells", "faster", "slower", "equivalent", "undecided"]
+    assert words[-1][1:-1] == ["bcast", "fake", str(LAUNCHES), "1", "0", "1", "0", "0"]
+    assert len(list(history.iterdir())) == 10
+    assert len(list(history.with_name("bcast-fake.slower").iterdir())) == 1
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("name", "schema"), [("github", "vendor.github-workflows"), ("gitlab-ci", "vendor.gitlab-ci")])
+def test_workflows_have_their_schema(name: str, schema: str) -> None:
+    path = PACKAGING / "ci" / f"{name}.yml"
+    subprocess.run([harness("check-jsonschema"), "--builtin-schema", schema, str(path)], check=True)
+
+
+# What a trial of a job sets, to be quick.
+TRIALS = {
+    "two-nodes": {"LAUNCHES": "1", "OPTIONS": "-r 20 --tolerance 1e-3", "DRIFT_SECONDS": "2", "BIND": ""},
+    "many-nodes": {
+        "LAUNCHES": "1",
+        "OPTIONS": "-r 20 --tolerance 1e-3",
+        "TUNE_OPTIONS": "--sizes 8 -r 20 --tolerance 1e-3",
+        "REPRODUCE_OPTIONS": "--quick --launches 1",
+        "FIGURES": "schuchart2023-fig16",
+    },
+}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("job", sorted(TRIALS))
+def test_jobs_run_on_two_hosts(job: str, tmp_path: Path) -> None:
+    need_hosts()
+    if slurm.lacking():
+        pytest.skip("slurm-wlm is not installed")
+    path = tmp_path / "path"
+    path.mkdir()
+    script(path / "downbeat", f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m downbeat "$@"\n')
+    variables = {
+        **TRIALS[job],
+        "BENCH": built("openmpi", "downbeat-bench"),
+        "RESULTS": str(tmp_path / "results"),
+        "PYTHONPATH": str(ROOT / "python"),
+        "PATH": f"{path}:{os.environ['PATH']}",
+    }
+    size = ("--hosts", "2", "--mpi", "openmpi", "--slurm", "--timeout", "500")
+    outcome = run_hosts(*size, "--", "bash", str(PACKAGING / "slurm" / f"{job}.sbatch"), env=variables)
+    assert outcome.status == 0, outcome.stdout + outcome.stderr
+    assert "failed with status" not in outcome.stdout
+    assert list((tmp_path / "results").rglob("report.html"))
