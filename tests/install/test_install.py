@@ -215,7 +215,31 @@ def test_every_function_and_program_has_a_man_page(installed: Path) -> None:
     headers = {str(path.relative_to(installed / "include")) for path in installed.glob("include/**/*.h")}
     pages = {f"{name.replace('/', '_')}.3" for name in exports(installed) | callbacks | headers}
     found = {path.name for path in installed.glob("share/man/man*/*")}
-    assert found == pages | {"downbeat.1", "downbeat-bench.1"}
+    commands = {path.stem for path in (ROOT / "python/downbeat/commands").glob("*.py")}
+    commands -= {"__init__", "interruption", "options", "version"}
+    assert found == pages | {"downbeat.1", "downbeat-bench.1"} | {f"downbeat-{name}.1" for name in commands}
+
+
+@once
+@pytest.mark.parametrize(
+    ("line", "word"), [("downbeat-bench bcast --sync harm", "harmonize"), ("downbeat comp", "compare")]
+)
+def test_bash_completes(installed: Path, line: str, word: str) -> None:
+    words = line.split()
+    file = installed / "share/bash-completion/completions" / words[0]
+    function = "_" + words[0].replace("-", "_")
+    script = f'. {file}; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; {function}; echo "${{COMPREPLY[@]}}"'
+    assert run("bash", "-c", script) == f"{word}\n"
+
+
+@once
+@pytest.mark.parametrize("command", ["zsh -n", "fish --no-execute"])
+def test_other_shells_read_their_completion(installed: Path, command: str) -> None:
+    shell, option = command.split()
+    files = [path for path in installed.glob(f"share/{shell}/*/*") if path.is_file()]
+    assert {path.stem.lstrip("_") for path in files} == {"downbeat", "downbeat-bench"}
+    for file in files:
+        run(shell, option, file)
 
 
 @once
