@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "conformance" / "README.md"]
-FOLDERS = "bench|benchmarks|bindings|cmake|conformance|docs|examples|lib|preload|python|sim|tests|tools"
+FOLDERS = "bench|benchmarks|bindings|cmake|conformance|docs|examples|lib|packaging|preload|python|sim|tests|tools"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

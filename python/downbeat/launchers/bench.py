@@ -45,9 +45,9 @@ def find_bench(name: str) -> str:
     found = built(name)
     if found:
         return found
-    installed = shutil.which(BENCH)
-    if installed and (owner := library_of(installed)) and owner[0] == name:
-        return installed
+    for installed in map(shutil.which, (f"{BENCH}.{name}", BENCH)):  # Debian has one for each MPI library
+        if installed and (owner := library_of(installed)) and owner[0] == name:
+            return installed
     raise UsageError(
         f"found no {BENCH} for {name}; run {how_to_build(name)}, or give its path with --bench {name}=PATH"
         if name in LIBRARIES
@@ -66,10 +66,10 @@ def find_any_bench() -> tuple[str, str]:
         found = built(name)
         if found:
             return name, found
-    installed = shutil.which(BENCH)
-    owner = library_of(installed) if installed else None
-    if installed and owner:
-        return owner[0], installed
+    for installed in map(shutil.which, (BENCH, *(f"{BENCH}.{name}" for name in LIBRARIES))):
+        owner = library_of(installed) if installed else None
+        if installed and owner:
+            return owner[0], installed
     raise UsageError(f"found no {BENCH}; run {how_to_build()}, or give its path with --bench PATH")
 
 
