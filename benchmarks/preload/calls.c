@@ -1,8 +1,10 @@
 /* What a call of a collective costs, with what is preloaded: MPI_Allreduce of 8 bytes on MPI_COMM_SELF, so that nothing
- * is waited for. Prints the median over batches, ns per call. */
+ * is waited for; or MPI_Iallreduce and MPI_Wait, if the second argument is "nonblocking". Prints the median over
+ * batches, ns per collective. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { BATCH = 20 };
@@ -21,6 +23,7 @@ static int compare(const void *a, const void *b) {
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     int batches = (argc > 1 ? atoi(argv[1]) : 200000) / BATCH;
+    int nonblocking = argc > 2 && strcmp(argv[2], "nonblocking") == 0;
     double *times = malloc((size_t)batches * sizeof *times);
     double in = 1.0, out;
     if (times == NULL)
@@ -28,7 +31,13 @@ int main(int argc, char **argv) {
     for (int i = 0; i < batches; ++i) {
         double begin = now_ns();
         for (int k = 0; k < BATCH; ++k)
-            MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF);
+            if (nonblocking) {
+                MPI_Request request;
+                MPI_Iallreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF, &request);
+                MPI_Wait(&request, MPI_STATUS_IGNORE);
+            } else {
+                MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF);
+            }
         times[i] = (now_ns() - begin) / BATCH;
     }
     qsort(times, (size_t)batches, sizeof *times, compare);

@@ -22,6 +22,7 @@ struct expected {
 
 static struct expected *buckets[BUCKETS];
 static struct expected *spare;
+PER_THREAD struct expected *own_spare; /* one, which needs no lock */
 static _Atomic int outstanding;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 PER_THREAD struct expected **scratch;
@@ -41,12 +42,16 @@ static void link_last(struct expected *one) {
 }
 
 static struct expected *add(MPI_Request request, const struct call *call) {
+    struct expected *one = own_spare;
+    own_spare = NULL;
     pthread_mutex_lock(&lock);
-    struct expected *one = spare;
-    if (one != NULL)
-        spare = one->next;
-    else
-        one = malloc(sizeof *one);
+    if (one == NULL) {
+        one = spare;
+        if (one != NULL)
+            spare = one->next;
+        else
+            one = malloc(sizeof *one);
+    }
     if (one != NULL) {
         *one = (struct expected){.request = request, .call = *call};
         link_last(one);
@@ -99,10 +104,14 @@ static struct expected *take(MPI_Request request, int also_persistent) {
 }
 
 static void release(struct expected *one) {
+    --outstanding;
+    if (own_spare == NULL) {
+        own_spare = one;
+        return;
+    }
     pthread_mutex_lock(&lock);
     one->next = spare;
     spare = one;
-    --outstanding;
     pthread_mutex_unlock(&lock);
 }
 
