@@ -14,7 +14,6 @@
 #include "conformance.h"
 
 #include <errno.h>
-#include <math.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -159,7 +158,7 @@ static int parse(int argc, char **argv, struct options *options) {
             options->tolerance = value;
             continue;
         }
-        if (value != floor(value))
+        if (value != (double)(long)value)
             return refuse("invalid number", argv[i], "it must be whole");
         if (strcmp(option, "--timeout") == 0)
             options->timeout = (int)value;
