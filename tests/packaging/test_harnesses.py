@@ -247,7 +247,13 @@ def test_workflows_have_their_schema(name: str, schema: str) -> None:
 
 # What a trial of a job sets, to be quick.
 TRIALS = {
-    "two-nodes": {"LAUNCHES": "1", "OPTIONS": "-r 20 --tolerance 1e-3", "DRIFT_SECONDS": "2", "BIND": ""},
+    "two-nodes": {
+        "LAUNCHES": "1",
+        "OPTIONS": "-r 20 --tolerance 1e-3",
+        "BENCH_OPTIONS": "-r 20 --tolerance 1e-3",
+        "DRIFT_SECONDS": "3",
+        "BIND": "",
+    },
     "many-nodes": {
         "LAUNCHES": "1",
         "OPTIONS": "-r 20 --tolerance 1e-3",
