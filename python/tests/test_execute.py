@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import fcntl
 import json
+import mmap
 import os
 import random
 import signal
@@ -28,6 +29,7 @@ from downbeat.experiment.launch import launch_command, run
 from downbeat.experiment.measurement import Measurement
 from downbeat.experiment.plan import Environment, Library, Plan
 from downbeat.experiment.surroundings import governor
+from downbeat.launchers import leftovers
 from fake_programs import MEDIAN, FakeBench, alive, environment, script, wait_for, write_template
 from scipy import stats
 
@@ -499,6 +501,39 @@ def test_launches_under_the_names_that_an_earlier_downbeat_gave_them_are_found(t
     execute(dataclasses.replace(plan, launches=3), where)
     assert len(fake.starts()) == 6
     assert len(list((where / "launches").glob("*-portion[12]"))) == 6
+
+
+def test_launches_do_not_overlap_where_the_process_that_would_end_the_ranks_is_killed(
+    tmp_path: Path, where: Path
+) -> None:
+    # A rank in a session of its own, as some launchers start them, whose parent is gone.
+    kill_once = f"""
+    if [ "$RANK" = 0 ] && ! [ -e {tmp_path}/rank ]; then
+        setsid sleep 60 >/dev/null 2>&1 & echo $! >{tmp_path}/rank
+        kill -9 $(ps -o ppid= -p $PPID)
+        sleep 60
+    fi
+    grep -qs "State:.[RSD]" /proc/$(cat {tmp_path}/rank)/status && echo overlap >>{tmp_path}/overlap
+    """
+    fake = FakeBench(tmp_path / "fake", kill_once)
+    outcome = execute(plan_with(fake.library(), ranks=(1,)), where)
+    assert (len(outcome.failures), outcome.lacking) == (1, {})
+    assert not (tmp_path / "overlap").exists()
+    assert not any(alive(pid) for pid in [*fake.processes(), int((tmp_path / "rank").read_text(encoding="utf-8"))])
+
+
+def test_shared_memory_that_nobody_uses_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leftovers, "SHARED_MEMORY", tmp_path)
+    names = ("vader_segment.old", "vader_segment.left", "sm_segment.used", "another")
+    begin = 0.0
+    for name in names:
+        (tmp_path / name).write_bytes(b"x")
+        if name.endswith("old"):
+            time.sleep(0.1)
+            begin = time.time()
+    with (tmp_path / "sm_segment.used").open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ):
+        leftovers.remove_segments(begin)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["another", "sm_segment.used", "vader_segment.old"]
 
 
 def test_a_site_launcher_is_given_the_ranks(tmp_path: Path, where: Path) -> None:

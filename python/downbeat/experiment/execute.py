@@ -22,6 +22,7 @@ from downbeat.experiment.launch import launch_command as launch_command
 from downbeat.experiment.lock import locked
 from downbeat.experiment.plan import LaunchKey, Plan
 from downbeat.launchers.job import job_of, ranks_on_a_node
+from downbeat.launchers.leftovers import end_marked
 
 ATTEMPTS = 3  # at a launch: what fails is tried twice more, after all others
 # A configuration of which so many launches failed and none was complete will not do; the time is for the others.
@@ -80,6 +81,8 @@ def execute(plan: Plan, directory: Path, watcher: Watcher | None = None) -> Outc
         adopt(plan, directory)  # whoever held the lock may have written another
         begins = not (directory / places.PLAN).is_file()
         places.write_plan(directory, plan)
+        for left in (directory / places.PARTIAL).glob("*"):
+            end_marked(str(left.resolve()))  # of a run that was killed together with what would have ended its ranks
         shutil.rmtree(directory / places.PARTIAL, ignore_errors=True)
         places.rename_portions(directory)
         record_machine(plan, directory)

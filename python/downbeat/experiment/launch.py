@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from downbeat.experiment.durable import move
 from downbeat.experiment.plan import LaunchKey, Plan
 from downbeat.experiment.surroundings import surroundings
 from downbeat.launchers.launch import EXIT_TIMEOUT, INTERRUPTIONS
+from downbeat.launchers.leftovers import MARK, end_marked, remove_segments
 from downbeat.launchers.simulation import parse_platform
 from downbeat.text import one_line
 
@@ -130,6 +132,8 @@ def run(command: list[str], where: Path, variables: dict[str, str], lock: int | 
     """Runs a command to its end; whatever ends this process ends the command, its launcher and its ranks."""
     at = command.index("downbeat.launchers.launch") + 1
     watched = [*command[:at], "--parent", str(os.getpid()), *command[at:]]
+    begin = time.time()
+    mark = str(where.resolve())
     with (where / OUTPUT).open("wb") as output, (where / ERRORS).open("wb") as errors:
         # What interrupts waits until there is a process to end; that one lets it through when it can end its ranks.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTIONS)
@@ -137,7 +141,7 @@ def run(command: list[str], where: Path, variables: dict[str, str], lock: int | 
             process = subprocess.Popen(
                 watched,
                 cwd=where,
-                env={**os.environ, **variables},
+                env={**os.environ, **variables, MARK: mark},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=errors,
@@ -147,6 +151,9 @@ def run(command: list[str], where: Path, variables: dict[str, str], lock: int | 
             try:
                 signal.pthread_sigmask(signal.SIG_SETMASK, mask)
                 status = process.wait()
+                if status < 0:  # killed, so that it could not end the ranks: the next launch would run beside them
+                    end_marked(mark)
+                    remove_segments(begin)
                 return status if status >= 0 else 128 - status
             except BaseException:
                 process.send_signal(signal.SIGTERM)

@@ -28,6 +28,7 @@ from typing import IO, NoReturn
 
 from downbeat.errors import UsageError
 from downbeat.launchers.job import job_of, nodes_for, places_ranks, split_command, with_numbers
+from downbeat.launchers.leftovers import remove_segments
 from downbeat.launchers.libraries import LIBRARIES, STANDARD_ABI, Library, Places, launcher_of, linked_mpi
 from downbeat.launchers.simulation import SpecificationError, parse_platform, smpirun_command
 
@@ -41,7 +42,7 @@ GRACE_SECONDS = 3.0  # between asking the launcher to end and ending everything 
 # Open MPI's mpirun frames each of its messages with such lines.
 FRAME = b"-" * 74
 # What it says when a rank ends with a non-zero status. The program has said why; the status says the rest.
-NEEDLESS = (b"exited with non-zero status", b"a non-zero exit code")
+NEEDLESS = (b"exited with non-zero status", b"a non-zero exit code", b"MPI_ABORT was invoked")
 # What it says, in 27 lines, of more ranks than slots.
 TOO_FEW_SLOTS = b"not enough slots available"
 MORE_SLOTS = (
@@ -233,6 +234,8 @@ def run(
         signal.signal(each, stop)
 
     launcher: subprocess.Popen[bytes] | None = None
+    begin = time.time()
+    ended = False
     try:
         if parent is not None:
             libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
@@ -254,6 +257,7 @@ def run(
         forwarding.start()
         status = launcher.wait(timeout)
         forwarding.join(GRACE_SECONDS)  # a rank that was left behind may hold the pipe open
+        ended = status == 0
         return status if status >= 0 else 128 - status
     except subprocess.TimeoutExpired:
         print(f"launch: stopped after {timeout:g} s: {' '.join(command)}", file=sys.stderr)
@@ -266,6 +270,8 @@ def run(
             with contextlib.suppress(subprocess.TimeoutExpired):
                 launcher.wait(GRACE_SECONDS)
         end_descendants()
+        if not ended:
+            remove_segments(begin)
 
 
 def simulate(text: str, ranks: int, program: list[str], timeout: float | None, parent: int | None) -> int:

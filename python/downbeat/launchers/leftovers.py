@@ -1,0 +1,54 @@
+"""What a launch leaves that could not end in order: processes outside the tree of its own, and shared memory."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import time
+from pathlib import Path
+
+# A variable that all processes of a launch inherit, whoever becomes their parent.
+MARK = "_DOWNBEAT_LAUNCH"
+PATIENCE_SECONDS = 10.0  # until processes that were killed are gone
+# Memory that ranks share has a name until they end in order: of Open MPI 4, 5, MPICH, Intel MPI.
+SEGMENT = re.compile(r"(vader|sm)_segment\.|mpich_shar_tmp|Intel_MPI_")
+STEP_SECONDS = 0.02  # the clock of file systems is behind by one of its steps
+SHARED_MEMORY = Path("/dev/shm")
+
+
+def processes(name: str, text: bytes) -> list[int]:
+    """Returns the processes that have a text in a file of theirs in /proc, as far as we may read it."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):  # ended meanwhile, or of another user
+                if text in (entry / name).read_bytes():
+                    found.append(int(entry.name))
+    return found
+
+
+def end_marked(mark: str) -> None:
+    """Kills the processes that have been started with this mark, and waits until they are gone."""
+    text = os.fsencode(f"{MARK}={mark}") + b"\0"
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while (left := processes("environ", text)) and time.monotonic() < deadline:
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.01)
+
+
+def remove_segments(since: float) -> None:
+    """Removes the shared memory of MPI programs of this user that none of them uses any more.
+
+    Args:
+        since: time in s since 1970, by this host; what is older is of another program.
+    """
+    for path in SHARED_MEMORY.iterdir() if SHARED_MEMORY.is_dir() else ():
+        with contextlib.suppress(OSError):  # somebody else removes it, too
+            status = path.stat()
+            ours = SEGMENT.match(path.name) and status.st_uid == os.getuid() and status.st_ctime >= since - STEP_SECONDS
+            if ours and not processes("maps", os.fsencode(path)):
+                path.unlink()
