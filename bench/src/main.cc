@@ -3,18 +3,50 @@
 #include "options/algorithm_choices.h"
 #include "output/print_error.h"
 #include "text/error.h"
+#include "text/utf8.h"
 
+#include <algorithm>
+#include <chrono>
 #include <fmt/format.h>
 #include <iostream>
+#include <new>
+#include <optional>
+#include <thread>
 
 namespace bench {
 namespace {
 
 std::string command_line(int argc, char **argv) { return fmt::format("{}", fmt::join(argv, argv + argc, " ")); }
 
+/// What is asked for gets into files and tables.
+void check_words(int argc, char **argv) {
+    for (int i = 1; i < argc; ++i) {
+        if (const std::optional<std::size_t> place = find_unprintable(argv[i])) {
+            throw Error::usage(fmt::format("'{}' is not text at byte {}; use UTF-8 without control characters",
+                                           printable(argv[i]), *place + 1));
+        }
+    }
+}
+
+/// Of the exceptions of the language, one concerns users.
+std::string text_of(const std::exception &error) {
+    return dynamic_cast<const std::bad_alloc *>(&error) == nullptr
+               ? error.what()
+               : "out of memory; measure smaller sizes, fewer samples or fewer ranks per node";
+}
+
+/// Later the higher the rank.
+void await_turn_to_fail() {
+    constexpr int latest = 10;
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    std::this_thread::sleep_for(std::min(rank, latest) * std::chrono::milliseconds(300));
+}
+
 ExitStatus run(int argc, char **argv) {
     const Communicator comm;
     try {
+        check_words(argc, argv);
         const ParsedExperiment parsed = parse_command_line(argc, argv, comm.size());
         if (const std::string *text = std::get_if<std::string>(&parsed)) {
             if (comm.is_root()) {
@@ -27,7 +59,7 @@ ExitStatus run(int argc, char **argv) {
         if (!error.known_everywhere()) {
             throw;
         }
-        if (comm.is_root()) {
+        if (comm.is_root() && !error.is_told()) {
             print_error(error.what());
         }
         return error.status();
@@ -53,8 +85,9 @@ int main(int argc, char **argv) {
         status = bench::run(argc, argv);
         bench::close_tool_interface();
     } catch (const std::exception &error) {
-        // The other ranks know nothing of it and wait.
-        bench::print_error(error.what());
+        // The other ranks know nothing of it and wait, or fail as well: the first one ends them before they say so.
+        bench::await_turn_to_fail();
+        bench::print_error(bench::text_of(error));
         bench::await_errors_read(); // MPICH's launcher drops what it has not read when a rank aborts
         MPI_Abort(MPI_COMM_WORLD, static_cast<int>(bench::ExitStatus::failure));
     }

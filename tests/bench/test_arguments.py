@@ -41,6 +41,14 @@ BAD = [
     ("barrier --warmup stationary(window=2)", "window cannot be '2'; use an integer from 4 to 100000"),
     ("barrier --stop budget(time=5)", "time cannot be '5'; use 1us to 1000000s with a unit (ns, us, ms, s)"),
     ("barrier --stop precision(metric=speed)", "metric cannot be 'speed'; use one of latency_avg, latency_max"),
+    ("barrier --stop precision(min=100,max=50)", "cannot be 'precision(min=100,max=50)': max is less than min"),
+    ("barrier --warmup stationary(min=100,max=10)", "cannot be 'stationary(min=100,max=10)': max is less than min"),
+    ("neighbor_alltoall(topology=graph,dimensions=3)", "topology=graph has no dimensions; leave it out"),
+    ("neighbor_alltoall(degree=3)", "topology=cartesian has no degree; leave it out"),
+    ("./op.so(a(b)", "operation cannot be './op.so(a(b)': a parenthesis has no counterpart"),
+    ("barrier -o s.nc -o ./s.nc", "file './s.nc' is given twice; give it once"),
+    ("bcast --with \udcff", "'\\xff' is not text at byte 1; use UTF-8 without control characters"),
+    ("bcast --with a\x1b[31m", "'a\\x1b[31m' is not text at byte 2; use UTF-8 without control characters"),
     ("barrier --stop fixed -r 5", "--repetitions and --stop exclude each other"),
     ("barrier --stop fixed,budget", "stopping rule cannot be 'fixed,budget'; give only one"),
     ("barrier --timing batch(calls=0)", "calls cannot be '0'; use an integer from 1 to"),
@@ -49,7 +57,8 @@ BAD = [
     ("barrier --pattern late", "unknown arrival pattern 'late'; choose one of none, one_late, one_early"),
     ("barrier --pattern one_late", "arrival pattern one_late needs a delay; add e.g. --delay 10us"),
     ("barrier --pattern one_late(rank=2) --delay 1us", "'one_late(rank=2)'; use a rank from 0 to 1"),
-    ("barrier --pattern one_late --delay 10", "--delay cannot be '10'; use a duration with a unit"),
+    ("barrier --pattern one_late --delay 10", "--delay cannot be '10'; use a duration up to 3600s with a unit"),
+    ("barrier --pattern one_late --delay 1e300s", "--delay cannot be '1e300s'; use a duration up to 3600s"),
     ("barrier --pattern one_late --delay 1us,1us", "delay '1us' is given twice"),
     ("barrier --pattern one_late --delay 10us,0.01ms", "delay '0.01ms' is given twice"),
     ("barrier --pattern one_late --delay 0", "--delay cannot be '0' alone"),
@@ -185,11 +194,17 @@ def test_a_file_that_cannot_be_written_is_noticed_before_measuring(bench: Bench,
 
 
 def test_a_setting_of_the_library_that_cannot_be(bench: Bench) -> None:
+    # The library's own line is all; downbeat run does not try again what is refused.
     outcome = bench("barrier", env={"DOWNBEAT_CLOCK": "sundial"})
+    assert outcome.status == 2
+    assert outcome.own_lines == []
+    assert "downbeat: environment variable DOWNBEAT_CLOCK=sundial is not valid; valid: tsc, " in outcome.stderr
+
+
+def test_a_trace_without_end_is_refused(bench: Bench) -> None:
+    outcome = bench("barrier", "--pattern", "trace(file=/dev/zero)")
     assert outcome.status == 1
-    assert len(outcome.own_lines) == 1
-    assert "cannot prepare the clocks" in outcome.own_lines[0]
-    assert "sundial" in outcome.stderr
+    assert outcome.own_lines == ["downbeat-bench: '/dev/zero' has more than 256 MiB; give a smaller file"]
 
 
 def test_help_names_what_there_is(bench: Bench) -> None:

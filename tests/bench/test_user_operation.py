@@ -168,6 +168,10 @@ def test_failures_name_rank_and_code(bench: Bench, build: Build) -> None:
     assert_refused(
         bench("./stay.so(fail run)", "-m", "16", "-q"), 1, "downbeat_operation_run failed on rank 1 with 1234567"
     )
+    # All ranks know of it, and one says so.
+    assert_refused(
+        bench("./stay.so(all fail run)", "-m", "16", "-q"), 1, "downbeat_operation_run failed on rank 0 with 1234567"
+    )
     # All is measured by then.
     assert_refused(
         bench("./stay.so(fail teardown)", "-m", "16", "-r", "5", "--sync", "none", "-q"),

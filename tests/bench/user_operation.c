@@ -3,6 +3,7 @@
  *     "40 us"        microseconds
  *     "bytes"        as many nanoseconds as the message has bytes
  *     "fail setup", "fail run", "fail teardown"    with code 1234567, on rank 1
+ *     "all fail run"    the same on all ranks
  *     "wrong"        validate finds a wrong result on rank 1
  *
  * UNSIZED: it takes no sizes. WITHOUT_RUN: a function is missing. */
@@ -56,7 +57,7 @@ int downbeat_operation_run(void *state) {
     const struct stay *stay = state;
     for (long end = now() + stay->ns; now() < end;) {
     }
-    return fails(stay, "fail run");
+    return strcmp(stay->parameters, "all fail run") == 0 ? CODE : fails(stay, "fail run");
 }
 
 int downbeat_operation_teardown(void *state) {

@@ -1,6 +1,7 @@
 #include "clocks/global_clock.h"
 
 #include "mpi/mpi_info.h"
+#include "text/error.h"
 
 #include <algorithm>
 #include <array>
@@ -35,6 +36,10 @@ GlobalClock::GlobalClock(const Communicator &comm, std::optional<double> toleran
     }
     // An invalid setting, e.g. DOWNBEAT_CLOCK=sundial, is refused on all ranks, so the run can end cleanly.
     const int code = MPIX_Harmonize_set_info(comm.handle(), info.handle());
+    int error_class = MPI_SUCCESS;
+    if (MPI_Error_class(code, &error_class) == MPI_SUCCESS && error_class == MPI_ERR_ARG) {
+        throw Error::told();
+    }
     check_everywhere(comm, code, "cannot prepare the clocks");
     settings_ = read_settings(comm.handle());
     check(MPIX_Harmonize_sync(comm.handle()), "MPIX_Harmonize_sync");

@@ -5,6 +5,7 @@
 #include "mpi/host_name.h"
 #include "mpi/library_version.h"
 #include "mpi/simulation.h"
+#include "text/utf8.h"
 
 #include <algorithm>
 #include <ctime>
@@ -26,7 +27,7 @@ std::vector<std::pair<std::string, std::string>> relevant_environment() {
         if (std::any_of(std::begin(prefixes), std::end(prefixes),
                         [&](std::string_view prefix) { return text.starts_with(prefix); })) {
             const std::size_t equals = text.find('=');
-            variables.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+            variables.emplace_back(printable(text.substr(0, equals)), printable(text.substr(equals + 1)));
         }
     }
     std::sort(variables.begin(), variables.end());

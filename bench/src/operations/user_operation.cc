@@ -4,6 +4,7 @@
 #include "mpi/mpi_check.h"
 #include "output/print_error.h"
 #include "text/error.h"
+#include "text/utf8.h"
 
 #include <algorithm>
 #include <array>
@@ -65,6 +66,10 @@ template <typename Function> void find_function(void *object, const char *name, 
 void find_text(void *object, const char *name, std::string &text) {
     if (const void *const found = dlsym(object, name)) {
         text = static_cast<const char *>(found);
+        if (find_unprintable(text)) {
+            throw Error::usage(
+                fmt::format("its {} is '{}'; use printable UTF-8 without line breaks", name, printable(text)));
+        }
     }
 }
 
@@ -149,7 +154,7 @@ public:
             fail("downbeat_operation_validate", code);
         }
         error.back() = '\0';
-        return Validation{.calls = 1, .wrong = error.front() != '\0' ? 1 : 0, .error = error.data()};
+        return Validation{.calls = 1, .wrong = error.front() != '\0' ? 1 : 0, .error = printable(error.data())};
     }
 
 private:

@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 
 namespace bench {
 namespace {
@@ -33,10 +34,20 @@ std::vector<std::string> option_names(const CLI::App &app) {
     return names;
 }
 
+/// Whether two paths are of one file, which need not exist.
+bool is_same_file(const std::filesystem::path &one, const std::filesystem::path &other) {
+    std::error_code error; // what cannot be found out is left to whoever opens the files
+    const auto whole = [&](const std::filesystem::path &path) {
+        return std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error);
+    };
+    return whole(one) == whole(other) || std::filesystem::equivalent(one, other, error);
+}
+
 void check_outputs(const std::vector<std::string> &outputs,
                    const std::function<void(const std::string &path)> &check_file) {
     for (auto output = outputs.begin(); output != outputs.end(); ++output) {
-        if (std::find(outputs.begin(), output, *output) != output) {
+        const auto same = [&](const std::string &other) { return is_same_file(*output, other); };
+        if (std::find_if(outputs.begin(), output, same) != output) {
             throw Error::usage(fmt::format("file '{}' is given twice; give it once", *output));
         }
         check_file(*output);

@@ -1,9 +1,11 @@
 #include "metrics/metric.h"
 #include "statistics/statistics.h"
 #include "stopping_rules/stopping_rule.h"
+#include "text/error.h"
 #include "text/names.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace bench {
 namespace {
@@ -27,7 +29,10 @@ class Precision : public StoppingRule {
 public:
     explicit Precision(const Component &component)
         : width_(component.real("width")), confidence_(component.real("confidence")), least_(component.whole("min")),
-          most_(std::max(component.whole("max"), component.whole("min"))), block_(component.whole("block")) {
+          most_(component.whole("max")), block_(component.whole("block")) {
+        if (most_ < least_) {
+            throw Error::usage(fmt::format("stopping rule cannot be '{}': max is less than min", component.text()));
+        }
         const auto &metrics = all_metrics();
         metric_ = static_cast<std::size_t>(&find_by_name(metrics, component.word("metric")) - metrics.data());
     }

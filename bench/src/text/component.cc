@@ -186,6 +186,9 @@ Component Component::with_free_text(std::string_view kind, std::string_view text
     if (!rest.empty() && (rest.size() < 2 || rest.back() != ')')) {
         throw Error::usage(fmt::format("{} cannot be '{}': the closing parenthesis is missing", kind, text));
     }
+    if (std::count(rest.begin(), rest.end(), '(') != std::count(rest.begin(), rest.end(), ')')) {
+        throw Error::usage(fmt::format("{} cannot be '{}': a parenthesis has no counterpart", kind, text));
+    }
     Component component;
     component.name_ = name;
     component.text_ = rest == "()" ? name : fmt::format("{}{}", name, rest);
@@ -201,10 +204,11 @@ double Component::real(const std::string &parameter) const { return *to_number(v
 double Component::seconds(const std::string &parameter) const { return *to_seconds(values_.at(parameter)); }
 
 double parse_duration(std::string_view what, std::string_view text) {
+    constexpr double most = 3600.0; // what is longer is a mistake
     const std::optional<double> seconds = to_seconds(text);
-    if (!seconds || *seconds < 0.0) {
-        throw Error::usage(
-            fmt::format("{} cannot be '{}'; use a duration with a unit (ns, us, ms, s), e.g. 50us", what, text));
+    if (!seconds || !(*seconds >= 0.0 && *seconds <= most)) {
+        throw Error::usage(fmt::format(
+            "{} cannot be '{}'; use a duration up to {:g}s with a unit (ns, us, ms, s), e.g. 50us", what, text, most));
     }
     return *seconds;
 }

@@ -27,7 +27,11 @@ public:
     /// A failure that this rank alone knows of.
     static Error here(const std::string &message) { return {ExitStatus::failure, false, message}; }
 
+    /// Bad arguments that the library has named in a line of its own.
+    static Error told() { return {ExitStatus::bad_arguments, true, ""}; }
+
     ExitStatus status() const { return status_; }
+    bool is_told() const { return what()[0] == '\0'; }
     bool known_everywhere() const { return known_everywhere_; }
 
 private:

@@ -1,10 +1,12 @@
 #include "statistics/statistics.h"
+#include "text/error.h"
 #include "warmup_rules/warmup_rule.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <fmt/format.h>
 #include <vector>
 
 namespace bench {
@@ -44,7 +46,11 @@ class Stationary : public WarmupRule {
 public:
     explicit Stationary(const Component &component)
         : least_(component.whole("min")), window_(component.whole("window")), change_(component.real("change")),
-          most_(component.whole("max")) {}
+          most_(component.whole("max")) {
+        if (most_ < least_) {
+            throw Error::usage(fmt::format("warm-up rule cannot be '{}': max is less than min", component.text()));
+        }
+    }
 
     long next(std::span<const double> times) const override {
         const auto done = static_cast<long>(times.size());

@@ -36,8 +36,10 @@ def replacing(path: Path, binary: bool = False) -> Iterator[IO[Any]]:
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
-    except BaseException:
+    except BaseException as error:
         beside.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename = str(path)  # which the system does not know where it only writes
         raise
     synchronize(path.parent)
 

@@ -31,6 +31,7 @@ KEYS = (
     "name", "operations", *OPTIONS, "ranks", "ranks-per-node", "libraries", "environments", "variants",
     "launches", "width", "max-launches", "timeout", "seed", "simulate",
 )  # fmt: skip
+MOST_LAUNCHES = 100_000  # of a configuration; years, if a launch takes minutes
 LIBRARY_KEYS = ("name", "bench", "launcher")
 
 
@@ -75,7 +76,7 @@ def plan_of(request: Mapping[str, object], base: Path, stored: Callable[[str], P
             options[key] = text
     if "pattern" in options:
         options["pattern"] = with_files(options["pattern"], base)
-    launches = whole(request, "launches", 10, 1)
+    launches = whole(request, "launches", 10, 1, MOST_LAUNCHES)
     variants = variants_of(request.get("variants"), base, operations)
     per_node = whole(request, "ranks-per-node", 0, 1) if "ranks-per-node" in request else 0
     platform = platform_of(request)
@@ -108,7 +109,7 @@ def plan_of(request: Mapping[str, object], base: Path, stored: Callable[[str], P
         timeout=number(request, "timeout", 0.0),
         seed=0,
         width=number(request, "width", 0.0),
-        max_launches=whole(request, "max-launches", max(50, launches), launches),
+        max_launches=whole(request, "max-launches", max(50, launches), launches, MOST_LAUNCHES),
     )
     earlier = stored(plan.name)
     drawn = earlier.seed if earlier else random.SystemRandom().randrange(1_000_000)
@@ -123,11 +124,11 @@ def name_of(request: Mapping[str, object], operations: tuple[str, ...]) -> str:
     return "-".join(names[:3]) + ("-and-more" if len(names) > 3 else "")
 
 
-def whole(request: Mapping[str, object], key: str, default: int, least: int) -> int:
+def whole(request: Mapping[str, object], key: str, default: int, least: int, most: int | None = None) -> int:
     """Returns a whole number of a request."""
     value = request.get(key, default)
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise wrong(key, value, f"a whole number, at least {least}")
+    if not isinstance(value, int) or isinstance(value, bool) or value < least or (most and value > most):
+        raise wrong(key, value, f"a whole number, {f'from {least} to {most}' if most else f'at least {least}'}")
     return value
 
 
@@ -323,6 +324,9 @@ def libraries_by_options(
         benches: PATH or NAME=PATH each.
         launcher: a command.
     """
+    for option, text in (("--mpi", mpi), ("--launcher", launcher)):
+        if text is not None and not text.strip():
+            raise UsageError(f"{option} is empty; give it a value, or leave it out")
     if not (mpi or benches or launcher):
         return None
     paths: dict[str, str] = {}

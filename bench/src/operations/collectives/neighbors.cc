@@ -141,7 +141,21 @@ int repeating_dimensions(const Component &component, int ranks) {
     return single > 0 ? static_cast<int>(single) : twice ? 1 : 0;
 }
 
+/// Says which parameter is of the other topology; "" if none is.
+std::string find_idle_parameter(const Component &component) {
+    const std::string idle = is_cartesian(component) ? "degree" : "dimensions";
+    for (const ComponentParameter &parameter : neighbor_parameters()) {
+        if (parameter.name == idle && component.word(idle) != parameter.value) {
+            return fmt::format("topology={} has no {}; leave it out", component.word("topology"), idle);
+        }
+    }
+    return "";
+}
+
 std::string find_astray(bool irregular, const Component &component, int ranks, Form form) {
+    if (std::string idle = find_idle_parameter(component); !idle.empty()) {
+        return idle;
+    }
     const int dimensions = repeating_dimensions(component, ranks);
     if (dimensions == 0 || !blocks_go_astray(is_cartesian(component), irregular, dimensions, form)) {
         return "";

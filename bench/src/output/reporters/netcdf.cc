@@ -4,6 +4,7 @@
 #include "output/netcdf_file.h"
 #include "output/reporters/reporter_registry.h"
 #include "text/names.h"
+#include "text/utf8.h"
 
 #include <algorithm>
 #include <map>
@@ -22,9 +23,7 @@ struct FieldWriter {
     int variable;
     std::size_t cell;
     std::size_t longest; // text
-    void operator()(const std::string &text) const {
-        file.write_text(variable, cell, std::string_view(text).substr(0, longest));
-    }
+    void operator()(const std::string &text) const { file.write_text(variable, cell, cut_off(text, longest)); }
     void operator()(CellStatus status) const {
         file.write(variable, {cell}, {1}, std::vector{static_cast<signed char>(status)});
     }
