@@ -124,6 +124,14 @@ static int process_record(struct process **process) {
     return code;
 }
 
+int db_attribute_reserve(void) {
+    struct process *process;
+    pthread_mutex_lock(&lock);
+    int code = process_record(&process);
+    pthread_mutex_unlock(&lock);
+    return code;
+}
+
 int db_attribute_attach(struct db_attribute *attribute) {
     struct process *process;
     pthread_mutex_lock(&lock);

@@ -15,6 +15,9 @@ struct db_attribute {
     struct db_attribute *next; /* of this process's attributes; see attribute.c */
 };
 
+/* Makes whatever db_attribute_attach needs memory for. Local. */
+int db_attribute_reserve(void);
+
 /* Attaches `attribute`, with every member but next set, to its communicator. */
 int db_attribute_attach(struct db_attribute *attribute);
 

@@ -196,13 +196,23 @@ static struct db_clock_map conclude(const struct db_learning *learning, const st
     return model;
 }
 
-int db_drift_learn(const struct db_learning *learning, const struct db_limits *limits, const struct db_asker *asker,
+/* Without memory, so many points have to do: the peer, who answers until it is told to stop, must not wait for ever,
+ * and the bound follows from what was measured. */
+enum { FEW_POINTS = 16 };
+
+int db_drift_learn(const struct db_learning *wanted, const struct db_limits *limits, const struct db_asker *asker,
                    struct db_pair *pair, struct db_clock_map *model) {
-    struct findings findings = {NULL};
-    if (learning->fit_points > 0) {
-        findings.points = malloc((size_t)learning->fit_points * sizeof *findings.points);
-        if (findings.points == NULL)
-            return MPI_ERR_NO_MEM;
+    struct db_learning possible = *wanted;
+    const struct db_learning *learning = &possible;
+    struct db_offset few[FEW_POINTS];
+    struct db_offset *many = NULL;
+    struct findings findings = {.points = few};
+    if (wanted->fit_points > FEW_POINTS) {
+        many = malloc((size_t)wanted->fit_points * sizeof *many);
+        if (many != NULL)
+            findings.points = many;
+        else
+            possible.fit_points = FEW_POINTS;
     }
     struct db_standing peer;
     int code = measure(learning, asker, pair, &findings, &peer);
@@ -214,6 +224,6 @@ int db_drift_learn(const struct db_learning *learning, const struct db_limits *l
         model->growth += peer.growth;
         model->uncertainty = db_uncertainty_sum(&model->uncertainty, &peer.uncertainty);
     }
-    free(findings.points);
+    free(many);
     return code;
 }

@@ -336,6 +336,67 @@ int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db
     return MPI_SUCCESS;
 }
 
+/* Of regions, process 0's settings count. */
+static int is_everywhere(const struct setting *setting) {
+    return setting != &setting_regions && setting != &setting_regions_table;
+}
+
+static void format(const struct setting *setting, const struct db_settings *settings, char text[TEXT_SIZE]) {
+    if (setting == &setting_clock && settings->clock == NULL)
+        snprintf(text, TEXT_SIZE, "default");
+    else
+        setting->format(settings, text);
+}
+
+/* FNV-1a of all settings. */
+static int64_t hash(const struct db_settings *settings) {
+    uint64_t value = 0xcbf29ce484222325U;
+    char text[TEXT_SIZE];
+    for (const void *const *entry = settings_registry; *entry != NULL; ++entry) {
+        if (!is_everywhere(*entry))
+            continue;
+        format(*entry, settings, text);
+        for (const char *character = text;; ++character) {
+            value = (value ^ (unsigned char)*character) * 0x100000001b3U;
+            if (*character == '\0')
+                break;
+        }
+    }
+    return (int64_t)value;
+}
+
+/* Collective, where settings differ: finds the first that is not process 0's. */
+static int name_difference(MPI_Comm comm, const struct db_settings *settings) {
+    struct db_reason reason = {""};
+    int rank;
+    int code = MPI_SUCCESS;
+    DB_TRY(MPI_Comm_rank(comm, &rank));
+    for (const void *const *entry = settings_registry; *entry != NULL; ++entry) {
+        const struct setting *setting = *entry;
+        char own[TEXT_SIZE];
+        char theirs[TEXT_SIZE];
+        if (!is_everywhere(setting))
+            continue;
+        format(setting, settings, own);
+        strcpy(theirs, own);
+        DB_TRY(MPI_Bcast(theirs, TEXT_SIZE, MPI_CHAR, 0, comm));
+        if (code == MPI_SUCCESS && strcmp(own, theirs) != 0)
+            code = db_explain(&reason, MPI_ERR_ARG,
+                              "setting %s is '%.200s' on rank %d and '%.200s' on rank 0; give all ranks the same",
+                              setting->key, own, rank, theirs);
+    }
+    return db_agree(comm, code, &reason);
+}
+
+int db_settings_compare(MPI_Comm comm, const struct db_settings *settings) {
+    /* A value and its complement: the maxima fit together only if all are the same. */
+    int64_t mine[2] = {hash(settings), 0};
+    int64_t most[2];
+    mine[1] = ~mine[0];
+    DB_TRY(MPI_Allreduce(mine, most, 2, MPI_INT64_T, MPI_MAX, comm));
+    return most[0] == ~most[1] ? MPI_SUCCESS : name_difference(comm, settings);
+}
+
 int db_settings_to_info(const struct db_settings *settings, MPI_Info *info) {
     DB_TRY(MPI_Info_create(info));
     for (const void *const *entry = settings_registry; *entry != NULL; ++entry) {

@@ -247,31 +247,21 @@ int db_state_configure(struct db_state *state, const struct db_settings *wanted)
     return code;
 }
 
-/* Everything that a new state needs, except the attribute. */
-static int build(struct db_state *state) {
-    struct db_settings settings;
-    struct db_reason reason = {""};
-    DB_TRY(MPI_Comm_dup(state->attribute.comm, &state->channel.comm));
-    DB_TRY(MPI_Comm_set_errhandler(state->channel.comm, MPI_ERRORS_RETURN));
+/* Everything that a new state needs, except its channel and the attribute. */
+static int build(struct db_state *state, const struct db_settings *settings) {
     DB_TRY(MPI_Comm_rank(state->channel.comm, &state->rank));
     DB_TRY(MPI_Comm_size(state->channel.comm, &state->size));
-    int code = db_settings_from_environment(&settings, &reason);
-    DB_TRY(db_agree(state->channel.comm, code, &reason));
     DB_TRY(db_processors_oversubscribed(state->channel.comm, &state->oversubscribed));
     state->channel.patient = state->oversubscribed;
     state->channel.messages = &state->messages;
     DB_TRY(tell_oversubscribed(state));
-    return db_state_configure(state, &settings);
+    return db_state_configure(state, settings);
 }
 
-static int create(MPI_Comm comm, struct db_state **state) {
-    int inter;
-    DB_TRY(MPI_Comm_test_inter(comm, &inter));
-    if (inter)
-        return MPI_ERR_COMM;
+static struct db_state *new_state(MPI_Comm comm) {
     struct db_state *made = calloc(1, sizeof *made);
     if (made == NULL)
-        return MPI_ERR_NO_MEM;
+        return NULL;
     made->attribute = (struct db_attribute){.comm = comm, .conclude = conclude, .destroy = destroy};
     made->verdict = MPI_UNDEFINED;
     made->channel.comm = MPI_COMM_NULL;
@@ -279,8 +269,38 @@ static int create(MPI_Comm comm, struct db_state **state) {
     made->domain.leaders.comm = MPI_COMM_NULL;
     for (int i = 0; i < DB_LEVELS; ++i)
         made->levels.level[i].channel.comm = MPI_COMM_NULL;
+    return made;
+}
 
-    int code = build(made);
+/* What may fail on some processes alone, and must be known to all before they go on: memory and settings. */
+static int begin(MPI_Comm comm, MPI_Comm channel, struct db_settings *settings, struct db_state **made) {
+    struct db_reason reason = {""};
+    DB_TRY(MPI_Comm_set_errhandler(channel, MPI_ERRORS_RETURN));
+    *made = new_state(comm);
+    int code = *made == NULL ? MPI_ERR_NO_MEM : db_attribute_reserve();
+    code = code != MPI_SUCCESS ? db_explain(&reason, code, "out of memory, or of keys for attributes")
+                               : db_settings_from_environment(settings, &reason);
+    DB_TRY(db_agree(channel, code, &reason));
+    return db_settings_compare(channel, settings);
+}
+
+static int create(MPI_Comm comm, struct db_state **state) {
+    int inter;
+    DB_TRY(MPI_Comm_test_inter(comm, &inter));
+    if (inter)
+        return MPI_ERR_COMM;
+    struct db_settings settings;
+    struct db_state *made = NULL;
+    MPI_Comm channel;
+    DB_TRY(MPI_Comm_dup(comm, &channel));
+    int code = begin(comm, channel, &settings, &made);
+    if (made == NULL) {
+        MPI_Comm_free(&channel);
+        return code;
+    }
+    made->channel.comm = channel;
+    if (code == MPI_SUCCESS)
+        code = build(made, &settings);
     if (code == MPI_SUCCESS)
         code = db_attribute_attach(&made->attribute);
     if (code != MPI_SUCCESS) {

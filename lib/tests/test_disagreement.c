@@ -1,0 +1,101 @@
+/* What fails on one process alone, memory or a setting, is an error on all of them: none waits for ever. */
+#include "check_mpi.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Allocations of the library and of this file until one fails; negative: none does. */
+static int left = -1;
+
+/* The linker leads to these (CMakeLists.txt). */
+void *__real_malloc(size_t size);               /* NOLINT: the linker's name */
+void *__real_calloc(size_t count, size_t size); /* NOLINT */
+void *__wrap_malloc(size_t size);               /* NOLINT */
+void *__wrap_calloc(size_t count, size_t size); /* NOLINT */
+
+void *__wrap_malloc(size_t size) { return left-- == 0 ? NULL : __real_malloc(size); }                      /* NOLINT */
+void *__wrap_calloc(size_t count, size_t size) { return left-- == 0 ? NULL : __real_calloc(count, size); } /* NOLINT */
+
+static int class_of(int code) {
+    int found = code;
+    MPI_Error_class(code, &found);
+    return found;
+}
+
+/* All processes have the same class; returns it. */
+static int agreed(int code) {
+    int mine[2] = {class_of(code), -class_of(code)};
+    int most[2];
+    OK(MPI_Allreduce(mine, most, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+    CHECK_THAT(most[0], ==, -most[1]);
+    return most[0];
+}
+
+/* Prepares a communicator while an allocation of the last process fails; returns whether there were so many. */
+static int prepare_without(int which, int rank, int size) {
+    MPI_Comm comm;
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    left = rank == size - 1 ? which : -1;
+    int code = MPIX_Harmonize_sync(comm);
+    int failed = rank == size - 1 && left < 0;
+    left = -1;
+    int found = agreed(code);
+    CHECK(found == MPI_SUCCESS || found == MPI_ERR_NO_MEM);
+    OK(MPI_Bcast(&failed, 1, MPI_INT, size - 1, MPI_COMM_WORLD));
+    /* With memory the same communicator works. */
+    OK(MPIX_Harmonize_sync(comm));
+    OK(MPI_Comm_free(&comm));
+    return failed;
+}
+
+static void memory(int rank, int size) {
+    const char *const schemes[] = {"disciplined", "jk(fit=20,offset=skampi(max=10))",
+                                   "hca(fit=20,offset=skampi(max=10))"};
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; ++i) {
+        setenv("DOWNBEAT_SYNC", schemes[i], 1);
+        int which = 0;
+        while (prepare_without(which, rank, size))
+            ++which;
+        CHECK_THAT(which, >, 0);
+    }
+    unsetenv("DOWNBEAT_SYNC");
+}
+
+static void settings(int rank, int size) {
+    if (size == 1)
+        return;
+    int last = rank == size - 1;
+    MPI_Comm comm;
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    if (last)
+        setenv("DOWNBEAT_VALIDATION", "skew=1e-5", 1);
+    FAILS_WITH(MPI_ERR_ARG, MPIX_Harmonize_sync(comm));
+    unsetenv("DOWNBEAT_VALIDATION");
+    if (last) /* of this, process 0's value counts */
+        setenv("DOWNBEAT_REGIONS", "other.json", 1);
+    OK(MPIX_Harmonize_sync(comm));
+    unsetenv("DOWNBEAT_REGIONS");
+
+    FAILS_WITH(MPI_ERR_ARG, set_one(comm, "sync", last ? "jk(fit=20)" : "hca3_offset"));
+    FAILS_WITH(MPI_ERR_ARG, set_one(comm, "slack", last ? "1e-3" : "1e-4"));
+    OK(set_one(comm, "slack", "1e-3"));
+    int flag;
+    OK(MPIX_Harmonize(comm, &flag));
+    OK(MPI_Comm_free(&comm));
+}
+
+int main(int argc, char **argv) {
+    int rank;
+    int size;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    memory(rank, size);
+    settings(rank, size);
+    MPI_Finalize();
+    return 0;
+}
