@@ -196,7 +196,8 @@ int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats);
  *   IN   comm  communicator (handle); an intracommunicator
  *   IN   info  keys and values (handle); MPI_INFO_NULL changes nothing
  *
- * Collective over comm; keys and values must be the same on all processes. Either all keys take effect or none.
+ * Collective over comm; keys and values must be the same on all processes, else it is an error on all (MPI_ERR_ARG).
+ * Either all keys take effect or none.
  * Environment variables set the defaults: DOWNBEAT_MAX_AGE is key `max_age`. Unknown keys and unknown variables
  * DOWNBEAT_* are errors. Times are seconds, e.g. 0.5e-6.
  *

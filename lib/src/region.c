@@ -4,6 +4,7 @@
 
 #include "harmonize.h"
 #include "region_store.h"
+#include "utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,9 +61,12 @@ static int valid_name(const char *name) {
     size_t length = 0;
     if (name == NULL)
         return 0;
-    for (; name[length] != '\0' && length < DB_REGION_NAME_SIZE; ++length)
-        if ((unsigned char)name[length] < 0x20 || name[length] == 0x7f)
+    while (name[length] != '\0' && length < DB_REGION_NAME_SIZE) {
+        size_t character = db_utf8_length(name + length);
+        if (character == 0)
             return 0;
+        length += character;
+    }
     return length > 0 && length < DB_REGION_NAME_SIZE;
 }
 
@@ -103,8 +107,8 @@ static int refuse(const struct db_state *state, const char *name, struct Downbea
         code = db_explain(
             &reason, MPI_ERR_ARG,
             valid_name(name) ? "Downbeat_region_begin: region is NULL on rank %d; pass the address of a Downbeat_region"
-                             : "Downbeat_region_begin: the name on rank %d is not valid; use 1 to 63 characters, no "
-                               "control characters",
+                             : "Downbeat_region_begin: the name on rank %d is not valid; use 1 to 63 bytes of "
+                               "UTF-8, no control characters",
             state->rank);
     else if (region != NULL && region->open)
         code = db_explain(&reason, MPI_ERR_OTHER,

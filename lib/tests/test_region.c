@@ -157,6 +157,10 @@ static void measure_what_cannot_be(MPI_Comm comm) {
     FAILS_WITH(MPI_ERR_ARG, Downbeat_region_begin(comm, "", &region));
     FAILS_WITH(MPI_ERR_ARG, Downbeat_region_begin(comm, "a\nb", &region));
     FAILS_WITH(MPI_ERR_ARG, Downbeat_region_begin(comm, long_name, &region));
+    const char *const unreadable[] = {"a\xff",    "\xc3",    "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+                                      "\xc2\x9b", "a\x1b[0m"};
+    for (size_t i = 0; i < sizeof unreadable / sizeof *unreadable; ++i)
+        FAILS_WITH(MPI_ERR_ARG, Downbeat_region_begin(comm, unreadable[i], &region));
     FAILS_WITH(MPI_ERR_ARG, Downbeat_region_begin(comm, "no place", NULL));
     /* One rank's mistake is everyone's error, so that nobody hangs. */
     FAILS_WITH(MPI_ERR_ARG, Downbeat_region_begin(comm, rank == size - 1 ? "" : "one is wrong", &region));

@@ -59,7 +59,7 @@ typedef struct Downbeat_region_state *Downbeat_region;
 /* Downbeat_region_begin: returns on all processes of comm at the same instant, and timestamps the entry.
  *
  *   IN   comm    communicator (handle); an intracommunicator
- *   IN   name    1 to 63 characters, no control characters; the same on all processes (string)
+ *   IN   name    1 to 63 bytes of UTF-8, no control characters; the same on all processes (string)
  *   OUT  region  pass it to Downbeat_region_end (handle)
  *
  * Collective over comm. Settings of comm come from the environment unless MPIX_Harmonize_set_info changed them. Errors
