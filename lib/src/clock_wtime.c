@@ -19,10 +19,12 @@ static int wtime_open(struct db_clock *clock) {
 }
 
 static int64_t wtime_wait_until(const struct db_clock *clock, int64_t ticks) {
-    int64_t reading;
-    do
+    int64_t reading = INT64_MIN;
+    int64_t before;
+    do { /* as in clock_posix.c: MPICH's is the realtime clock */
+        before = reading;
         reading = wtime_read(clock);
-    while (reading < ticks);
+    } while (reading < ticks && reading >= before);
     return reading;
 }
 

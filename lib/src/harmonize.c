@@ -92,7 +92,7 @@ static struct release release_at(const struct db_state *state, int64_t global_ns
  * reading goes unnoticed. */
 static int leave_in_time(const struct db_state *state, const struct release *release, int late, int64_t *left) {
     *left = db_wait_until(&state->clock, release->ticks, state->oversubscribed);
-    return !late && *left <= release->latest;
+    return !late && *left <= release->latest && *left >= release->ticks; /* a clock may be set back meanwhile */
 }
 
 int db_harmonize(struct db_state *state, double delay, int *flag) {

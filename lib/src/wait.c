@@ -1,6 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "wait.h"
 
+#include <math.h>
 #include <sched.h>
 #include <time.h>
 
@@ -9,9 +10,14 @@
 /* A yield may give a time slice away: the last stretch is spun. */
 #define YIELD_MARGIN_NS 5000.0
 
-static void leave_processor_until(const struct db_clock *clock, int64_t ticks) {
+/* Returns whether it is nearly time; if not, the clock was set back. */
+static int leave_processor_until(const struct db_clock *clock, int64_t ticks) {
+    double before_ns = INFINITY;
     for (;;) {
         double remaining_ns = (double)(ticks - db_clock_read(clock)) * clock->ns_per_tick;
+        if (remaining_ns > before_ns)
+            return 0;
+        before_ns = remaining_ns;
         if (remaining_ns > SLEEP_MARGIN_NS) {
             double sleep_ns = remaining_ns - SLEEP_MARGIN_NS;
             struct timespec time = {.tv_sec = (time_t)(sleep_ns / 1e9)};
@@ -20,13 +26,13 @@ static void leave_processor_until(const struct db_clock *clock, int64_t ticks) {
         } else if (remaining_ns > YIELD_MARGIN_NS) {
             sched_yield();
         } else {
-            return;
+            return 1;
         }
     }
 }
 
 int64_t db_wait_until(const struct db_clock *clock, int64_t ticks, int patient) {
-    if (patient)
-        leave_processor_until(clock, ticks);
+    if (patient && !leave_processor_until(clock, ticks))
+        return db_clock_read(clock);
     return clock->type->wait_until(clock, ticks);
 }

@@ -2,11 +2,43 @@
 #include "check.h"
 #include "clock.h"
 #include "registry.h"
+#include "wait.h"
 
 #include <mpi.h>
 
 #include <math.h>
 #include <string.h>
+#include <time.h>
+
+/* The kernel's realtime clock is set back by this after so many more readings; negative: never. */
+static const time_t set_back_seconds = 30;
+static int readings_left = -1;
+
+int __real_clock_gettime(clockid_t id, struct timespec *time); /* NOLINT: the linker's names */
+int __wrap_clock_gettime(clockid_t id, struct timespec *time); /* NOLINT */
+
+int __wrap_clock_gettime(clockid_t id, struct timespec *time) { /* NOLINT */
+    int code = __real_clock_gettime(id, time);
+    if (id == CLOCK_REALTIME && readings_left >= 0 && (readings_left == 0 || readings_left-- == 0))
+        time->tv_sec -= set_back_seconds;
+    return code;
+}
+
+/* A wait ends then, and whoever waits sees by the reading that it is too early. */
+static void set_back(int patient) {
+    struct db_clock clock;
+    CHECK(db_clock_open(&clock, &db_clock_realtime) == 0);
+    for (int readings = 1; readings < (patient ? 2 : 6); ++readings) { /* patience reads it twice before it is time */
+        int64_t begin = db_clock_read(&clock);
+        int64_t end = begin + 200000000;
+        readings_left = readings;
+        CHECK_THAT(db_wait_until(&clock, end, patient), <, end);
+        readings_left = -1;
+        CHECK_THAT(db_clock_read(&clock), <, begin + 10000000000);
+    }
+    CHECK_THAT(db_wait_until(&clock, db_clock_read(&clock) + 1000000, patient), <, INT64_MAX);
+    db_clock_close(&clock);
+}
 
 static void rises_and_waits(const struct db_clock_type *type) {
     struct db_clock clock;
@@ -121,6 +153,8 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     for (const void *const *type = db_clock_types; *type != NULL; ++type)
         rises_and_waits(*type);
+    set_back(0);
+    set_back(1);
     tsc_is_calibrated();
     tsc_is_refined();
     identities();
