@@ -155,7 +155,7 @@ def numbers(variable: netCDF4.Variable[Any]) -> np.ndarray:
 
 
 class Context(dict[str, object]):
-    """The context of a launch: the global attributes, numbers as numbers of Python. What is missing is an error."""
+    """The context of a launch: the global attributes, numbers as numbers of Python. A missing name is an error."""
 
     path = ""
 
@@ -182,7 +182,7 @@ def open_launch(path: str | Path) -> xr.Dataset:
     Returns:
         The file as docs/bench-files.md describes it, read lazily. Times are in seconds; each variable has its unit in
         the attribute `units`. In a file of samples, `CELL_FACTORS` are coordinates of dimension `cell`, names are text,
-        and `rank` counts from 0. What a run that was cut short did not write of a cell is NaN.
+        and `rank` counts from 0. A run that was cut short leaves NaN for all that it did not write of a cell.
 
     Raises:
         UsageError: the file is missing, truncated, damaged, or of another program.

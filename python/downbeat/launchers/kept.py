@@ -1,4 +1,4 @@
-"""What `downbeat build` has made: a directory for each MPI library in the user's cache, as `make install` fills one."""
+"""What `downbeat build` has made: a directory for each MPI library in the cache, laid out like an installation."""
 
 from __future__ import annotations
 

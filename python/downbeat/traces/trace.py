@@ -63,7 +63,7 @@ class Words:
 
 
 class Trace:
-    """What the processes of a job recorded.
+    """The records of the processes of a job.
 
     Attributes:
         sections: what each process recorded, as in its file.
