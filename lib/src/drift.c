@@ -171,7 +171,7 @@ static int measure(const struct db_learning *learning, const struct db_asker *as
                    struct findings *findings, struct db_standing *peer) {
     DB_TRY(db_exchange_begin(asker));
     pair->mean_rtt_ns = 0.0;
-    if (learning->fit_points == 0)
+    if (learning->fit_points <= 0)
         DB_TRY(db_offset_measure(learning->offset, asker, pair, &findings->fresh));
     else
         DB_TRY(measure_points(learning, asker, pair, findings->points));
@@ -182,7 +182,7 @@ static int measure(const struct db_learning *learning, const struct db_asker *as
 
 static struct db_clock_map conclude(const struct db_learning *learning, const struct findings *findings,
                                     const struct db_limits *limits, double resolution_ns) {
-    if (learning->fit_points == 0)
+    if (learning->fit_points <= 0)
         return offset_model(&findings->fresh, limits->skew);
     struct db_line fitted = fit(findings->points, learning->fit_points, resolution_ns);
     struct db_clock_map line = db_drift_model(&fitted, findings->points, learning->fit_points, limits, resolution_ns);
@@ -200,26 +200,25 @@ static struct db_clock_map conclude(const struct db_learning *learning, const st
  * and the bound follows from what was measured. */
 enum { FEW_POINTS = 16 };
 
-int db_drift_learn(const struct db_learning *wanted, const struct db_limits *limits, const struct db_asker *asker,
+int db_drift_learn(const struct db_learning *learning, const struct db_limits *limits, const struct db_asker *asker,
                    struct db_pair *pair, struct db_clock_map *model) {
-    struct db_learning possible = *wanted;
-    const struct db_learning *learning = &possible;
-    struct db_offset few[FEW_POINTS];
+    struct db_learning possible = *learning;
+    struct db_offset few[FEW_POINTS] = {{0}};
     struct db_offset *many = NULL;
     struct findings findings = {.points = few};
-    if (wanted->fit_points > FEW_POINTS) {
-        many = malloc((size_t)wanted->fit_points * sizeof *many);
+    if (learning->fit_points > FEW_POINTS) {
+        many = malloc((size_t)learning->fit_points * sizeof *many);
         if (many != NULL)
             findings.points = many;
         else
             possible.fit_points = FEW_POINTS;
     }
     struct db_standing peer;
-    int code = measure(learning, asker, pair, &findings, &peer);
+    int code = measure(&possible, asker, pair, &findings, &peer);
     if (code == MPI_SUCCESS) {
         /* The peer's time may run faster or slower than the clock that it represents. */
         const struct db_limits allowed = {.skew = limits->skew + peer.growth, .wander = limits->wander};
-        *model = conclude(learning, &findings, &allowed, asker->timeline.clock->resolution_ns);
+        *model = conclude(&possible, &findings, &allowed, asker->timeline.clock->resolution_ns);
         model->bound_ns += peer.bound_ns + asker->timeline.clock->resolution_ns + DB_ROUNDING_NS;
         model->growth += peer.growth;
         model->uncertainty = db_uncertainty_sum(&model->uncertainty, &peer.uncertainty);

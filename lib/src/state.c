@@ -277,9 +277,10 @@ static int begin(MPI_Comm comm, MPI_Comm channel, struct db_settings *settings, 
     struct db_reason reason = {""};
     DB_TRY(MPI_Comm_set_errhandler(channel, MPI_ERRORS_RETURN));
     *made = new_state(comm);
-    int code = *made == NULL ? MPI_ERR_NO_MEM : db_attribute_reserve();
-    code = code != MPI_SUCCESS ? db_explain(&reason, code, "out of memory, or of keys for attributes")
-                               : db_settings_from_environment(settings, &reason);
+    int code = db_settings_from_environment(settings, &reason);
+    int reserved = *made == NULL ? MPI_ERR_NO_MEM : db_attribute_reserve();
+    if (code == MPI_SUCCESS && reserved != MPI_SUCCESS)
+        code = db_explain(&reason, reserved, "out of memory, or of keys for attributes");
     DB_TRY(db_agree(channel, code, &reason));
     return db_settings_compare(channel, settings);
 }

@@ -7,7 +7,7 @@ namespace bench {
 
 /// Where the calling process may run.
 struct Binding {
-    std::string cpuset; // processors by the operating system's numbers, e.g. "0-3,8"
+    std::string cpuset;    // processors by the operating system's numbers, e.g. "0-3,8"
     int cores;             // with at least one of them
     std::string cpu_model; // "unknown" if the kernel does not say
 };

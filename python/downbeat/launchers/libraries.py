@@ -236,7 +236,7 @@ def short_version(text: str) -> str:
 def library_saying(version: str) -> str | None:
     """Returns the name of the library whose MPI_Get_library_version says this; None if it is none of these."""
     # The table's later entries are the more specific ones.
-    return next((name for name, one in reversed(LIBRARIES.items()) if re.match(one.says, version)), None)
+    return next((name for name, one in reversed([*LIBRARIES.items()]) if re.match(one.says, version)), None)
 
 
 def linked_mpi(program: str) -> Path | None:
