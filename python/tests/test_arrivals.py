@@ -180,8 +180,11 @@ def test_call_sites_are_told_apart_and_come_by_time() -> None:
 
 
 def test_a_nonblocking_collective_waits_where_its_completion_is_waited_for() -> None:
-    fields = {"kind": "nonblocking", "returned": [1 * US, 51 * US], "waited": [20 * US, 55 * US]}
-    frame = call([0, 50], [62, 60], **fields)
+    def waiting(waited: Sequence[float], exits: Sequence[float]) -> pd.DataFrame:
+        begins = [one * US for one in waited]
+        return call([0, 50], exits, kind="nonblocking", returned=[1 * US, 51 * US], waited=begins)
+
+    frame = waiting([20, 55], [62, 60])
     rows, _ = arrivals(trace_of(frame))
     assert (rows["wait"] / US).tolist() == pytest.approx([30, 0])
     assert (rows["time"] / US).tolist() == pytest.approx([1 + 42, 1 + 5])
@@ -192,8 +195,7 @@ def test_a_nonblocking_collective_waits_where_its_completion_is_waited_for() -> 
     assert "11.5 us later; 61 % of that is waiting for late ranks" in verdict(found)[0]
     assert "overlap 11.50" in render(found, None, "")
     # A completion that is there when it is asked for costs nobody a wait, however late a rank came.
-    late = call([0, 50], [101, 101], **(fields | {"waited": [100 * US, 100 * US]}))
-    assert arrivals(trace_of(late))[0]["wait"].tolist() == [0.0, 0.0]
+    assert arrivals(trace_of(waiting([100, 100], [101, 101])))[0]["wait"].tolist() == [0.0, 0.0]
 
 
 def test_without_any_collective_that_is_said() -> None:

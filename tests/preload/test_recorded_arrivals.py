@@ -70,11 +70,11 @@ def test_what_a_rank_waits_for_a_nonblocking_collective_is_what_the_program_saw(
     first, other = (rows[rows["rank"] == rank].reset_index(drop=True) for rank in (0, 1))
     entry, waited = np.zeros((CALLS, 2)), np.zeros((CALLS, 2))
     for line in said.splitlines():
-        _, rank, number, began, _, looked = line.split()
-        entry[int(number), int(rank)] = int(began) % 10**15
-        waited[int(number), int(rank)] = int(looked) % 10**15
+        rank, number, began, _, looked = map(int, line.split()[1:])
+        entry[number, rank] = began % 10**15
+        waited[number, rank] = looked % 10**15
     second = theilslopes(first["entry"], entry[:, 0])[0]  # of the program's clock on that of the trace
-    for mine, rank in ((first, 0), (other, 1)):
+    for rank, mine in enumerate((first, other)):
         seen = second * (entry[:, 1 - rank] - waited[:, rank]).clip(min=0)
         limit = 0.5e-6 + found.sites["bound"][site]
         assert np.quantile(np.abs(mine["wait"] - seen), 0.5) <= limit
@@ -84,7 +84,7 @@ def test_what_a_rank_waits_for_a_nonblocking_collective_is_what_the_program_saw(
         if some.sum() > CALLS / 2:
             assert np.quantile(np.abs(mine["wait"] - seen)[some], 0.5) <= limit
     overlap = second * (waited - entry)
-    for rank, mine in ((0, first), (1, other)):
+    for rank, mine in enumerate((first, other)):
         # Of the overlap the call itself is no part.
         between = mine["overlap"] + (mine["returned"] - mine["entry"])
         assert np.quantile(np.abs(between - overlap[:, rank]), 0.5) <= 0.5e-6
