@@ -2,13 +2,13 @@
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
-# Man pages and shell completion come from the headers and from what the programs print as --help. For downbeat(1) Python needs the packages
-# of the command, which .venv has.
+# Man pages and shell completion come from the headers and from what the programs print as --help. For downbeat(1) Python
+# needs the packages of the command, which .venv has.
 find_program(DOWNBEAT_PYTHON python3 PATHS "${PROJECT_SOURCE_DIR}/.venv/bin" NO_DEFAULT_PATH)
 find_program(DOWNBEAT_PYTHON python3)
 set(man_dir "${PROJECT_BINARY_DIR}/man")
 if(NOT EXISTS "${PROJECT_SOURCE_DIR}/tools/man")
-    # The Python package, which has its own man pages.
+    # The source that a wheel carries, for downbeat build: without man pages.
 elseif(DOWNBEAT_PYTHON)
     set(man_command "${DOWNBEAT_PYTHON}" "${PROJECT_SOURCE_DIR}/tools/man" --output "${man_dir}" --version ${PROJECT_VERSION})
     if(TARGET downbeat-bench)
