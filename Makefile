@@ -69,7 +69,7 @@ test-one: setup-test build-$(MPI) ctest-$(MPI)
 
 nightly: setup-test lint build-openmpi $(foreach m,$(MPIS),nightly-$m) ## run what make test leaves out: clang-tidy on C++, more tests, each library by its own headers, validate, bench-statistics
 	@tools/setup nightly harnesses
-	$(VENV)/pytest -m nightly tests
+	$(VENV)/pytest -m nightly python tests
 	$(MAKE) --no-print-directory validate bench-statistics
 
 $(foreach m,$(MPIS),nightly-$m): nightly-%:
@@ -170,5 +170,5 @@ $(foreach m,$(filter-out openmpi,$(MPIS)) abi,ctest-brief-$m): ctest-brief-%: bu
 # Two at a time, a file on one process, where next to nothing is measured and processes mostly wait; the rest needs the
 # processors for itself.
 pytest: setup-test $(foreach m,$(MPIS) $(SIMULATOR),build-$m) build-abi
-	$(VENV)/pytest --numprocesses 2 --dist loadfile benchmarks python tools tests/abi tests/docs tests/install tests/languages tests/messages tests/packaging
+	$(VENV)/pytest -m 'not nightly' --numprocesses 2 --dist loadfile benchmarks python tools tests/abi tests/docs tests/install tests/languages tests/messages tests/packaging
 	$(VENV)/pytest -m 'not nightly' tests/bench tests/conformance tests/hosts tests/preload

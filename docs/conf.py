@@ -14,6 +14,7 @@ FRONT = "docs/index"
 # The side bar; docs/index.md says the same in words.
 SECTIONS = {
     "Start": {
+        "Getting it": "install",
         "Coming from OSU or IMB": "coming-from-osu",
         "downbeat-bench": "downbeat-bench",
         "Experiments": "experiments",

@@ -123,11 +123,11 @@ def test_what_fails_midway_leaves_what_was_there(tmp_path: Path, run: Run, kind:
     source = tmp_path / "e"
     write_plan(source, Plan("e", Measurement(("bcast",)), (Library("some", "bench"),), launches=2))
     for number in (1, 2):
-        place = source / "launches" / str(number)
+        place = source / "launches" / f"some-n2-default-{number:03}"
         place.mkdir(parents=True)
         write_launch(place / "samples.nc", [Cell([[1.0, 1.5]], [[3.0, 3.5]])])
         write_record(place, {"library": "some", "ranks": 2, "environment": "default", "number": number})
-    with (source / "launches/2/samples.nc").open("r+b") as file:
+    with (source / "launches/some-n2-default-002/samples.nc").open("r+b") as file:
         file.truncate(1000)
     output = tmp_path / "out"
     if before is not None:

@@ -84,9 +84,10 @@ def read_samples(path: str | Path, metrics: Iterable[str] | None = None) -> Samp
             raise UsageError(f"'{path}' is damaged: it has no verdict '{min(missing)}'")
         computed = stream(file, wanted, kept)
         attributes = {name: attributes_of(file.variables[name]) for name in ("entry", *KEPT)}
+        unit = attributes["entry"]["units"]
     for name in computed:
         meaning = METRICS[name].meaning if name in METRICS else "first entry into the operation, global clock"
-        attributes[name] = {"units": attributes["entry"]["units"], "long_name": meaning}
+        attributes[name] = {"units": unit, "long_name": meaning}
     columns = kept | computed
     return Samples(columns, {name: attributes[name] for name in columns})
 
