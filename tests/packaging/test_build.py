@@ -106,5 +106,5 @@ def test_it_builds(tmp_path: Path, bench: bool) -> None:
     assert json.loads((prefix / RECORD).read_text(encoding="utf-8"))["mpi"] == "mpich"
     assert "already built" in downbeat(*arguments, **cache).stdout
     if bench:
-        version = subprocess.run([prefix / "bin/downbeat-bench", "--version"], capture_output=True, text=True, check=True)
-        assert "MPICH" in version.stdout
+        program = prefix / "bin/downbeat-bench"
+        assert "MPICH" in subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout

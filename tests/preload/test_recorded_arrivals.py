@@ -85,8 +85,8 @@ def test_what_a_rank_waits_for_a_nonblocking_collective_is_what_the_program_saw(
             assert np.quantile(np.abs(mine["wait"] - seen)[some], 0.5) <= limit
     overlap = second * (waited - entry)
     for rank, mine in enumerate((first, other)):
-        # Of the overlap the call itself is no part. Our code for a nonblocking call is in no cache after 2 ms of waiting, so
-        # that its stamp comes up to a microsecond after the program's.
+        # Of the overlap the call itself is no part. Our code for a nonblocking call is in no cache after 2 ms of
+        # waiting, so that its stamp comes up to a microsecond after the program's.
         between = mine["overlap"] + (mine["returned"] - mine["entry"])
         assert np.quantile(np.abs(between - overlap[:, rank]), 0.5) <= 2e-6
         assert np.quantile(mine["overlap"], 0.5) < 1.2 * computes
