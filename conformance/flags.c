@@ -47,7 +47,7 @@ static const double STOPPED = 4e-3; /* seconds */
 static const double LATE = 2e-3;    /* half of that: from here on it is a stop and no noise */
 static const double BLOCK = 8e-3;   /* calls between two looks at the helper take about so long */
 static const int FEWEST = 30;       /* stops, and late exits */
-static const int MOST = 100;        /* stops */
+static const int MOST = 150;        /* stops */
 enum { LONGEST_BLOCK = 2000 };
 
 /* How many calls take about BLOCK, if the last ones took so long; the same on all processes. */
@@ -137,8 +137,11 @@ static void after_the_wait(const struct run *run) {
     note("process %d was stopped %d times and left %d calls late, %d of them with a true flag; true flags of others in "
          "these calls: %d",
          victim, stops, victims.late, victims.late_true, spared);
+    /* The share of stops that fall between message and deadline is that of the wait in a call: 0.45 to 0.97 where each
+     * decides alone, 0.01 to 0.12 with an exchange after the deadline. A fifth is 5 standard deviations from 0.35 and
+     * from 0.08. */
     expect(
-        stops < FEWEST || crowded(run) || 2 * victims.late >= stops,
+        stops < FEWEST || crowded(run) || 5 * victims.late >= stops,
         "the others left without process %d in only %d calls, though it was stopped %d times: is something exchanged "
         "after the deadline?",
         victim, victims.late, stops);
