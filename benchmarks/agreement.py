@@ -154,3 +154,7 @@ def main() -> None:
     outcome = "NOT MET" if "no" in verdicts else undecided if "undecided" in verdicts else "met"
     print(f"promised: a loop's report is within {MARGIN:.0%} of downbeat-bench's: {outcome}")
     sys.exit("no" in verdicts)
+
+
+if __name__ == "__main__":
+    main()
