@@ -42,7 +42,9 @@ void call_enter(struct call *call, int64_t bytes, int root) {
     if (thread_number == TRACE_NONE)
         thread_number = threads++;
     struct trace_record *record = call->record;
-    *record = (struct trace_record){.bytes = bytes,
+    call->entry = recording_ticks(); /* before the site is looked for, which takes a process longer at its first call */
+    *record = (struct trace_record){.entry = call->entry,
+                                    .bytes = bytes,
                                     .communicator = call->comm->number,
                                     .sequence = call->sequence,
                                     .round = call->round,
@@ -51,7 +53,6 @@ void call_enter(struct call *call, int64_t bytes, int root) {
                                     .thread = (uint16_t)thread_number,
                                     .operation = call->operation,
                                     .kind = call->kind};
-    record->entry = call->entry = recording_ticks();
     atomic_store_explicit(&record->state, RECORD_ENTERED, memory_order_release);
 }
 

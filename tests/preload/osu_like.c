@@ -2,6 +2,7 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 int main(int argc, char **argv) {
     int rank;
@@ -9,8 +10,13 @@ int main(int argc, char **argv) {
     int iterations = argc > 1 ? atoi(argv[1]) : 1000;
     int skip = argc > 2 ? atoi(argv[2]) : 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    double *in = calloc(1024, sizeof *in);
-    double *out = calloc(1024, sizeof *out);
+    /* On pages, as OSU's: Open MPI copies 8 KiB in 2.6 us then, otherwise in 2.9. */
+    double *in = aligned_alloc(4096, 1024 * sizeof *in);
+    double *out = aligned_alloc(4096, 1024 * sizeof *out);
+    if (in == NULL || out == NULL)
+        return 1;
+    memset(in, 1, 1024 * sizeof *in);
+    memset(out, 0, 1024 * sizeof *out);
     for (int count = 1; count <= 1024; count *= 32) {
         double sum = 0.0;
         for (int i = 0; i < iterations + skip; ++i) {
