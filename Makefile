@@ -170,5 +170,5 @@ $(foreach m,$(filter-out openmpi,$(MPIS)) abi,ctest-brief-$m): ctest-brief-%: bu
 # Two at a time, a file on one process, where next to nothing is measured and processes mostly wait; the rest needs the
 # processors for itself.
 pytest: setup-test $(foreach m,$(MPIS) $(SIMULATOR),build-$m) build-abi
-	$(VENV)/pytest -m 'not nightly' --numprocesses 2 --dist loadfile benchmarks python tools tests/abi tests/docs tests/install tests/languages tests/messages tests/packaging
-	$(VENV)/pytest -m 'not nightly' tests/bench tests/conformance tests/hosts tests/preload
+	$(VENV)/pytest -m 'not nightly and not alone' --numprocesses 2 --dist loadfile benchmarks python tools tests
+	$(VENV)/pytest -m 'alone and not nightly' tests

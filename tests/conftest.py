@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from downbeat.launchers.libraries import LIBRARIES
 
@@ -10,7 +12,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--mpi", choices=list(LIBRARIES), help="only what is tested under this MPI library")
 
 
+# In these folders processes are measured, or there are more of them than processors.
+ALONE = {Path(__file__).parent / name for name in ("bench", "conformance", "hosts", "preload")}
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if not ALONE.isdisjoint(item.path.parents) and item.get_closest_marker("shared") is None:
+            item.add_marker(pytest.mark.alone)
     chosen = config.getoption("--mpi")
     if chosen is None:
         return

@@ -133,7 +133,7 @@ BAD = [
 ]
 
 
-pytestmark = ONE_LIBRARY
+pytestmark = [ONE_LIBRARY, pytest.mark.shared]
 
 
 @pytest.mark.parametrize(("arguments", "message"), BAD)

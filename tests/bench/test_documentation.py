@@ -12,7 +12,7 @@ from conftest import ONE_LIBRARY, Bench
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 COLUMN = 28  # where texts begin in --help
 
-pytestmark = ONE_LIBRARY
+pytestmark = [ONE_LIBRARY, pytest.mark.shared]
 
 
 def plain(markdown: str) -> str:

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from conftest import ONE_LIBRARY, ROOT, Bench, run_bench
 
+pytestmark = pytest.mark.shared
+
 KINDS = [
     "scheme",
     "offset",

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from conftest import ONE_LIBRARY, ROOT, Bench, Outcome, read_dataset, read_records, run_bench
 
+pytestmark = pytest.mark.shared
+
 SOURCE = Path(__file__).resolve().parent / "user_operation.c"
 RING = ROOT / "examples/my_operation/ring_allreduce.c"
 OTHER = {"openmpi": "mpich", "mpich": "openmpi"}

@@ -16,11 +16,15 @@ TIMEOUT_SECONDS = 60
 # Beyond the time that a reading of the clocks takes: truth computes with doubles, and writes tenths of nanoseconds.
 ROUNDING_NS = 1.0
 
-# `make test` takes Debian's libraries, `make nightly` all.
-under_each_mpi = pytest.mark.parametrize(
-    "mpi",
-    [name if name in ("openmpi", "mpich") else pytest.param(name, marks=pytest.mark.nightly) for name in LIBRARIES],
-)
+
+def under(*names: str) -> pytest.MarkDecorator:
+    """Runs a test under these MPI libraries in `make test`, and under all in `make nightly`."""
+    others = [pytest.param(name, marks=pytest.mark.nightly) for name in LIBRARIES if name not in names]
+    return pytest.mark.parametrize("mpi", [*names, *others])
+
+
+under_each_mpi = under("openmpi", "mpich")
+under_open_mpi = under("openmpi")  # what is about the network alone
 reason_against = functools.cache(hindrance)
 
 

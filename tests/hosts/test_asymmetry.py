@@ -10,7 +10,7 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from on_hosts import Rank, built, need_hosts, truth, under_each_mpi
+from on_hosts import Rank, built, need_hosts, truth, under_open_mpi
 
 # Large against what time slices of other programs add to them.
 THERE = 12e-3  # seconds from host 0 to host 1
@@ -52,14 +52,14 @@ def every_estimator(mpi: str, delay: str) -> dict[str, Rank]:
     pytest.fail(f"bounds far beyond half the round trip, {HALF_RTT_NS} ns, in {LAUNCHES} launches: {least}")
 
 
-@under_each_mpi
+@under_open_mpi
 def test_asymmetry_biases_every_estimator_by_half_of_it_and_the_bound_says_so(mpi: str) -> None:
     need_hosts(wire=True)
     for name, rank in every_estimator(mpi, f"{THERE}:{BACK}").items():
         assert rank.error_ns == pytest.approx(BIAS_NS, rel=0.3), name
 
 
-@under_each_mpi
+@under_open_mpi
 def test_equal_delays_bias_no_estimator(mpi: str) -> None:
     need_hosts(wire=True)
     for name, rank in every_estimator(mpi, f"{(THERE + BACK) / 2}").items():

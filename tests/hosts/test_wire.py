@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from on_hosts import truth, under_each_mpi
+from on_hosts import truth, under_open_mpi
 
 
-@under_each_mpi
+@under_open_mpi
 def test_bounds_hold_over_a_wire_that_loses_frames_and_jitters(mpi: str) -> None:
     wire = ["--delay", "200e-6:500e-6", "--jitter", "1e-3", "--loss", "0.02"]
     outcome = truth(mpi, hosts=3, wire=wire, repetitions=3)
@@ -15,7 +15,7 @@ def test_bounds_hold_over_a_wire_that_loses_frames_and_jitters(mpi: str) -> None
         assert all(rank.within_bound for rank in each.ranks), each
 
 
-@under_each_mpi
+@under_open_mpi
 def test_a_pair_has_delays_of_its_own(mpi: str) -> None:
     """A round trip's delay shows in the bound, which is half of it: of the pair that was named, and of no other."""
     outcome = truth(
