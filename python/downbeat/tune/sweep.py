@@ -122,7 +122,9 @@ def cells_of_plan(plan: Plan, directory: Path, watcher: Watcher) -> pd.DataFrame
     Raises:
         DownbeatError: no launch was complete.
     """
-    execute(plan, directory, watcher)
+    outcome = execute(plan, directory, watcher)
+    if outcome.refused:
+        raise DownbeatError(f"{plan.name} could not be measured at all: {outcome.refused}")
     try:
         return open_experiment(directory).cells
     except UsageError as error:
