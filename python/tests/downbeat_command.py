@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import os
 import signal
@@ -10,8 +11,12 @@ import subprocess
 from pathlib import Path
 from unittest import mock
 
+import typer
 from downbeat.cli import main
 from fake_programs import environment
+
+# Made of all functions and their options, which takes longer than most commands run.
+COMMAND = functools.cache(typer.main.get_command)
 
 
 def downbeat(*words: object, where: Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -24,6 +29,7 @@ def downbeat(*words: object, where: Path, **variables: str) -> subprocess.Comple
         contextlib.chdir(where),
         mock.patch.dict(os.environ, environment() | variables),
         mock.patch("sys.argv", command),
+        mock.patch("typer.main.get_command", COMMAND),
         contextlib.redirect_stdout(output),
         contextlib.redirect_stderr(errors),
     ):

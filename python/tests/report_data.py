@@ -50,6 +50,15 @@ def cell(
     )
 
 
+def two_cells(path: Path, operation: str = "bcast") -> Path:
+    """Writes a launch of two cells that can be compared."""
+    cells = [
+        Cell(np.zeros((3, 2)), np.full((3, 2), median), operation, synchronizer=name)
+        for name, median in (("mpi_barrier", 2e-6), ("harmonize", 1e-6))
+    ]
+    return write_launch(path, cells, **CONTEXT)
+
+
 def write_experiment(directory: Path, launches: Sequence[Sequence[Cell]], **attributes: str | int) -> Experiment:
     """Writes a file for each launch, and opens them as an experiment."""
     directory.mkdir(parents=True, exist_ok=True)

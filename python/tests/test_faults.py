@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import random
 import shutil
 import subprocess
 import sys
@@ -24,28 +23,16 @@ from downbeat.experiment.execute import execute
 from downbeat.experiment.experiment import open_experiment
 from downbeat.experiment.measurement import Measurement
 from downbeat.experiment.plan import Plan
-from downbeat.export.frames import ROWS
 from downbeat.pictures.picture import Picture
 from downbeat.pictures.style import new_figure
 from downbeat.report.page import Page, Section, Table, write_page
 from downbeat.report.svg import picture_svg
-from downbeat.show.experiment import describe_experiment
 from downbeat.text import one_line, printable
 from downbeat_command import downbeat as run_downbeat
 from fake_programs import FakeBench, environment
-from launch_files import Cell, write_launch
-from report_data import CONTEXT
+from report_data import two_cells
 
 HOSTILE = "a$b^c$ \x1b]0;gone\x07 \ufffe\u202e <b>"
-
-
-def two_cells(path: Path, operation: str = "bcast") -> Path:
-    """Writes a launch of two cells that can be compared."""
-    cells = [
-        Cell(np.zeros((3, 2)), np.full((3, 2), median), operation, synchronizer=name)
-        for name, median in (("mpi_barrier", 2e-6), ("harmonize", 1e-6))
-    ]
-    return write_launch(path, cells, **CONTEXT)
 
 
 @pytest.fixture
@@ -56,46 +43,6 @@ def experiment(tmp_path: Path) -> tuple[FakeBench, Plan, Path]:
     where = tmp_path / "experiment"
     execute(plan, where)
     return fake, plan, where
-
-
-def flipped(content: bytes, chance: random.Random) -> bytes:
-    """Returns the content of a file with some of its bits flipped, bytes replaced or cleared, or its end cut off."""
-    damaged = bytearray(content)
-    for _ in range(chance.choice((1, 1, 1, 2, 8))):
-        place = chance.randrange(len(damaged))
-        kind = chance.choice(["flip", "flip", "flip", "replace", "clear", "cut"])
-        if kind == "flip":
-            damaged[place] ^= 1 << chance.randrange(8)
-        elif kind == "replace":
-            damaged[place] = chance.randrange(256)
-        elif kind == "clear":
-            end = min(len(damaged), place + chance.randrange(1, 64))
-            damaged[place:end] = bytes(end - place)
-        else:
-            del damaged[place + 1 :]
-    return bytes(damaged)
-
-
-@pytest.mark.parametrize(
-    ("first", "count"), [(0, 150), pytest.param(1000, 10000, marks=pytest.mark.nightly)], ids=["some", "many"]
-)
-def test_a_damaged_file_of_samples_is_read_or_refused(tmp_path: Path, first: int, count: int) -> None:
-    content = two_cells(tmp_path / "whole.nc").read_bytes()
-    damaged = tmp_path / "damaged.nc"
-    refused = 0
-    for seed in range(first, first + count):
-        damaged.write_bytes(flipped(content, random.Random(seed)))
-        try:
-            read = open_experiment(damaged)
-            describe_experiment(read, "latency_avg")
-            for rows in ROWS.values():
-                list(rows(read.launches[0]))
-        except UsageError as error:
-            assert "damaged.nc" in str(error) and "\n" not in one_line(str(error))
-            refused += 1
-        except Exception as error:
-            pytest.fail(f"seed {seed}: {error!r}")
-    assert refused > count / 4
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from downbeat.errors import UsageError, reading
 from downbeat.experiment.durable import read_json, write_json
 from downbeat.experiment.lock import LOCK
 from downbeat.experiment.plan import LaunchKey, Plan
-from downbeat.experiment.typed import typed
+from downbeat.typed import typed
 
 SCHEMA_VERSION = 1
 PLAN = "plan.json"

@@ -18,8 +18,8 @@ from downbeat.errors import UsageError, reading
 from downbeat.experiment import directory as places
 from downbeat.experiment.durable import read_json
 from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, DEFAULT_VARIANT, LAUNCH_FACTORS, Plan
-from downbeat.experiment.typed import typed
 from downbeat.launchers.libraries import short_version
+from downbeat.typed import typed
 from downbeat.units import shared_units
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from downbeat.experiment import directory as places
 from downbeat.experiment.durable import read_json, write_json
 from downbeat.experiment.estimates import METRIC
 from downbeat.experiment.plan import LaunchKey, Plan
-from downbeat.experiment.typed import typed
+from downbeat.typed import typed
 
 PILOT_LAUNCHES = 5
 # A launch that takes much longer than those so far would be a surprise, and run into its timeout.

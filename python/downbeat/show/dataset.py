@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from downbeat.data.launch_file import open_launch, open_netcdf
+from downbeat.errors import reading
 from downbeat.show.table import table
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 SCHEMA_VERSION = 1  # of the record
 
@@ -20,7 +25,12 @@ def is_dataset(path: Path) -> bool:
 
 def describe_dataset(path: Path) -> list[str]:
     """Returns lines that say what a file holds; of a variable with one value, the value."""
-    data = open_launch(path)
+    with reading(path):
+        return lines_of(open_launch(path))
+
+
+def lines_of(data: xr.Dataset) -> list[str]:
+    """Returns `describe_dataset` of a file that is open."""
     lines = [f"{data.attrs['title']}, {data.attrs['date']}", f"  MPI  {data.attrs['mpi_library']}", ""]
     lines += table(["dimension", "size"], [[str(name), str(size)] for name, size in data.sizes.items()], words=1)
     rows = []
@@ -39,7 +49,12 @@ def describe_dataset(path: Path) -> list[str]:
 
 def dataset_record(path: Path) -> dict[str, object]:
     """Returns the content of a file for programs: attributes, then variables with dimensions, unit, meaning, values."""
-    data = open_launch(path)
+    with reading(path):
+        return record_of(open_launch(path))
+
+
+def record_of(data: xr.Dataset) -> dict[str, object]:
+    """Returns `dataset_record` of a file that is open."""
     return {
         "schema_version": SCHEMA_VERSION,
         "attributes": dict(data.attrs),

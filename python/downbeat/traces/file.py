@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from downbeat.errors import DownbeatError, UsageError
+from downbeat.errors import DownbeatError, UsageError, reading
 
 MAGIC = b"DOWNBEAT-TRACE-2"
 HEADER_SIZE = 4096
@@ -104,12 +104,14 @@ class Section:
     """What one process recorded.
 
     Attributes:
+        path: the file.
         job: name of the job; the file's name begins with it.
         header: the fields of the header, by name.
         operations: names of operations, by number.
         tables: structured arrays by name: maps, communicators, sites, starts, records.
     """
 
+    path: Path
     job: str
     header: np.void
     operations: tuple[str, ...]
@@ -134,17 +136,22 @@ def read_section(data: np.ndarray, offset: int, path: Path) -> tuple[Section, in
     if data.size - offset < HEADER_SIZE or begin != MAGIC:
         raise DownbeatError(f"'{path}' has no trace at byte {offset}; it is of another program, or was cut off")
     header = data[offset : offset + HEADER.itemsize].view(HEADER)[0]
+    size = int(header["section_size"])
+    if size < HEADER_SIZE:
+        raise ValueError(f"its section at byte {offset} has {size} bytes")
     position = offset + HEADER_SIZE
     tables = {}
     for name, dtype in TABLES.items():
+        capacity, taken = int(header[f"{name}_capacity"]), int(header[name])
+        if capacity < 0 or taken < 0:
+            raise ValueError(f"it has {min(capacity, taken)} {name}")
         # A file that a crash left has the size that it had grown to.
-        room = max(0, min(int(header[f"{name}_capacity"]), (data.size - position) // dtype.itemsize))
-        count = min(int(header[name]), room)
+        count = max(0, min(taken, capacity, (data.size - position) // dtype.itemsize))
         tables[name] = data[position : position + count * dtype.itemsize].view(dtype)
-        position += int(header[f"{name}_capacity"]) * dtype.itemsize
+        position += capacity * dtype.itemsize
     names = tuple(text(name) for name in bytes(header["names"]).split(b"\0")[: int(header["operations"])])
     job = re.sub(r"-(node|rank)-\d+$", "", path.stem)
-    return Section(job, header, names, tables), int(header["section_size"])
+    return Section(path, job, header, names, tables), size
 
 
 def read_sections(path: Path) -> list[Section]:
@@ -154,10 +161,11 @@ def read_sections(path: Path) -> list[Section]:
     data = np.memmap(path, dtype=np.uint8, mode="r")
     sections = []
     offset = 0
-    while offset < data.size:
-        section, size = read_section(data, offset, path)
-        sections.append(section)
-        offset += size
+    with reading(path):
+        while offset < data.size:
+            section, size = read_section(data, offset, path)
+            sections.append(section)
+            offset += size
     return sections
 
 

@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, fields
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
+from downbeat.errors import reading
 from downbeat.traces.trace import Trace
+from downbeat.typed import typed
 
-# null in the file where no sample is resolved
-KNOWN_LATER = ("valid_mean_s", "rejected_share", "spread_mean_s", "spread_max_s", "error_bound_s")
+
+@dataclass(frozen=True)
+class Starts:
+    """What is shown of a row of the sidecar; NaN is null in the file, where no sample is resolved."""
+
+    operation: str
+    size_up_to: int
+    samples: int
+    mean_s: float
+    valid_mean_s: float
+    rejected_share: float
+    spread_mean_s: float
+
+
+def starts_of(line: str) -> Starts:
+    """Returns a row of the sidecar."""
+    row = json.loads(line)
+    known = {one.name: np.nan if row[one.name] is None else row[one.name] for one in fields(Starts)}
+    return typed(Starts, known)
 
 
 def calls(trace: Trace) -> pd.DataFrame:
@@ -25,8 +46,11 @@ def calls(trace: Trace) -> pd.DataFrame:
 
 def starts(directory: Path) -> pd.DataFrame:
     """Returns what the sidecar says: a row per barrier site, size class and following operation."""
-    rows = [json.loads(line) for path in sorted(directory.glob("*-starts.json")) for line in path.open()]
-    return pd.DataFrame(rows).astype(dict.fromkeys(KNOWN_LATER, float)) if rows else pd.DataFrame()
+    rows: list[Starts] = []
+    for path in sorted(directory.glob("*-starts.json")):
+        with reading(path):
+            rows += map(starts_of, path.read_text(encoding="utf-8", errors="replace").splitlines())
+    return pd.DataFrame(rows)
 
 
 def number(value: float, form: str) -> str:

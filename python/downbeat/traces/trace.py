@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from downbeat.errors import reading
 from downbeat.traces.clock import to_global
 from downbeat.traces.file import COMPLETE, ENDINGS, ENTERED, KINDS, Section, read_job, text
 
@@ -77,25 +78,8 @@ class Trace:
         """A row per process: rank, host, how it ended, records, what was dropped, clock synchronizations, bounds."""
         rows = []
         for section in self.sections:
-            header = section.header
-            maps = section.tables["maps"]
-            rows.append(
-                {
-                    "rank": section.rank,
-                    "world_size": int(header["world_size"]),
-                    "host": text(header["host"]),
-                    "pid": int(header["pid"]),
-                    "ending": ENDINGS.get(int(header["ending"]), "unknown"),
-                    "abort_code": int(header["abort_code"]),
-                    "began": pd.Timestamp(int(header["began_ns"]), unit="ns", tz="UTC"),
-                    "records": len(section.tables["records"]),
-                    "records_dropped": int(header["records_dropped"]),
-                    "communicators_dropped": int(header["communicators_dropped"]),
-                    "sites_dropped": int(header["sites_dropped"]),
-                    "syncs": len(maps),
-                    "bound_at_sync": float(maps["bound_ns"].max()) * 1e-9 if len(maps) else np.nan,
-                }
-            )
+            with reading(section.path):
+                rows.append(process_row(section))
         return pd.DataFrame(rows)
 
     @cached_property
@@ -116,7 +100,8 @@ class Trace:
         words["kind"].codes(KINDS)
         filled = 0
         for section in self.sections:
-            filled += fill(columns, words, section, filled)
+            with reading(section.path):
+                filled += fill(columns, words, section, filled)
         return pd.DataFrame(
             {
                 name: words[name].column(values[:filled]) if name in words else values[:filled]
@@ -124,6 +109,27 @@ class Trace:
             },
             copy=False,
         )
+
+
+def process_row(section: Section) -> dict[str, object]:
+    """Returns the row of a process in `Trace.processes`."""
+    header = section.header
+    maps = section.tables["maps"]
+    return {
+        "rank": section.rank,
+        "world_size": int(header["world_size"]),
+        "host": text(header["host"]),
+        "pid": int(header["pid"]),
+        "ending": ENDINGS.get(int(header["ending"]), "unknown"),
+        "abort_code": int(header["abort_code"]),
+        "began": pd.Timestamp(int(header["began_ns"]), unit="ns", tz="UTC"),
+        "records": len(section.tables["records"]),
+        "records_dropped": int(header["records_dropped"]),
+        "communicators_dropped": int(header["communicators_dropped"]),
+        "sites_dropped": int(header["sites_dropped"]),
+        "syncs": len(maps),
+        "bound_at_sync": float(maps["bound_ns"].max()) * 1e-9 if len(maps) else np.nan,
+    }
 
 
 def fill(columns: dict[str, np.ndarray], words: dict[str, Words], section: Section, begin: int) -> int:
@@ -150,6 +156,8 @@ def fill(columns: dict[str, np.ndarray], words: dict[str, Words], section: Secti
         "offset": np.append(sites["offset"], np.uint64(0)),
         "symbol": words["symbol"].codes([*map(text, sites["symbol"]), ""]),
     }
+    if len(section.operations) > np.iinfo(COLUMNS["operation"]).max:
+        raise ValueError(f"it has {len(section.operations)} operations")
     operations = words["operation"].codes(section.operations)
     rows = begin
     for first in range(0, len(section.tables["records"]), CHUNK):
@@ -158,6 +166,8 @@ def fill(columns: dict[str, np.ndarray], words: dict[str, Words], section: Secti
         records = np.array(records) if known.all() else records[known]
         place = slice(rows, rows + len(records))
         rows += len(records)
+        if len(records) and records["kind"].max() >= len(KINDS):
+            raise ValueError("it has a record of an unknown kind")
         communicator = np.minimum(records["communicator"], len(communicators))
         site = np.minimum(records["site"], len(sites))
         for name, values in of_communicator.items():

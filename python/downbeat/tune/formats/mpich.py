@@ -103,7 +103,7 @@ def own_trees(library: Path) -> tuple[Tree, Tree]:
     algorithms: Tree = {}
     start = -1
     while (start := content.find(b'{"collective=', start + 1)) >= 0:
-        text = content[start : content.index(b"\0", start)]
+        text, _, _ = content[start:].partition(b"\0")
         try:
             tree: Tree = json.loads(text)
         except ValueError:

@@ -1,0 +1,69 @@
+"""Writes files as libdownbeat-preload does, of a made-up program: two ranks that reduce and wait for each other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+from downbeat.traces.file import COMPLETE, HEADER, HEADER_SIZE, MAGIC, TABLES
+
+OPERATIONS = (b"barrier", b"bcast", b"allreduce")
+
+
+def section(rank: int, calls: int = 6) -> bytes:
+    """Returns what a process of two left, of calls that are 10 us apart."""
+    tables = {name: np.zeros(1, dtype) for name, dtype in TABLES.items()}
+    tables["maps"] = np.zeros(2, TABLES["maps"])
+    tables["maps"]["ticks"] = tables["maps"]["global_ns"] = [0, 10**9]
+    tables["maps"]["ns_per_tick"], tables["maps"]["bound_ns"], tables["maps"]["growth"] = 1.0, 50.0, 1e-6
+    tables["communicators"][0] = (0x1234, 2, rank, 0, b"MPI_COMM_WORLD")
+    tables["sites"][0] = (0x10, b"/nowhere/app", b"solve")
+    tables["starts"] = tables["starts"][:0]
+    records = tables["records"] = np.zeros(calls, TABLES["records"])
+    records["entry"] = np.arange(calls) * 10_000 + 1000 * rank
+    records["exit"] = records["returned"] = np.arange(calls) * 10_000 + 3000
+    records["bytes"], records["sequence"], records["root"] = 8, np.arange(calls), -1
+    records["operation"], records["state"] = np.arange(calls) % len(OPERATIONS), COMPLETE
+    header = np.zeros((), HEADER)
+    header["magic"], header["world_rank"], header["world_size"], header["ending"] = MAGIC, rank, 2, 1
+    header["pid"], header["began_ns"], header["max_wander"] = 1000 + rank, 1_700_000_000_000_000_000, 1e-6
+    for name, table in tables.items():
+        header[name] = header[f"{name}_capacity"] = len(table)
+    header["record_size"], header["operations"], header["host"] = TABLES["records"].itemsize, len(OPERATIONS), b"node"
+    header["names"] = np.frombuffer(b"\0".join(OPERATIONS).ljust(HEADER["names"].itemsize, b"\0"), "V2048")[0]
+    content = b"".join(tables[name].tobytes() for name in TABLES)
+    header["section_size"] = HEADER_SIZE + len(content)
+    return header.tobytes().ljust(HEADER_SIZE, b"\0") + content
+
+
+def write_trace(path: Path) -> Path:
+    """Writes a file of two processes; returns its path."""
+    path.write_bytes(section(0) + section(1))
+    return path
+
+
+def write_starts(path: Path) -> Path:
+    """Writes what libdownbeat-preload says of starts after harmonized barriers; returns its path."""
+    row = {
+        "schema_version": 1,
+        "barrier": "solve (app+0x10)",
+        "communicator": "MPI_COMM_WORLD (0000000000001234)",
+        "operation": "allreduce",
+        "kind": "blocking",
+        "size_up_to": 8,
+        "ranks": 2,
+        "samples": 100,
+        "skipped": 0,
+        "mean_s": 2e-6,
+        "min_s": 1e-6,
+        "max_s": 9e-6,
+        "valid_mean_s": 2e-6,
+        "rejected_share": 0.01,
+        "unresolved": 1,
+        "spread_mean_s": 1e-7,
+        "spread_max_s": 2e-7,
+        "error_bound_s": 5e-8,
+    }
+    path.write_text("".join(json.dumps(row | {"size_up_to": size}) + "\n" for size in (8, 16)), encoding="utf-8")
+    return path
