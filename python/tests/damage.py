@@ -60,8 +60,8 @@ def replaced_fields(content: bytes, chance: random.Random) -> bytes:
         size = chance.choice((4, 8))
         place = chance.randrange(max(1, len(damaged) // size)) * size
         number = chance.choice((0, 1, -1, 2 ** (8 * size - 1) - 1, -(2 ** (8 * size - 1)), chance.randrange(1000)))
-        order = chance.choice(("little", "big"))
-        damaged[place : place + size] = number.to_bytes(size, order, signed=True)
+        field = number.to_bytes(size, "little", signed=True)
+        damaged[place : place + size] = field if chance.random() < 0.5 else field[::-1]
     return bytes(damaged)
 
 

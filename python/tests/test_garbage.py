@@ -124,7 +124,7 @@ def make_algorithms(directory: Path) -> Path:
 
 
 def make_experiment(directory: Path) -> Path:
-    """Writes an experiment of one launch, as `downbeat run` leaves it."""
+    """Writes an experiment of one launch, just as `downbeat run` leaves it."""
     places.write_plan(directory, Plan("night", Measurement(("bcast",)), (Library("fake", "bench"),), launches=1))
     findings = [Finding("clock", "tsc", "good", "").__dict__]
     write_json(directory / places.MACHINE, {"schema_version": 1, "findings": findings})
@@ -210,7 +210,10 @@ def make_probe(directory: Path) -> Path:
 
 def make_mpich(directory: Path) -> Path:
     path = directory / "libmpi.so"
-    trees = [{"collective=bcast": {"composition=MPIDI_a": {}}}, {"collective=bcast": {"algorithm=MPIR_a": {}}}]
+    trees: list[dict[str, object]] = [
+        {"collective=bcast": {"composition=MPIDI_a": {}}},
+        {"collective=bcast": {"algorithm=MPIR_a": {}}},
+    ]
     path.write_bytes(b"\x7fELF" + b"".join(json.dumps(tree).replace(" ", "").encode() + b"\0" for tree in trees))
     return path
 
