@@ -8,6 +8,7 @@ the Python package netCDF4. Nothing of it is in the source archive.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -41,6 +42,14 @@ HEADERS = {
 }
 
 
+def revision_of(root: Path) -> str:
+    """Returns the commit that is checked out; "" without git, or outside of a checkout."""
+    if shutil.which("git") is None:
+        return ""
+    command = ["git", "rev-parse", "HEAD"]
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False).stdout
+
+
 class SourceHook(BuildHookInterface):  # type: ignore[misc]
     """Adds files to a wheel; an editable installation builds from its checkout."""
 
@@ -51,11 +60,10 @@ class SourceHook(BuildHookInterface):  # type: ignore[misc]
         included = {str(root / name): f"downbeat/source/{name}" for name in SOURCE}
         # The user's directory may be in a git repository of its own: the revision is written down here.
         revision = root / "cmake" / "revision.txt"
-        git = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, check=False)
-        if "Format" in revision.read_text(encoding="utf-8") and git.returncode == 0:
+        if "Format" in revision.read_text(encoding="utf-8") and (head := revision_of(root)):
             self.directory_for_revision = tempfile.TemporaryDirectory()
             written = Path(self.directory_for_revision.name, "revision.txt")
-            written.write_text(git.stdout, encoding="utf-8")
+            written.write_text(head, encoding="utf-8")
             revision = written
         del included[str(root / "cmake")]
         included |= {

@@ -281,7 +281,10 @@ def test_jobs_run_on_two_hosts(job: str, tmp_path: Path) -> None:
         "PATH": f"{path}:{os.environ['PATH']}",
     }
     size = ("--hosts", "2", "--mpi", "openmpi", "--slurm", "--timeout", "500")
-    outcome = run_hosts(*size, "--", "bash", str(PACKAGING / "slurm" / f"{job}.sbatch"), env=variables)
-    assert outcome.status == 0, outcome.stdout + outcome.stderr
-    assert "failed with status" not in outcome.stdout
+    printed = tmp_path / "job.out"
+    submit = ("sbatch", "--nodes=2", f"--output={printed}", str(PACKAGING / "slurm" / f"{job}.sbatch"))
+    outcome = run_hosts(*size, "--", *submit, env=variables)
+    said = printed.read_text(encoding="utf-8") if printed.exists() else "the job printed nothing"
+    assert outcome.status == 0, outcome.stdout + outcome.stderr + said
+    assert "failed with status" not in said
     assert list((tmp_path / "results").rglob("report.html"))

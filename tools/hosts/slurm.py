@@ -103,7 +103,9 @@ def start(plan: Plan, environment: Mapping[str, str]) -> str | None:
 
 
 def job_command(plan: Plan) -> list[str]:
-    """Returns what runs the program in a job that has all hosts, for use on the first."""
+    """Returns what runs the program in a job that has all hosts, for use on the first; sbatch asks for its own job."""
+    if Path(plan.command[0]).name == "sbatch":
+        return [plan.command[0], "--wait", *plan.command[1:]]
     size = ["-N", str(plan.hosts), "-n", str(plan.hosts * plan.ranks_per_host)]
     each = [f"--ntasks-per-node={plan.ranks_per_host}"]
     return ["salloc", "-Q", *size, *each, *plan.command]

@@ -9,11 +9,12 @@ import subprocess
 
 def print_versions() -> None:
     """Prints the versions of the command and of Python, and what each downbeat-bench says of itself."""
-    from downbeat.launchers.bench import built, find_any_bench
+    from downbeat.launchers.bench import built, find_any_bench, installed
     from downbeat.launchers.libraries import LIBRARIES
 
     print(f"downbeat {importlib.metadata.version('downbeat')}, Python {platform.python_version()}")
     benches = [found for name in LIBRARIES if (found := built(name))]
+    benches = benches or list(dict.fromkeys(found for name in LIBRARIES if (found := installed(name))))
     if not benches:
         from downbeat.errors import UsageError
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
+
+from downbeat.errors import DownbeatError
 
 
 def write_csv(frames: Iterable[pd.DataFrame], stream: IO[str]) -> None:
@@ -29,6 +29,11 @@ def write_json(frames: Iterable[pd.DataFrame], stream: IO[str]) -> None:
 
 def write_parquet(frames: Iterable[pd.DataFrame], stream: IO[bytes]) -> None:
     """Writes Apache Parquet, a row group per frame."""
+    try:  # Debian has no pyarrow
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ModuleNotFoundError:
+        raise DownbeatError("parquet needs pyarrow, which is not installed; run: pip install pyarrow") from None
     writer: pq.ParquetWriter | None = None
     with contextlib.ExitStack() as closing:
         for frame in frames:

@@ -29,6 +29,17 @@ def built(name: str) -> str | None:
     return next((path for path in found if path), None)
 
 
+def installed(name: str) -> str | None:
+    """Returns downbeat-bench for an MPI library on the path, where Debian has one for each, of whatever version."""
+    named = shutil.which(f"{BENCH}.{name}")
+    if named:
+        return named
+    for found in map(shutil.which, (BENCH, *(f"{BENCH}.{one}" for one in LIBRARIES))):
+        if found and (owner := library_of(found)) and owner[0] == name:
+            return found
+    return None
+
+
 def how_to_build(name: str = "") -> str:
     """Returns the command that builds for an MPI library, for messages: of the checkout, else of the package."""
     if (ROOT / "CMakeLists.txt").is_file():
@@ -42,12 +53,9 @@ def find_bench(name: str) -> str:
     Raises:
         UsageError: there is none.
     """
-    found = built(name)
+    found = built(name) or installed(name)
     if found:
         return found
-    for installed in map(shutil.which, (f"{BENCH}.{name}", BENCH)):  # Debian has one for each MPI library
-        if installed and (owner := library_of(installed)) and owner[0] == name:
-            return installed
     raise UsageError(
         f"found no {BENCH} for {name}; run {how_to_build(name)}, or give its path with --bench {name}=PATH"
         if name in LIBRARIES
@@ -66,10 +74,10 @@ def find_any_bench() -> tuple[str, str]:
         found = built(name)
         if found:
             return name, found
-    for installed in map(shutil.which, (BENCH, *(f"{BENCH}.{name}" for name in LIBRARIES))):
-        owner = library_of(installed) if installed else None
-        if installed and owner:
-            return owner[0], installed
+    for path in map(shutil.which, (BENCH, *(f"{BENCH}.{name}" for name in LIBRARIES))):
+        owner = library_of(path) if path else None
+        if path and owner:
+            return owner[0], path
     raise UsageError(f"found no {BENCH}; run {how_to_build()}, or give its path with --bench PATH")
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from downbeat.errors import UsageError
-from downbeat.launchers.bench import BENCH, how_to_build, library_of
+from downbeat.launchers.bench import how_to_build, installed, library_of
 from downbeat.launchers.job import option_of
 from downbeat.launchers.kept import kept_builds
 from downbeat.launchers.libraries import LIBRARIES, ROOT
@@ -58,10 +58,9 @@ def find_preload(name: str) -> str:
     Raises:
         UsageError: there is none.
     """
-    bench = shutil.which(BENCH)
-    owner = library_of(bench) if bench else None
+    bench = installed(name)
     prefixes = [ROOT / "build" / name, *(build.prefix for build in kept_builds() if build.mpi == name)]
-    if bench and owner and owner[0] == name:
+    if bench:
         prefixes.append(Path(bench).resolve().parents[1])
     for prefix in prefixes:
         for found in (*prefix.glob(f"lib*/{PRELOAD}"), *prefix.glob(f"lib/*/{PRELOAD}")):
