@@ -25,6 +25,7 @@ SOURCE = (
     "bindings/fortran/CMakeLists.txt",
     "bindings/fortran/downbeat.F90",
     "bindings/fortran/shim.c",
+    "checksum",
     "cmake",
     "examples",
     "lib/CMakeLists.txt",

@@ -2,6 +2,7 @@
 #include "recording.h"
 
 #include "collectives.h"
+#include "crc32.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -218,7 +219,7 @@ struct trace_start *recording_start(uint32_t number) {
 
 uint32_t recording_starts(void) { return (uint32_t)own.header->starts; }
 
-static int copy(int target, int source, int64_t offset, int64_t size) {
+static int copy(int target, int source, int64_t offset, int64_t size, struct crc32 *crc) {
     char buffer[65536];
     while (size > 0) {
         size_t most = size < (int64_t)sizeof buffer ? (size_t)size : sizeof buffer;
@@ -231,10 +232,16 @@ static int copy(int target, int source, int64_t offset, int64_t size) {
                 return errno;
             done += written;
         }
+        crc32_add(crc, buffer, (size_t)got);
         offset += got;
         size -= got;
     }
     return 0;
+}
+
+static int write_page(int target, const char page[TRACE_HEADER_SIZE], off_t offset) {
+    ssize_t written = pwrite(target, page, TRACE_HEADER_SIZE, offset);
+    return written == TRACE_HEADER_SIZE ? 0 : written < 0 ? errno : EIO;
 }
 
 int recording_append(int target, const char *path) {
@@ -273,12 +280,21 @@ int recording_append(int target, const char *path) {
         {sizeof(struct trace_start), small->starts_capacity, large.starts_capacity},
         {sizeof(struct trace_record), small->records_capacity, large.records_capacity},
     };
-    int code = write(target, front.page, sizeof front.page) == (ssize_t)sizeof front.page ? 0 : errno ? errno : EIO;
+    struct crc32 crc;
+    crc32_begin(&crc);
+    crc32_add(&crc, front.page, sizeof front.page);
+    off_t begin = lseek(target, 0, SEEK_CUR);
+    int code = write_page(target, front.page, begin);
+    if (code == 0 && lseek(target, TRACE_HEADER_SIZE, SEEK_CUR) < 0)
+        code = errno;
     int64_t offset = TRACE_HEADER_SIZE;
     for (size_t i = 0; code == 0 && i < sizeof tables / sizeof tables[0]; ++i) {
-        code = copy(target, source, offset, tables[i].size * tables[i].used);
+        code = copy(target, source, offset, tables[i].size * tables[i].used, &crc);
         offset += tables[i].size * tables[i].capacity;
     }
+    small->checksum = TRACE_CHECKED | crc32_value(&crc);
+    if (code == 0)
+        code = write_page(target, front.page, begin);
     close(source);
     return code;
 }

@@ -4,9 +4,11 @@
  * the loops of OSU and IMB measure it. Whether all processes left the barrier in time is known one barrier later, at no
  * cost (MPIX_Harmonize_verdict), so a sample waits until then. Nothing is asked between the barrier and the operation.
  */
+#define _POSIX_C_SOURCE 200809L
 #include "preload.h"
 
 #include "collectives.h"
+#include "crc32.h"
 
 #include <mpix_harmonize.h>
 #include <pthread.h>
@@ -272,7 +274,8 @@ static void write_seconds(FILE *file, const char *name, int known, double ns) {
         fprintf(file, ",\"%s\":null", name);
 }
 
-static void write_row(FILE *file, const struct row *row) {
+/* Writes a row without its end. */
+static void write_fields(FILE *file, const struct row *row) {
     const struct trace_start *start = &row->start;
     int64_t resolved = start->valid + start->rejected;
     fprintf(file, "{\"schema_version\":1,\"record\":\"starts\"");
@@ -301,13 +304,32 @@ static void write_row(FILE *file, const struct row *row) {
     write_seconds(file, "spread_mean_s", resolved > 0, start->lateness_sum_ns / (double)resolved);
     write_seconds(file, "spread_max_s", resolved > 0, start->lateness_max_ns);
     write_seconds(file, "error_bound_s", resolved > 0, start->bound_max_ns);
-    fputs("}\n", file);
+}
+
+/* Writes a row; its last field is the CRC-32 of what is before that field in the line. */
+static int write_row(FILE *file, const struct row *row) {
+    char *line = NULL;
+    size_t size = 0;
+    struct crc32 crc;
+    FILE *memory = open_memstream(&line, &size);
+    if (memory == NULL)
+        return -1;
+    write_fields(memory, row);
+    int code = fclose(memory);
+    if (code == 0) {
+        crc32_begin(&crc);
+        crc32_add(&crc, line, size);
+        fprintf(file, "%s,\"crc32\":\"%08x\"}\n", line, (unsigned)crc32_value(&crc));
+    }
+    free(line);
+    return code;
 }
 
 static int write_file(const char *path, struct row *rows, int64_t count) {
     FILE *file = fopen(path, "w");
     if (file == NULL)
         return -1;
+    int bad = 0;
     for (int64_t i = 0; i < count; ++i) {
         if (rows[i].ranks < 0) /* part of an earlier one */
             continue;
@@ -319,9 +341,9 @@ static int write_file(const char *path, struct row *rows, int64_t count) {
                 add_row(&sum, &rows[j]);
                 rows[j].ranks = -1;
             }
-        write_row(file, &sum);
+        bad |= write_row(file, &sum);
     }
-    int bad = ferror(file);
+    bad |= ferror(file);
     return fclose(file) != 0 || bad ? -1 : 0;
 }
 

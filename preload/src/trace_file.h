@@ -54,7 +54,11 @@ struct trace_header {
     int32_t operations;
     char host[TRACE_HOST_SIZE];
     char names[TRACE_NAMES_SIZE]; /* of the operations by number, each ends with 0 */
+    /* TRACE_CHECKED and the CRC-32 of the section as it is while this field is 0. A file that was not joined has none. */
+    uint64_t checksum;
 };
+
+#define TRACE_CHECKED ((uint64_t)1 << 32)
 
 /* The clock after a synchronization, as Downbeat_clock. */
 struct trace_map {

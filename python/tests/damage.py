@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
+
+from downbeat.errors import DownbeatError
 
 # What may be in the place of any value of JSON or TOML.
 VALUES: tuple[Any, ...] = (
@@ -51,6 +54,37 @@ def flipped(content: bytes, chance: random.Random) -> bytes:
         else:
             del damaged[place + 1 :]
     return bytes(damaged)
+
+
+def one_bit(content: bytes, chance: random.Random) -> bytes:
+    """Returns the content of a file with one bit flipped."""
+    damaged = bytearray(content)
+    damaged[chance.randrange(len(damaged))] ^= 1 << chance.randrange(8)
+    return bytes(damaged)
+
+
+def share_found(path: Path, read: Callable[[], object], flips: int) -> float:
+    """Flips one bit of a file after the other; what is read without an error must be what the whole file has.
+
+    Args:
+        path: the file, which is as it was afterwards.
+        read: reads it; what it returns can be compared.
+        flips: how many.
+
+    Returns:
+        The share of the flips that were refused. The others changed nothing that is read.
+    """
+    content, whole = path.read_bytes(), read()
+    found = 0
+    for seed in range(flips):
+        path.write_bytes(one_bit(content, random.Random(seed)))
+        try:
+            assert read() == whole, f"seed {seed}: damage was read"
+        except DownbeatError:
+            found += 1
+    path.write_bytes(content)
+    assert read() == whole
+    return found / flips
 
 
 def replaced_fields(content: bytes, chance: random.Random) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -91,6 +92,13 @@ def write_launch(path: Path, cells: Sequence[Cell], **attributes: str | int) -> 
             file[name].flag_meanings = meanings
         for index, cell in enumerate(cells):
             write_cell(file, index, cell)
+    return path
+
+
+def seal(path: Path) -> Path:
+    """Appends the checksum of a file, as downbeat-bench does when a run is complete; returns its path."""
+    content = path.read_bytes()
+    path.write_bytes(content + f"DOWNBEAT-CRC32:{zlib.crc32(content):08x}\n".encode())
     return path
 
 

@@ -19,6 +19,7 @@ from downbeat.commands.report import report
 from downbeat.data.samples import read_samples
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.experiment import directory as places
+from downbeat.experiment.durable import read_json
 from downbeat.experiment.execute import execute
 from downbeat.experiment.experiment import open_experiment
 from downbeat.experiment.measurement import Measurement
@@ -69,7 +70,7 @@ def test_json_of_another_shape_is_named(
     assert callable(damage)
     _, _, where = experiment
     path = where / places.LAUNCHES / "fake-n2-default-001" / file if file == places.RECORD else where / file
-    path.write_text(json.dumps(damage(json.loads(path.read_text(encoding="utf-8")))), encoding="utf-8")
+    path.write_text(json.dumps(damage(read_json(path))), encoding="utf-8")  # without a checksum, as of older versions
     with pytest.raises(UsageError, match=says):
         _ = open_experiment(where).machine
 

@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(downbeat.__file__).parent
 FLOORS = (
-    ("errors", "lists", "sampling", "text", "typed", "units"),
+    ("checksum", "errors", "lists", "sampling", "text", "typed", "units"),
     (
         "statistics",
         "launchers",

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import zlib
 from pathlib import Path
 
 import numpy as np
-from downbeat.traces.file import COMPLETE, HEADER, HEADER_SIZE, MAGIC, TABLES
+from downbeat.traces.file import CHECKED, COMPLETE, HEADER, HEADER_SIZE, MAGIC, TABLES
 
 OPERATIONS = (b"barrier", b"bcast", b"allreduce")
 
 
-def section(rank: int, calls: int = 6) -> bytes:
-    """Returns what a process of two left, of calls that are 10 us apart."""
+def section(rank: int, calls: int = 6, checked: bool = False) -> bytes:
+    """Returns what a process of two left, of calls that are 10 us apart; with its checksum once files are joined."""
     tables = {name: np.zeros(1, dtype) for name, dtype in TABLES.items()}
     tables["maps"] = np.zeros(2, TABLES["maps"])
     tables["maps"]["ticks"] = tables["maps"]["global_ns"] = [0, 10**9]
@@ -34,16 +35,18 @@ def section(rank: int, calls: int = 6) -> bytes:
     header["names"] = np.frombuffer(b"\0".join(OPERATIONS).ljust(HEADER["names"].itemsize, b"\0"), "V2048")[0]
     content = b"".join(tables[name].tobytes() for name in TABLES)
     header["section_size"] = HEADER_SIZE + len(content)
+    if checked:
+        header["checksum"] = CHECKED | zlib.crc32(header.tobytes().ljust(HEADER_SIZE, b"\0") + content)
     return header.tobytes().ljust(HEADER_SIZE, b"\0") + content
 
 
-def write_trace(path: Path) -> Path:
+def write_trace(path: Path, checked: bool = False) -> Path:
     """Writes a file of two processes; returns its path."""
-    path.write_bytes(section(0) + section(1))
+    path.write_bytes(section(0, checked=checked) + section(1, checked=checked))
     return path
 
 
-def write_starts(path: Path) -> Path:
+def write_starts(path: Path, checked: bool = False) -> Path:
     """Writes what libdownbeat-preload says of starts after harmonized barriers; returns its path."""
     row = {
         "schema_version": 1,
@@ -65,5 +68,7 @@ def write_starts(path: Path) -> Path:
         "spread_max_s": 2e-7,
         "error_bound_s": 5e-8,
     }
-    path.write_text("".join(json.dumps(row | {"size_up_to": size}) + "\n" for size in (8, 16)), encoding="utf-8")
+    rows = [json.dumps(row | {"size_up_to": size})[:-1] for size in (8, 16)]
+    end = [f',"crc32":"{zlib.crc32(row.encode()):08x}"}}' if checked else "}" for row in rows]
+    path.write_text("".join(row + last + "\n" for row, last in zip(rows, end, strict=True)), encoding="utf-8")
     return path

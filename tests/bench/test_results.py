@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import downbeat
 import numpy as np
 import pytest
 import xarray as xr
 from conftest import ONE_LIBRARY, RANKS, Bench, Outcome, read_dataset, read_records, run_bench, shows
+from damage import share_found
 from numpy.typing import NDArray
 
 REPETITIONS = 60
@@ -232,3 +234,9 @@ def test_root_may_be_any_rank(bench: Bench, tmp_path: Path) -> None:
     assert done.status == 0
     operations = {record["operation"] for record in read_records(tmp_path / "out.json") if record["record"] == "cell"}
     assert operations == {"bcast(root=1)", "reduce(root=1)", "barrier"}
+
+
+def test_a_flipped_bit_is_found(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "out.nc"
+    path.write_bytes((run.directory / "out.nc").read_bytes())
+    assert share_found(path, lambda: downbeat.summarize_cells(path).to_csv(), 100) == 1

@@ -14,6 +14,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import slurm
+from damage import share_found
+from downbeat.traces.summary import starts
 from on_hosts import built, need_hosts, run_hosts, under_each_mpi
 from programs import launcher_words, program, run_traced
 from scipy.stats import theilslopes
@@ -103,6 +105,14 @@ def test_stamps_of_two_hosts_are_within_their_bounds(mpi: str, trace_directory: 
     assert len(list(trace_directory.glob("*.trace"))) == 2  # a file per host
     assert not list(trace_directory.glob("*.part"))
     check_plan(outcome.stdout, downbeat.open_trace(trace_directory).records, 200)
+
+
+def test_a_flipped_bit_is_found(trace_directory: Path) -> None:
+    traced(trace_directory, "openmpi", [program("openmpi", "planned"), "20", "1000000"], "--harmonize")
+    (trace,) = trace_directory.glob("*.trace")
+    (sidecar,) = trace_directory.glob("*-starts.json")
+    assert share_found(trace, lambda: downbeat.open_trace(trace).records.to_csv(), 100) == 1
+    assert share_found(sidecar, lambda: starts(trace_directory).to_csv(), 100) > 0.9
 
 
 @pytest.mark.nightly

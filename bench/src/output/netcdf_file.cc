@@ -1,5 +1,6 @@
 #include "output/netcdf_file.h"
 
+#include "output/seal_file.h"
 #include "text/error.h"
 
 #include <fmt/format.h>
@@ -99,6 +100,7 @@ void NetcdfFile::sync() { check(nc_sync(id_), "data"); }
 void NetcdfFile::close() {
     open_ = false;
     check(nc_close(id_), "data");
+    seal_file(path_);
 }
 
 } // namespace bench

@@ -50,6 +50,8 @@ public:
     void write_text(int variable, std::size_t row, std::string_view text);
 
     void sync();
+
+    /// With the checksum of the file, which a run that is cut short does not write.
     void close();
 
 private:

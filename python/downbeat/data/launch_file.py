@@ -12,6 +12,7 @@ import netCDF4
 import numpy as np
 import pandas as pd
 
+from downbeat.checksum import check_sealed
 from downbeat.data.classic_size import whole_size
 from downbeat.errors import UsageError, reading
 from downbeat.units import Units
@@ -66,6 +67,8 @@ def open_netcdf(path: str | Path) -> Iterator[netCDF4.Dataset]:
         raise UsageError(f"'{path}' is empty: the launch ended before it measured anything")
     try:
         needed = known_size(path, size, status.st_mtime_ns)
+        with reading(path):
+            check_sealed(path, size, status.st_mtime_ns)
         file = netCDF4.Dataset(path)
     except PermissionError as error:
         raise UsageError(f"'{path}' is not readable") from error

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from downbeat.errors import UsageError, reading
-from downbeat.experiment.durable import read_json, write_json
+from downbeat.experiment.durable import read_json, write_checked_json
 from downbeat.experiment.lock import LOCK
 from downbeat.experiment.plan import LaunchKey, Plan
 from downbeat.typed import typed
@@ -43,7 +43,7 @@ def write_plan(directory: Path, plan: Plan) -> None:
     """Writes a plan into a directory, which is made."""
     directory.mkdir(parents=True, exist_ok=True)
     content = {"schema_version": SCHEMA_VERSION, **dataclasses.asdict(plan)}
-    write_json(directory / PLAN, content)
+    write_checked_json(directory / PLAN, content)
 
 
 def remove(directory: Path) -> None:
@@ -108,7 +108,7 @@ def portion_name(name: str) -> str:
 def write_record(directory: Path, record: dict[str, object]) -> None:
     """Writes what is known of a launch into its directory."""
     content = {"schema_version": SCHEMA_VERSION, **record}
-    write_json(directory / RECORD, content)
+    write_checked_json(directory / RECORD, content)
 
 
 def read_record(directory: Path) -> dict[str, Any]:

@@ -6,10 +6,11 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from downbeat.checksum import with_checksum, without_checksum
 from downbeat.errors import reading
 
 
@@ -59,7 +60,12 @@ def read_json(path: Path) -> dict[str, Any]:
         content = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(content, dict):
             raise ValueError("it is not an object")
-    return content
+        return without_checksum(content)
+
+
+def write_checked_json(path: Path, content: Mapping[str, object]) -> None:
+    """Writes an object of JSON with its checksum, which `read_json` looks at."""
+    write_json(path, with_checksum(content))
 
 
 def write_json(path: Path, content: object) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from downbeat.errors import UsageError
 from downbeat.experiment import directory as places
 from downbeat.experiment import split
-from downbeat.experiment.durable import write_json
+from downbeat.experiment.durable import write_checked_json
 from downbeat.experiment.estimates import Estimates
 from downbeat.experiment.launch import Ended, launch
 from downbeat.experiment.launch import launch_command as launch_command
@@ -162,7 +162,7 @@ def record_machine(plan: Plan, directory: Path) -> None:
     findings = [] if simulated else [dataclasses.asdict(finding) for finding in examine(ranks_here(plan))]
     now = datetime.datetime.now(datetime.UTC).isoformat()
     content = {"schema_version": places.SCHEMA_VERSION, "host": socket.gethostname(), "date": now, "findings": findings}
-    write_json(directory / places.MACHINE, content)
+    write_checked_json(directory / places.MACHINE, content)
 
 
 class Execution:

@@ -15,7 +15,7 @@ from downbeat.data.launch_file import CELL_FACTORS, open_samples, read_cells
 from downbeat.data.samples import read_samples
 from downbeat.errors import reading
 from downbeat.experiment import directory as places
-from downbeat.experiment.durable import read_json, write_json
+from downbeat.experiment.durable import read_json, write_checked_json
 from downbeat.experiment.estimates import METRIC
 from downbeat.experiment.plan import LaunchKey, Plan
 from downbeat.typed import typed
@@ -121,7 +121,7 @@ def decide(plan: Plan, directory: Path) -> Decision | None:
             for name, (cell, split) in splits.items()
         ],
     }
-    write_json(directory / places.SPLIT, content)
+    write_checked_json(directory / places.SPLIT, content)
     return decision
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from downbeat.checksum import DamageError
 from downbeat.errors import DownbeatError, UsageError, reading
 
 MAGIC = b"DOWNBEAT-TRACE-2"
@@ -16,6 +18,7 @@ NONE = 2**32 - 1
 ENDINGS = {0: "running", 1: "finalized", 2: "aborted"}
 KINDS = ("blocking", "nonblocking", "persistent")
 ENTERED, COMPLETE = 1, 2
+CHECKED = 1 << 32  # in the field `checksum`: the lower half is one
 SUFFIXES = (".trace", ".part")
 
 HEADER = np.dtype(
@@ -48,6 +51,7 @@ HEADER = np.dtype(
         ("operations", "i4"),
         ("host", "S256"),
         ("names", "V2048"),
+        ("checksum", "u8"),
     ]
 )
 TABLES = {
@@ -128,6 +132,19 @@ def text(value: bytes) -> str:
     return value.decode("utf-8", errors="replace")
 
 
+def check_section(data: np.ndarray, size: int, checksum: int) -> None:
+    """Checks the bytes of a section against its checksum, of the section as it was before the field was written.
+
+    Raises:
+        DamageError: the content is another one.
+    """
+    place = HEADER.fields["checksum"][1] if HEADER.fields else 0
+    content = data.data
+    found = zlib.crc32(bytes(8), zlib.crc32(content[:place]))
+    if len(data) != size or zlib.crc32(content[place + 8 :], found) != checksum:
+        raise DamageError
+
+
 def read_section(data: np.ndarray, offset: int, path: Path) -> tuple[Section, int]:
     """Returns the section that begins at an offset of a file, and its size in bytes."""
     begin = bytes(data[offset : offset + len(MAGIC)])
@@ -139,6 +156,8 @@ def read_section(data: np.ndarray, offset: int, path: Path) -> tuple[Section, in
     size = int(header["section_size"])
     if size < HEADER_SIZE:
         raise ValueError(f"its section at byte {offset} has {size} bytes")
+    if int(header["checksum"]) & CHECKED:
+        check_section(data[offset : offset + size], size, int(header["checksum"]) - CHECKED)
     position = offset + HEADER_SIZE
     tables = {}
     for name, dtype in TABLES.items():

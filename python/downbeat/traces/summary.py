@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from downbeat.checksum import check_line
 from downbeat.errors import reading
 from downbeat.traces.trace import Trace
 from downbeat.typed import typed
@@ -27,9 +28,10 @@ class Starts:
     spread_mean_s: float
 
 
-def starts_of(line: str) -> Starts:
+def starts_of(line: bytes) -> Starts:
     """Returns a row of the sidecar."""
-    row = json.loads(line)
+    check_line(line)
+    row = json.loads(line.decode(errors="replace"))
     known = {one.name: np.nan if row[one.name] is None else row[one.name] for one in fields(Starts)}
     return typed(Starts, known)
 
@@ -49,7 +51,7 @@ def starts(directory: Path) -> pd.DataFrame:
     rows: list[Starts] = []
     for path in sorted(directory.glob("*-starts.json")):
         with reading(path):
-            rows += map(starts_of, path.read_text(encoding="utf-8", errors="replace").splitlines())
+            rows += map(starts_of, path.read_bytes().splitlines())
     return pd.DataFrame(rows)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ from typing import Any
 
 from downbeat.data.launch_file import open_samples, read_cells
 from downbeat.errors import DownbeatError, UsageError
-from downbeat.experiment.durable import write_json
+from downbeat.experiment.durable import read_json, write_checked_json
 from downbeat.experiment.plan import Measurement
 from downbeat.tune.bench import run_bench
 from downbeat.tune.rules import DEFAULT
@@ -66,7 +65,7 @@ def probe(
         return Usable(collective, ranks, kept["usable"], kept["excluded"])
     usable = try_all(target, collective, ranks, options, directory, timeout)
     content = {"version": target.version, "of": about, "usable": usable.algorithms, "excluded": usable.excluded}
-    write_json(file, {"schema_version": SCHEMA_VERSION, **content})
+    write_checked_json(file, {"schema_version": SCHEMA_VERSION, **content})
     return usable
 
 
@@ -75,10 +74,10 @@ def read_kept(file: Path) -> dict[str, Any] | None:
     if not file.is_file():
         return None
     try:
-        kept: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        kept = read_json(file)
         if kept["schema_version"] == SCHEMA_VERSION:
             return kept
-    except (ValueError, KeyError, TypeError):
+    except (UsageError, KeyError):
         pass
     raise UsageError(f"'{file}' was not written by this version of downbeat tune; give another directory (-o)")
 

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+
+namespace bench {
+
+/// Appends the checksum of a file that is complete: a line `DOWNBEAT-CRC32:` and eight digits, of all bytes before it.
+/// netCDF ignores what is after its data. Does nothing where the path is no regular file. Throws Error::here.
+void seal_file(const std::string &path);
+
+} // namespace bench
