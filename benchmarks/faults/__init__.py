@@ -1,0 +1,1 @@
+"""The fault table: what Downbeat survives, tried again and again (docs/reliability.md)."""

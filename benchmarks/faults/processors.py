@@ -1,0 +1,186 @@
+"""Processors that are taken away: by a real-time process, by an affinity, by more ranks than there are cores."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.faults.row import NotPossibleError, Outcome, Row
+from benchmarks.faults.site import Ended, Site
+from benchmarks.faults.stops import failure_of, figures_of, judge_starts, with_timeout
+
+BURST = (1e-3, 50e-3)  # s, in which the hog has a processor, and leaves it
+PRIORITY = 10
+
+
+def hog(processor: int, seed: int) -> None:
+    """Takes a processor in bursts, at a priority above all ordinary processes, until it is killed."""
+    import random
+
+    chance = random.Random(seed)
+    os.sched_setaffinity(0, {processor})
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
+    while True:
+        end = time.monotonic() + chance.uniform(*BURST)
+        while time.monotonic() < end:
+            pass
+        time.sleep(chance.uniform(*BURST))
+
+
+@contextlib.contextmanager
+def hogged(site: Site) -> Iterator[None]:
+    """Has a hog on the last processor."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    except PermissionError as error:
+        raise NotPossibleError("real-time priority is not permitted here") from error
+    process = multiprocessing.Process(target=hog, args=(max(os.sched_getaffinity(0)), site.chance.random()))
+    process.start()
+    try:
+        yield
+    finally:
+        process.kill()
+        process.join()
+
+
+def starts(site: Site, count: int, seconds: float, ranks: int = 2) -> Ended:
+    """Makes so many harmonized starts."""
+    command = with_timeout(site.launch("fault-starts", "starts", count, seconds, ranks=ranks), seconds + 60)
+    return site.run(command, seconds=seconds + 75)
+
+
+def judge(ended: Ended, tries: int) -> Iterator[Outcome]:
+    """Judges starts that must end well."""
+    figures = figures_of(ended)
+    if figures:
+        yield from judge_starts(figures)
+    else:
+        yield Outcome("failed", tries, failure_of(ended))
+
+
+def real_time_hog(site: Site, tries: int) -> Iterator[Outcome]:
+    """Makes starts beside a real-time process that takes one of the processors in bursts."""
+    with hogged(site):
+        ended = starts(site, tries, 60 + tries * 0.2)
+    yield from judge(ended, tries)
+
+
+def crowd(factor: int, site: Site, tries: int) -> Iterator[Outcome]:
+    """Launches more ranks than there are processors."""
+    ranks = factor * len(os.sched_getaffinity(0))
+    for _ in range(tries):
+        ended = starts(site, 100, 60, ranks)
+        figures = figures_of(ended)
+        if not figures:
+            yield Outcome("failed", 1, failure_of(ended))
+            continue
+        broken = ""
+        for outcome in judge_starts(figures):
+            broken = outcome.broken or broken
+        yield Outcome("launches of 100 starts or more ended in order; no false verdict", 1, broken)
+
+
+def taken_away(site: Site, tries: int) -> Iterator[Outcome]:
+    """Leaves all ranks one processor, and gives the others back, while they start."""
+    processors = os.sched_getaffinity(0)
+    if len(processors) < 2:
+        raise NotPossibleError("there is only one processor")
+    seconds = 1.0 + 0.4 * tries
+    running = site.start(site.launch("fault-starts", "starts", 1 << 40, seconds))
+    ranks = site.wait_for_ranks("fault-starts", 2)
+    for _ in range(tries):
+        time.sleep(site.chance.uniform(0.1, 0.3))
+        left = {site.chance.choice(sorted(processors))}
+        set_affinity(ranks, left)
+        time.sleep(site.chance.uniform(0.05, 0.1))
+        set_affinity(ranks, processors)
+    ended = running.end(seconds + 60)
+    figures = figures_of(ended)
+    if not figures:
+        yield Outcome("failed", tries, failure_of(ended))
+        return
+    broken = next((one.broken for one in judge_starts(figures) if one.broken), "")
+    yield Outcome("went on; no false verdict", tries, broken)
+
+
+def set_affinity(ranks: list[int], processors: set[int]) -> None:
+    """Sets where processes may run, with all their threads."""
+    for rank in ranks:
+        with contextlib.suppress(OSError):  # it has ended
+            for thread in Path(f"/proc/{rank}/task").iterdir():
+                os.sched_setaffinity(int(thread.name), processors)
+
+
+def no_quota(site: Site, tries: int) -> Iterator[Outcome]:  # noqa: ARG001
+    """Limits processor time by a control group, where that can be done."""
+    if not Path("/sys/fs/cgroup/cgroup.controllers").exists():
+        raise NotPossibleError("no control groups (version 2) are mounted here; real-time-hog takes the processor away")
+    raise NotPossibleError("not written yet; real-time-hog takes the processor away")
+    yield
+
+
+def no_frequency(site: Site, tries: int) -> Iterator[Outcome]:  # noqa: ARG001
+    """Changes the frequency of the processors, where that can be done."""
+    raise NotPossibleError(
+        "a virtual machine changes neither its frequency nor the time that its host steals"
+        if not Path("/sys/devices/system/cpu/cpu0/cpufreq").exists()
+        else "not written yet"
+    )
+    yield
+
+
+ROWS = (
+    Row(
+        "real-time-hog",
+        "a real-time process takes one core, in bursts of 1 to 50 ms",
+        "no hang; if all flags are 1 and all first stamps are in time, the start was common",
+        real_time_hog,
+        1000,
+        100,
+    ),
+    Row(
+        "quota",
+        "a control group's quota of processor time",
+        "as real-time-hog",
+        no_quota,
+        1000,
+        0,
+    ),
+    Row(
+        "frequency",
+        "the processor's frequency changes; the host steals time",
+        "as real-time-hog",
+        no_frequency,
+        1000,
+        0,
+    ),
+    Row(
+        "crowd-4",
+        "4 times as many ranks as processors",
+        "no hang; no false verdict; a line says that there are too many",
+        lambda site, tries: crowd(4, site, tries),
+        20,
+        1,
+    ),
+    Row(
+        "crowd-16",
+        "16 times as many ranks as processors",
+        "the same",
+        lambda site, tries: crowd(16, site, tries),
+        20,
+        0,
+    ),
+    Row(
+        "affinity",
+        "all ranks are moved to one processor during the run (as taskset or a cpuset does), and back",
+        "no hang; no false verdict",
+        taken_away,
+        20,
+        2,
+    ),
+)
