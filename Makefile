@@ -67,10 +67,10 @@ test-one: setup-test build-$(MPI) ctest-$(MPI)
 	$(if $(filter $(SIMULATOR),$(MPI)),$(VENV)/pytest python/tests/test_simulation.py, \
 	    $(VENV)/pytest benchmarks python tools tests --mpi $(MPI))
 
-nightly: setup-test lint build-openmpi $(foreach m,$(MPIS),nightly-$m) ## run what make test leaves out: clang-tidy on C++, more tests, each library by its own headers, validate, bench-statistics
+nightly: setup-test lint build-openmpi $(foreach m,$(MPIS),nightly-$m) ## run what make test leaves out: clang-tidy on C++, more tests, each library by its own headers, validate, bench-statistics, bench-faults
 	@tools/setup nightly harnesses
 	$(VENV)/pytest -m nightly python tests
-	$(MAKE) --no-print-directory validate bench-statistics
+	$(MAKE) --no-print-directory validate bench-statistics bench-faults
 
 $(foreach m,$(MPIS),nightly-$m): nightly-%:
 	@$(MAKE) --no-print-directory build MPI=$*
@@ -88,6 +88,9 @@ bench-scale: setup-run ## measure starts of 128 to 16,384 processes with clocks 
 
 bench-hosts: setup-run build-openmpi ## measure starts on hosts with clocks of their own, made of namespaces, minutes; needs root
 	@$(VENV)/python -m benchmarks.hosts
+
+bench-faults: setup-run build-$(MPI) ## make faults, again and again: what Downbeat promises, and what happens, half an hour; FAULTS='--rows run-killed'
+	$(VENV)/python -m benchmarks.faults --mpi $(MPI) $(FAULTS)
 
 bench-clocks: setup-run build-$(MPI) ## measure the clock synchronization schemes against true time, half an hour
 	$(VENV)/python -m benchmarks.clocks --mpi $(MPI)

@@ -58,6 +58,7 @@ SECTIONS = {
         "Clocks": "clocks",
         "The validation clock": "validation",
         "Statistics": "statistics",
+        "Reliability": "reliability",
         "A text for the MPI Forum": "forum",
     },
 }

@@ -1,16 +1,18 @@
 """Makes faults, again and again, and says whether Downbeat keeps its promises (docs/reliability.md).
 
-python -m benchmarks.faults [--rows NAME,NAME..] [--tries N] [--quick] [--mpi NAME] [--seed N] [--list] [--output FILE]
+python -m benchmarks.faults [--rows NAME,NAME..] [--tries N] [--quick] [--mpi NAME] [--seed N] [--list]
+    [--output FILE] [--page FILE]
 
 Each row of the table is one fault: what is promised, how often it was tried, what happened. After every try nothing may
 be left: no process, no shared memory, no temporary file, no network device. Prints the table, and writes it as JSON to
-FILE and as Markdown beside it (default build/bench-faults.json, .md). Status: 0 all promises were kept, 1 one was broken,
-2 bad arguments.
+FILE and as Markdown beside it (default build/bench-faults.json, .md). Status: 0 all promises were kept, 1 one was
+broken, 2 bad arguments.
 """
 
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +22,7 @@ from downbeat.launchers.libraries import LIBRARIES, ROOT
 
 from benchmarks.faults.registry import ROWS
 from benchmarks.faults.row import Row
-from benchmarks.faults.table import Tally, print_tally, write_table
+from benchmarks.faults.table import BEGIN, Tally, print_tally, write_table
 from benchmarks.faults.trying import try_row
 from benchmarks.running import fail, unset_settings
 
@@ -55,7 +57,12 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="of the random moments [1]")
     parser.add_argument("--list", action="store_true", help="print the rows; try nothing")
     parser.add_argument("--output", type=Path, default=ROOT / "build/bench-faults.json", metavar="FILE")
+    parser.add_argument(
+        "--page", type=Path, metavar="FILE", help="also put the table into this page, where its comments say"
+    )
     options = parser.parse_args(arguments)
+    if options.page and not (options.page.is_file() and BEGIN in options.page.read_text(encoding="utf-8")):
+        fail(NAME, f"--page {options.page}: give a page that has '{BEGIN}', such as docs/reliability.md")
     if options.tries is not None and options.tries < 1:
         fail(NAME, f"--tries {options.tries}: valid are integers from 1")
     return options
@@ -77,7 +84,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         tries = options.tries or (row.quick or 1 if options.quick else row.tries)
         tallies.append(try_row(row, tries, options.mpi, options.seed))
         print_tally(tallies[-1])
-    write_table(options.output, tallies, options.mpi, options.seed)
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    command = shlex.join(["python", "-m", "benchmarks.faults", *words])
+    write_table(options.output, tallies, command, options.mpi, options.page)
     return 1 if any(tally.broken for tally in tallies) else 0
 
 

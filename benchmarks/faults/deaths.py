@@ -9,6 +9,7 @@ import signal
 import time
 from collections.abc import Iterator
 
+import numpy as np
 from downbeat.data.launch_file import open_launch
 from downbeat.errors import UsageError
 
@@ -16,6 +17,21 @@ from benchmarks.faults.row import Outcome, Row
 from benchmarks.faults.site import Site, clear
 
 END_SECONDS = 15.0  # from a death to the end of the launch; Open MPI's launcher takes 2 of them
+
+
+def lost(site: Site, samples: int) -> str:
+    """Returns whether out.nc lacks cells that were complete, as out.json has them; each with so many samples."""
+    report = site.where / "out.json"
+    lines = report.read_text(encoding="utf-8").splitlines() if report.exists() else []
+    complete = sum('"record":"cell"' in line for line in lines)
+    try:
+        with open_launch(site.where / "out.nc") as data:
+            cells = data["cell_index"].values[data["valid"].values == 1]
+            there = int((np.bincount(cells) >= samples).sum())
+    except UsageError as error:
+        return str(error) if complete else ""
+    # It may have been killed between the one file and the other.
+    return f"{complete} cells were reported, {there} are in the file" if there < complete - 1 else ""
 
 
 def killed(site: Site, tries: int) -> Iterator[Outcome]:
@@ -63,17 +79,7 @@ def killed_in_measurement(site: Site, tries: int) -> Iterator[Outcome]:
         if ended.hung:
             yield Outcome("hung", 1, f"the launch went on for {END_SECONDS:g} s")
             continue
-        lines = (site.where / "out.json").read_text().splitlines() if (site.where / "out.json").exists() else []
-        complete = sum('"record": "cell"' in line or '"record":"cell"' in line for line in lines)
-        try:
-            with open_launch(site.where / "out.nc") as data:
-                there = int((data["valid"].groupby("sample_cell").sum() >= 400).sum())
-        except UsageError as error:
-            yield Outcome("no cell was complete, and a line says so", 1, str(error) if complete > 1 else "")
-            continue
-        # The cell at which it was killed may be in one file and not in the other.
-        broken = f"{complete} cells were reported, {there} are in the file" if there < complete - 1 else ""
-        yield Outcome(f"all that was complete is in the file (status {ended.status})", 1, broken)
+        yield Outcome(f"all that was complete is in the file (status {ended.status})", 1, lost(site, 400))
 
 
 ROWS = (

@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
-from benchmarks.faults import deaths, launchers, operations, processors, stops, surroundings
+from benchmarks.faults import communicators, deaths, failing, launchers, operations, processors, stops, surroundings
 
-ROWS = (*stops.ROWS, *processors.ROWS, *deaths.ROWS, *operations.ROWS, *surroundings.ROWS, *launchers.ROWS)
+ROWS = (
+    *stops.ROWS,
+    *processors.ROWS,
+    *deaths.ROWS,
+    *surroundings.ROWS,
+    *launchers.ROWS,
+    *failing.ROWS,
+    *operations.ROWS,
+    *communicators.ROWS,
+)

@@ -11,7 +11,7 @@ from benchmarks.faults.site import Site
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What happened in one try, or in several alike.
+    """The end of one try, or of several that ended in the same way.
 
     Attributes:
         what: in few words, e.g. "held" or "named error"; outcomes of the same words are counted together.

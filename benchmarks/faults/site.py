@@ -1,4 +1,4 @@
-"""Where faults are tried: a directory of its own, programs of a build, and runs that cannot hang for ever."""
+"""Where faults are tried: a directory of its own, programs of a build, and runs that are ended where they hang."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class Ended:
 
     @property
     def said(self) -> list[str]:
-        """The lines of its standard error."""
+        """Lines of its standard error."""
         return [line for line in self.stderr.splitlines() if line.strip()]
 
     @property
     def last_line(self) -> str:
-        """What it said last, for a message."""
+        """The line that it said last, for a message."""
         lines = [*self.stdout.splitlines(), *self.said]
         return lines[-1] if lines else "nothing"
 
@@ -82,8 +82,10 @@ class Running:
                     os.kill(pid, signal.SIGKILL)
             self.process.wait()
         status = self.process.returncode
-        texts = [(self.directory / name).read_bytes().decode(errors="replace") for name in ("stdout", "stderr")]
-        return Ended(status if status >= 0 else 128 - status, *texts, time.monotonic() - self.begin, hung)
+        stdout, stderr = (
+            (self.directory / name).read_bytes().decode(errors="replace") for name in ("stdout", "stderr")
+        )
+        return Ended(status if status >= 0 else 128 - status, stdout, stderr, time.monotonic() - self.begin, hung)
 
     @property
     def mark(self) -> bytes:

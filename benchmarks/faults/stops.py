@@ -110,7 +110,7 @@ def stop_operation(site: Site, tries: int) -> Iterator[Outcome]:
             late = float(data["lateness"].where(data["valid"] == 1).max())
             shortest = float((data["exit"] - data["entry"]).where(data["valid"] == 1).min())
             valid = int((data["valid"] == 1).sum())
-            counted = int(data["valid_samples"].sum())
+            counted = int(data["valid_count"].sum())
         broken = ""
         if late > 0.5e-6 + 1e-12:
             broken = f"a sample counts whose latest rank started {late * 1e6:.2f} us late"

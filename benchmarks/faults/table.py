@@ -10,6 +10,7 @@ from pathlib import Path
 from benchmarks.faults.row import Outcome
 from benchmarks.running import write_json
 
+BEGIN, END = "<!-- table -->", "<!-- end of table -->"  # in a page
 MOST_SHOWN = 5  # broken promises of a row that are printed; the file has all
 
 
@@ -62,16 +63,29 @@ def print_tally(tally: Tally) -> None:
         print(f"    ! {broken}", flush=True)
 
 
-def write_table(path: Path, tallies: list[Tally], mpi: str, seed: int) -> None:
-    """Writes the table as JSON, and as Markdown beside it."""
-    date = datetime.datetime.now(datetime.UTC).date().isoformat()
+def markdown(tallies: list[Tally], command: str, mpi: str, date: str) -> str:
+    """Returns the table as docs/reliability.md has it."""
+    minutes = sum(tally.seconds for tally in tallies) / 60
+    tries = sum(tally.tries for tally in tallies)
+    broken = sum(len(tally.broken) for tally in tallies)
     lines = [
-        f"{mpi}, {date}, seed {seed}, {sum(tally.seconds for tally in tallies) / 60:.0f} minutes",
+        f"{date}, `{command}`, {mpi}: {tries} tries in {minutes:.0f} minutes, {broken} broken promises.",
         "",
-        "| row | fault | tries | what happened |",
-        "|---|---|---:|---|",
-        *(f"| `{tally.name}` | {tally.fault} | {tally.tries} | {tally.happened} |" for tally in tallies),
+        "| row | fault | promised | tries | what happened |",
+        "|---|---|---|---:|---|",
     ]
+    for tally in tallies:
+        lines.append(f"| `{tally.name}` | {tally.fault} | {tally.promise} | {tally.tries} | {tally.happened} |")
+    return "\n".join(lines) + "\n"
+
+
+def write_table(path: Path, tallies: list[Tally], command: str, mpi: str, page: Path | None) -> None:
+    """Writes the table as JSON, as Markdown beside it, and between two comments of a page."""
+    date = datetime.datetime.now(datetime.UTC).date().isoformat()
+    table = markdown(tallies, command, mpi, date)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.with_suffix(".md").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    write_json(path, {"schema_version": 1, "mpi": mpi, "date": date, "seed": seed, "rows": tallies})
+    path.with_suffix(".md").write_text(table, encoding="utf-8")
+    if page:
+        before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+        page.write_text(f"{before}{BEGIN}\n\n{table}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+    write_json(path, {"schema_version": 1, "mpi": mpi, "date": date, "command": command, "rows": tallies})

@@ -179,6 +179,27 @@ def test_a_signal_ends_every_rank(mpi: str, number: signal.Signals, tmp_path: Pa
     assert not any(alive(pid) for pid in read_pids(pids))
 
 
+@pytest.mark.parametrize("mpi", ["openmpi", "openmpi5"])
+def test_a_launcher_that_is_killed_leaves_no_directory(mpi: str, tmp_path: Path) -> None:
+    pids, kept = tmp_path / "pids", tmp_path / "tmp"
+    kept.mkdir()
+    # The parent of a rank is the launcher, which cannot clean up any more.
+    body = f"echo $$ >>{pids}; echo $PPID >{tmp_path}/launcher; sleep 600"
+    command: list[str | Path] = [LAUNCH, "--mpi", mpi, "-n", "2", "sh", "-c", body]
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(command, env={**os.environ, "TMPDIR": str(kept)}, stdout=quiet, stderr=quiet) as process:
+        try:
+            assert wait_for(lambda: len(read_pids(pids)) == 2)
+            assert list(kept.iterdir())
+            os.kill(int((tmp_path / "launcher").read_text(encoding="ascii")), signal.SIGKILL)
+            status = process.wait(120)
+        finally:
+            process.terminate()
+    assert status == 128 + signal.SIGKILL
+    assert list(kept.iterdir()) == []
+    assert not any(alive(pid) for pid in read_pids(pids))
+
+
 def fake_launcher(directory: Path, name: str, version: str) -> None:
     """Makes a launcher that prints its version and otherwise prints its arguments."""
     script = directory / name

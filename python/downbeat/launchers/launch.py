@@ -28,7 +28,7 @@ from typing import IO, NoReturn
 
 from downbeat.errors import UsageError
 from downbeat.launchers.job import job_of, nodes_for, places_ranks, split_command, with_numbers
-from downbeat.launchers.leftovers import remove_segments
+from downbeat.launchers.leftovers import remove_segments, remove_sessions
 from downbeat.launchers.libraries import LIBRARIES, STANDARD_ABI, Library, Places, launcher_of, linked_mpi
 from downbeat.launchers.simulation import SpecificationError, parse_platform, smpirun_command
 
@@ -272,6 +272,8 @@ def run(
         end_descendants()
         if not ended:
             remove_segments(begin)
+            if launcher:
+                remove_sessions(launcher.pid)
 
 
 def simulate(text: str, ranks: int, program: list[str], timeout: float | None, parent: int | None) -> int:

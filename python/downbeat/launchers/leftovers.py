@@ -1,11 +1,13 @@
-"""What a launch leaves that could not end in order: processes outside the tree of its own, and shared memory."""
+"""What a launch leaves that could not end in order: processes outside its own tree, shared memory, directories."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import re
+import shutil
 import signal
+import tempfile
 import time
 from pathlib import Path
 
@@ -16,6 +18,8 @@ PATIENCE_SECONDS = 10.0  # until processes that were killed are gone
 SEGMENT = re.compile(r"(vader|sm)_segment\.|mpich_shar_tmp|Intel_MPI_")
 STEP_SECONDS = 0.02  # the clock of file systems is behind by one of its steps
 SHARED_MEMORY = Path("/dev/shm")
+# Directories that a launcher removes when it ends in order, by its user and its process: of Open MPI 4 and 5.
+SESSIONS = ("ompi.*.{user}/pid.{pid}", "ompi.{pid}")
 
 
 def processes(name: str, text: bytes) -> list[int]:
@@ -52,3 +56,13 @@ def remove_segments(since: float) -> None:
             ours = SEGMENT.match(path.name) and status.st_uid == os.getuid() and status.st_ctime >= since - STEP_SECONDS
             if ours and not processes("maps", os.fsencode(path)):
                 path.unlink()
+
+
+def remove_sessions(pid: int) -> None:
+    """Removes the directories of a launcher that has ended, however it did."""
+    for pattern in SESSIONS:
+        for path in Path(tempfile.gettempdir()).glob(pattern.format(user=os.getuid(), pid=pid)):
+            shutil.rmtree(path, ignore_errors=True)
+            if path.parent != Path(tempfile.gettempdir()):
+                with contextlib.suppress(OSError):  # other launchers have theirs there
+                    path.parent.rmdir()
