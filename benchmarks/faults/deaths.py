@@ -61,8 +61,8 @@ def dies(how: str, site: Site, tries: int) -> Iterator[Outcome]:
 
 def killed_in_measurement(site: Site, tries: int) -> Iterator[Outcome]:
     """Kills a rank of downbeat-bench at a random moment; what was complete must be in its file."""
-    sizes = [8 << position for position in range(12)]
-    options = ["-m", ",".join(map(str, sizes)), "--sync", "harmonize", "-r", "400", "-o", "out.nc", "-o", "out.json"]
+    sizes = [8 << position for position in range(4)]
+    options = ["-m", ",".join(map(str, sizes)), "--sync", "harmonize", "-r", "200", "-o", "out.nc", "-o", "out.json"]
     command = site.launch("downbeat-bench", "bcast", *options)
     longest = site.run(command).seconds  # undisturbed
     for _ in range(tries):
@@ -79,7 +79,7 @@ def killed_in_measurement(site: Site, tries: int) -> Iterator[Outcome]:
         if ended.hung:
             yield Outcome("hung", 1, f"the launch went on for {END_SECONDS:g} s")
             continue
-        yield Outcome(f"all that was complete is in the file (status {ended.status})", 1, lost(site, 400))
+        yield Outcome(f"all that was complete is in the file (status {ended.status})", 1, lost(site, 200))
 
 
 ROWS = (

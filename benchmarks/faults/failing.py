@@ -15,15 +15,10 @@ END_SECONDS = 20.0
 BRIEF = {"DOWNBEAT_SHARE": "never", "DOWNBEAT_SYNC": "hca3_offset(offset=skampi(min=2,max=3))"}
 
 
-def preloaded(site: Site) -> list[object]:
-    """Returns what goes before a program, so that calls fail in it and not in its launcher."""
-    return ["env", f"LD_PRELOAD={site.library('fault-calls.so')}"]
-
-
-def with_failing(site: Site, command: list[object], program: str) -> list[object]:
-    """Returns a command of tools/launch whose program has calls fail."""
+def with_failing(site: Site, command: list[object], program: str, library: str = "fault-calls.so") -> list[object]:
+    """Returns a command of tools/launch whose program, and not its launcher, has a library preloaded."""
     position = command.index(site.program(program))
-    return [*command[:position], *preloaded(site), *command[position:]]
+    return [*command[:position], "env", f"LD_PRELOAD={site.library(library)}", *command[position:]]
 
 
 def failed_call(site: Site) -> str:

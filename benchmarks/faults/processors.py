@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import multiprocessing
 import os
 import time
@@ -13,8 +14,10 @@ from benchmarks.faults.row import NotPossibleError, Outcome, Row
 from benchmarks.faults.site import Ended, Site
 from benchmarks.faults.stops import failure_of, figures_of, judge_starts, with_timeout
 
-BURST = (1e-3, 50e-3)  # s, in which the hog has a processor, and leaves it
+BURST = (1e-3, 50e-3)  # s, for which the hog has a processor, and leaves it
+PERIOD = sum(BURST)  # of both, in the mean
 PRIORITY = 10
+LOADED_SECONDS = 60.0  # of starts beside other programs
 
 
 def hog(processor: int, seed: int) -> None:
@@ -58,7 +61,7 @@ def judge(ended: Ended, tries: int) -> Iterator[Outcome]:
     """Judges starts that must end well."""
     figures = figures_of(ended)
     if figures:
-        yield from judge_starts(figures)
+        yield from judge_starts(figures, tries)
     else:
         yield Outcome("failed", tries, failure_of(ended))
 
@@ -66,8 +69,30 @@ def judge(ended: Ended, tries: int) -> Iterator[Outcome]:
 def real_time_hog(site: Site, tries: int) -> Iterator[Outcome]:
     """Makes starts beside a real-time process that takes one of the processors in bursts."""
     with hogged(site):
-        ended = starts(site, tries, 60 + tries * 0.2)
+        ended = starts(site, 1 << 40, tries * PERIOD)
     yield from judge(ended, tries)
+
+
+def busy_loop(processor: int) -> None:
+    """Keeps a processor busy, at the priority of the ranks, until it is killed."""
+    os.sched_setaffinity(0, {processor})
+    while True:
+        pass
+
+
+def loaded(each: int, site: Site, tries: int) -> Iterator[Outcome]:
+    """Makes so many starts beside busy processes, so many on each processor; a minute at most."""
+    processors = [processor for processor in os.sched_getaffinity(0) for _ in range(each)]
+    busy = [multiprocessing.Process(target=busy_loop, args=(processor,)) for processor in processors]
+    for process in busy:
+        process.start()
+    try:
+        ended = starts(site, tries, LOADED_SECONDS)
+    finally:
+        for process in busy:
+            process.kill()
+            process.join()
+    yield from judge(ended, figures_of(ended).get("calls", tries))
 
 
 def crowd(factor: int, site: Site, tries: int) -> Iterator[Outcome]:
@@ -79,9 +104,7 @@ def crowd(factor: int, site: Site, tries: int) -> Iterator[Outcome]:
         if not figures:
             yield Outcome("failed", 1, failure_of(ended))
             continue
-        broken = ""
-        for outcome in judge_starts(figures):
-            broken = outcome.broken or broken
+        broken = next((one.broken for one in judge_starts(figures, 1) if one.broken), "")
         yield Outcome("launches of 100 starts or more ended in order; no false verdict", 1, broken)
 
 
@@ -104,7 +127,7 @@ def taken_away(site: Site, tries: int) -> Iterator[Outcome]:
     if not figures:
         yield Outcome("failed", tries, failure_of(ended))
         return
-    broken = next((one.broken for one in judge_starts(figures) if one.broken), "")
+    broken = next((one.broken for one in judge_starts(figures, tries) if one.broken), "")
     yield Outcome("went on; no false verdict", tries, broken)
 
 
@@ -135,13 +158,28 @@ def no_frequency(site: Site, tries: int) -> Iterator[Outcome]:  # noqa: ARG001
 
 
 ROWS = (
+    *(
+        Row(
+            name,
+            f"{words}; a start is a try",
+            "if all flags are 1 and all first stamps are in time, the start was common",
+            functools.partial(loaded, each),
+            2000000,
+            quick,
+        )
+        for name, words, each, quick in (
+            ("quiet", "no fault", 0, 1000),
+            ("busy", "a busy process on each processor, at the priority of the ranks", 1, 200),
+            ("busier", "three busy processes on each processor", 3, 0),
+        )
+    ),
     Row(
         "real-time-hog",
-        "a real-time process takes one core, in bursts of 1 to 50 ms",
+        "a real-time process takes one core, in bursts of 1 to 50 ms; a burst is a try",
         "no hang; if all flags are 1 and all first stamps are in time, the start was common",
         real_time_hog,
         1000,
-        100,
+        40,
     ),
     Row(
         "quota",

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from benchmarks.faults import communicators, deaths, failing, launchers, operations, processors, stops, surroundings
+from benchmarks.faults import (
+    clocks,
+    communicators,
+    deaths,
+    failing,
+    hosts,
+    launchers,
+    operations,
+    processors,
+    stops,
+    surroundings,
+)
 
 ROWS = (
     *stops.ROWS,
     *processors.ROWS,
     *deaths.ROWS,
+    *hosts.ROWS,
+    *clocks.ROWS,
     *surroundings.ROWS,
     *launchers.ROWS,
     *failing.ROWS,

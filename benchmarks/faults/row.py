@@ -17,11 +17,13 @@ class Outcome:
         what: in few words, e.g. "held" or "named error"; outcomes of the same words are counted together.
         count: of tries.
         broken: the promise that was broken, with figures; empty: none was.
+        tries: that this is the outcome of, where something else is counted; None: as many as are counted.
     """
 
     what: str
     count: int = 1
     broken: str = ""
+    tries: int | None = None
 
 
 class NotPossibleError(Exception):

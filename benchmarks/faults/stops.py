@@ -38,20 +38,18 @@ def failure_of(ended: Ended) -> str:
     return f"status {ended.status}: {ended.last_line}"
 
 
-def judge_starts(figures: dict[str, Any]) -> Iterator[Outcome]:
-    """Counts the flags of harmonized starts, and holds them against the true skew."""
+def judge_starts(figures: dict[str, Any], tries: int) -> Iterator[Outcome]:
+    """Counts the flags of harmonized starts during so many faults, and holds them against the true skew."""
     broken = ""
     if figures["unexplained"]:
         broken = f"{figures['unexplained']} starts with flags of 1 and first stamps in time were apart"
     elif figures["false_stamps"]:
         broken = f"{figures['false_stamps']} first stamps in time were apart, by {figures['worst_stamp_us']} us at most"
-    yield Outcome("starts with a flag of 0", figures["calls"] - figures["valid"])
-    yield Outcome("flags of 1, and the start was common", figures["valid"] - figures["false_flags"])
-    if figures["false_flags"] or broken:
+    yield Outcome("flags of 1, and the start was common", figures["valid"] - figures["false_flags"], broken, tries)
+    yield Outcome("starts with a flag of 0", figures["calls"] - figures["valid"], "", 0)
+    if figures["false_flags"]:
         # Between the last look at the clock and the user's first stamp.
-        yield Outcome(
-            "flags of 1, interrupted after the flag; the first stamp shows it", figures["false_flags"], broken
-        )
+        yield Outcome("flags of 1, interrupted after the flag, as the first stamp shows", figures["false_flags"], "", 0)
 
 
 def stop_starts(site: Site, tries: int) -> Iterator[Outcome]:
@@ -67,7 +65,7 @@ def stop_starts(site: Site, tries: int) -> Iterator[Outcome]:
         yield Outcome("slow", 0, f"a start took {figures['longest_s']} s, with stops of at most {LONGEST} s")
     if figures["stops"] < tries:
         yield Outcome("slow", 0, f"only {figures['stops']} of {tries} stops in {seconds} s")
-    yield from judge_starts(figures)
+    yield from judge_starts(figures, figures["stops"])
 
 
 def stop_syncs(site: Site, tries: int) -> Iterator[Outcome]:
@@ -81,7 +79,7 @@ def stop_syncs(site: Site, tries: int) -> Iterator[Outcome]:
     elif figures["outside"]:
         yield Outcome("failed", tries, f"{figures['outside']} true errors were beyond their bound")
     else:
-        yield Outcome("synchronized, the true error within the bound", figures["calls"])
+        yield Outcome("synchronizations, the true error within the bound", figures["calls"], "", figures["stops"])
 
 
 def stop_operation(site: Site, tries: int) -> Iterator[Outcome]:

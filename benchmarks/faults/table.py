@@ -40,7 +40,7 @@ class Tally:
 
     def count(self, outcome: Outcome) -> None:
         """Adds an outcome."""
-        self.tries += outcome.count
+        self.tries += outcome.count if outcome.tries is None else outcome.tries
         self.outcomes[outcome.what] = self.outcomes.get(outcome.what, 0) + outcome.count
         if outcome.broken:
             self.broken.append(f"try {self.tries}: {outcome.broken}")

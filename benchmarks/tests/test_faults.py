@@ -93,9 +93,9 @@ def test_what_this_machine_cannot_make_is_said() -> None:
 
 @pytest.mark.parametrize("name", ["unexplained", "false_stamps"])
 def test_a_false_verdict_breaks_the_promise(name: str) -> None:
-    assert not any(one.broken for one in judge_starts(FIGURES))
-    assert not any(one.broken for one in judge_starts({**FIGURES, "false_flags": 3}))
-    assert any(one.broken for one in judge_starts({**FIGURES, "false_flags": 3, name: 1}))
+    assert not any(one.broken for one in judge_starts(FIGURES, 1))
+    assert not any(one.broken for one in judge_starts({**FIGURES, "false_flags": 3}, 1))
+    assert any(one.broken for one in judge_starts({**FIGURES, "false_flags": 3, name: 1}, 1))
 
 
 def test_names_of_rows_are_names() -> None:

@@ -8,15 +8,14 @@
  *
  * The instants are those of CLOCK_MONOTONIC_RAW, which stays right. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 static struct {
     bool known;
@@ -25,12 +24,13 @@ static struct {
     char kind[16];
     double amount;
     double period;
-    double begin; /* of the process */
+    double begin;                                      /* of the process */
+    int (*right)(clockid_t id, struct timespec *time); /* as quick as ever: a system call would come too late */
 } fault;
 
 static double seconds(clockid_t id) {
     struct timespec time;
-    syscall(SYS_clock_gettime, id, &time);
+    fault.right(id, &time);
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
@@ -46,6 +46,7 @@ static bool concerned(void) {
 static void learn(void) {
     char id[16] = "";
     const char *text = getenv("FAULT_CLOCK");
+    *(void **)&fault.right = dlsym(RTLD_NEXT, "clock_gettime");
     fault.known = true;
     fault.begin = seconds(CLOCK_MONOTONIC_RAW);
     fault.wrong = text != NULL && concerned() &&
@@ -68,7 +69,7 @@ static int64_t wrong_by(void) {
 int clock_gettime(clockid_t id, struct timespec *time) {
     if (!fault.known)
         learn();
-    int status = (int)syscall(SYS_clock_gettime, id, time);
+    int status = fault.right(id, time);
     if (!fault.wrong || id != fault.id)
         return status;
     int64_t ns = (int64_t)time->tv_sec * 1000000000 + time->tv_nsec + wrong_by();
