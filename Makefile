@@ -123,7 +123,10 @@ dist: ## write the last commit as build/dist/downbeat-<version>.tar.gz, the same
 
 wheel: setup-run ## write build/dist/downbeat-<version>-py3-none-any.whl, with the headers that downbeat build needs
 	@mkdir -p build/dist
-	@DOWNBEAT_WHEEL_HEADERS=1 $(VENV)/python -m pip --quiet wheel --no-deps --wheel-dir build/dist .
+	@rm -rf build/share
+	@$(VENV)/python tools/man --output build/share/man --version $$(sed -n 's/^version = "\(.*\)"$$/\1/p' pyproject.toml)
+	@$(VENV)/python tools/completions --output build/share
+	@DOWNBEAT_WHEEL_HEADERS=1 DOWNBEAT_WHEEL_SHARE=build/share $(VENV)/python -m pip --quiet wheel --no-deps --wheel-dir build/dist .
 	@ls build/dist/*.whl
 
 docs: setup-docs ## build the documentation as a site, build/docs/index.html; a broken link is an error

@@ -7,9 +7,7 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples" DESTINATION "${CMAKE_INSTALL_
 find_program(DOWNBEAT_PYTHON python3 PATHS "${PROJECT_SOURCE_DIR}/.venv/bin" NO_DEFAULT_PATH)
 find_program(DOWNBEAT_PYTHON python3)
 set(man_dir "${PROJECT_BINARY_DIR}/man")
-if(NOT EXISTS "${PROJECT_SOURCE_DIR}/tools/man")
-    # The source that a wheel carries, for downbeat build: without man pages.
-elseif(DOWNBEAT_PYTHON)
+if(DOWNBEAT_PYTHON)
     set(man_command "${DOWNBEAT_PYTHON}" "${PROJECT_SOURCE_DIR}/tools/man" --output "${man_dir}" --version ${PROJECT_VERSION})
     if(TARGET downbeat-bench)
         list(APPEND man_command --bench "$<TARGET_FILE:downbeat-bench>")

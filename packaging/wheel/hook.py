@@ -1,5 +1,7 @@
 """Puts into the wheel what `downbeat build` compiles: the source, and headers if DOWNBEAT_WHEEL_HEADERS is set.
 
+DOWNBEAT_WHEEL_SHARE names a directory with man pages and shell completion of the command, which pip installs as share/.
+
 `make wheel` sets it: a cluster seldom has CLI11, fmt and nlohmann-json, so the wheel on PyPI carries the headers of the
 machine that it was made on, each with its license, as wheels carry shared libraries. netcdf.h goes with libnetcdf of
 the Python package netCDF4. Nothing of it is in the source archive.
@@ -33,6 +35,8 @@ SOURCE = (
     "lib/src",
     "preload",
     "pyproject.toml",
+    "tools/completions",
+    "tools/man",
 )
 # What an #include names, and the Debian package that it comes from.
 HEADERS = {
@@ -81,3 +85,5 @@ class SourceHook(BuildHookInterface):  # type: ignore[misc]
                 included[str(path)] = f"downbeat/headers/{name}"
                 included[str(license_file)] = f"downbeat/headers/licenses/{package}"
         build_data["force_include"].update(included)
+        if share := os.environ.get("DOWNBEAT_WHEEL_SHARE"):
+            build_data["shared_data"][share] = "share"

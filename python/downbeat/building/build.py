@@ -7,6 +7,7 @@ import fcntl
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -66,7 +67,7 @@ def cmake_options(wrappers: Wrappers, prefix: Path, tree: Path, bench: bool) -> 
     options += ["-DDOWNBEAT_BUILD_TESTS=OFF", f"-DDOWNBEAT_BUILD_BENCH={'ON' if bench else 'OFF'}"]
     # As the checkout is compiled and tested, without debugging information.
     options += ["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_C_FLAGS_RELEASE=-O2", "-DCMAKE_CXX_FLAGS_RELEASE=-O2"]
-    options += ["-DDOWNBEAT_PRECOMPILE=ON", "-DCMAKE_INSTALL_LIBDIR=lib"]
+    options += ["-DDOWNBEAT_PRECOMPILE=ON", "-DCMAKE_INSTALL_LIBDIR=lib", f"-DDOWNBEAT_PYTHON={sys.executable}"]
     if find_tool("ninja"):
         options += ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={find_tool('ninja')}"]
     if HEADERS.is_dir():
