@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import subprocess
 import tarfile
 from pathlib import Path
 
+import on_machine
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,18 +18,9 @@ def run(*command: str | Path, cwd: Path = ROOT) -> str:
     return done.stdout
 
 
-def in_git() -> bool:
-    return subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, check=False).returncode == 0
-
-
 @pytest.fixture(scope="module")
 def archive() -> Path:
-    if not in_git():
-        pytest.skip("no git checkout")
-    checksum, name = run("make", "-s", "dist").split()
-    path = ROOT / "build" / "dist" / name
-    assert hashlib.sha256(path.read_bytes()).hexdigest() == checksum
-    return path
+    return on_machine.archive()
 
 
 def test_the_same_commit_gives_the_same_bits(archive: Path) -> None:

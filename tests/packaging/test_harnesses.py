@@ -8,7 +8,6 @@ import keyword
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +21,7 @@ from downbeat.statistics.simulated import simulate_sessions
 from fake_programs import FakeBench, environment, script
 from nights import DEVIATIONS, LAUNCHES, put, write_night
 from on_hosts import built, need_hosts, run_hosts
+from on_machine import tool
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGING = ROOT / "packaging"
@@ -144,14 +144,6 @@ def test_ramble_and_benchpark_give_options_and_variables_that_exist() -> None:
     assert set(given) == variables | {"n_nodes", "n_ranks"}
 
 
-def harness(name: str) -> str:
-    """Returns the path of a harness's command; skips the test where it is not installed."""
-    found = shutil.which(name, path=os.pathsep.join([str(ROOT / ".harnesses" / "bin"), os.environ["PATH"]]))
-    if found is None:
-        pytest.skip(f"{name} is not installed; tools/setup harnesses installs it")
-    return found
-
-
 @pytest.fixture
 def nights(tmp_path: Path) -> list[np.ndarray]:
     """Medians of twelve nights without a change, and a `downbeat` on the path that harnesses find."""
@@ -186,7 +178,7 @@ def test_reframe_fails_where_something_is_slower(tmp_path: Path, nights: list[np
     write_history(history, nights[:10])
     settings = {"mpi": "fake", "sizes": "8", "launches": LAUNCHES, "options": options_of(fake)}
     # PYTHONPATH is for downbeat alone: ReFrame has packages of its own.
-    command = [harness("reframe"), "-c", str(REFRAME), "-n", "DownbeatCheck.*operation=bcast", "--nocolor", "-r"]
+    command = [tool("reframe"), "-c", str(REFRAME), "-n", "DownbeatCheck.*operation=bcast", "--nocolor", "-r"]
     command += [f"--setvar={name}={value}" for name, value in settings.items()]
     command += [f"--setvar=history={tmp_path / 'history'}"]
 
@@ -212,7 +204,7 @@ def test_reframe_fails_where_something_is_slower(tmp_path: Path, nights: list[np
 
 @pytest.mark.nightly
 def test_jube_has_the_verdicts_in_its_table(tmp_path: Path, nights: list[np.ndarray]) -> None:
-    jube = harness("jube")
+    jube = tool("jube")
     fake = FakeBench(tmp_path / "fake")
     history = tmp_path / "downbeat-history" / "bcast-fake"
     write_history(history, nights[:10])
@@ -242,7 +234,7 @@ def test_jube_has_the_verdicts_in_its_table(tmp_path: Path, nights: list[np.ndar
 @pytest.mark.parametrize(("name", "schema"), [("github", "vendor.github-workflows"), ("gitlab-ci", "vendor.gitlab-ci")])
 def test_workflows_have_their_schema(name: str, schema: str) -> None:
     path = PACKAGING / "ci" / f"{name}.yml"
-    subprocess.run([harness("check-jsonschema"), "--builtin-schema", schema, str(path)], check=True)
+    subprocess.run([tool("check-jsonschema"), "--builtin-schema", schema, str(path)], check=True)
 
 
 # What a trial of a job sets, to be quick.
