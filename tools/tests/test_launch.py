@@ -250,3 +250,13 @@ def test_bad_arguments_end_with_one_line(arguments: list[str], named: str) -> No
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert named in done.stderr
+
+
+def test_a_system_without_processes_is_one_line(tmp_path: Path) -> None:
+    """As bash, which ldd is written in, has it after several tries: status 254, and an error of fork."""
+    ldd = tmp_path / "ldd"
+    ldd.write_text("#!/bin/sh\necho 'ldd: fork: Resource temporarily unavailable' >&2\nexit 254\n", encoding="ascii")
+    ldd.chmod(0o755)
+    done = launch("-n", "1", "/bin/true", env={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    said = "launch: cannot look at '/bin/true' with ldd: ldd: fork: Resource temporarily unavailable\n"
+    assert (done.returncode, done.stderr) == (1, said)

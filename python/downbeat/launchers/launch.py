@@ -26,7 +26,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, NoReturn
 
-from downbeat.errors import UsageError
+from downbeat.errors import DownbeatError, UsageError
 from downbeat.launchers.job import job_of, nodes_for, places_ranks, split_command, with_numbers
 from downbeat.launchers.leftovers import remove_segments, remove_sessions
 from downbeat.launchers.libraries import LIBRARIES, STANDARD_ABI, Library, Places, launcher_of, linked_mpi
@@ -259,6 +259,9 @@ def run(
         forwarding.join(GRACE_SECONDS)  # a rank that was left behind may hold the pipe open
         ended = status == 0
         return status if status >= 0 else 128 - status
+    except OSError as error:
+        print(f"launch: cannot start {command[0]}: {error.strerror}", file=sys.stderr)
+        return 1
     except subprocess.TimeoutExpired:
         print(f"launch: stopped after {timeout:g} s: {' '.join(command)}", file=sys.stderr)
         return EXIT_TIMEOUT
@@ -341,7 +344,11 @@ def main() -> int:
         if not shutil.which(start[0]):
             fail(f"'{options.launcher}' does not begin with an executable program")
         return run([*start, program, *options.args], os.environ, options.timeout, options.parent)
-    linked = linked_mpi(program)
+    try:
+        linked = linked_mpi(program)
+    except DownbeatError as error:
+        print(f"launch: {error}", file=sys.stderr)
+        return error.status
     library, launcher = choose_launcher(options.mpi, linked)
     places = places_of(options.n, options.ranks_per_node)
     if places.per_node and (needed := nodes_for(options.n, places.per_node)) > places.nodes:

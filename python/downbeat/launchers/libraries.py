@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from downbeat.errors import DownbeatError
 from downbeat.launchers.job import ranks_on_a_node
 
 ROOT = Path(__file__).resolve().parents[3]  # the checkout, where this is one
@@ -240,11 +241,21 @@ def library_saying(version: str) -> str | None:
 
 
 def linked_mpi(program: str) -> Path | None:
-    """Returns the MPI library that a program would load, as far as can be seen."""
+    """Returns the MPI library that a program would load, as far as can be seen.
+
+    Raises:
+        DownbeatError: ldd cannot do its work, e.g. because there can be no more processes.
+    """
     if shutil.which("ldd") is None:
         return None
-    answer = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
-    found = re.search(rf"({OPEN_MPI}|{MPICH_ABI}|{STANDARD_ABI}) => (/\S+)?", answer)
+    try:
+        done = subprocess.run(["ldd", program], capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise DownbeatError(f"cannot look at '{program}' with ldd: {error.strerror}") from error
+    if done.returncode not in (0, 1):  # 1: it is not a dynamic executable
+        reason = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
+        raise DownbeatError(f"cannot look at '{program}' with ldd: {reason}")
+    found = re.search(rf"({OPEN_MPI}|{MPICH_ABI}|{STANDARD_ABI}) => (/\S+)?", done.stdout)
     if not found:
         return None
     path = Path(found[3] or found[1])
