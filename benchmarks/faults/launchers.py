@@ -7,7 +7,8 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
+
+from downbeat.launchers.libraries import LIBRARIES
 
 from benchmarks.faults.leftovers import left_behind, take_stock
 from benchmarks.faults.row import Outcome, Row
@@ -15,6 +16,7 @@ from benchmarks.faults.site import Site, clear
 from benchmarks.faults.surroundings import experiment
 
 LIMIT_SECONDS = 120.0
+KEPT = "has a trace already"  # what `downbeat trace` says of a directory
 END_SECONDS = 15.0  # from a signal to the end of a command and all that it has started
 # Ctrl-C reaches the whole group of the terminal; a terminal that is closed sends SIGHUP.
 ENDS = ("SIGKILL", "SIGTERM", "SIGINT", "SIGINT twice", "SIGHUP")
@@ -36,103 +38,123 @@ def send(running_pid: int, how: str) -> None:
 
 
 def killed(
-    commands: Callable[[Site], list[list[object]]], check: Callable[[Site], str], site: Site, tries: int
+    make: Callable[[Site], list[object]], check: Callable[[Site], str], results: str, site: Site, tries: int
 ) -> Iterator[Outcome]:
     """Kills a command at a random moment, and starts it again until it is complete.
 
     Args:
-        commands: what must have run before, and at the end the command.
+        make: returns the command.
         check: returns what is wrong with the results, if anything.
+        results: pattern of the directories in which complete launches are.
         site: where.
         tries: how many.
     """
-    *before, command = commands(site)
-    longest = 0.0
+    command = make(site)
+    first = site.run(command, seconds=LIMIT_SECONDS)
+    if first.status != 0:
+        yield Outcome("failed", 1, f"undisturbed, it ends with {first.status}: {first.last_line}")
+        return
     for number in range(tries):
         clear(site.where)
-        for each in before:
-            site.run(each, seconds=LIMIT_SECONDS)
-        if not longest:
-            first = site.run(command, seconds=LIMIT_SECONDS)
-            longest = first.seconds
-            if first.status != 0:
-                yield Outcome("failed", 1, f"undisturbed, it ends with {first.status}: {first.last_line}")
-                return
-            clear(site.where)
-            for each in before:
-                site.run(each, seconds=LIMIT_SECONDS)
         how = ENDS[number % len(ENDS)]
         stock = take_stock(site)
         running = site.start(command)
-        time.sleep(site.chance.uniform(0, longest))
+        time.sleep(site.chance.uniform(0, first.seconds))
         send(running.process.pid, how)
         ended = running.end(END_SECONDS)
         if ended.hung:
             yield Outcome("hung", 1, f"{how}: it went on for {END_SECONDS:g} s")
             continue
-        left = [] if how == "SIGKILL" else left_behind(site, stock)
-        processes_left = [one for one in left_behind(site, stock) if one.startswith("process")]
-        whole = sorted(path.name for path in (site.where / "results/launches").glob("*"))
+        left = left_behind(site, stock)
+        complete = launches(site, results)
         again = site.run(command, seconds=LIMIT_SECONDS)
         broken = ""
-        if processes_left or left:
-            broken = f"{how}: left behind: {', '.join((processes_left or left)[:3])}"
+        if left:
+            broken = f"{how}: left behind: {', '.join(left[:3])}"
         elif ended.traceback:
             broken = f"{how}: it fell over: {ended.last_line}"
+        elif KEPT in again.stderr:
+            yield Outcome(f"{how}: its record is kept, and not written over", 1, check(site))
+            continue
         elif again.status != 0 or again.hung:
             broken = f"{how}: not resumed, status {again.status}: {again.last_line}"
         elif wrong := check(site):
             broken = f"{how}: {wrong}"
-        elif lost := set(whole) - {path.name for path in (site.where / "results/launches").glob("*")}:
+        elif lost := complete - launches(site, results):
             broken = f"{how}: complete launches were lost: {', '.join(sorted(lost))}"
         yield Outcome(f"{how}: resumed" if ended.status else "complete before it was killed", 1, broken)
 
 
-def run_commands(site: Site) -> list[list[object]]:
+def launches(site: Site, results: str) -> set[str]:
+    """Returns the launches that are complete, with the moments at which their files were written."""
+    files = (path for where in site.where.glob(results) for path in where.glob("*/*.nc"))
+    return {f"{path.relative_to(site.where)} of {path.stat().st_mtime_ns}" for path in files}
+
+
+def run(site: Site) -> list[object]:
     """Returns a small experiment."""
-    return [experiment(site, launches=3)]
+    return experiment(site, launches=3)
 
 
 def check_run(site: Site) -> str:
     """Returns what is wrong with it."""
     shown = site.run(site.downbeat("show", "results"), seconds=LIMIT_SECONDS)
-    launches = len(list((site.where / "results/launches").glob("*")))
+    there = len(launches(site, "results/launches"))
     partial = list((site.where / "results/partial").glob("*"))
     if partial:
         return f"{len(partial)} directories of launches that were cut short are still there"
-    return f"show: {shown.last_line}" if shown.status else "" if launches == 3 else f"{launches} launches"
+    return f"show: {shown.last_line}" if shown.status else "" if there == 3 else f"{there} launches"
 
 
-def tune_commands(site: Site) -> list[list[object]]:
+def tune(site: Site) -> list[object]:
     """Returns a small tuning."""
-    options = ["--ranks", "2", "--sizes", "8", "--mpi", site.mpi, "--launches", "3", "-r", "20", "-o", "rules"]
-    return [site.downbeat("tune", "bcast", *options)]
+    options = ["--ranks", "2", "--sizes", "8", "--mpi", site.mpi, "--launches", "2", "-r", "10", "-o", "rules"]
+    return site.downbeat("tune", "barrier", *options)
 
 
-def reproduce_commands(site: Site) -> list[list[object]]:
+def reproduce(site: Site) -> list[object]:
     """Returns a small figure."""
-    options = ["--mpi", site.mpi, "-n", "2", "--launches", "2", "-o", "figure"]
-    return [site.downbeat("reproduce", "schuchart2023-fig1", *options)]
+    options = ["--mpi", site.mpi, "--ranks", "2", "--launches", "2", "--quick", "-o", "figure"]
+    return site.downbeat("reproduce", "schuchart2023-fig3", *options)
 
 
-def trace_commands(site: Site) -> list[list[object]]:
+def trace(site: Site) -> list[object]:
     """Returns the recording of a program."""
-    program = site.launch("barrier_loop")
-    return [site.downbeat("trace", "-o", "trace", "--", *program)]
+    launcher = [LIBRARIES[site.mpi].find_launcher(), "-n", 2]
+    program = [site.program("fault-starts"), "starts", 1 << 40, 1]
+    return site.downbeat("trace", "-o", "trace", "--", *launcher, *program)
 
 
-def nothing_wrong(name: str, site: Site) -> str:
-    """Returns what is wrong with results that need only be there."""
-    return "" if (site.where / name).exists() or list(Path(site.where).glob(f"{name}*")) else f"there is no '{name}'"
+def check_tune(site: Site) -> str:
+    """Returns what is wrong with it."""
+    return "" if (site.where / "rules/rules.env").exists() else "there are no rules"
 
 
-ROWS = (
+def check_reproduce(site: Site) -> str:
+    """Returns what is wrong with it."""
+    return "" if (site.where / "figure/schuchart2023-fig3.html").exists() else "there is no page"
+
+
+def check_trace(site: Site) -> str:
+    """Returns what is wrong with it: a record of some ranks alone is refused in a line."""
+    ended = site.run(site.downbeat("arrivals", "trace"), seconds=LIMIT_SECONDS)
+    return f"arrivals: {ended.last_line}" if ended.status and len(ended.said) != 1 else ""
+
+
+PROMISE = f"all ends within {END_SECONDS:g} s; the same command completes it; no complete launch is lost"
+ROWS = tuple(
     Row(
-        "run-killed",
-        "`downbeat run` killed at a random moment: " + ", ".join(ENDS),
-        f"all ends within {END_SECONDS:g} s; the same command completes it; no complete launch is lost",
-        functools.partial(killed, run_commands, check_run),
-        100,
-        2,
-    ),
+        f"{name}-killed",
+        f"`downbeat {name}` killed at a random moment: {', '.join(ENDS)}",
+        PROMISE,
+        functools.partial(killed, command, check, results),
+        tries,
+        quick,
+    )
+    for name, command, check, results, tries, quick in (
+        ("run", run, check_run, "results/launches", 100, 2),
+        ("tune", tune, check_tune, "rules/sweep/*/launches", 5, 0),
+        ("reproduce", reproduce, check_reproduce, "figure/*/*/launches", 20, 0),
+        ("trace", trace, check_trace, "nothing", 20, 0),
+    )
 )

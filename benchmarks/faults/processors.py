@@ -139,21 +139,9 @@ def set_affinity(ranks: list[int], processors: set[int]) -> None:
                 os.sched_setaffinity(int(thread.name), processors)
 
 
-def no_quota(site: Site, tries: int) -> Iterator[Outcome]:  # noqa: ARG001
-    """Limits processor time by a control group, where that can be done."""
-    if not Path("/sys/fs/cgroup/cgroup.controllers").exists():
-        raise NotPossibleError("no control groups (version 2) are mounted here; real-time-hog takes the processor away")
-    raise NotPossibleError("not written yet; real-time-hog takes the processor away")
-    yield
-
-
-def no_frequency(site: Site, tries: int) -> Iterator[Outcome]:  # noqa: ARG001
-    """Changes the frequency of the processors, where that can be done."""
-    raise NotPossibleError(
-        "a virtual machine changes neither its frequency nor the time that its host steals"
-        if not Path("/sys/devices/system/cpu/cpu0/cpufreq").exists()
-        else "not written yet"
-    )
+def not_made(reason: str, site: Site, tries: int) -> Iterator[Outcome]:  # noqa: ARG001
+    """Says why the table does not make a fault."""
+    raise NotPossibleError(reason)
     yield
 
 
@@ -185,7 +173,7 @@ ROWS = (
         "quota",
         "a control group's quota of processor time",
         "as real-time-hog",
-        no_quota,
+        functools.partial(not_made, "it needs a control group of its own; real-time-hog takes the processor away"),
         1000,
         0,
     ),
@@ -193,7 +181,7 @@ ROWS = (
         "frequency",
         "the processor's frequency changes; the host steals time",
         "as real-time-hog",
-        no_frequency,
+        functools.partial(not_made, "a virtual machine has no say in either, and other programs would feel it"),
         1000,
         0,
     ),

@@ -131,6 +131,8 @@ class Site:
         """Returns the environment for a program; None takes a variable away."""
         everything = {
             **os.environ,
+            "OMPI_ALLOW_RUN_AS_ROOT": "1",  # where the launcher is started without tools/launch
+            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             MARK: str(self.home),
             "TMPDIR": str(self.temporary),
             "PYTHONPATH": str(ROOT / "python"),

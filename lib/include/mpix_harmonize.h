@@ -64,7 +64,17 @@ extern "C" {
  *               (MPIX_Harmonize_set_info), 0 only if it arrived too late
  *
  * Collective over comm. Blocks until all processes of comm have called it. flag == 0 is not an error; discard and
- * repeat the measurement. After the next call, MPIX_Harmonize_verdict reports at no cost whether all flags were 1. */
+ * repeat the measurement. After the next call, MPIX_Harmonize_verdict reports at no cost whether all flags were 1.
+ *
+ * On a busy machine the kernel may take the processor away between the last look at the clock and your first
+ * instruction, and the flag is 1. Your own first timestamp shows that:
+ *
+ *     MPIX_Harmonize(comm, &flag);
+ *     MPIX_Harmonize_time(comm, &begin);
+ *     MPI_Reduce(..., comm);
+ *     MPIX_Harmonize_time(comm, &end);
+ *     MPIX_Harmonize_deadline(comm, &deadline);
+ *     flag = flag && begin - deadline <= 0.5e-6;      // the setting tolerance */
 int MPIX_Harmonize(MPI_Comm comm, int *flag);
 
 /* MPIX_Harmonize_delayed: like MPIX_Harmonize, but leaves `delay` after the common deadline.

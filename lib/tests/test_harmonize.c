@@ -126,6 +126,28 @@ static void lateness_is_that_of_the_latest(void) {
     set("slack", "auto");
 }
 
+/* An interruption after the flag: the user's own first timestamp, held against the deadline, shows it. */
+static void first_timestamps_tell_what_flags_cannot(void) {
+    const double away = 1e-3;
+    int seen[2] = {0, 0}; /* a flag of 1 whose process came late all the same, and one whose process was in time */
+    int all[2] = {0, size == 1};
+    for (int i = 0; i < 1000 && !(all[0] && all[1]); ++i) {
+        int flag;
+        OK(MPIX_Harmonize(comm, &flag));
+        if (rank == size - 1)
+            pause_for(away);
+        double late = global_time() - deadline();
+        if (rank == size - 1)
+            CHECK_THAT(late, >=, flag ? away : 0.0);
+        seen[0] |= flag && late > 0.5e-6;
+        seen[1] |= flag && late <= 0.5e-6;
+        OK(MPI_Allreduce(seen, all, 2, MPI_INT, MPI_MAX, comm));
+        all[1] |= size == 1;
+    }
+    if (!stats().oversubscribed) /* else hardly a flag is 1 */
+        CHECK(all[0] && all[1]);
+}
+
 /* Of a process that does not know its clock well enough, and only of one that does not. */
 static void unsure_clocks_are_counted(void) {
     set("share", "never");
@@ -310,6 +332,7 @@ int main(int argc, char **argv) {
     verdict_is_everybodys();
     misses_are_told_and_cost_no_synchronization();
     lateness_is_that_of_the_latest();
+    first_timestamps_tell_what_flags_cannot();
     unsure_clocks_are_counted();
     time_in_synchronizations_is_counted();
     long_slack_is_waited_for();
