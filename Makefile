@@ -70,7 +70,12 @@ test-one: setup-test build-$(MPI) ctest-$(MPI)
 nightly: setup-test lint build-openmpi $(foreach m,$(MPIS),nightly-$m) ## run what make test leaves out: clang-tidy on C++, more tests, each library by its own headers, validate, bench-statistics, bench-faults
 	@tools/setup nightly harnesses
 	$(VENV)/pytest -m nightly python tests
-	$(MAKE) --no-print-directory validate bench-statistics bench-faults
+	$(MAKE) --no-print-directory fuzz validate bench-statistics bench-faults
+
+fuzz: setup-test ## fuzz the C and C++ parsers with clang's libFuzzer, 10^6 inputs each
+	@tools/setup fuzz
+	$(call build,fuzz)
+	@$(CTEST) fuzz
 
 $(foreach m,$(MPIS),nightly-$m): nightly-%:
 	@$(MAKE) --no-print-directory build MPI=$*

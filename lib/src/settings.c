@@ -282,7 +282,7 @@ int db_settings_from_environment(struct db_settings *settings, struct db_reason 
 
     char key[TEXT_SIZE];
     char valid[TEXT_SIZE];
-    for (char **variable = environ; *variable != NULL; ++variable) {
+    for (char **variable = environ; variable != NULL && *variable != NULL; ++variable) {
         if (!has_prefix(*variable, PREFIX) || has_prefix(*variable, PRELOAD_PREFIX) ||
             has_prefix(*variable, PYTHON_VARIABLE))
             continue;

@@ -98,7 +98,7 @@ static const struct setting *find(const char *name, size_t length) {
 
 int settings_read(struct settings *settings, char problem[SETTINGS_PROBLEM_SIZE]) {
     *settings = (struct settings){.record = 1, .records = 1000000, .directory = "downbeat-trace"};
-    for (char **variable = environ; *variable != NULL; ++variable) {
+    for (char **variable = environ; variable != NULL && *variable != NULL; ++variable) {
         const char *value = strchr(*variable, '=');
         char valid[VALID_SIZE] = "";
         if (value == NULL || strncmp(*variable, PREFIX, strlen(PREFIX)) != 0)

@@ -28,7 +28,7 @@ FLAGS = (
 TIMEOUT_SECONDS = 600
 DARK, LIGHT = 0, 1  # mojom::PreferredColorScheme
 # What a page is asked from outside, so that it stays as it is: no script may run in it.
-LOOK = """<!DOCTYPE html>
+LOOK = r"""<!DOCTYPE html>
 <meta charset="utf-8">
 <meta name="color-scheme" content="light dark">
 <script>
@@ -50,6 +50,11 @@ function look(frame) {
     pictures: [...page.querySelectorAll("figure svg")].map(box),
     fonts: [...page.querySelectorAll("figure svg text")].slice(0, 1).map(text => getComputedStyle(text).fontFamily),
     text: page.body.innerText,
+    active: [...page.querySelectorAll("*")].filter(element =>
+      /^(script|iframe|object|embed|base|form)$/i.test(element.tagName) ||
+      [...element.attributes].some(one => /^on/i.test(one.name) || /^\s*(javascript|vbscript):/i.test(one.value))
+    ).map(element => element.outerHTML),
+    title: page.title,
     ids: [...page.querySelectorAll("[id]")].map(element => element.id),
     colors: ["body", "a", "th", "figcaption", "summary", ".warnings li", "dt", "footer"].map(name => {
       const element = page.querySelector(name);

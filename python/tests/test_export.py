@@ -196,3 +196,24 @@ def test_the_command_complains_in_one_line(tmp_path: Path, run: Run) -> None:
         assert (status, output, errors.count("\n")) == (expected, "", 1)
         assert message in errors
     assert downbeat.open_launch(source).sizes["sample"] == 1
+
+
+def test_a_name_is_no_formula_of_a_spreadsheet() -> None:
+    names = ["=1+1", "+A1", "-2", "@SUM(A1)", "\t=1", "bcast", "", None, "a=b"]
+    frame = pd.DataFrame({"operation": names, "mean_s": [-1.0] * len(names)})
+    stream = io.StringIO()
+    KINDS["csv"].write([frame, frame.astype({"operation": "category"})], stream)
+    lines = stream.getvalue().splitlines()
+    assert lines[1:10] == [
+        "'=1+1,-1.0",
+        "'+A1,-1.0",
+        "'-2,-1.0",
+        "'@SUM(A1),-1.0",
+        "'\t=1,-1.0",
+        "bcast,-1.0",
+        ",-1.0",
+        ",-1.0",
+        "a=b,-1.0",
+    ]
+    assert lines[10:] == lines[1:10]
+    assert frame["operation"][0] == "=1+1"

@@ -542,3 +542,9 @@ def test_numbers_beside_each_other_keep_their_zeros() -> None:
         "2.00 to 52.5",
         "10 to 200",
     ]
+
+
+def test_a_file_with_arrival_patterns_alone_has_a_report(tmp_path: Path) -> None:
+    experiment = write_experiment(tmp_path / "a", [[cell(5, pattern="one_late", largest_delay=1e-5)]])
+    assert latency_sentence(experiment) == []
+    assert make_report([tmp_path / "a"]).sections

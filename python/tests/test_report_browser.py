@@ -133,3 +133,25 @@ def test_on_paper_there_is_text_and_no_folded_table(page: Path, tmp_path: Path) 
     assert "After mpi_barrier" in text
     assert "message size [bytes]" in text  # in a picture
     assert "The numbers" not in text
+
+
+def test_names_in_a_file_are_text_and_run_no_script(tmp_path: Path) -> None:
+    hostile = "<img src=x onerror=\"document.title='run'\"><script>document.title='run'</script>\"onload='x'"
+    names = {"algorithm": "</style><svg onload=alert(1)>", "pattern": "javascript:alert(1)"}
+    short = [one | {"operation": operation} for operation in ("<b>bcast</b>", "'><script>x()") for one in (names,)]
+    cells = [
+        cell(5 + at, one["operation"], synchronizer=synchronizer, **{name: one[name] for name in names})
+        for at, one in enumerate(short)
+        for synchronizer in ("mpi_barrier", "harmonize")
+    ]
+    context = dict.fromkeys(("mpi_library", "hosts", "warnings", "environment", "command_line", "compiler"), hostile)
+    directory = tmp_path / "<script>document.title='run'<"
+    write_experiment(directory, [cells, cells], **context)
+    page = tmp_path / "page.html"
+    write_page(page, make_report([directory]))
+    seen = chromium.look(page, tmp_path, SCREEN)
+    assert seen["active"] == []
+    assert seen["console"] == []
+    assert seen["title"] != "run"
+    assert hostile in seen["text"]
+    assert "<b>bcast</b>" in seen["text"]

@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(downbeat.__file__).parent
 FLOORS = (
-    ("checksum", "errors", "lists", "sampling", "text", "typed", "units"),
+    ("checksum", "errors", "lists", "sampling", "spreadsheet", "text", "typed", "units"),
     (
         "statistics",
         "launchers",

@@ -10,13 +10,14 @@ from typing import IO, Any
 
 import pandas as pd
 
+from downbeat import spreadsheet
 from downbeat.errors import DownbeatError
 
 
 def write_csv(frames: Iterable[pd.DataFrame], stream: IO[str]) -> None:
     """Writes comma-separated values below a line of names; what has no value is empty."""
     for position, frame in enumerate(frames):
-        frame.to_csv(stream, index=False, header=position == 0)
+        spreadsheet.write_csv(frame, stream, header=position == 0)
 
 
 def write_json(frames: Iterable[pd.DataFrame], stream: IO[str]) -> None:

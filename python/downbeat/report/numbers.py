@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import io
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype, is_float_dtype, is_integer_dtype, is_numeric_dtype
 
 from downbeat.report.numbers_text import digits_shown
+from downbeat.spreadsheet import write_csv
 
 # A longer table is cut in the page; its CSV is whole.
 MOST_ROWS = 200
@@ -88,5 +90,7 @@ def as_text(value: object, whole: bool) -> str:
 
 def csv_link(frame: pd.DataFrame) -> str:
     """Returns a link that holds the frame as a CSV file, in full precision."""
-    content = frame.to_csv(index=False).encode()
+    text = io.StringIO()
+    write_csv(frame, text)
+    content = text.getvalue().encode()
     return "data:text/csv;base64," + base64.b64encode(content).decode()

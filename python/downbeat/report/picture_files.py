@@ -7,6 +7,7 @@ from pathlib import Path
 from downbeat.errors import DownbeatError
 from downbeat.report.page import Page
 from downbeat.report.svg import anchor, set_plain
+from downbeat.spreadsheet import write_csv
 
 DOTS_PER_INCH = 200
 
@@ -26,6 +27,6 @@ def write_pictures(directory: Path, page: Page) -> None:
                 picture.figure.savefig(directory / f"{name}.png", dpi=DOTS_PER_INCH)
                 # Without the date the same picture is the same file.
                 picture.figure.savefig(directory / f"{name}.pdf", metadata={"CreationDate": None})
-                picture.numbers.to_csv(directory / f"{name}.csv", index=False)
+                write_csv(picture.numbers, directory / f"{name}.csv")
     except OSError as error:
         raise DownbeatError(f"cannot write pictures to '{directory}': {error.strerror}") from error

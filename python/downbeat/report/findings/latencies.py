@@ -16,7 +16,9 @@ def latency_sentence(experiment: Experiment) -> list[str]:
     """Says how long operations take: from a common start where that was measured, else after one of the others."""
     cells = plain_cells(experiment)
     lines = synchronization(cells)
-    line = next((name for name in (REFERENCE, PLAIN) if (lines == name).any()), *lines.head(1))
+    if lines.empty:  # all cells have an arrival pattern
+        return []
+    line = next((name for name in (REFERENCE, PLAIN) if (lines == name).any()), lines.iloc[0])
     texts = []
     for operation, frame in cells[lines == line].groupby("operation", sort=False):
         latency = summarize(frame, (*CONFIGURATION, "size"), METRIC).dropna(subset=["estimate"])
