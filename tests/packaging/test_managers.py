@@ -65,9 +65,10 @@ def test_debian_builds_and_lintian_accepts_the_packages() -> None:
 
 @pytest.mark.nightly
 def test_easybuild_accepts_the_easyconfigs_and_installs_the_library() -> None:
-    eb = tool("eb")
-    if not Path("/usr/share/modules/init").is_dir():
+    modules = Path("/usr/share/modules/init/bash")
+    if not modules.exists():
         pytest.skip("environment-modules is not installed; tools/setup harnesses installs it")
+    eb = ("bash", "-c", f'. {modules} && "$@"', "eb", tool("eb"))
     directory = emptied("easybuild")
     shutil.copy(archive(), directory)
     configs = [Path(shutil.copy(path, directory)).name for path in sorted(PACKAGING.glob("easybuild/*.eb"))]
@@ -78,14 +79,14 @@ def test_easybuild_accepts_the_easyconfigs_and_installs_the_library() -> None:
         "EASYBUILD_SOURCEPATH": str(directory),
         "EASYBUILD_PREFIX": str(directory / "easybuild"),
         "EASYBUILD_ALLOW_USE_AS_ROOT_AND_ACCEPT_CONSEQUENCES": "1",
-        "PATH": f"{Path(eb).parent}:{os.environ['PATH']}",
+        "PATH": f"{Path(eb[-1]).parent}:{os.environ['PATH']}",
     }
     # An archive cannot have its own checksum.
-    run(eb, "--force", "--inject-checksums=sha256", *configs, cwd=directory, **settings)
-    assert "All contribution checks PASSed" in run(eb, "--check-contrib", *configs, cwd=directory, **settings)
+    run(*eb, "--force", "--inject-checksums=sha256", *configs, cwd=directory, **settings)
+    assert "All contribution checks PASSed" in run(*eb, "--check-contrib", *configs, cwd=directory, **settings)
     for config in configs:
-        run(eb, "--dry-run", config, cwd=directory, **settings)  # every dependency is in EasyBuild's repository
-    run(eb, "downbeat-0.1.0-system.eb", cwd=directory, **settings)
+        run(*eb, "--dry-run", config, cwd=directory, **settings)  # every dependency is in EasyBuild's repository
+    run(*eb, "downbeat-0.1.0-system.eb", cwd=directory, **settings)
     (software,) = (directory / "easybuild/software/downbeat").glob("*")
     assert (software / "lib/pkgconfig/downbeat.pc").exists()
     assert list((directory / "easybuild/modules/all/downbeat").iterdir())
