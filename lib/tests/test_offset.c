@@ -37,6 +37,9 @@ static int64_t interrupted(void) { return asked % 10 == 3 ? 501500 : 1500; }
 /* A network that calms down in the 37th exchange. */
 static int64_t calms_down(void) { return asked < 36 ? 4500 : 1500; }
 
+/* Each exchange has a round trip of 200 ns more than the one before it, and so an error of 100 ns more. */
+static int64_t ever_slower(void) { return 1500 + 200 * asked; }
+
 int db_exchange_begin(const struct db_asker *asker) {
     (void)asker;
     return MPI_SUCCESS;
@@ -200,6 +203,16 @@ static void as_many_exchanges_as_asked(void) {
     CHECK_THAT(exchanges_of("netgauge(stop=100)"), ==, 137);
 }
 
+/* The mean over so many of the best exchanges: neither over all nor the best one alone. */
+static void best_rtt_keeps_its_share(void) {
+    forth = ever_slower;
+    back = quiet;
+    CHECK_THAT(fabs(error("best_rtt(exchanges=40,share=0)")), <, 1);
+    CHECK_THAT(fabs(error("best_rtt(exchanges=40,share=0.25)") - 450), <, 1);
+    CHECK_THAT(fabs(error("best_rtt(exchanges=40,share=0.5)") - 950), <, 1);
+    CHECK_THAT(fabs(error("best_rtt(exchanges=40,share=1)") - 1950), <, 1);
+}
+
 int main(void) {
     truth_is_inside();
     quiet_network_is_exact();
@@ -207,5 +220,6 @@ int main(void) {
     interruptions();
     early_stop();
     as_many_exchanges_as_asked();
+    best_rtt_keeps_its_share();
     return 0;
 }
