@@ -16,6 +16,8 @@ static const char *const parameters[] = {"(min=3,max=6)", "(stop=3)", "(rtt=5,ex
 #define LARGE 32
 
 #define PAIRS ((size_t)DB_LEVELS * DB_MAX_PAIRS)
+/* Before the pairs of each process, and after the last, is one that no scheme may touch. */
+#define STRIDE (PAIRS + 1)
 
 static void *allocate(size_t count, size_t size) {
     void *memory = calloc(count, size);
@@ -59,7 +61,7 @@ struct virtual_sync virtual_sync_create(const struct virtual_model *model, int s
                                 .stagger_ns = 1e6,
                                 .levels = allocate((size_t)size, sizeof *sync.levels),
                                 .maps = allocate((size_t)size, sizeof *sync.maps),
-                                .pairs = allocate((size_t)size * PAIRS, sizeof *sync.pairs),
+                                .pairs = allocate((size_t)size * STRIDE + 1, sizeof *sync.pairs),
                                 .histories = allocate((size_t)size * DB_LEVELS, sizeof *sync.histories)};
     if (db_scheme_parse(&sync.scheme, "scheme", scheme, message) != 0) {
         fprintf(stderr, "%s\n", message);
@@ -97,7 +99,7 @@ static void synchronize(int process, void *argument) {
                                   .lasting_limits = sync->limits,
                                   .depth = 2,
                                   .histories = &sync->histories[(size_t)process * DB_LEVELS],
-                                  .pairs = &sync->pairs[(size_t)process * PAIRS],
+                                  .pairs = &sync->pairs[(size_t)process * STRIDE + 1],
                                   .levels = &sync->levels[process]};
     group.local = (struct db_clock_map){.ticks = db_clock_read(group.clock), .ns_per_tick = group.clock->ns_per_tick};
     group.lasting = group.local;
@@ -109,6 +111,9 @@ static void synchronize(int process, void *argument) {
 
     struct db_clock_map before = *map;
     CHECK(db_sync_run(sync->scheme.nodes, &group, map) == MPI_SUCCESS);
+    static const struct db_pair untouched;
+    CHECK(memcmp(&sync->pairs[(size_t)process * STRIDE], &untouched, sizeof untouched) == 0);
+    CHECK(memcmp(&sync->pairs[(size_t)(process + 1) * STRIDE], &untouched, sizeof untouched) == 0);
     if (process == 0)
         CHECK(memcmp(map, &before, sizeof before) == 0);
     else
@@ -123,7 +128,7 @@ void virtual_sync_run(struct virtual_sync *sync) {
 
 void virtual_sync_inherit(struct virtual_sync *sync, const struct virtual_sync *other) {
     CHECK_THAT(sync->size, ==, other->size);
-    memcpy(sync->pairs, other->pairs, (size_t)sync->size * PAIRS * sizeof *sync->pairs);
+    memcpy(sync->pairs, other->pairs, ((size_t)sync->size * STRIDE + 1) * sizeof *sync->pairs);
     memcpy(sync->histories, other->histories, (size_t)sync->size * DB_LEVELS * sizeof *sync->histories);
 }
 
