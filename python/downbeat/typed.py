@@ -40,6 +40,8 @@ def typed(kind: type[T], value: object, name: str = "it") -> T:
         result = float(value) if fits and isinstance(value, int | float) else value
     else:
         fits = isinstance(origin, type) and isinstance(value, origin) and not isinstance(value, bool)
+    if isinstance(value, str):
+        value.encode()  # JSON can escape what is no character, and nothing could write it
     if not fits:
         wanted = NAMES.get(origin, f"one of {', '.join(map(str, arguments))}")
         raise ValueError(f"{name} is not {wanted}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 from collections.abc import Callable, Sequence
@@ -120,9 +121,9 @@ def other_values(value: object, chance: random.Random) -> object:
         del value[inside]
     elif kind < 0.25:
         if isinstance(value, dict):
-            value[chance.choice(("", "unknown", "name", "\x1b"))] = value[inside]
+            value[chance.choice(("", "unknown", "name", "\x1b"))] = copy.deepcopy(value[inside])
         else:
-            value.append(value[inside])
+            value.append(copy.deepcopy(value[inside]))
     else:
         value[inside] = other_values(value[inside], chance)
     return value
