@@ -160,7 +160,7 @@ static void must(int code) {
 
 static void make_starts(long long count, double seconds, int stops, double first, double last) {
     struct record mine[BATCH];
-    struct record *all = calloc((size_t)(BATCH * world.size), sizeof *all);
+    struct record *all = calloc((size_t)BATCH * (size_t)world.size, sizeof *all);
     struct totals totals = {0};
     int asked = 0;
     int going = 1;

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import ctypes
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
 from downbeat.errors import DownbeatError, UsageError
+from downbeat.launchers.leftovers import remove_segments, remove_sessions
+
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
+GRACE_SECONDS = 10.0  # for a launcher that was interrupted to end its ranks
 
 
 def trace(
@@ -68,11 +76,7 @@ def trace(
         "SKIP": str(skip),
     }
     start = preloaded(command, settings, mpi, preload)
-    try:
-        status = subprocess.run(start.command, env=start.environment, check=False).returncode
-    except KeyboardInterrupt:
-        status = 130
-    status = status if status >= 0 else 128 - status
+    status = run_launcher(start.command, start.environment)
     if not any(file.suffix in SUFFIXES for file in output.iterdir()):
         said = "the program did not call MPI_Init, or libdownbeat-preload did not reach it: is it linked statically?"
         if status:
@@ -82,3 +86,34 @@ def trace(
         print(line, file=sys.stderr)
     if status:
         raise typer.Exit(status)
+
+
+def run_launcher(command: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Runs a launcher to its end, and to ours; returns the exit status. A Ctrl-C of the terminal reaches it, too."""
+
+    def stop(_number: int, _frame: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop)
+    libc = ctypes.CDLL(None)
+    begin = time.time()
+    process = subprocess.Popen(
+        command,
+        env=environment,
+        preexec_fn=lambda: libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0),  # noqa: PLW1509 (no threads)
+    )
+    try:
+        status = process.wait()
+    except KeyboardInterrupt:
+        status = 130
+        process.terminate()
+        try:
+            process.wait(GRACE_SECONDS)
+        except (KeyboardInterrupt, subprocess.TimeoutExpired):
+            process.kill()
+            process.wait()
+    if status:
+        remove_segments(begin)
+        remove_sessions(process.pid)
+    return status if status >= 0 else 128 - status
