@@ -157,7 +157,7 @@ def main() -> None:
     regions()
     comm.Free()
     if MPI.COMM_WORLD.rank == 0:
-        print(mpi.library(), HANDLE.__name__)
+        print(mpi.library(), mpi.version(), HANDLE.__name__)
 
 
 try:

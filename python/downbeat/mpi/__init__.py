@@ -17,7 +17,7 @@ Errors of MPI are `mpi4py.MPI.Exception`.
 """
 
 from downbeat.launchers.libdownbeat import LibraryError
-from downbeat.mpi.binding import library  # before what needs mpi4py: it says what is missing
+from downbeat.mpi.binding import library, version  # before what needs mpi4py: it says what is missing
 from downbeat.mpi.calls import (
     deadline,
     error_bound,
@@ -56,5 +56,6 @@ __all__ = [
     "time",
     "true_error",
     "verdict",
+    "version",
     "wait_until",
 ]

@@ -80,3 +80,10 @@ def check(code: int) -> None:
 def library() -> Path:
     """Returns the file of the libdownbeat in use."""
     return PATH
+
+
+def version() -> str:
+    """Returns the version of that libdownbeat, e.g. "0.1.0"."""
+    found = LOCAL.Downbeat_version
+    found.restype = ctypes.c_char_p
+    return str(found().decode())
