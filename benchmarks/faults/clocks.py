@@ -23,7 +23,7 @@ class Fault:
         clock: the kernel's, and the library's.
         kinds: as fault-clock takes them, in turns.
         alone: whether one process has it, as on a host of its own; else all, as on one host.
-        variables: of the library, besides.
+        variables: more settings of the library.
     """
 
     clock: str

@@ -54,7 +54,8 @@ struct trace_header {
     int32_t operations;
     char host[TRACE_HOST_SIZE];
     char names[TRACE_NAMES_SIZE]; /* of the operations by number, each ends with 0 */
-    /* TRACE_CHECKED and the CRC-32 of the section as it is while this field is 0. A file that was not joined has none. */
+    /* TRACE_CHECKED and the CRC-32 of the section as it is while this field is 0. A file that was not joined has none.
+     */
     uint64_t checksum;
 };
 

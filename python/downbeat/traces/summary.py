@@ -1,4 +1,4 @@
-"""What a trace has, in a few lines."""
+"""A few lines about a trace: how many calls, how long, how many starts were in time."""
 
 from __future__ import annotations
 
