@@ -17,7 +17,7 @@ from downbeat.typed import typed
 
 @dataclass(frozen=True)
 class Starts:
-    """What is shown of a row of the sidecar; NaN is null in the file, where no sample is resolved."""
+    """The shown fields of a row of the sidecar; NaN is null in the file, where no sample is resolved."""
 
     operation: str
     size_up_to: int
