@@ -182,4 +182,4 @@ $(foreach m,$(filter-out openmpi,$(MPIS)) abi,ctest-brief-$m): ctest-brief-%: bu
 # processors for itself.
 pytest: setup-test $(foreach m,$(MPIS) $(SIMULATOR),build-$m) build-abi
 	$(VENV)/pytest -m 'not nightly and not alone' --numprocesses 2 --dist loadfile benchmarks python tools tests
-	$(VENV)/pytest -m 'alone and not nightly' tests
+	$(VENV)/pytest -m 'alone and not nightly' benchmarks tests

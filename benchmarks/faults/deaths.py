@@ -89,7 +89,7 @@ ROWS = (
         f"the launch ends within {END_SECONDS:g} s, with a non-zero status",
         killed,
         100,
-        3,
+        1,
     ),
     *(
         Row(

@@ -152,7 +152,7 @@ ROWS = tuple(
         quick,
     )
     for name, command, check, results, tries, quick in (
-        ("run", run, check_run, "results/launches", 100, 2),
+        ("run", run, check_run, "results/launches", 100, 0),
         ("tune", tune, check_tune, "rules/sweep/*/launches", 5, 0),
         ("reproduce", reproduce, check_reproduce, "figure/*/*/launches", 20, 0),
         ("trace", trace, check_trace, "nothing", 20, 0),

@@ -195,7 +195,7 @@ def row(name: str, fault: str, promise: str, trial: Callable[[Site], Outcome], t
 
 ROWS = (
     row(
-        "disk-full", "the disk is full, with 4 to 128 KiB of room", "one line with the path; resumed", disk_full, 20, 1
+        "disk-full", "the disk is full, with 4 to 128 KiB of room", "one line with the path; resumed", disk_full, 20, 0
     ),
     row("file-quota", "files may have 4 KiB", "a non-zero status and a line; resumed without the limit", quota),
     row("read-only", "a read-only file system", "a non-zero status and a line with the path", read_only),
@@ -203,7 +203,7 @@ ROWS = (
     row("two-runs", "two runs in one directory", "the second is refused, or finds all done; one experiment", two_runs),
     row("odd-path", "blanks, quotes and non-ASCII letters in the path", "complete, with its report", odd_path),
     row("slow-fsync", "each fsync takes 0.3 s, as on a busy file server", "complete", slow_fsync),
-    row("no-home", "no HOME", "complete", functools.partial(with_variables, {"HOME": None}), 10, 1),
+    row("no-home", "no HOME", "complete", functools.partial(with_variables, {"HOME": None}), 10, 0),
     row(
         "locale-c",
         "LC_ALL=C, Python without UTF-8",

@@ -117,6 +117,7 @@ def test_documentation_has_every_row() -> None:
     assert [row.name for row in ROWS if f"`{row.name}`" not in page] == []
 
 
+@pytest.mark.alone
 def test_the_quick_table_holds(tmp_path: Path) -> None:
     """A minute of faults; the whole table is in `make bench-faults`."""
     output = tmp_path / "faults.json"
