@@ -94,7 +94,7 @@ bench-scale: setup-run ## measure starts of 128 to 16,384 processes with clocks 
 bench-hosts: setup-run build-openmpi ## measure starts on hosts with clocks of their own, made of namespaces, minutes; needs root
 	@$(VENV)/python -m benchmarks.hosts
 
-bench-faults: setup-run build-$(MPI) ## make faults, again and again: what Downbeat promises, and what happens, half an hour; FAULTS='--rows run-killed'
+bench-faults: setup-run build-$(MPI) ## make faults, again and again: what Downbeat promises, and what happens, over an hour; FAULTS='--rows run-killed'
 	$(VENV)/python -m benchmarks.faults --mpi $(MPI) $(FAULTS)
 
 bench-clocks: setup-run build-$(MPI) ## measure the clock synchronization schemes against true time, half an hour

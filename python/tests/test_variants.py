@@ -72,7 +72,7 @@ def test_a_plan_comes_back_from_its_file(tmp_path: Path) -> None:
     places.write_plan(tmp_path, plan(variants=variants))
     assert places.read_plan(tmp_path) == plan(variants=variants)
     content = json.loads((tmp_path / places.PLAN).read_text())
-    del content["variants"]
+    del content["variants"], content["crc32"]  # as an older version wrote it
     (tmp_path / places.PLAN).write_text(json.dumps(content))
     assert places.read_plan(tmp_path).variants == (Variant(),)
 
