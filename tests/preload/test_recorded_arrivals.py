@@ -47,7 +47,10 @@ def planned(directory: Path, mpi: str, *arguments: str) -> tuple[Arrivals, np.nd
     numbers = np.arange(CALLS)
     first, second = ticks[:, :, 0].T
     ticks_per_ns = theilslopes(first, numbers * PERIOD)[0]
-    kept = np.abs((second - first) / ticks_per_ns - STEP * (numbers % 5)) < 2000
+    late = (second - first) / ticks_per_ns - STEP * (numbers % 5)
+    # The plan of each rank begins when it leaves a barrier: most calls are late by the same.
+    alike = np.abs(late[:, None] - late) < 2000
+    kept = alike[np.argmax(alike.sum(axis=1))]
     assert kept.sum() >= CALLS / 20
     return found, ticks, kept
 
@@ -80,7 +83,7 @@ def test_arrivals_are_those_that_the_program_saw(mpi: str, tmp_path: Path) -> No
     about = found.sites.iloc[site]
     assert about["name"].startswith("planned.c:") or "preload-planned" in about["name"]
     if kept.mean() > 0.6:  # what is said of the site follows from all calls
-        assert about["last_rank"] == 1
+        assert about["last_rank"] == int(np.mean(seen > 0) > 0.5)
         assert abs(about["spread_p50"] - np.median(np.abs(seen))) <= 0.5e-6 + about["bound"]
 
 
