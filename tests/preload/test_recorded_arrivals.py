@@ -33,7 +33,7 @@ def planned(directory: Path, mpi: str, *arguments: str) -> tuple[Arrivals, np.nd
     """Runs the planned program on drifting clocks.
 
     Returns:
-        What was found in its trace; by call and rank the entry, the exit and the end of computing on the program's own
+        The arrivals in its trace; by call and rank the entry, the exit and the end of computing on the program's own
         clock, shape (CALLS, 2, 3), ticks; and which calls came as planned, shape (CALLS,). On a busy machine others do
         not, and interruptions between the program's reading of its clock and ours are as frequent in them.
     """
