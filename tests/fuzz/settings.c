@@ -1,6 +1,7 @@
 /* DOWNBEAT_*: each line of the input is a variable, KEY=value. What is accepted must read back as it is written. */
 #define _GNU_SOURCE
 #include "settings.h"
+#include "variables.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,22 +34,9 @@ static void reads_back(const struct db_settings *settings) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct db_settings settings;
     struct db_reason reason = {""};
-    char *text = malloc(size + 1);
+    char *text = set_variables("DOWNBEAT_", data, size);
     if (text == NULL)
         return 0;
-    if (size > 0)
-        memcpy(text, data, size);
-    text[size] = '\0';
-    clearenv();
-    char *rest = text;
-    for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
-        char name[300];
-        char *value = strchr(line, '=');
-        if (value == NULL || value - line > 250)
-            continue;
-        snprintf(name, sizeof name, "DOWNBEAT_%.*s", (int)(value - line), line);
-        setenv(name, value + 1, 1);
-    }
     if (db_settings_from_environment(&settings, &reason) == MPI_SUCCESS)
         reads_back(&settings);
     else
