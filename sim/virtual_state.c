@@ -144,7 +144,8 @@ static void take_part(int process, void *argument) {
     struct db_state *state = &run->states[process];
     prepare(run, process);
     for (int call = 0; call < run->calls; ++call) {
-        virtual_rest_until(call * wanted->period_ns + wanted->jitter_ns * jitter_of(process, call));
+        double absent_ns = call < run->skipped ? 0.0 : wanted->absent_ns;
+        virtual_rest_until(call * wanted->period_ns + absent_ns + wanted->jitter_ns * jitter_of(process, call));
         if (process == 0 && call == run->skipped) {
             run->from_sync_ns = state->sync_ns;
             run->from_syncs = state->syncs;

@@ -16,6 +16,7 @@ struct virtual_starts {
     double doubt_ns; /* setting flag_error, from the environment; 0 where nobody asks */
     double from_ns;  /* calls that begin before this are made, and not counted */
     double until_ns;
+    double absent_ns; /* time that passes before the first call that counts, in which nobody calls */
 };
 
 /* One call that counts. */

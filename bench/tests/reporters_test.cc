@@ -106,6 +106,23 @@ TEST_F(Reporters, CellsWithoutAValidSampleAreNowhereZero) {
     EXPECT_NE(table.find("failed: barrier after harmonize: 0 of 2 samples valid"), std::string::npos);
 }
 
+/// A cell that has been measured for weeks.
+TEST_F(Reporters, SamplesHaveNumbersBeyond32Bits) {
+    const FixtureBatch fixture = fixture_batches().front();
+    constexpr long first = (1L << 32) - 1;
+    const auto text_of = [&](const std::string &name) {
+        const std::string file = path("numbers-" + name);
+        const auto reporter = find_by_name(all_reporters(), name).make(file);
+        reporter->begin(fixture_context(), fixture_cells());
+        reporter->samples({fixture.cell, 0, first, fixture.batch, fixture.verdicts});
+        reporter->end({fixture_agreement(), {}});
+        return file;
+    };
+    EXPECT_EQ(Reader(text_of("netcdf")).numbers("attempt"), (std::vector<double>{0x1p32 - 1, 0x1p32}));
+    EXPECT_NE(read(text_of("ascii")).find("1 4294967296 "), std::string::npos);
+    EXPECT_NE(read(text_of("perfetto")).find("\"sample\":4294967296"), std::string::npos);
+}
+
 TEST_F(Reporters, NetcdfHoldsEverySample) {
     const std::string file = path("out.nc");
     report(*find_by_name(all_reporters(), "netcdf").make(file));

@@ -80,9 +80,12 @@ static void follow(struct filter *filter, double after, double offset, double va
     filter->offset += filter->rate * after + gain * innovation;
     filter->rate += rate_gain * innovation;
     filter->log_likelihood -= (log(expected) + innovation * innovation / expected) / 2.0;
+    /* What is left is 1 - gain, which rounds to 0 where nothing was known any more, e.g. after days without an offset.
+     */
+    double left = variance / expected;
     p->rate -= rate_gain * p->cross;
-    p->cross *= 1.0 - gain;
-    p->offset *= 1.0 - gain;
+    p->cross *= left;
+    p->offset *= left;
 }
 
 static struct filter run(const struct db_history *history, const double variances[DB_HISTORY], double skew,

@@ -31,6 +31,46 @@ static void a_record_is_known_by_name_and_processes(void) {
     db_region_record_free(record);
 }
 
+/* After 2^31 and 2^32 samples: counts go on, and a new sample is kept as seldom as it should be. */
+static void counts_pass_31_and_32_bits(void) {
+    static const long long limits[] = {INT32_MAX, UINT32_MAX};
+    for (int which = 0; which < 2; ++which) {
+        const long long before = limits[which] - 2;
+        struct db_region_record *record = create();
+        struct db_region_part parts[SIZE] = {{.latency = 1.0}, {.latency = 2.0}, {.latency = 3.0}};
+        for (int i = 0; i < DB_REGION_KEPT; ++i)
+            db_region_record_add(record, parts, 1);
+        record->samples = record->valid = record->late_flag = record->late_entry = record->unfinished = before;
+        for (int rank = 0; rank < SIZE; ++rank)
+            record->processes[rank].late_flag = before;
+        for (int i = 0; i < 5; ++i) {
+            parts[1].quality = DB_PART_VALID;
+            db_region_record_add(record, parts, 1);
+            for (int64_t quality = DB_PART_LATE_ENTRY; quality <= DB_PART_UNFINISHED; ++quality) {
+                parts[1].quality = quality;
+                db_region_record_add(record, parts, 1);
+            }
+        }
+        CHECK_THAT(record->samples - before, ==, 20);
+        CHECK_THAT(record->valid - before, ==, 5);
+        CHECK_THAT(record->late_flag - before, ==, 5);
+        CHECK_THAT(record->late_entry - before, ==, 5);
+        CHECK_THAT(record->unfinished - before, ==, 5);
+        CHECK_THAT(record->processes[1].late_flag - before, ==, 5);
+
+        /* One in 2^19 of the samples is kept now: of 1000 hardly one. */
+        parts[1].quality = DB_PART_VALID;
+        parts[1].latency = 77.0;
+        for (int i = 0; i < 1000; ++i)
+            db_region_record_add(record, parts, 1);
+        int kept = 0;
+        for (int i = 0; i < DB_REGION_KEPT; ++i)
+            kept += record->kept[i][DB_LATENCY_MAX] == 77.0;
+        CHECK_THAT(kept, <=, 1);
+        db_region_record_free(record);
+    }
+}
+
 /* Sample i: rank r enters at 10 r, stays for 100 + i + r, so leaves at 100 + i + 11 r. The last one is told apart. */
 static void figures(void) {
     struct db_region_record *record = create();
@@ -114,6 +154,7 @@ static void more_samples_than_are_kept(void) {
 
 int main(void) {
     a_record_is_known_by_name_and_processes();
+    counts_pass_31_and_32_bits();
     figures();
     the_worst_process_decides();
     more_samples_than_are_kept();

@@ -1,11 +1,12 @@
 /* Starts on many processes with a clock each, in virtual time and over seconds, not only directly after a
  * synchronization: exit skews, flags, bounds, expected errors and how often clocks are synchronized, against the truth.
- * Without MPI. With a number as argument, at that size alone. */
+ * Without MPI. With a number as argument, at that size alone; with `days`, clocks that were prepared 30 days ago. */
 #include "check.h"
 #include "virtual_state.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Frequencies within 10 ppm, the wander of an oscillator in an air-conditioned room, a heavy tail of latencies. */
 static struct virtual_starts starts_of(int size, double period_ns, double until_ns) {
@@ -179,7 +180,61 @@ static void on_16384_processes(void) {
     check(&starts, 250.0, 500.0);
 }
 
+#define DAYS_NS (30.0 * 86400e9)
+
+/* The expected error of the first start that counts. */
+static double first_expected_ns(const struct virtual_starts *starts) {
+    struct virtual_outcome outcome = virtual_starts_run(starts);
+    double expected_ns = outcome.starts[0].expected_ns;
+    virtual_outcome_free(&outcome);
+    return expected_ns;
+}
+
+/* Nobody calls for 30 days: the first start after them is as good as any, and errors are what they are said to be. */
+static void after_days(void) {
+    struct virtual_starts starts = starts_of(128, 5e6, 6e9);
+    starts.absent_ns = DAYS_NS;
+    check(&starts, 100.0, 200.0);
+    check_honesty(&starts, 0.65, 0.93);
+    /* However long nothing was known: it is not known better than before. */
+    starts = starts_of(16, 5e6, 2e9);
+    double usual_ns = first_expected_ns(&starts);
+    for (double days_ns = DAYS_NS; days_ns < 13.0 * DAYS_NS; days_ns += DAYS_NS) {
+        starts.absent_ns = days_ns;
+        CHECK_THAT(first_expected_ns(&starts), >=, usual_ns);
+    }
+}
+
+/* A start every minute for 30 days, each with clocks older than they may be. */
+static void for_days(void) {
+    struct virtual_starts starts = starts_of(2, 60e9, DAYS_NS);
+    struct virtual_outcome outcome = virtual_starts_run(&starts);
+    int valid = 0;
+    double most_ns[2] = {0.0, 0.0}; /* expected errors of the first and the last day */
+    int day = outcome.count / 30;
+    for (int i = 0; i < outcome.count; ++i) {
+        const struct virtual_start *start = &outcome.starts[i];
+        valid += start->valid;
+        if (start->valid)
+            CHECK_THAT(start->skew_ns, <=, 500.0 + start->expected_ns);
+        if (i < day || i >= outcome.count - day)
+            most_ns[i >= day] = fmax(most_ns[i >= day], start->expected_ns);
+    }
+    CHECK_THAT(valid, >=, 0.9 * outcome.count);
+    CHECK_THAT(outcome.beyond_bound, ==, 0);
+    CHECK_THAT((double)outcome.within[0] / (double)outcome.errors, >=, 0.65);
+    CHECK_THAT((double)outcome.within[1] / (double)outcome.errors, >=, 0.93);
+    CHECK_THAT(most_ns[1], <=, 1.5 * most_ns[0]); /* of the largest: rare latencies decide it */
+    CHECK_THAT(outcome.syncs, >=, outcome.count / 2);
+    virtual_outcome_free(&outcome);
+}
+
 int main(int argc, char **argv) {
+    if (argc == 2 && strcmp(argv[1], "days") == 0) {
+        after_days();
+        for_days();
+        return 0;
+    }
     int size = argc > 1 ? atoi(argv[1]) : 128;
     CHECK(argc <= 2 && (size == 16 || size == 128 || size == 1024 || size == 16384));
     if (size == 16) {

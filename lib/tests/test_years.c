@@ -1,0 +1,233 @@
+/* A communicator as it is after years: counters beyond 31 and 32 bits, a global clock that was prepared 30 days ago.
+ * Both are set, not lived through. */
+#include "check_mpi.h"
+#include "state.h"
+
+#include <math.h>
+#include <stdint.h>
+
+#define EVENTS 6
+#define DAY_NS 86400e9
+#define AGE_NS (30.0 * DAY_NS)
+
+static int rank;
+
+static struct db_state *state_of(MPI_Comm comm) {
+    struct db_state *state;
+    OK(db_state_find(comm, &state));
+    return state;
+}
+
+static MPI_Comm prepared(void) {
+    MPI_Comm comm;
+    int flag;
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    OK(set_one(comm, "share", "never"));
+    OK(MPIX_Harmonize(comm, &flag));
+    return comm;
+}
+
+static void set_counters(MPI_Comm comm, long long to) {
+    struct db_state *state = state_of(comm);
+    state->calls = to;
+    state->late_arrivals = to;
+    state->late_exits = to;
+    state->unsure_clocks = to;
+    state->unflagged_exits = to;
+    state->invalid_calls = to;
+    state->syncs = to;
+    state->messages = to;
+    state->sync_messages = to;
+    state->map.version = to;
+}
+
+/* EVENTS starts; returns how many had a flag of 0 here, and in `of_all` how many had one anywhere. */
+static int start_often(MPI_Comm comm, int *of_all) {
+    int refused = 0;
+    int flags[EVENTS];
+    for (int i = 0; i < EVENTS; ++i) {
+        OK(MPIX_Harmonize(comm, &flags[i]));
+        refused += !flags[i];
+    }
+    OK(MPI_Allreduce(MPI_IN_PLACE, flags, EVENTS, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+    *of_all = 0;
+    for (int i = 0; i < EVENTS; ++i)
+        *of_all += !flags[i];
+    return refused;
+}
+
+static MPIX_Harmonize_stats stats_of(MPI_Comm comm) {
+    MPIX_Harmonize_stats stats;
+    OK(MPIX_Harmonize_get_stats(comm, &stats));
+    return stats;
+}
+
+/* Each counter passes `limit` by events that are counted here as well. */
+static void counters_pass(long long limit) {
+    const long long before = limit - EVENTS / 2;
+    MPIX_Harmonize_stats stats;
+    int of_all;
+    int verdict;
+
+    MPI_Comm comm = prepared();
+    OK(set_one(comm, "slack", "1e-9")); /* process 0 is late at its next look at the clock, others soon after */
+    OK(set_one(comm, "flag_error", "off"));
+    set_counters(comm, before);
+    int refused = start_often(comm, &of_all);
+    stats = stats_of(comm);
+    CHECK_THAT(stats.calls - before, ==, EVENTS);
+    CHECK_THAT(stats.late_arrivals - before + stats.late_exits - before, ==, refused);
+    if (rank == 0)
+        CHECK_THAT(stats.late_arrivals - before, ==, EVENTS);
+    CHECK_THAT(of_all, ==, EVENTS);
+    OK(MPIX_Harmonize_verdict(comm, &verdict));
+    CHECK_THAT(verdict, ==, 0);
+    /* The first of these starts counted the one before it, the last is not known yet. */
+    CHECK_THAT(stats.invalid_calls - before, >=, EVENTS - 1);
+    CHECK_THAT(stats.invalid_calls - before, <=, EVENTS);
+    OK(MPI_Comm_free(&comm));
+
+    comm = prepared();
+    OK(set_one(comm, "slack", "1e-3"));
+    OK(set_one(comm, "tolerance", "1e-9")); /* shorter than any look at the clock */
+    OK(set_one(comm, "flag_error", "off"));
+    set_counters(comm, before);
+    refused = start_often(comm, &of_all);
+    stats = stats_of(comm);
+    CHECK_THAT(stats.late_exits + stats.late_arrivals - 2 * before, ==, refused);
+    CHECK_THAT(stats.late_exits, >=, limit - EVENTS);
+    OK(MPI_Comm_free(&comm));
+
+    comm = prepared();
+    OK(set_one(comm, "slack", "published"));
+    OK(set_one(comm, "tolerance", "1e-9"));
+    set_counters(comm, before);
+    int made = EVENTS - start_often(comm, &of_all); /* flags of 1 */
+    stats = stats_of(comm);
+    CHECK_THAT(stats.calls - before, ==, EVENTS);
+    CHECK_THAT(stats.unflagged_exits - before, >=, 0);
+    CHECK_THAT(stats.unflagged_exits - before, <=, made);
+    OK(MPI_Comm_free(&comm));
+
+    comm = prepared();
+    OK(set_one(comm, "flag_error", "1e-9")); /* no clock but process 0's is known so well */
+    set_counters(comm, before);
+    start_often(comm, &of_all);
+    stats = stats_of(comm);
+    CHECK_THAT(stats.unsure_clocks - before, ==, rank == 0 ? 0 : EVENTS);
+    OK(MPI_Comm_free(&comm));
+
+    comm = prepared();
+    set_counters(comm, before);
+    for (int i = 0; i < EVENTS; ++i)
+        OK(MPIX_Harmonize_sync(comm));
+    stats = stats_of(comm);
+    CHECK_THAT(stats.syncs - before, ==, EVENTS);
+    CHECK_THAT(stats.sync_messages, >, limit); /* many per synchronization */
+    CHECK_THAT(stats.sync_messages - before, <, 100000);
+    CHECK_THAT(state_of(comm)->messages - before, ==, stats.sync_messages - before);
+    CHECK_THAT((double)(state_of(comm)->map.version - before), ==, EVENTS);
+    OK(MPI_Comm_free(&comm));
+}
+
+/* Moves the moment at which comm was prepared into the past, as if nobody had called anything since. */
+static void grow_old(MPI_Comm comm, double ns) {
+    struct db_state *state = state_of(comm);
+    int64_t ticks = llrint(ns / state->clock.ns_per_tick);
+    state->map.ticks -= ticks;
+    state->local.ticks -= ticks;
+    state->fresh.ticks -= ticks;
+}
+
+static void time_keeps_its_resolution(MPI_Comm comm) {
+    double before;
+    double now;
+    double smallest = INFINITY;
+    OK(MPIX_Harmonize_time(comm, &before));
+    CHECK_THAT(before, >, AGE_NS * 1e-9 * 0.999);
+    CHECK_THAT(before, <, AGE_NS * 1e-9 * 1.001);
+    CHECK_THAT(nextafter(before, INFINITY) - before, <, 0.5e-9);
+    for (int i = 0; i < 10000; ++i) {
+        OK(MPIX_Harmonize_time(comm, &now));
+        CHECK_THAT(now, >=, before);
+        if (now > before)
+            smallest = fmin(smallest, now - before);
+        before = now;
+    }
+    /* Readings are tens of nanoseconds apart, or a tick of a coarse clock: not the 238 ns that seconds since 1970 have.
+     */
+    CHECK_THAT(smallest, <, 200e-9);
+}
+
+static void waits_end_when_they_should(MPI_Comm comm) {
+    for (int i = 0; i < 20; ++i) {
+        double now;
+        double after;
+        int flag;
+        OK(MPIX_Harmonize_time(comm, &now));
+        OK(MPIX_Harmonize_wait_until(comm, now + 200e-6, &flag));
+        OK(MPIX_Harmonize_time(comm, &after));
+        CHECK_THAT(after - now, >=, 200e-6 - 1e-9);
+    }
+}
+
+/* Whether they are in time depends on the machine; how far exits are apart is known in virtual time (test_starts). */
+static void deadlines_are_common(MPI_Comm comm) {
+    double last = 0.0;
+    for (int i = 0; i < 50; ++i) {
+        int flag;
+        double deadline;
+        double left;
+        OK(MPIX_Harmonize_delayed(comm, 20e-6, &flag));
+        OK(MPIX_Harmonize_time(comm, &left));
+        OK(MPIX_Harmonize_deadline(comm, &deadline));
+        CHECK_THAT(deadline, >, last);
+        CHECK_THAT(left - deadline, >=, 20e-6 - 1e-9);
+        last = deadline;
+        double range[2] = {deadline, -deadline};
+        OK(MPI_Allreduce(MPI_IN_PLACE, range, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
+        CHECK_THAT(range[0], ==, -range[1]);
+    }
+}
+
+static void errors_are_within_bounds(MPI_Comm comm) {
+    for (int i = 0; i < 5; ++i) {
+        double error;
+        double bound;
+        double expected;
+        OK(MPIX_Harmonize_sync(comm));
+        OK(MPIX_Harmonize_error_bound(comm, &bound));
+        OK(MPIX_Harmonize_expected_error(comm, &expected));
+        OK(MPIX_Harmonize_true_error(comm, &error));
+        CHECK_THAT(fabs(error), <=, bound);
+        CHECK_THAT(expected, <=, bound);
+        CHECK_THAT(bound, <, 1e-3);
+    }
+}
+
+/* `validation`: so that true errors are known. */
+static void a_clock_of_30_days_is_as_good(const char *validation) {
+    MPI_Comm comm = prepared();
+    OK(set_one(comm, "validation", validation));
+    OK(MPIX_Harmonize_sync(comm));
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    grow_old(comm, AGE_NS);
+    OK(MPIX_Harmonize_sync(comm));
+    time_keeps_its_resolution(comm);
+    waits_end_when_they_should(comm);
+    deadlines_are_common(comm);
+    errors_are_within_bounds(comm);
+    CHECK_THAT(stats_of(comm).sync_share, <, 1e-3);
+    OK(MPI_Comm_free(&comm));
+}
+
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    counters_pass((long long)INT32_MAX);
+    counters_pass((long long)UINT32_MAX);
+    counters_pass(1000000LL * UINT32_MAX);
+    a_clock_of_30_days_is_as_good("offset=1e-3,skew=10e-6,wander=1e-7,seed=5");
+    MPI_Finalize();
+    return 0;
+}
