@@ -142,21 +142,18 @@ static void grow_old(MPI_Comm comm, double ns) {
 static void time_keeps_its_resolution(MPI_Comm comm) {
     double before;
     double now;
-    double smallest = INFINITY;
+    int fine = 0;
     OK(MPIX_Harmonize_time(comm, &before));
     CHECK_THAT(before, >, AGE_NS * 1e-9 * 0.999);
     CHECK_THAT(before, <, AGE_NS * 1e-9 * 1.001);
     CHECK_THAT(nextafter(before, INFINITY) - before, <, 0.5e-9);
-    for (int i = 0; i < 10000; ++i) {
+    for (int i = 0; i < 1000; ++i) {
         OK(MPIX_Harmonize_time(comm, &now));
         CHECK_THAT(now, >=, before);
-        if (now > before)
-            smallest = fmin(smallest, now - before);
         before = now;
+        fine += ldexp(now, 30) != floor(ldexp(now, 30)); /* no multiple of 0.93 ns */
     }
-    /* Readings are tens of nanoseconds apart, or a tick of a coarse clock: not the 238 ns that seconds since 1970 have.
-     */
-    CHECK_THAT(smallest, <, 200e-9);
+    CHECK_THAT(fine, >, 300);
 }
 
 static void waits_end_when_they_should(MPI_Comm comm) {

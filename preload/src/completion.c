@@ -27,6 +27,10 @@ static _Atomic int outstanding;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 PER_THREAD struct expected **scratch;
 PER_THREAD int scratch_size;
+PER_THREAD int owner; /* whether the end of this thread gives back what it owns */
+static pthread_key_t ends;
+static pthread_once_t ends_made = PTHREAD_ONCE_INIT;
+static int ends_known;
 
 static struct expected **bucket_of(MPI_Request request) {
     return &buckets[((uint64_t)(uintptr_t)request * 0x9e3779b97f4a7c15U) >> 52];
@@ -103,16 +107,42 @@ static struct expected *take(MPI_Request request, int also_persistent) {
     return one;
 }
 
-static void release(struct expected *one) {
-    --outstanding;
-    if (own_spare == NULL) {
-        own_spare = one;
-        return;
-    }
+static void give_to_all(struct expected *one) {
     pthread_mutex_lock(&lock);
     one->next = spare;
     spare = one;
     pthread_mutex_unlock(&lock);
+}
+
+/* A program may start and end threads for years. */
+static void end_thread(void *anything) {
+    (void)anything;
+    if (own_spare != NULL)
+        give_to_all(own_spare);
+    free(scratch);
+    own_spare = NULL;
+    scratch = NULL;
+    scratch_size = 0;
+    owner = 0;
+}
+
+static void make_ends(void) { ends_known = pthread_key_create(&ends, end_thread) == 0; }
+
+/* Returns whether this thread may own something: its end will give it back. */
+static int may_own(void) {
+    if (!owner) {
+        pthread_once(&ends_made, make_ends);
+        owner = ends_known && pthread_setspecific(ends, &buckets) == 0; /* any pointer but NULL */
+    }
+    return owner;
+}
+
+static void release(struct expected *one) {
+    --outstanding;
+    if (own_spare == NULL && may_own())
+        own_spare = one;
+    else
+        give_to_all(one);
 }
 
 static void put_back(struct expected *one) {
@@ -156,7 +186,7 @@ static int nothing_expected(void) { return inside || outstanding == 0; }
 /* Takes out all of the requests; NULL where there is none. */
 static struct expected **take_all(int requests, const MPI_Request *handles) {
     if (requests > scratch_size) {
-        struct expected **larger = realloc(scratch, (size_t)requests * sizeof *scratch);
+        struct expected **larger = may_own() ? realloc(scratch, (size_t)requests * sizeof *scratch) : NULL;
         if (larger == NULL)
             return NULL;
         scratch = larger;

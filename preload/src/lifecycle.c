@@ -36,14 +36,16 @@ void say(const char *format, ...) {
 }
 
 void find_next(void **function, const char *name) {
-    *function = dlsym(RTLD_NEXT, name);
-    if (*function == NULL) {
+    void *found = dlsym(RTLD_NEXT, name);
+    if (found == NULL) {
         say("found no %s in an MPI library that is loaded after libdownbeat-preload; preload the library of the build "
             "for "
             "the program's MPI library",
             name);
         abort();
     }
+    /* Threads may look for it at once, and find the same. */
+    __atomic_store_n(function, found, __ATOMIC_RELAXED);
 }
 
 static void part_path(char path[PATH_SIZE], int rank) {

@@ -18,9 +18,10 @@
 #define WRAP(Name)                                                                                                     \
     __typeof__(Name) P##Name __attribute__((alias(#Name)));                                                            \
     static __typeof__(Name) *real_##Name
+#define FOUND(Name) __atomic_load_n(&real_##Name, __ATOMIC_RELAXED)
 #define REAL(Name)                                                                                                     \
-    (__builtin_expect(real_##Name != NULL, 1) ? real_##Name                                                            \
-                                              : (find_next((void **)(void *)&real_##Name, "P" #Name), real_##Name))
+    (__builtin_expect(FOUND(Name) != NULL, 1) ? FOUND(Name)                                                            \
+                                              : (find_next((void **)(void *)&real_##Name, "P" #Name), FOUND(Name)))
 
 /* Finds the function that this library hides; ends the program if there is none. */
 void find_next(void **function, const char *name);
