@@ -34,10 +34,10 @@ define configure
 	    >build/$(1)/configure.log 2>&1 || { cat build/$(1)/configure.log; exit 1; }
 endef
 
-# $(call build,preset,targets): all targets if none is named.
+# $(call build,preset,targets): all targets if none is named. A preset x-preload builds other targets in the tree of preset x.
 define build
-	@echo 'building build/$(1)'
-	$(call configure,$(1))
+	@echo 'building build/$(1:-preload=)'
+	$(call configure,$(1:-preload=))
 	@cmake --build --preset $(1) $(if $(2),--target $(2)) -- --quiet
 endef
 
@@ -67,10 +67,14 @@ test-one: setup-test build-$(MPI) ctest-$(MPI)
 	$(if $(filter $(SIMULATOR),$(MPI)),$(VENV)/pytest python/tests/test_simulation.py, \
 	    $(VENV)/pytest benchmarks python tools tests --mpi $(MPI))
 
-nightly: setup-test lint build-openmpi $(foreach m,$(MPIS),nightly-$m) ## run what make test leaves out: clang-tidy on C++, more tests, each library by its own headers, validate, bench-statistics, bench-faults
+nightly: setup-test lint build-openmpi $(foreach m,$(MPIS),nightly-$m) ## run what make test leaves out: clang-tidy on C++, more tests, more sanitizers, each library by its own headers, fuzz, validate, bench-statistics, bench-soak, bench-faults
 	@tools/setup nightly harnesses
+	$(call build,sanitize-preload)
+	@$(CTEST) sanitize-preload
+	$(call build,tsan)
+	@$(CTEST) tsan
 	$(VENV)/pytest -m nightly python tests
-	$(MAKE) --no-print-directory fuzz validate bench-statistics bench-faults
+	$(MAKE) --no-print-directory fuzz validate bench-statistics bench-soak bench-faults
 
 fuzz: setup-test ## fuzz the C and C++ parsers with clang's libFuzzer, 10^6 inputs each
 	@tools/setup fuzz
@@ -79,6 +83,11 @@ fuzz: setup-test ## fuzz the C and C++ parsers with clang's libFuzzer, 10^6 inpu
 
 $(foreach m,$(MPIS),nightly-$m): nightly-%:
 	@$(MAKE) --no-print-directory build MPI=$*
+
+coverage: setup-test ## report which lines, branches and functions the tests never run: build/coverage/
+	@tools/setup coverage
+	$(call build,coverage)
+	@$(VENV)/python tools/coverage
 
 validate: setup-test $(foreach m,$(or $(CHOSEN),$(MPIS)),build-$m) ## check the results of every collective on 1 to 8 ranks, under all five MPI libraries; MPI=: one
 	tools/validate --mpi $(or $(CHOSEN),$(MPIS))
@@ -97,6 +106,9 @@ bench-hosts: setup-run build-openmpi ## measure starts on hosts with clocks of t
 bench-faults: setup-run build-$(MPI) ## make faults, again and again: what Downbeat promises, and what happens, over an hour; FAULTS='--rows run-killed'
 	$(VENV)/python -m benchmarks.faults --mpi $(MPI) $(FAULTS)
 
+bench-soak: setup-run build-$(MPI) ## make 10^7 starts in one program: memory, descriptors, slack, counters; minutes. SOAK='--starts 200000'
+	$(VENV)/python -m benchmarks.soak --mpi $(MPI) $(SOAK)
+
 bench-clocks: setup-run build-$(MPI) ## measure the clock synchronization schemes against true time, half an hour
 	$(VENV)/python -m benchmarks.clocks --mpi $(MPI)
 
@@ -114,9 +126,9 @@ bench-statistics: setup-run ## simulate how often intervals and verdicts are rig
 	$(call build,$(MPI),downbeat-bench-simulation)
 	@$(VENV)/python -m benchmarks.statistics
 
-bench-summary: ## measure how fast downbeat summarizes the file of a large launch: 10^8 entries and exits
+bench-summary: ## measure how fast downbeat summarizes the file of a large launch, and in what memory: 10^8 entries and exits; SUMMARY='--cells 500': 10^9
 	@tools/setup downbeat
-	@$(VENV)/python -m benchmarks.summary
+	@$(VENV)/python -m benchmarks.summary $(SUMMARY)
 
 build: build-$(MPI) ## build into build/$(MPI)
 
