@@ -68,12 +68,15 @@ class Experiment:
 
     def run(self) -> int:
         """Starts it in a process of its own; returns its number."""
+        # An interruption that comes before the new process is on its own would continue the test there.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         pid = os.fork()
         if pid == 0:
             status = 1
             try:
                 os.setsid()
                 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in what a shell starts
+                signal.pthread_sigmask(signal.SIG_SETMASK, mask)
                 status = self.run_into_file()
             except KeyboardInterrupt:  # before the command began, or after it ended
                 status = CONTINUED
@@ -81,6 +84,7 @@ class Experiment:
                 self.output.write_text(traceback.format_exc(), encoding="utf-8")
             finally:
                 os._exit(status)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         return pid
 
     def run_into_file(self) -> int:
