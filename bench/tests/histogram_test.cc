@@ -66,5 +66,29 @@ TEST(Histogram, BinsBetweenTheStepsOfAClockLeaveNoGaps) {
     EXPECT_EQ(draw(histogram, 40, 1), "  |" + std::string(40, '#') + "\n  +" + std::string(40, '-') + "\n");
 }
 
+TEST(Histogram, FewerThanTenBarsShowNoShape) {
+    Histogram histogram{0.0, 24.0, std::vector<std::size_t>(24, 0), 0};
+    for (std::size_t bin = 0; bin < 24; bin += 3) {
+        histogram.counts[bin] = 10; // in threes, eight bars would have no gaps; in twos, twelve have
+    }
+    EXPECT_EQ(draw(histogram, 24, 1), "  |####  ####  ####  ####\n  +" + std::string(24, '-') + "\n");
+    Histogram ten{0.0, 30.0, std::vector<std::size_t>(30, 0), 0};
+    for (std::size_t bin = 0; bin < 30; bin += 3) {
+        ten.counts[bin] = 10;
+    }
+    EXPECT_EQ(draw(ten, 30, 1), "  |" + std::string(30, '#') + "\n  +" + std::string(30, '-') + "\n");
+}
+
+TEST(Histogram, GapsBeforeOutliersStay) {
+    const std::string line = "  +" + std::string(20, '-') + "\n";
+    Histogram histogram{0.0, 20.0, std::vector<std::size_t>(20, 0), 0};
+    histogram.counts.front() = 9; // nine tenths
+    histogram.counts.back() = 1;
+    EXPECT_EQ(draw(histogram, 20, 1), "  |#" + std::string(18, ' ') + ".\n" + line);
+    histogram.counts.front() = 8;
+    histogram.counts.back() = 2;
+    EXPECT_EQ(draw(histogram, 20, 1), "  |##" + std::string(16, ' ') + "..\n" + line);
+}
+
 } // namespace
 } // namespace bench

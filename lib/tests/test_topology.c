@@ -39,10 +39,14 @@ int main(void) {
     make_processor(1, "1\n", 3);
     make_processor(17, "-1\n", 2);
     make_processor(18, "what\n", 1);
+    make_processor(19, "2147483647\n", 4); /* the most that an int holds; some firmware numbers sockets like that */
+    make_processor(20, "2147483648\n", 5);
     is_at(0, 0, 0);
     is_at(1, 1, 3);
     is_at(17, 0, 2);
     is_at(18, 0, 1);
+    is_at(19, 2147483647, 4);
+    is_at(20, 0, 5);
     is_at(99, 0, 0); /* there is none */
     db_place_here();
 

@@ -88,10 +88,27 @@ static void text(void) {
                                "false_claim=2",
                                "ofset=1e-3",
                                "offset=1e-3;skew=0",
-                               "offset=nan"};
+                               "offset=nan",
+                               "offset=1.000001e6",
+                               "skew=0.10001",
+                               "wander=-1e-9",
+                               "wander=0.10001",
+                               "seed=-1",
+                               "seed=9007199254740994",
+                               "ranks_per_clock=1000000001",
+                               "ranks_per_clock=1.5",
+                               "false_claim=-1",
+                               "false_claim=0.5"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i)
         CHECK(db_validation_parse(&validation, bad[i]) != NULL);
     CHECK(db_validation_parse(&validation, "off") == NULL && !validation.enabled);
+    /* Both ends of every range. */
+    CHECK(db_validation_parse(&validation, "offset=0,skew=0,wander=0,seed=0,ranks_per_clock=1,false_claim=0") == NULL);
+    CHECK(db_validation_parse(&validation, "offset=1e6,skew=0.1,wander=0.1,seed=9007199254740992,ranks_per_clock=1e9,"
+                                           "false_claim=1") == NULL);
+    CHECK(validation.offset == 1e6 && validation.skew == 0.1 && validation.wander == 0.1 &&
+          validation.seed == (uint64_t)1 << 53 && validation.ranks_per_clock == 1000000000 &&
+          validation.false_claim == 1);
     CHECK(db_validation_parse(&validation, "offset=1e-3,skew=2e-5,wander=1e-6,seed=7,ranks_per_clock=4") == NULL);
     db_validation_format(&validation, formatted, sizeof formatted);
     struct db_validation again;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections import Counter
 from collections.abc import Callable
@@ -11,7 +12,7 @@ import pytest
 from downbeat.statistics.independent import compare_independent
 from downbeat.statistics.pairs import compare_paired
 from downbeat.statistics.simulated import Deviations, simulate_independent_medians, simulate_paired_medians
-from downbeat.statistics.verdicts import Comparison, judge_together
+from downbeat.statistics.verdicts import ROUNDING, Comparison, judge, judge_together, significance
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
@@ -51,6 +52,30 @@ def test_independent_is_welchs_test_of_logs() -> None:
     assert (found.ratio.low, found.ratio.high) == pytest.approx((np.exp(interval.low), np.exp(interval.high)))
     assert found.ratio.estimate == pytest.approx(stats.gmean(b) / stats.gmean(a))
     assert found.rank_p_value == found.rank_sum_p_value
+
+
+def test_a_p_value_at_the_level_is_significant() -> None:
+    """As an interval that ends at 1 is: both tests reject at their level."""
+    level = significance(0.95)
+    found = compare_paired([1.0, 1.01, 1.02, 1.0, 1.01, 1.02], [1.5, 1.52, 1.54, 1.5, 1.53, 1.51])
+    at = dataclasses.replace(found, p_value=level, adjusted_p_value=level, rank_p_value=found.rank_level)
+    assert judge(at).verdict == "slower"
+    above = dataclasses.replace(at, adjusted_p_value=math.nextafter(level, 1))
+    assert (judge(above).verdict, "among so many" in judge(above).reason) == ("undecided", True)
+    alone = dataclasses.replace(above, p_value=math.nextafter(level, 1))
+    assert (judge(alone).verdict, "among so many" in judge(alone).reason) == ("undecided", False)
+
+
+@pytest.mark.parametrize("end", ["low", "high"])
+def test_an_interval_that_ends_at_the_margin_is_within_it(end: str) -> None:
+    found = compare_paired([1.0, 1.01, 1.02, 1.0, 1.01, 1.02], [1.0, 1.01, 1.02, 1.0, 1.01, 1.02], margin=0.02)
+    most = 1.02 * (1 + ROUNDING)
+    at = most if end == "high" else 1 / most
+    beyond = math.nextafter(at, 9 if end == "high" else 0)
+    for limit, expected in ((at, "equivalent"), (beyond, "undecided")):
+        low, high = (found.ratio.low, limit) if end == "high" else (limit, found.ratio.high)
+        ratio = dataclasses.replace(found.ratio, low=low, high=high)
+        assert judge(dataclasses.replace(found, ratio=ratio)).verdict == expected
 
 
 @BOTH

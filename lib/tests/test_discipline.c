@@ -1,0 +1,241 @@
+/* A disciplined clock against the same model without a filter: offsets and rate as one Gaussian process, conditioned on
+ * all measurements at once. */
+#include "check.h"
+#include "discipline.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SKEW 10e-6
+#define RESOLUTION_NS 20.0
+#define MOST 8
+
+static const struct db_limits limits = {.skew = SKEW, .wander = 1e-6};
+
+static void near(double found, double expected) { CHECK_THAT(fabs(found - expected), <=, 1e-6 * fabs(expected)); }
+
+static struct db_offset point_at(int64_t at, double offset_ns, double width_ns) {
+    return (struct db_offset){.at = at,
+                              .offset_ns = offset_ns,
+                              .lower_ns = offset_ns - width_ns / 2.0,
+                              .upper_ns = offset_ns + width_ns / 2.0,
+                              .deviation_ns = 60.0,
+                              .exchanges = 9};
+}
+
+/* What is expected of the offsets, as discipline.c says above weigh(). */
+static void expected_variances(const struct db_offset *points, int count, double *variances) {
+    double smallest = INFINITY;
+    double mean = 0.0;
+    for (int i = 0; i < count; ++i) {
+        double width = points[i].upper_ns - points[i].lower_ns;
+        smallest = fmin(smallest, width);
+        mean += width / count;
+    }
+    double least = count > 1 ? (mean - smallest) / (sqrt(count) / 0.63 - 1.0) : 0.0;
+    for (int i = 0; i < count; ++i) {
+        double width = points[i].upper_ns - points[i].lower_ns;
+        double middle = points[i].lower_ns + width / 2.0;
+        double single = fmin(width, 1.5 * points[i].deviation_ns / sqrt(points[i].exchanges));
+        double excess = width - smallest + fmax(least, single / count);
+        variances[i] = excess * excess / 12.0 + pow(points[i].offset_ns - middle, 2.0) +
+                       (RESOLUTION_NS * RESOLUTION_NS + 3.0) / 12.0 + 1.0;
+    }
+}
+
+/* Solves matrix x = right by Gauss and Jordan; the matrix is lost. Returns the logarithm of its determinant. */
+static double solve(int n, double matrix[MOST][MOST], double *right) {
+    double log_determinant = 0.0;
+    for (int k = 0; k < n; ++k) {
+        log_determinant += log(matrix[k][k]);
+        for (int row = 0; row < n; ++row) {
+            if (row == k)
+                continue;
+            double factor = matrix[row][k] / matrix[k][k];
+            for (int column = k; column < n; ++column)
+                matrix[row][column] -= factor * matrix[k][column];
+            right[row] -= factor * right[k];
+        }
+    }
+    for (int k = 0; k < n; ++k)
+        right[k] /= matrix[k][k];
+    return log_determinant;
+}
+
+/* Mean and covariance of offset and rate at the last point, and the logarithm of how likely the points are. */
+struct posterior {
+    double offset;
+    double rate;
+    struct db_uncertainty uncertainty;
+    double log_likelihood;
+};
+
+/* Of two integrals of one random walk, up to `a` and `b`. */
+static double walked_together(double a, double b) {
+    double less = fmin(a, b);
+    return less * less * fmax(a, b) / 2.0 - less * less * less / 6.0;
+}
+
+static double dot(int n, const double *a, const double *b) {
+    double sum = 0.0;
+    for (int i = 0; i < n; ++i)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+static struct posterior condition(const struct db_offset *points, int count, double walk) {
+    double variances[MOST];
+    expected_variances(points, count, variances);
+    const double rate = SKEW * SKEW / 3.0; /* any within the limits */
+    int n = count - 1;
+    double end = (double)(points[n].at - points[0].at);
+    double seen[MOST];     /* against the first offset */
+    double with_end[MOST]; /* covariances of the offsets with the last one, and with its rate */
+    double with_rate[MOST];
+    double matrix[MOST][MOST];
+    for (int i = 0; i < n; ++i) {
+        double then = (double)(points[i + 1].at - points[0].at);
+        seen[i] = points[i + 1].offset_ns - points[0].offset_ns;
+        with_end[i] = variances[0] + rate * then * end + walk * walked_together(then, end);
+        with_rate[i] = rate * then + walk * then * then / 2.0;
+        for (int k = 0; k < n; ++k) {
+            double other = (double)(points[k + 1].at - points[0].at);
+            matrix[i][k] = variances[0] + rate * then * other + walk * walked_together(then, other);
+        }
+        matrix[i][i] += variances[i + 1];
+    }
+    double copies[2][MOST][MOST];
+    memcpy(copies[0], matrix, sizeof matrix);
+    memcpy(copies[1], matrix, sizeof matrix);
+    double by_seen[MOST];
+    double by_end[MOST];
+    double by_rate[MOST];
+    memcpy(by_seen, seen, sizeof seen);
+    memcpy(by_end, with_end, sizeof with_end);
+    memcpy(by_rate, with_rate, sizeof with_rate);
+    double log_determinant = solve(n, matrix, by_seen);
+    solve(n, copies[0], by_end);
+    solve(n, copies[1], by_rate);
+    return (struct posterior){.offset = points[0].offset_ns + dot(n, with_end, by_seen),
+                              .rate = dot(n, with_rate, by_seen),
+                              .uncertainty = {.offset = variances[0] + rate * end * end +
+                                                        walk * walked_together(end, end) - dot(n, with_end, by_end),
+                                              .cross = rate * end + walk * end * end / 2.0 - dot(n, with_end, by_rate),
+                                              .rate = rate + walk * end - dot(n, with_rate, by_rate),
+                                              .walk = walk},
+                              .log_likelihood = -(log_determinant + dot(n, seen, by_seen)) / 2.0};
+}
+
+/* The mixture over six walks, given how likely each is beforehand. */
+static struct posterior mixture(const struct db_offset *points, int count) {
+    const double walks[] = {0.3e-9, 1e-9, 3e-9, 10e-9, 30e-9, 100e-9};
+    const double priors[] = {0.25, 0.3, 0.3, 0.12, 0.025, 0.005};
+    enum { WALKS = 6 };
+    struct posterior each[WALKS];
+    struct posterior all = {0};
+    double weights[WALKS];
+    double sum = 0.0;
+    for (int i = 0; i < WALKS; ++i) {
+        each[i] = condition(points, count, walks[i] * walks[i] * 1e-9);
+        weights[i] = priors[i] * exp(each[i].log_likelihood - each[0].log_likelihood);
+        sum += weights[i];
+    }
+    for (int i = 0; i < WALKS; ++i) {
+        weights[i] /= sum;
+        all.offset += weights[i] * each[i].offset;
+        all.rate += weights[i] * each[i].rate;
+    }
+    for (int i = 0; i < WALKS; ++i) {
+        double offset = each[i].offset - all.offset;
+        double rate = each[i].rate - all.rate;
+        all.uncertainty.offset += weights[i] * (each[i].uncertainty.offset + offset * offset);
+        all.uncertainty.cross += weights[i] * (each[i].uncertainty.cross + offset * rate);
+        all.uncertainty.rate += weights[i] * (each[i].uncertainty.rate + rate * rate);
+        all.uncertainty.walk += weights[i] * each[i].uncertainty.walk;
+    }
+    return all;
+}
+
+static void is_as_conditioned(const struct db_offset *points, int count) {
+    struct db_history history = {.count = count};
+    memcpy(history.points, points, (size_t)count * sizeof *points);
+    struct db_clock_map found = db_discipline(&history, &limits, RESOLUTION_NS);
+    struct posterior expected = mixture(points, count);
+    CHECK_THAT(found.ticks, ==, points[count - 1].at);
+    CHECK_THAT(found.global_ns, ==, points[count - 1].at + llrint(expected.offset));
+    CHECK_THAT(fabs(found.ns_per_tick - 1.0 - expected.rate), <=, 1e-6 * fabs(expected.rate) + 1e-15);
+    near(found.uncertainty.offset, expected.uncertainty.offset);
+    near(found.uncertainty.cross, expected.uncertainty.cross);
+    near(found.uncertainty.rate, expected.uncertainty.rate);
+    near(found.uncertainty.walk, expected.uncertainty.walk);
+}
+
+/* By how the rate changes, each of the walks has its day. */
+static void filter_is_a_conditional_distribution(void) {
+    for (int bend = 0; bend < 5; ++bend) {
+        struct db_offset points[MOST];
+        for (int i = 0; i < MOST; ++i) {
+            double seconds = 0.5 * i + 0.1 * (i % 3);
+            double offset_ns = 70000.0 + 2000.0 * seconds + (i % 2 ? 40.0 : -25.0) +
+                               (bend ? pow(10.0, bend - 1) * 0.3 * seconds * seconds : 0.0);
+            points[i] = point_at(5000 + llrint(seconds * 1e9), offset_ns, 20000.0 + 50.0 * (i * 5 % 7));
+        }
+        points[2].deviation_ns = 900.0; /* its exchanges scatter more than the widths say, ... */
+        points[2].exchanges = 4;
+        points[4].deviation_ns = 90000.0; /* ... or more than its own width */
+        points[5].lower_ns -= 30.0;       /* the estimate is not in the middle */
+        is_as_conditioned(points, MOST);
+        is_as_conditioned(points, 3);
+        is_as_conditioned(points, 2);
+    }
+}
+
+static void one_offset_says_nothing_of_the_rate(void) {
+    struct db_history history = {.count = 1, .points = {point_at(1000, 500.0, 800.0)}};
+    struct db_clock_map found = db_discipline(&history, &limits, RESOLUTION_NS);
+    CHECK_THAT(found.global_ns, ==, 1500);
+    CHECK_THAT(found.ns_per_tick, ==, 1.0);
+    near(found.uncertainty.offset, 30.0 * 30.0 / 12.0 + 403.0 / 12.0 + 1.0); /* 1.5 times 60 by the root of 9 */
+    near(found.uncertainty.rate, SKEW * SKEW / 3.0);
+    CHECK_THAT(found.uncertainty.cross, ==, 0.0);
+}
+
+/* How many points are known after one more: 2, or 1 where the clock must have been set. The exchanges count, too. */
+static int known_after(double shift_ns) {
+    struct db_history history = {0};
+    struct db_offset first = point_at(0, 0.0, 200.0);
+    struct db_offset second = point_at(100000000, shift_ns, 200.0);
+    first.duration_ns = 1e6;
+    second.duration_ns = 2e6;
+    db_history_add(&history, &first, &limits);
+    db_history_add(&history, &second, &limits);
+    CHECK_THAT(history.points[history.count - 1].at, ==, 100000000);
+    return history.count;
+}
+
+static void clocks_that_were_set_are_forgotten(void) {
+    const double most_ns = 200.0 + SKEW * 103e6 + 6.0; /* three whole ns in either offset */
+    CHECK_THAT(known_after(most_ns - 0.5), ==, 2);
+    CHECK_THAT(known_after(most_ns + 0.5), ==, 1);
+    CHECK_THAT(known_after(-most_ns + 0.5), ==, 2);
+    CHECK_THAT(known_after(-most_ns - 0.5), ==, 1);
+}
+
+static void the_oldest_goes(void) {
+    struct db_history history = {0};
+    for (int i = 0; i < DB_HISTORY + 5; ++i) {
+        struct db_offset point = point_at(i * 1000, i, 200.0);
+        db_history_add(&history, &point, &limits);
+        CHECK_THAT(history.count, ==, i < DB_HISTORY ? i + 1 : DB_HISTORY);
+        for (int k = 0; k < history.count; ++k)
+            CHECK_THAT(history.points[k].offset_ns, ==, i - history.count + 1 + k);
+    }
+}
+
+int main(void) {
+    filter_is_a_conditional_distribution();
+    one_offset_says_nothing_of_the_rate();
+    clocks_that_were_set_are_forgotten();
+    the_oldest_goes();
+    return 0;
+}

@@ -1,0 +1,136 @@
+/* When clocks are synchronized again, and how deep the tree is then: each rule on both sides of its limit, on a clock
+ * that shows what it is told to. */
+#include "check.h"
+#include "schedule.h"
+
+#include <math.h>
+
+static int64_t now;
+
+static int64_t read_now(const struct db_clock *clock) {
+    (void)clock;
+    return now;
+}
+
+static const struct db_clock_type told = {.read = read_now};
+
+/* Two ticks to a nanosecond; nothing is due. */
+static struct db_state state_at_rest(void) {
+    return (struct db_state){.clock = {.type = &told, .ns_per_tick = 0.5},
+                             .settings = {.slack = &db_slack_auto, .max_error_ns = 1e12},
+                             .local = {.ns_per_tick = 0.5},
+                             .map = {.ns_per_tick = 0.5},
+                             .max_age_ns = INFINITY,
+                             .target_error_ns = INFINITY};
+}
+
+static int wants_after(const struct db_state *state, double ns) {
+    now = llrint(ns / state->clock.ns_per_tick);
+    return db_schedule_wants(state);
+}
+
+static void age_is_limited(void) {
+    struct db_state state = state_at_rest();
+    state.max_age_ns = 5e9;
+    CHECK(!wants_after(&state, 5e9));
+    CHECK(wants_after(&state, 5e9 + 1.0));
+    state.fresh.ticks = 2000; /* 1 us */
+    CHECK(!wants_after(&state, 5e9 + 1000.0));
+    CHECK(wants_after(&state, 5e9 + 1001.0));
+}
+
+/* 100 ns from the beginning, and 1 ns more each millisecond. */
+static void bound_may_double(void) {
+    struct db_state state = state_at_rest();
+    state.map.bound_ns = 100.0;
+    state.map.growth = 1e-6;
+    state.fresh.bound_ns = 100.0;
+    state.settings.max_error_ns = 150.0;
+    CHECK(!wants_after(&state, 99e6));
+    CHECK(wants_after(&state, 101e6));
+    state.settings.max_error_ns = 250.0;
+    CHECK(!wants_after(&state, 149e6));
+    CHECK(wants_after(&state, 151e6));
+    state.settings.slack = &db_slack_published; /* by age alone */
+    CHECK(!wants_after(&state, 1e9));
+    state.max_age_ns = 1e9;
+    CHECK(wants_after(&state, 1.1e9));
+}
+
+/* 10 ns from the beginning, 10 sqrt(2) ns after 0.1 s. */
+static void expected_error_may_grow_by_half(void) {
+    struct db_state state = state_at_rest();
+    state.map.bound_ns = 1e6;
+    state.map.uncertainty = (struct db_uncertainty){.offset = 100.0, .rate = 1e-14};
+    state.fresh.deviation_ns = 10.0;
+    state.target_error_ns = 12.0;
+    CHECK(!wants_after(&state, 0.11e9)); /* 14.9 ns */
+    CHECK(wants_after(&state, 0.113e9)); /* 15.1 ns */
+    state.target_error_ns = 20.0;
+    CHECK(!wants_after(&state, 0.17e9)); /* 19.7 ns */
+    CHECK(wants_after(&state, 0.175e9)); /* 20.2 ns */
+}
+
+/* A path of the tree may serve 256 in all. */
+static void first_tree_is_as_shallow_as_can_be_paid_for(void) {
+    const int depths[][2] = {{1, 1}, {2, 1}, {256, 1}, {257, 2}, {16129, 2}, {16385, 3}, {600000, 3}, {640000, 4}};
+    for (size_t i = 0; i < sizeof depths / sizeof *depths; ++i)
+        CHECK_THAT(db_schedule_first_depth(depths[i][0]), ==, depths[i][1]);
+}
+
+static int depth_of(int depth, int clocks, double lasted_ns, double lasted_before_ns) {
+    struct db_state state = state_at_rest();
+    state.sync_depth = depth;
+    state.domain.count = clocks;
+    state.fresh.lasted_ns = lasted_ns;
+    state.fresh.lasted_before_ns = lasted_before_ns;
+    return db_schedule_depth(&state);
+}
+
+/* By a level where that serves 30 % fewer, and both of the last two synchronizations took longer than 12 ms. */
+static void slow_trees_become_deeper(void) {
+    CHECK_THAT(depth_of(1, 64, 13e6, 13e6), ==, 2);
+    CHECK_THAT(depth_of(1, 64, 12e6, 13e6), ==, 1);
+    CHECK_THAT(depth_of(1, 64, 13e6, 12e6), ==, 1);
+    CHECK_THAT(depth_of(1, 64, 13e6, 0.0), ==, 1); /* there was but one */
+    CHECK_THAT(depth_of(1, 9, 13e6, 13e6), ==, 2); /* 6 in place of 9 */
+    CHECK_THAT(depth_of(1, 8, 13e6, 13e6), ==, 1); /* 6 in place of 8 */
+    CHECK_THAT(depth_of(2, 27, 13e6, 13e6), ==, 2);
+    CHECK_THAT(depth_of(2, 1000, 13e6, 13e6), ==, 3);
+}
+
+static int allowed_after(struct db_state *state, double ns, double due_sync_ns) {
+    now = llrint(ns / state->clock.ns_per_tick);
+    state->due_sync_ns = due_sync_ns;
+    return db_schedule_allows(state);
+}
+
+/* 1 % of all time, and eight synchronizations in advance, paid back within 20 s. */
+static void time_is_limited(void) {
+    struct db_state state = state_at_rest();
+    state.fresh.lasted_ns = 1e6;
+    CHECK(allowed_after(&state, 0.0, 8e6));
+    CHECK(!allowed_after(&state, 0.0, 8.1e6));
+    CHECK(allowed_after(&state, 10e9, 103.9e6));
+    CHECK(!allowed_after(&state, 10e9, 104.1e6));
+    CHECK(allowed_after(&state, 40e9, 399.9e6));
+    CHECK(!allowed_after(&state, 40e9, 400.1e6));
+
+    /* Who asks for an age has a schedule of their own. */
+    state.settings.max_age_ns = 1e9;
+    CHECK(allowed_after(&state, 40e9, 500e6));
+    state.settings.max_age_ns = 0.0;
+    CHECK(!allowed_after(&state, 40e9, 500e6));
+    state.settings.slack = &db_slack_published;
+    CHECK(allowed_after(&state, 40e9, 500e6));
+}
+
+int main(void) {
+    age_is_limited();
+    bound_may_double();
+    expected_error_may_grow_by_half();
+    first_tree_is_as_shallow_as_can_be_paid_for();
+    slow_trees_become_deeper();
+    time_is_limited();
+    return 0;
+}

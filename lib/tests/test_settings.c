@@ -1,0 +1,155 @@
+/* Settings from the environment: defaults, both ends of every range, and what they come to. Without MPI. */
+#include "check.h"
+#include "settings.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct db_reason reason;
+
+static void name_of(const char *key, char variable[64]) { snprintf(variable, 64, "DOWNBEAT_%s", key); }
+
+/* Reads one variable; returns the code. */
+static int read_one(struct db_settings *settings, const char *key, const char *value) {
+    char variable[64];
+    name_of(key, variable);
+    CHECK(setenv(variable, value, 1) == 0);
+    int code = db_settings_from_environment(settings, &reason);
+    CHECK(unsetenv(variable) == 0);
+    return code;
+}
+
+static struct db_settings with(const char *key, const char *value) {
+    struct db_settings settings;
+    if (read_one(&settings, key, value) != MPI_SUCCESS)
+        fprintf(stderr, "%s=%s: %s\n", key, value, reason.text);
+    CHECK(read_one(&settings, key, value) == MPI_SUCCESS);
+    return settings;
+}
+
+static void refused(const char *key, const char *value, const char *valid) {
+    struct db_settings settings;
+    CHECK_THAT(read_one(&settings, key, value), ==, MPI_ERR_ARG);
+    if (strstr(reason.text, valid) == NULL)
+        fprintf(stderr, "%s=%s: %s\n", key, value, reason.text);
+    CHECK(strstr(reason.text, valid) != NULL);
+    CHECK(strstr(reason.text, key) != NULL && strstr(reason.text, value) != NULL);
+}
+
+static void near(double found, double expected) { CHECK_THAT(fabs(found - expected), <=, 1e-12 * fabs(expected)); }
+
+static void defaults(void) {
+    struct db_settings settings;
+    CHECK(db_settings_from_environment(&settings, &reason) == MPI_SUCCESS);
+    CHECK(settings.clock == NULL && settings.share && settings.slack == &db_slack_auto && settings.slack_ns == 0);
+    CHECK(db_is(&settings.sync.nodes[0], &db_sync_disciplined));
+    CHECK(!settings.validation.enabled);
+    CHECK_THAT(settings.tolerance_ns, ==, 500);
+    near(settings.max_error_ns, 5e3);
+    near(settings.max_skew, 20e-6);
+    near(settings.max_wander, 1e-6);
+    CHECK(settings.max_age_ns == 0.0 && settings.target_error_ns == 0.0 && settings.flag_error_ns == 0.0);
+    CHECK(strcmp(settings.regions, "downbeat-regions.json") == 0);
+    CHECK_THAT(settings.regions_table, ==, DB_TABLE_OFF);
+    /* What they come to. */
+    near(db_settings_max_age_ns(&settings), 10e9);
+    near(db_settings_target_error_ns(&settings), 25.0);
+    near(db_settings_flag_error_ns(&settings), 500.0);
+}
+
+static void names(void) {
+    CHECK(with("CLOCK", "wtime").clock == &db_clock_wtime);
+    refused("CLOCK", "rdtsc", "valid: tsc, monotonic_raw, monotonic, realtime, wtime");
+    CHECK(with("SHARE", "verified").share && !with("SHARE", "never").share);
+    refused("SHARE", "always", "valid: verified, never");
+    CHECK(with("REGIONS", "off").regions[3] == '\0');
+    refused("REGIONS", "", "valid: off, or the name of a file");
+    CHECK_THAT(with("REGIONS_TABLE", "stdout").regions_table, ==, DB_TABLE_STDOUT);
+    CHECK_THAT(with("REGIONS_TABLE", "stderr").regions_table, ==, DB_TABLE_STDERR);
+    refused("REGIONS_TABLE", "on", "valid: off, stdout, stderr");
+    refused("VALIDATION", "offset", "valid: off, or a list");
+    CHECK(with("VALIDATION", "offset=2").validation.offset == 2.0);
+}
+
+static void ranges(void) {
+    CHECK_THAT(with("SLACK", "1e-9").slack_ns, ==, 1);
+    CHECK_THAT(with("SLACK", "2.5e-6").slack_ns, ==, 2500);
+    CHECK_THAT(with("SLACK", "3600").slack_ns, ==, 3600000000000);
+    CHECK(with("SLACK", "3600").slack == &db_slack_fixed && with("SLACK", "published").slack == &db_slack_published);
+    refused("SLACK", "0.99e-9", "valid: auto, published, or seconds from 1e-09 to 3600");
+    refused("SLACK", "3601", "seconds from 1e-09 to 3600");
+
+    CHECK_THAT(with("TOLERANCE", "0").tolerance_ns, ==, 0);
+    CHECK_THAT(with("TOLERANCE", "1.6e-9").tolerance_ns, ==, 2);
+    CHECK_THAT(with("TOLERANCE", "3600").tolerance_ns, ==, 3600000000000);
+    refused("TOLERANCE", "-1e-9", "valid: a number from 0 to 3600");
+    refused("TOLERANCE", "3601", "valid: a number from 0 to 3600");
+    refused("TOLERANCE", "1us", "valid: a number from 0 to 3600");
+    refused("TOLERANCE", "", "valid: a number from 0 to 3600");
+
+    near(with("MAX_AGE", "1e-6").max_age_ns, 1e3);
+    near(with("MAX_AGE", "1e6").max_age_ns, 1e15);
+    CHECK(with("MAX_AGE", "auto").max_age_ns == 0.0);
+    refused("MAX_AGE", "0.9e-6", "valid: auto, or seconds from 1e-06 to 1e+06");
+    refused("MAX_AGE", "1.1e6", "valid: auto, or seconds from 1e-06 to 1e+06");
+    refused("MAX_AGE", "off", "valid: auto, or seconds");
+    near(with("TARGET_ERROR", "1e-9").target_error_ns, 1.0);
+    refused("TARGET_ERROR", "0.9e-9", "valid: auto, or seconds from 1e-09 to 1e+06");
+    refused("TARGET_ERROR", "off", "valid: auto, or seconds");
+    near(with("FLAG_ERROR", "1e-9").flag_error_ns, 1.0);
+    CHECK(isinf(with("FLAG_ERROR", "off").flag_error_ns));
+    refused("FLAG_ERROR", "0.9e-9", "valid: auto, off, or seconds from 1e-09 to 1e+06");
+
+    near(with("MAX_ERROR", "1e-9").max_error_ns, 1.0);
+    near(with("MAX_ERROR", "1e6").max_error_ns, 1e15);
+    refused("MAX_ERROR", "0.9e-9", "valid: a number from 1e-09 to 1e+06");
+    refused("MAX_ERROR", "1.1e6", "valid: a number from 1e-09 to 1e+06");
+    near(with("MAX_SKEW", "0.1").max_skew, 0.1);
+    CHECK(with("MAX_SKEW", "0").max_skew == 0.0);
+    refused("MAX_SKEW", "0.11", "valid: a number from 0 to 0.1");
+    near(with("MAX_WANDER", "0.1").max_wander, 0.1);
+    CHECK(with("MAX_WANDER", "0").max_wander == 0.0);
+    refused("MAX_WANDER", "0.11", "valid: a number from 0 to 0.1");
+}
+
+/* What is left to the library, where something else is asked for. */
+static void consequences(void) {
+    struct db_settings settings = with("MAX_AGE", "0.5");
+    near(db_settings_max_age_ns(&settings), 0.5e9);
+    CHECK(isinf(db_settings_target_error_ns(&settings))); /* who sets an age has a schedule of their own */
+    near(db_settings_flag_error_ns(&settings), 500.0);
+    settings = with("TARGET_ERROR", "2e-9");
+    near(db_settings_target_error_ns(&settings), 2.0);
+    settings = with("FLAG_ERROR", "3e-9");
+    near(db_settings_flag_error_ns(&settings), 3.0);
+    settings = with("TOLERANCE", "7e-9");
+    near(db_settings_flag_error_ns(&settings), 7.0);
+    settings = with("SLACK", "published");
+    near(db_settings_max_age_ns(&settings), db_slack_published.age_ns);
+    /* 1 % of the time goes into spread fits; other schemes that say nothing of expected errors last a second. */
+    settings = with("SYNC", "hca3(over=2)");
+    near(db_settings_max_age_ns(&settings), 200e9);
+    CHECK(isinf(db_settings_target_error_ns(&settings)) && isinf(db_settings_flag_error_ns(&settings)));
+    settings = with("SYNC", "hca3_offset");
+    near(db_settings_max_age_ns(&settings), 1e9);
+}
+
+static void unknown_variables(void) {
+    struct db_settings settings;
+    CHECK_THAT(read_one(&settings, "CLOK", "tsc"), ==, MPI_ERR_ARG);
+    CHECK(strstr(reason.text, "environment variable DOWNBEAT_CLOK is unknown") != NULL);
+    CHECK(strstr(reason.text, "clock, sync, share, slack, tolerance, max_age, ") != NULL);
+    CHECK_THAT(read_one(&settings, "clock", "tsc"), ==, MPI_ERR_ARG); /* in capitals */
+    CHECK(read_one(&settings, "PRELOAD_WHATEVER", "x") == MPI_SUCCESS);
+    CHECK(read_one(&settings, "LIBRARY", "x") == MPI_SUCCESS);
+    CHECK_THAT(read_one(&settings, "LIBRARY_PATH", "x"), ==, MPI_ERR_ARG);
+}
+
+int main(void) {
+    defaults();
+    names();
+    ranges();
+    consequences();
+    unknown_variables();
+    return 0;
+}
