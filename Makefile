@@ -89,6 +89,10 @@ coverage: setup-test ## report which lines, branches and functions the tests nev
 	$(call build,coverage)
 	@$(VENV)/python tools/coverage
 
+# Hours if whole: MUTATION='--rooms lib --mutants 60 --continue' (tools/mutate --help).
+mutation: setup-lint build-openmpi ## plant defects in the code, one at a time, and list those that no test notices, hours; MUTATION='--rooms lib --mutants 60'
+	$(VENV)/python tools/mutate $(MUTATION)
+
 validate: setup-test $(foreach m,$(or $(CHOSEN),$(MPIS)),build-$m) ## check the results of every collective on 1 to 8 ranks, under all five MPI libraries; MPI=: one
 	tools/validate --mpi $(or $(CHOSEN),$(MPIS))
 
