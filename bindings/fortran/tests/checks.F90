@@ -65,6 +65,11 @@ module checks
             character(kind=c_char), intent(in) :: key(*), value(*)
             integer(c_int) :: flag
         end function
+        function is_version(text) bind(C) result(flag)
+            import :: c_char, c_int
+            character(kind=c_char), intent(in) :: text(*)
+            integer(c_int) :: flag
+        end function
         subroutine c_stats(stats) bind(C)
             import :: MPIX_Harmonize_stats
             type(MPIX_Harmonize_stats), intent(out) :: stats
@@ -295,6 +300,7 @@ contains
         integer(c_int), intent(out) :: code
         integer :: ierror
         COMM_TYPE :: none
+        call check(is_version(Downbeat_version()//c_null_char) == 1, "the version is that of the library")
         none = NEW_COMM(0_c_int)
         call MPIX_Harmonize_sync(none, ierror)
         code = int(ierror, c_int)

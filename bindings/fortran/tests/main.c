@@ -1,6 +1,7 @@
 /* Starts the checks of checks.F90, and does for them what needs MPI: handles, reductions, what C says of a call. */
 #include "check_mpi.h"
 
+#include <downbeat/clock.h>
 #include <downbeat/region.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@ MPI_Fint null_comm(void);
 MPI_Fint one_setting(const char *key, const char *value);
 void release_info(MPI_Fint info);
 int has_setting(MPI_Fint info, const char *key, const char *value);
+int is_version(const char *text);
 void c_stats(MPIX_Harmonize_stats *stats);
 
 static MPI_Comm comm;
@@ -66,6 +68,8 @@ int has_setting(MPI_Fint info, const char *key, const char *value) {
     OK(MPI_Info_get(MPI_Info_f2c(info), key, MPI_MAX_INFO_VAL, found, &flag));
     return flag && strcmp(found, value) == 0;
 }
+
+int is_version(const char *text) { return strcmp(text, Downbeat_version()) == 0; }
 
 void c_stats(MPIX_Harmonize_stats *stats) { OK(MPIX_Harmonize_get_stats(comm, stats)); }
 
