@@ -1,12 +1,14 @@
 """Measures starts on hosts with clocks of their own, made of namespaces, and says what was promised.
 
-python -m benchmarks.hosts [--output FILE]
+python -m benchmarks.hosts [--runs N] [--output FILE]
 
 Runs tests/hosts/exits under Open MPI, one process per host, a call every 2 ms: two hosts with clocks up to 5 ppm apart
 for 15 s, four with clocks up to 10 ppm apart for 60 s, and both without a difference in frequency, which is what this
-network and these processors allow. The exit skew is that of a counter which all hosts share. Runs alternate, and every
-figure is the median of several. Needs root. Prints one table and what was promised, and writes all figures to FILE
-(default build/bench-hosts.json).
+network and these processors allow. The exit skew is that of a counter which all hosts share, over calls whose flags are
+all 1; the spread of the global clock is that of the same counter, after every call. With fewer processors than hosts no
+two of them leave together, and hardly a flag is 1: four hosts are judged by their clocks. Runs with and without a
+difference alternate, and every figure is the median of several. Needs root. Prints one table and what was promised, and
+writes all figures to FILE (default build/bench-hosts.json).
 """
 
 from __future__ import annotations
@@ -40,7 +42,15 @@ Row = dict[str, Any]
 def run(hosts: int, seconds: int, validation: str) -> Row:
     """Runs exits once."""
     command = [
-        *(str(ROOT / "tools/hosts/hosts"), "--hosts", str(hosts), "--mpi", "openmpi", "--timeout", str(seconds + 60)),
+        *(
+            str(ROOT / "tools/hosts/hosts"),
+            "--hosts",
+            str(hosts),
+            "--mpi",
+            "openmpi",
+            "--timeout",
+            str(4 * seconds + 60),
+        ),
         *("--", str(ROOT / "build/openmpi/bin/exits"), str(seconds), "0.002"),
     ]
     environment = {"DOWNBEAT_VALIDATION": validation}
@@ -54,13 +64,15 @@ def run(hosts: int, seconds: int, validation: str) -> Row:
     return row
 
 
-def measure() -> dict[str, Row]:
-    """Runs all cases in turns; returns the medians of each."""
+def measure(repetitions: int) -> dict[str, Row]:
+    """Runs the cases of each number of hosts in turns; returns the medians of each."""
     runs: dict[str, list[Row]] = {case: [] for case in CASES}
-    for repetition in range(RUNS):
-        for case, (hosts, seconds, validation) in CASES.items():
-            print(f"\r{NAME}: run {repetition + 1} of {RUNS}, {case:26}", end="", file=sys.stderr, flush=True)
-            runs[case].append(run(hosts, seconds, f"{validation}{repetition + 1}"))
+    for hosts in sorted({hosts for hosts, _, _ in CASES.values()}):
+        for repetition in range(repetitions):
+            for case, (its_hosts, seconds, validation) in CASES.items():
+                if its_hosts == hosts:
+                    print(f"\r{NAME}: run {repetition + 1}, {case:26}", end="", file=sys.stderr, flush=True)
+                    runs[case].append(run(hosts, seconds, f"{validation}{repetition + 1}"))
     print(file=sys.stderr)
     return {case: {key: statistics.median(row[key] for row in rows) for key in rows[0]} for case, rows in runs.items()}
 
@@ -74,33 +86,46 @@ def conclude(rows: dict[str, Row]) -> list[Promise]:
         at_most("2 hosts, 5 ppm: exit skew, median", two["skew_median_ns"], 150.0, "ns"),
         at_most("2 hosts, 5 ppm: exit skew, 99 %", two["skew_p99_ns"], 600.0, "ns"),
         at_most("2 hosts, 5 ppm: synchronizations in 15 s", two["syncs"], 25),
-        at_most(
-            "4 hosts, 10 ppm / same frequency: exit skew, median", four["skew_median_ns"] / same["skew_median_ns"], 1.5
-        ),
-        at_most("4 hosts, 10 ppm / same frequency: exit skew, 99 %", four["skew_p99_ns"] / same["skew_p99_ns"], 1.5),
+        at_most("4 hosts, 10 ppm / same frequency: clock spread, median", ratio(four, same, "clock_median_ns"), 1.5),
+        at_most("4 hosts, 10 ppm / same frequency: clock spread, 99 %", ratio(four, same, "clock_p99_ns"), 1.5),
         *(at_most(f"{case}: share of time in synchronization", row["sync_share"], 0.01) for case, row in rows.items()),
     ]
+
+
+def ratio(above: Row, below: Row, figure: str) -> float:
+    """Returns the ratio of one figure of two cases."""
+    return float(above[figure] / below[figure])
+
+
+def skew_text(row: Row, figure: str) -> str:
+    """Returns a figure of the exit skew as the table has it; no start had flags of 1 alone: none."""
+    return f"{row[figure]:7.0f}" if row["valid"] > 0 else "      -"
 
 
 def main() -> int:
     """Measures, prints, writes; returns 0 even if a promise was missed: a measurement is no test."""
     parser = argparse.ArgumentParser(prog=NAME, description="Measures starts on several hosts.", allow_abbrev=False)
+    parser.add_argument("--runs", type=int, default=RUNS, help=f"of each case, {RUNS} by default")
     parser.add_argument("--output", type=Path, default=ROOT / "build/bench-hosts.json")
     arguments = parser.parse_args()
 
     unset_settings()
-    rows = measure()
+    rows = measure(max(1, arguments.runs))
     promises = conclude(rows)
-    print(f"Open MPI, one process per host, a call every 2 ms; medians of {RUNS} runs\n")
+    print(f"Open MPI, one process per host, a call every 2 ms; medians of {max(1, arguments.runs)} runs\n")
+    print("                                         | clock spread, ns | exit skew, ns   |")
     print(
-        "case                       calls   valid | exit skew, ns: median    99 % | bound, us  expected, ns |"
-        " syncs  share"
+        "case                      calls   valid  | median      99 % | median     99 % | bound, us  expected, ns",
+        end="",
     )
+    print(" | syncs  share")
     for case, row in rows.items():
         print(
-            f"{case:25} {row['calls']:6.0f}  {row['valid']:6.0f} |              {row['skew_median_ns']:8.0f} "
-            f"{row['skew_p99_ns']:7.0f} | {row['error_bound_ns'] / 1e3:9.1f} {row['expected_error_ns']:13.0f} | "
-            f"{row['syncs']:5.0f} {100 * row['sync_share']:5.2f}%"
+            f"{case:24} {row['calls']:6.0f}  {row['valid']:6.0f}  |"
+            f"{row['clock_median_ns']:7.0f} {row['clock_p99_ns']:9.0f} |"
+            f"{skew_text(row, 'skew_median_ns')}  {skew_text(row, 'skew_p99_ns')} |"
+            f"{row['error_bound_ns'] / 1e3:10.1f} {row['expected_error_ns']:13.0f} |"
+            f"{row['syncs']:6.0f} {100 * row['sync_share']:5.2f}%"
         )
     print()
     print_promises(promises)

@@ -328,6 +328,28 @@ def test_two_runs_are_kept_out_of_one_directory(tmp_path: Path, where: Path, mon
     assert execute(plan, where).lacking == {}
 
 
+@pytest.mark.parametrize("name", ["lock", "machine.json", "launches", "launches/fake-n2-default-001/launch.json"])
+def test_a_link_of_another_user_is_not_followed(
+    name: str, fake: FakeBench, tmp_path: Path, where: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = plan_with(fake.library(), launches=1)
+    execute(plan, where)
+    outside = tmp_path / "outside"
+    moved = where / name
+    moved.rename(outside)
+    moved.symlink_to(outside)
+    before = sorted(path.stat().st_mtime_ns for path in [outside, *outside.rglob("*")])
+    starts = fake.starts()
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "geteuid", lambda: moved.lstat().st_uid + 1)
+        with pytest.raises(UsageError, match=f"'{moved}' is a link that another user has made"):
+            execute(dataclasses.replace(plan, launches=2), where)
+    assert sorted(path.stat().st_mtime_ns for path in [outside, *outside.rglob("*")]) == before
+    assert fake.starts() == starts
+    # A link of one's own is followed.
+    assert execute(dataclasses.replace(plan, launches=2), where).lacking == {}
+
+
 DRIVER = """
 import sys
 from datetime import datetime

@@ -160,6 +160,16 @@ def test_a_file_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path, error: Base
     assert path.read_text() == "after"
 
 
+def test_a_link_beside_a_file_is_not_followed(tmp_path: Path) -> None:
+    path, other = tmp_path / "out", tmp_path / "other"
+    other.write_text("before")
+    path.with_name("out.new").symlink_to(other)
+    with replacing(path) as file:
+        file.write("after")
+    assert (path.read_text(), other.read_text()) == ("after", "before")
+    assert not path.with_name("out.new").is_symlink()
+
+
 def test_what_is_no_file_is_not_replaced(tmp_path: Path, run: Run) -> None:
     source = write_launch(tmp_path / "a.nc", [Cell([[1.0, 1.5]], [[3.0, 3.5]])])
     pipe = tmp_path / "pipe"

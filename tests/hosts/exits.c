@@ -12,11 +12,16 @@
     "usage: exits [SECONDS [PERIOD]]\n"                                                                                \
     "Calls MPIX_Harmonize every PERIOD seconds (0.002) for SECONDS (15) and writes one JSON object: the exit skew "    \
     "of\n"                                                                                                             \
-    "the calls after the first second whose flags were all 1, what the library expected, and its synchronizations.\n"
+    "the calls after the first second whose flags were all 1, how far apart the processes' global clocks were after "  \
+    "each\n"                                                                                                           \
+    "call, what the library expected, and its synchronizations.\n"
 
 struct call {
     int64_t exit;
     int flag;
+    /* The global clock, in s, at a stamp: how far apart the clocks are does not depend on who has a processor. */
+    double time;
+    int64_t stamp;
 };
 
 static int ascending(const void *a, const void *b) {
@@ -26,7 +31,7 @@ static int ascending(const void *a, const void *b) {
 }
 
 static double quantile(const double *sorted, int count, double level) {
-    return count == 0 ? (double)NAN : sorted[(int)(level * (count - 1))];
+    return count == 0 ? -1.0 : sorted[(int)(level * (count - 1))];
 }
 
 /* Exit skews in ns of the calls that count, ascending; returns how many there are. `all` is by rank and call. */
@@ -49,6 +54,41 @@ static int exit_skews(const struct call *all, int size, int calls, int skipped, 
     return count;
 }
 
+/* How far apart the global clocks are, in ns, call by call, ascending. */
+static int clock_spreads(const struct call *all, int size, int calls, int skipped, double scale_ns, double *spreads) {
+    int count = 0;
+    for (int i = skipped; i < calls; ++i) {
+        double first = (double)INFINITY;
+        double last = -(double)INFINITY;
+        for (int rank = 0; rank < size; ++rank) {
+            const struct call *call = &all[(size_t)rank * (size_t)calls + (size_t)i];
+            /* Relative to rank 0's stamp, a few ms away, so that the scale need not be exact. */
+            double ahead_ns = call->time * 1e9 - (double)(call->stamp - all[i].stamp) * scale_ns;
+            first = ahead_ns < first ? ahead_ns : first;
+            last = ahead_ns > last ? ahead_ns : last;
+        }
+        spreads[count++] = last - first;
+    }
+    qsort(spreads, (size_t)count, sizeof *spreads, ascending);
+    return count;
+}
+
+/* Reads the global clock and the counter at one instant: the best of some pairs, since a process is interrupted. */
+static void read_together(struct call *call) {
+    int64_t shortest = INT64_MAX;
+    for (int i = 0; i < 5; ++i) {
+        double time;
+        int64_t before = stamp();
+        MPIX_Harmonize_time(MPI_COMM_WORLD, &time);
+        int64_t after = stamp();
+        if (after - before < shortest) {
+            shortest = after - before;
+            call->time = time;
+            call->stamp = before + (after - before) / 2;
+        }
+    }
+}
+
 static void make_calls(struct call *calls, int count, double period_ns) {
     int64_t begin_ns = monotonic_ns();
     for (int i = 0; i < count; ++i) {
@@ -56,6 +96,7 @@ static void make_calls(struct call *calls, int count, double period_ns) {
         }
         MPIX_Harmonize(MPI_COMM_WORLD, &calls[i].flag);
         calls[i].exit = stamp();
+        read_together(&calls[i]);
     }
 }
 
@@ -63,10 +104,14 @@ static void report(const struct call *all, int size, int calls, int skipped) {
     double *skews = calloc((size_t)calls, sizeof *skews);
     if (skews == NULL)
         MPI_Abort(MPI_COMM_WORLD, 1);
-    int count = exit_skews(all, size, calls, skipped, ns_per_stamp(), skews);
+    const double scale_ns = ns_per_stamp();
+    int count = clock_spreads(all, size, calls, skipped, scale_ns, skews);
+    printf("{\"clock_median_ns\": %.1f, \"clock_p99_ns\": %.1f, ", quantile(skews, count, 0.5),
+           quantile(skews, count, 0.99));
+    count = exit_skews(all, size, calls, skipped, scale_ns, skews);
     MPIX_Harmonize_stats stats;
     MPIX_Harmonize_get_stats(MPI_COMM_WORLD, &stats);
-    printf("{\"ranks\": %d, \"calls\": %d, \"valid\": %d, \"skew_median_ns\": %.1f, \"skew_p99_ns\": %.1f, "
+    printf("\"ranks\": %d, \"calls\": %d, \"valid\": %d, \"skew_median_ns\": %.1f, \"skew_p99_ns\": %.1f, "
            "\"skew_max_ns\": %.1f, \"syncs\": %lld, \"sync_share\": %.6f, \"clock_domains\": %d, ",
            size, calls - skipped, count, quantile(skews, count, 0.5), quantile(skews, count, 0.99),
            quantile(skews, count, 1.0), stats.syncs, stats.sync_share, stats.clock_domains);

@@ -14,7 +14,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from downbeat.errors import DownbeatError, UsageError
-from downbeat.launchers.leftovers import remove_segments, remove_sessions
+from downbeat.launchers.leftovers import MARK, end_marked, remove_segments, remove_sessions
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 GRACE_SECONDS = 10.0  # for a launcher that was interrupted to end its ranks
@@ -76,7 +76,7 @@ def trace(
         "SKIP": str(skip),
     }
     start = preloaded(command, settings, mpi, preload)
-    status = run_launcher(start.command, start.environment)
+    status = run_launcher(start.command, start.environment, str(output.resolve()))
     if not any(file.suffix in SUFFIXES for file in output.iterdir()):
         said = "the program did not call MPI_Init, or libdownbeat-preload did not reach it: is it linked statically?"
         if status:
@@ -88,8 +88,14 @@ def trace(
         raise typer.Exit(status)
 
 
-def run_launcher(command: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Runs a launcher to its end, and to ours; returns the exit status. A Ctrl-C of the terminal reaches it, too."""
+def run_launcher(command: Sequence[str], environment: Mapping[str, str], mark: str) -> int:
+    """Runs a launcher to its end, and to ours; returns the exit status. A Ctrl-C of the terminal reaches it, too.
+
+    Args:
+        command: the launcher, with its program.
+        environment: of both.
+        mark: names this launch among all others of this machine.
+    """
 
     def stop(_number: int, _frame: object) -> NoReturn:
         raise KeyboardInterrupt
@@ -100,7 +106,7 @@ def run_launcher(command: Sequence[str], environment: Mapping[str, str]) -> int:
     begin = time.time()
     process = subprocess.Popen(
         command,
-        env=environment,
+        env={**environment, MARK: mark},
         preexec_fn=lambda: libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0),  # noqa: PLW1509 (no threads)
     )
     try:
@@ -114,6 +120,7 @@ def run_launcher(command: Sequence[str], environment: Mapping[str, str]) -> int:
             process.kill()
             process.wait()
     if status:
+        end_marked(mark)  # ranks that were starting outlive their launcher, and hold their shared memory
         remove_segments(begin)
         remove_sessions(process.pid)
     return status if status >= 0 else 128 - status

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 import re
 import shutil
 from collections.abc import Mapping
@@ -54,6 +55,24 @@ def remove(directory: Path) -> None:
         path.unlink(missing_ok=True)
     with contextlib.suppress(OSError):
         directory.rmdir()
+
+
+def refuse_links_of_others(directory: Path) -> None:
+    """Looks whether something in a directory leads out of it by a link of another user's, before a run writes there.
+
+    Your own links are yours to make: launches may be on another file system.
+
+    Raises:
+        UsageError: there is such a link.
+    """
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.is_symlink() and entry.stat(follow_symlinks=False).st_uid != os.geteuid():
+                raise UsageError(
+                    f"'{entry.path}' is a link that another user has made; remove it, or give another directory (-o)"
+                )
+            if entry.is_dir(follow_symlinks=False):
+                refuse_links_of_others(Path(entry.path))
 
 
 def read_plan(directory: Path) -> Plan:

@@ -19,20 +19,22 @@ def replacing(path: Path, binary: bool = False) -> Iterator[IO[Any]]:
     """Opens a file, text in UTF-8 by default, to be written in place of what it held before.
 
     The new content goes to a file beside it, which takes the name once all is on disk; if writing fails, the old file
-    stays. `-` is standard output. A pipe or a device such as /dev/stdout cannot be replaced and is written directly.
+    stays. The file beside it is always made anew: what has its name goes, and a link is not followed. `-` is standard
+    output. A pipe or a device such as /dev/stdout cannot be replaced and is written directly.
     """
     if is_standard_output(path):
         yield sys.stdout.buffer if binary else sys.stdout
         sys.stdout.flush()
         return
-    mode, encoding = ("wb", None) if binary else ("w", "utf-8")
+    kind, encoding = ("b", None) if binary else ("", "utf-8")
     if path.exists() and (path.is_symlink() or not path.is_file()):
-        with path.open(mode, encoding=encoding) as file:
+        with path.open(f"w{kind}", encoding=encoding) as file:
             yield file
         return
     beside = path.with_name(f"{path.name}.new")
     try:
-        with beside.open(mode, encoding=encoding) as file:
+        beside.unlink(missing_ok=True)
+        with beside.open(f"x{kind}", encoding=encoding) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

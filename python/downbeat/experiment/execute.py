@@ -73,10 +73,12 @@ def execute(plan: Plan, directory: Path, watcher: Watcher | None = None) -> Outc
         watcher: receives the progress.
 
     Raises:
-        UsageError: the directory holds another experiment.
+        UsageError: the directory holds another experiment, or a link that another user has made.
         DownbeatError: another run is at work in it.
     """
     adopt(plan, directory)
+    if directory.is_dir():
+        places.refuse_links_of_others(directory)
     with locked(directory) as lock:
         adopt(plan, directory)  # whoever held the lock may have written another
         begins = not (directory / places.PLAN).is_file()
