@@ -79,13 +79,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not (ROOT / "build" / options.mpi / "bin/fault-starts").exists():
         fail(NAME, f"nothing is built for {options.mpi}; run: make build MPI={options.mpi}")
     unset_settings()
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    command = shlex.join(["python", "-m", "benchmarks.faults", *words])
     tallies: list[Tally] = []
     for row in rows:
         tries = options.tries or (row.quick or 1 if options.quick else row.tries)
         tallies.append(try_row(row, tries, options.mpi, options.seed))
         print_tally(tallies[-1])
-    words = sys.argv[1:] if arguments is None else list(arguments)
-    command = shlex.join(["python", "-m", "benchmarks.faults", *words])
+        write_table(options.output, tallies, command, options.mpi)  # what an hour has shown outlives an interruption
     write_table(options.output, tallies, command, options.mpi, options.page)
     return 1 if any(tally.broken for tally in tallies) else 0
 

@@ -79,7 +79,7 @@ def markdown(tallies: list[Tally], command: str, mpi: str, date: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write_table(path: Path, tallies: list[Tally], command: str, mpi: str, page: Path | None) -> None:
+def write_table(path: Path, tallies: list[Tally], command: str, mpi: str, page: Path | None = None) -> None:
     """Writes the table as JSON, as Markdown beside it, and between two comments of a page."""
     date = datetime.datetime.now(datetime.UTC).date().isoformat()
     table = markdown(tallies, command, mpi, date)
