@@ -573,3 +573,35 @@ def test_a_damaged_split_is_named(where: Path) -> None:
     (where / places.SPLIT).write_text('{"repetitions": 7', encoding="utf-8")
     with pytest.raises(UsageError, match=r"split\.json' is damaged: "):
         split.read(where)
+
+
+GUARDED = """
+import os, signal, subprocess, sys, time
+from pathlib import Path
+from downbeat.launchers.leftovers import MARK, Guard
+guard = Guard(sys.argv[1])
+launcher = subprocess.Popen(["true"])
+guard.started(launcher.pid)
+launcher.wait()
+(Path(os.environ["TMPDIR"]) / f"ompi.{launcher.pid}").mkdir()
+rank = subprocess.Popen(["sleep", "600"], env={**os.environ, MARK: sys.argv[1]}, start_new_session=True)
+print(rank.pid, guard.process, flush=True)
+if sys.argv[2] == "killed":
+    os.kill(os.getpid(), signal.SIGKILL)
+rank.kill()
+rank.wait()
+guard.ended()
+"""
+
+
+@pytest.mark.parametrize("how", ["killed", "ended"])
+def test_what_a_killed_process_leaves_is_removed_by_its_guard(how: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", GUARDED, str(tmp_path / "launch"), how]
+    done = subprocess.run(
+        command, env={**os.environ, "TMPDIR": str(tmp_path)}, stdout=subprocess.PIPE, text=True, check=False
+    )
+    assert done.returncode == {"killed": -signal.SIGKILL, "ended": 0}[how]
+    rank, guard = (int(word) for word in done.stdout.split())
+    assert wait_for(lambda: not alive(rank) and not alive(guard))
+    # A guard that was told that all ended in order touches nothing.
+    assert len(list(tmp_path.iterdir())) == {"killed": 0, "ended": 1}[how]

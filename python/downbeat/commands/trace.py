@@ -14,7 +14,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from downbeat.errors import DownbeatError, UsageError
-from downbeat.launchers.leftovers import MARK, end_marked, remove_segments, remove_sessions
+from downbeat.launchers.leftovers import MARK, Guard, remove_all
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 GRACE_SECONDS = 10.0  # for a launcher that was interrupted to end its ranks
@@ -104,11 +104,13 @@ def run_launcher(command: Sequence[str], environment: Mapping[str, str], mark: s
         signal.signal(number, stop)
     libc = ctypes.CDLL(None)
     begin = time.time()
+    guard = Guard(mark)
     process = subprocess.Popen(
         command,
         env={**environment, MARK: mark},
         preexec_fn=lambda: libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0),  # noqa: PLW1509 (no threads)
     )
+    guard.started(process.pid)
     try:
         status = process.wait()
     except KeyboardInterrupt:
@@ -120,7 +122,6 @@ def run_launcher(command: Sequence[str], environment: Mapping[str, str], mark: s
             process.kill()
             process.wait()
     if status:
-        end_marked(mark)  # ranks that were starting outlive their launcher, and hold their shared memory
-        remove_segments(begin)
-        remove_sessions(process.pid)
+        remove_all(mark, begin, process.pid)
+    guard.ended()
     return status if status >= 0 else 128 - status

@@ -66,3 +66,52 @@ def remove_sessions(pid: int) -> None:
             if path.parent != Path(tempfile.gettempdir()):
                 with contextlib.suppress(OSError):  # other launchers have theirs there
                     path.parent.rmdir()
+
+
+class Guard:
+    """Another process, which removes what a launch leaves if this one is killed before it can."""
+
+    def __init__(self, mark: str) -> None:
+        """Begins.
+
+        Args:
+            mark: of the launch, `MARK` in its environment.
+        """
+        begin = time.time()
+        reading, self.writing = os.pipe()
+        self.process = os.fork()
+        if self.process:
+            os.close(reading)
+            return
+        try:
+            os.close(self.writing)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                signal.signal(number, signal.SIG_IGN)
+            os.setsid()  # what a terminal sends is for the others
+            with os.fdopen(reading, "rb") as told:
+                words = told.read().split()  # until the other end is closed, by whoever closes it
+            if words[-1:] != [b"ended"]:
+                remove_all(mark, begin, int(words[0]) if words else None)
+        finally:
+            os._exit(0)
+
+    def started(self, launcher: int) -> None:
+        """Tells it the process of the launcher."""
+        os.write(self.writing, b"%d\n" % launcher)
+
+    def ended(self) -> None:
+        """Tells it that nothing is left to do, and waits for its end."""
+        os.write(self.writing, b"ended")
+        os.close(self.writing)
+        os.waitpid(self.process, 0)
+
+
+def remove_all(mark: str, since: float, launcher: int | None) -> None:
+    """Waits until a launcher has ended, which has been asked to, and removes what it and its ranks leave."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while launcher is not None and Path(f"/proc/{launcher}").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    end_marked(mark)  # ranks that were starting outlive their launcher, and hold their shared memory
+    remove_segments(since)
+    if launcher is not None:
+        remove_sessions(launcher)
