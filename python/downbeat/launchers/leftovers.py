@@ -96,11 +96,11 @@ class Guard:
             os._exit(0)
 
     def started(self, launcher: int) -> None:
-        """Tells it the process of the launcher."""
+        """Names the process of the launcher."""
         os.write(self.writing, b"%d\n" % launcher)
 
     def ended(self) -> None:
-        """Tells it that nothing is left to do, and waits for its end."""
+        """Says that nothing is left to do, and waits for its end."""
         os.write(self.writing, b"ended")
         os.close(self.writing)
         os.waitpid(self.process, 0)
