@@ -18,7 +18,7 @@
 !
 ! The module is called downbeat and not mpix_harmonize because in Fortran a module and a procedure in it cannot share a name.
 module downbeat
-    use, intrinsic :: iso_c_binding, only: c_char, c_double, c_f_pointer, c_int, c_long_long, c_null_ptr, c_ptr, c_size_t
+    use, intrinsic :: iso_c_binding, only: c_char, c_double, c_int, c_long_long, c_null_ptr, c_ptr
 #ifdef DOWNBEAT_MPI_F08
     use mpi_f08, only: MPI_Comm, MPI_Info
 #endif
@@ -267,31 +267,20 @@ module downbeat
             type(Downbeat_region), intent(inout) :: region
             integer(c_int) :: code
         end function
-        function c_version() bind(C, name="Downbeat_version") result(text)
-            import :: c_ptr
-            type(c_ptr) :: text
-        end function
-        function c_length(text) bind(C, name="strlen") result(length)
-            import :: c_ptr, c_size_t
-            type(c_ptr), value :: text
-            integer(c_size_t) :: length
-        end function
+        subroutine c_version(text, length) bind(C, name="downbeat_f_version")
+            import :: c_char, c_int
+            character(kind=c_char), intent(out) :: text(*)
+            integer(c_int), value :: length
+        end subroutine
     end interface
 
 contains
 
-    ! The version of the library that is loaded, e.g. "0.1.0". Works before MPI_Init, too.
+    ! The version of the library that is loaded, e.g. "0.1.0", and blanks. Works before MPI_Init, too. An allocatable result would
+    ! need the compiler's own library.
     function Downbeat_version() result(version)
-        character(len=:), allocatable :: version
-        character(kind=c_char), pointer :: bytes(:)
-        type(c_ptr) :: text
-        integer :: i
-        text = c_version()
-        call c_f_pointer(text, bytes, [c_length(text)])
-        allocate (character(len=size(bytes)) :: version)
-        do i = 1, size(bytes)
-            version(i:i) = bytes(i)
-        end do
+        character(len=32) :: version
+        call c_version(version, len(version, c_int))
     end function
 
     subroutine harmonize(comm, flag, ierror)

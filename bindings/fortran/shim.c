@@ -1,4 +1,5 @@
 /* What downbeat.F90 calls: the functions of C, with Fortran's integer handles. Only MPI itself can convert those. */
+#include <downbeat/clock.h>
 #include <downbeat/region.h>
 #include <mpix_harmonize.h>
 
@@ -71,4 +72,13 @@ int downbeat_f_region_begin(MPI_Fint comm, const char *name, int length, Downbea
     for (char *zero = memchr(copy, 0, used); zero; zero = memchr(copy, 0, used))
         *zero = '\1';
     return Downbeat_region_begin(comm_of(comm), copy, region);
+}
+
+/* With blanks to its end, as Fortran has it; what does not fit is left out. */
+void downbeat_f_version(char *text, int length) {
+    const char *version = Downbeat_version();
+    size_t room = (size_t)length;
+    size_t used = strlen(version);
+    memset(text, ' ', room);
+    memcpy(text, version, used < room ? used : room);
 }

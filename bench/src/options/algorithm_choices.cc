@@ -144,7 +144,9 @@ AlgorithmChoices check_algorithms(const std::vector<std::string> &options, const
             throw Error::usage(fmt::format(
                 "{} needs a synchronizer that calls MPI_Barrier; add e.g. --sync mpi_barrier", barrier_option));
         }
-        const SelectableCollective &collective = need_collective(*choices.family, barrier_collective);
+        // A constant of the family's: GCC 14 suspects that it is part of the temporary text.
+        const std::string name = barrier_collective;
+        const SelectableCollective &collective = need_collective(*choices.family, name);
         choices.barrier = resolve(collective, split(barrier));
         check_switchable(*choices.family, collective, choices.barrier);
     }

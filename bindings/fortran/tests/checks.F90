@@ -300,7 +300,7 @@ contains
         integer(c_int), intent(out) :: code
         integer :: ierror
         COMM_TYPE :: none
-        call check(is_version(Downbeat_version()//c_null_char) == 1, "the version is that of the library")
+        call check(is_version(trim(Downbeat_version())//c_null_char) == 1, "the version is that of the library")
         none = NEW_COMM(0_c_int)
         call MPIX_Harmonize_sync(none, ierror)
         code = int(ierror, c_int)

@@ -14,7 +14,7 @@ public:
         Layout layout = a().rank == root ? bring(a().count * static_cast<std::uint64_t>(a().ranks)) : Layout{};
         if (!stays(root)) {
             layout.receive = a().count;
-            layout.result = {{0, a().count, a().count * static_cast<std::uint64_t>(a().rank), root, root}};
+            layout.result.push_back({0, a().count, a().count * static_cast<std::uint64_t>(a().rank), root, root});
         }
         return layout;
     }
