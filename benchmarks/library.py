@@ -163,6 +163,11 @@ def reason(missed: Result, by_name: dict[str, float]) -> str:
             f"interruptions of the work alone cost {by_name['interruptions_us']:.2g} us, MPI_Barrier in the same runs "
             f"{by_name['barrier_cost_us']:.2g} us; the median call costs {by_name['call_cost_median_us']:.2g} us"
         )
+    if missed.figure == "sync_us":
+        return (
+            "the default, sync=disciplined, compares the clocks up to 16 times in a synchronization, and makes "
+            "fewer of them; hca3_offset compares them once"
+        )
     return "see the range over repetitions: the machine may have been busy"
 
 
