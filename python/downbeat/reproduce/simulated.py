@@ -50,8 +50,8 @@ SYSTEMS: Mapping[str, System] = {
     "hunold2015-fig10": System(TUWIEN, (64,), "512 on 32 nodes"),
     "hoefler2008-fig8": System(ODIN, (2, 4, 8, 16, 32, 64, 128), "128"),
     "niethammer2016-fig5": System(HORNET, (16, 32, 64, 128), UP_TO_16K),
-    "niethammer2016-fig7": System(HORNET, (16, 32, 64, 128), UP_TO_16K),
-    "niethammer2016-fig11": System(HORNET, (8, 16, 32, 64), UP_TO_16K),
+    "niethammer2016-fig7": System(HORNET, (8, 16, 32, 48), UP_TO_16K),
+    "niethammer2016-fig11": System(HORNET, (8, 16, 32, 48), UP_TO_16K),
     "niethammer2016-fig15": System(HORNET, (32, 64, 128, 256), UP_TO_16K),
 }
 
