@@ -45,10 +45,17 @@ def system_v() -> set[str]:
     return found
 
 
+def temporary_files(site: Site) -> set[str]:
+    """Returns temporary files and directories; some vanish while this looks, removed by who made them."""
+    found = set()
+    for where, directories, files in os.walk(site.temporary):  # unlike Path.rglob, it heeds no error
+        found |= {f"temporary file {Path(where) / name}" for name in (*directories, *files)}
+    return found
+
+
 def take_stock(site: Site) -> Belongings:
     """Returns what there is now. Sockets with a path are temporary files; others go with their processes."""
-    things = shared_memory() | system_v()
-    things |= {f"temporary file {path}" for path in site.temporary.rglob("*")}
+    things = shared_memory() | system_v() | temporary_files(site)
     things |= {f"network device {path.name}" for path in DEVICES.iterdir()} if DEVICES.is_dir() else set()
     return Belongings(frozenset(things))
 

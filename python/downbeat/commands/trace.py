@@ -115,13 +115,15 @@ def run_launcher(command: Sequence[str], environment: Mapping[str, str], mark: s
         status = process.wait()
     except KeyboardInterrupt:
         status = 130
-        process.terminate()
         try:
+            process.terminate()
             process.wait(GRACE_SECONDS)
         except (KeyboardInterrupt, subprocess.TimeoutExpired):
             process.kill()
             process.wait()
     if status:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)  # what is left takes a moment, and is asked for already
         remove_all(mark, begin, process.pid)
     guard.ended()
     return status if status >= 0 else 128 - status
