@@ -31,27 +31,44 @@ static MPI_Comm shared_world(void) {
 #endif
 }
 
-/* Called when a communicator is freed. */
+/* Puts an attribute into the list of its process, or takes it out. The lock must be held. */
+static void link_to(struct process *process, struct db_attribute *attribute) {
+    attribute->next = process->first;
+    attribute->link = &process->first;
+    if (attribute->next != NULL)
+        attribute->next->link = &attribute->next;
+    process->first = attribute;
+}
+
+static void unlink_from(struct db_attribute *attribute) {
+    if (attribute->link == NULL)
+        return;
+    *attribute->link = attribute->next;
+    if (attribute->next != NULL)
+        attribute->next->link = attribute->link;
+}
+
+/* Takes the whole list of a process, which ends: its attributes are in no list any more. */
+static struct db_attribute *take_list(struct process *process) {
+    struct db_attribute *first = process->first;
+    process->first = NULL;
+    for (struct db_attribute *each = first; each != NULL; each = each->next)
+        each->link = NULL;
+    return first;
+}
+
+/* Called when a communicator is freed. Calls nothing of MPI that could fail: it would stay in the list. */
 static int delete_attribute(MPI_Comm comm, int key, void *value, void *extra) {
     (void)comm;
     (void)key;
     (void)extra;
     struct db_attribute *attribute = value;
-    struct process *process;
-    int found = 0;
     attribute->conclude(attribute);
     pthread_mutex_lock(&lock);
-    int code = MPI_Comm_get_attr(MPI_COMM_SELF, process_key, (void *)&process, &found);
-    if (found) {
-        struct db_attribute **link = &process->first;
-        while (*link != NULL && *link != attribute)
-            link = &(*link)->next;
-        if (*link != NULL)
-            *link = attribute->next;
-    }
+    unlink_from(attribute);
     pthread_mutex_unlock(&lock);
     attribute->destroy(attribute);
-    return code;
+    return MPI_SUCCESS;
 }
 
 static int free_keys(void) {
@@ -63,14 +80,14 @@ static int free_keys(void) {
 
 #ifdef DB_SIMULATED
 /* SMPI frees MPI_COMM_SELF when all calls fail already: what communicators keep ends with the program. */
-static void finish_process(const struct process *process) {
+static void finish_process(struct process *process) {
+    take_list(process);
     if (process->kept != NULL && process_count == 1)
         db_tell("regions are not written in a simulation: SMPI has ended MPI when a program's data is collected");
 }
 #else
 static void finish_process(struct process *process) {
-    struct db_attribute *attribute = process->first;
-    process->first = NULL;
+    struct db_attribute *attribute = take_list(process);
     for (struct db_attribute *each = attribute; each != NULL; each = each->next)
         each->conclude(each);
     while (attribute != NULL) {
@@ -138,10 +155,8 @@ int db_attribute_attach(struct db_attribute *attribute) {
     int code = process_record(&process);
     if (code == MPI_SUCCESS && attribute->comm != shared_world())
         code = MPI_Comm_set_attr(attribute->comm, attribute_key, attribute);
-    if (code == MPI_SUCCESS) {
-        attribute->next = process->first;
-        process->first = attribute;
-    }
+    if (code == MPI_SUCCESS)
+        link_to(process, attribute);
     pthread_mutex_unlock(&lock);
     return code;
 }

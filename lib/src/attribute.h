@@ -12,13 +12,14 @@ struct db_attribute {
      * destroys the first, because threads may have attached them in a different order on other processes. */
     void (*conclude)(struct db_attribute *attribute);
     void (*destroy)(struct db_attribute *attribute);
-    struct db_attribute *next; /* of this process's attributes; see attribute.c */
+    struct db_attribute *next;  /* of this process's attributes; see attribute.c */
+    struct db_attribute **link; /* what points here; NULL: nothing */
 };
 
 /* Makes whatever db_attribute_attach needs memory for. Local. */
 int db_attribute_reserve(void);
 
-/* Attaches `attribute`, with every member but next set, to its communicator. */
+/* Attaches `attribute`, with every member but the last two set, to its communicator. */
 int db_attribute_attach(struct db_attribute *attribute);
 
 /* The attribute of comm, or NULL. Local. */

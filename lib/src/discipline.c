@@ -80,8 +80,7 @@ static void follow(struct filter *filter, double after, double offset, double va
     filter->offset += filter->rate * after + gain * innovation;
     filter->rate += rate_gain * innovation;
     filter->log_likelihood -= (log(expected) + innovation * innovation / expected) / 2.0;
-    /* What is left is 1 - gain, which rounds to 0 where nothing was known any more, e.g. after days without an offset.
-     */
+    /* That is 1 - gain, which would round to 0 where nothing is known any more, as after days without an offset. */
     double left = variance / expected;
     p->rate -= rate_gain * p->cross;
     p->cross *= left;

@@ -193,9 +193,9 @@ static void errors_are_within_bounds(MPI_Comm comm) {
         double bound;
         double expected;
         OK(MPIX_Harmonize_sync(comm));
-        OK(MPIX_Harmonize_error_bound(comm, &bound));
-        OK(MPIX_Harmonize_expected_error(comm, &expected));
         OK(MPIX_Harmonize_true_error(comm, &error));
+        OK(MPIX_Harmonize_error_bound(comm, &bound)); /* later: on a busy machine a second passes, and both grow */
+        OK(MPIX_Harmonize_expected_error(comm, &expected));
         CHECK_THAT(fabs(error), <=, bound);
         CHECK_THAT(expected, <=, bound);
         CHECK_THAT(bound, <, 1e-3);
