@@ -180,3 +180,13 @@ def test_timeouts_follow_ranks_and_cells() -> None:
     key = LaunchKey("mpi", 4096, "default", 1)
     assert plan.time_limit(key) == time_limit(many, 4096)
     assert Plan("e", many, plan.libraries, (4096,), timeout=5.0).time_limit(key) == 5.0
+
+
+def test_timeouts_follow_what_simulating_takes() -> None:
+    """A call of iallreduce on 128 ranks takes 11 s to simulate, and one of allreduce less than 0.1."""
+    few = {"sizes": "8", "repetitions": "50"}
+    calls = Plan("e", Measurement(("iallreduce",), few), (Library("smpi", "bench", simulate="fat-tree"),), (32, 128))
+    assert calls.time_limit(LaunchKey("smpi", 128, "default", 1)) > 50 * 11 * 2
+    assert calls.time_limit(LaunchKey("smpi", 32, "default", 1)) == LEAST_LIMIT
+    assert time_limit(Measurement(("allreduce",), few), 128, simulated=True) == LEAST_LIMIT
+    assert time_limit(Measurement(("allreduce",), few), 16384, simulated=True) > 50 * 13

@@ -10,7 +10,7 @@ import pytest
 from downbeat.launchers import libdownbeat
 from downbeat.launchers.kept import Build
 from downbeat.launchers.libdownbeat import LibraryError, find_library, loaded_mpi
-from downbeat.launchers.libraries import library_saying
+from downbeat.launchers.libraries import library_saying, linked_mpi
 
 MAPS = """\
 7f0000000000-7f0000001000 r-xp 00000000 08:01 11 /usr/lib/x86_64-linux-gnu/libmpi.so.40.30.4
@@ -116,3 +116,8 @@ def test_two_and_none(checkout: Path) -> None:
 )
 def test_libraries_by_what_they_say(said: str, name: str | None) -> None:
     assert library_saying(said) == name
+
+
+def test_a_program_whose_name_is_no_utf_8_is_looked_at(tmp_path: Path) -> None:
+    """What ldd says of it has the name, too."""
+    assert linked_mpi(str(tmp_path / "\udcffbench")) is None

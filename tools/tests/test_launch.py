@@ -8,12 +8,11 @@ import signal
 import stat
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from downbeat.launchers.libraries import LIBRARIES
+from fake_programs import alive, wait_for
 
 LAUNCH = Path(__file__).resolve().parents[1] / "launch"
 CORES = len(os.sched_getaffinity(0))
@@ -35,24 +34,6 @@ def launch(*arguments: str | Path, env: dict[str, str] | None = None) -> subproc
     return subprocess.run(
         command, env={**os.environ, **(env or {})}, capture_output=True, text=True, timeout=300, check=False
     )
-
-
-def alive(pid: int) -> bool:
-    """Whether a process exists and is not merely waiting to be reaped."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 120.0) -> bool:
-    """Waits until a condition holds."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.05)
-    return False
 
 
 def read_pids(pids: Path) -> list[int]:
@@ -205,6 +186,40 @@ def fake_launcher(directory: Path, name: str, version: str) -> None:
     script = directory / name
     script.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo "{version}" || echo "$0" "$@"\n', encoding="ascii")
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
+
+
+# First launchers that do as Open MPI 4's after a rank was killed in MPI_Init, then one whose ranks take their time, and
+# one that takes it before it starts any.
+STUCK = """
+from downbeat.launchers import launch, waiting
+waiting.LOOK_SECONDS = 0.3
+print(launch.run(["sh", "-c", {script!r}], {{}}, {timeout}, None, starts_ranks=True))
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "timeout", "status", "said"),
+    [
+        ("sleep 0.5; exec sleep 100", None, 1, "launch: the ranks ended, but the launcher did not: it was ended\n"),
+        ("sleep 0.5; exec sleep 100", 60, 1, "launch: the ranks ended, but the launcher did not: it was ended\n"),
+        ("sleep 0.5; exec sleep 100", 0.6, 124, "launch: stopped after 0.6 s: sh -c sleep 0.5; exec sleep 100\n"),
+        ("sleep 1.5; exit 7", None, 7, ""),
+        (f"exec {sys.executable} -c 'import time; time.sleep(1.5); raise SystemExit(8)'", 60, 8, ""),
+    ],
+)
+def test_a_launcher_that_outlives_its_ranks_is_ended(
+    script: str, timeout: float | None, status: int, said: str
+) -> None:
+    code = STUCK.format(script=script, timeout=timeout)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+        cwd=LAUNCH.parents[1] / "python",
+    )
+    assert (done.stdout, done.stderr) == (f"{status}\n", said)
 
 
 @pytest.mark.parametrize(

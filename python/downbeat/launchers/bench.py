@@ -94,7 +94,13 @@ def srun_launcher(library: Library, placed: bool = False, environment: Mapping[s
     if not (srun and plugin and "SLURM_JOB_ID" in environment):
         return ""
     answer = subprocess.run(
-        [srun, "--mpi=list"], env=dict(environment), capture_output=True, text=True, check=False, timeout=30
+        [srun, "--mpi=list"],
+        env=dict(environment),
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+        timeout=30,
     )
     if plugin not in (answer.stdout + answer.stderr).split():
         return ""

@@ -31,12 +31,14 @@ from downbeat.launchers.job import job_of, nodes_for, places_ranks, split_comman
 from downbeat.launchers.leftovers import remove_segments, remove_sessions
 from downbeat.launchers.libraries import LIBRARIES, STANDARD_ABI, Library, Places, launcher_of, linked_mpi
 from downbeat.launchers.simulation import SpecificationError, parse_platform, smpirun_command
+from downbeat.launchers.waiting import LauncherStuckError, await_launcher
 
 USAGE = (
     f"launch [--mpi {'|'.join(LIBRARIES)} | --launcher COMMAND | --simulate PLATFORM] -n P [--ranks-per-node K] "
     "[--timeout S] program args..."
 )
 EXIT_TIMEOUT = 124  # as timeout(1)
+EXIT_STUCK = 1  # the launcher knew a better one
 GRACE_SECONDS = 3.0  # between asking the launcher to end and ending everything by force
 
 # Open MPI's mpirun frames each of its messages with such lines.
@@ -215,6 +217,7 @@ def run(
     timeout: float | None,
     parent: int | None,
     forward: Callable[[IO[bytes], IO[bytes]], None] = forward_messages,
+    starts_ranks: bool = False,
 ) -> int:
     """Runs the launcher to its end, to ours, or to that of the parent; returns the exit status."""
     libc = ctypes.CDLL(None, use_errno=True)
@@ -255,7 +258,7 @@ def run(
         assert launcher.stderr
         forwarding = threading.Thread(target=forward, args=(launcher.stderr, sys.stderr.buffer), daemon=True)
         forwarding.start()
-        status = launcher.wait(timeout)
+        status = await_launcher(launcher, timeout, starts_ranks)
         forwarding.join(GRACE_SECONDS)  # a rank that was left behind may hold the pipe open
         ended = status == 0
         return status if status >= 0 else 128 - status
@@ -265,6 +268,9 @@ def run(
     except subprocess.TimeoutExpired:
         print(f"launch: stopped after {timeout:g} s: {' '.join(command)}", file=sys.stderr)
         return EXIT_TIMEOUT
+    except LauncherStuckError:
+        print("launch: the ranks ended, but the launcher did not: it was ended", file=sys.stderr)
+        return EXIT_STUCK
     except StopRequested as signal_received:
         return 128 + int(signal_received.args[0])
     finally:
@@ -355,7 +361,8 @@ def main() -> int:
         there = f"there {'is' if places.nodes == 1 else 'are'} {places.nodes}"
         fail(f"{options.n} ranks at {places.per_node} per node need {needed} nodes, and {there}")
     command = [launcher, "-n", str(options.n), *library.family.arguments(places), program, *options.args]
-    return run(command, environment(library, launcher, linked, places), options.timeout, options.parent)
+    env = environment(library, launcher, linked, places)
+    return run(command, env, options.timeout, options.parent, starts_ranks=Path(launcher).name != "srun")
 
 
 if __name__ == "__main__":  # python -m downbeat.launchers.launch

@@ -64,7 +64,9 @@ def of_linker(loaded: Path) -> Iterator[Path]:
         yield directory / SONAME
     yield from sorted(Path("/usr/lib").glob(f"*/downbeat/*/lib/{SONAME}"))  # Debian's packages
     try:
-        cache = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False).stdout
+        cache = subprocess.run(
+            ["/sbin/ldconfig", "-p"], capture_output=True, text=True, errors="surrogateescape", check=False
+        ).stdout
     except OSError:
         return
     for path in re.findall(rf"{re.escape(SONAME)} .*=> (/\S+)", cache):

@@ -194,7 +194,9 @@ class Library:
     def owns(self, launcher: str | Path) -> bool:
         """Whether a launcher is this library's, by what it says of itself."""
         env = {**HOME, **os.environ}
-        answer = subprocess.run([launcher, "--version"], env=env, capture_output=True, text=True, check=False).stdout
+        answer = subprocess.run(
+            [launcher, "--version"], env=env, capture_output=True, text=True, errors="replace", check=False
+        ).stdout
         return re.search(self.version, answer, re.DOTALL) is not None
 
     def find_launcher(self) -> str | None:
@@ -249,7 +251,7 @@ def linked_mpi(program: str) -> Path | None:
     if shutil.which("ldd") is None:
         return None
     try:
-        done = subprocess.run(["ldd", program], capture_output=True, text=True, check=False)
+        done = subprocess.run(["ldd", program], capture_output=True, text=True, errors="surrogateescape", check=False)
     except OSError as error:
         raise DownbeatError(f"cannot look at '{program}' with ldd: {error.strerror}") from error
     if done.returncode not in (0, 1):  # 1: it is not a dynamic executable

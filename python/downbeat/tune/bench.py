@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from downbeat.experiment.launch import ERRORS, OUTPUT, run
 from downbeat.experiment.plan import Library
 from downbeat.launchers.launch import EXIT_TIMEOUT
 
@@ -55,14 +55,7 @@ def run_bench(
     if library.ranks_per_node:
         start += ["--ranks-per-node", str(library.ranks_per_node)]
     start += ["-n", str(ranks), "--timeout", f"{timeout:g}"]
-    done = subprocess.run(
-        [*start, library.bench, *arguments],
-        cwd=directory,
-        env={**os.environ, **variables},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
-    return Run(done.returncode, done.stdout, done.stderr)
+    with tempfile.TemporaryDirectory(prefix="downbeat-") as said:
+        status = run([*start, library.bench, *arguments], Path(said), variables, cwd=directory or Path())
+        texts = [(Path(said) / name).read_text(encoding="utf-8", errors="replace") for name in (OUTPUT, ERRORS)]
+    return Run(status, *texts)
