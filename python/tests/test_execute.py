@@ -328,6 +328,17 @@ def test_two_runs_are_kept_out_of_one_directory(tmp_path: Path, where: Path, mon
     assert execute(plan, where).lacking == {}
 
 
+def test_of_two_runs_that_begin_at_once_the_second_takes_the_seed_of_the_first(fake: FakeBench, where: Path) -> None:
+    """Both found an empty directory, and drew a seed each."""
+    first, second = (plan_with(fake.library(), launches=1, seed=seed) for seed in (1, 2))
+    execute(first, where, any_seed=True)
+    assert execute(second, where, any_seed=True).lacking == {}
+    assert len(fake.starts()) == 1
+    assert places.read_plan(where) == first
+    with pytest.raises(UsageError, match="its seed is 1, not 2"):
+        execute(second, where)
+
+
 @pytest.mark.parametrize("name", ["lock", "machine.json", "launches", "launches/fake-n2-default-001/launch.json"])
 def test_a_link_of_another_user_is_not_followed(
     name: str, fake: FakeBench, tmp_path: Path, where: Path, monkeypatch: pytest.MonkeyPatch

@@ -186,7 +186,7 @@ def run(
     if dry_run:
         print_launches(plan)
         return
-    run_plan(plan, place(plan.name))
+    run_plan(plan, place(plan.name), "seed" not in request)
 
 
 def number_if_it_is(text: str | None) -> str | int | None:
@@ -208,7 +208,7 @@ def print_launches(plan: Plan) -> None:
         print(f"then up to {plan.max_launches} of each, until each interval is at most {plan.width:g} x estimate wide")
 
 
-def run_plan(plan: Plan, directory: Path) -> None:
+def run_plan(plan: Plan, directory: Path, any_seed: bool) -> None:
     """Executes a plan, and ends the command with the exit status of the outcome."""
     import sys
 
@@ -222,7 +222,7 @@ def run_plan(plan: Plan, directory: Path) -> None:
         count = f"{plan.launches} launch{'es' if plan.launches > 1 else ''}"
         print(f"warning: {count}; a verdict needs at least {FEW} (--launches)", file=sys.stderr)
     with resumable():
-        outcome = execute(plan, directory, watcher())
+        outcome = execute(plan, directory, watcher(), any_seed)
     if outcome.estimates.medians:
         from downbeat.comparison.closing import closing
 

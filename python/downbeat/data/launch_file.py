@@ -38,6 +38,7 @@ CELL_FACTORS = (
 )
 # Follow from the operation, and would only widen a table.
 IMPLIED = {"datatype", "computation"}
+NEEDED = ("status",)  # fields that every version of downbeat-bench writes, and that readers take for granted
 CUT_SHORT = "cut short"  # the run ended before the cell was complete
 
 
@@ -125,11 +126,13 @@ def read_cells(file: netCDF4.Dataset) -> pd.DataFrame:
         variable = file.variables[name]
         if variable.dtype.kind == "S":
             columns[name] = names(variable)
-        elif hasattr(variable, "flag_values"):
+        elif name == "status" or hasattr(variable, "flag_values"):
             meanings = flags(variable)
             columns[name] = [meanings.get(int(value), CUT_SHORT) for value in variable[:]]
         else:
             columns[name] = numbers(variable)
+    if missing := [name for name in NEEDED if name not in columns]:
+        raise KeyError(missing[0])
     cells = pd.DataFrame(columns)
     cells.attrs["units"] = Units({name: file.variables[name].units for name in columns if has_unit(file, name)})
     return cells

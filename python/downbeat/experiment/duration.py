@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from downbeat.experiment.measurement import Measurement
 from downbeat.lists import split_list
@@ -12,6 +13,12 @@ RANK_START_SECONDS = 4e-3  # and of each rank; launchers start ranks of a node o
 # Of a sample with its share of warm-up and synchronization. What the slowest operations do they do with each rank.
 SAMPLE_SECONDS = 60e-6
 PEER_SECONDS = 1e-6
+# Simulation takes processor time by messages.
+MESSAGE_SECONDS = 30e-6
+SIMULATED_START_SECONDS, SIMULATED_RANK_SECONDS = 1.0, 6e-3
+# SMPI makes a nonblocking collective of messages from each rank to each, and looks for each among all that wait:
+# measured with iallreduce and ialltoall on 32 to 128 ranks.
+NONBLOCKING_SECONDS = 3.3e-8  # of a call, times ranks to the fourth power
 PATIENCE = 10  # times as long as estimated; a busy machine takes its time
 LEAST_LIMIT = 600.0  # s; operations of the user's own take as long as they like
 REPETITIONS = 1000  # of downbeat-bench by default
@@ -31,6 +38,23 @@ def sample_seconds(ranks: int) -> float:
     return SAMPLE_SECONDS + PEER_SECONDS * ranks
 
 
+def simulated_seconds(ranks: int, messages: float) -> float:
+    """Returns what a launch takes that simulates so many messages."""
+    return SIMULATED_START_SECONDS + SIMULATED_RANK_SECONDS * ranks + MESSAGE_SECONDS * messages
+
+
+def sample_messages(ranks: int, operations: Sequence[str]) -> float:
+    """Returns how many messages a sample has, roughly; in alltoall each rank sends to each."""
+    trees = 2.0 * ranks * math.log2(ranks)
+    return trees + (ranks**2 / 2 if any("alltoall" in one for one in operations) else 0.0)
+
+
+def nonblocking_seconds(ranks: int, operations: Sequence[str]) -> float:
+    """Returns what simulating a sample takes beyond that, on average over the operations."""
+    slow = [one for one in operations if one.startswith(("iall", "ireduce_scatter"))]
+    return NONBLOCKING_SECONDS * ranks**4 * len(slow) / len(operations)
+
+
 def most_cells(measurement: Measurement) -> int:
     """Returns how many cells a launch has, or more: some of the combinations do not exist."""
     words = [split_list(measurement.options.get(name, "")) for name in FACTORS]
@@ -39,9 +63,15 @@ def most_cells(measurement: Measurement) -> int:
     )
 
 
-def time_limit(measurement: Measurement, ranks: int) -> float:
+def time_limit(measurement: Measurement, ranks: int, simulated: bool = False) -> float:
     """Returns after how many seconds a launch hangs, where nobody said."""
     unbounded = MOST_REPETITIONS if "stop" in measurement.options else REPETITIONS
     repetitions = int(measurement.options.get("repetitions", unbounded))
     samples = most_cells(measurement) * repetitions
-    return max(LEAST_LIMIT, math.ceil(PATIENCE * (start_seconds(ranks) + samples * sample_seconds(ranks))))
+    if simulated:
+        operations = measurement.operations
+        seconds = simulated_seconds(ranks, samples * sample_messages(ranks, operations))
+        seconds += samples * nonblocking_seconds(ranks, operations)
+    else:
+        seconds = start_seconds(ranks) + samples * sample_seconds(ranks)
+    return max(LEAST_LIMIT, math.ceil(PATIENCE * seconds))

@@ -61,7 +61,7 @@ class Outcome:
     estimates: Estimates = field(default_factory=Estimates)
 
 
-def execute(plan: Plan, directory: Path, watcher: Watcher | None = None) -> Outcome:
+def execute(plan: Plan, directory: Path, watcher: Watcher | None = None, any_seed: bool = False) -> Outcome:
     """Executes what is not complete of an experiment.
 
     A launch that fails is filed with its output and tried again after the others. An experiment that begins, and of
@@ -71,16 +71,17 @@ def execute(plan: Plan, directory: Path, watcher: Watcher | None = None) -> Outc
         plan: the experiment; may differ from the one in the directory in `MAY_CHANGE` alone.
         directory: of the experiment; made if there is none.
         watcher: receives the progress.
+        any_seed: nobody asked for the seed of the plan, so that of an experiment that is there goes first.
 
     Raises:
         UsageError: the directory holds another experiment, or a link that another user has made.
         DownbeatError: another run is at work in it.
     """
-    adopt(plan, directory)
+    adopt(plan, directory, any_seed)
     if directory.is_dir():
         places.refuse_links_of_others(directory)
     with locked(directory) as lock:
-        adopt(plan, directory)  # whoever held the lock may have written another
+        plan = adopt(plan, directory, any_seed)  # whoever held the lock may have written another
         begins = not (directory / places.PLAN).is_file()
         places.write_plan(directory, plan)
         for left in (directory / places.PARTIAL).glob("*"):
@@ -97,8 +98,8 @@ def execute(plan: Plan, directory: Path, watcher: Watcher | None = None) -> Outc
             shutil.rmtree(directory / places.PARTIAL, ignore_errors=True)
 
 
-def adopt(plan: Plan, directory: Path) -> None:
-    """Looks whether a directory is empty or holds this experiment.
+def adopt(plan: Plan, directory: Path, any_seed: bool = False) -> Plan:
+    """Looks whether a directory is empty or holds this experiment; returns the plan, with the seed that it has there.
 
     Raises:
         UsageError: it holds something else; the line names what differs.
@@ -109,12 +110,15 @@ def adopt(plan: Plan, directory: Path) -> None:
             or any(path.name not in ("lock", f"{places.PLAN}.new") for path in directory.iterdir())
         ):
             raise UsageError(f"'{directory}' exists and is not the directory of an experiment; give another one (-o)")
-        return
+        return plan
     there = places.read_plan(directory)
+    if any_seed:
+        plan = dataclasses.replace(plan, seed=there.seed)
     for name, before, now in differences(there, plan):
         raise UsageError(
             f"'{directory}' holds another experiment: its {name} is {before}, not {now}; give another directory (-o)"
         )
+    return plan
 
 
 def differences(there: Plan, here: Plan) -> Iterable[tuple[str, object, object]]:

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -128,8 +129,18 @@ def next_failure(failed: Path, key: LaunchKey) -> Path:
     return failed / f"{key}-{max((int(one) for one in attempts if one.isdecimal()), default=0) + 1}"
 
 
-def run(command: list[str], where: Path, variables: dict[str, str], lock: int | None) -> int:
-    """Runs a command to its end; whatever ends this process ends the command, its launcher and its ranks."""
+def run(
+    command: list[str], where: Path, variables: Mapping[str, str], lock: int | None = None, cwd: Path | None = None
+) -> int:
+    """Runs a command to its end; whatever ends this process ends the command, its launcher and its ranks.
+
+    Args:
+        command: that of `downbeat.launchers.launch`.
+        where: for what it prints, `OUTPUT` and `ERRORS`.
+        variables: set in its environment.
+        lock: file descriptor that it inherits.
+        cwd: where it runs; None: in `where`.
+    """
     at = command.index("downbeat.launchers.launch") + 1
     watched = [*command[:at], "--parent", str(os.getpid()), *command[at:]]
     begin = time.time()
@@ -140,7 +151,7 @@ def run(command: list[str], where: Path, variables: dict[str, str], lock: int | 
         try:
             process = subprocess.Popen(
                 watched,
-                cwd=where,
+                cwd=cwd or where,
                 env={**os.environ, **variables, MARK: mark},
                 stdin=subprocess.DEVNULL,
                 stdout=output,

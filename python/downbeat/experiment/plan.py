@@ -117,7 +117,8 @@ class Plan:
 
     def time_limit(self, key: LaunchKey) -> float:
         """Returns after how many seconds a launch is ended."""
-        return self.timeout or time_limit(self.measurement_of(key), key.ranks)
+        simulated = bool(self.library(key.library).simulate)
+        return self.timeout or time_limit(self.measurement_of(key), key.ranks, simulated)
 
     def configurations(self) -> list[tuple[object, ...]]:
         """Returns all configurations in the order of the plan, which tables have, too; values by `LAUNCH_FACTORS`."""

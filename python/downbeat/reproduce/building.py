@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
-from downbeat.experiment.duration import sample_seconds, start_seconds
+from downbeat.experiment.duration import (
+    nonblocking_seconds,
+    sample_messages,
+    sample_seconds,
+    simulated_seconds,
+    start_seconds,
+)
 from downbeat.reproduce.run import Run
 from downbeat.reproduce.site import CROWDED_TOLERANCE, Site
 
@@ -13,12 +18,6 @@ from downbeat.reproduce.site import CROWDED_TOLERANCE, Site
 CROWDED_SAMPLE_SECONDS = 1.5e-3
 CROWDED_REPETITIONS = 30  # what takes turns on a core is not measured more exactly by repetition
 WARMUP = "3"
-# Simulation takes processor time by messages.
-MESSAGE_SECONDS = 30e-6
-# SMPI makes a nonblocking collective of messages from each rank to each, and looks for each among all that wait:
-# measured with iallreduce and ialltoall on 32 to 128 ranks.
-NONBLOCKING_MESSAGES = 1.1e-3  # times ranks to the fourth power
-SIMULATED_START_SECONDS, SIMULATED_RANK_SECONDS = 1.0, 6e-3
 QUICK_ATTEMPTS = "100"  # of few samples, so that there are any
 MOST_ATTEMPTS = "5"  # per sample; a figure from fewer samples is better than one that a busy machine never ends
 
@@ -70,22 +69,10 @@ def operation_run(
         options=all_options | dict(options or {}),
         variables=dict(variables or {}),
         seconds=simulated_seconds(ranks, samples * sample_messages(ranks, operations))
+        + samples * nonblocking_seconds(ranks, operations)
         if site.simulated
         else start_seconds(ranks) + samples * (CROWDED_SAMPLE_SECONDS if crowded else sample_seconds(ranks)),
     )
-
-
-def simulated_seconds(ranks: int, messages: float) -> float:
-    """Returns what a launch takes that simulates so many messages."""
-    return SIMULATED_START_SECONDS + SIMULATED_RANK_SECONDS * ranks + MESSAGE_SECONDS * messages
-
-
-def sample_messages(ranks: int, operations: Sequence[str]) -> float:
-    """Returns how many messages a sample takes as long as, roughly, on average over the operations."""
-    trees = 2.0 * ranks * math.log2(ranks)
-    alltoall = ranks**2 / 2 if any("alltoall" in one for one in operations) else 0.0
-    nonblocking = sum(one.startswith(("iall", "ireduce_scatter")) for one in operations) / max(1, len(operations))
-    return trees + alltoall + nonblocking * NONBLOCKING_MESSAGES * ranks**4
 
 
 def experiment_run(

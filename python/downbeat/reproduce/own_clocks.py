@@ -12,7 +12,8 @@ from dataclasses import replace
 
 import xarray as xr
 
-from downbeat.reproduce.building import experiment_run, simulated_seconds
+from downbeat.experiment.duration import simulated_seconds
+from downbeat.reproduce.building import experiment_run
 from downbeat.reproduce.evidence import Undecidable
 from downbeat.reproduce.run import Run
 from downbeat.reproduce.site import Site

@@ -62,9 +62,9 @@ def each_within(wide: pd.DataFrame, by: list[str]) -> Evidence | None:
 
 def values_of(wide: pd.DataFrame) -> str:
     """Says which benefits there are, as medians over launches."""
-    medians = wide.median(axis="columns").rename("value").reset_index()
+    medians = wide.median(axis="columns").round(2).add(0.0).rename("value").reset_index()  # no -0
     return "; ".join(
-        f"{row['operation']}, {row['size']} bytes, {row['delay']:g} us, {row['ranks']} ranks: {row['value']:.2g} %"
+        f"{row['operation']}, {row['size']} bytes, {row['delay']:g} us, {row['ranks']} ranks: {row['value']:g} %"
         for row in medians.to_dict("records")
     )
 

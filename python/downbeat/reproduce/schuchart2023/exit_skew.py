@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import xarray as xr
 
-from downbeat.experiment.duration import start_seconds
-from downbeat.reproduce.building import experiment_run, sample_messages, simulated_seconds
+from downbeat.experiment.duration import sample_messages, simulated_seconds, start_seconds
+from downbeat.reproduce.building import experiment_run
 from downbeat.reproduce.drawing.boxes import Box, BoxPanel, draw_boxes
 from downbeat.reproduce.evidence import Evidence, Undecidable, factor_of, grows, half
 from downbeat.reproduce.figure import Drawn, Finding
