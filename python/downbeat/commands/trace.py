@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
@@ -17,7 +17,8 @@ from downbeat.errors import DownbeatError, UsageError
 from downbeat.launchers.leftovers import MARK, Guard, remove_all
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
-GRACE_SECONDS = 10.0  # for a launcher that was interrupted to end its ranks
+GRACE_SECONDS = 10  # for a launcher that was interrupted to end its ranks
+INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)  # the last: the grace is over
 
 
 def trace(
@@ -96,34 +97,42 @@ def run_launcher(command: Sequence[str], environment: Mapping[str, str], mark: s
         environment: of both.
         mark: names this launch among all others of this machine.
     """
+    launcher: subprocess.Popen[bytes] | None = None
+    asked: list[int] = []
 
-    def stop(_number: int, _frame: object) -> NoReturn:
-        raise KeyboardInterrupt
+    # Nothing is raised: an exception would come at any line, that of what is left to do among them.
+    def stop(number: int, _frame: object) -> None:
+        asked.append(number)
+        if launcher is not None:
+            end()
 
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, stop)
+    def end() -> None:
+        assert launcher
+        if len(asked) > 1:
+            launcher.kill()
+        else:
+            launcher.terminate()
+            signal.alarm(GRACE_SECONDS)
+
     libc = ctypes.CDLL(None)
     begin = time.time()
+    before = {number: signal.signal(number, stop) for number in INTERRUPTIONS}
     guard = Guard(mark)
-    process = subprocess.Popen(
-        command,
-        env={**environment, MARK: mark},
-        preexec_fn=lambda: libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0),  # noqa: PLW1509 (no threads)
-    )
-    guard.started(process.pid)
     try:
-        status = process.wait()
-    except KeyboardInterrupt:
-        status = 130
-        try:
-            process.terminate()
-            process.wait(GRACE_SECONDS)
-        except (KeyboardInterrupt, subprocess.TimeoutExpired):
-            process.kill()
-            process.wait()
-    if status:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)  # what is left takes a moment, and is asked for already
-        remove_all(mark, begin, process.pid)
-    guard.ended()
-    return status if status >= 0 else 128 - status
+        launcher = subprocess.Popen(
+            command,
+            env={**environment, MARK: mark},
+            preexec_fn=lambda: libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0),  # noqa: PLW1509 (no threads)
+        )
+        guard.started(launcher.pid)
+        if asked:
+            end()
+        status = launcher.wait()
+        signal.alarm(0)
+        if status or asked:
+            remove_all(mark, begin, launcher.pid)
+    finally:
+        guard.ended()
+        for number, handler in before.items():  # who asked twice is not told of it by a traceback
+            signal.signal(number, signal.SIG_DFL if asked else handler)
+    return 130 if asked else status if status >= 0 else 128 - status
