@@ -114,7 +114,7 @@ def other_shape(content: bytes, chance: random.Random) -> bytes:
 def other_values(value: object, chance: random.Random) -> object:
     """Returns a value of JSON that differs in one place, at any depth."""
     if not isinstance(value, dict | list) or not value or chance.random() < 0.15:
-        return chance.choice(VALUES)
+        return copy.deepcopy(chance.choice(VALUES))  # another one may be put inside
     inside = chance.choice(list(value) if isinstance(value, dict) else range(len(value)))
     kind = chance.random()
     if kind < 0.15:

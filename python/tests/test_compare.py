@@ -339,6 +339,10 @@ def test_bad_arguments_are_named() -> None:
         ({"where_a": {"size": 8}}, "must name the same factors"),
         ({}, "comparing within one experiment takes two conditions"),
         ({"where_a": {"size": 9}, "where_b": {"size": 8}}, "no cell has size=9; choose one of 8, 16"),
+        (
+            {"where_a": {"synchronizer": "\udcff"}, "where_b": {"synchronizer": "harmonize"}},
+            "no cell has synchronizer=\udcff; choose one of",
+        ),
         ({"where_a": {"size": "x"}, "where_b": {"size": 8}}, "size=x: give a number"),
         (
             {"where_a": {"size": 8, "operation": "reduce"}, "where_b": {"size": 8, "operation": "bcast"}},

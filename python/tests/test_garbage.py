@@ -332,6 +332,44 @@ def test_a_damaged_file_is_read_or_refused(tmp_path: Path, name: str, first: int
     assert refused >= reader.refused * count
 
 
+@pytest.mark.parametrize(("field", "said"), [("cell_index", "unknown cells"), ("verdict", "unknown verdicts")])
+@pytest.mark.parametrize("rows", ["samples", "stamps"])
+def test_a_number_that_stands_for_nothing_is_refused(tmp_path: Path, field: str, said: str, rows: str) -> None:
+    path = make_samples(tmp_path)
+    with netCDF4.Dataset(path, "a") as file:
+        file.variables[field][-1] = 37
+    launch = open_experiment(path).launches[0]
+    with pytest.raises(UsageError, match=said):
+        list(ROWS[rows](launch))
+
+
+def parts_of(path: Path) -> list[tuple[str, str]]:
+    """Returns the variables, dimensions and attributes of a netCDF file: the variable, and the attribute or ""."""
+    with netCDF4.Dataset(path) as file:
+        attributes = [(name, one) for name, variable in file.variables.items() for one in variable.ncattrs()]
+        return [*((name, "") for name in (*file.variables, *file.dimensions)), *attributes]
+
+
+@pytest.mark.parametrize("name", ["samples", "samples, opened", "clocks", "algorithms"])
+def test_a_file_that_lacks_one_thing_is_read_or_refused(tmp_path: Path, name: str) -> None:
+    reader = READERS[name]
+    path = reader.make(tmp_path)
+    content = path.read_bytes()
+    for part, attribute in parts_of(path):
+        path.write_bytes(content)
+        with netCDF4.Dataset(path, "a") as file:
+            if attribute:
+                file.variables[part].delncattr(attribute)
+            elif part in file.variables:
+                file.renameVariable(part, "other")
+            else:
+                file.renameDimension(part, "other")
+        with contextlib.suppress(DownbeatError):
+            reader.read(path)
+    path.write_bytes(content)
+    reader.read(path)
+
+
 @pytest.mark.parametrize("name", READERS)
 @pytest.mark.parametrize(
     "foreign", ["", "\0", "GIF89a\0\0", "\x7fELF", "<html>", "[", "CDF\5", "\x89HDF\r\n", "x" * 9999]

@@ -39,7 +39,12 @@ def source_lines(module: str, offsets: list[int]) -> list[str]:
     addresses = [f"{max(0, offset - 1):#x}" for offset in offsets]
     try:
         said = subprocess.run(
-            [tool, "-e", module, *addresses], capture_output=True, text=True, check=False, timeout=SECONDS
+            [tool, "-e", module, *addresses],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=SECONDS,
         ).stdout.splitlines()
     except (subprocess.TimeoutExpired, OSError):
         return [""] * len(offsets)

@@ -80,7 +80,9 @@ def cmake_options(wrappers: Wrappers, prefix: Path, tree: Path, bench: bool) -> 
 def library_text(bench: Path) -> str:
     """Returns what downbeat-bench says of its MPI library; "" if it does not start without a launcher."""
     try:
-        answer = subprocess.run([bench, "--version"], capture_output=True, text=True, check=False, timeout=60).stdout
+        answer = subprocess.run(
+            [bench, "--version"], capture_output=True, text=True, errors="replace", check=False, timeout=60
+        ).stdout
     except subprocess.TimeoutExpired:
         return ""
     return next((line.removeprefix("MPI ") for line in answer.splitlines() if line.startswith("MPI ")), "")

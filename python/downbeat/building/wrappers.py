@@ -78,11 +78,11 @@ def find_wrappers(name: str) -> Wrappers:
             "its compiler wrapper, e.g. --mpi /opt/mpi/bin/mpicc"
         )
     command = [found, "-E", "-dM", "-include", "mpi.h", "-x", "c", os.devnull]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    answer = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if answer.returncode != 0:
         last = (answer.stderr.strip() or "it says nothing").splitlines()[-1]
         raise UsageError(f"--mpi: '{found}' does not find mpi.h: {last}; give the wrapper of a C compiler for MPI")
-    shown = subprocess.run([found, "-show"], capture_output=True, text=True, check=False).stdout
+    shown = subprocess.run([found, "-show"], capture_output=True, text=True, errors="replace", check=False).stdout
     compiler = re.search(r'#define __VERSION__ "(.*)"', answer.stdout)
     key = "\n".join([os.path.realpath(found), shown, compiler[1] if compiler else ""])
     return Wrappers(

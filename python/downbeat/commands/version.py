@@ -25,7 +25,9 @@ def print_versions() -> None:
     for bench in benches:
         print(f"\n{bench}")
         try:
-            done = subprocess.run([bench, "--version"], capture_output=True, text=True, check=False, timeout=60)
+            done = subprocess.run(
+                [bench, "--version"], capture_output=True, text=True, errors="replace", check=False, timeout=60
+            )
             said = done.stdout.strip() if done.returncode == 0 else ""
         except (OSError, subprocess.TimeoutExpired):
             said = ""

@@ -57,7 +57,10 @@ def select(cells: pd.DataFrame, conditions: Mapping[str, object]) -> pd.DataFram
         check_factor(name)
         column = cells[name]
         wanted = number(name, value) if pd.api.types.is_numeric_dtype(column) else str(value)
-        matches = (column - wanted).abs() <= 1e-9 * abs(wanted) if isinstance(wanted, float) else column == wanted
+        if isinstance(wanted, float):
+            matches = (column - wanted).abs() <= 1e-9 * abs(wanted)
+        else:
+            matches = column.astype(object) == wanted  # Arrow's texts cannot be compared with what is no UTF-8
         if not matches.any():
             present = ", ".join(str(one) for one in column.unique())
             raise UsageError(f"no cell has {name}={value}; choose one of {present}")

@@ -76,12 +76,8 @@ def read_samples(path: str | Path, metrics: Iterable[str] | None = None) -> Samp
         if name not in METRICS:
             raise UsageError(f"unknown metric '{name}'; choose one of {', '.join(METRICS)}")
     with open_samples(path) as file:
+        check_samples(path, file)
         kept = {name: native(file.variables[name][:]) for name in KEPT}
-        index = kept["cell_index"]
-        if len(index) and (index.min() < 0 or index.max() >= file.dimensions["cell"].size):
-            raise UsageError(f"'{path}' is damaged: it has samples of unknown cells")
-        if missing := set(VERDICTS) - set(flags(file.variables["verdict"]).values()):
-            raise UsageError(f"'{path}' is damaged: it has no verdict '{min(missing)}'")
         computed = stream(file, wanted, kept)
         attributes = {name: attributes_of(file.variables[name]) for name in ("entry", *KEPT)}
         unit = attributes["entry"]["units"]
@@ -90,6 +86,24 @@ def read_samples(path: str | Path, metrics: Iterable[str] | None = None) -> Samp
         attributes[name] = {"units": unit, "long_name": meaning}
     columns = kept | computed
     return Samples(columns, {name: attributes[name] for name in columns})
+
+
+def check_samples(path: str | Path, file: netCDF4.Dataset) -> None:
+    """Checks that each sample is of a cell of the file, and has a verdict that it names.
+
+    Raises:
+        UsageError: the file is damaged.
+    """
+    index = file.variables["cell_index"][:]
+    if len(index) and (index.min() < 0 or index.max() >= file.dimensions["cell"].size):
+        raise UsageError(f"'{path}' is damaged: it has samples of unknown cells")
+    variable = file.variables["verdict"]
+    meanings = flags(variable)
+    if missing := set(VERDICTS) - set(meanings.values()):
+        raise UsageError(f"'{path}' is damaged: it has no verdict '{min(missing)}'")
+    unknown = {int(number) for number in np.unique(variable[:])} - set(meanings)
+    if unknown or list(meanings) != list(range(len(meanings))):
+        raise UsageError(f"'{path}' is damaged: it has samples of unknown verdicts")
 
 
 def attributes_of(variable: netCDF4.Variable[Any]) -> dict[str, object]:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from downbeat.data.launch_file import CELL_FACTORS, cell_fields, flags, open_samples, read_cells
-from downbeat.data.samples import native, read_samples
+from downbeat.data.samples import check_samples, native, read_samples
 from downbeat.errors import UsageError
 from downbeat.experiment.experiment import Experiment, Launch
 from downbeat.experiment.plan import LAUNCH_FACTORS
@@ -39,6 +39,7 @@ def samples(launch: Launch) -> Iterator[pd.DataFrame]:
 def stamps(launch: Launch) -> Iterator[pd.DataFrame]:
     """Yields a row per sample and rank: what the rank stamped, on the global clock."""
     with open_samples(launch.path) as file:
+        check_samples(launch.path, file)
         described = read_cells(file)[list(CELL_FACTORS)]
         categories = pd.Index(flags(file.variables["verdict"]).values())
         units = {name: file.variables[name].units for name in STAMPS}

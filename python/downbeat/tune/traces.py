@@ -79,11 +79,11 @@ def read_traces(file: Path) -> dict[str, Trace]:
         algorithms, refusals = names(data.variables["algorithm"]), names(data.variables["refusal"])
         messages = np.stack([data.variables["messages"][:], data.variables["bytes"][:]], axis=1)
         calls = np.asarray(data.variables["calls"][:])
-    return {
-        algorithm: Trace(counted(messages[index]), counted(calls[index]))
-        for index, algorithm in enumerate(algorithms)
-        if not refusals[index]
-    }
+        return {
+            algorithm: Trace(counted(messages[index]), counted(calls[index]))
+            for index, algorithm in enumerate(algorithms)
+            if not refusals[index]
+        }
 
 
 def counted(values: np.ndarray) -> Numbers | None:
