@@ -25,12 +25,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from downbeat.launchers.launch import choose_launcher, environment, places_of
 from downbeat.launchers.libraries import LIBRARIES, ROOT
 from downbeat.units import MICROSECONDS
 from numpy.typing import NDArray
 from scipy.stats import bootstrap
 
+from benchmarks.running import run_ranks
+
+NAME = "benchmarks.agreement"
 SIZES = (8, 256, 8192)
 WARMUP = 200
 SAMPLES = 2000
@@ -55,21 +57,8 @@ LOOPS = {
 
 def run(mpi: str, words: list[str], variables: Mapping[str, str]) -> str:
     """Runs a program on both ranks; returns what it printed."""
-    library, launcher = choose_launcher(mpi, None)
-    places = places_of(RANKS)
-    command = [launcher, "-n", str(RANKS), *library.family.arguments(places), *library.family.setting(variables)]
     priority = ["chrt", "-f", "1"] if may_have_priority() else []
-    done = subprocess.run(
-        [*command, *priority, *words],
-        env=environment(library, launcher, None, places),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
-    if done.returncode != 0:
-        sys.exit(f"benchmarks.agreement: {mpi}: {done.stderr.strip()}")
-    return done.stdout
+    return run_ranks(NAME, mpi, RANKS, [*priority, *words], variables)
 
 
 def may_have_priority() -> bool:
@@ -160,7 +149,7 @@ def compare(mpi: str, name: str, loop: Loop, launches: int) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="benchmarks.agreement", description="Compares loops with downbeat-bench.")
+    parser = argparse.ArgumentParser(prog=NAME, description="Compares loops with downbeat-bench.")
     parser.add_argument("--mpi", nargs="+", choices=LIBRARIES, default=["openmpi", "mpich"], metavar="NAME")
     parser.add_argument("--launches", type=int, default=60, metavar="N")
     options = parser.parse_args()

@@ -13,38 +13,26 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from downbeat.launchers.launch import choose_launcher, environment, places_of
 from downbeat.launchers.libraries import LIBRARIES, ROOT
 from downbeat.traces.trace import open_trace
 
+from benchmarks.running import run_ranks
+
+NAME = "benchmarks.preload"
 MOST_NS = 150.0
 CALLS = {"blocking": 1, "nonblocking": 2}  # of MPI, for a collective
 
 
 def run(mpi: str, variables: Mapping[str, str], calls: int, kind: str = "blocking") -> float:
     """Runs the loop on one rank with variables set for it; returns nanoseconds per collective."""
-    library, launcher = choose_launcher(mpi, None)
-    places = places_of(1)
-    command = [launcher, "-n", "1", *library.family.arguments(places), *library.family.setting(variables)]
     program = ROOT / "build" / mpi / "bin" / "preload-calls"
-    done = subprocess.run(
-        [*command, str(program), str(calls), kind],
-        env=environment(library, launcher, None, places),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
-    if done.returncode != 0:
-        sys.exit(f"benchmarks.preload: {mpi}: {done.stderr.strip()}")
-    return float(done.stdout.split()[1])
+    return float(run_ranks(NAME, mpi, 1, [str(program), str(calls), kind], variables).split()[1])
 
 
 def variants(mpi: str, directory: Path) -> dict[str, dict[str, str]]:
@@ -97,7 +85,7 @@ def record_many(mpi: str, calls: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="benchmarks.preload", description="Measures libdownbeat-preload.")
+    parser = argparse.ArgumentParser(prog=NAME, description="Measures libdownbeat-preload.")
     parser.add_argument("--mpi", nargs="+", choices=LIBRARIES, default=["openmpi", "mpich"], metavar="NAME")
     parser.add_argument("--repetitions", type=int, default=7, metavar="N")
     parser.add_argument("--calls", type=int, default=10_000_000, metavar="N")

@@ -1,13 +1,14 @@
-"""How the benchmarks run downbeat-bench: as experiments of the package, whose launches they read."""
+"""How the benchmarks run programs: downbeat-bench in experiments of the package, others on ranks of one library."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import os
+import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
@@ -19,6 +20,7 @@ from downbeat.experiment.experiment import Experiment, open_experiment
 from downbeat.experiment.launch import Ended
 from downbeat.experiment.plan import Environment, Library, Measurement, Plan
 from downbeat.launchers.bench import find_bench
+from downbeat.launchers.launch import choose_launcher, environment, places_of
 
 
 def fail(name: str, message: str) -> NoReturn:
@@ -47,6 +49,24 @@ class Progress(Watcher):
     def ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:  # noqa: ARG002
         failed = f"; {ended.key} failed: {ended.failure}\n" if ended.failure else ""
         print(f"\r{self.what}: {complete}/{total} launches {failed}", end="", file=sys.stderr, flush=True)
+
+
+def run_ranks(name: str, mpi: str, ranks: int, words: Sequence[str], variables: Mapping[str, str]) -> str:
+    """Runs a program on ranks of a library, with variables set for them alone; returns what it printed."""
+    library, launcher = choose_launcher(mpi, None)
+    places = places_of(ranks)
+    command = [launcher, "-n", str(ranks), *library.family.arguments(places), *library.family.setting(variables)]
+    done = subprocess.run(
+        [*command, *words],
+        env=environment(library, launcher, None, places),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    if done.returncode != 0:
+        fail(name, f"{mpi}: {done.stderr.strip()}")
+    return done.stdout
 
 
 @contextmanager

@@ -171,6 +171,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tenths = tenths_of(found["blocks"])
     promises = judge(found)
     print_tenths(tenths)
+    if (made := sum(tenth.starts for tenth in tenths)) < options.starts:
+        print(f"{made} of {options.starts} starts: no more were made in {options.seconds:g} s")
     print()
     print_promises(promises)
     write_json(options.output, {"tenths": tenths, "promises": promises, "processes": found["processes"]})

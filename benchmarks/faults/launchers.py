@@ -65,7 +65,7 @@ def killed(
         if ended.hung:
             yield Outcome("hung", 1, f"{how}: it went on for {END_SECONDS:g} s")
             continue
-        left = left_behind(site, stock)
+        left = left_behind(site, stock, END_SECONDS)
         complete = launches(site, results)
         again = site.run(command, seconds=LIMIT_SECONDS)
         broken = ""

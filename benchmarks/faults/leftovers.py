@@ -66,9 +66,9 @@ def in_use(thing: str) -> bool:
     return kind == "shared memory" and bool(processes("maps", os.fsencode(path)))
 
 
-def left_behind(site: Site, before: Belongings) -> list[str]:
-    """Returns what is there that was not, after a moment for what is about to go."""
-    end = time.monotonic() + PATIENCE_SECONDS
+def left_behind(site: Site, before: Belongings, seconds: float = PATIENCE_SECONDS) -> list[str]:
+    """Returns what is there that was not, after a moment for what is about to go, which may take so long."""
+    end = time.monotonic() + seconds
     while True:
         found = sorted(f"process {pid} ({name(pid)})" for pid in processes("environ", site.mark))
         found += sorted(one for one in take_stock(site).things - before.things if not in_use(one))
