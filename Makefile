@@ -71,6 +71,8 @@ nightly: setup-test lint build-openmpi $(foreach m,$(MPIS),nightly-$m) ## run wh
 	@tools/setup nightly harnesses
 	$(call build,sanitize-preload)
 	@$(CTEST) sanitize-preload
+	$(call build,sanitize,downbeat-bench)
+	$(VENV)/pytest --mpi openmpi --sanitize tests/bench
 	$(call build,tsan)
 	@$(CTEST) tsan
 	$(VENV)/pytest -m nightly python tests

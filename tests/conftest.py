@@ -10,6 +10,7 @@ from downbeat.launchers.libraries import LIBRARIES
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--mpi", choices=list(LIBRARIES), help="only what is tested under this MPI library")
+    parser.addoption("--sanitize", action="store_true", help="run downbeat-bench of build/sanitize; with --mpi openmpi")
 
 
 # In these folders processes are measured, or there are more of them than processors.

@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,12 @@ import xarray as xr
 ROOT = Path(__file__).resolve().parents[2]
 RANKS = 2
 TIMEOUT_SECONDS = 120
+# cmake/DownbeatSanitize.cmake has them for CTest.
+SANITIZERS = {
+    "ASAN_OPTIONS": "detect_leaks=1:fast_unwind_on_malloc=0",
+    "LSAN_OPTIONS": f"suppressions={ROOT}/tests/lsan.supp:print_suppressions=0",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+}
 
 
 @dataclass(frozen=True)
@@ -43,11 +49,27 @@ def shows(word: str, value: float) -> bool:
     return abs(float(word) - value) <= 0.5 * unit * (1 + 1e-6)
 
 
+@dataclass
+class Built:
+    """Which downbeat-bench is tested: that of build/<MPI library>, or that of a tree of its own."""
+
+    tree: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+BUILT = Built()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--sanitize"):
+        BUILT.tree, BUILT.variables = "sanitize", SANITIZERS
+
+
 def run_bench(
     mpi: str, directory: Path, *arguments: str, env: Mapping[str, str] | None = None, ranks: int = RANKS
 ) -> Outcome:
     """Runs downbeat-bench in a directory."""
-    program = ROOT / "build" / mpi / "bin" / "downbeat-bench"
+    program = ROOT / "build" / (BUILT.tree or mpi) / "bin" / "downbeat-bench"
     if not program.exists():
         pytest.fail(f"{program} is not built")
     # The library refuses variables DOWNBEAT_* that it does not know.
@@ -59,7 +81,7 @@ def run_bench(
         text=True,
         check=False,
         cwd=directory,
-        env=clean | dict(env or {}),
+        env={**clean, **BUILT.variables, **(env or {})},
     )
     return Outcome(done.returncode, done.stdout, done.stderr)
 

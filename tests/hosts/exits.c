@@ -31,7 +31,15 @@ static int ascending(const void *a, const void *b) {
 }
 
 static double quantile(const double *sorted, int count, double level) {
-    return count == 0 ? -1.0 : sorted[(int)(level * (count - 1))];
+    return count == 0 ? (double)NAN : sorted[(int)(level * (count - 1))];
+}
+
+/* JSON has no NaN: what no call has is null. */
+static void print_quantile(const char *name, const double *sorted, int count, double level) {
+    if (count == 0)
+        printf("\"%s\": null, ", name);
+    else
+        printf("\"%s\": %.1f, ", name, quantile(sorted, count, level));
 }
 
 /* Exit skews in ns of the calls that count, ascending; returns how many there are. `all` is by rank and call. */
@@ -111,10 +119,12 @@ static void report(const struct call *all, int size, int calls, int skipped) {
     count = exit_skews(all, size, calls, skipped, scale_ns, skews);
     MPIX_Harmonize_stats stats;
     MPIX_Harmonize_get_stats(MPI_COMM_WORLD, &stats);
-    printf("\"ranks\": %d, \"calls\": %d, \"valid\": %d, \"skew_median_ns\": %.1f, \"skew_p99_ns\": %.1f, "
-           "\"skew_max_ns\": %.1f, \"syncs\": %lld, \"sync_share\": %.6f, \"clock_domains\": %d, ",
-           size, calls - skipped, count, quantile(skews, count, 0.5), quantile(skews, count, 0.99),
-           quantile(skews, count, 1.0), stats.syncs, stats.sync_share, stats.clock_domains);
+    print_quantile("skew_median_ns", skews, count, 0.5);
+    print_quantile("skew_p99_ns", skews, count, 0.99);
+    print_quantile("skew_max_ns", skews, count, 1.0);
+    printf(
+        "\"ranks\": %d, \"calls\": %d, \"valid\": %d, \"syncs\": %lld, \"sync_share\": %.6f, \"clock_domains\": %d, ",
+        size, calls - skipped, count, stats.syncs, stats.sync_share, stats.clock_domains);
     free(skews);
 }
 

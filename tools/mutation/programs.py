@@ -6,6 +6,7 @@ Limits are of processor time: on a busy machine a test that ends takes as long a
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import dataclasses
 import os
 import resource
@@ -22,6 +23,7 @@ LEAST_SECONDS = 10.0
 WALL = 20.0
 GRACE_SECONDS = 5.0
 OUT_OF_TIME = -signal.SIGXCPU
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,6 +53,11 @@ def limit_processor_time(limit: float) -> None:
     """Limits the calling process, and each that it starts."""
     seconds = max(1, round(limit))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+
+
+def die_with_parent() -> None:
+    """Ends the calling process when the one ends that started it: nobody would read what it says."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def kill_group(leader: int, signal_number: int = signal.SIGKILL) -> None:
@@ -85,6 +92,11 @@ def await_group(leader: int, limit: float) -> Ended:
 
 def run(command: Sequence[str], log: Path, limit: float, cwd: Path, env: Mapping[str, str]) -> Ended:
     """Runs a program to its end, at most `limit` seconds of processor time; what it says goes into a file."""
+
+    def begin() -> None:
+        die_with_parent()
+        limit_processor_time(limit)
+
     with log.open("wb") as output:
         process = subprocess.Popen(
             command,
@@ -94,7 +106,7 @@ def run(command: Sequence[str], log: Path, limit: float, cwd: Path, env: Mapping
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=lambda: limit_processor_time(limit),  # noqa: PLW1509 (there is one thread)
+            preexec_fn=begin,  # noqa: PLW1509 (there is one thread)
         )
     ended = await_group(process.pid, limit)
     process.returncode = ended.status or 0  # its status is taken already
