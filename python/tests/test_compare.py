@@ -316,6 +316,16 @@ def test_conditions() -> None:
     assert list(select(cells, {"size": 8, "operation": "bcast"})["size"]) == [8]
 
 
+def test_numbers_in_conditions_have_units() -> None:
+    for text, size in (("3", 3), ("3K", 3 * 2**10), ("3M", 3 * 2**20), ("3G", 3 * 2**30)):
+        assert len(select(rows([1.0], size=size), {"size": text})) == 1
+    for text, delay in (("0.3", 0.3), ("0.3s", 0.3), ("3ms", 3e-3), ("3us", 3e-6), ("3ns", 3e-9)):
+        assert len(select(rows([1.0], largest_delay=delay), {"largest_delay": text})) == 1
+    nearly = rows([1.0], largest_delay=3e-6 * (1 + 1e-6))
+    with pytest.raises(UsageError, match="no cell has largest_delay=3us"):
+        select(nearly, {"largest_delay": "3us"})
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -229,6 +229,15 @@ def test_cells_that_the_history_lacks() -> None:
     assert set(alone["reason"]) == {"sessions in the history: 0, 5 are needed"}
 
 
+def test_clocks_of_a_history_count() -> None:
+    """What b - a can be off by: twice the bound of a launch, of b and of the mean launch of the history."""
+    b, *history = sessions_as_frames(18, 3)
+    bounds = (100e-9, 200e-9)
+    past = [one.assign(error_bound=bound) for one, bound in zip(history, bounds, strict=True)]
+    found = downbeat.compare(b.assign(error_bound=20e-9), history=past, metric="makespan")
+    assert found["clock_uncertainty"].tolist() == pytest.approx([2 * (150e-9 + 20e-9)])
+
+
 def test_the_history_is_of_what_a_is() -> None:
     a, b, *history = sessions_as_frames(15, 9)
     both = [pd.concat([one, rows(np.full(LAUNCHES, 50.0), library="other")]) for one in history]
