@@ -160,6 +160,23 @@ def test_cells_that_are_not_ok_do_not_count() -> None:
     ]
 
 
+def test_a_launch_that_counts_on_one_side_alone_has_no_pair() -> None:
+    a = rows(factors_of(10))
+    b = rows(1.1 * a["latency_avg_median"] * 1e6, synchronizer="linear")
+    a.loc[2, "status"] = "incomplete"
+    a.loc[2, "latency_avg_median"] *= 100
+    b.loc[5, "status"] = "incomplete"
+    found = downbeat.compare(pd.concat([a, b]), where_a=HARMONIZE, where_b=LINEAR)
+    assert found[["launches_a", "launches_b"]].to_numpy().tolist() == [[LAUNCHES - 2] * 2]
+    assert found["ratio"].tolist() == pytest.approx([1.1])
+    assert found.attrs["notes"] == [
+        "A: incomplete in launch 3, left out: bcast 8",
+        "B: incomplete in launch 6, left out: bcast 8",
+        "A: launch 6 without a pair, left out: bcast 8",
+        "B: launch 3 without a pair, left out: bcast 8",
+    ]
+
+
 def test_a_value_without_a_ratio_is_no_reason_to_leave_a_launch_out() -> None:
     # Without the launches at 0 A would be 10 us and B faster, although it is twice as slow in the median.
     a, b = rows([0.0] * 6 + [10.0] * 5), rows(5 * factors_of(12))
