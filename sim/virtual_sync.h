@@ -16,7 +16,7 @@ struct virtual_sync {
     struct db_levels *levels;  /* by process */
     struct db_clock_map *maps; /* by process */
     struct db_pair *pairs;     /* by process and level */
-    struct db_history *histories;
+    struct db_histories *histories;
     double stagger_ns; /* processes begin up to this much after one another; 1 ms unless it is changed */
     double begun_ns;   /* true time at which the last synchronization began */
 };

@@ -17,6 +17,14 @@ struct db_history {
     struct db_offset points[DB_HISTORY];
 };
 
+#define DB_MAX_MATES 4
+
+/* Of all clocks that a process compares its own with, in one level of a hierarchy. */
+struct db_histories {
+    struct db_history reference;
+    struct db_history mates[DB_MAX_MATES];
+};
+
 /* Adds an offset. If two clocks within `limits` could not have come from the last one to this one, one of them was set:
  * then all that was known before is forgotten. */
 void db_history_add(struct db_history *history, const struct db_offset *offset, const struct db_limits *limits);

@@ -40,7 +40,7 @@ struct db_state {
     struct db_clock_map map;
     struct db_levels levels; /* where the scheme asks for them */
     struct db_pair pairs[DB_LEVELS * DB_MAX_PAIRS];
-    struct db_history histories[DB_LEVELS];
+    struct db_histories histories[DB_LEVELS];
     struct { /* the end of the last synchronization */
         int64_t ticks;
         double bound_ns;

@@ -22,10 +22,10 @@ struct db_sync_group {
      * readings of different synchronizations can be compared. */
     struct db_clock_map lasting;
     struct db_limits lasting_limits;
-    int depth;                    /* levels of the tree, for schemes whose tree can be wider or narrower; 1 or more */
-    struct db_history *histories; /* by level of a hierarchy, for schemes that keep what they learn: of the reference */
-    struct db_pair *pairs;        /* DB_MAX_PAIRS, by round of the scheme: the partner of a round is always the same */
-    struct db_reason *reason;     /* of a refusal */
+    int depth;                      /* levels of the tree, for schemes whose tree can be wider or narrower; 1 or more */
+    struct db_histories *histories; /* by level of a hierarchy, for schemes that keep what they learn */
+    struct db_pair *pairs;    /* DB_MAX_PAIRS, by round of the scheme: the partner of a round is always the same */
+    struct db_reason *reason; /* of a refusal */
     const struct db_levels *levels; /* how the group is divided, for schemes that have asked for it */
 };
 
@@ -88,6 +88,12 @@ int db_tree_wide(const struct db_sync_group *group, int radix, int (*learn)(int 
 
 /* The radix of that tree. */
 int db_tree_radix(const struct db_sync_group *group, int radix);
+
+/* Every process with up to `count` others in other branches of that tree, its mates, always the same: each of two mates
+ * learns from the other. Only in groups of 32 and more. `number` is that of the mate, from 0. */
+int db_mates(const struct db_sync_group *group, int radix, int count,
+             int (*learn)(int mate, int number, void *argument), int (*teach)(int mate, void *argument),
+             void *argument);
 
 /* Three orders in which a group can be synchronized; process 0 and the maps as in db_sync_type. */
 

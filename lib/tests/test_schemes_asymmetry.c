@@ -1,0 +1,211 @@
+/* Ways of a connection that do not take the same time: what becomes of them in the tree and with mates. Exchanges show
+ * nothing of it. In virtual time without noise, clocks that differ by their offsets alone. Without MPI. */
+#include "check.h"
+#include "virtual_sync.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define MANY 1024
+#define LONGER_NS 300.0 /* half of it is the error of an offset */
+
+static double longer_upwards(int source, int destination, double true_ns) {
+    (void)true_ns;
+    return source < destination ? LONGER_NS : 0.0;
+}
+
+/* Always the same for a way (splitmix64). */
+static double longer_at_random(int source, int destination, double true_ns) {
+    (void)true_ns;
+    uint64_t z = ((uint64_t)source << 32) + (uint64_t)destination + 7;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+    return LONGER_NS * (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
+}
+
+struct errors {
+    double spread_ns; /* from the smallest to the largest */
+    double rms_ns;
+};
+
+static struct errors errors_of(int size, const char *scheme, double (*way_ns)(int, int, double)) {
+    struct virtual_model model = {
+        .seed = 1, .network = virtual_quiet, .offset_ns = 1e9, .ns_per_tick = 0.4347, .read_ns = 20};
+    model.network.way_ns = way_ns;
+    struct virtual_sync sync = virtual_sync_create(&model, size, size, scheme);
+    virtual_sync_run(&sync);
+    virtual_sync_check_bounds(&sync, scheme, 0.0);
+    double smallest = 0.0;
+    double largest = 0.0;
+    double squares = 0.0;
+    for (int i = 1; i < size; ++i) {
+        double error_ns = virtual_sync_error_ns(&sync, i, virtual_now(sync.world));
+        smallest = fmin(smallest, error_ns);
+        largest = fmax(largest, error_ns);
+        squares += error_ns * error_ns;
+    }
+    virtual_sync_free(&sync);
+    return (struct errors){.spread_ns = largest - smallest, .rms_ns = sqrt(squares / (size - 1))};
+}
+
+/* A tree in which every step led to higher ranks would add half of the difference on each of its levels. */
+static void levels_take_each_others_asymmetry_back(void) {
+    const struct {
+        int size;
+        const char *radix;
+    } trees[] = {{2, "2"}, {8, "2"}, {100, "2"}, {27, "3"}, {100, "10"}, {1000, "10"}, {1000, "32"}, {128, "128"}};
+    for (size_t i = 0; i < sizeof trees / sizeof *trees; ++i) {
+        char scheme[64];
+        snprintf(scheme, sizeof scheme, "disciplined(radix=%s,mates=0)", trees[i].radix);
+        struct errors errors = errors_of(trees[i].size, scheme, longer_upwards);
+        CHECK_THAT(errors.spread_ns, >=, LONGER_NS / 2.0 - 5.0);
+        CHECK_THAT(errors.spread_ns, <=, LONGER_NS / 2.0 + 5.0 * 10);
+    }
+}
+
+/* Each in the mean of five: 0.58 of the error in a tree of one level, where mates have errors of their own and of the
+ * comparison; less is gained in two, where those of one block share that of its leader. */
+static void mates_average(void) {
+    struct errors alone = errors_of(128, "disciplined(radix=128,mates=0)", longer_at_random);
+    struct errors with = errors_of(128, "disciplined(radix=128)", longer_at_random);
+    CHECK_THAT(with.rms_ns, <=, 0.62 * alone.rms_ns);
+    CHECK_THAT(with.spread_ns, <=, 0.75 * alone.spread_ns);
+
+    alone = errors_of(MANY, "disciplined(mates=0)", longer_at_random);
+    struct errors two = errors_of(MANY, "disciplined(mates=2)", longer_at_random);
+    with = errors_of(MANY, "disciplined", longer_at_random);
+    CHECK_THAT(two.rms_ns, <=, 0.8 * alone.rms_ns);
+    CHECK_THAT(with.rms_ns, <=, 0.9 * two.rms_ns);
+}
+
+/* They do not bring back what the levels of the tree have taken away. */
+static void mates_are_on_both_sides(void) {
+    struct errors one_level = errors_of(128, "disciplined(radix=128)", longer_upwards);
+    CHECK_THAT(one_level.spread_ns, <=, LONGER_NS / 2.0 + 5.0);
+    struct errors two_levels = errors_of(MANY, "disciplined", longer_upwards);
+    CHECK_THAT(two_levels.spread_ns, <=, 0.8 * LONGER_NS);
+}
+
+/* All ways to process 20, but for that from its reference, 40 us longer than those back. */
+static double longer_to_20(int source, int destination, double true_ns) {
+    (void)true_ns;
+    return source > 0 && destination == 20 ? 40e3 : 0.0;
+}
+
+/* What all mates say may be further off than the bound of the reference. The bound of the mean says so. */
+static void bounds_hold_with_bad_mates(void) {
+    struct errors alone = errors_of(64, "disciplined(radix=64,mates=0)", longer_to_20);
+    CHECK_THAT(alone.spread_ns, <=, 10.0);
+    struct errors with = errors_of(64, "disciplined(radix=64)", longer_to_20);
+    CHECK_THAT(with.spread_ns, >=, 2000.0);
+}
+
+/* What each process does with its mates, in order. */
+struct meeting {
+    int mate;
+    int number;
+    int learns;
+};
+
+struct meetings {
+    int count;
+    struct meeting meeting[2 * DB_MAX_MATES];
+};
+
+static int note(struct meetings *meetings, int mate, int number, int learns) {
+    CHECK_THAT(meetings->count, <, 2 * DB_MAX_MATES);
+    meetings->meeting[meetings->count++] = (struct meeting){.mate = mate, .number = number, .learns = learns};
+    return 0;
+}
+
+static int note_learned(int mate, int number, void *argument) { return note(argument, mate, number, 1); }
+static int note_taught(int mate, void *argument) { return note(argument, mate, -1, 0); }
+
+static struct meetings meetings[MANY];
+
+static void meet(int size, int radix, int count) {
+    memset(meetings, 0, sizeof meetings);
+    for (int rank = 0; rank < size; ++rank) {
+        struct db_sync_group group = {.rank = rank, .size = size, .depth = 1};
+        CHECK(db_mates(&group, radix, count, note_learned, note_taught, &meetings[rank]) == 0);
+    }
+}
+
+/* Counts the mates of higher and of lower rank that a process learns from. */
+static void mates_of(int rank, int *higher, int *lower) {
+    *higher = *lower = 0;
+    for (int i = 0; i < meetings[rank].count; ++i) {
+        const struct meeting *meeting = &meetings[rank].meeting[i];
+        *higher += meeting->learns && meeting->mate > rank;
+        *lower += meeting->learns && meeting->mate < rank;
+    }
+}
+
+static void small_groups_have_no_mates(void) {
+    meet(31, 31, DB_MAX_MATES);
+    for (int rank = 0; rank < 31; ++rank)
+        CHECK_THAT(meetings[rank].count, ==, 0);
+    meet(32, 32, DB_MAX_MATES);
+    CHECK_THAT(meetings[16].count, ==, 2 * DB_MAX_MATES);
+}
+
+static void on_one_level_they_are_neighbors(void) {
+    int higher;
+    int lower;
+    meet(100, 100, 4);
+    for (int rank = 0; rank < 100; ++rank) {
+        mates_of(rank, &higher, &lower);
+        CHECK_THAT(higher, ==, lower);
+        CHECK_THAT(higher, ==, rank == 0 || rank == 99 ? 0 : rank == 1 || rank == 98 ? 1 : 2);
+    }
+    CHECK_THAT(meetings[0].count, ==, 2); /* answers 1 and 2, and asks nobody */
+    meet(100, 100, 2);
+    mates_of(50, &higher, &lower);
+    CHECK_THAT(higher, ==, 1);
+    CHECK_THAT(lower, ==, 1);
+}
+
+static void on_more_levels_they_are_in_other_blocks(void) {
+    int higher;
+    int lower;
+    meet(105, 10, 4); /* the last block is half empty */
+    for (int rank = 0; rank < 105; ++rank) {
+        int block = rank / 10;
+        int last = rank % 10 < 5 ? 10 : 9;
+        mates_of(rank, &higher, &lower);
+        CHECK_THAT(higher, ==, rank == 0 ? 0 : fmin(2, last - block));
+        CHECK_THAT(lower, ==, fmin(2, block));
+        for (int i = 0; i < meetings[rank].count; ++i) {
+            int mate = meetings[rank].meeting[i].mate;
+            CHECK_THAT(mate % 10, ==, rank % 10);
+            CHECK_THAT(abs(mate / 10 - block), <=, 2);
+            CHECK_THAT(mate, !=, rank);
+        }
+    }
+}
+
+/* A mate has a number of its own, so that what is known of it is not taken for that of another. */
+static void numbers_are_those_of_mates(void) {
+    meet(1000, 32, DB_MAX_MATES);
+    for (int rank = 0; rank < 1000; ++rank) {
+        int seen[DB_MAX_MATES] = {0};
+        for (int i = 0; i < meetings[rank].count; ++i)
+            if (meetings[rank].meeting[i].learns)
+                ++seen[meetings[rank].meeting[i].number];
+        for (int i = 0; i < DB_MAX_MATES; ++i)
+            CHECK_THAT(seen[i], <=, 1);
+    }
+}
+
+int main(void) {
+    levels_take_each_others_asymmetry_back();
+    mates_average();
+    mates_are_on_both_sides();
+    bounds_hold_with_bad_mates();
+    small_groups_have_no_mates();
+    on_one_level_they_are_neighbors();
+    on_more_levels_they_are_in_other_blocks();
+    numbers_are_those_of_mates();
+    return 0;
+}
