@@ -61,12 +61,14 @@ TEST(MedianInterval, OfBlocksIsAsWideAsTheseDiffer) {
 }
 
 TEST(MedianInterval, EmptyBlocksDoNotCount) {
-    std::vector<double> values(40);
+    // Not even for the fewest values that blocks need, 4 in each.
+    std::vector<double> values(20);
     std::iota(values.begin(), values.end(), 0.0);
-    const MedianInterval some = median_interval(values, std::vector<long>{10, 0, 10, 10, 0, 10, 0}, 0.95);
-    const MedianInterval all = median_interval(values, std::vector<long>{10, 10, 10, 10}, 0.95);
+    const MedianInterval some = median_interval(values, std::vector<long>{4, 0, 4, 4, 0, 4, 4}, 0.95);
+    const MedianInterval all = median_interval(values, std::vector<long>{4, 4, 4, 4, 4}, 0.95);
     EXPECT_EQ(some.low, all.low);
     EXPECT_EQ(some.high, all.high);
+    EXPECT_EQ(some.effective, all.effective);
 }
 
 TEST(MedianInterval, OfFewValuesIsAllOfThem) {
@@ -99,6 +101,36 @@ TEST(MeanInterval, IsThatOfStudent) {
     EXPECT_DOUBLE_EQ(interval.mean, 3.0);
     EXPECT_NEAR(interval.effective, 5.0, 1e-9);
     EXPECT_NEAR(interval.half, 2.7764451 * std::sqrt(2.5 / 5.0), 1e-6);
+}
+
+TEST(MeanInterval, OfBlocksIsAsWideAsTheseDiffer) {
+    // Blocks of 4, whose deviations from the mean of 0 sum to 4, -4, 8, -4 and -4; Student's quantile is that of 4
+    // degrees of freedom, for the blocks, and that of 19, for what the values are worth at most.
+    std::vector<double> values;
+    for (const double level : {1.0, -1.0, 2.0, -1.0, -1.0}) {
+        values.insert(values.end(), {level - 0.5, level + 0.5, level - 0.5, level + 0.5});
+    }
+    const double half = 2.7764451051977987 * std::sqrt((16 + 16 + 64 + 16 + 16) * 5.0 / 4.0) / 20.0;
+    const double variance = (4 * (1 + 1 + 4 + 1 + 1) + 20 * 0.25) / 19.0;
+    const MeanInterval interval = mean_interval(values, std::vector<long>(5, 4), 0.95);
+    EXPECT_DOUBLE_EQ(interval.mean, 0.0);
+    EXPECT_NEAR(interval.half, half, 1e-9);
+    EXPECT_NEAR(interval.effective, std::pow(2.093024054408263, 2) * variance / (half * half), 1e-9);
+}
+
+TEST(MeanInterval, FewerThanFourValuesPerBlockSayNothingOfBlocks) {
+    const std::vector<double> values = {1, 5, 2, 4, 3, 1, 5, 2, 4, 3, 9, 9, 9, 9, 9, 1, 2, 3, 5};
+    const MeanInterval none = mean_interval(values, {}, 0.95);
+    EXPECT_EQ(mean_interval(values, std::vector<long>{4, 4, 4, 4, 3}, 0.95).half, none.half);
+    EXPECT_EQ(mean_interval(values, std::vector<long>{19}, 0.95).half, none.half); // nor does one block
+    EXPECT_NE(mean_interval(values, std::vector<long>{5, 5, 5, 4}, 0.95).half, none.half);
+}
+
+TEST(MeanInterval, OfWhatIsAllAlikeHasNoWidth) {
+    const MeanInterval interval = mean_interval(std::vector<double>(100, 7.0), equal_parts(100), 0.95);
+    EXPECT_EQ(interval.mean, 7.0);
+    EXPECT_EQ(interval.half, 0.0);
+    EXPECT_EQ(interval.effective, 100.0);
 }
 
 TEST(MeanInterval, OfOneValueIsNone) {

@@ -1,7 +1,10 @@
+#include "statistics/shuffle.h"
 #include "statistics/statistics.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
+#include <map>
+#include <numeric>
 
 namespace bench {
 namespace {
@@ -41,6 +44,43 @@ TEST(Statistics, NoValueIsNeverZero) {
     const Summary summary = summarize({});
     for (const Statistic &statistic : statistics()) {
         EXPECT_TRUE(std::isnan(summary.*statistic.value)) << statistic.name;
+    }
+}
+
+TEST(Shuffle, IsTheSamePermutationOnAllMachines) {
+    std::mt19937_64 random(1);
+    std::vector<int> items(6);
+    std::iota(items.begin(), items.end(), 0);
+    shuffle(items, random);
+    EXPECT_EQ(items, (std::vector<int>{1, 3, 0, 4, 5, 2}));
+    // A number for each item but the last: what is drawn afterwards is the same, too.
+    std::mt19937_64 other(1);
+    other.discard(items.size() - 1);
+    EXPECT_EQ(random, other);
+}
+
+TEST(Shuffle, LeavesNoneAndOneAsTheyAre) {
+    std::mt19937_64 random(1);
+    std::vector<int> none;
+    std::vector<int> one = {7};
+    shuffle(none, random);
+    shuffle(one, random);
+    EXPECT_TRUE(none.empty());
+    EXPECT_EQ(one, std::vector<int>{7});
+    EXPECT_EQ(random, std::mt19937_64(1));
+}
+
+TEST(Shuffle, MakesEveryOrderAsOften) {
+    std::mt19937_64 random(1);
+    std::map<std::vector<int>, int> counts;
+    for (int i = 0; i < 6000; ++i) {
+        std::vector<int> items = {0, 1, 2};
+        shuffle(items, random);
+        ++counts[items];
+    }
+    EXPECT_EQ(counts.size(), 6U);
+    for (const auto &[order, count] : counts) {
+        EXPECT_NEAR(count, 1000, 100); // 3.5 standard deviations
     }
 }
 
