@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import netCDF4
+import numpy as np
 import pandas as pd
 import pytest
-from downbeat.comparison.closing import AFFORDABLE, contrast, next_steps
-from downbeat.experiment.plan import Library, Measurement, Plan, Variant
+from downbeat.comparison.closing import AFFORDABLE, closing, contrast, next_steps
+from downbeat.experiment.directory import write_plan, write_record
+from downbeat.experiment.estimates import Estimates
+from downbeat.experiment.plan import LAUNCH_FACTORS, LaunchKey, Library, Measurement, Plan, Variant
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES, NOT_AMONG_MANY, NOT_SIGNIFICANT
+from launch_files import Cell, write_launch
 
 PLAN = Plan("e", Measurement(("bcast",)), (Library("some", "bench"),), launches=FEWEST_LAUNCHES)
 BARRIER = ("synchronizer", "harmonize", "mpi_barrier")
@@ -79,3 +84,88 @@ def test_commands_can_be_typed() -> None:
     assert next_steps(PLAN, where, sides, compared())[0] == (
         "  downbeat compare 'a b' 'synchronizer=window(size=1ms)' synchronizer=harmonize"
     )
+
+
+class Written(Estimates):
+    """The medians of launches that have just been written."""
+
+    def write(self, directory: Path, plan: Plan, latencies: dict[tuple[str, str], float], number: int) -> None:
+        """Writes the launches of a number; cells, by variant and synchronizer, take so many us."""
+        for variant in plan.variants:
+            synchronizers = [name for of, name in latencies if of == variant.name]
+            key = LaunchKey("some", 2, "default", number, variant=variant.name)
+            place = directory / "launches" / str(key)
+            place.mkdir(parents=True)
+            record = {name: getattr(key, name) for name in (*LAUNCH_FACTORS, "number")}
+            write_record(place, record)
+            cells = [Cell(np.zeros((1, 2)), np.ones((1, 2)), synchronizer=name) for name in synchronizers]
+            path = write_launch(place / "samples.nc", cells, mpi_library="Some 1, configured with much")
+            with netCDF4.Dataset(path, "a") as file:
+                medians = [latencies[variant.name, name] * 1e-6 * (1 + 0.01 * number) for name in synchronizers]
+                file.createVariable("latency_avg_median", "f8", ("cell",))[:] = medians
+            self.add(key, path)
+
+
+def ended(directory: Path, latencies: dict[tuple[str, str], float], launches: int) -> list[str]:
+    """Returns the last lines of a run whose cells, by variant and synchronizer, take so many us."""
+    variants = tuple(Variant(name) for name in dict.fromkeys(variant for variant, _ in latencies))
+    plan = replace(PLAN, launches=launches, variants=variants)
+    write_plan(directory, plan)
+    estimates = Written()
+    for number in range(1, launches + 1):
+        estimates.write(directory, plan, latencies, number)
+    return closing(plan, directory, estimates)
+
+
+def test_a_run_without_cells_ends_without_a_table() -> None:
+    assert closing(PLAN, Path("none"), Estimates()) == []
+
+
+def test_one_synchronizer_ends_in_its_medians(tmp_path: Path) -> None:
+    assert ended(tmp_path / "e", {("default", "harmonize"): 1.0}, 1) == [
+        "latency_avg in us, time in the operation, mean over ranks (OSU's average",
+        "  latency); 1 launch, 2 ranks, Some 1",
+        "",
+        "operation  size   harmonize",
+        "bcast         8       1.010",
+        "",
+        "median: over the samples of a launch",
+        "",
+        f"next: --launches {FEWEST_LAUNCHES} or more, which verdicts need; the same command continues",
+        f"  downbeat report {tmp_path}/e",
+    ]
+
+
+def test_two_synchronizers_end_in_a_verdict(tmp_path: Path) -> None:
+    barrier = {("default", "harmonize"): 1.0, ("default", "mpi_barrier"): 2.0}
+    assert ended(tmp_path / "e", barrier, FEWEST_LAUNCHES) == [
+        "latency_avg in us, time in the operation, mean over ranks (OSU's average",
+        "  latency); 5 launches, 2 ranks, Some 1",
+        "",
+        "operation  size   harmonize  mpi_barrier  ratio     interval  after mpi_barrier",
+        "bcast         8       1.030        2.060  2.000  2.000-2.000  reads higher",
+        "",
+        "ratio: barrier / common start (delta in Schuchart 2023, section 6.1)",
+        "reads lower, higher: the same operation takes less, more time after mpi_barrier",
+        "  than harmonize",
+        "",
+        f"  downbeat compare {tmp_path}/e synchronizer=harmonize synchronizer=mpi_barrier",
+        f"  downbeat report {tmp_path}/e",
+    ]
+
+
+def test_two_variants_end_in_a_verdict_on_the_second(tmp_path: Path) -> None:
+    lines = ended(tmp_path / "e", {("old", "harmonize"): 2.0, ("new", "harmonize"): 1.0}, FEWEST_LAUNCHES)
+    assert lines[1] == "  latency); 10 launches, 2 ranks, Some 1"
+    assert [line.split() for line in lines[3:5]] == [
+        ["operation", "size", "old", "new", "ratio", "interval", "new", "is"],
+        ["bcast", "8", "2.060", "1.030", "0.500", "0.500-0.500", "faster"],
+    ]
+    assert lines[6] == "ratio: new / old"
+    assert lines[-2:] == [f"  downbeat compare {tmp_path}/e", f"  downbeat report {tmp_path}/e"]
+
+
+def test_variants_without_a_cell_in_common_end_in_medians(tmp_path: Path) -> None:
+    lines = ended(tmp_path / "e", {("old", "harmonize"): 2.0, ("new", "linear"): 1.0}, FEWEST_LAUNCHES)
+    assert any(line.startswith("median: ") for line in lines)
+    assert not any(line.startswith("ratio: ") for line in lines)
