@@ -1,5 +1,7 @@
 #include "region_record.h"
 
+#include "split_mix.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,13 +59,8 @@ static void add_rejected(struct db_region_record *record, const struct db_region
     }
 }
 
-/* SplitMix64 (Steele, Lea, Flood 2014), brought to [0, limit): the bias is below limit / 2^64. */
-static long long draw(uint64_t *state, long long limit) {
-    uint64_t z = (*state += 0x9e3779b97f4a7c15U);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return (long long)((z ^ (z >> 31)) % (uint64_t)limit);
-}
+/* In [0, limit): the bias is below limit / 2^64. */
+static long long draw(uint64_t *state, long long limit) { return (long long)(db_split_mix(state) % (uint64_t)limit); }
 
 /* Where the figures of the newest valid sample are kept, or NULL (Vitter 1985, algorithm R). */
 static double *place(struct db_region_record *record) {

@@ -2,6 +2,7 @@
 #include "validation.h"
 
 #include "clock.h"
+#include "split_mix.h"
 
 #include <errno.h>
 #include <math.h>
@@ -26,16 +27,8 @@ struct db_validation_clock {
     double phase[SINES];
 };
 
-/* SplitMix64 (Steele, Lea, Flood 2014): a whole generator in one word, the same on every machine. */
-static uint64_t next_random(uint64_t *state) {
-    uint64_t z = (*state += 0x9e3779b97f4a7c15U);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31);
-}
-
 /* Uniform in [-1, 1). */
-static double draw(uint64_t *state) { return (double)(next_random(state) >> 11) * 0x1p-52 - 1.0; }
+static double draw(uint64_t *state) { return (double)(db_split_mix(state) >> 11) * 0x1p-52 - 1.0; }
 
 double db_validation_at(const struct db_clock *clock, int64_t true_ticks) {
     const struct db_validation_clock *self = clock->data.validation.state;
@@ -91,7 +84,7 @@ int db_validation_wrap(struct db_clock *clock, const struct db_validation *valid
         return -1;
     int group = rank / validation->ranks_per_clock;
     uint64_t state = validation->seed * 0x2545f4914f6cdd1dU + (uint64_t)group;
-    next_random(&state);
+    db_split_mix(&state);
     self->inner = *clock;
     self->origin = origin;
     self->ns_per_tick = ns_per_tick;

@@ -1,5 +1,6 @@
 /* Scheme strings: what they mean, how they are written back, and that nothing is ever ignored. */
 #include "check.h"
+#include "registry.h"
 #include "scheme.h"
 #include "sync.h"
 
@@ -195,7 +196,33 @@ static void refusals(void) {
     CHECK(Downbeat_check("offset", "hca3", message) == MPI_ERR_ARG);
 }
 
+/* Names are appended to a text, up to its size, and not a byte further. */
+static void names_of_a_registry(void) {
+    static const char *const first = "first";
+    static const char *const second = "second";
+    const void *const registry[] = {&first, &second, NULL};
+    const void *const none[] = {NULL};
+    CHECK(db_registry_find(registry, "second") == &second);
+    CHECK(db_registry_find(registry, "third") == NULL);
+
+    static const char whole[] = "use first, second";
+    for (size_t size = sizeof "use "; size <= sizeof whole + 1; ++size) {
+        char text[32];
+        memset(text, '#', sizeof text);
+        strcpy(text, "use ");
+        db_registry_names(registry, text, size);
+        size_t length = size <= sizeof whole ? size - 1 : sizeof whole - 1;
+        CHECK_THAT(strlen(text), ==, length);
+        CHECK(strncmp(text, whole, length) == 0);
+        CHECK(text[length + 1] == '#');
+    }
+    char text[] = "use ";
+    db_registry_names(none, text, sizeof text);
+    CHECK(strcmp(text, "use ") == 0);
+}
+
 int main(void) {
+    names_of_a_registry();
     values();
     shortest_form();
     every_name();

@@ -83,10 +83,12 @@ static void bad_arguments(MPI_Comm comm) {
     HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_delayed(comm, -1e-9, &flag));
     HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_delayed(comm, strtod("nan", NULL), &flag));
     HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_delayed(comm, strtod("inf", NULL), &flag));
+    HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_delayed(comm, 3.000001e9, &flag));
     HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_time(comm, NULL));
     HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_wait_until(comm, 0.0, NULL));
     HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_wait_until(comm, strtod("nan", NULL), &flag));
-    HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_wait_until(comm, -4e9, &flag));
+    HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_wait_until(comm, -3.000001e9, &flag));
+    HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_wait_until(comm, 3.000001e9, &flag));
     HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_error_bound(comm, NULL));
     HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_deadline(comm, NULL));
     HANDLED_AS(MPI_ERR_ARG, MPIX_Harmonize_verdict(comm, NULL));
@@ -98,6 +100,8 @@ static void bad_arguments(MPI_Comm comm) {
     HANDLED_AS(MPI_ERR_OTHER, MPIX_Harmonize_wait_until(comm, 0.0, &flag));
     OK(MPIX_Harmonize_sync(comm));
     OK(MPIX_Harmonize_time(comm, &value));
+    OK(MPIX_Harmonize_wait_until(comm, -3e9, &flag)); /* the earliest time that may be asked for, long ago */
+    CHECK(!flag);
     HANDLED_AS(MPI_ERR_OTHER, MPIX_Harmonize_deadline(comm, &value));   /* no call yet */
     HANDLED_AS(MPI_ERR_OTHER, MPIX_Harmonize_true_error(comm, &value)); /* no validation clock */
 }

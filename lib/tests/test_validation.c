@@ -1,6 +1,7 @@
 /* The validation clock does what it is told: offset, skew and wander as given, the same for a seed. Without MPI. */
 #include "check.h"
 #include "clock.h"
+#include "split_mix.h"
 #include "validation.h"
 
 #include <math.h>
@@ -73,6 +74,64 @@ static void reads_and_waits_on_its_own_time(void) {
     db_clock_close(&clock);
 }
 
+/* A clock that shows what it is set to, and whose waits end on time. */
+static int64_t shown;
+static int waits;
+
+static int64_t read_shown(const struct db_clock *clock) {
+    (void)clock;
+    return shown;
+}
+
+static int64_t wait_for(const struct db_clock *clock, int64_t ticks) {
+    (void)clock;
+    CHECK_THAT(ticks, >, shown);
+    ++waits;
+    return shown = ticks;
+}
+
+/* However far ahead: a wait comes neither early nor late, and is not many short ones. */
+static void waits_end_on_its_own_time(void) {
+    static const struct db_clock_type exact = {.read = read_shown, .wait_until = wait_for};
+    const char *const texts[] = {"offset=0", "offset=10,skew=0.1", "wander=0.1", "skew=1e-3,wander=1e-6"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
+        /* A tick of the first one is its own; what the others show passes over no number. */
+        const struct db_clock inner = {.type = &exact, .ns_per_tick = i == 0 ? 1.0 : 0.5};
+        for (int rank = 0; rank < 10; ++rank) {
+            struct db_clock clock = inner;
+            struct db_validation validation;
+            CHECK(db_validation_parse(&validation, texts[i]) == NULL);
+            CHECK(db_validation_wrap(&clock, &validation, rank, 1000, inner.ns_per_tick) == 0);
+            shown = 1000;
+            for (int64_t ahead = 1; ahead <= 10000000000; ahead *= 10) {
+                int64_t target = db_clock_read(&clock) + ahead;
+                waits = 0;
+                CHECK_THAT(clock.type->wait_until(&clock, target), ==, target);
+                CHECK_THAT(waits, <=, 20);
+            }
+            /* What has passed already is not waited for, nor is now. */
+            waits = 0;
+            int64_t now = db_clock_read(&clock);
+            CHECK_THAT(clock.type->wait_until(&clock, now), ==, now);
+            CHECK_THAT(clock.type->wait_until(&clock, now - 1), ==, now);
+            CHECK_THAT(waits, ==, 0);
+            db_clock_close(&clock);
+        }
+    }
+}
+
+/* Of the paper's generator, with 0 and 1234567 as seeds. */
+static void the_same_numbers_on_every_machine(void) {
+    uint64_t zero = 0;
+    CHECK(db_split_mix(&zero) == 0xe220a8397b1dcdafU);
+    CHECK(db_split_mix(&zero) == 0x6e789e6aa1b965f4U);
+    CHECK(db_split_mix(&zero) == 0x06c45d188009454fU);
+    uint64_t other = 1234567;
+    CHECK(db_split_mix(&other) == 6457827717110365317U);
+    CHECK(db_split_mix(&other) == 3203168211198807973U);
+    CHECK(db_split_mix(&other) == 9817491932198370423U);
+}
+
 static void text(void) {
     struct db_validation validation;
     char formatted[256];
@@ -122,6 +181,8 @@ int main(void) {
     wander_is_bounded_and_there();
     seeds_and_groups();
     reads_and_waits_on_its_own_time();
+    waits_end_on_its_own_time();
+    the_same_numbers_on_every_machine();
     text();
     return 0;
 }
