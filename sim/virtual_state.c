@@ -115,6 +115,8 @@ static void count_start(struct run *run, int process, int call, int flag) {
     const struct db_state *state = &run->states[process];
     double late_ns = virtual_global_ns(run->world, 0, &run->states[0].map, exit_ns) - (double)state->deadline_ns;
     start->late_ns = fmax(start->late_ns, late_ns);
+    start->slack_ns = (double)state->slack_ns;
+    start->lag_ns = fmax(start->lag_ns, (double)state->lag_ns);
     look_at_clock(run, process, start);
 }
 

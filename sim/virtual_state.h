@@ -26,6 +26,8 @@ struct virtual_start {
     double bound_ns;    /* largest bound */
     double late_ns;     /* from the deadline on process 0's clock to the last exit */
     double told_ns;     /* what the next call said of that, to all the same; negative if there was none */
+    double slack_ns;    /* that process 0 gave */
+    double lag_ns;      /* largest of all processes */
     int valid;          /* all flags were 1 */
 };
 

@@ -168,6 +168,43 @@ static void reasons_are_counted(void) {
     virtual_outcome_free(&outcome);
 }
 
+/* A slack is the lag of an earlier call, and 250 ns (slack_auto.c), once trial rounds count for little. */
+static void slack_follows_the_lags(void) {
+    struct virtual_starts starts = starts_of(16, 5e6, 2e9);
+    starts.from_ns = 0.0;
+    struct virtual_outcome outcome = virtual_starts_run(&starts);
+    for (int i = outcome.count / 2; i < outcome.count; ++i) {
+        int known = 0;
+        for (int before = 0; before < i; ++before)
+            known |= outcome.starts[i].slack_ns == outcome.starts[before].lag_ns + 250.0;
+        CHECK(known);
+    }
+    virtual_outcome_free(&outcome);
+}
+
+/* Clocks that differ by nothing but their calibrations, each within what it says of its own: the bounds allow for both
+ * sides, and for little more. */
+static void calibrations_count_on_both_sides(void) {
+    static const struct {
+        const char *sync;
+        double share; /* of its bound that some error takes up, at least; less where the rate is learned */
+    } schemes[] = {{"disciplined", 0.1}, {"hca3_offset", 0.5}};
+    struct virtual_starts starts = starts_of(16, 5e6, 2e9);
+    starts.model.skew = starts.model.wander = 0.0;
+    starts.model.calibration = 200e-6;
+    starts.model.network = (struct virtual_network){.overhead_ns = 10.0, .fixed_ns = 50.0, .exponential_ns = 20.0};
+    starts.from_ns = 0.0;
+    setenv("DOWNBEAT_MAX_SKEW", "1e-9", 1);
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; ++i) {
+        starts.sync = schemes[i].sync;
+        struct virtual_outcome outcome = virtual_starts_run(&starts);
+        CHECK_THAT(outcome.beyond_bound, ==, 0);
+        CHECK_THAT(outcome.largest_share, >, schemes[i].share);
+        virtual_outcome_free(&outcome);
+    }
+    unsetenv("DOWNBEAT_MAX_SKEW");
+}
+
 /* All clocks are known after one synchronization where that takes two rounds, a while apart. */
 static void two_rounds_are_two_synchronizations(void) {
     struct virtual_starts starts = starts_of(16, 100e6, 1.2e9);
@@ -259,6 +296,8 @@ int main(int argc, char **argv) {
         two_rounds_are_two_synchronizations();
         lateness_is_told();
         reasons_are_counted();
+        slack_follows_the_lags();
+        calibrations_count_on_both_sides();
     } else if (size == 128) {
         on_128_processes();
     } else if (size == 1024) {
