@@ -6,9 +6,17 @@ import dataclasses
 
 import numpy as np
 import pandas as pd
+from downbeat.statistics.location import Interval
+from downbeat.statistics.pairs import compare_paired
+from downbeat.statistics.verdicts import Comparison
 from downbeat.tune.choosing import choose
+from downbeat.tune.formats.rules_format import Written
 from downbeat.tune.gain import compare_environments, compare_rules
-from downbeat.tune.outcome import Question, Tuning
+from downbeat.tune.left_out import LeftOut
+from downbeat.tune.other_choices import OtherChoice, Prices
+from downbeat.tune.outcome import Question, Removed, Tuning
+from downbeat.tune.probing import Usable
+from downbeat.tune.proving import Proof
 from downbeat.tune.rules import DEFAULT, Cell, Rule
 from downbeat.tune.table import render
 from downbeat.tune.warnings import find_warnings
@@ -52,3 +60,131 @@ def test_rules_under_which_nothing_runs_are_a_warning() -> None:
     tuning.lost = [Cell("bcast", 4, 8)]
     (warning,) = find_warnings(tuning)
     assert "bcast of 8 bytes on 4 ranks was measured without the rules and in no launch under them" in warning
+
+
+def times_as_long(ratio: float) -> Comparison:
+    """Returns the comparison of launches without deviations."""
+    return compare_paired(np.full(5, 10.0), np.full(5, 10.0 * ratio))
+
+
+CELLS = [Cell("bcast", 4, size) for size in (8, 16, 32, 64)]
+RULES = [Rule("bcast", 4, 8, 31, "a"), Rule("bcast", 4, 32, 32, "b")]
+
+
+def test_a_tuning_with_objections_has_a_warning_for_each() -> None:
+    tuning = Tuning(QUESTION, TARGET, rules=RULES, losses=["something cannot be said in rules"])
+    tuning.removed = [Removed(Rule("bcast", 4, 64, 64, "c"), "wrong results")]
+    tuning.wrong_defaults = [CELLS[3]]
+    tuning.left_out = [
+        LeftOut("sweep", "incomplete", ("one", "two", "three")),
+        LeftOut("gain", "failed", ("one", "two", "three", "four", "five")),
+    ]
+    tuning.proofs = {
+        CELLS[0]: Proof("failed", "messages are not those of a"),
+        CELLS[1]: Proof("proven", "messages"),
+        CELLS[2]: Proof("cannot tell", "nothing"),
+    }
+    tuning.gains = {CELLS[0]: times_as_long(0.5), CELLS[2]: times_as_long(1.2), CELLS[3]: times_as_long(1.5)}
+    tuning.lost = [CELLS[1]]
+    tuning.written = Written({}, {}, ("a note of the format",))
+    assert find_warnings(tuning) == [
+        "something cannot be said in rules",
+        "the rule for bcast on 4 ranks (64) by c was written, measured and removed: wrong results; report it to the "
+        "developers of the library",
+        "bcast of 64 bytes on 4 ranks has wrong results by the library's own choice, which no rule replaces; "
+        "downbeat-bench bcast -m 64 --validate shows them",
+        "incomplete cells do not count (sweep): one; two; three",
+        "failed cells do not count (gain): one; two; three and 2 more",
+        "the rules are not obeyed for bcast of 8 bytes on 4 ranks: messages are not those of a; do not use them before "
+        "you know why",
+        "bcast of 32 bytes on 4 ranks has a rule and takes 1.200 times as long under the rules (1.200 to 1.200); tune "
+        "again on an idle machine, or leave it out",
+        "bcast of 64 bytes on 4 ranks has no rule and takes 1.500 times as long under the rules (1.500 to 1.500); tune "
+        "again on an idle machine, or leave it out",
+        "bcast of 16 bytes on 4 ranks was measured without the rules and in no launch under them; do not use them "
+        "before you know why: gain/*/failed has what the launches said",
+        "a note of the format",
+    ]
+
+
+def test_anything_against_the_rules_is_an_objection() -> None:
+    assert not Tuning(QUESTION, TARGET, rules=RULES).objections()
+    for one in (
+        Tuning(QUESTION, TARGET, proofs={CELLS[0]: Proof("failed", "messages")}),
+        Tuning(QUESTION, TARGET, lost=[CELLS[1]]),
+        Tuning(QUESTION, TARGET, gains={CELLS[0]: times_as_long(1.2)}),
+        Tuning(QUESTION, TARGET, removed=[Removed(RULES[0], "wrong results")]),
+        Tuning(QUESTION, TARGET, wrong_defaults=[CELLS[3]]),
+    ):
+        assert one.objections()
+    fine = {CELLS[0]: Proof("cannot tell", "nothing")}
+    assert not Tuning(QUESTION, TARGET, proofs=fine, gains={CELLS[0]: times_as_long(0.8)}).objections()
+
+
+def test_a_gain_that_was_not_measured_is_a_warning_where_there_are_rules() -> None:
+    decisions = choose(launches({DEFAULT: 10, "a": 5}), {}, MARGIN, CONFIDENCE)
+    tuning = Tuning(QUESTION, TARGET, decisions=decisions, rules=RULES)
+    (warning,) = find_warnings(tuning)
+    assert warning.startswith("what the rules gain is unknown in 1 cells, which lack launches that count")
+    assert find_warnings(dataclasses.replace(tuning, rules=[])) == []
+    assert find_warnings(dataclasses.replace(tuning, gains={CELLS[0]: times_as_long(0.5)})) == []
+
+
+def test_the_whole_output() -> None:
+    frame = pd.concat([launches({DEFAULT: 10, "a": 5}, size=cell.size) for cell in CELLS])
+    tuning = Tuning(QUESTION, TARGET, decisions=choose(frame, {}, MARGIN, CONFIDENCE), rules=RULES)
+    tuning.proofs = {
+        CELLS[0]: Proof("proven", "messages"),
+        CELLS[1]: Proof("cannot tell", "messages of a are those of the default, " + "and so on, " * 20),
+        CELLS[2]: Proof("proven", "messages"),
+        CELLS[3]: Proof("failed", "messages are not those of the default"),
+    }
+    tuning.rule_gains = {RULES[0]: times_as_long(0.5)}
+    tuning.others = [OtherChoice(CELLS[0], "a", "b"), OtherChoice(CELLS[1], "a", "c")]
+    tuning.prices = Prices({CELLS[0]: times_as_long(1.25), CELLS[1]: times_as_long(0.8)}, Interval(1.1, 1.0, 1.2, 5))
+    tuning.usable = [Usable("bcast", 4, ["a", "b", "c"], {"d": "it crashed"}), Usable("bcast", 4, ["a"], {})]
+    assert render(tuning, ["take care"]).splitlines() == [
+        "Open MPI v4.1.4",
+        "rules: Open MPI rules file, version 1",
+        "",
+        "collective           ranks             bytes  in place of the default",
+        "bcast                    4              8-31  a",
+        "    gain: 2.000 times as fast (2.000 to 2.000), faster",
+        "    proof: proven: messages (1 of 2); cannot tell: messages of a are those of",
+        "           the default, and so on, and so on, and so on, and so on, and so on,",
+        "           and so on, and so on, and so on, and so on, and so ... (1 of 2)",
+        "bcast                    4                32  b",
+        "    gain: not measured",
+        "    proof: proven: messages (1 of 1)",
+        "",
+        "2 rules for 3 of 4 cells (2 proven, 1 cannot tell); the library's own choice",
+        "  stays in the others",
+        "",
+        "after MPI_Barrier another algorithm would have been chosen in 2 cells. Measured",
+        "  anew, from a common start, its time over that of the choice made is 1.100",
+        "  (1.000 to 1.200) on average; in 1 cells it is longer beyond doubt:",
+        "  bcast                  4 ranks         8 bytes  1.250 (1.250 to 1.250)",
+        "      b in place of a",
+        "",
+        "not measured:",
+        "  bcast on 4 ranks by d: it crashed",
+        "",
+        "warning: take care",
+    ]
+
+
+def test_the_output_without_rules_under_an_arrival_pattern() -> None:
+    decisions = choose(launches({DEFAULT: 10, "a": 10}), {}, MARGIN, CONFIDENCE)
+    late = dataclasses.replace(QUESTION, effort=dataclasses.replace(EFFORT, pattern="ramp", delay="10us"))
+    tuning = Tuning(late, TARGET, decisions=decisions, others=[OtherChoice(CELLS[0], DEFAULT, "a")])
+    assert render(tuning, []).splitlines() == [
+        "Open MPI v4.1.4",
+        "rules: Open MPI rules file, version 1",
+        "arrival pattern: ramp, delay 10us; compared: latency_avg",
+        "",
+        "no rules: the library's own choice stays in all 1 cells",
+        "",
+        "without the arrival pattern another algorithm would have been chosen in 1 cells.",
+        "  Measured anew, under the pattern, its time over that of the choice made is",
+        "  unknown on average; in 0 cells it is longer beyond doubt",
+    ]
