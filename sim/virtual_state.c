@@ -171,6 +171,7 @@ static void conclude(struct run *run) {
         outcome->late += run->states[i].late_arrivals + run->states[i].late_exits;
         outcome->unsure += run->states[i].unsure_clocks;
     }
+    outcome->lags = first->slack.lags.count;
     outcome->syncs = first->syncs;
     outcome->syncs_counted = first->syncs - run->from_syncs;
     outcome->sync_share = (first->sync_ns - run->from_sync_ns) / (run->wanted->until_ns - run->wanted->from_ns);

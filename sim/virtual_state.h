@@ -42,6 +42,7 @@ struct virtual_outcome {
     long long syncs;        /* in all, and while starts counted */
     long long syncs_counted;
     double sync_share; /* of the time while starts counted */
+    int lags;          /* that the slack controller knows */
     double sync_ns;    /* one synchronization, in the mean */
     long long refused; /* flags of 0, of all calls and processes; those among them that the library has counted: */
     long long late;

@@ -182,6 +182,23 @@ static void slack_follows_the_lags(void) {
     virtual_outcome_free(&outcome);
 }
 
+static int lags_after(int size, int calls) {
+    struct virtual_starts starts = starts_of(size, 5e6, 5e6 * calls);
+    starts.from_ns = 0.0;
+    struct virtual_outcome outcome = virtual_starts_run(&starts);
+    CHECK_THAT(outcome.count, ==, calls);
+    virtual_outcome_free(&outcome);
+    return outcome.lags;
+}
+
+/* The slack controller is given the lag of every call: where process 0 waits long enough in the same call, else, as
+ * where it is alone, in the next one. */
+static void no_lag_is_forgotten(void) {
+    static const int sizes[] = {1, 2, 16};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i)
+        CHECK_THAT(lags_after(sizes[i], 102) - lags_after(sizes[i], 2), ==, 100);
+}
+
 /* Clocks that differ by nothing but their calibrations, each within what it says of its own: the bounds allow for both
  * sides, and for little more. */
 static void calibrations_count_on_both_sides(void) {
@@ -297,6 +314,7 @@ int main(int argc, char **argv) {
         lateness_is_told();
         reasons_are_counted();
         slack_follows_the_lags();
+        no_lag_is_forgotten();
         calibrations_count_on_both_sides();
     } else if (size == 128) {
         on_128_processes();
