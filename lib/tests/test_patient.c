@@ -1,8 +1,10 @@
 /* Where processes share processors, the library never blocks in MPI, and sleeps until a deadline that is far away: who
  * spins keeps the processor from the one that it waits for. Here each process is told that it shares. */
 #include "check_mpi.h"
+#include "message.h"
 #include "processors.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -14,10 +16,19 @@ static int shared;
 static int blocking; /* calls of MPI by the library that block */
 static double longest_sleep;
 
+/* What a wait for a message has done so far, while its test is made to fail. */
+#define MOST_NAPS 8
+static int failing_looks;
+static int yields;
+static int naps;
+static double nap_seconds[MOST_NAPS];
+
 /* The linker leads to these (CMakeLists.txt). */
 int __wrap_db_processors_oversubscribed(MPI_Comm comm, int *oversubscribed); /* NOLINT: the linker's names */
 int __wrap_nanosleep(const struct timespec *asked, struct timespec *left);   /* NOLINT */
 int __real_nanosleep(const struct timespec *asked, struct timespec *left);   /* NOLINT */
+int __wrap_sched_yield(void);                                                /* NOLINT */
+int __real_sched_yield(void);                                                /* NOLINT */
 
 int __wrap_db_processors_oversubscribed(MPI_Comm comm, int *oversubscribed) { /* NOLINT */
     (void)comm;
@@ -28,7 +39,22 @@ int __wrap_db_processors_oversubscribed(MPI_Comm comm, int *oversubscribed) { /*
 int __wrap_nanosleep(const struct timespec *asked, struct timespec *left) { /* NOLINT */
     double seconds = (double)asked->tv_sec + 1e-9 * (double)asked->tv_nsec;
     longest_sleep = seconds > longest_sleep ? seconds : longest_sleep;
+    if (failing_looks > 0 && naps < MOST_NAPS)
+        nap_seconds[naps++] = seconds;
     return __real_nanosleep(asked, left);
+}
+
+int __wrap_sched_yield(void) { /* NOLINT */
+    yields += naps == 0;
+    return __real_sched_yield();
+}
+
+int MPI_Test(MPI_Request *request, int *done, MPI_Status *status) {
+    if (failing_looks == 0)
+        return PMPI_Test(request, done, status);
+    --failing_looks;
+    *done = failing_looks == 0;
+    return *done ? PMPI_Wait(request, status) : MPI_SUCCESS;
 }
 
 int MPI_Send(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
@@ -70,9 +96,39 @@ static void start(MPI_Comm of) {
     OK(MPI_Comm_free(&comm));
 }
 
+/* A message that is there after so many looks. */
+static void receive_after(int looks) {
+    const struct db_channel channel = {.comm = MPI_COMM_SELF, .patient = 1};
+    int64_t sent = 42;
+    int64_t received = 0;
+    MPI_Request request;
+    OK(MPI_Isend(&sent, 1, MPI_INT64_T, 0, 0, MPI_COMM_SELF, &request));
+    failing_looks = looks;
+    yields = 0;
+    naps = 0;
+    OK(db_receive(&channel, &received, 1, 0));
+    CHECK_THAT(received, ==, 42);
+    OK(PMPI_Wait(&request, MPI_STATUS_IGNORE));
+}
+
+/* A short wait yields at each look, and never sleeps; a long one sleeps longer and longer, but never too long. */
+static void waits_for_messages(void) {
+    receive_after(100);
+    CHECK_THAT(yields, ==, 99);
+    CHECK_THAT(naps, ==, 0);
+    receive_after(500 + MOST_NAPS);
+    CHECK_THAT(yields, ==, 500);
+    CHECK_THAT(naps, ==, MOST_NAPS - 1);
+    CHECK_THAT(nap_seconds[0], <, 0.1 * LONGEST_NAP_SECONDS);
+    for (int i = 1; i < naps; ++i)
+        CHECK_THAT(nap_seconds[i], ==, fmin(2.0 * nap_seconds[i - 1], LONGEST_NAP_SECONDS));
+    CHECK_THAT(nap_seconds[naps - 1], ==, LONGEST_NAP_SECONDS);
+}
+
 int main(int argc, char **argv) {
     setenv("DOWNBEAT_VALIDATION", "offset=1e-3,skew=1e-6", 1); /* a clock for each rank */
     MPI_Init(&argc, &argv);
+    waits_for_messages();
     start(MPI_COMM_WORLD);
     CHECK_THAT(blocking, >, 2);
     CHECK_THAT(longest_sleep, <=, LONGEST_NAP_SECONDS);

@@ -8,11 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from downbeat.experiment.plan import Library
+from downbeat.tune.bench import Run
 from downbeat.tune.formats.intel import IntelRules
-from downbeat.tune.late_arrivals import LateArrivals, NotLateError, Waits, late_of, read_waits, waiting
+from downbeat.tune.late_arrivals import SAMPLES, LateArrivals, NotLateError, Waits, late_of, read_waits, waiting
 from downbeat.tune.proving import prove_by_late_arrivals
 from downbeat.tune.rules import DEFAULT, Cell
 from downbeat.tune.target import Target
+from downbeat.tune.traces import trace_limit
 from launch_files import Cell as FileCell
 from launch_files import write_launch
 
@@ -107,6 +109,81 @@ def test_a_file_is_read_by_algorithm_whatever_the_order_of_its_cells(tmp_path: P
     assert undelayed == pytest.approx(5e-6)
     assert waits[DEFAULT].astype(int).tolist() == [[1, 1, 1, 1], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
     assert waits["binomial"].astype(int).tolist() == [[1, 1, 1, 1], [0, 1, 0, 0], [0, 0, 1, 1], [0, 0, 0, 1]]
+
+
+class Bench:
+    """In place of downbeat-bench: a broadcast that takes a time of its own, besides what ranks come late."""
+
+    def __init__(self, takes: float, status: int = 0) -> None:
+        self.takes = takes
+        self.status = status
+        self.delays: list[float] = []  # of the runs, in s
+        self.arguments: Sequence[str] = ()  # of the last one, as its time limit
+        self.limit = 0.0
+
+    def __call__(  # the arguments of run_bench
+        self, _: Library, ranks: int, arguments: Sequence[str], __: Mapping[str, str], limit: float, directory: Path
+    ) -> Run:
+        self.arguments, self.limit = arguments, limit
+        delay = float(arguments[arguments.index("--delay") + 1].removesuffix("us")) * 1e-6
+        self.delays.append(delay)
+        entry = np.zeros((SAMPLES, ranks))
+        cells = [FileCell(entry, entry + self.takes)]
+        for late in range(ranks):
+            late_entry = entry.copy()
+            late_entry[:, late] = delay
+            cells.append(FileCell(late_entry, late_entry, delay=late_entry, other={"largest_delay": delay}))
+        if self.status == 0:
+            write_launch(directory / arguments[arguments.index("-o") + 1], cells)
+        return Run(self.status, "", "downbeat-bench: it crashed\n")
+
+
+def late_arrivals(monkeypatch: pytest.MonkeyPatch, bench: Bench) -> LateArrivals:
+    monkeypatch.setattr("downbeat.tune.late_arrivals.run_bench", bench)
+    return LateArrivals(Target(Library("made-up", "bench"), "1.0", {}, FormOfSwitches({})))
+
+
+def test_a_delay_is_longer_than_the_operation_and_remembered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    bench = Bench(takes=0.1)
+    measured = late_arrivals(monkeypatch, bench)
+    waits, reason = measured.waits(CELL, ["a", "b"], {}, tmp_path / "new")
+    assert reason == ""
+    assert (waits[DEFAULT] == np.eye(4, dtype=bool)).all()
+    assert bench.delays == pytest.approx([0.02, 0.8])
+    measured.waits(CELL, [], {}, tmp_path / "new")
+    assert bench.delays[2:] == pytest.approx([0.8])
+    # At four times the operation it is long enough, and no longer than it must be.
+    quick = Bench(takes=0.005)
+    late_arrivals(monkeypatch, quick).waits(CELL, [], {}, tmp_path)
+    assert quick.delays == pytest.approx([0.02])
+
+
+def test_each_rank_is_late_by_every_algorithm_and_there_is_time_for_that(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    bench = Bench(takes=0.0)
+    measured = late_arrivals(monkeypatch, bench)
+    measured.waits(CELL, [], {}, tmp_path)
+    late = ",".join(f"one_late(rank={rank})" for rank in range(4))
+    assert bench.arguments[:7] == ["bcast", "-m", "64", "--sync", "bruck", "--pattern", late]
+    assert bench.arguments[9:13] == ["-r", str(SAMPLES), "--warmup", "0"]
+    assert "--algorithm" not in bench.arguments
+    measured.waits(CELL, ["a", "b"], {}, tmp_path)
+    assert bench.arguments[13:15] == ["--algorithm", "bcast=default,a,b"]
+    assert bench.limit > trace_limit(4) + 3 * 4 * SAMPLES * bench.delays[-1]
+
+
+def test_an_operation_beside_which_no_delay_is_long_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    bench = Bench(takes=1.5)
+    with pytest.raises(NotLateError, match=r"it takes 1\.5 s without delay"):
+        late_arrivals(monkeypatch, bench).waits(CELL, [], {}, tmp_path)
+    assert bench.delays == pytest.approx([0.02, 5, 5])
+
+
+def test_a_launch_without_late_arrivals_has_a_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "bcast-n4-64-late.nc").write_text("of an earlier launch")
+    assert late_arrivals(monkeypatch, Bench(0.0, status=1)).waits(CELL, [], {}, tmp_path) == ({}, "it crashed")
+    assert not list(tmp_path.iterdir())
 
 
 # --- Proof
