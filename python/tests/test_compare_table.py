@@ -206,8 +206,9 @@ def test_what_is_undecided_has_its_reason_and_what_would_help() -> None:
 
 
 def test_one_test_is_stricter_than_its_interval() -> None:
-    frame = frame_of(open_cell(NOT_SIGNIFICANT, 1.01, 1.1), tests=1)
-    lines = undecided(frame)
+    some = undecided(frame_of(open_cell(NOT_SIGNIFICANT, 1.01, 1.1), tests=2))
+    assert some[0].startswith("not significant, after Holm's correction for 2 cells, although")
+    lines = undecided(frame_of(open_cell(NOT_SIGNIFICANT, 1.01, 1.1), tests=1))
     assert lines[0].startswith("not significant, by a test that is stricter than the interval, although")
     assert lines[1].endswith("detect a difference of 10 % with a probability of 90 %; detecting 5 % takes 20 launches")
 
@@ -246,6 +247,25 @@ def test_synchronizers_are_side_by_side() -> None:
         ["bcast", "8", "2.000", "1.000", "0.500", "faster", "2.000", "1.000", "2.000", "slower"],
         ["bcast", "16", "2.000", "1.000", "0.500", "faster"],
     ]
+
+
+def test_columns_go_before_labels_become_headings() -> None:
+    cells = [
+        cell(library=library, synchronizer=synchronizer)
+        for library in ("openmpi", "mpich")
+        for synchronizer in ("harmonize", "mpi_barrier")
+    ]
+    heads = cell_table(frame_of(*cells))[1].split()
+    assert heads == ["library", "operation", "size", *["old", "ratio", "new", "is"] * 2]
+
+
+def test_a_single_block_keeps_its_columns_however_wide_its_labels() -> None:
+    cells = [cell(operation="x" * 38, library=library) for library in ("openmpi", "mpich")]
+    lines = cell_table(frame_of(*cells))
+    assert [line.split() for line in lines if "interval" in line] == [
+        ["size", "old", "new", "ratio", "interval", "new", "is"]
+    ]
+    assert sum("x" * 38 in line for line in lines) == 2  # a heading above the row of each library
 
 
 def test_the_description_has_all_parts_in_order() -> None:
