@@ -1,5 +1,6 @@
 /* Starts and barriers of many processes with a clock each, in virtual time: one JSON object per run. */
 #include "virtual_state.h"
+#include "ways.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,22 +16,6 @@
     "to 20 %, at random); ramps (frequencies that rise by up to 5 ppb/s); stops (a process is stopped for 10 ms, "     \
     "ten\n"                                                                                                            \
     "times per second); barrier (a dissemination barrier instead)\n"
-
-#define WAY_NS 1500.0
-
-static double longer_upwards(int source, int destination, double true_ns) {
-    (void)true_ns;
-    return source < destination ? 0.2 * WAY_NS : 0.0;
-}
-
-/* Always the same for a way. */
-static double longer_at_random(int source, int destination, double true_ns) {
-    (void)true_ns;
-    uint64_t z = ((uint64_t)source << 32) + (uint64_t)destination + 7;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return 0.2 * WAY_NS * (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
-}
 
 /* Frequencies within 10 ppm, the wander of an oscillator in an air-conditioned room, a heavy tail of latencies. */
 static const struct virtual_model plain = {

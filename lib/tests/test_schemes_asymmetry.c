@@ -2,27 +2,12 @@
  * nothing of it. In virtual time without noise, clocks that differ by their offsets alone. Without MPI. */
 #include "check.h"
 #include "virtual_sync.h"
+#include "ways.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 
 #define MANY 1024
-#define LONGER_NS 300.0 /* half of it is the error of an offset */
-
-static double longer_upwards(int source, int destination, double true_ns) {
-    (void)true_ns;
-    return source < destination ? LONGER_NS : 0.0;
-}
-
-/* Always the same for a way (splitmix64). */
-static double longer_at_random(int source, int destination, double true_ns) {
-    (void)true_ns;
-    uint64_t z = ((uint64_t)source << 32) + (uint64_t)destination + 7;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return LONGER_NS * (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
-}
 
 struct errors {
     double spread_ns; /* from the smallest to the largest */
@@ -59,8 +44,8 @@ static void levels_take_each_others_asymmetry_back(void) {
         char scheme[64];
         snprintf(scheme, sizeof scheme, "disciplined(radix=%s,mates=0)", trees[i].radix);
         struct errors errors = errors_of(trees[i].size, scheme, longer_upwards);
-        CHECK_THAT(errors.spread_ns, >=, LONGER_NS / 2.0 - 5.0);
-        CHECK_THAT(errors.spread_ns, <=, LONGER_NS / 2.0 + 5.0 * 10);
+        CHECK_THAT(errors.spread_ns, >=, LONGEST_NS / 2.0 - 5.0);
+        CHECK_THAT(errors.spread_ns, <=, LONGEST_NS / 2.0 + 5.0 * 10);
     }
 }
 
@@ -82,9 +67,9 @@ static void mates_average(void) {
 /* They do not bring back what the levels of the tree have taken away. */
 static void mates_are_on_both_sides(void) {
     struct errors one_level = errors_of(128, "disciplined(radix=128)", longer_upwards);
-    CHECK_THAT(one_level.spread_ns, <=, LONGER_NS / 2.0 + 5.0);
+    CHECK_THAT(one_level.spread_ns, <=, LONGEST_NS / 2.0 + 5.0);
     struct errors two_levels = errors_of(MANY, "disciplined", longer_upwards);
-    CHECK_THAT(two_levels.spread_ns, <=, 0.8 * LONGER_NS);
+    CHECK_THAT(two_levels.spread_ns, <=, 0.8 * LONGEST_NS);
 }
 
 /* All ways to process 20, but for that from its reference, 40 us longer than those back. */

@@ -3,6 +3,7 @@
  * Without MPI. With a number as argument, at that size alone; with `days`, clocks that were prepared 30 days ago. */
 #include "check.h"
 #include "virtual_state.h"
+#include "ways.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -75,21 +76,6 @@ static void check_honesty(const struct virtual_starts *starts, double one, doubl
     CHECK_THAT(within_one, <=, 0.85);
     CHECK_THAT(within_two, >=, two);
     virtual_outcome_free(&outcome);
-}
-
-/* 20 % more on all ways to processes with higher numbers. */
-static double longer_upwards(int source, int destination, double true_ns) {
-    (void)true_ns;
-    return source < destination ? 0.2 * 1500.0 : 0.0;
-}
-
-/* Up to 20 % more, always the same for a way (splitmix64). */
-static double longer_at_random(int source, int destination, double true_ns) {
-    (void)true_ns;
-    uint64_t z = ((uint64_t)source << 32) + (uint64_t)destination + 7;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return 0.2 * 1500.0 * (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
 }
 
 static void on_128_processes(void) {
