@@ -1,0 +1,217 @@
+// What synchronizers decide, on clocks of their own; what they do on a machine is for tests/bench.
+#include "synchronizers/synchronizer.h"
+
+#include "mpi/mpi_check.h"
+#include "text/names.h"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace {
+int mpi_barriers = 0;
+} // namespace
+
+// Between the synchronizers and MPI.
+int MPI_Barrier(MPI_Comm comm) {
+    ++mpi_barriers;
+    return PMPI_Barrier(comm);
+}
+
+namespace bench {
+namespace {
+
+/// A synchronizer with all that it needs.
+class Made {
+public:
+    explicit Made(const std::string &text)
+        : clock_(comm_, std::nullopt), harmonized_(comm_, clock_),
+          component_(parse_component("synchronizer", text, all_synchronizers())) {
+        check(MPI_Comm_dup(comm_.handle(), &messages_), "MPI_Comm_dup");
+        check(MPI_Comm_dup(comm_.handle(), &barrier_), "MPI_Comm_dup");
+        synchronizer_ = find_by_name(all_synchronizers(), component_.name())
+                            .make({comm_, clock_, messages_, barrier_, harmonized_, component_});
+    }
+    ~Made() {
+        synchronizer_.reset();
+        MPI_Comm_free(&barrier_);
+        MPI_Comm_free(&messages_);
+    }
+    Made(const Made &) = delete;
+    Made &operator=(const Made &) = delete;
+
+    Synchronizer *operator->() const { return synchronizer_.get(); }
+    const GlobalClock &clock() const { return clock_; }
+    const Communicator &comm() const { return comm_; }
+
+    /// From one start to the next, in a series of two that fit. Nobody waits for a start with a delay far in the past.
+    double window() const {
+        synchronizer_->prepare({2, 1e-6});
+        synchronizer_->start(-2000.0);
+        const double first = synchronizer_->last_start().deadline;
+        synchronizer_->start(-1000.0);
+        return synchronizer_->last_start().deadline - first;
+    }
+
+private:
+    Communicator comm_;
+    GlobalClock clock_;
+    HarmonizedComms harmonized_;
+    Component component_;
+    MPI_Comm messages_ = MPI_COMM_NULL;
+    MPI_Comm barrier_ = MPI_COMM_NULL;
+    std::unique_ptr<Synchronizer> synchronizer_;
+};
+
+/// A series of five windows, the first of which says nothing. A rank whose delay goes down from call to call takes that
+/// much time, one whose delay goes up comes that much earlier.
+void run_series(const Made &made, bool missed) {
+    made->prepare({5, 1e-6});
+    for (const double step : {0.0, 1.0, 2.0, 3.0, 4.0}) {
+        made->start(missed ? -1000.0 * (1.0 + step) : -1000.0 * (5.0 - step));
+    }
+}
+
+TEST(Window, FollowsWhatTheSlowestRankNeededInTheSeriesBefore) {
+    const Made made("window(size=1ms,growth=3,share=0.5)");
+    run_series(made, false);
+    EXPECT_NEAR(made.window(), 1e-3, 1e-9);
+    run_series(made, made.comm().rank() == made.comm().size() - 1);
+    EXPECT_NEAR(made.window(), 3e-3, 1e-9);
+    run_series(made, made.comm().is_root());
+    EXPECT_NEAR(made.window(), 3e-3, 1e-9); // that of window() fitted, that of run_series() did not
+    EXPECT_NEAR(made.window(), 1e-3, 1e-9);
+}
+
+TEST(Window, StaysWhereItIsFixed) {
+    const Made made("window(size=1ms,growth=1)");
+    run_series(made, true);
+    run_series(made, true);
+    EXPECT_NEAR(made.window(), 1e-3, 1e-9);
+}
+
+TEST(Window, BeginsWhenAllHaveHeardOfIt) {
+    const Made made("window(size=1ms)");
+    for (int i = 0; i < 3; ++i) {
+        const double before = made.clock().now();
+        made->prepare({1, 1e-6});
+        made->start(-1000.0);
+        if (made.comm().is_root()) {
+            EXPECT_GT(made->last_start().deadline, before);
+        }
+    }
+}
+
+TEST(Window, HasAnEndWhereSamplesAreRepeated) {
+    const Made keep("window(size=1ms)");
+    EXPECT_NEAR(keep.window(), 1e-3, 1e-9);
+    EXPECT_TRUE(std::isnan(keep->last_start().end));
+    EXPECT_TRUE(std::isnan(keep->last_start().slack));
+    const Made repeat("window(size=1ms,overrun=repeat)");
+    EXPECT_NEAR(repeat.window(), 1e-3, 1e-9);
+    EXPECT_NEAR(repeat->last_start().end - repeat->last_start().deadline, 1e-3, 1e-9);
+}
+
+TEST(Window, SeriesAreAsLongAsClocksMayGoUnwatched) {
+    const Made made("window(size=1ms)");
+    made.window();
+    EXPECT_EQ(made->longest_series(1e-6, 0.0505), 50);
+    EXPECT_EQ(made->longest_series(1.0, 0.0505), 50); // the size was asked for
+    EXPECT_EQ(made->longest_series(1e-6, 1.0), 100);
+    EXPECT_EQ(made->longest_series(1e-6, 0.0), 1);
+    const Made found("window");
+    EXPECT_EQ(found->longest_series(5e-3, 0.1), 9); // twice the call, and 10 us
+}
+
+TEST(Window, AdvisesALargerOne) {
+    const Made made("window(size=1ms)");
+    made.window();
+    EXPECT_EQ(made->advice(), "a window larger than 1e+03 us, e.g. window(size=10000us); at most one rank per "
+                              "processor, an idle machine");
+    const Made fixed("window(size=1ms,growth=1)");
+    fixed.window();
+    EXPECT_EQ(fixed->advice(), "a window larger than 1e+03 us, e.g. window(size=10000us), or one that grows, e.g. "
+                               "growth=2; at most one rank per processor, an idle machine");
+}
+
+TEST(RoundTime, StartsAfterItsLeadAndTheDelayOfTheRank) {
+    const Made made("roundtime(lead=2ms)");
+    made->prepare({1, 1e-6});
+    const double before = made.clock().now();
+    made->start(3e-3);
+    const double after = made.clock().now();
+    const Start start = made->last_start();
+    EXPECT_EQ(start.slack, 2e-3);
+    EXPECT_GE(after, start.deadline + 3e-3 - 1e-9);
+    if (made.comm().is_root()) {
+        EXPECT_GE(start.deadline, before + 2e-3);
+    }
+    double deadline = start.deadline;
+    check(MPI_Bcast(&deadline, 1, MPI_DOUBLE, 0, made.comm().handle()), "MPI_Bcast");
+    EXPECT_EQ(start.deadline, deadline);
+    EXPECT_EQ(made->advice(),
+              "a start more than 2e+03 us after the decision, e.g. roundtime(lead=20000us); at most one "
+              "rank per processor, an idle machine");
+}
+
+TEST(RoundTime, MeasuresWhatABroadcastTakesOnce) {
+    const Made made("roundtime(factor=5)");
+    made->prepare({1, 1e-6});
+    made->start(0.0);
+    const double slack = made->last_start().slack;
+    EXPECT_GT(slack, 0.0);
+    made->prepare({1, 1e-6});
+    made->start(0.0);
+    EXPECT_EQ(made->last_start().slack, slack);
+    EXPECT_NE(made->advice().find("e.g. roundtime(factor=50); "), std::string::npos);
+}
+
+TEST(RoundTime, HasABudgetWhereOneIsAskedFor) {
+    EXPECT_EQ(Made("roundtime")->budget(), std::nullopt);
+    EXPECT_EQ(Made("roundtime(budget=3s)")->budget(), 3.0);
+    EXPECT_EQ(Made("window")->budget(), std::nullopt);
+}
+
+TEST(Synchronizers, CallMpiBarrierAsOftenAsTheySay) {
+    for (const auto &[text, count] :
+         {std::pair("none", 0), std::pair("mpi_barrier", 1), std::pair("mpi_barrier(count=7)", 7),
+          std::pair("double_mpi_barrier", 2), std::pair("bruck", 0), std::pair("tree", 0), std::pair("central", 0),
+          std::pair("roundtime", 1), std::pair("roundtime(lead=1ms)", 0), std::pair("harmonize", 0),
+          std::pair("harmonize(after=double_mpi_barrier)", 2)}) {
+        const Made made(text);
+        made->prepare({1, 1e-6});
+        mpi_barriers = 0;
+        made->start(0.0);
+        EXPECT_EQ(mpi_barriers, count) << text;
+        const Component component = parse_component("synchronizer", text, all_synchronizers());
+        EXPECT_EQ(find_by_name(all_synchronizers(), component.name()).calls_mpi_barrier(component), count > 0) << text;
+    }
+}
+
+TEST(Synchronizers, BarriersDelayARankAfterThem) {
+    const Made made("none");
+    const double before = made.clock().now();
+    EXPECT_TRUE(made->start(2e-3));
+    EXPECT_GE(made.clock().now(), before + 2e-3 - 1e-9);
+    EXPECT_TRUE(std::isnan(made->last_start().deadline));
+}
+
+TEST(Synchronizers, HaveTheseParametersAndRanges) {
+    std::vector<std::string> found;
+    for (const SynchronizerInfo &info : all_synchronizers()) {
+        for (const ComponentParameter &one : info.parameters) {
+            if (one.values.high > 0.0) {
+                found.push_back(fmt::format("{}.{}={} from {:g} to {:g}", info.name, one.name, one.value,
+                                            one.values.low, one.values.high));
+            }
+        }
+    }
+    EXPECT_EQ(found, (std::vector<std::string>{
+                         "mpi_barrier.count=1 from 1 to 1e+06", "window.size=auto from 1e-09 to 1000",
+                         "window.growth=2 from 1 to 1000", "window.share=0.25 from 0 to 1",
+                         "roundtime.budget=auto from 1e-06 to 1e+06", "roundtime.factor=3 from 0 to 1e+06",
+                         "roundtime.lead=auto from 1e-06 to 1000"}));
+}
+
+} // namespace
+} // namespace bench
