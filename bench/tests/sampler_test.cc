@@ -44,6 +44,125 @@ TEST(Sampler, TheErrorBoundIsThatOfAllStamps) {
     }
 }
 
+/// Series of two starts. Start i of a rank is late where i is its rank, and where the rank is 1, too, it is unsure.
+class Scripted : public Synchronizer {
+public:
+    explicit Scripted(const Communicator &comm) : comm_(comm) {}
+    void prepare(const Series &series) override { series_.push_back(series.starts); }
+    long longest_series(double, double) const override { return 2; }
+    bool start(double) override { return starts_++ != comm_.rank(); }
+    Start last_start() const override {
+        const auto number = static_cast<double>(starts_);
+        return {.deadline = number, .slack = number / 2, .end = number + 1};
+    }
+    bool unsure() const override { return comm_.rank() == 1; }
+    ClockError clock_error() const override { return {.bound = 1.0 + comm_.rank(), .expected = 0.5}; }
+
+    std::vector<long> series_;
+
+private:
+    const Communicator &comm_;
+    int starts_ = 0;
+};
+
+/// Weighs two, and has computed as many seconds as it was run.
+class Computing : public Operation {
+public:
+    explicit Computing(std::vector<std::size_t> timed) : timed_(std::move(timed)) {}
+    void run() override { ++runs_; }
+    long weight() const override { return 2; }
+    std::vector<std::size_t> timed_ranks() const override { return timed_; }
+    double take_computed() override { return runs_; }
+
+private:
+    std::vector<std::size_t> timed_;
+    int runs_ = 0;
+};
+
+std::unique_ptr<Timing> timing_of(const std::string &text) {
+    const Component component = parse_component("timing scheme", text, all_timings());
+    return find_by_name(all_timings(), component.name()).make(component);
+}
+
+long long calls_of(const Communicator &comm) {
+    MPIX_Harmonize_stats stats;
+    check(MPIX_Harmonize_get_stats(comm.handle(), &stats), "MPIX_Harmonize_get_stats");
+    return stats.calls;
+}
+
+TEST(Sampler, RecordsAnAttemptForEachDelayOfEachRank) {
+    const Communicator comm;
+    const GlobalClock clock(comm, std::nullopt);
+    Scripted synchronizer(comm);
+    Computing operation({});
+    Sampler sampler(comm, clock, comm.size() - 1);
+    const long long refreshed = calls_of(comm);
+    const double before = clock.now();
+    const double own = 10.0 * comm.rank();
+    const Batch batch =
+        sampler.sample(synchronizer, operation, *timing_of("per_call"), {own, own + 1, own + 2, own + 3, own + 4}, 1.0);
+    EXPECT_EQ(synchronizer.series_, (std::vector<long>{2, 2, 1}));
+    EXPECT_EQ(calls_of(comm) - refreshed, 3); // clocks are looked after before each series
+    const auto ranks = static_cast<std::size_t>(comm.size());
+    EXPECT_EQ(batch.ranks, ranks);
+    if (!comm.is_root()) {
+        EXPECT_EQ(batch.size(), 0U);
+        return;
+    }
+    EXPECT_EQ(batch.calls, 2);
+    EXPECT_EQ(batch.observed, ranks - 1);
+    EXPECT_GE(batch.error_bound, static_cast<double>(ranks)); // with that of the last rank's own clock
+    EXPECT_GE(batch.expected_error, 0.5);
+    ASSERT_EQ(batch.timed.size(), ranks);
+    EXPECT_EQ(batch.deadline, (std::vector<double>{1, 2, 3, 4, 5}));
+    EXPECT_EQ(batch.slack, (std::vector<double>{0.5, 1, 1.5, 2, 2.5}));
+    EXPECT_EQ(batch.end, (std::vector<double>{2, 3, 4, 5, 6}));
+    ASSERT_EQ(batch.delay.size(), 5 * ranks);
+    double last = before;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+        const Sample sample = batch[i];
+        for (std::size_t rank = 0; rank < ranks; ++rank) {
+            EXPECT_EQ(sample.timed[rank], rank);
+            EXPECT_EQ(sample.delay[rank], static_cast<double>(10 * rank + i));
+            EXPECT_EQ(sample.computed[rank], static_cast<double>(i + 1));
+            EXPECT_EQ(sample.flag[rank], i == rank ? 0 : 1);
+            EXPECT_EQ(sample.unsure[rank], i == 1 && rank == 1 ? 1 : 0);
+            EXPECT_LE(sample.sync_entry[rank], sample.entry[rank]);
+            EXPECT_LE(sample.entry[rank], sample.exit[rank]);
+        }
+        EXPECT_LE(last, sample.sync_entry[0]);
+        last = sample.exit[0];
+    }
+}
+
+TEST(Sampler, TimesTheRanksOfTheOperation) {
+    const Communicator comm;
+    const GlobalClock clock(comm, std::nullopt);
+    Scripted synchronizer(comm);
+    Computing operation({0});
+    Sampler sampler(comm, clock, 0);
+    const Batch batch = sampler.sample(synchronizer, operation, *timing_of("batch(calls=3)"), {0.0}, 1.0);
+    if (comm.is_root()) {
+        EXPECT_EQ(batch.calls, 6);
+        EXPECT_EQ(batch.timed, std::vector<std::size_t>{0});
+        EXPECT_EQ(batch.computed[0], 3.0);
+    }
+}
+
+// Of the first start: what the timing makes of the synchronizer comes later.
+TEST(Sampler, DeadlinesAreThoseOfTheStartBeforeTheFirstCall) {
+    const Communicator comm;
+    const GlobalClock clock(comm, std::nullopt);
+    Scripted synchronizer(comm);
+    Computing operation({});
+    Sampler sampler(comm, clock, 0);
+    const Batch batch = sampler.sample(synchronizer, operation, *timing_of("batch_synced(calls=3)"), {0.0, 0.0}, 1.0);
+    if (comm.is_root()) {
+        EXPECT_EQ(batch.deadline[0], 1.0);
+        EXPECT_GT(batch.deadline[1], 2.0);
+    }
+}
+
 } // namespace
 } // namespace bench
 
