@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from downbeat.data.launch_file import open_samples
 from downbeat.statistics.autocorrelation import autocorrelation, effective_number
-from downbeat.statistics.median_interval import median_interval
+from downbeat.statistics.median_interval import median_interval, ranks
 from downbeat.statistics.simulated import Deviations, simulate_launches
 from numpy.typing import NDArray
 from scipy import stats
@@ -48,6 +48,22 @@ def test_blocks_count() -> None:
     assert median_interval(values).effective > 2 * found.effective
     with pytest.raises(ValueError, match="blocks of shape"):
         median_interval(values, blocks[1:])
+
+
+def test_fewer_than_four_samples_per_block_say_nothing_of_blocks() -> None:
+    values = unrelated(20)
+    alone = median_interval(values)
+    # Sums over blocks that hang together make the interval wider, if there are enough samples for them.
+    of_four = np.argsort(np.argsort(values)) // 4
+    assert median_interval(values, of_four).effective < alone.effective
+    of_three = np.argsort(np.argsort(values[1:])) // 4
+    assert median_interval(values[1:], of_three) == median_interval(values[1:])
+    assert median_interval(values, np.zeros(20)) == alone
+
+
+def test_equal_values_share_their_mean_rank() -> None:
+    values = np.array([3.0, 1.0, 2.0, 2.0, 5.0, 3.0, 3.0, 3.0, 0.0])
+    assert ranks(values).tolist() == stats.rankdata(values).tolist()
 
 
 @pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
