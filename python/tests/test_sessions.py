@@ -40,6 +40,20 @@ def false_share(compare: Callable[[np.random.Generator], Sequence[Comparison]], 
     return sum(any(one.verdict in DIFFERENT for one in compare(random)) for _ in range(experiments)) / experiments
 
 
+def test_nothing_deviates_but_what_was_asked_for() -> None:
+    def alone(asked: Deviations) -> list[bool]:
+        """Returns whether sessions deviate, the launches of one, and its cells."""
+        cells = np.array(simulate_sessions(np.random.default_rng(20), 3, 4, asked, 2))
+        return [bool(np.ptp(cells, axis=axis).max() > 1e-9) for axis in (1, 2, 0)]
+
+    assert alone(Deviations(launch=0)) == [False, False, False]
+    assert alone(Deviations()) == [True, True, False]  # launches deviate
+    assert alone(Deviations(launch=0, session=0.1)) == [True, False, False]
+    assert alone(Deviations(launch=0, session_cell=0.1)) == [True, False, True]
+    assert alone(Deviations(launch=0, cell=0.1)) == [True, True, True]
+    assert alone(Deviations(launch=0, drift=0.1))[1]
+
+
 def test_the_error_against_a_history_is_that_of_one_more_session() -> None:
     """Student's prediction: exact where launches are as many everywhere."""
     random = np.random.default_rng(1)
