@@ -161,11 +161,11 @@ def test_cells_that_are_not_ok_do_not_count() -> None:
 
 
 def test_a_launch_that_counts_on_one_side_alone_has_no_pair() -> None:
-    a = rows(factors_of(10))
-    b = rows(1.1 * a["latency_avg_median"] * 1e6, synchronizer="linear")
-    a.loc[2, "status"] = "incomplete"
-    a.loc[2, "latency_avg_median"] *= 100
-    b.loc[5, "status"] = "incomplete"
+    shared = factors_of(10)
+    a, b = rows(shared), rows(1.1 * shared, synchronizer="linear")
+    a.loc[[2], "status"] = "incomplete"
+    a.loc[[2], "latency_avg_median"] *= 100
+    b.loc[[5], "status"] = "incomplete"
     found = downbeat.compare(pd.concat([a, b]), where_a=HARMONIZE, where_b=LINEAR)
     assert found[["launches_a", "launches_b"]].to_numpy().tolist() == [[LAUNCHES - 2] * 2]
     assert found["ratio"].tolist() == pytest.approx([1.1])
