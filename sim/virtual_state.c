@@ -1,6 +1,7 @@
 #include "virtual_state.h"
 
 #include "check.h"
+#include "split_mix.h"
 
 #include <math.h>
 #include <string.h>
@@ -123,9 +124,7 @@ static void count_start(struct run *run, int process, int call, int flag) {
 /* Uniform in [0, 1), different for each process and call. */
 static double jitter_of(int process, int call) {
     uint64_t z = ((uint64_t)process << 32) + (uint64_t)call + 1;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
+    return (double)(db_mix(z) >> 11) * 0x1p-53;
 }
 
 static void prepare(const struct run *run, int process) {

@@ -1,5 +1,6 @@
 /* Simulated time, of SimGrid: it stands still while a process works, and moves on while all of them wait. */
 #include "clock.h"
+#include "split_mix.h"
 
 #include <math.h>
 #include <simgrid/actor.h>
@@ -9,13 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A number from 0 to 1 that follows from the process and the deadline alone, so that it is the same each time
- * (Steele 2014, SplitMix). */
+/* A number from 0 to 1 that follows from the process and the deadline alone, so that it is the same each time. */
 static double drawn(uint64_t seed, int64_t ticks) {
     uint64_t z = seed + (uint64_t)ticks * 0x9e3779b97f4a7c15u + (uint64_t)sg_actor_self_get_pid() * 0xd1342543de82ef95u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
+    return (double)(db_mix(z) >> 11) * 0x1p-53;
 }
 
 /* A clock that is made from this one waits once more for what it rounded: that is no wait of its own. */
