@@ -34,6 +34,18 @@ static struct errors errors_of(int size, const char *scheme, double (*way_ns)(in
     return (struct errors){.spread_ns = largest - smallest, .rms_ns = sqrt(squares / (size - 1))};
 }
 
+/* As many levels as the group is to have, or fewer, and no process serves more than that takes. */
+static void trees_are_as_wide_as_needed(void) {
+    for (int depth = 1; depth <= 4; ++depth)
+        for (int size = 2; size < 3000; ++size) {
+            const struct db_sync_group group = {.size = size, .depth = depth};
+            int radix = db_tree_radix(&group, 0);
+            CHECK_THAT(pow(radix, depth), >=, size);
+            CHECK(radix == 2 || pow(radix - 1, depth) < size);
+            CHECK_THAT(db_tree_radix(&group, 7), ==, 7);
+        }
+}
+
 /* A tree in which every step led to higher ranks would add half of the difference on each of its levels. */
 static void levels_take_each_others_asymmetry_back(void) {
     const struct {
@@ -184,6 +196,7 @@ static void numbers_are_those_of_mates(void) {
 }
 
 int main(void) {
+    trees_are_as_wide_as_needed();
     levels_take_each_others_asymmetry_back();
     mates_average();
     mates_are_on_both_sides();

@@ -160,6 +160,20 @@ static void studies(void) {
     OK(MPI_Barrier(comm));
 }
 
+/* What two clocks may have drifted apart from the first exchange to the last is in the bound, beside half of the
+ * smallest round trip. */
+static void bounds_of_long_studies_allow_for_drift(void) {
+    Downbeat_offset found;
+    OK(set_one(comm, "max_skew", "1e-3"));
+    OK(MPIX_Harmonize_sync(comm));
+    if (rank < 2)
+        OK(Downbeat_measure(comm, 0, 1, DOWNBEAT_LOCAL, "best_rtt(exchanges=1000)", rank == 0 ? &found : NULL));
+    if (rank == 0 && size > 1)
+        CHECK_THAT(found.bound, >=, 0.9e-3 * found.exchanges * found.rtt);
+    OK(set_one(comm, "max_skew", "20e-6"));
+    OK(MPI_Barrier(comm));
+}
+
 static void study_errors(void) {
     Downbeat_exchange exchange;
     Downbeat_offset found;
@@ -199,6 +213,7 @@ int main(int argc, char **argv) {
     messages();
     clocks_that_are_global();
     studies();
+    bounds_of_long_studies_allow_for_drift();
     study_errors();
 
     MPI_Comm_free(&comm);
