@@ -72,6 +72,11 @@ TEST(Histogram, FewerThanTenBarsShowNoShape) {
         histogram.counts[bin] = 10; // in threes, eight bars would have no gaps; in twos, twelve have
     }
     EXPECT_EQ(draw(histogram, 24, 1), "  |####  ####  ####  ####\n  +" + std::string(24, '-') + "\n");
+    Histogram nine{0.0, 27.0, std::vector<std::size_t>(27, 0), 0};
+    for (std::size_t bin = 0; bin < 27; bin += 3) {
+        nine.counts[bin] = 10;
+    }
+    EXPECT_NE(draw(nine, 27, 1), "  |" + std::string(27, '#') + "\n  +" + std::string(27, '-') + "\n");
     Histogram ten{0.0, 30.0, std::vector<std::size_t>(30, 0), 0};
     for (std::size_t bin = 0; bin < 30; bin += 3) {
         ten.counts[bin] = 10;

@@ -137,6 +137,7 @@ TEST(MeanInterval, OfOneValueIsNone) {
     EXPECT_EQ(mean_interval(std::vector<double>{3.0}, {}, 0.95).mean, 3.0);
     EXPECT_TRUE(std::isnan(mean_interval(std::vector<double>{3.0}, {}, 0.95).half));
     EXPECT_TRUE(std::isnan(mean_interval({}, {}, 0.95).mean));
+    EXPECT_EQ(mean_interval({}, {}, 0.95).effective, 0.0);
 }
 
 } // namespace

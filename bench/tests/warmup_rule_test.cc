@@ -2,6 +2,7 @@
 
 #include "coverage.h"
 
+#include <array>
 #include <gtest/gtest.h>
 #include <random>
 
@@ -47,6 +48,18 @@ TEST(WarmupRule, StationarySeesATrendThatMediansDoNot) {
     // 1.5 % within two windows.
     const auto trend = [](std::size_t i) { return 1.0 - 0.000375 * static_cast<double>(i); };
     EXPECT_EQ(discarded(*rule("stationary"), trend), 200U);
+}
+
+TEST(WarmupRule, StationaryJudgesByMedians) {
+    // A quarter of the second window is quicker, which no median of five calls sees.
+    const auto some_quick = [](std::size_t i) { return i >= 25 && i % 4 == 0 ? 0.5 : 1.0; };
+    EXPECT_EQ(discarded(*rule("stationary"), some_quick), 45U);
+    // Batches of five calls without a trend, although what lies before them has one.
+    const auto batches = [](std::size_t i) {
+        constexpr std::array levels = {1.0, 1.4, 1.3, 1.0, 1.1, 1.2, 1.1, 1.0};
+        return levels[(i + 40 - 5) / 5 % levels.size()];
+    };
+    EXPECT_EQ(discarded(*rule("stationary"), batches), 45U);
 }
 
 TEST(WarmupRule, StationaryIsContentWithNoiseThatHangsTogether) {
