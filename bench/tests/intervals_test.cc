@@ -11,6 +11,7 @@ namespace {
 TEST(Distributions, HaveTheQuantilesOfTables) {
     EXPECT_NEAR(normal_quantile(0.975), 1.959963984540054, 1e-12);
     EXPECT_NEAR(student_quantile(0.975, 1), 12.706204736174707, 1e-9);
+    EXPECT_NEAR(student_quantile(0.75, 10), 0.6998120613124324, 1e-9);
     EXPECT_NEAR(student_quantile(0.975, 2), 4.302652729749462, 1e-9);
     EXPECT_NEAR(student_quantile(0.975, 9), 2.2621571628540993, 1e-9);
     EXPECT_NEAR(student_quantile(0.995, 10), 3.1692726726169513, 1e-9);

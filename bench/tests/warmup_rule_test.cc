@@ -62,6 +62,18 @@ TEST(WarmupRule, StationaryJudgesByMedians) {
     EXPECT_EQ(discarded(*rule("stationary"), batches), 45U);
 }
 
+TEST(WarmupRule, StationaryTakesAKendallOf12ForATrend) {
+    const auto settled = [](const std::vector<double> &levels) { // one per batch of five calls
+        std::vector<double> times;
+        for (const double level : levels) {
+            times.insert(times.end(), 5, level);
+        }
+        return rule("stationary")->settled(times);
+    };
+    EXPECT_TRUE(settled({1.2, 1.0, 1.4, 1.6, 1.1, 1.5, 1.7, 1.3}));  // 10
+    EXPECT_FALSE(settled({1.1, 1.0, 1.6, 1.4, 1.2, 1.3, 1.7, 1.5})); // 12
+}
+
 TEST(WarmupRule, StationaryIsContentWithNoiseThatHangsTogether) {
     // 500 blocks: the standard deviation of a share of 0.95 is 0.01.
     for (const double noise : {0.01, 0.05}) {
