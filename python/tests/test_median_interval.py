@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from downbeat.data.launch_file import open_samples
 from downbeat.statistics.autocorrelation import autocorrelation, effective_number
-from downbeat.statistics.median_interval import median_interval, ranks
+from downbeat.statistics.median_interval import half_by_blocks, median_interval, ranks
 from downbeat.statistics.simulated import Deviations, simulate_launches
 from numpy.typing import NDArray
 from scipy import stats
@@ -48,6 +48,15 @@ def test_blocks_count() -> None:
     assert median_interval(values).effective > 2 * found.effective
     with pytest.raises(ValueError, match="blocks of shape"):
         median_interval(values, blocks[1:])
+
+
+def test_two_blocks_are_the_fewest() -> None:
+    # Sums of 2 and -2 of 10 deviations, and Student's quantile of one degree of freedom.
+    deviations = np.repeat([0.4, -0.4], 5)
+    half, worth = half_by_blocks(deviations, np.repeat([0, 1], 5), 0.95)
+    assert worth == 2
+    assert half == pytest.approx(stats.t.ppf(0.975, 1) * math.sqrt((2**2 + 2**2) * 2 / 1) / 10)
+    assert half_by_blocks(deviations, np.repeat(0, 10), 0.95) == (0.0, 1)
 
 
 def test_fewer_than_four_samples_per_block_say_nothing_of_blocks() -> None:
