@@ -149,7 +149,7 @@ def log_axis(axis: Axis) -> None:
     """Makes an axis logarithmic, with ticks in plain numbers; call it when all is drawn."""
     set_log(axis)
     low, high = sorted(axis.get_view_interval())
-    decades = np.log10(high / low)
+    decades = np.log10(high / low) if low > 0 else np.inf  # margins of what was drawn before may reach below 0
     if decades < 0.7:
         axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
     else:
