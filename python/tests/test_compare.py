@@ -338,6 +338,7 @@ def test_numbers_in_conditions_have_units() -> None:
         assert len(select(rows([1.0], size=size), {"size": text})) == 1
     for text, delay in (("0.3", 0.3), ("0.3s", 0.3), ("3ms", 3e-3), ("3us", 3e-6), ("3ns", 3e-9)):
         assert len(select(rows([1.0], largest_delay=delay), {"largest_delay": text})) == 1
+    assert len(select(rows([1.0], largest_delay=0.0), {"largest_delay": "0"})) == 1
     nearly = rows([1.0], largest_delay=3e-6 * (1 + 1e-6))
     with pytest.raises(UsageError, match="no cell has largest_delay=3us"):
         select(nearly, {"largest_delay": "3us"})

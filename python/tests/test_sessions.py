@@ -208,6 +208,7 @@ def test_a_history_takes_a_false_verdict_back() -> None:
     found = downbeat.compare(a, b, history=history)
     assert verdicts(found) == {8: "undecided"}
     assert found["sessions"].tolist() == [12]
+    assert "no more than the experiments of the history" in found.attrs["assumes"]
     assert 0.01 < found["session_deviation"].iloc[0] < 0.04
     assert found["launches_needed"].isna().all()
     text = " ".join(" ".join(describe(found)).split())
