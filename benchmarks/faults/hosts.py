@@ -119,7 +119,7 @@ ROWS = (
         "all processes on one of two hosts killed",
         f"the launch ends within {END_SECONDS:g} s, with a non-zero status",
         host_gone,
-        20,
+        100,
         0,
     ),
     Row(

@@ -1,4 +1,4 @@
-"""Processors that are taken away: by a real-time process, by an affinity, by more ranks than there are cores."""
+"""Processors that are taken away: by a real-time process, a quota, an affinity, by more ranks than there are cores."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import functools
 import multiprocessing
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks.faults.row import NotPossibleError, Outcome, Row
@@ -17,6 +17,11 @@ from benchmarks.faults.stops import failure_of, figures_of, judge_starts, with_t
 BURST = (1e-3, 50e-3)  # s, for which the hog has a processor, and leaves it
 PERIOD = sum(BURST)  # of both, in the mean
 PRIORITY = 10
+CONTROL_GROUPS = Path("/sys/fs/cgroup")
+QUOTAS = (0.3, 1.5)  # of a processor, for two ranks that would take two
+QUOTA_PERIOD_US = 20000
+QUOTA_SECONDS = 0.1  # of starts under each
+GONE_SECONDS = 5.0
 LOADED_SECONDS = 60.0  # of starts beside other programs
 
 
@@ -71,6 +76,66 @@ def real_time_hog(site: Site, tries: int) -> Iterator[Outcome]:
     with hogged(site):
         ended = starts(site, 1 << 40, tries * PERIOD)
     yield from judge(ended, tries)
+
+
+def quota_group() -> tuple[Path, Callable[[float], None]]:
+    """Makes a control group; returns it, and what sets its share of each period of a processor."""
+    one, two = CONTROL_GROUPS / "cpu", CONTROL_GROUPS
+    name = f"downbeat-faults-{os.getpid()}"
+    try:
+        if (one / "cpu.cfs_quota_us").exists() or (one / "cpu.shares").exists():
+            group = one / name
+            group.mkdir()
+            (group / "cpu.cfs_period_us").write_text(str(QUOTA_PERIOD_US), encoding="ascii")
+            return group, lambda share: write_quota(group / "cpu.cfs_quota_us", "{quota}", share)
+        if "cpu" not in (two / "cgroup.subtree_control").read_text(encoding="ascii").split():
+            raise NotPossibleError("the control groups of this machine leave nobody a quota")
+        group = two / name
+        group.mkdir()
+        return group, lambda share: write_quota(group / "cpu.max", "{quota} {period}", share)
+    except OSError as error:
+        raise NotPossibleError(f"no control group can be made here: {error.strerror}") from error
+
+
+def write_quota(path: Path, form: str, share: float) -> None:
+    """Writes a quota in the form of a version of control groups."""
+    text = form.format(quota=round(share * QUOTA_PERIOD_US), period=QUOTA_PERIOD_US)
+    path.write_text(text, encoding="ascii")
+
+
+def quota(site: Site, tries: int) -> Iterator[Outcome]:
+    """Makes starts while the launch may use a part of a processor only, another part for each try."""
+    group, set_share = quota_group()
+    try:
+        set_share(QUOTAS[1])
+        seconds = 2.0 + tries * QUOTA_SECONDS
+        running = site.start(with_timeout(site.launch("fault-starts", "starts", 1 << 40, seconds), seconds + 60))
+        for rank in site.wait_for_ranks("fault-starts", 2):
+            (group / "cgroup.procs").write_text(str(rank), encoding="ascii")
+        for _ in range(tries):
+            set_share(site.chance.uniform(*QUOTAS))
+            time.sleep(QUOTA_SECONDS)
+        set_share(len(os.sched_getaffinity(0)))
+        ended = running.end(seconds + 75)
+        throttled = int(dict(line.split() for line in (group / "cpu.stat").read_text().splitlines())["nr_throttled"])
+    finally:
+        remove_group(group)
+    if throttled < tries:
+        yield Outcome("failed", tries, f"the quota took the processors away {throttled} times only")
+    else:
+        yield from judge(ended, tries)
+
+
+def remove_group(group: Path) -> None:
+    """Removes a control group, once the kernel has seen its last process end."""
+    end = time.monotonic() + GONE_SECONDS
+    while group.exists():
+        try:
+            group.rmdir()
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.02)
 
 
 def busy_loop(processor: int) -> None:
@@ -171,9 +236,9 @@ ROWS = (
     ),
     Row(
         "quota",
-        "a control group's quota of processor time",
-        "as real-time-hog",
-        functools.partial(not_made, "it needs a control group of its own; real-time-hog takes the processor away"),
+        "a control group's quota of processor time, 0.3 to 1.5 processors for both ranks; a quota is a try",
+        "no hang; if all flags are 1 and all first stamps are in time, the start was common",
+        quota,
         1000,
         0,
     ),

@@ -1,12 +1,12 @@
 /* Harmonized starts, or clock synchronizations, while something goes wrong, against the processor's counter, which all
  * processes of a node share.
  *
- *     fault-starts starts|syncs COUNT SECONDS [STOPS [FIRST LAST]]
+ *     fault-starts starts|prepared|syncs COUNT SECONDS [STOPS [FIRST LAST]]
  *     fault-starts dies HOW
  *
- * Makes COUNT calls, or as many as it can in SECONDS. STOPS times a process, each in its turn, is stopped by SIGSTOP at
- * a random moment of a call, for FIRST to LAST seconds. HOW one of the processes ends: abort, mpi_abort, exit, return,
- * segv. Prints one JSON object. */
+ * Makes COUNT calls, or as many as it can in SECONDS; `prepared`: on a new communicator after each 50. STOPS times a
+ * process, each in its turn, is stopped by SIGSTOP at a random moment of a call, for FIRST to LAST seconds. HOW one of
+ * the processes ends: abort, mpi_abort, exit, return, segv. Prints one JSON object. */
 #define _POSIX_C_SOURCE 200809L
 #include "../../figures/stamp.h"
 
@@ -116,6 +116,8 @@ struct totals {
     double worst_us;        /* of valid ones */
     double worst_stamp_us;  /* of stamp_valid ones */
     double longest_s;       /* of a call */
+    long long on_tsc;       /* communicators whose process 0 reads the TSC; `others` reads another clock */
+    long long others;
 };
 
 /* Rank 0 judges a batch of starts; `all` has those of process 0 first. */
@@ -158,7 +160,20 @@ static void must(int code) {
         MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static void make_starts(long long count, double seconds, int stops, double first, double last) {
+/* The next starts prepare their clocks again. */
+static void renew(struct totals *totals) {
+    MPI_Info info;
+    char clock[64] = "";
+    int found;
+    must(MPIX_Harmonize_get_info(world.comm, &info));
+    must(MPI_Info_get(info, "clock", (int)sizeof clock - 1, clock, &found));
+    MPI_Info_free(&info);
+    ++*(strcmp(clock, "tsc") == 0 ? &totals->on_tsc : &totals->others);
+    must(MPI_Comm_free(&world.comm));
+    must(MPI_Comm_dup(MPI_COMM_WORLD, &world.comm));
+}
+
+static void make_starts(long long count, double seconds, bool prepared, int stops, double first, double last) {
     struct record mine[BATCH];
     struct record *all = calloc((size_t)BATCH * (size_t)world.size, sizeof *all);
     struct totals totals = {0};
@@ -189,15 +204,18 @@ static void make_starts(long long count, double seconds, int stops, double first
         must(MPI_Allreduce(MPI_IN_PLACE, &more[1], 1, MPI_INT, MPI_MAX, world.comm));
         going = (totals.calls < count || more[1]) && seconds_since(begin) < seconds;
         must(MPI_Bcast(&going, 1, MPI_INT, 0, world.comm));
+        if (prepared)
+            renew(&totals);
     }
     must(MPI_Allreduce(MPI_IN_PLACE, &asked, 1, MPI_INT, MPI_SUM, world.comm));
     must(MPI_Allreduce(MPI_IN_PLACE, &totals.longest_s, 1, MPI_DOUBLE, MPI_MAX, world.comm));
     if (world.rank == 0)
         printf("{\"calls\": %lld, \"stops\": %d, \"valid\": %lld, \"false_flags\": %lld, \"unexplained\": %lld, "
                "\"stamp_valid\": %lld, \"false_stamps\": %lld, \"worst_us\": %.3f, \"worst_stamp_us\": %.3f, "
-               "\"longest_s\": %.3f}\n",
+               "\"longest_s\": %.3f, \"on_tsc\": %lld, \"others\": %lld}\n",
                totals.calls, asked, totals.valid, totals.false_flags, totals.unexplained, totals.stamp_valid,
-               totals.false_stamps, totals.worst_us, totals.worst_stamp_us, totals.longest_s);
+               totals.false_stamps, totals.worst_us, totals.worst_stamp_us, totals.longest_s, totals.on_tsc,
+               totals.others);
     free(all);
 }
 
@@ -272,8 +290,9 @@ int main(int argc, char **argv) {
     MPI_Bcast(&world.scale, 1, MPI_DOUBLE, 0, world.comm);
     srand((unsigned)getpid());
     int status = 0;
-    if (strcmp(mode, "starts") == 0 && argc > 3)
-        make_starts(atoll(argv[2]), atof(argv[3]), stops, first, last);
+    const bool prepared = strcmp(mode, "prepared") == 0;
+    if ((strcmp(mode, "starts") == 0 || prepared) && argc > 3)
+        make_starts(atoll(argv[2]), atof(argv[3]), prepared, stops, first, last);
     else if (strcmp(mode, "syncs") == 0 && argc > 3)
         make_syncs(atoll(argv[2]), atof(argv[3]), stops, first, last);
     else if (strcmp(mode, "dies") == 0 && argc > 2)
@@ -281,8 +300,8 @@ int main(int argc, char **argv) {
     else
         status = 2;
     if (status != 0 && world.rank == 0)
-        fprintf(stderr,
-                "fault-starts: usage: fault-starts starts|syncs COUNT SECONDS [STOPS [FIRST LAST]], or dies HOW\n");
+        fprintf(stderr, "fault-starts: usage: fault-starts starts|prepared|syncs COUNT SECONDS [STOPS [FIRST LAST]], "
+                        "or dies HOW\n");
     MPI_Comm_free(&world.comm);
     MPI_Finalize();
     if (stops > 0)
