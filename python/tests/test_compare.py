@@ -177,6 +177,14 @@ def test_a_launch_that_counts_on_one_side_alone_has_no_pair() -> None:
     ]
 
 
+def test_a_launch_without_a_number_is_left_out_and_named() -> None:
+    a, b = rows([*factors_of(11), np.nan]), rows(2 * factors_of(12))
+    found = downbeat.compare(a, b)
+    assert verdicts(found) == {8: "slower"}
+    assert found["launches_a"].tolist() == [LAUNCHES]
+    assert found.attrs["notes"] == [f"A: no number in launch {LAUNCHES + 1}, left out: bcast 8"]
+
+
 def test_a_value_without_a_ratio_is_no_reason_to_leave_a_launch_out() -> None:
     # Without the launches at 0 A would be 10 us and B faster, although it is twice as slow in the median.
     a, b = rows([0.0] * 6 + [10.0] * 5), rows(5 * factors_of(12))
