@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from compare_command import Run, command
+from downbeat.comparison.history import history_cells
 from downbeat.comparison.table import describe
 from downbeat.errors import UsageError
 from downbeat.statistics.across_sessions import compare_across_sessions
@@ -251,6 +252,13 @@ def test_clocks_of_a_history_count() -> None:
     past = [one.assign(error_bound=bound) for one, bound in zip(history, bounds, strict=True)]
     found = downbeat.compare(b.assign(error_bound=20e-9), history=past, metric="makespan")
     assert found["clock_uncertainty"].tolist() == pytest.approx([2 * (150e-9 + 20e-9)])
+
+
+def test_the_cells_of_a_history_have_numbers_of_their_own() -> None:
+    first, second = rows([1.0, 2.0]), rows([3.0])
+    found = history_cells({"one": first, "two": second, "none": rows([4.0], size=16)}, {"size": 8}, first)
+    assert found["session"].tolist() == ["one", "one", "two"]
+    assert found.index.tolist() == [0, 1, 2]
 
 
 def test_the_history_is_of_what_a_is() -> None:
