@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from compare_command import Run, command
+from downbeat.comparison.arguments import read_arguments
 from downbeat.comparison.history import history_cells
 from downbeat.comparison.table import describe
 from downbeat.errors import UsageError
@@ -317,6 +318,25 @@ def test_the_command_with_a_history(tmp_path: Path, run: Run) -> None:
     assert status == 3
     assert "A       0, 5 launches" in output
     assert "history 5 of 6 experiments" in output
+
+
+def test_with_a_history_one_experiment_takes_one_condition_and_two_take_two(tmp_path: Path) -> None:
+    for name in "abh":
+        write_night(tmp_path / name, np.array([1.0, 1.0]))
+    a, b, history = (tmp_path / name for name in "abh")
+
+    def read(*words: str | Path) -> tuple[str, str | None, object, object]:
+        found = read_arguments([str(word) for word in words], [history])
+        assert [each.name for each in found.history or []] == ["h"]
+        return found.a.name, found.b.name if found.b else None, found.where_a, found.where_b
+
+    assert read(b) == ("b", None, {}, {})
+    assert read(b, "size=8") == ("b", None, {"size": "8"}, {"size": "8"})
+    assert read(a, b) == ("a", "b", {}, {})
+    assert read(a, b, "size=8", "size=16") == ("a", "b", {"size": "8"}, {"size": "16"})
+    for words in ((a, b, "size=8"), (b, "size=8", "size=16"), (a, b, "size=8", "size=16", "size=32")):
+        with pytest.raises(UsageError, match="; give B, B factor=value"):
+            read(*words)
 
 
 def test_bad_histories_are_named_in_one_line(tmp_path: Path, run: Run) -> None:

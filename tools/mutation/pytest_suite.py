@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mutation.operators import Mutant
 from mutation.programs import Ended, await_group, die_with_parent, limit_processor_time
-from mutation.rooms import ROOT
+from mutation.rooms import ROOT, Room
 from mutation.suite import Suite, Test
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ SLOW_IMPORTS = (
 NOT_HERE = "not nightly and not alone"
 # A test that takes longer, on the wall, is left out: most of these start MPI programs.
 LONGEST_SECONDS = 15.0
+# All tests that take less come first: a mutant that they notice costs seconds.
+QUICK_SECONDS = 0.5
+SLOW = ": slow tests"
 FILE_SECONDS = 300.0
 
 
@@ -53,14 +56,20 @@ class Recorder:
             self.failed.append(report.nodeid)
 
     def pytest_sessionfinish(self) -> None:
+        self.path.parent.mkdir(exist_ok=True)
         self.path.write_text(json.dumps({"seconds": self.seconds, "failed": self.failed}), encoding="utf-8")
 
 
 class PytestSuite(Suite):
     """Test files that import the room."""
 
+    def __init__(self, room: Room, directory: Path) -> None:
+        """Copies the tree into the directory."""
+        super().__init__(room, directory)
+        self.file_seconds: dict[str, float] = {}
+
     def prepare(self) -> list[Test]:
-        """Returns a test per file; programs are those of the tree that the user has built."""
+        """Returns quick and slow tests of each file; programs are those of the tree that the user has built."""
         built = self.tree.directory / "build"
         if not built.exists():
             built.symlink_to(ROOT / "build")
@@ -73,28 +82,38 @@ class PytestSuite(Suite):
         for name in SLOW_IMPORTS:
             importlib.import_module(name)
         files = sorted((self.tree.directory / "python/tests").glob("test_*.py"))
-        tests = [Test(file.name) for file in files]
-        return [test for test in tests if self.room.tests in self.text_of(test)]
+        named = [Test(file.name + part) for part in ("", SLOW) for file in files]
+        return [test for test in named if self.room.tests in self.text_of(test)]
 
     def build(self, target: str) -> bool:
         """Nothing needs to be built."""
         return not target
 
     def measure(self, test: Test) -> float | None:
-        """Returns how long a file of tests takes without those that fail or take long; None if none is left."""
-        record = self.directory / "record.json"
-        record.unlink(missing_ok=True)
-        ended = self.run(test, FILE_SECONDS)
+        """Returns how long a file of tests takes; None if no quick, or slow, test is left without those that fail."""
+        record = self.record_of(test)
+        if not test.name.endswith(SLOW):
+            record.unlink(missing_ok=True)
+            self.file_seconds[record.name] = self.run(test, FILE_SECONDS).seconds
         if not record.is_file():
             self.left_out[test.name] = f"takes more than {FILE_SECONDS:.0f} s"
             return None
         found = json.loads(record.read_text(encoding="utf-8"))
         seconds: dict[str, float] = found["seconds"]
         self.left_out |= dict.fromkeys(found["failed"], "fails")
-        slow = [name for name, each in seconds.items() if each > LONGEST_SECONDS]
-        self.left_out |= dict.fromkeys(slow, f"takes more than {LONGEST_SECONDS:.0f} s")
-        kept = [each for name, each in seconds.items() if name not in self.left_out]
-        return ended.seconds if kept else None
+        long = [name for name, each in seconds.items() if each > LONGEST_SECONDS]
+        self.left_out |= dict.fromkeys(long, f"takes more than {LONGEST_SECONDS:.0f} s")
+        others = self.left_out.keys() | self.other_part(test)
+        return self.file_seconds[record.name] if seconds.keys() - others else None
+
+    def record_of(self, test: Test) -> Path:
+        """Returns the file that has what each test of a file took on the original."""
+        return self.directory / "normal" / f"{test.name.removesuffix(SLOW)}.json"
+
+    def other_part(self, test: Test) -> set[str]:
+        """Returns the slow tests of a file where quick ones are asked for, and the other way round."""
+        seconds = json.loads(self.record_of(test).read_text(encoding="utf-8"))["seconds"]
+        return {name for name, each in seconds.items() if (each > QUICK_SECONDS) != test.name.endswith(SLOW)}
 
     def is_in(self, test: Test, mutant: Mutant) -> bool:  # noqa: ARG002
         """Every test of the room imports it, somehow."""
@@ -105,13 +124,17 @@ class PytestSuite(Suite):
         return False
 
     def order(self, mutant: Mutant) -> list[Test]:
-        """Returns the tests, the files first that import the changed module."""
+        """Returns the tests, quick ones first, and of these the files that import the changed module."""
         module = mutant.file.removeprefix("python/").removesuffix(".py").replace("/", ".")
-        return sorted(self.tests, key=lambda test: module not in self.text_of(test))
+        return sorted(self.tests, key=lambda test: (test.name.endswith(SLOW), module not in self.text_of(test)))
 
     def text_of(self, test: Test) -> str:
+        """Returns what stands in a file of tests."""
+        return self.file_of(test).read_text(encoding="utf-8")
+
+    def file_of(self, test: Test) -> Path:
         """Returns a file of tests."""
-        return (self.tree.directory / "python/tests" / test.name).read_text(encoding="utf-8")
+        return self.tree.directory / "python/tests" / test.name.removesuffix(SLOW)
 
     def run(self, test: Test, limit: float) -> Ended:
         """Runs a file of tests in a fork."""
@@ -140,10 +163,13 @@ class PytestSuite(Suite):
             import pytest
 
             options = ["-q", "-p", "no:cacheprovider", "-m", NOT_HERE, "--rootdir", str(self.tree.directory)]
-            options += [f"--deselect={name}" for name in self.left_out if "::" in name]
-            options += ["-x"] if self.tests else []  # all of them on the original
-            plugin = Recorder(self.directory / "record.json")
-            status = int(pytest.main([*options, f"python/tests/{test.name}"], plugins=[plugin]))
+            plugins: list[object] = []
+            if self.tests:
+                without = {name for name in self.left_out if "::" in name} | self.other_part(test)
+                options += ["-x", *(f"--deselect={name}" for name in sorted(without))]
+            else:  # all of them on the original
+                plugins = [Recorder(self.record_of(test))]
+            status = int(pytest.main([*options, str(self.file_of(test))], plugins=plugins))
             sys.stdout.flush()
         finally:
             os._exit(status)
