@@ -22,6 +22,15 @@ template <typename Value> std::size_t discarded(const WarmupRule &warmup, Value 
     return times.size();
 }
 
+/// Whether `stationary` has settled after eight batches of five equal calls each.
+bool settled_batches(const std::vector<double> &levels) {
+    std::vector<double> times;
+    for (const double level : levels) {
+        times.insert(times.end(), 5, level);
+    }
+    return rule("stationary")->settled(times);
+}
+
 double noise(std::mt19937_64 &random) { return 0.01 * (static_cast<double>(random() >> 11) * 0x1p-53 - 0.5); }
 
 TEST(WarmupRule, FixedRunsSoMany) {
@@ -63,15 +72,15 @@ TEST(WarmupRule, StationaryJudgesByMedians) {
 }
 
 TEST(WarmupRule, StationaryTakesAKendallOf12ForATrend) {
-    const auto settled = [](const std::vector<double> &levels) { // one per batch of five calls
-        std::vector<double> times;
-        for (const double level : levels) {
-            times.insert(times.end(), 5, level);
-        }
-        return rule("stationary")->settled(times);
-    };
-    EXPECT_TRUE(settled({1.2, 1.0, 1.4, 1.6, 1.1, 1.5, 1.7, 1.3}));  // 10
-    EXPECT_FALSE(settled({1.1, 1.0, 1.6, 1.4, 1.2, 1.3, 1.7, 1.5})); // 12
+    EXPECT_TRUE(settled_batches({1.2, 1.0, 1.4, 1.6, 1.1, 1.5, 1.7, 1.3}));  // 10
+    EXPECT_FALSE(settled_batches({1.1, 1.0, 1.6, 1.4, 1.2, 1.3, 1.7, 1.5})); // 12
+}
+
+TEST(WarmupRule, StationaryTakesNoiseForTheDistancesOfBatchesFromTheirOwnWindow) {
+    // The medians of the windows are 1.0 and 1.3. Four batches lie on them, so a typical distance is (0 + 0.2) / 2, and
+    // 0.3 is more than two of it. If any of those four were compared with the other window, 0.3 would be less.
+    EXPECT_FALSE(settled_batches({1.2, 1.0, 1.0, 0.8, 1.3, 2.3, 1.3, 0.3}));
+    EXPECT_TRUE(settled_batches({1.2, 1.0, 1.25, 0.8, 1.3, 2.3, 1.3, 0.3})); // 1.1 and 1.3, typically 0.125
 }
 
 TEST(WarmupRule, StationaryIsContentWithNoiseThatHangsTogether) {
