@@ -67,7 +67,7 @@ test-one: setup-test build-$(MPI) ctest-$(MPI)
 	$(if $(filter $(SIMULATOR),$(MPI)),$(VENV)/pytest python/tests/test_simulation.py, \
 	    $(VENV)/pytest benchmarks python tools tests --mpi $(MPI))
 
-nightly: setup-test lint build-openmpi $(foreach m,$(MPIS),nightly-$m) ## run what make test leaves out: clang-tidy on C++, more tests, more sanitizers, each library by its own headers, fuzz, validate, bench-statistics, bench-soak, bench-faults
+nightly: setup-test lint-all build-openmpi $(foreach m,$(MPIS),nightly-$m) ## run what make test leaves out: clang-tidy and the analyzer on C++, more tests, more sanitizers, each library by its own headers, fuzz, validate, bench-statistics, bench-soak, bench-faults
 	@tools/setup nightly harnesses
 	$(call build,sanitize-preload)
 	@$(CTEST) sanitize-preload
@@ -159,9 +159,9 @@ docs: setup-docs ## build the documentation as a site, build/docs/index.html; a 
 format: setup-lint ## format C, C++ and Python
 	@tools/lint --fix
 
-lint lint-brief: setup-lint
+lint lint-brief lint-all: setup-lint
 	$(call configure,lint)
-	@tools/lint $(if $(findstring brief,$@),--brief)
+	@tools/lint $(if $(findstring -,$@),-$(@:lint%=%))
 
 lint: ## check rooms, format and words, run static analysis
 

@@ -197,11 +197,12 @@ Component Component::with_free_text(std::string_view kind, std::string_view text
     return component;
 }
 
-long Component::whole(const std::string &parameter) const { return std::lround(*to_number(values_.at(parameter))); }
+// Values were checked when the component was parsed.
+long Component::whole(const std::string &parameter) const { return std::lround(real(parameter)); }
 
-double Component::real(const std::string &parameter) const { return *to_number(values_.at(parameter)); }
+double Component::real(const std::string &parameter) const { return to_number(values_.at(parameter)).value(); }
 
-double Component::seconds(const std::string &parameter) const { return *to_seconds(values_.at(parameter)); }
+double Component::seconds(const std::string &parameter) const { return to_seconds(values_.at(parameter)).value(); }
 
 double parse_duration(std::string_view what, std::string_view text) {
     constexpr double most = 3600.0; // what is longer is a mistake

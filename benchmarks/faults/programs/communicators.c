@@ -155,7 +155,8 @@ static int revoked(void) {
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     HOLD(MPIX_Harmonize(comm, &flag) == MPI_SUCCESS);
-    MPIX_Comm_revoke(comm);
+    HOLD(MPIX_Comm_revoke(comm) == MPI_SUCCESS);
+    HOLD(MPI_Barrier(comm) != MPI_SUCCESS);
     /* The library's own communicator is not revoked: either answer will do, and no process may wait for ever. */
     (void)MPIX_Harmonize(comm, &flag);
     MPI_Comm_free(&comm);
