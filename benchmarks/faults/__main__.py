@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -79,6 +80,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not (ROOT / "build" / options.mpi / "bin/fault-starts").exists():
         fail(NAME, f"nothing is built for {options.mpi}; run: make build MPI={options.mpi}")
     unset_settings()
+    # What nohup and a shell's & ignore would be ignored by all that is started here, and signals are faults, too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     words = sys.argv[1:] if arguments is None else list(arguments)
     command = shlex.join(["python", "-m", "benchmarks.faults", *words])
     tallies: list[Tally] = []

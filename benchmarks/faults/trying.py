@@ -40,12 +40,13 @@ def try_row(row: Row, tries: int, mpi: str, seed: int) -> Tally:
         before = take_stock(site)
         try:
             for outcome in row.run(site, tries):
+                known = len(tally.broken)
                 tally.count(outcome)
                 left = left_behind(site, before)
                 if left:
                     tally.broken.append(f"try {tally.tries}: left behind: {', '.join(left[:3])}")
                 clean(site, left)
-                show(row, tally, tries)
+                show(row, tally, tries, tally.broken[known:])
                 before = take_stock(site)
         except NotPossibleError as reason:
             tally.not_possible = str(reason)
@@ -54,6 +55,8 @@ def try_row(row: Row, tries: int, mpi: str, seed: int) -> Tally:
     return tally
 
 
-def show(row: Row, tally: Tally, tries: int) -> None:
-    """Shows on standard error how far it is."""
+def show(row: Row, tally: Tally, tries: int, broken: list[str]) -> None:
+    """Shows on standard error how far it is, and what was broken now: a row can take an hour."""
+    for each in broken:
+        print(f"\r    ! {each}", file=sys.stderr)
     print(f"\r{row.name}: {tally.tries} of {tries}, {len(tally.broken)} broken ", end="", file=sys.stderr, flush=True)

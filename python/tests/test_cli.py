@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 import typer
 from downbeat.commands.interruption import resumable
+from downbeat.launchers.launch import INTERRUPTIONS
 from downbeat_command import downbeat
 from launch_files import Cell, write_launch
 
@@ -52,13 +54,45 @@ def test_a_reader_that_goes_away_is_no_error_of_ours(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (1, "")
 
 
-def test_an_interrupted_command_says_how_it_continues(capsys: pytest.CaptureFixture[str]) -> None:
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+@pytest.mark.parametrize("number", INTERRUPTIONS)
+def test_an_interrupted_command_says_how_it_continues(number: int, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {each: signal.getsignal(each) for each in INTERRUPTIONS}
     try:
         with pytest.raises(typer.Exit) as ended, resumable():
-            signal.raise_signal(signal.SIGTERM)
+            signal.raise_signal(number)
+        for each in INTERRUPTIONS:
+            signal.raise_signal(each)  # who is impatient gets no traceback
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
     assert ended.value.exit_code == 130
     assert capsys.readouterr().err == "downbeat: interrupted; run the same command again to continue\n"
+
+
+def test_what_nohup_ignores_does_not_end_a_command() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with resumable():
+            signal.raise_signal(signal.SIGHUP)
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_signals_are_as_before_after_a_command() -> None:
+    before = [signal.getsignal(each) for each in INTERRUPTIONS]
+    with resumable():
+        assert all(signal.getsignal(each) != was for each, was in zip(INTERRUPTIONS, before, strict=True))
+    assert [signal.getsignal(each) for each in INTERRUPTIONS] == before
+
+
+def test_an_interruption_while_the_command_is_loaded_is_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n", encoding="ascii")
+    done = subprocess.run(
+        [sys.executable, "-m", "downbeat", "--help"],
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")

@@ -25,7 +25,7 @@ from downbeat.experiment import lock as locks
 from downbeat.experiment import split
 from downbeat.experiment.execute import ATTEMPTS, HOPELESS, Outcome, execute
 from downbeat.experiment.experiment import open_experiment
-from downbeat.experiment.launch import launch_command, run
+from downbeat.experiment.launch import launch_command, run_in_directory
 from downbeat.experiment.measurement import Measurement
 from downbeat.experiment.plan import Environment, Library, Plan
 from downbeat.experiment.surroundings import governor
@@ -308,7 +308,7 @@ def test_an_interruption_while_a_launch_is_started_ends_it(tmp_path: Path, monke
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):
-            run(launch_command(plan, plan.launch_order()[0]), tmp_path, {}, None)
+            run_in_directory(launch_command(plan, plan.launch_order()[0]), tmp_path, {})
         assert started[0].returncode == 128 + signal.SIGTERM
         assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
     finally:

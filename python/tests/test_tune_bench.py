@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -31,18 +32,26 @@ def test_a_run_says_what_it_printed_and_where_it_ran(tmp_path: Path) -> None:
     assert (done.status, done.output, done.errors) == (7, f"{tmp_path}\n", "b of 2 /bin/true list\n")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_run_ends_its_launcher_in_order(number: signal.Signals, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_interrupted_run_ends_its_launcher_in_order_and_leaves_no_file(number: int, tmp_path: Path) -> None:
     """A launcher that is killed leaves its directory and its shared memory."""
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
     log = tmp_path / "log"
     launcher = script(tmp_path / "launcher", PATIENT.format(log=log))
-    code = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored in what a shell starts
-    code += "from downbeat.commands.interruption import resumable\nwith resumable():"
+    code = "from downbeat.commands.interruption import resumable\nwith resumable():"
     code += RUN.format(launcher=launcher).replace("\n", "\n    ")
-    process = subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parents[1], stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=Path(__file__).parents[1],
+        env={**os.environ, "TMPDIR": str(temporary)},
+        stderr=subprocess.DEVNULL,
+    )
     assert wait_for(lambda: len(read_lines(log)) == 1)
     process.send_signal(number)
     process.wait(60)
+    assert wait_for(lambda: len(read_lines(log)) == 2)
     pid, asked = read_lines(log)
     assert asked == "asked"
-    assert not alive(int(pid))
+    assert wait_for(lambda: not alive(int(pid)))
+    assert list(temporary.iterdir()) == []

@@ -10,6 +10,7 @@ from downbeat.experiment.plan import Library
 from downbeat.launchers.bench import built
 from downbeat.tune.bench import run_bench
 from downbeat.tune.formats.mpich import ALGORITHMS_FILE
+from downbeat.tune.formats.open_mpi import OpenMpiRules
 from downbeat.tune.probing import Usable, probe
 from downbeat.tune.proving import Proof, judge_proof, named_for, prove
 from downbeat.tune.rules import DEFAULT, Cell, Rule, algorithm_for
@@ -70,6 +71,30 @@ def test_a_cell_without_rule_is_proven_against_all_that_the_rules_name_elsewhere
     assert judge_proof(DEFAULT, DEFAULT_TRACE, forced, DEFAULT_TRACE, one_is_enough=True) == Proof("proven", "messages")
     none = {"b": DEFAULT_TRACE}
     assert judge_proof(DEFAULT, DEFAULT_TRACE, none, DEFAULT_TRACE, one_is_enough=True) == Proof("cannot tell", alike)
+
+
+def test_late_arrivals_are_asked_where_counts_cannot_tell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    by_counts = {
+        Cell("bcast", 4, 8): Proof("proven", "messages"),
+        Cell("bcast", 4, 16): Proof("cannot tell", "alike"),
+        Cell("bcast", 4, 32): Proof("cannot tell", "alike"),
+        Cell("allreduce", 4, 8): Proof("cannot tell", "alike"),
+        Cell("reduce", 4, 8): Proof("cannot tell", NOTHING),
+        Cell("reduce", 4, 16): Proof("proven", "never counted: the first size has shown that nothing can be"),
+    }
+    by_lateness = {8: Proof("failed", "late"), 16: Proof("proven", "late"), 32: Proof("cannot tell", "late, too")}
+    monkeypatch.setattr("downbeat.tune.proving.prove_by_counts", lambda _, cell, *_rest: by_counts[cell])
+    monkeypatch.setattr("downbeat.tune.proving.prove_by_late_arrivals", lambda _, cell, *_rest: by_lateness[cell.size])
+    target = Target(Library("made up", "none"), "1", {}, OpenMpiRules(5, {}))
+    usable = [Usable(collective, 4, ["a"]) for collective in ("bcast", "allreduce", "reduce")]
+    assert prove(target, dict.fromkeys(by_counts, "a"), usable, {}, tmp_path) == {
+        Cell("bcast", 4, 8): Proof("proven", "messages"),
+        Cell("bcast", 4, 16): Proof("proven", "late"),
+        Cell("bcast", 4, 32): Proof("cannot tell", "alike; late, too"),
+        Cell("allreduce", 4, 8): Proof("cannot tell", "alike; every rank waits for every other by any algorithm"),
+        Cell("reduce", 4, 8): Proof("failed", "late"),
+        Cell("reduce", 4, 16): Proof("proven", "late"),
+    }
 
 
 def test_a_cell_is_held_against_the_algorithms_of_the_rules_that_run_on_its_ranks() -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import pytest
+from downbeat.launchers.libraries import ROOT, linked_mpi
 from downbeat.tune.formats.intel import IntelRules
 from downbeat.tune.formats.mpich import ALGORITHMS_FILE, COMPOSITIONS_FILE, MpichRules
 from downbeat.tune.formats.open_mpi import NUMBERS, RULES_FILE, OpenMpiRules
@@ -122,6 +125,18 @@ def test_open_mpi_5_lets_coll_tuned_serve_and_says_what_that_changes() -> None:
     written = open_mpi(5).write([Rule("bcast", 2, 8, 63, "chain")])
     assert written.variables["OMPI_MCA_coll_tuned_priority"] == "100"
     assert "han" in written.notes[0]
+
+
+@pytest.mark.parametrize("mpi", ["openmpi", "openmpi5"])
+def test_open_mpi_numbers_collectives_as_we_do(mpi: str) -> None:
+    library = linked_mpi(str(ROOT / "build" / mpi / "bin/downbeat-bench"))
+    ask = f"""
+import ctypes
+number_of = ctypes.CDLL({str(library)!r}).mca_coll_base_name_to_colltype
+print([number_of(name.encode()) for name in {list(NUMBERS)}])
+"""
+    asked = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+    assert json.loads(asked.stdout) == list(NUMBERS.values())
 
 
 def test_open_mpi_rules_have_the_fan_out_and_segments_that_were_measured() -> None:
@@ -267,6 +282,11 @@ def test_mpich_tree_as_written_by_hand() -> None:
         "composition=MPIDI_Bcast_intra_composition_gamma": {}
     }
     assert compositions["collective=reduce"] == COMPOSITION_TREE["collective=reduce"]
+    # No size is below 0, and a rule without a last size needs no other branch.
+    algorithms, _ = trees([Rule("bcast", 4, 0, None, "binomial")])
+    assert algorithms["collective=bcast"]["comm_type=intra"]["comm_size<=4"] == {
+        "avg_msg_size=any": {"algorithm=MPIR_Bcast_intra_binomial": {}}
+    }
 
 
 @given(RULES)

@@ -10,21 +10,29 @@ from typing import NoReturn
 
 import typer
 
+from downbeat.launchers.launch import INTERRUPTIONS, heeded
+
 
 @contextlib.contextmanager
 def resumable() -> Iterator[None]:
     """Ends the command with status 130 and says how to continue, after Ctrl-C and the signals of batch systems.
 
-    SIGTERM and SIGHUP raise KeyboardInterrupt as well: running launches are ended, complete ones are kept.
+    Each of them raises KeyboardInterrupt: running launches are ended, complete ones are kept. That takes seconds, and
+    further ones change nothing, up to the end of the process.
     """
 
     def stop(_number: int, _frame: object) -> NoReturn:
+        for number in before:
+            signal.signal(number, signal.SIG_IGN)
         raise KeyboardInterrupt
 
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, stop)
+    before = {number: signal.signal(number, stop) for number in heeded(INTERRUPTIONS)}
     try:
         yield
     except KeyboardInterrupt:
         print("downbeat: interrupted; run the same command again to continue", file=sys.stderr)
         raise typer.Exit(130) from None
+    finally:
+        for number, handler in before.items():
+            if signal.getsignal(number) is stop:
+                signal.signal(number, handler)

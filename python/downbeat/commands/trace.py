@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from downbeat.errors import DownbeatError, UsageError
+from downbeat.launchers.launch import heeded
 from downbeat.launchers.leftovers import MARK, Guard, remove_all
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
@@ -116,7 +117,7 @@ def run_launcher(command: Sequence[str], environment: Mapping[str, str], mark: s
 
     libc = ctypes.CDLL(None)
     begin = time.time()
-    before = {number: signal.signal(number, stop) for number in INTERRUPTIONS}
+    before = {number: signal.signal(number, stop) for number in heeded(INTERRUPTIONS)}
     guard = Guard(mark)
     try:
         launcher = subprocess.Popen(

@@ -14,6 +14,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from downbeat.data.launch_file import open_netcdf
 from downbeat.errors import UsageError
@@ -98,7 +99,7 @@ def launch(
     variables = plan.variables_of(key)
     around = surroundings(variables)
     started = datetime.datetime.now(datetime.UTC)
-    status = run(command, partial, variables, lock)
+    status = run_in_directory(command, partial, variables, lock)
     ended = datetime.datetime.now(datetime.UTC)
     failure = failure_of(status, partial, plan.time_limit(key), key.ranks)
     places.write_record(
@@ -129,49 +130,59 @@ def next_failure(failed: Path, key: LaunchKey) -> Path:
     return failed / f"{key}-{max((int(one) for one in attempts if one.isdecimal()), default=0) + 1}"
 
 
+def run_in_directory(command: list[str], where: Path, variables: Mapping[str, str], lock: int | None = None) -> int:
+    """Runs a command as `run` does, in a directory that gets what it prints: `OUTPUT` and `ERRORS`."""
+    with (where / OUTPUT).open("wb") as output, (where / ERRORS).open("wb") as errors:
+        return run(command, where, variables, (output, errors), str(where.resolve()), lock)
+
+
 def run(
-    command: list[str], where: Path, variables: Mapping[str, str], lock: int | None = None, cwd: Path | None = None
+    command: list[str],
+    where: Path,
+    variables: Mapping[str, str],
+    streams: tuple[IO[bytes], IO[bytes]],
+    mark: str,
+    lock: int | None = None,
 ) -> int:
     """Runs a command to its end; whatever ends this process ends the command, its launcher and its ranks.
 
     Args:
         command: that of `downbeat.launchers.launch`.
-        where: for what it prints, `OUTPUT` and `ERRORS`.
+        where: the directory in which it runs.
         variables: set in its environment.
+        streams: standard output and standard error.
+        mark: of the processes, `MARK` in their environment.
         lock: file descriptor that it inherits.
-        cwd: where it runs; None: in `where`.
     """
     at = command.index("downbeat.launchers.launch") + 1
     watched = [*command[:at], "--parent", str(os.getpid()), *command[at:]]
     begin = time.time()
-    mark = str(where.resolve())
-    with (where / OUTPUT).open("wb") as output, (where / ERRORS).open("wb") as errors:
-        # What interrupts waits until there is a process to end; that one lets it through when it can end its ranks.
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTIONS)
+    # What interrupts waits until there is a process to end; that one lets it through when it can end its ranks.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTIONS)
+    try:
+        process = subprocess.Popen(
+            watched,
+            cwd=where,
+            env={**os.environ, **variables, MARK: mark},
+            stdin=subprocess.DEVNULL,
+            stdout=streams[0],
+            stderr=streams[1],
+            start_new_session=True,  # a Ctrl-C reaches us alone
+            pass_fds=() if lock is None else (lock,),
+        )
         try:
-            process = subprocess.Popen(
-                watched,
-                cwd=cwd or where,
-                env={**os.environ, **variables, MARK: mark},
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=errors,
-                start_new_session=True,  # a Ctrl-C reaches us alone
-                pass_fds=() if lock is None else (lock,),
-            )
-            try:
-                signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-                status = process.wait()
-                if status < 0:  # killed, so that it could not end the ranks: the next launch would run beside them
-                    end_marked(mark)
-                    remove_segments(begin)
-                return status if status >= 0 else 128 - status
-            except BaseException:
-                process.send_signal(signal.SIGTERM)
-                process.wait()
-                raise
-        finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            status = process.wait()
+            if status < 0:  # killed, so that it could not end the ranks: the next launch would run beside them
+                end_marked(mark)
+                remove_segments(begin)
+            return status if status >= 0 else 128 - status
+        except BaseException:
+            process.send_signal(signal.SIGTERM)
+            process.wait()
+            raise
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def failure_of(status: int, where: Path, timeout: float, ranks: int) -> str:

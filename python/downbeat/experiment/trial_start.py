@@ -11,7 +11,7 @@ from downbeat.data.launch_file import context_of, names, open_samples
 from downbeat.doctor.finding import Finding
 from downbeat.doctor.machine import Machine, count, parse_cpus
 from downbeat.experiment import directory as places
-from downbeat.experiment.launch import ERRORS, failure_of, launch_command, run
+from downbeat.experiment.launch import ERRORS, failure_of, launch_command, run_in_directory
 from downbeat.experiment.measurement import Measurement
 from downbeat.experiment.plan import LaunchKey, Library, Plan
 from downbeat.launchers.libraries import short_version
@@ -41,7 +41,7 @@ def try_start(library: Library, machine: Machine) -> Start:
     command = launch_command(plan, LaunchKey(library.name, RANKS, plan.environments[0].name, 1))
     with tempfile.TemporaryDirectory() as temporary:
         where = Path(temporary)
-        failure = failure_of(run(command, where, {}, None), where, plan.timeout, RANKS)
+        failure = failure_of(run_in_directory(command, where, {}), where, plan.timeout, RANKS)
         if failure:
             said = (where / ERRORS).read_text(encoding="utf-8", errors="replace")
             advice = (

@@ -22,7 +22,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import IO, NoReturn
 
@@ -193,6 +193,11 @@ def forward_messages(source: IO[bytes], target: IO[bytes]) -> None:
     write(message)
 
 
+def heeded(numbers: Iterable[signal.Signals]) -> list[signal.Signals]:
+    """Returns the signals without those that nohup, or a shell's &, has told this process to ignore."""
+    return [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
+
+
 class SimulatorsMessages:
     """The simulator's standard error; `failed` holds in a line why the ranks did, if they did."""
 
@@ -233,7 +238,7 @@ def run(
             signal.signal(each, signal.SIG_IGN)
         raise StopRequested(number)
 
-    for each in INTERRUPTIONS:
+    for each in heeded(INTERRUPTIONS):
         signal.signal(each, stop)
 
     launcher: subprocess.Popen[bytes] | None = None

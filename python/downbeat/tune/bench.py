@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
-from downbeat.experiment.launch import ERRORS, OUTPUT, run
+from downbeat.experiment.launch import run
 from downbeat.experiment.plan import Library
 from downbeat.launchers.launch import EXIT_TIMEOUT
 
@@ -55,7 +58,15 @@ def run_bench(
     if library.ranks_per_node:
         start += ["--ranks-per-node", str(library.ranks_per_node)]
     start += ["-n", str(ranks), "--timeout", f"{timeout:g}"]
-    with tempfile.TemporaryDirectory(prefix="downbeat-") as said:
-        status = run([*start, library.bench, *arguments], Path(said), variables, cwd=directory or Path())
-        texts = [(Path(said) / name).read_text(encoding="utf-8", errors="replace") for name in (OUTPUT, ERRORS)]
-    return Run(status, *texts)
+    command = [*start, library.bench, *arguments]
+    mark = f"{os.getpid()} {time.monotonic_ns()}"
+    # Files without names: nothing of them stays, however this process ends.
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        status = run(command, directory or Path(), variables, (output, errors), mark)
+        return Run(status, read_whole(output), read_whole(errors))
+
+
+def read_whole(file: IO[bytes]) -> str:
+    """Returns what was written into a file."""
+    file.seek(0)
+    return file.read().decode(errors="replace")
