@@ -96,3 +96,15 @@ def test_an_interruption_while_the_command_is_loaded_is_no_traceback(tmp_path: P
         check=False,
     )
     assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+
+
+def test_who_interrupts_twice_gets_no_traceback() -> None:
+    code = """
+import atexit, os, signal
+from downbeat import __main__, cli
+atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))
+cli.main = lambda: os.kill(os.getpid(), signal.SIGINT)
+__main__.main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "")

@@ -50,7 +50,7 @@ ROOMS = {
             ("bench/src/synchronizers/*.cc", "bench/src/synchronizers/*.h", "bench/src/launch/sampler.*"),
             r"^bench-(units|sampler)-",
             ("downbeat-bench-tests", "bench_sampler", "downbeat-bench"),
-            ("tests/bench/test_synchronizers.py", "tests/bench/test_late_starts.py"),
+            ("tests/bench/test_synchronizers.py",),
         ),
         Room("statistics", ("python/downbeat/statistics/*.py",), "downbeat.statistics"),
         Room("comparison", ("python/downbeat/comparison/*.py",), "downbeat.comparison"),
