@@ -30,8 +30,8 @@ void seal_file(const std::string &path) {
     crc32 crc{};
     crc32_begin(&crc);
     std::array<unsigned char, 1 << 16> buffer{};
-    while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), file.get())) {
-        crc32_add(&crc, buffer.data(), got);
+    while (std::feof(file.get()) == 0 && std::ferror(file.get()) == 0) {
+        crc32_add(&crc, buffer.data(), std::fread(buffer.data(), 1, buffer.size(), file.get()));
     }
     const std::string line = fmt::format("DOWNBEAT-CRC32:{:08x}\n", crc32_value(&crc));
     // Between reading and writing the standard wants a seek.
