@@ -16,7 +16,15 @@ TEST(Distributions, HaveTheQuantilesOfTables) {
     EXPECT_NEAR(student_quantile(0.975, 9), 2.2621571628540993, 1e-9);
     EXPECT_NEAR(student_quantile(0.995, 10), 3.1692726726169513, 1e-9);
     EXPECT_NEAR(student_quantile(0.975, 199), 1.971956544249395, 1e-8); // two ways of computing it
-    EXPECT_NEAR(student_quantile(0.975, 200), 1.971896223633489, 1e-8);
+    EXPECT_NEAR(student_quantile(0.975, 200), 1.9718962236339088, 2e-9);
+    EXPECT_NEAR(student_quantile(0.75, 200), 0.6757184114042201, 1e-10);
+    EXPECT_NEAR(student_quantile(0.6, 200), 0.25368437919014747, 1e-10);
+}
+
+TEST(MedianInterval, PartsAreAsEqualAsTheyCanBe) {
+    EXPECT_EQ(equal_parts(23), (std::vector<long>{3, 3, 3, 2, 2, 2, 2, 2, 2, 2}));
+    EXPECT_EQ(equal_parts(10), std::vector<long>(10, 1));
+    EXPECT_EQ(equal_parts(1), (std::vector<long>{1, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
 }
 
 /// The share of stored 95 % intervals that hold the median. 500 cells: its standard deviation is 0.009.

@@ -1,5 +1,6 @@
 #include "metrics/metric.h"
 
+#include "metrics/sample_times.h"
 #include "samples.h"
 #include "text/names.h"
 
@@ -41,6 +42,17 @@ TEST(Metrics, TimesAcrossRanksBeginWhereTheirNamesSay) {
     EXPECT_DOUBLE_EQ(value("makespan", none), 4.0); // without a deadline from the first entry
     EXPECT_DOUBLE_EQ(value("global_time", 9.0), 4.0);
     EXPECT_DOUBLE_EQ(value("after_last_entry", 9.0), 3.0);
+}
+
+TEST(Metrics, LatenessIsThatOfTheLatestRank) {
+    Batch batch = one_sample(9.0, {10.0, 11.0, 12.0}, {12.0, 14.0, 12.5}, {1, 1, 1});
+    EXPECT_DOUBLE_EQ(lateness(batch[0]), 3.0);
+    batch.delay = {0.0, 0.0, 1.5}; // on purpose
+    EXPECT_DOUBLE_EQ(lateness(batch[0]), 2.0);
+    batch.delay = {0.0, 1.5, 1.5};
+    EXPECT_DOUBLE_EQ(lateness(batch[0]), 1.5);
+    batch.delay = {1.5, 2.5, 3.5};
+    EXPECT_DOUBLE_EQ(lateness(batch[0]), -0.5);
 }
 
 TEST(Metrics, ExitSkewLeavesDelaysOut) {

@@ -135,6 +135,8 @@ TEST(StoppingRule, BlocksLeftAreThoseToTheNextDecision) {
     EXPECT_EQ(left("fixed", 10, 999), 1); // makes up for a block that gave up
     EXPECT_EQ(left("fixed(samples=3)", 1, 1), 2);
     EXPECT_EQ(left("budget", 0, 0), 10);
+    EXPECT_EQ(left("budget", 3, 30), 7);
+    EXPECT_EQ(left("budget", 12, 120), 1); // until its time is over
     EXPECT_EQ(left("precision", 3, 60), 7);
     EXPECT_EQ(left("precision", 10, 200), 5); // looks again at 15, and at 23
     EXPECT_EQ(left("precision", 16, 320), 7);
