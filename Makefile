@@ -109,7 +109,7 @@ bench-scale: setup-run ## measure starts of 128 to 16,384 processes with clocks 
 bench-hosts: setup-run build-openmpi ## measure starts on hosts with clocks of their own, made of namespaces, minutes; needs root
 	@$(VENV)/python -m benchmarks.hosts
 
-bench-faults: setup-run build-$(MPI) ## make faults, again and again: what Downbeat promises, and what happens, over an hour; FAULTS='--rows run-killed'
+bench-faults: setup-run build-$(MPI) ## make faults, again and again: what Downbeat promises, and what happens, some three hours; FAULTS='--rows run-killed'
 	$(VENV)/python -m benchmarks.faults --mpi $(MPI) $(FAULTS)
 
 bench-soak: setup-run build-$(MPI) ## make 10^7 starts in one program: memory, descriptors, slack, counters; minutes. SOAK='--starts 200000'

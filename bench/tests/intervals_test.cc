@@ -21,6 +21,15 @@ TEST(Distributions, HaveTheQuantilesOfTables) {
     EXPECT_NEAR(student_quantile(0.6, 200), 0.25368437919014747, 1e-10);
 }
 
+TEST(MedianInterval, ValuesThatHangTogetherAreWorthOneAtLeast) {
+    std::vector<double> values(100);
+    std::iota(values.begin(), values.end(), 0.0);
+    const MedianInterval interval = median_interval(values, std::vector<long>{100}, 0.95);
+    EXPECT_DOUBLE_EQ(interval.effective, 1.0);
+    EXPECT_DOUBLE_EQ(interval.low, 0.0);
+    EXPECT_DOUBLE_EQ(interval.high, 99.0);
+}
+
 TEST(MedianInterval, PartsAreAsEqualAsTheyCanBe) {
     EXPECT_EQ(equal_parts(23), (std::vector<long>{3, 3, 3, 2, 2, 2, 2, 2, 2, 2}));
     EXPECT_EQ(equal_parts(10), std::vector<long>(10, 1));

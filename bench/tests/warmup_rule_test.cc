@@ -83,6 +83,12 @@ TEST(WarmupRule, StationaryTakesNoiseForTheDistancesOfBatchesFromTheirOwnWindow)
     EXPECT_TRUE(settled_batches({1.2, 1.0, 1.25, 0.8, 1.3, 2.3, 1.3, 0.3})); // 1.1 and 1.3, typically 0.125
 }
 
+TEST(WarmupRule, StationaryTakesAChangeForAShareOfTheMedian) {
+    // Six batches lie on the median of their window, so there is no noise to speak of.
+    EXPECT_TRUE(settled_batches({50, 50, 50, 90, 50.9, 50.9, 50.9, 10}));
+    EXPECT_FALSE(settled_batches({50, 50, 50, 90, 51.1, 51.1, 51.1, 10}));
+}
+
 TEST(WarmupRule, StationaryIsContentWithNoiseThatHangsTogether) {
     // 500 blocks: the standard deviation of a share of 0.95 is 0.01.
     for (const double noise : {0.01, 0.05}) {

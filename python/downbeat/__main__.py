@@ -4,29 +4,34 @@ from __future__ import annotations
 
 import signal
 import sys
-from types import FrameType
-from typing import NoReturn
+
+AGAIN_SECONDS = 0.01
 
 
-def interrupt(number: int, _frame: FrameType | None) -> NoReturn:
-    """Raises KeyboardInterrupt once: who is impatient would get a traceback of the end."""
-    signal.signal(number, signal.SIG_IGN)
-    raise KeyboardInterrupt
+def repeat_interrupt(lost: sys.UnraisableHookArgs) -> None:
+    """Raises KeyboardInterrupt again a little later: one that fell into a destructor has ended nothing."""
+    if lost.exc_type is KeyboardInterrupt:
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        signal.setitimer(signal.ITIMER_REAL, AGAIN_SECONDS)
+    else:
+        sys.__unraisablehook__(lost)
 
 
 def main() -> None:
     """Loads the command and runs it. A Ctrl-C that comes before ends the process, without a traceback."""
-    heeded = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if heeded:
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     from downbeat import cli
 
-    if heeded:
-        signal.signal(signal.SIGINT, interrupt)
+    signal.signal(signal.SIGINT, handler)
+    sys.unraisablehook = repeat_interrupt
     try:
         cli.main()
-    except KeyboardInterrupt:  # before typer heeds it
+    except KeyboardInterrupt:  # before typer heeds it, or a second one
         sys.exit(130)
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # nothing is left that it could end
 
 
 if __name__ == "__main__":

@@ -98,13 +98,26 @@ def test_an_interruption_while_the_command_is_loaded_is_no_traceback(tmp_path: P
     assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
 
 
-def test_who_interrupts_twice_gets_no_traceback() -> None:
-    code = """
-import atexit, os, signal
+def run_interrupted(body: str) -> tuple[int, str]:
+    """Returns how the command ends if it does this; `interrupt()` is a Ctrl-C."""
+    code = f"""
+import atexit, signal, time
 from downbeat import __main__, cli
-atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))
-cli.main = lambda: os.kill(os.getpid(), signal.SIGINT)
+def interrupt():
+    signal.raise_signal(signal.SIGINT)
+def command():
+    {body}
+cli.main = command
 __main__.main()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (130, "")
+    return done.returncode, done.stderr
+
+
+def test_who_interrupts_twice_gets_no_traceback() -> None:
+    assert run_interrupted("atexit.register(interrupt); interrupt()") == (130, "")
+
+
+def test_an_interruption_of_a_destructor_comes_again() -> None:
+    lost = "type('Any', (), {'__del__': lambda _: interrupt()})(); time.sleep(60); raise SystemExit(1)"
+    assert run_interrupted(lost) == (130, "")

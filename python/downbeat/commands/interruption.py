@@ -17,19 +17,19 @@ from downbeat.launchers.launch import INTERRUPTIONS, heeded
 def resumable() -> Iterator[None]:
     """Ends the command with status 130 and says how to continue, after Ctrl-C and the signals of batch systems.
 
-    Each of them raises KeyboardInterrupt: running launches are ended, complete ones are kept. That takes seconds, and
-    further ones change nothing, up to the end of the process.
+    Each of them raises KeyboardInterrupt: running launches are ended, complete ones are kept. What comes after that
+    changes nothing, up to the end of the process.
     """
 
     def stop(_number: int, _frame: object) -> NoReturn:
-        for number in before:
-            signal.signal(number, signal.SIG_IGN)
         raise KeyboardInterrupt
 
     before = {number: signal.signal(number, stop) for number in heeded(INTERRUPTIONS)}
     try:
         yield
     except KeyboardInterrupt:
+        for number in before:
+            signal.signal(number, signal.SIG_IGN)
         print("downbeat: interrupted; run the same command again to continue", file=sys.stderr)
         raise typer.Exit(130) from None
     finally:
