@@ -17,6 +17,8 @@ from benchmarks.faults.surroundings import experiment
 
 LIMIT_SECONDS = 300.0
 KEPT = "has a trace already"  # what `downbeat trace` says of a directory
+# Until Python has loaded itself, its own answer to a Ctrl-C is a traceback, whatever it is to run.
+PYTHON_SECONDS = 0.2
 END_SECONDS = 15.0  # from a signal to the end of a command and all that it has started
 # Ctrl-C reaches the whole group of the terminal; a terminal that is closed sends SIGHUP.
 ENDS = ("SIGKILL", "SIGTERM", "SIGINT", "SIGINT twice", "SIGHUP")
@@ -59,7 +61,7 @@ def killed(
         how = ENDS[number % len(ENDS)]
         stock = take_stock(site)
         running = site.start(command)
-        time.sleep(site.chance.uniform(0, first.seconds))
+        time.sleep(site.chance.uniform(PYTHON_SECONDS, first.seconds))
         send(running.process.pid, how)
         ended = running.end(END_SECONDS)
         if ended.hung:
