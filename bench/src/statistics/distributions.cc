@@ -31,7 +31,8 @@ double student_below(double t, long freedom) {
     return 0.5 + within / 2.0;
 }
 
-// The expansion 26.7.5 from the normal quantile: from 200 degrees of freedom on the next term is below 1e-8 for a confidence up to 99 %.
+// The expansion 26.7.5 from the normal quantile: from 200 degrees of freedom on the next term is below 1e-8, up to a
+// confidence of 99 %.
 double student_from_normal(double z, double freedom) {
     const double z3 = std::pow(z, 3);
     const double z5 = std::pow(z, 5);

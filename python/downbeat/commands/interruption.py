@@ -17,8 +17,8 @@ from downbeat.launchers.launch import INTERRUPTIONS, heeded
 def resumable() -> Iterator[None]:
     """Ends the command with status 130 and says how to continue, after Ctrl-C and the signals of batch systems.
 
-    Each of them raises KeyboardInterrupt: running launches are ended, complete ones are kept. What comes after that
-    changes nothing, up to the end of the process.
+    Each of them raises KeyboardInterrupt: running launches are ended, complete ones are kept. Further signals change
+    nothing from then on.
     """
 
     def stop(_number: int, _frame: object) -> NoReturn:
