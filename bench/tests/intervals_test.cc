@@ -142,6 +142,7 @@ TEST(MeanInterval, FewerThanFourValuesPerBlockSayNothingOfBlocks) {
     EXPECT_EQ(mean_interval(values, std::vector<long>{4, 4, 4, 4, 3}, 0.95).half, none.half);
     EXPECT_EQ(mean_interval(values, std::vector<long>{19}, 0.95).half, none.half); // nor does one block
     EXPECT_NE(mean_interval(values, std::vector<long>{5, 5, 5, 4}, 0.95).half, none.half);
+    EXPECT_NE(mean_interval(values, std::vector<long>{10, 9}, 0.95).half, none.half); // two do
 }
 
 TEST(MeanInterval, OfWhatIsAllAlikeHasNoWidth) {
@@ -152,6 +153,10 @@ TEST(MeanInterval, OfWhatIsAllAlikeHasNoWidth) {
 }
 
 TEST(MeanInterval, OfOneValueIsNone) {
+    std::vector<double> hanging(100); // worth less than two
+    std::iota(hanging.begin(), hanging.end(), 0.0);
+    EXPECT_TRUE(std::isnan(mean_interval(hanging, std::vector<long>{100}, 0.95).half));
+    EXPECT_EQ(mean_interval(hanging, std::vector<long>{100}, 0.95).effective, 1.0);
     EXPECT_EQ(mean_interval(std::vector<double>{3.0}, {}, 0.95).mean, 3.0);
     EXPECT_TRUE(std::isnan(mean_interval(std::vector<double>{3.0}, {}, 0.95).half));
     EXPECT_TRUE(std::isnan(mean_interval({}, {}, 0.95).mean));
