@@ -1,11 +1,16 @@
-"""The MPI libraries that tests run under."""
+"""The MPI libraries that tests run under, and signals as in a terminal."""
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
 from downbeat.launchers.libraries import LIBRARIES
+
+# A shell's & and nohup ignore them, and then so does all that tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

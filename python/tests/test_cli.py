@@ -6,7 +6,9 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -54,31 +56,41 @@ def test_a_reader_that_goes_away_is_no_error_of_ours(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (1, "")
 
 
+def heed_signals() -> dict[signal.Signals, Any]:
+    """Undoes what a shell's & and nohup do to what they start; returns the handlers of before."""
+    usual = dict.fromkeys(INTERRUPTIONS, signal.SIG_DFL) | {signal.SIGINT: signal.default_int_handler}
+    return {each: signal.signal(each, handler) for each, handler in usual.items()}
+
+
+@pytest.fixture
+def heeded() -> Iterator[None]:
+    """Signals as in a terminal."""
+    before = heed_signals()
+    yield
+    for each, handler in before.items():
+        signal.signal(each, handler)
+
+
 @pytest.mark.parametrize("number", INTERRUPTIONS)
+@pytest.mark.usefixtures("heeded")
 def test_an_interrupted_command_says_how_it_continues(number: int, capsys: pytest.CaptureFixture[str]) -> None:
-    before = {each: signal.getsignal(each) for each in INTERRUPTIONS}
-    try:
-        with pytest.raises(typer.Exit) as ended, resumable():
-            signal.raise_signal(number)
-        for each in INTERRUPTIONS:
-            signal.raise_signal(each)  # who is impatient gets no traceback
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with pytest.raises(typer.Exit) as ended, resumable():
+        signal.raise_signal(number)
+    for each in INTERRUPTIONS:
+        signal.raise_signal(each)  # who is impatient gets no traceback
     assert ended.value.exit_code == 130
     assert capsys.readouterr().err == "downbeat: interrupted; run the same command again to continue\n"
 
 
+@pytest.mark.usefixtures("heeded")
 def test_what_nohup_ignores_does_not_end_a_command() -> None:
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        with resumable():
-            signal.raise_signal(signal.SIGHUP)
-        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGHUP, before)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    with resumable():
+        signal.raise_signal(signal.SIGHUP)
+    assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
 
 
+@pytest.mark.usefixtures("heeded")
 def test_signals_are_as_before_after_a_command() -> None:
     before = [signal.getsignal(each) for each in INTERRUPTIONS]
     with resumable():
@@ -90,6 +102,7 @@ def test_an_interruption_while_the_command_is_loaded_is_no_traceback(tmp_path: P
     (tmp_path / "typer.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n", encoding="ascii")
     done = subprocess.run(
         [sys.executable, "-m", "downbeat", "--help"],
+        preexec_fn=heed_signals,
         env={**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"},
         capture_output=True,
         text=True,
@@ -110,7 +123,13 @@ def command():
 cli.main = command
 __main__.main()
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        preexec_fn=heed_signals,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return done.returncode, done.stderr
 
 

@@ -39,7 +39,8 @@ def test_an_interrupted_run_ends_its_launcher_in_order_and_leaves_no_file(number
     temporary.mkdir()
     log = tmp_path / "log"
     launcher = script(tmp_path / "launcher", PATIENT.format(log=log))
-    code = "from downbeat.commands.interruption import resumable\nwith resumable():"
+    code = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored in what a shell starts
+    code += "from downbeat.commands.interruption import resumable\nwith resumable():"
     code += RUN.format(launcher=launcher).replace("\n", "\n    ")
     process = subprocess.Popen(
         [sys.executable, "-c", code],

@@ -145,11 +145,18 @@ def test_a_timeout_ends_every_rank(mpi: str, tmp_path: Path) -> None:
     pytest.fail(f"within {timeout} s there were {len(read_pids(pids))} ranks of 3")
 
 
+def heed_signals() -> None:
+    """Undoes what a shell's & and nohup do to what they start, and the tests with it."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_every_rank(mpi: str, number: signal.Signals, tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     command: list[str | Path] = [LAUNCH, "--mpi", mpi, "-n", "3", "sh", "-c", STUBBORN.format(pids=pids)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(command, stdout=quiet, stderr=quiet, preexec_fn=heed_signals) as process:  # noqa: PLW1509
         try:
             assert wait_for(lambda: len(read_pids(pids)) == 3)
             process.send_signal(number)
