@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 
 import pytest
 from downbeat.launchers.libraries import LIBRARIES
+from terminal_signals import heed_signals
 
-# A shell's & and nohup ignore them, and then so does all that tests start.
-signal.signal(signal.SIGINT, signal.default_int_handler)
-signal.signal(signal.SIGHUP, signal.SIG_DFL)
+heed_signals()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -15,7 +15,7 @@ from benchmarks.faults.row import Outcome, Row
 from benchmarks.faults.site import Site, clear
 from benchmarks.faults.surroundings import experiment
 
-LIMIT_SECONDS = 300.0
+LIMIT_SECONDS = 120.0
 KEPT = "has a trace already"  # what `downbeat trace` says of a directory
 # Until Python has loaded itself, its own answer to a Ctrl-C is a traceback, whatever it is to run.
 PYTHON_SECONDS = 0.2
@@ -61,7 +61,7 @@ def killed(
         how = ENDS[number % len(ENDS)]
         stock = take_stock(site)
         running = site.start(command)
-        time.sleep(site.chance.uniform(PYTHON_SECONDS, first.seconds))
+        time.sleep(site.chance.uniform(PYTHON_SECONDS if how.startswith("SIGINT") else 0.0, first.seconds))
         send(running.process.pid, how)
         ended = running.end(END_SECONDS)
         if ended.hung:

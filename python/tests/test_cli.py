@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from downbeat.commands.interruption import resumable
 from downbeat.launchers.launch import INTERRUPTIONS
 from downbeat_command import downbeat
 from launch_files import Cell, write_launch
+from terminal_signals import heed_signals
 
 # Nobody can make anything in /proc, not even root.
 UNWRITABLE = "/proc/none"
@@ -54,12 +54,6 @@ def test_a_reader_that_goes_away_is_no_error_of_ours(tmp_path: Path) -> None:
     command = f"{export} | head -n 1 >/dev/null; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=600, check=False)
     assert (done.returncode, done.stderr) == (1, "")
-
-
-def heed_signals() -> dict[signal.Signals, Any]:
-    """Undoes what a shell's & and nohup do to what they start; returns the handlers of before."""
-    usual = dict.fromkeys(INTERRUPTIONS, signal.SIG_DFL) | {signal.SIGINT: signal.default_int_handler}
-    return {each: signal.signal(each, handler) for each, handler in usual.items()}
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from downbeat.experiment.experiment import open_experiment
 from downbeat.experiment.plan import Environment, Library, Measurement, Plan
 from downbeat_command import downbeat
 from fake_programs import FakeBench, alive, environment, script, wait_for
+from terminal_signals import heed_signals
 
 ROOT = Path(__file__).resolve().parents[2]
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
@@ -177,11 +178,6 @@ def test_options_override_the_file(tmp_path: Path) -> None:
     assert "'mine' holds another experiment: its repetitions is '7', not none" in other.stderr
 
 
-def heed_interrupts() -> None:
-    """Undoes what a shell does to what it starts in the background, and the tests with it: SIGINT is ignored there."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interruption_ends_cleanly(number: signal.Signals, tmp_path: Path) -> None:
     fake = FakeBench(tmp_path / "fake", "[ $number = 3 ] && sleep 600")
@@ -192,7 +188,7 @@ def test_an_interruption_ends_cleanly(number: signal.Signals, tmp_path: Path) ->
         env=environment(),
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=heed_interrupts,  # noqa: PLW1509 (there are no threads)
+        preexec_fn=heed_signals,  # noqa: PLW1509 (there are no threads)
     ) as process:
         try:
             assert wait_for(lambda: len(fake.processes()) == 6)

@@ -8,7 +8,8 @@ import sys
 from typing import Any
 
 import pytest
-from downbeat.launchers.libraries import ROOT, linked_mpi
+from downbeat.launchers.bench import built
+from downbeat.launchers.libraries import linked_mpi
 from downbeat.tune.formats.intel import IntelRules
 from downbeat.tune.formats.mpich import ALGORITHMS_FILE, COMPOSITIONS_FILE, MpichRules
 from downbeat.tune.formats.open_mpi import NUMBERS, RULES_FILE, OpenMpiRules
@@ -129,7 +130,10 @@ def test_open_mpi_5_lets_coll_tuned_serve_and_says_what_that_changes() -> None:
 
 @pytest.mark.parametrize("mpi", ["openmpi", "openmpi5"])
 def test_open_mpi_numbers_collectives_as_we_do(mpi: str) -> None:
-    library = linked_mpi(str(ROOT / "build" / mpi / "bin/downbeat-bench"))
+    bench = built(mpi)
+    if bench is None:
+        pytest.skip(f"downbeat-bench is not built for {mpi}")
+    library = linked_mpi(bench)
     ask = f"""
 import ctypes
 number_of = ctypes.CDLL({str(library)!r}).mca_coll_base_name_to_colltype

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from downbeat.launchers.libraries import LIBRARIES
 from fake_programs import alive, wait_for
+from terminal_signals import heed_signals
 
 LAUNCH = Path(__file__).resolve().parents[1] / "launch"
 CORES = len(os.sched_getaffinity(0))
@@ -143,12 +144,6 @@ def test_a_timeout_ends_every_rank(mpi: str, tmp_path: Path) -> None:
         if len(read_pids(pids)) == 3:
             return
     pytest.fail(f"within {timeout} s there were {len(read_pids(pids))} ranks of 3")
-
-
-def heed_signals() -> None:
-    """Undoes what a shell's & and nohup do to what they start, and the tests with it."""
-    for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
