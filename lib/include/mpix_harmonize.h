@@ -178,7 +178,8 @@ typedef struct MPIX_Harmonize_stats {
     long long calls;           /* harmonized starts */
     long long late_arrivals;   /* flag 0 here: the deadline had passed when this process received it */
     long long late_exits;      /* flag 0 here: left later than the tolerance, the wait was interrupted */
-    long long unsure_clocks;   /* flag 0 here: late or not, the clock's expected error was too large */
+    long long unsure_clocks;   /* flag 0 here: late or not, the clock's expected error was too large, or it was refuted */
+    long long contradictions;  /* times that this process's clock did what max_skew and max_wander exclude */
     long long unflagged_exits; /* flag 1 here, but left later than the tolerance: only with slack=published */
     long long invalid_calls;   /* calls in which any process's flag was 0; excludes the last call */
     long long syncs;           /* clock synchronizations */

@@ -20,6 +20,8 @@
 
 int db_schedule_wants(const struct db_state *state) {
     int64_t ticks = db_clock_read(&state->clock);
+    if (state->doubt > 0.0)
+        return 1;
     const struct db_settings *settings = &state->settings;
     if ((double)(ticks - state->fresh.ticks) * state->clock.ns_per_tick > state->max_age_ns)
         return 1;
