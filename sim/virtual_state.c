@@ -181,6 +181,7 @@ static void conclude(struct run *run) {
         for (int k = 0; k < oscillator->turn_count; ++k)
             mark_blind(run, oscillator->turns[k].at_ns);
         outcome->late += run->states[i].late_arrivals + run->states[i].late_exits;
+        outcome->contradictions += run->states[i].contradictions;
         outcome->unsure += run->states[i].unsure_clocks;
     }
     outcome->depth = first->sync_depth;
