@@ -39,27 +39,6 @@ static double raise_limits(struct db_history *history, const struct db_offset *o
     return fmax(fabs(seen), 1e-9);
 }
 
-double db_history_add(struct db_history *history, const struct db_offset *offset, const struct db_limits *limits,
-                      double resolution_ns) {
-    const struct db_limits assumed = db_history_limits(history, limits);
-    struct db_slopes possible;
-    double contradicted = 0.0;
-    if (history->count == DB_HISTORY) {
-        memmove(&history->points[0], &history->points[1], (DB_HISTORY - 1) * sizeof history->points[0]);
-        --history->count;
-    }
-    history->points[history->count] = *offset;
-    if (db_drift_slopes(history->points, history->count + 1, &assumed, resolution_ns, &possible)) {
-        history->wander /= 2.0;
-    } else {
-        contradicted = raise_limits(history, offset, &assumed);
-        history->points[0] = *offset;
-        history->count = 0;
-    }
-    ++history->count;
-    return contradicted;
-}
-
 static double width(const struct db_offset *point) { return fmax(0.0, point->upper_ns - point->lower_ns); }
 
 /* Variances of the offsets. Both ways of an exchange take at least the latency of the network; what they take more
@@ -96,6 +75,7 @@ struct filter {
     double rate;
     struct db_uncertainty uncertainty;
     double log_likelihood;
+    double surprise; /* of the last offset: squared distance from what was expected, in variances */
 };
 
 /* One more offset, `after` ns later. */
@@ -108,7 +88,8 @@ static void follow(struct filter *filter, double after, double offset, double va
     double rate_gain = p->cross / expected;
     filter->offset += filter->rate * after + gain * innovation;
     filter->rate += rate_gain * innovation;
-    filter->log_likelihood -= (log(expected) + innovation * innovation / expected) / 2.0;
+    filter->surprise = innovation * innovation / expected;
+    filter->log_likelihood -= (log(expected) + filter->surprise) / 2.0;
     /* That is 1 - gain, which would round to 0 where nothing is known any more, as after days without an offset. */
     double left = variance / expected;
     p->rate -= rate_gain * p->cross;
@@ -125,6 +106,39 @@ static struct filter run(const struct db_history *history, const double variance
     for (int i = 1; i < history->count; ++i)
         follow(&filter, (double)(points[i].at - points[i - 1].at), points[i].offset_ns, variances[i]);
     return filter;
+}
+
+/* Whether the last offset is nowhere near what any walk led to: the frequency turned at once, or the clock was set by
+ * less than the limits exclude. */
+#define SURPRISE (5.0 * 5.0)
+
+static int is_surprising(const struct db_history *history, double skew, double resolution_ns) {
+    double variances[DB_HISTORY];
+    double widest = walks[WALKS - 1].walk;
+    weigh(history, resolution_ns, variances);
+    return run(history, variances, skew, widest * widest * 1e-9).surprise > SURPRISE;
+}
+
+double db_history_add(struct db_history *history, const struct db_offset *offset, const struct db_limits *limits,
+                      double resolution_ns) {
+    const struct db_limits assumed = db_history_limits(history, limits);
+    struct db_slopes possible;
+    double contradicted = 0.0;
+    if (history->count == DB_HISTORY) {
+        memmove(&history->points[0], &history->points[1], (DB_HISTORY - 1) * sizeof history->points[0]);
+        --history->count;
+    }
+    history->points[history->count] = *offset;
+    if (db_drift_slopes(history->points, history->count + 1, &assumed, resolution_ns, &possible))
+        history->wander /= 2.0;
+    else
+        contradicted = raise_limits(history, offset, &assumed);
+    ++history->count;
+    if (contradicted > 0.0 || is_surprising(history, assumed.skew, resolution_ns)) {
+        history->points[0] = *offset;
+        history->count = 1;
+    }
+    return contradicted;
 }
 
 /* Mean over the walks, with what they differ by as part of the uncertainty. */

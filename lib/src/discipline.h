@@ -34,7 +34,8 @@ struct db_limits db_history_limits(const struct db_history *history, const struc
 
 /* Adds an offset. If no two clocks within the limits have such offsets, one of them was set, or its frequency is
  * outside them or has changed: then all that was known before is forgotten, more is assumed, and the difference in
- * frequency that would explain this offset is returned, relative, at least 1e-9; else 0. */
+ * frequency that would explain this offset is returned, relative, at least 1e-9; else 0. What was known is also
+ * forgotten where nothing led to expect this offset. */
 double db_history_add(struct db_history *history, const struct db_offset *offset, const struct db_limits *limits,
                       double resolution_ns);
 

@@ -113,10 +113,8 @@ int db_state_synchronize(struct db_state *state) {
         code = db_agree(state->channel.comm, code, &reason);
     DB_TRY(code);
     if (state->domain.members.comm != MPI_COMM_NULL) {
-        /* One clock, one map: ticks mean the same in the whole domain. */
+        /* One clock, one map: ticks mean the same in the whole domain, and no difference is to be expected. */
         DB_TRY(db_broadcast(&state->domain.members, (int64_t *)map, sizeof *map / sizeof(int64_t)));
-        struct db_uncertainty reading = db_uncertainty_within(state->domain.bound_ns, 0.0);
-        map->uncertainty = db_uncertainty_sum(&map->uncertainty, &reading);
         map->bound_ns += state->domain.bound_ns;
     }
     map->version = version + 1;
@@ -251,7 +249,7 @@ static int apply(struct db_state *state, const struct db_settings *wanted) {
     state->settings = *settings;
     state->max_age_ns = db_settings_max_age_ns(settings);
     state->target_error_ns = db_settings_target_error_ns(settings);
-    state->flag_error_ns = db_settings_flag_error_ns(settings);
+    state->flag_error_ns = db_settings_flag_error_ns(settings, state->size);
     if (other_sync) {
         DB_TRY(divide(state));
         DB_TRY(db_state_synchronize(state));
