@@ -159,6 +159,7 @@ static int measure(const struct condition *condition) {
     else
         kept = measure_starts(condition);
     current = NULL;
+    fflush(stdout);
     return kept;
 }
 
