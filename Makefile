@@ -67,7 +67,7 @@ test-one: setup-test build-$(MPI) ctest-$(MPI)
 	$(if $(filter $(SIMULATOR),$(MPI)),$(VENV)/pytest python/tests/test_simulation.py, \
 	    $(VENV)/pytest benchmarks python tools tests --mpi $(MPI))
 
-nightly: setup-test lint-all build-openmpi $(foreach m,$(MPIS),nightly-$m) ## run what make test leaves out: clang-tidy and the analyzer on C++, more tests, more sanitizers, each library by its own headers, fuzz, validate, bench-statistics, bench-soak, bench-faults
+nightly: setup-test lint-all build-openmpi $(foreach m,$(MPIS),nightly-$m) ## run what make test leaves out: clang-tidy and the analyzer on C++, more tests, more sanitizers, each library by its own headers, fuzz, validate, bench-statistics, bench-soak, bench-faults, 10^4 conditions of bench-scale
 	@tools/setup nightly harnesses
 	$(call build,sanitize-preload)
 	@$(CTEST) sanitize-preload
@@ -77,6 +77,7 @@ nightly: setup-test lint-all build-openmpi $(foreach m,$(MPIS),nightly-$m) ## ru
 	@$(CTEST) tsan
 	$(VENV)/pytest -m nightly python tests
 	$(MAKE) --no-print-directory fuzz validate bench-statistics bench-soak bench-faults
+	$(MAKE) --no-print-directory bench-scale SCALE='--random 10000 --seed '$$(date +%Y%m%d)
 
 fuzz: setup-test ## fuzz the C and C++ parsers with clang's libFuzzer, 10^6 inputs each
 	@tools/setup fuzz

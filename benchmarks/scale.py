@@ -127,7 +127,7 @@ def print_rows(rows: list[Row]) -> None:
 
 
 def print_sweep(rows: list[Row]) -> None:
-    """Prints one line per condition; those drawn at random only where a promise was broken."""
+    """Prints one line per condition."""
     print(
         "processes  condition   skew, ppm  interval, s  network, us | calls   valid  after 2 s | broken  beyond the"
         " bound | exit skew, ns: median     99 % | syncs"
@@ -180,10 +180,10 @@ def write_sweep(mpi: str, words: Sequence[str], output: Path) -> int:
     if len(words) % 2 or not all(name.startswith("--") for name in words[::2]):
         fail(NAME, f"'{' '.join(words)}': options are --NAME VALUE,VALUE,...")
     rows = sweep(mpi, list(zip(words[::2], words[1::2], strict=True)))
-    print_sweep(rows)
-    write_json(output, {"options": list(words), "rows": rows})
     drawn = "--random" in words[::2]
-    broken = [row for row in rows if row["within_domain"] and row["broken_promises"] + row["beyond_bound"]]
+    broken = [row for row in rows if row.get("within_domain") and row["broken_promises"] + row["beyond_bound"]]
+    print_sweep(broken if drawn else rows)
+    write_json(output, {"options": list(words), "rows": rows})
     if drawn:
         print(f"{len(rows)} conditions, {len(broken)} of them with a broken promise within the domain")
     return BROKEN if drawn and broken else 0

@@ -161,13 +161,15 @@ static void take_part(int process, void *argument) {
     }
 }
 
-/* From the call in which a clock turns to the next synchronization that began after that. */
-static void mark_blind(struct run *run, double turn_ns) {
+/* From the call in which a clock turns to the next synchronization that began after that, which shows a jump, or to the
+ * one after that: the first may come so soon that another rate has hardly moved the clock. */
+static void mark_blind(struct run *run, const struct virtual_turn *turn) {
     struct virtual_start *all = run->outcome.all;
     int first = 0;
-    while (first < run->calls && run->last_exit[first] < turn_ns)
+    while (first < run->calls && run->last_exit[first] < turn->at_ns)
         ++first;
-    for (int i = first; i < run->calls && all[i].syncs == all[first].syncs; ++i)
+    int more = turn->skew != 0.0;
+    for (int i = first; i < run->calls && all[i].syncs <= all[first].syncs + more; ++i)
         all[i].blind = 1;
 }
 
@@ -179,8 +181,9 @@ static void conclude(struct run *run) {
     for (int i = 0; i < run->wanted->size; ++i) {
         const struct virtual_oscillator *oscillator = virtual_oscillator(run->world, i);
         for (int k = 0; k < oscillator->turn_count; ++k)
-            mark_blind(run, oscillator->turns[k].at_ns);
+            mark_blind(run, &oscillator->turns[k]);
         outcome->late += run->states[i].late_arrivals + run->states[i].late_exits;
+        outcome->contradictions += run->states[i].contradictions;
         outcome->unsure += run->states[i].unsure_clocks;
     }
     outcome->depth = first->sync_depth;

@@ -46,10 +46,11 @@ struct virtual_outcome {
     double largest_share;   /* of its bound that an error took up */
     long long syncs;        /* in all, and while starts counted */
     long long syncs_counted;
-    double sync_share; /* of the time while starts counted */
-    int depth;         /* of the tree, at the end */
-    int lags;          /* that the slack controller knows */
-    double sync_ns;    /* one synchronization, in the mean */
+    double sync_share;        /* of the time while starts counted */
+    long long contradictions; /* of all processes */
+    int depth;                /* of the tree, at the end */
+    int lags;                 /* that the slack controller knows */
+    double sync_ns;           /* one synchronization, in the mean */
     long long refused; /* flags of 0, of all calls and processes; those among them that the library has counted: */
     long long late;
     long long unsure;  /* by a clock that is not known well enough, in time or not */
