@@ -75,7 +75,6 @@ struct filter {
     double rate;
     struct db_uncertainty uncertainty;
     double log_likelihood;
-    double surprise; /* of the last offset: squared distance from what was expected, in variances */
 };
 
 /* One more offset, `after` ns later. */
@@ -88,8 +87,7 @@ static void follow(struct filter *filter, double after, double offset, double va
     double rate_gain = p->cross / expected;
     filter->offset += filter->rate * after + gain * innovation;
     filter->rate += rate_gain * innovation;
-    filter->surprise = innovation * innovation / expected;
-    filter->log_likelihood -= (log(expected) + filter->surprise) / 2.0;
+    filter->log_likelihood -= (log(expected) + innovation * innovation / expected) / 2.0;
     /* That is 1 - gain, which would round to 0 where nothing is known any more, as after days without an offset. */
     double left = variance / expected;
     p->rate -= rate_gain * p->cross;
@@ -103,42 +101,11 @@ static struct filter run(const struct db_history *history, const double variance
     /* Before anything is known, a rate anywhere within the limits. */
     struct filter filter = {.offset = points[0].offset_ns,
                             .uncertainty = {.offset = variances[0], .rate = skew * skew / 3.0, .walk = walk}};
-    for (int i = 1; i < history->count; ++i)
+    for (int i = 1; i < history->count; ++i) {
         follow(&filter, (double)(points[i].at - points[i - 1].at), points[i].offset_ns, variances[i]);
+        filter.uncertainty.rate += points[i].turn * points[i].turn;
+    }
     return filter;
-}
-
-/* Whether the last offset is nowhere near what any walk led to: the frequency turned at once, or the clock was set by
- * less than the limits exclude. */
-#define SURPRISE (5.0 * 5.0)
-
-static int is_surprising(const struct db_history *history, double skew, double resolution_ns) {
-    double variances[DB_HISTORY];
-    double widest = walks[WALKS - 1].walk;
-    weigh(history, resolution_ns, variances);
-    return run(history, variances, skew, widest * widest * 1e-9).surprise > SURPRISE;
-}
-
-double db_history_add(struct db_history *history, const struct db_offset *offset, const struct db_limits *limits,
-                      double resolution_ns) {
-    const struct db_limits assumed = db_history_limits(history, limits);
-    struct db_slopes possible;
-    double contradicted = 0.0;
-    if (history->count == DB_HISTORY) {
-        memmove(&history->points[0], &history->points[1], (DB_HISTORY - 1) * sizeof history->points[0]);
-        --history->count;
-    }
-    history->points[history->count] = *offset;
-    if (db_drift_slopes(history->points, history->count + 1, &assumed, resolution_ns, &possible))
-        history->wander /= 2.0;
-    else
-        contradicted = raise_limits(history, offset, &assumed);
-    ++history->count;
-    if (contradicted > 0.0 || is_surprising(history, assumed.skew, resolution_ns)) {
-        history->points[0] = *offset;
-        history->count = 1;
-    }
-    return contradicted;
 }
 
 /* Mean over the walks, with what they differ by as part of the uncertainty. */
@@ -171,14 +138,75 @@ static struct filter mean_over_walks(const struct filter filters[WALKS]) {
     return mean;
 }
 
+static void run_all(const struct db_history *history, const double variances[DB_HISTORY], double skew,
+                    struct filter filters[WALKS]) {
+    for (size_t i = 0; i < WALKS; ++i)
+        filters[i] = run(history, variances, skew, walks[i].walk * walks[i].walk * 1e-9);
+}
+
+/* How many standard deviations away an offset is not to be expected. */
+#define SURPRISE 5.0
+/* Nobody knows when a frequency turned: it may be off by more than the mean since the last offset. */
+#define TURNED_RATE 4.0
+
+/* By how much the last offset is off, where the filter that ends before it does not lead there; else 0. */
+static double surprise(const struct filter *before, const struct db_offset *last, double after, double variance) {
+    double off_ns = fabs(last->offset_ns - before->offset - before->rate * after);
+    double expected = db_uncertainty_after(&before->uncertainty, after).offset + variance;
+    return off_ns > SURPRISE * sqrt(expected) ? off_ns : 0.0;
+}
+
+/* If no walk leads to the last offset, the clock was set by less than the limits exclude, and all before is forgotten.
+ * If only their mean does not, the frequency may have turned at once. */
+static void look_at_last(struct db_history *history, double skew, double resolution_ns) {
+    double variances[DB_HISTORY];
+    struct filter filters[WALKS];
+    struct db_history before = *history;
+    struct db_offset *last = &history->points[--before.count];
+    if (before.count == 0)
+        return;
+    double after = (double)(last->at - before.points[before.count - 1].at);
+    double variance;
+    weigh(history, resolution_ns, variances);
+    variance = variances[before.count];
+    run_all(&before, variances, skew, filters);
+    struct filter mean = mean_over_walks(filters);
+    if (surprise(&filters[WALKS - 1], last, after, variance) > 0.0) {
+        history->points[0] = *last;
+        history->count = 1;
+    } else {
+        last->turn = TURNED_RATE * surprise(&mean, last, after, variance) / after;
+    }
+}
+
+double db_history_add(struct db_history *history, const struct db_offset *offset, const struct db_limits *limits,
+                      double resolution_ns) {
+    const struct db_limits assumed = db_history_limits(history, limits);
+    struct db_slopes possible;
+    if (history->count == DB_HISTORY) {
+        memmove(&history->points[0], &history->points[1], (DB_HISTORY - 1) * sizeof history->points[0]);
+        --history->count;
+    }
+    history->points[history->count++] = *offset;
+    if (!db_drift_slopes(history->points, history->count, &assumed, resolution_ns, &possible)) {
+        --history->count;
+        double contradicted = raise_limits(history, offset, &assumed);
+        history->points[0] = *offset;
+        history->count = 1;
+        return contradicted;
+    }
+    history->wander /= 2.0;
+    look_at_last(history, assumed.skew, resolution_ns);
+    return 0.0;
+}
+
 struct db_clock_map db_discipline(const struct db_history *history, const struct db_limits *limits,
                                   double resolution_ns) {
     const struct db_limits assumed = db_history_limits(history, limits);
     double variances[DB_HISTORY];
     struct filter filters[WALKS];
     weigh(history, resolution_ns, variances);
-    for (size_t i = 0; i < WALKS; ++i)
-        filters[i] = run(history, variances, assumed.skew, walks[i].walk * walks[i].walk * 1e-9);
+    run_all(history, variances, assumed.skew, filters);
     struct filter mean = mean_over_walks(filters);
 
     const struct db_line line = {

@@ -15,6 +15,7 @@ struct db_history {
     int reference;
     int count;
     struct db_offset points[DB_HISTORY];
+
     /* At least so much is assumed of a pair that has refuted the limits. A frequency stays where it is; that it changes
      * is half as likely with each offset that fits. */
     double skew;

@@ -81,7 +81,7 @@ static int agree(struct db_state *state, struct db_decision *decision, int64_t *
     if (state->rank == 0) {
         tell_contradiction(state, all.contradicted);
         int missed = db_slack_judge(&state->slack, all.invalid != 0);
-        if (missed || (all.stale && db_schedule_allows(state)))
+        if (missed || (all.stale && db_schedule_allows(state, (int)all.stale)))
             decision->synchronize = db_schedule_depth(state);
     }
     if (state->rank == 0 && !decision->synchronize)

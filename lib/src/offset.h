@@ -35,6 +35,7 @@ struct db_offset {
     double duration_ns; /* from the first to the last exchange */
     double drift_ns;    /* by which the clocks may have drifted meanwhile; whoever knows their limits sets it ... */
     double drift_deviation_ns; /* ... and what is to be expected of that */
+    double turn;               /* relative deviation of the frequency by which it may have turned before this offset */
     double deviation_ns;       /* standard deviation of the offsets of the single exchanges */
     double rtt_ns;             /* smallest round trip */
     int exchanges;

@@ -4,9 +4,9 @@
 #include <math.h>
 
 #define TARGET_ERROR_NS 25.0
-/* The longest that a clock goes uncompared, however sure of itself: two that begin to warm up by 100 ppb/s are 0.4 us
+/* The longest that a clock goes uncompared, however sure of itself: two that begin to warm up by 100 ppb/s are 0.2 us
  * apart then. */
-#define LONGEST_TRUST_NS 2e9
+#define LONGEST_TRUST_NS 1.5e9
 /* What the flag promises, the tolerance and one expected error, must be many of those of the clocks: the difference of
  * any two of many processes is beyond 4.5 times either's in one of 10^5 cases. Process 0 has none. */
 #define ERRORS_PER_TOLERANCE 8.0

@@ -52,7 +52,7 @@ static void defaults(void) {
     CHECK(strcmp(settings.regions, "downbeat-regions.json") == 0);
     CHECK_THAT(settings.regions_table, ==, DB_TABLE_OFF);
     /* What they come to. */
-    near(db_settings_max_age_ns(&settings), 2e9);
+    near(db_settings_max_age_ns(&settings), 1.5e9);
     near(db_settings_target_error_ns(&settings), 25.0);
     near(db_settings_flag_error_ns(&settings, 2), 125.0);
     near(db_settings_flag_error_ns(&settings, 3), 62.5);
@@ -124,8 +124,8 @@ static void consequences(void) {
     near(db_settings_target_error_ns(&settings), 2.0);
     settings = with("FLAG_ERROR", "3e-9");
     near(db_settings_flag_error_ns(&settings, 3), 3.0);
-    settings = with("TOLERANCE", "7e-9");
-    near(db_settings_flag_error_ns(&settings, 3), 7.0);
+    settings = with("TOLERANCE", "8e-9");
+    near(db_settings_flag_error_ns(&settings, 3), 1.0);
     settings = with("SLACK", "published");
     near(db_settings_max_age_ns(&settings), db_slack_published.age_ns);
     /* 1 % of the time goes into spread fits; other schemes that say nothing of expected errors last a second. */
