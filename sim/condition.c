@@ -223,10 +223,15 @@ struct condition condition_draw(uint64_t seed, uint64_t number) {
     return drawn;
 }
 
+static double ramp_seconds(const struct condition *condition) {
+    double left = condition->seconds + condition->absent - condition->ramp_after;
+    return condition->ramp_for > 0.0 ? fmin(left, condition->ramp_for) : left;
+}
+
 int condition_within_domain(const struct condition *condition) {
-    double range = condition->skew + condition->wander + condition->ramp * condition->ramp_for +
+    double range = condition->skew + condition->wander + condition->ramp * ramp_seconds(condition) +
                    condition->turns * condition->rate;
-    return range <= 300.1e-6 && (condition->ramp == 0.0 || condition->ramp_for > 0.0);
+    return range <= 300.1e-6 && condition->ramp <= 100e-9 && condition->wander <= 50e-9;
 }
 
 struct virtual_starts condition_starts(const struct condition *condition) {
