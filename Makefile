@@ -67,7 +67,7 @@ test-one: setup-test build-$(MPI) ctest-$(MPI)
 	$(if $(filter $(SIMULATOR),$(MPI)),$(VENV)/pytest python/tests/test_simulation.py, \
 	    $(VENV)/pytest benchmarks python tools tests --mpi $(MPI))
 
-nightly: setup-test lint-all build-openmpi $(foreach m,$(MPIS),nightly-$m) ## run what make test leaves out: clang-tidy and the analyzer on C++, more tests, more sanitizers, each library by its own headers, fuzz, validate, bench-statistics, bench-soak, bench-faults
+nightly: setup-test lint-all build-openmpi $(foreach m,$(MPIS),nightly-$m) ## run what make test leaves out: clang-tidy and the analyzer on C++, more tests, more sanitizers, each library by its own headers, fuzz, validate, bench-statistics, bench-soak, bench-faults, 10^4 conditions of bench-scale
 	@tools/setup nightly harnesses
 	$(call build,sanitize-preload)
 	@$(CTEST) sanitize-preload
@@ -77,6 +77,7 @@ nightly: setup-test lint-all build-openmpi $(foreach m,$(MPIS),nightly-$m) ## ru
 	@$(CTEST) tsan
 	$(VENV)/pytest -m nightly python tests
 	$(MAKE) --no-print-directory fuzz validate bench-statistics bench-soak bench-faults
+	$(MAKE) --no-print-directory bench-scale SCALE='--random 10000 --seed '$$(date +%Y%m%d)
 
 fuzz: setup-test ## fuzz the C and C++ parsers with clang's libFuzzer, 10^6 inputs each
 	@tools/setup fuzz
@@ -102,9 +103,9 @@ bench: setup-bench $(foreach m,$(DEBIAN_MPIS),build-$m) ## measure Downbeat itse
 	$(VENV)/python -m benchmarks.library
 	@$(VENV)/python -m benchmarks.bindings
 
-bench-scale: setup-run ## measure starts of 128 to 16,384 processes with clocks of their own, in virtual time, ten minutes
+bench-scale: setup-run ## measure starts of 128 to 16,384 processes with clocks of their own, in virtual time, ten minutes; SCALE='--processes 16,128 --skew 15e-6,300e-6 --seconds 10', SCALE='--random 1000 --seed 1'
 	$(call build,$(MPI),scale)
-	@$(VENV)/python -m benchmarks.scale --mpi $(MPI)
+	@$(VENV)/python -m benchmarks.scale --mpi $(MPI) $(SCALE)
 
 bench-hosts: setup-run build-openmpi ## measure starts on hosts with clocks of their own, made of namespaces, minutes; needs root
 	@$(VENV)/python -m benchmarks.hosts

@@ -1,6 +1,8 @@
 """Measures starts of 128 to 16,384 processes with a clock each, in virtual time, and says what was promised.
 
 python -m benchmarks.scale [--mpi LIBRARY] [--quick] [--output FILE]
+python -m benchmarks.scale --processes 16,128 --skew 15e-6,300e-6 --seconds 10
+python -m benchmarks.scale --random 1000 --seed 1
 
 Runs sim/scale: the library's own code, with known true time; frequencies within 10 ppm, a wander of 2 ppb, latencies of
 1.7 us with a heavy tail. One call per ms for 10 s after the first second at 128 processes, fewer at more. The MPI
@@ -11,9 +13,11 @@ table and what was promised, and writes all figures to FILE (default build/bench
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,38 +29,49 @@ from benchmarks.running import fail, unset_settings, write_json
 NAME = "bench-scale"
 CONDITIONS = ("plain", "upward", "asymmetric", "ramps", "stops")
 SECONDS = 11.0
-PERIODS = {128: 0.001, 1024: 0.01, 16384: 0.1}  # s, from call to call
-QUICK_PERIODS = {128: 0.01, 1024: 0.05, 16384: 0.5}
+INTERVALS = {128: 0.001, 1024: 0.01, 16384: 0.1}  # s, from call to call
+QUICK_INTERVALS = {128: 0.01, 1024: 0.05, 16384: 0.5}
 # Exit skew, median and 99 %, ns; hard bound, us: what is promised where nothing disturbs.
 SKEWS = {128: (100.0, 200.0), 1024: (150.0, None), 16384: (250.0, None)}
 BOUNDS = {1024: 5.0, 16384: 6.0}
+BROKEN = 1  # exit status where a promise is broken under a condition drawn at random
 LONG_RUN = 100.0  # s: 10^5 calls of 128 processes
 
 Row = dict[str, Any]
 
 
-def run(mpi: str, processes: int, condition: str, seconds: float, period: float) -> Row:
+def run(mpi: str, words: Sequence[str], what: str) -> list[Row]:
+    """Simulates what the words ask sim/scale for; returns its rows."""
+    print(f"\r{NAME}: {what:60}", end="", file=sys.stderr, flush=True)
+    done = subprocess.run(
+        [str(ROOT / "build" / mpi / "bin" / "scale"), *words], stdout=subprocess.PIPE, text=True, check=False
+    )
+    if done.returncode not in (0, BROKEN):
+        fail(NAME, f"{what}: scale ended with status {done.returncode}")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def run_one(mpi: str, processes: int, condition: str, seconds: float, interval: float) -> Row:
     """Simulates one size under one condition."""
-    command = [
-        str(ROOT / "build" / mpi / "bin" / "scale"),
-        str(processes),
-        condition,
-        f"{seconds:g}",
-        f"{period:g}",
-        "1",
-    ]
-    print(f"\r{NAME}: {processes} processes, {condition:12}", end="", file=sys.stderr, flush=True)
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        fail(NAME, f"{processes} processes, {condition}: {done.stderr.strip()}")
-    row: Row = json.loads(done.stdout)
-    return row
+    words = ["--processes", f"{processes}", "--condition", condition]
+    words += ["--seconds", f"{seconds:g}", "--interval", f"{interval:g}"]
+    return run(mpi, words, f"{processes} processes, {condition}")[0]
 
 
-def measure(mpi: str, periods: dict[int, float]) -> list[Row]:
+def measure(mpi: str, intervals: dict[int, float]) -> list[Row]:
     """Simulates every size under every condition, and the barrier."""
-    rows = [run(mpi, size, each, SECONDS, period) for size, period in periods.items() for each in CONDITIONS]
-    rows += [run(mpi, size, "barrier", 2.0, 0.01) for size in periods]
+    rows = [run_one(mpi, size, each, SECONDS, interval) for size, interval in intervals.items() for each in CONDITIONS]
+    rows += [run_one(mpi, size, "barrier", 2.0, 0.01) for size in intervals]
+    print(file=sys.stderr)
+    return rows
+
+
+def sweep(mpi: str, options: Sequence[tuple[str, str]]) -> list[Row]:
+    """Simulates every combination of the options' values, which commas separate."""
+    rows = []
+    for values in itertools.product(*(text.split(",") for _, text in options)):
+        words = [word for (name, _), value in zip(options, values, strict=True) for word in (name, value)]
+        rows += run(mpi, words, " ".join(words))
     print(file=sys.stderr)
     return rows
 
@@ -111,19 +126,46 @@ def print_rows(rows: list[Row]) -> None:
         )
 
 
+def print_sweep(rows: list[Row]) -> None:
+    """Prints one line per condition."""
+    print(
+        "processes  condition   skew, ppm  interval, s  network, us | calls   valid  after 2 s | broken  beyond the"
+        " bound | exit skew, ns: median     99 % | syncs"
+    )
+    for row in rows:
+        if "valid" not in row:
+            continue
+        after = f"{100 * row['valid_after_2s'] / row['calls_after_2s']:8.2f}%" if row["calls_after_2s"] else "        -"
+        skews = [f"{row[name] or float('nan'):8.0f}" for name in ("skew_median_ns", "skew_p99_ns")]
+        print(
+            f"{row['processes']:9}  {row['condition']:10} {1e6 * row['skew']:10g} {row['interval']:12g} "
+            f"{1e6 * row['network']:12g} | {row['calls']:5} {row['valid']:7}  {after} | {row['broken_promises']:6} "
+            f"{row['beyond_bound']:17} |               {skews[0]} {skews[1]} | {row['syncs']:5}"
+        )
+
+
 def main() -> int:
-    """Simulates, prints, writes; returns 0 even if a promise was missed: a measurement is no test."""
+    """Simulates, prints, writes; returns 1 if a condition drawn at random broke a promise.
+
+    The run without options is a measurement and no test: it returns 0 even if a promise was missed.
+    """
     parser = argparse.ArgumentParser(
-        prog=NAME, description="Measures starts of many processes in virtual time.", allow_abbrev=False
+        prog=NAME,
+        description="Measures starts of many processes in virtual time.",
+        epilog="Any option of build/LIBRARY/bin/scale (its --help lists them), values separated by commas: "
+        "all combinations are simulated.",
+        allow_abbrev=False,
     )
     parser.add_argument("--mpi", choices=list(LIBRARIES), default="openmpi", help="the build tree (default openmpi)")
     parser.add_argument("--quick", action="store_true", help="fewer calls")
     parser.add_argument("--output", type=Path, default=ROOT / "build/bench-scale.json")
-    arguments = parser.parse_args()
+    arguments, rest = parser.parse_known_args()
 
     unset_settings()
-    rows = measure(arguments.mpi, QUICK_PERIODS if arguments.quick else PERIODS)
-    long_run = None if arguments.quick else run(arguments.mpi, 128, "plain", LONG_RUN + 1.0, 0.001)
+    if rest:
+        return write_sweep(arguments.mpi, rest, arguments.output)
+    rows = measure(arguments.mpi, QUICK_INTERVALS if arguments.quick else INTERVALS)
+    long_run = None if arguments.quick else run_one(arguments.mpi, 128, "plain", LONG_RUN + 1.0, 0.001)
     promises = conclude(rows, long_run)
     print("simulated, in virtual time; largest over processes, quantiles over the calls of one run\n")
     print_rows(rows)
@@ -131,6 +173,20 @@ def main() -> int:
     print_promises(promises)
     write_json(arguments.output, {"promises": promises, "rows": rows, "long_run": long_run})
     return 0
+
+
+def write_sweep(mpi: str, words: Sequence[str], output: Path) -> int:
+    """Simulates what the words ask for, prints and writes a row for each condition."""
+    if len(words) % 2 or not all(name.startswith("--") for name in words[::2]):
+        fail(NAME, f"'{' '.join(words)}': options are --NAME VALUE,VALUE,...")
+    rows = sweep(mpi, list(zip(words[::2], words[1::2], strict=True)))
+    drawn = "--random" in words[::2]
+    broken = [row for row in rows if row.get("within_domain") and row["broken_promises"] + row["beyond_bound"]]
+    print_sweep(broken if drawn else rows)
+    write_json(output, {"options": list(words), "rows": rows})
+    if drawn:
+        print(f"{len(rows)} conditions, {len(broken)} of them with a broken promise within the domain")
+    return BROKEN if drawn and broken else 0
 
 
 if __name__ == "__main__":

@@ -16,6 +16,9 @@ static inline uint64_t stream(uint64_t seed, uint64_t a, uint64_t b, uint64_t c)
 /* Uniform in (0, 1]. */
 static inline double uniform(uint64_t *state) { return (double)((db_split_mix(state) >> 11) + 1) * 0x1p-53; }
 
+/* Uniform in [0, 1), always the same for a number. */
+static inline double unit_of(uint64_t number) { return (double)(db_mix(number) >> 11) * 0x1p-53; }
+
 static inline double symmetric(uint64_t *state) { return 2.0 * uniform(state) - 1.0; }
 
 #endif

@@ -22,6 +22,7 @@ struct virtual_world *virtual_create(const struct virtual_model *model, int size
         process->index = i;
         virtual_draw_clock(process);
     }
+    virtual_draw_turns(world);
     return world;
 }
 

@@ -20,27 +20,42 @@
 #include <stdint.h>
 
 #define VIRTUAL_SINES 3
+#define VIRTUAL_TURNS 4
 
-/* What a process's clock shows at true time t is (t + offset + skew t + ramp t^2 / 2 + wander(t)) / ns_per_tick, whole
- * ticks, counted from long ago; the process takes a tick for ns_per_tick (1 + calibration). */
+/* At an instant of true time a clock jumps, and goes on at another rate: a virtual machine that migrates. */
+struct virtual_turn {
+    double at_ns;
+    double step_ns;
+    double skew; /* relative, more than before */
+};
+
+/* What a process's clock shows at true time t is (t + offset + skew t + ramp(t) + wander(t) + turns(t)) / ns_per_tick,
+ * whole ticks, counted from long ago; the process takes a tick for ns_per_tick (1 + calibration). */
 struct virtual_oscillator {
     double offset_ns;
     double skew;   /* relative */
     double wander; /* relative: bound of the deviation of frequency by the wander, a sum of slow sines */
     double phase[VIRTUAL_SINES];
-    double ramp; /* relative, per s: the frequency rises by this, as when the room warms up */
+    double ramp;         /* relative, per s: the frequency rises by this, as when the room warms up, ... */
+    double ramp_from_ns; /* ... from here on ... */
+    double ramp_for_ns;  /* ... for this long; 0: for ever */
+    struct virtual_turn turns[VIRTUAL_TURNS];
+    int turn_count;
     double ns_per_tick;
     double calibration; /* relative */
 };
 
 /* One-way delays, ns: fixed + Exp(exponential) + Pareto of shape 1.5 and scale `tail`, for a share of the messages, +
- * what the way itself adds at that time. */
+ * what the path itself adds: a difference of its own, always the same, and what it adds at that time. */
 struct virtual_network {
     double overhead_ns; /* of sending a message, and of receiving one, to the process that does */
     double fixed_ns;
     double exponential_ns;
     double tail_ns;
     double tail_share;
+    double tail_most_ns; /* no tail is longer; 0: as it comes */
+    double upward_ns;    /* paths to processes with higher numbers take this longer */
+    double asymmetry_ns; /* every path takes up to this longer */
     double (*way_ns)(int source, int destination, double true_ns); /* NULL: nothing */
 };
 
@@ -57,13 +72,23 @@ struct virtual_model {
     double skew;
     double wander;
     double ramp;
+    double ramp_from_ns; /* the same for all clocks, as ramp_for_ns */
+    double ramp_for_ns;
     double calibration; /* also what db_clock says of it */
     double ns_per_tick;
-    double read_ns; /* what reading the clock takes; it shows the instant in the middle */
+    double granularity; /* ticks between two readings that differ; 0: 1 */
+    double read_ns;     /* what reading the clock takes; it shows the instant in the middle */
     /* Now and then, at random, the kernel takes the processor away: on average after pause_every_ns, for pause_ns. 0:
      * never. */
     double pause_every_ns;
     double pause_ns;
+    double pause_most_ns; /* pauses take from pause_ns to this, by their logarithm; 0: all take pause_ns */
+    /* So many turns of clocks of processes chosen at random, at random moments until `turns_until_ns`: by step_ns and
+     * up to turn_skew, forwards or backwards. */
+    int turns;
+    double turns_until_ns;
+    double step_ns;
+    double turn_skew;
 };
 
 struct virtual_world;
@@ -91,6 +116,8 @@ const struct db_clock *virtual_clock(void);
 
 /* True time of the process that calls, ns, and its wait until an instant of true time, from within a body. */
 double virtual_here_ns(void);
+/* True time of the instant that its last reading of its clock showed. */
+double virtual_read_ns(void);
 void virtual_rest_until(double true_ns);
 
 /* True time of the process that is furthest, ns. */

@@ -92,8 +92,14 @@ static double delay_ns(const struct virtual_world *world, int source, int destin
     const struct virtual_network *network = &world->model.network;
     uint64_t state = stream(world->model.seed, (uint64_t)source, (uint64_t)destination, number);
     double delay = network->fixed_ns - network->exponential_ns * log(uniform(&state));
-    if (uniform(&state) <= network->tail_share)
-        delay += network->tail_ns * pow(uniform(&state), -1.0 / 1.5);
+    if (uniform(&state) <= network->tail_share) {
+        double tail_ns = network->tail_ns * pow(uniform(&state), -1.0 / 1.5);
+        delay += network->tail_most_ns > 0.0 ? fmin(tail_ns, network->tail_most_ns) : tail_ns;
+    }
+    if (source < destination)
+        delay += network->upward_ns;
+    if (network->asymmetry_ns > 0.0)
+        delay += network->asymmetry_ns * unit_of(((uint64_t)source << 32) + (uint64_t)destination + 7);
     if (network->way_ns != NULL)
         delay += network->way_ns(source, destination, virtual_self->now_ns);
     return delay;

@@ -1,7 +1,7 @@
 #include "virtual_state.h"
 
 #include "check.h"
-#include "split_mix.h"
+#include "random.h"
 
 #include <math.h>
 #include <string.h>
@@ -60,7 +60,7 @@ struct run {
     int calls;               /* in all, and those before the first that counts */
     int skipped;
     struct virtual_outcome outcome;
-    double *first_exit; /* by call that counts */
+    double *first_exit; /* by call */
     double *last_exit;
     double from_sync_ns;
     long long from_syncs;
@@ -74,7 +74,7 @@ static void *allocate(size_t count, size_t size) {
 
 /* How far a process's global clock is from process 0's now, against what it says of itself. Process 0's map is the one
  * of the same call: it changes in a synchronization only, which this process takes part in. */
-static void look_at_clock(struct run *run, int process, struct virtual_start *start) {
+static void look_at_clock(struct run *run, int process, int counts, struct virtual_start *start) {
     const struct db_state *state = &run->states[process];
     double now_ns = virtual_here_ns();
     int64_t ticks = virtual_ticks(run->world, process, now_ns);
@@ -87,6 +87,9 @@ static void look_at_clock(struct run *run, int process, struct virtual_start *st
     struct virtual_outcome *outcome = &run->outcome;
     double error_ns = fabs(virtual_global_ns(run->world, process, &state->map, now_ns) -
                            virtual_global_ns(run->world, 0, &run->states[0].map, now_ns));
+    start->beyond_bound += error_ns > bound_ns;
+    if (!counts)
+        return;
     ++outcome->errors;
     outcome->within[0] += error_ns <= deviation_ns;
     outcome->within[1] += error_ns <= 2.0 * deviation_ns;
@@ -107,15 +110,15 @@ static void count_flag(struct run *run, int process, int flag) {
 
 /* What this process is told of the call before. */
 static void note_told(struct run *run, int process, int call) {
-    struct virtual_start *before = &run->outcome.starts[call - 1];
+    struct virtual_start *before = &run->outcome.all[call - 1];
     double told_ns = (double)run->states[process].lateness_ns;
     CHECK(before->told_ns < 0.0 || told_ns == before->told_ns);
     before->told_ns = told_ns;
 }
 
 static void count_start(struct run *run, int process, int call, int flag) {
-    struct virtual_start *start = &run->outcome.starts[call];
-    double exit_ns = virtual_here_ns();
+    struct virtual_start *start = &run->outcome.all[call];
+    double exit_ns = virtual_read_ns(); /* an interruption after the last look is for nobody to see */
     run->first_exit[call] = fmin(run->first_exit[call], exit_ns);
     run->last_exit[call] = fmax(run->last_exit[call], exit_ns);
     start->valid &= flag;
@@ -124,14 +127,12 @@ static void count_start(struct run *run, int process, int call, int flag) {
     start->late_ns = fmax(start->late_ns, late_ns);
     start->slack_ns = (double)state->slack_ns;
     start->lag_ns = fmax(start->lag_ns, (double)state->lag_ns);
-    look_at_clock(run, process, start);
+    start->syncs = state->syncs;
+    look_at_clock(run, process, call >= run->skipped, start);
 }
 
 /* Uniform in [0, 1), different for each process and call. */
-static double jitter_of(int process, int call) {
-    uint64_t z = ((uint64_t)process << 32) + (uint64_t)call + 1;
-    return (double)(db_mix(z) >> 11) * 0x1p-53;
-}
+static double jitter_of(int process, int call) { return unit_of(((uint64_t)process << 32) + (uint64_t)call + 1); }
 
 static void prepare(const struct run *run, int process) {
     struct db_state *state = &run->states[process];
@@ -161,22 +162,38 @@ static void take_part(int process, void *argument) {
         int flag;
         CHECK(db_harmonize(state, 0.0, &flag) == MPI_SUCCESS);
         count_flag(run, process, flag);
-        if (call >= run->skipped)
-            count_start(run, process, call - run->skipped, flag);
-        if (call > run->skipped)
-            note_told(run, process, call - run->skipped);
+        count_start(run, process, call, flag);
+        if (call > 0)
+            note_told(run, process, call);
     }
+}
+
+/* From the call in which a clock turns to the next synchronization that began after that, which shows a jump, or to the
+ * one after that: the first may come so soon that another rate has hardly moved the clock. */
+static void mark_blind(struct run *run, const struct virtual_turn *turn) {
+    struct virtual_start *all = run->outcome.all;
+    int first = 0;
+    while (first < run->calls && run->last_exit[first] < turn->at_ns)
+        ++first;
+    int more = turn->skew != 0.0;
+    for (int i = first; i < run->calls && all[i].syncs <= all[first].syncs + more; ++i)
+        all[i].blind = 1;
 }
 
 static void conclude(struct run *run) {
     const struct db_state *first = &run->states[0];
     struct virtual_outcome *outcome = &run->outcome;
-    for (int i = 0; i < outcome->count; ++i)
-        outcome->starts[i].skew_ns = run->last_exit[i] - run->first_exit[i];
+    for (int i = 0; i < run->calls; ++i)
+        outcome->all[i].skew_ns = run->last_exit[i] - run->first_exit[i];
     for (int i = 0; i < run->wanted->size; ++i) {
+        const struct virtual_oscillator *oscillator = virtual_oscillator(run->world, i);
+        for (int k = 0; k < oscillator->turn_count; ++k)
+            mark_blind(run, &oscillator->turns[k]);
         outcome->late += run->states[i].late_arrivals + run->states[i].late_exits;
+        outcome->contradictions += run->states[i].contradictions;
         outcome->unsure += run->states[i].unsure_clocks;
     }
+    outcome->depth = first->sync_depth;
     outcome->lags = first->slack->lags.count;
     outcome->syncs = first->syncs;
     outcome->syncs_counted = first->syncs - run->from_syncs;
@@ -194,15 +211,19 @@ struct virtual_outcome virtual_starts_run(const struct virtual_starts *starts) {
     run.channel = virtual_channel(run.world, NULL, starts->size);
     run.calls = (int)ceil(starts->until_ns / starts->period_ns);
     run.skipped = (int)ceil(starts->from_ns / starts->period_ns);
-    CHECK_THAT(run.calls, >, run.skipped);
+    if (run.skipped == run.calls)
+        --run.skipped;
+    CHECK(run.skipped >= 0);
     run.outcome.count = run.calls - run.skipped;
-    run.outcome.starts = allocate((size_t)run.outcome.count, sizeof *run.outcome.starts);
-    run.first_exit = allocate((size_t)run.outcome.count, sizeof *run.first_exit);
-    run.last_exit = allocate((size_t)run.outcome.count, sizeof *run.last_exit);
+    run.outcome.early_count = run.skipped;
+    run.outcome.all = allocate((size_t)run.calls, sizeof *run.outcome.all);
+    run.outcome.starts = run.outcome.all + run.skipped;
+    run.first_exit = allocate((size_t)run.calls, sizeof *run.first_exit);
+    run.last_exit = allocate((size_t)run.calls, sizeof *run.last_exit);
     run.states = allocate((size_t)starts->size, sizeof *run.states);
-    for (int i = 0; i < run.outcome.count; ++i) {
-        run.outcome.starts[i].valid = 1;
-        run.outcome.starts[i].told_ns = -1.0;
+    for (int i = 0; i < run.calls; ++i) {
+        run.outcome.all[i].valid = 1;
+        run.outcome.all[i].told_ns = -1.0;
         run.first_exit[i] = INFINITY;
     }
     virtual_run(run.world, take_part, &run);
@@ -217,4 +238,4 @@ struct virtual_outcome virtual_starts_run(const struct virtual_starts *starts) {
     return run.outcome;
 }
 
-void virtual_outcome_free(struct virtual_outcome *outcome) { free(outcome->starts); }
+void virtual_outcome_free(struct virtual_outcome *outcome) { free(outcome->all); }

@@ -14,36 +14,43 @@ struct virtual_starts {
     double period_ns; /* from call to call; every process comes to each with a jitter of its own */
     double jitter_ns;
     double doubt_ns; /* setting flag_error, from the environment; 0 where nobody asks */
-    double from_ns;  /* calls that begin before this are made, and not counted */
+    double from_ns;  /* calls that begin before this are made, and counted apart */
     double until_ns;
     double absent_ns; /* time that passes before the first call that counts, in which nobody calls */
 };
 
-/* One call that counts. */
+/* One call. */
 struct virtual_start {
-    double skew_ns;     /* from the first exit to the last, in true time */
-    double expected_ns; /* largest expected error of a clock */
-    double bound_ns;    /* largest bound */
-    double late_ns;     /* from the deadline on process 0's clock to the last exit */
-    double told_ns;     /* what the next call said of that, to all the same; negative if there was none */
-    double slack_ns;    /* that process 0 gave */
-    double lag_ns;      /* largest of all processes */
-    int valid;          /* all flags were 1 */
+    double skew_ns;         /* from the first exit to the last, in true time: the last looks at the clock */
+    double expected_ns;     /* largest expected error of a clock */
+    double bound_ns;        /* largest bound */
+    double late_ns;         /* from the deadline on process 0's clock to the last exit */
+    double told_ns;         /* what the next call said of that, to all the same; negative if there was none */
+    double slack_ns;        /* that process 0 gave */
+    double lag_ns;          /* largest of all processes */
+    int valid;              /* all flags were 1 */
+    int blind;              /* a clock has turned, and nobody has compared it since */
+    long long syncs;        /* so far */
+    long long beyond_bound; /* clocks whose error was beyond the bound */
 };
 
 /* What came out. */
 struct virtual_outcome {
-    int count;
+    int count; /* of those that count: the others are before them */
     struct virtual_start *starts;
+    int early_count;
+    struct virtual_start *all;
     long long errors;       /* clock errors looked at: of every process but 0, at every start that counts */
     long long within[2];    /* those within one and two standard deviations */
     long long beyond_bound; /* those beyond the bound */
     double largest_share;   /* of its bound that an error took up */
     long long syncs;        /* in all, and while starts counted */
     long long syncs_counted;
-    double sync_share; /* of the time while starts counted */
-    int lags;          /* that the slack controller knows */
-    double sync_ns;    /* one synchronization, in the mean */
+    double sync_share;        /* of the time while starts counted */
+    long long contradictions; /* of all processes */
+    int depth;                /* of the tree, at the end */
+    int lags;                 /* that the slack controller knows */
+    double sync_ns;           /* one synchronization, in the mean */
     long long refused; /* flags of 0, of all calls and processes; those among them that the library has counted: */
     long long late;
     long long unsure;  /* by a clock that is not known well enough, in time or not */

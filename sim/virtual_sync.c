@@ -57,7 +57,9 @@ struct virtual_sync virtual_sync_create(const struct virtual_model *model, int s
                                 .size = size,
                                 /* Two clocks, each of which may be at either end of its range, seen from either; a
                                  * difference between wanders changes from one end of its range to the other. */
-                                .limits = {.skew = 2.0 * range / (1.0 - range), .wander = 4.0 * model->wander},
+                                .limits = {.skew = 2.0 * range / (1.0 - range),
+                                           .wander = 4.0 * model->wander,
+                                           .ramp = 2.0 * model->ramp * 1e-9},
                                 .stagger_ns = 1e6,
                                 .levels = allocate((size_t)size, sizeof *sync.levels),
                                 .maps = allocate((size_t)size, sizeof *sync.maps),
@@ -91,6 +93,7 @@ static void synchronize(int process, void *argument) {
     struct virtual_sync *sync = argument;
     come_late(sync, process);
     struct db_clock_map *map = &sync->maps[process];
+    double contradicted = 0.0;
     struct db_sync_group group = {.channel = sync->channel,
                                   .rank = process,
                                   .size = sync->size,
@@ -100,6 +103,7 @@ static void synchronize(int process, void *argument) {
                                   .depth = 2,
                                   .histories = &sync->histories[(size_t)process * DB_LEVELS],
                                   .pairs = &sync->pairs[(size_t)process * STRIDE + 1],
+                                  .contradicted = &contradicted,
                                   .levels = &sync->levels[process]};
     group.local = (struct db_clock_map){.ticks = db_clock_read(group.clock), .ns_per_tick = group.clock->ns_per_tick};
     group.lasting = group.local;
@@ -111,6 +115,7 @@ static void synchronize(int process, void *argument) {
 
     struct db_clock_map before = *map;
     CHECK(db_sync_run(sync->scheme.nodes, &group, map) == MPI_SUCCESS);
+    CHECK(contradicted == 0.0);
     static const struct db_pair untouched;
     CHECK(memcmp(&sync->pairs[(size_t)process * STRIDE], &untouched, sizeof untouched) == 0);
     CHECK(memcmp(&sync->pairs[(size_t)(process + 1) * STRIDE], &untouched, sizeof untouched) == 0);

@@ -55,7 +55,8 @@ struct process {
     int waiting;
     struct envelope wanted; /* while waiting */
 
-    double now_ns; /* true time */
+    double now_ns;  /* true time */
+    double read_ns; /* of the last reading of the clock */
     long depth;
     struct virtual_oscillator oscillator;
     struct db_clock clock;
@@ -97,6 +98,9 @@ void virtual_suspend(void);
 
 /* The clock of a new process. */
 void virtual_draw_clock(struct process *process);
+
+/* The turns of all clocks. */
+void virtual_draw_turns(struct virtual_world *world);
 
 /* The clock as the library sees it, after the oscillator may have been replaced. */
 void virtual_set_clock(struct process *process);

@@ -8,10 +8,11 @@
 /* A process's report on the last call, and its requests for this one. Each word is reduced to its maximum: with bit
  * flags in one word, a maximum would lose all but the highest. */
 struct db_report {
-    int64_t lag_ns;      /* from the decision to the moment this process was ready */
-    int64_t lateness_ns; /* from the moment it was to leave to the moment it left */
-    int64_t invalid;     /* 1 if its flag was 0 */
-    int64_t stale;       /* 1 if its clock should be synchronized again */
+    int64_t lag_ns;       /* from the decision to the moment this process was ready */
+    int64_t lateness_ns;  /* from the moment it was to leave to the moment it left */
+    int64_t invalid;      /* 1 if its flag was 0 */
+    int64_t stale;        /* db_schedule_wants */
+    int64_t contradicted; /* db_contradiction, or 0 */
 };
 
 /* Process 0's decision. */

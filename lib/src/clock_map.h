@@ -23,7 +23,8 @@ struct db_clock_map {
     int64_t global_ns;  /* ... the global clock shows this */
     double ns_per_tick; /* and rises by this much per tick */
     double bound_ns;    /* of the error of global_ns */
-    double growth;      /* by which the bound grows per ns since then */
+    double growth;      /* by which the bound grows per ns from then on, ... */
+    double ramp;        /* ... and by which that growth grows per ns, because frequencies change */
     struct db_uncertainty uncertainty;
 };
 
@@ -41,7 +42,8 @@ static inline int64_t db_map_ticks(const struct db_clock_map *map, int64_t globa
 }
 
 static inline double db_map_bound_ns(const struct db_clock_map *map, int64_t ticks) {
-    return map->bound_ns + map->growth * fabs(db_map_elapsed_ns(map, ticks));
+    double elapsed_ns = fabs(db_map_elapsed_ns(map, ticks));
+    return map->bound_ns + elapsed_ns * (map->growth + elapsed_ns * map->ramp / 2.0);
 }
 
 /* The same as seen from a reading `ns` later. What was before the map was made is not known better than then. */
@@ -86,7 +88,8 @@ static inline struct db_clock_map db_map_compose(const struct db_clock_map *inne
                                  .ns_per_tick = inner->ns_per_tick * outer->ns_per_tick,
                                  .bound_ns =
                                      inner->bound_ns * outer->ns_per_tick + db_map_bound_ns(outer, inner->global_ns),
-                                 .growth = inner->growth + outer->growth,
+                                 .growth = inner->growth + outer->growth + outer->ramp * fabs(later_ns),
+                                 .ramp = fmax(inner->ramp, outer->ramp), /* of any two clocks */
                                  .uncertainty = db_uncertainty_sum(&inner->uncertainty, &outer_then)};
 }
 

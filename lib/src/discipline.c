@@ -13,22 +13,30 @@
 static const struct {
     double walk;
     double prior;
-} walks[] = {{0.3e-9, 0.25}, {1e-9, 0.3}, {3e-9, 0.3}, {10e-9, 0.12}, {30e-9, 0.025}, {100e-9, 0.005}};
+} walks[] = {{0.3e-9, 0.25}, {1e-9, 0.3}, {3e-9, 0.3}, {10e-9, 0.12}, {30e-9, 0.025}, {100e-9, 0.005}, {500e-9, 1e-5}};
 #define WALKS (sizeof walks / sizeof *walks)
 
-void db_history_add(struct db_history *history, const struct db_offset *offset, const struct db_limits *limits) {
-    if (history->count > 0) {
-        const struct db_offset *last = &history->points[history->count - 1];
-        double apart_ns = (double)(offset->at - last->at) + offset->duration_ns + last->duration_ns;
-        double drift_ns = limits->skew * apart_ns + 2.0 * DB_ROUNDING_NS;
-        if (offset->lower_ns > last->upper_ns + drift_ns || offset->upper_ns < last->lower_ns - drift_ns)
-            history->count = 0;
-    }
-    if (history->count == DB_HISTORY) {
-        memmove(&history->points[0], &history->points[1], (DB_HISTORY - 1) * sizeof history->points[0]);
-        --history->count;
-    }
-    history->points[history->count++] = *offset;
+/* As much as max_skew can be set to: what looks like more is a clock that was set. */
+#define MOST_SKEW 0.1
+
+struct db_limits db_history_limits(const struct db_history *history, const struct db_limits *limits) {
+    return (struct db_limits){.skew = fmax(limits->skew, history->skew),
+                              .wander = fmax(limits->wander, history->wander),
+                              .ramp = limits->ramp};
+}
+
+/* Assumes twice of what was seen. Returns the difference in frequency. */
+static double raise_limits(struct db_history *history, const struct db_offset *offset, const struct db_limits *limits) {
+    const struct db_offset *first = &history->points[0];
+    const struct db_offset *last = &history->points[history->count - 1];
+    double seen = (offset->offset_ns - last->offset_ns) / fmax(1.0, (double)(offset->at - last->at));
+    double before =
+        history->count > 1 ? (last->offset_ns - first->offset_ns) / fmax(1.0, (double)(last->at - first->at)) : 0.0;
+    if (fabs(seen) > limits->skew)
+        history->skew = fmin(2.0 * fabs(seen), MOST_SKEW);
+    else
+        history->wander = 2.0 * fabs(seen - before);
+    return fmax(fabs(seen), 1e-9);
 }
 
 static double width(const struct db_offset *point) { return fmax(0.0, point->upper_ns - point->lower_ns); }
@@ -56,8 +64,8 @@ static void weigh(const struct db_history *history, double resolution_ns, double
         double unknown = fmax(rest, single / count);
         double excess = width(point) - smallest + unknown;
         double apart = point->offset_ns - (point->lower_ns + point->upper_ns) / 2.0; /* estimators other than skampi */
-        variances[i] =
-            excess * excess / 12.0 + apart * apart + (resolution_ns * resolution_ns + DB_ROUNDING_NS) / 12.0 + 1.0;
+        variances[i] = excess * excess / 12.0 + apart * apart + point->drift_deviation_ns * point->drift_deviation_ns +
+                       (resolution_ns * resolution_ns + DB_ROUNDING_NS) / 12.0 + 1.0;
     }
 }
 
@@ -93,8 +101,10 @@ static struct filter run(const struct db_history *history, const double variance
     /* Before anything is known, a rate anywhere within the limits. */
     struct filter filter = {.offset = points[0].offset_ns,
                             .uncertainty = {.offset = variances[0], .rate = skew * skew / 3.0, .walk = walk}};
-    for (int i = 1; i < history->count; ++i)
+    for (int i = 1; i < history->count; ++i) {
         follow(&filter, (double)(points[i].at - points[i - 1].at), points[i].offset_ns, variances[i]);
+        filter.uncertainty.rate += points[i].turn * points[i].turn;
+    }
     return filter;
 }
 
@@ -128,18 +138,80 @@ static struct filter mean_over_walks(const struct filter filters[WALKS]) {
     return mean;
 }
 
+static void run_all(const struct db_history *history, const double variances[DB_HISTORY], double skew,
+                    struct filter filters[WALKS]) {
+    for (size_t i = 0; i < WALKS; ++i)
+        filters[i] = run(history, variances, skew, walks[i].walk * walks[i].walk * 1e-9);
+}
+
+/* How many standard deviations away an offset is not to be expected. */
+#define SURPRISE 5.0
+/* Nobody knows when a frequency turned: it may be off by more than the mean since the last offset. */
+#define TURNED_RATE 4.0
+
+/* By how much the last offset is off, where the filter that ends before it does not lead there; else 0. */
+static double surprise(const struct filter *before, const struct db_offset *last, double after, double variance) {
+    double off_ns = fabs(last->offset_ns - before->offset - before->rate * after);
+    double expected = db_uncertainty_after(&before->uncertainty, after).offset + variance;
+    return off_ns > SURPRISE * sqrt(expected) ? off_ns : 0.0;
+}
+
+/* If no walk leads to the last offset, the clock was set by less than the limits exclude, and all before is forgotten.
+ * If only their mean does not, the frequency may have turned at once. */
+static void look_at_last(struct db_history *history, double skew, double resolution_ns) {
+    double variances[DB_HISTORY];
+    struct filter filters[WALKS];
+    struct db_history before = *history;
+    struct db_offset *last = &history->points[--before.count];
+    if (before.count == 0)
+        return;
+    double after = (double)(last->at - before.points[before.count - 1].at);
+    double variance;
+    weigh(history, resolution_ns, variances);
+    variance = variances[before.count];
+    run_all(&before, variances, skew, filters);
+    struct filter mean = mean_over_walks(filters);
+    if (surprise(&filters[WALKS - 1], last, after, variance) > 0.0) {
+        history->points[0] = *last;
+        history->count = 1;
+    } else {
+        last->turn = TURNED_RATE * surprise(&mean, last, after, variance) / after;
+    }
+}
+
+double db_history_add(struct db_history *history, const struct db_offset *offset, const struct db_limits *limits,
+                      double resolution_ns) {
+    const struct db_limits assumed = db_history_limits(history, limits);
+    struct db_slopes possible;
+    if (history->count == DB_HISTORY) {
+        memmove(&history->points[0], &history->points[1], (DB_HISTORY - 1) * sizeof history->points[0]);
+        --history->count;
+    }
+    history->points[history->count++] = *offset;
+    if (!db_drift_slopes(history->points, history->count, &assumed, resolution_ns, &possible)) {
+        --history->count;
+        double contradicted = raise_limits(history, offset, &assumed);
+        history->points[0] = *offset;
+        history->count = 1;
+        return contradicted;
+    }
+    history->wander /= 2.0;
+    look_at_last(history, assumed.skew, resolution_ns);
+    return 0.0;
+}
+
 struct db_clock_map db_discipline(const struct db_history *history, const struct db_limits *limits,
                                   double resolution_ns) {
+    const struct db_limits assumed = db_history_limits(history, limits);
     double variances[DB_HISTORY];
     struct filter filters[WALKS];
     weigh(history, resolution_ns, variances);
-    for (size_t i = 0; i < WALKS; ++i)
-        filters[i] = run(history, variances, limits->skew, walks[i].walk * walks[i].walk * 1e-9);
+    run_all(history, variances, assumed.skew, filters);
     struct filter mean = mean_over_walks(filters);
 
     const struct db_line line = {
         .at = (double)history->points[history->count - 1].at, .value = mean.offset, .slope = mean.rate};
-    struct db_clock_map model = db_drift_model(&line, history->points, history->count, limits, resolution_ns);
+    struct db_clock_map model = db_drift_model(&line, history->points, history->count, &assumed, resolution_ns);
     model.uncertainty = mean.uncertainty;
     return model;
 }

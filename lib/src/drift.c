@@ -36,7 +36,7 @@ struct db_learning db_learning_offset(const struct db_node *scheme) {
 /* Model time = global_ns + (local time - ticks) * ns_per_tick. Offset only: the drift that is allowed for is all there
  * is to know of the other clock's frequency. */
 static struct db_clock_map offset_model(const struct db_offset *offset, double skew) {
-    double bound_ns = db_offset_bound(offset) + skew * offset->duration_ns;
+    double bound_ns = db_offset_bound(offset) + offset->drift_ns;
     return (struct db_clock_map){.ticks = offset->at,
                                  .global_ns = offset->at + llrint(offset->offset_ns),
                                  .ns_per_tick = 1.0,
@@ -84,44 +84,59 @@ static const struct db_offset *narrowest(const struct db_offset *points, int cou
     return best;
 }
 
-/* Between which the mean slope of the offsets lies. */
-struct slopes {
-    double smallest;
-    double largest;
-};
-
-/* Limited by the narrowest intervals near the beginning and near the end, and by the difference that clocks are allowed
- * to have, unless the measurement proves a larger one. */
-static struct slopes confine_slope(const struct db_offset *points, int count, double skew, double resolution_ns) {
-    int part = count / 4 > 0 ? count / 4 : 1;
-    const struct db_offset *early = narrowest(points, part);
-    const struct db_offset *late = narrowest(points + count - part, part);
-    double margin = skew * (early->duration_ns + late->duration_ns) + 2.0 * (resolution_ns + DB_ROUNDING_NS);
+/* A pair of offsets confines the mean slope between them. At the end of that time the slope differs by half of what the
+ * ramp allows for it, and since then by all. A long time confines the mean best, a short one says most of now: which
+ * pair is best depends on how wide the intervals are. */
+static void confine(struct db_slopes *possible, const struct db_offset *early, const struct db_offset *late, double now,
+                    double ramp, double resolution_ns) {
     double span = (double)(late->at - early->at);
-    double smallest = span > 0.0 ? (late->lower_ns - early->upper_ns - margin) / span : -(double)INFINITY;
-    double largest = span > 0.0 ? (late->upper_ns - early->lower_ns + margin) / span : (double)INFINITY;
-    if (smallest > skew || largest < -skew)
-        return (struct slopes){smallest, largest};
-    return (struct slopes){fmax(smallest, -skew), fmin(largest, skew)};
+    if (span <= 0.0)
+        return;
+    double margin = early->drift_ns + late->drift_ns + 2.0 * (resolution_ns + DB_ROUNDING_NS);
+    double since = ramp * (now - (double)late->at + span / 2.0);
+    possible->smallest = fmax(possible->smallest, (late->lower_ns - early->upper_ns - margin) / span - since);
+    possible->largest = fmin(possible->largest, (late->upper_ns - early->lower_ns + margin) / span + since);
 }
 
-/* How far the slope can be from the true one at any time: that is within the wander of the mean slope, and was within
- * the skew without any measurement. */
-static double slope_error(double slope, const struct slopes *possible, const struct db_limits *limits) {
+int db_drift_slopes(const struct db_offset *points, int count, const struct db_limits *limits, double resolution_ns,
+                    struct db_slopes *possible) {
+    /* All pairs of the narrowest offset of each part. */
+    enum { PARTS = 16 };
+    const struct db_offset *kept[PARTS];
+    int parts = count < PARTS ? count : PARTS;
+    double now = (double)points[count - 1].at;
+    *possible = (struct db_slopes){-(double)INFINITY, INFINITY};
+    for (int i = 0; i < parts; ++i) {
+        int64_t first = (int64_t)i * count / parts;
+        int64_t end = (int64_t)(i + 1) * count / parts;
+        kept[i] = narrowest(points + first, (int)(end - first));
+        for (int k = 0; k < i; ++k)
+            confine(possible, kept[k], kept[i], now, limits->ramp, resolution_ns);
+    }
+    if (possible->smallest > limits->skew || possible->largest < -limits->skew)
+        return 0;
+    possible->smallest = fmax(possible->smallest, -limits->skew);
+    possible->largest = fmin(possible->largest, limits->skew);
+    return possible->smallest <= possible->largest + limits->wander;
+}
+
+/* How far the slope can be from the true one at any time until now; without any measurement it was within the skew. */
+static double slope_error(double slope, const struct db_slopes *possible, const struct db_limits *limits) {
     double error = fmax(fabs(slope - possible->smallest), fabs(possible->largest - slope)) + limits->wander;
     return fmin(error, limits->skew + fabs(slope));
 }
 
 /* The bound of the line's error at `time`: each point confines it there, and from there on the slope's error does. */
 static double line_bound(const struct db_line *line, const struct db_offset *points, int count, double time,
-                         double growth, double skew) {
+                         double growth, double ramp) {
     double bound = INFINITY;
     for (int i = 0; i < count; ++i) {
         const struct db_offset *point = &points[i];
         struct db_offset predicted = *point;
         predicted.offset_ns = line_at(line, (double)point->at);
-        double here = db_offset_bound(&predicted) + skew * point->duration_ns;
-        bound = fmin(bound, here + growth * fabs(time - (double)point->at));
+        double here = db_offset_bound(&predicted) + point->drift_ns;
+        double since = fabs(time - (double)point->at);
+        bound = fmin(bound, here + since * (growth + since * ramp / 2.0));
     }
     return bound;
 }
@@ -129,13 +144,16 @@ static double line_bound(const struct db_line *line, const struct db_offset *poi
 struct db_clock_map db_drift_model(const struct db_line *line, const struct db_offset *points, int count,
                                    const struct db_limits *limits, double resolution_ns) {
     struct db_line possible_line = *line;
-    struct slopes possible = confine_slope(points, count, limits->skew, resolution_ns);
-    possible_line.slope = fmin(fmax(line->slope, possible.smallest), possible.largest);
+    struct db_slopes possible;
+    db_drift_slopes(points, count, limits, resolution_ns, &possible);
+    double smallest = fmin(possible.smallest, possible.largest);
+    double largest = fmax(possible.smallest, possible.largest);
+    possible_line.slope = fmin(fmax(line->slope, smallest), largest);
     double slope = possible_line.slope;
     double error = slope_error(slope, &possible, limits);
 
     int64_t time = points[count - 1].at;
-    double bound_ns = line_bound(&possible_line, points, count, (double)time, error, limits->skew);
+    double bound_ns = line_bound(&possible_line, points, count, (double)time, error, limits->ramp);
     double growth = error / (1.0 + slope); /* per ns of the peer's time */
     return (struct db_clock_map){
         .ticks = time,
@@ -143,6 +161,7 @@ struct db_clock_map db_drift_model(const struct db_line *line, const struct db_o
         .ns_per_tick = 1.0 + slope,
         .bound_ns = bound_ns,
         .growth = growth,
+        .ramp = limits->ramp,
         .uncertainty = db_uncertainty_within(bound_ns, growth),
     };
 }
@@ -180,8 +199,11 @@ static int measure(const struct db_learning *learning, const struct db_asker *as
     return db_exchange_stop(asker, peer);
 }
 
-static struct db_clock_map conclude(const struct db_learning *learning, const struct findings *findings,
+static struct db_clock_map conclude(const struct db_learning *learning, struct findings *findings,
                                     const struct db_limits *limits, double resolution_ns) {
+    findings->fresh.drift_ns = limits->skew * findings->fresh.duration_ns;
+    for (int i = 0; i < learning->fit_points; ++i)
+        findings->points[i].drift_ns = limits->skew * findings->points[i].duration_ns;
     if (learning->fit_points <= 0)
         return offset_model(&findings->fresh, limits->skew);
     struct db_line fitted = fit(findings->points, learning->fit_points, resolution_ns);
@@ -192,6 +214,7 @@ static struct db_clock_map conclude(const struct db_learning *learning, const st
     struct db_clock_map model = offset_model(&findings->fresh, limits->skew);
     model.ns_per_tick = line.ns_per_tick;
     model.growth = line.growth;
+    model.ramp = line.ramp;
     model.uncertainty.rate = line.uncertainty.rate;
     return model;
 }
@@ -217,10 +240,12 @@ int db_drift_learn(const struct db_learning *learning, const struct db_limits *l
     int code = measure(&possible, asker, pair, &findings, &peer);
     if (code == MPI_SUCCESS) {
         /* The peer's time may run faster or slower than the clock that it represents. */
-        const struct db_limits allowed = {.skew = limits->skew + peer.growth, .wander = limits->wander};
+        const struct db_limits allowed = {
+            .skew = limits->skew + peer.growth, .wander = limits->wander, .ramp = limits->ramp};
         *model = conclude(&possible, &findings, &allowed, asker->timeline.clock->resolution_ns);
         model->bound_ns += peer.bound_ns + asker->timeline.clock->resolution_ns + DB_ROUNDING_NS;
         model->growth += peer.growth;
+        model->ramp = fmax(model->ramp, peer.ramp);
         model->uncertainty = db_uncertainty_sum(&model->uncertainty, &peer.uncertainty);
     }
     free(many);

@@ -2,17 +2,35 @@
  *
  * The result is a clock map from the learner's local time (ns since the synchronization began) to the time that the
  * peer answers with. It includes a bound on its error that holds for any message latencies, as long as two clocks
- * differ in frequency by at most max_skew and this difference changes by at most max_wander. */
+ * differ in frequency by at most max_skew, and this difference changes by at most max_wander and DB_MAX_RAMP per
+ * second. */
 #ifndef DOWNBEAT_DRIFT_H
 #define DOWNBEAT_DRIFT_H
 
 #include "offset.h"
 
+/* Largest lasting change of the difference between two frequencies, per s: two oscillators that warm up at the rate of
+ * 100 ppb/s each, a server whose fans have failed. */
+#define DB_MAX_RAMP 200e-9
+
 /* How much clocks are allowed to drift; relative. */
 struct db_limits {
     double skew;   /* largest difference in frequency between any two clocks */
-    double wander; /* by which that difference may change while a fitted line is in use */
+    double wander; /* by which that difference may change at once ... */
+    double ramp;   /* ... and may go on changing, per ns */
 };
+
+/* What offsets say of the difference in frequency: at any time, it is in this range or at most a wander outside, and a
+ * ramp for the time since the last offset. */
+struct db_slopes {
+    double smallest;
+    double largest;
+};
+
+/* Sets `possible` to what the offsets leave of the limits, `points` in the order of time. Returns 0 if nothing is left:
+ * no two clocks within the limits have such offsets. */
+int db_drift_slopes(const struct db_offset *points, int count, const struct db_limits *limits, double resolution_ns,
+                    struct db_slopes *possible);
 
 /* How to learn. */
 struct db_learning {

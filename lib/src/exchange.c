@@ -40,7 +40,8 @@ int db_exchange_serve(const struct db_channel *channel, int peer, const struct d
     const struct db_clock_map *map = timeline->map;
     int64_t ticks = db_clock_read(timeline->clock);
     const struct db_standing standing = {.bound_ns = db_map_bound_ns(map, ticks),
-                                         .growth = map->growth,
+                                         .growth = map->growth + map->ramp * fabs(db_map_elapsed_ns(map, ticks)),
+                                         .ramp = map->ramp,
                                          .uncertainty =
                                              db_uncertainty_after(&map->uncertainty, db_map_elapsed_ns(map, ticks))};
     return db_send(channel, (const int64_t *)&standing, STANDING_WORDS, peer);

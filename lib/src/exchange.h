@@ -32,10 +32,12 @@ struct db_exchange {
     int64_t received;
 };
 
-/* Largest distance of a timeline from the one that it follows, its growth per ns, and the distance to be expected. */
+/* Largest distance of a timeline from the one that it follows, its growth per ns and the growth of that, and the
+ * distance to be expected. */
 struct db_standing {
     double bound_ns;
     double growth;
+    double ramp;
     struct db_uncertainty uncertainty;
 };
 

@@ -53,25 +53,54 @@ static enum db_patience patience_after(struct db_state *state, const struct db_r
     return state->patient_calls > 0 ? DB_SLEEP : DB_BLOCK;
 }
 
+/* A difference in frequency and the rank that saw it, so that the maximum has both. */
+#define RANK_BITS 24
+#define MOST_PPB ((double)((int64_t)1 << (62 - RANK_BITS)))
+
+static int64_t contradiction(double difference, int rank) {
+    return (int64_t)fmin(MOST_PPB, ceil(difference * 1e9)) << RANK_BITS | rank;
+}
+
+static void tell_contradiction(struct db_state *state, int64_t contradicted) {
+    struct db_reason reason;
+    if (contradicted == 0 || state->told)
+        return;
+    state->told = 1;
+    db_explain(&reason, MPI_ERR_OTHER,
+               "the clock of rank %d moved against the others as if its frequency were off by %.3g ppm, which max_skew "
+               "(%g ppm) and max_wander (%g ppm) exclude: it was set, it stepped, or its frequency is off or has "
+               "changed; starts have flag 0 until it is known again; if that happens again, raise max_skew or choose "
+               "another clock",
+               (int)(contradicted & (((int64_t)1 << RANK_BITS) - 1)), (double)(contradicted >> RANK_BITS) * 1e-3,
+               state->settings.max_skew * 1e6, state->settings.max_wander * 1e6);
+    db_tell(reason.text);
+}
+
 /* What this process has to say of the last call. */
 static struct db_report report_of(const struct db_state *state) {
     double late_ns = (double)(state->left - state->released) * state->map.ns_per_tick;
     return (struct db_report){.lag_ns = state->lag_ns,
                               .lateness_ns = late_ns > 0.0 ? llrint(late_ns) : 0,
                               .invalid = state->invalid,
-                              .stale = db_schedule_wants(state)};
+                              .stale = db_schedule_wants(state),
+                              .contradicted =
+                                  state->contradicted > 0.0 ? contradiction(state->contradicted, state->rank) : 0};
 }
 
-/* All processes agree on a deadline; clocks are synchronized first where any needs it (Schuchart 2023, Alg. 1). */
-static int agree(struct db_state *state, struct db_decision *decision) {
+/* All processes agree on a deadline; clocks are synchronized first where any needs it (Schuchart 2023, Alg. 1).
+ * `arrived`: a reading before this process reported. */
+static int agree(struct db_state *state, struct db_decision *decision, int64_t *arrived) {
     struct db_report all = {0};
     const struct db_report mine = report_of(state);
+    *arrived = db_clock_read(&state->clock);
+    state->contradicted = 0.0;
     DB_TRY(db_gather_reports(&state->channel, &mine, &all));
     *decision = (struct db_decision){.lateness_ns = all.lateness_ns, .invalid = all.invalid};
     if (state->rank == 0) {
         decision->patience = patience_after(state, &all);
+        tell_contradiction(state, all.contradicted);
         int missed = db_slack_judge(state->slack, all.invalid != 0);
-        if (missed || (all.stale && db_schedule_allows(state)))
+        if (missed || (all.stale && db_schedule_allows(state, (int)all.stale)))
             decision->synchronize = db_schedule_depth(state);
     }
     if (state->rank == 0 && !decision->synchronize)
@@ -90,10 +119,25 @@ static int agree(struct db_state *state, struct db_decision *decision) {
     /* Processes leave the synchronization one after another: gather them before the deadline is set. */
     struct db_report nothing = {0};
     struct db_report ready;
+    *arrived = db_clock_read(&state->clock);
     DB_TRY(db_gather_reports(&state->channel, &nothing, &ready));
     if (state->rank == 0)
         decide(state, &all, decision);
     return db_spread_decision(&state->channel, decision);
+}
+
+/* Process 0 decides after all have reported and before any is ready. Where this process's clock says otherwise, it is
+ * off by that much at least; a clock that steps shows here at once, if by more than messages take. */
+static void check_order(struct db_state *state, const struct db_decision *decision, int64_t arrived, int64_t ready) {
+    const struct db_clock_map *map = &state->map;
+    int64_t decided_ns = decision->deadline_ns - decision->slack_ns;
+    int64_t early_ns = decided_ns - db_map_global_ns(map, ready);
+    int64_t ahead_ns = db_map_global_ns(map, arrived) - decided_ns;
+    double off_ns = (double)(early_ns > ahead_ns ? early_ns : ahead_ns);
+    double likely_ns = (double)state->settings.tolerance_ns + 4.0 * db_map_deviation_ns(map, ready);
+    double allowed_ns = fmin(db_map_bound_ns(map, ready), likely_ns) + state->clock.resolution_ns + DB_ROUNDING_NS;
+    if (off_ns > allowed_ns)
+        db_state_contradict(state, off_ns / fmax(1.0, db_map_elapsed_ns(map, ready)));
 }
 
 /* When a process may leave, and when it is too late. */
@@ -121,13 +165,15 @@ int db_harmonize(struct db_state *state, double delay, int *flag) {
         db_slack_adapt(state->slack);
     }
     struct db_decision decision;
-    DB_TRY(agree(state, &decision));
+    int64_t arrived;
+    DB_TRY(agree(state, &decision, &arrived));
 
     struct release release = release_at(state, decision.deadline_ns + (int64_t)llrint(delay * 1e9));
     int64_t ready = db_clock_read(&state->clock);
     int64_t lag_ns = db_map_global_ns(&state->map, ready) - (decision.deadline_ns - decision.slack_ns);
     int late = ready > release.ticks;
-    int unsure = db_map_deviation_ns(&state->map, release.ticks) > state->flag_error_ns;
+    check_order(state, &decision, arrived, ready);
+    int unsure = state->doubt > 0.0 || db_map_deviation_ns(&state->map, release.ticks) > state->flag_error_ns;
 
     state->verdict = state->calls == 0 ? MPI_UNDEFINED : !decision.invalid;
     state->lateness_ns = decision.lateness_ns;

@@ -16,6 +16,7 @@ int Downbeat_get_clock(MPI_Comm comm, Downbeat_clock *clock) {
                               .global = state->map.global_ns,
                               .tick = state->map.ns_per_tick,
                               .bound = state->map.bound_ns,
-                              .growth = state->map.growth};
+                              .growth = state->map.growth,
+                              .ramp = state->map.ramp};
     return MPI_SUCCESS;
 }

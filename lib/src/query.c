@@ -68,6 +68,7 @@ int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats) {
         .late_arrivals = state->late_arrivals,
         .late_exits = state->late_exits,
         .unsure_clocks = state->unsure_clocks,
+        .contradictions = state->contradictions,
         .unflagged_exits = state->unflagged_exits,
         .invalid_calls = state->invalid_calls,
         .syncs = state->syncs,

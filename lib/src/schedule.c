@@ -8,6 +8,8 @@
 /* Of all time; and how many synchronizations may come in advance, so that clocks are known soon after the beginning,
  * and until when that is paid back. */
 #define SHARE 0.01
+/* Where flags would be 0 else, of which each costs a whole call. */
+#define NEEDED_SHARE 0.1
 #define ADVANCE_SYNCS 8.0
 #define PAID_BACK_NS 20e9
 
@@ -21,6 +23,11 @@
 int db_schedule_wants(const struct db_state *state) {
     int64_t ticks = db_clock_read(&state->clock);
     const struct db_settings *settings = &state->settings;
+    double deviation_ns = db_map_deviation_ns(&state->map, ticks);
+    int unsure = deviation_ns > state->flag_error_ns && state->fresh.deviation_ns < state->flag_error_ns;
+    int own_schedule = settings->slack->age_ns > 0.0 || settings->max_age_ns > 0.0;
+    if (!own_schedule && (state->doubt > 0.0 || unsure))
+        return DB_NEEDED;
     if ((double)(ticks - state->fresh.ticks) * state->clock.ns_per_tick > state->max_age_ns)
         return 1;
     if (settings->slack->age_ns > 0.0)
@@ -28,8 +35,7 @@ int db_schedule_wants(const struct db_state *state) {
     double bound_ns = fmax(settings->max_error_ns, BOUND_GROWTH * state->fresh.bound_ns);
     if (db_map_bound_ns(&state->map, ticks) > bound_ns)
         return 1;
-    double deviation_ns = fmax(state->target_error_ns, DEVIATION_GROWTH * state->fresh.deviation_ns);
-    return db_map_deviation_ns(&state->map, ticks) > deviation_ns;
+    return deviation_ns > fmax(state->target_error_ns, DEVIATION_GROWTH * state->fresh.deviation_ns);
 }
 
 static double served(int depth, int clocks) { return depth * ceil(pow(clocks, 1.0 / depth)); }
@@ -48,10 +54,11 @@ int db_schedule_depth(const struct db_state *state) {
     return slow && pays ? depth + 1 : depth;
 }
 
-int db_schedule_allows(const struct db_state *state) {
+int db_schedule_allows(const struct db_state *state, int wanted) {
     if (state->settings.max_age_ns > 0.0 || state->settings.slack->age_ns > 0.0)
         return 1;
     double passed_ns = db_map_elapsed_ns(&state->local, db_clock_read(&state->clock));
     double advance_ns = ADVANCE_SYNCS * state->fresh.lasted_ns * fmax(0.0, 1.0 - passed_ns / PAID_BACK_NS);
-    return state->due_sync_ns <= SHARE * passed_ns + advance_ns;
+    double share = wanted == DB_NEEDED ? NEEDED_SHARE : SHARE;
+    return state->due_sync_ns <= share * passed_ns + advance_ns;
 }

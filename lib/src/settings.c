@@ -273,8 +273,8 @@ int db_settings_from_environment(struct db_settings *settings, struct db_reason 
         .max_error_ns = 5e3,
         .target_error_ns = 0.0,
         .flag_error_ns = 0.0,
-        .max_skew = 20e-6,  /* two oscillators of +-10 ppm */
-        .max_wander = 1e-6, /* an oscillator moves by some 0.1 ppm when the room's temperature does */
+        .max_skew = 650e-6,   /* two oscillators of +-300 ppm (Hoefler 2008, section 2.2), and some */
+        .max_wander = 0.2e-6, /* what is not slow: DB_MAX_RAMP comes on top */
         .regions = "downbeat-regions.json",
         .regions_table = DB_TABLE_OFF,
     };

@@ -58,7 +58,7 @@ int db_settings_expects(const struct db_settings *settings);
 double db_settings_target_error_ns(const struct db_settings *settings);
 
 /* The expected error above which a process's flag is 0; infinite where it does not matter. */
-double db_settings_flag_error_ns(const struct db_settings *settings);
+double db_settings_flag_error_ns(const struct db_settings *settings, int processes);
 
 /* Creates an info object with every key and its value; settings->clock must be known. */
 int db_settings_to_info(const struct db_settings *settings, MPI_Info *info);

@@ -42,7 +42,8 @@ static int tell_oversubscribed(const struct db_state *state) {
 }
 
 /* Synchronizes the representatives of the domains. */
-static int synchronize_leaders(struct db_state *state, int64_t begin, int64_t global_ns, struct db_reason *reason) {
+static int synchronize_leaders(struct db_state *state, int64_t begin, int64_t global_ns, struct db_reason *reason,
+                               double *contradicted) {
     struct db_sync_group group = {
         .channel = state->domain.leaders,
         .rank = state->domain.place,
@@ -52,14 +53,17 @@ static int synchronize_leaders(struct db_state *state, int64_t begin, int64_t gl
         /* Frequencies differ as those of the oscillators do, and by what either side's calibration is off, which is
          * taken to be the same on both sides. */
         .limits = {.skew = state->settings.max_skew + 2.0 * state->clock.rate_error,
-                   .wander = state->settings.max_wander},
+                   .wander = state->settings.max_wander,
+                   .ramp = DB_MAX_RAMP * 1e-9},
         .lasting = state->local,
         .lasting_limits = {.skew = state->settings.max_skew + 2.0 * state->local_rate_error,
-                           .wander = state->settings.max_wander},
+                           .wander = state->settings.max_wander,
+                           .ramp = DB_MAX_RAMP * 1e-9},
         .depth = state->sync_depth,
         .histories = state->histories,
         .pairs = state->pairs,
         .reason = reason,
+        .contradicted = contradicted,
         .levels = &state->levels,
     };
     if (group.rank == 0)
@@ -76,8 +80,24 @@ static int refuses(const struct db_settings *settings) {
     return type->refusing;
 }
 
+void db_state_contradict(struct db_state *state, double difference) {
+    ++state->contradictions;
+    state->doubt = difference;
+    state->contradicted = fmax(state->contradicted, difference);
+}
+
+/* Two maps of one global clock are no further apart than their bounds. Returns the difference in frequency that would
+ * explain it if they are, else 0. */
+static double contradiction(const struct db_clock_map *before, const struct db_clock_map *after, int64_t ticks) {
+    double apart_ns = fabs((double)(db_map_global_ns(after, ticks) - db_map_global_ns(before, ticks)));
+    double allowed_ns = db_map_bound_ns(before, ticks) + db_map_bound_ns(after, ticks) + DB_ROUNDING_NS;
+    return apart_ns > allowed_ns ? apart_ns / fmax(1.0, db_map_elapsed_ns(before, ticks)) : 0.0;
+}
+
 int db_state_synchronize(struct db_state *state) {
     struct db_clock_map *map = &state->map;
+    const struct db_clock_map before = *map;
+    double contradicted = 0.0;
     int64_t begin = db_clock_read(&state->clock);
     int64_t version = map->version;
     long long messages = state->messages;
@@ -90,18 +110,21 @@ int db_state_synchronize(struct db_state *state) {
     struct db_reason reason = {""};
     int code = MPI_SUCCESS;
     if (state->domain.leaders.comm != MPI_COMM_NULL)
-        code = synchronize_leaders(state, begin, global_ns, &reason);
+        code = synchronize_leaders(state, begin, global_ns, &reason, &contradicted);
     if (refuses(&state->settings))
         code = db_agree(state->channel.comm, code, &reason);
     DB_TRY(code);
     if (state->domain.members.comm != MPI_COMM_NULL) {
-        /* One clock, one map: ticks mean the same in the whole domain. */
+        /* One clock, one map: ticks mean the same in the whole domain, and no difference is to be expected. */
         DB_TRY(db_broadcast(&state->domain.members, (int64_t *)map, sizeof *map / sizeof(int64_t)));
-        struct db_uncertainty reading = db_uncertainty_within(state->domain.bound_ns, 0.0);
-        map->uncertainty = db_uncertainty_sum(&map->uncertainty, &reading);
         map->bound_ns += state->domain.bound_ns;
     }
     map->version = version + 1;
+    if (state->fresh.ticks != 0)
+        contradicted = fmax(contradicted, contradiction(&before, map, db_clock_read(&state->clock)));
+    state->doubt = 0.0;
+    if (contradicted > 0.0)
+        db_state_contradict(state, contradicted);
     ++state->syncs;
     state->sync_messages += state->messages - messages;
     state->fresh.ticks = db_clock_read(&state->clock);
@@ -247,7 +270,7 @@ static int apply(struct db_state *state, const struct db_settings *wanted) {
     state->settings = *settings;
     state->max_age_ns = db_settings_max_age_ns(settings);
     state->target_error_ns = db_settings_target_error_ns(settings);
-    state->flag_error_ns = db_settings_flag_error_ns(settings);
+    state->flag_error_ns = db_settings_flag_error_ns(settings, state->size);
     if (other_sync) {
         DB_TRY(divide(state));
         DB_TRY(db_state_synchronize(state));

@@ -49,6 +49,11 @@ struct db_state {
         double lasted_ns;
         double lasted_before_ns; /* the one before it, with as many levels; 0 if there was none */
     } fresh;
+    /* A difference in frequency that would explain what the limits exclude, relative; 0: nothing did. The first one is
+     * told, and as long as the last look at the clock was one, this process does not trust it. */
+    double contradicted;
+    double doubt;
+    int told;           /* on process 0: whether that was said */
     int sync_depth;     /* levels of the tree of a scheme that can have more or fewer; the same on all processes */
     double due_sync_ns; /* time spent in those that the library itself found due */
 
@@ -78,6 +83,7 @@ struct db_state {
     long long late_exits;
     long long unflagged_exits;
     long long unsure_clocks;
+    long long contradictions;
     long long invalid_calls;
     long long syncs;
     double sync_ns;
@@ -99,5 +105,9 @@ int db_state_configure(struct db_state *state, const struct db_settings *wanted)
 
 /* Synchronizes the clocks. Collective. */
 int db_state_synchronize(struct db_state *state);
+
+/* This process's clock did what the limits exclude; a relative difference in frequency would explain it. Flags are 0
+ * until a synchronization that nothing contradicts. */
+void db_state_contradict(struct db_state *state, double difference);
 
 #endif

@@ -40,6 +40,7 @@ void db_sync_adopt(const struct db_sync_group *group, const struct db_clock_map 
     map->ns_per_tick = model->ns_per_tick * group->local.ns_per_tick;
     map->bound_ns = model->bound_ns;
     map->uncertainty = model->uncertainty;
+    map->ramp = model->ramp;
     /* However long the chain of references: process 0's clock and this one are two clocks. Per ns of global time. */
     map->growth = fmin(model->growth, (group->limits.skew + fabs(model->ns_per_tick - 1.0)) / model->ns_per_tick);
 }

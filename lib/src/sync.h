@@ -26,6 +26,7 @@ struct db_sync_group {
     struct db_histories *histories; /* by level of a hierarchy, for schemes that keep what they learn */
     struct db_pair *pairs;    /* DB_MAX_PAIRS, by round of the scheme: the partner of a round is always the same */
     struct db_reason *reason; /* of a refusal */
+    double *contradicted;     /* raised to a difference in frequency that would explain what the limits exclude */
     const struct db_levels *levels; /* how the group is divided, for schemes that have asked for it */
 };
 

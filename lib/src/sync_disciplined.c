@@ -37,6 +37,9 @@ static const char *check(const struct db_node *self) {
  * nothing. Measured on it, the clocks hardly drift while they are compared, however long that is interrupted. */
 static struct db_clock_map prediction(const struct db_sync_group *group, const struct db_history *history) {
     struct db_clock_map predicted = group->local;
+    double skew = db_history_limits(history, &group->limits).skew;
+    predicted.growth = skew;
+    predicted.uncertainty = db_uncertainty_within(0.0, skew);
     if (history->count > 0) {
         struct db_clock_map model = db_discipline(history, &group->limits, group->clock->resolution_ns);
         db_sync_adopt(group, &model, &predicted);
@@ -55,6 +58,9 @@ static struct db_offset against_local(const struct db_sync_group *group, const s
     seen.offset_ns += shift;
     seen.lower_ns += shift;
     seen.upper_ns += shift;
+    double since_ns = fabs(db_map_elapsed_ns(predicted, ticks));
+    seen.drift_ns = (predicted->growth + predicted->ramp * since_ns) * offset->duration_ns;
+    seen.drift_deviation_ns = sqrt(db_uncertainty_after(&predicted->uncertainty, since_ns).rate) * offset->duration_ns;
     return seen;
 }
 
@@ -91,6 +97,7 @@ static int measure(const struct db_node *self, const struct db_sync_group *group
     return MPI_SUCCESS;
 }
 
+/* Compares the two local clocks. */
 static int compare(const struct db_node *self, const struct db_sync_group *group, int reference, struct db_pair *pair,
                    struct db_history *history) {
     if (history->reference != reference)
@@ -104,7 +111,8 @@ static int compare(const struct db_node *self, const struct db_sync_group *group
     DB_TRY(measure(self, group, &asker, pair, &offset));
     DB_TRY(db_exchange_stop(&asker, &standing));
     offset = against_local(group, &predicted, &offset);
-    db_history_add(history, &offset, &group->limits);
+    double contradicted = db_history_add(history, &offset, &group->limits, group->clock->resolution_ns);
+    *group->contradicted = fmax(*group->contradicted, contradicted);
     return MPI_SUCCESS;
 }
 
@@ -197,7 +205,8 @@ static struct db_clock_map mean_of(const struct db_clock_map models[], int count
         double bound_ns = db_map_bound_ns(&models[i], mean.ticks) + fabs(apart_ns[i] - mean_apart_ns) + DB_ROUNDING_NS;
         if (bound_ns < mean.bound_ns) {
             mean.bound_ns = bound_ns;
-            mean.growth = models[i].growth + fabs(models[i].ns_per_tick - mean.ns_per_tick);
+            mean.growth = models[i].growth + models[i].ramp * fabs(db_map_elapsed_ns(&models[i], mean.ticks)) +
+                          fabs(models[i].ns_per_tick - mean.ns_per_tick);
         }
     }
     mean.global_ns += llrint(mean_apart_ns);

@@ -19,6 +19,7 @@ static int set_intercept(const struct db_sync_group *group, const struct db_lear
     DB_TRY(db_sync_learn(group, intercept, 0, &group->pairs[DB_MAX_PAIRS - 1], &model));
     model.ns_per_tick = slope.ns_per_tick;
     model.growth = slope.growth;
+    model.ramp = slope.ramp;
     model.uncertainty.rate = slope.uncertainty.rate;
     db_sync_adopt(group, &model, map);
     return MPI_SUCCESS;

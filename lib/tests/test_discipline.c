@@ -10,7 +10,7 @@
 #define RESOLUTION_NS 20.0
 #define MOST 8
 
-static const struct db_limits limits = {.skew = SKEW, .wander = 1e-6};
+static const struct db_limits limits = {.skew = SKEW, .wander = 0.5e-6, .ramp = 1e-15};
 
 static void near(double found, double expected) { CHECK_THAT(fabs(found - expected), <=, 1e-6 * fabs(expected)); }
 
@@ -39,7 +39,7 @@ static void expected_variances(const struct db_offset *points, int count, double
         double single = fmin(width, 1.5 * points[i].deviation_ns / sqrt(points[i].exchanges));
         double excess = width - smallest + fmax(least, single / count);
         variances[i] = excess * excess / 12.0 + pow(points[i].offset_ns - middle, 2.0) +
-                       (RESOLUTION_NS * RESOLUTION_NS + 3.0) / 12.0 + 1.0;
+                       (RESOLUTION_NS * RESOLUTION_NS + 3.0) / 12.0 + pow(points[i].drift_deviation_ns, 2.0) + 1.0;
     }
 }
 
@@ -126,11 +126,11 @@ static struct posterior condition(const struct db_offset *points, int count, dou
                               .log_likelihood = -(log_determinant + dot(n, seen, by_seen)) / 2.0};
 }
 
-/* The mixture over six walks, given how likely each is beforehand. */
+/* The mixture over the walks, given how likely each is beforehand. */
 static struct posterior mixture(const struct db_offset *points, int count) {
-    const double walks[] = {0.3e-9, 1e-9, 3e-9, 10e-9, 30e-9, 100e-9};
-    const double priors[] = {0.25, 0.3, 0.3, 0.12, 0.025, 0.005};
-    enum { WALKS = 6 };
+    const double walks[] = {0.3e-9, 1e-9, 3e-9, 10e-9, 30e-9, 100e-9, 500e-9};
+    const double priors[] = {0.25, 0.3, 0.3, 0.12, 0.025, 0.005, 1e-5};
+    enum { WALKS = 7 };
     struct posterior each[WALKS];
     struct posterior all = {0};
     double weights[WALKS];
@@ -184,6 +184,7 @@ static void filter_is_a_conditional_distribution(void) {
         points[2].exchanges = 4;
         points[4].deviation_ns = 90000.0; /* ... or more than its own width */
         points[5].lower_ns -= 30.0;       /* the estimate is not in the middle */
+        points[6].drift_deviation_ns = 300.0;
         is_as_conditioned(points, MOST);
         is_as_conditioned(points, 3);
         is_as_conditioned(points, 2);
@@ -200,32 +201,68 @@ static void one_offset_says_nothing_of_the_rate(void) {
     CHECK_THAT(found.uncertainty.cross, ==, 0.0);
 }
 
-/* How many points are known after one more: 2, or 1 where the clock must have been set. The exchanges count, too. */
-static int known_after(double shift_ns) {
+/* Adds an offset 0.1 s after another. How many are known afterwards: 2, or 1 where the limits exclude it. The clocks
+ * may have drifted during the exchanges, too. */
+static int known_after(double shift_ns, double *contradicted) {
     struct db_history history = {0};
     struct db_offset first = point_at(0, 0.0, 200.0);
     struct db_offset second = point_at(100000000, shift_ns, 200.0);
-    first.duration_ns = 1e6;
-    second.duration_ns = 2e6;
-    db_history_add(&history, &first, &limits);
-    db_history_add(&history, &second, &limits);
+    first.drift_ns = 10.0;
+    second.drift_ns = 20.0;
+    CHECK(db_history_add(&history, &first, &limits, RESOLUTION_NS) == 0.0);
+    *contradicted = db_history_add(&history, &second, &limits, RESOLUTION_NS);
     CHECK_THAT(history.points[history.count - 1].at, ==, 100000000);
     return history.count;
 }
 
-static void clocks_that_were_set_are_forgotten(void) {
-    const double most_ns = 200.0 + SKEW * 103e6 + 6.0; /* three whole ns in either offset */
-    CHECK_THAT(known_after(most_ns - 0.5), ==, 2);
-    CHECK_THAT(known_after(most_ns + 0.5), ==, 1);
-    CHECK_THAT(known_after(-most_ns + 0.5), ==, 2);
-    CHECK_THAT(known_after(-most_ns - 0.5), ==, 1);
+static void what_the_limits_exclude_is_forgotten(void) {
+    /* Half of a ramp, and on either side three whole ns and the resolution. */
+    const double most_ns = 200.0 + SKEW * 1e8 + limits.ramp * 0.5e16 + 30.0 + 2.0 * (RESOLUTION_NS + 3.0);
+    for (int sign = -1; sign <= 1; sign += 2) {
+        double contradicted;
+        CHECK_THAT(known_after(sign * (most_ns - 0.5), &contradicted), ==, 2);
+        CHECK_THAT(contradicted, ==, 0.0);
+        CHECK_THAT(known_after(sign * (most_ns + 0.5), &contradicted), ==, 1);
+        near(contradicted, (most_ns + 0.5) / 1e8);
+    }
+}
+
+/* Adds offsets that rise by a rate, every 0.1 s from a number on. Returns how many were contradicted. */
+static int add_rising(struct db_history *history, double rate, int from, int count, double *at_first) {
+    int contradicted = 0;
+    for (int i = from; i < from + count; ++i) {
+        struct db_offset point = point_at(i * 100000000LL, *at_first + rate * 1e8 * (i - from), 200.0);
+        contradicted += db_history_add(history, &point, &limits, RESOLUTION_NS) > 0.0;
+    }
+    *at_first += rate * 1e8 * count;
+    return contradicted;
+}
+
+/* A frequency outside the limits is found once, and known from then on: the slope, and a bound that holds. */
+static void more_is_assumed_of_a_pair_that_refutes_the_limits(void) {
+    struct db_history history = {0};
+    double at_first = 0.0;
+    CHECK_THAT(add_rising(&history, 5.0 * SKEW, 0, 20, &at_first), ==, 1);
+    CHECK_THAT(history.skew, >=, 5.0 * SKEW);
+    struct db_clock_map found = db_discipline(&history, &limits, RESOLUTION_NS);
+    near(found.ns_per_tick, 1.0 + 5.0 * SKEW);
+    CHECK_THAT(fabs((double)(db_map_global_ns(&found, 3000000000) - 3000000000) - 5.0 * SKEW * 3e9), <=,
+               db_map_bound_ns(&found, 3000000000));
+
+    /* A change that the limits exclude: again once; that it may change is forgotten by and by. */
+    CHECK_THAT(add_rising(&history, 4.0 * SKEW, 20, 1, &at_first), ==, 0);
+    CHECK_THAT(add_rising(&history, 4.0 * SKEW, 21, 1, &at_first), ==, 1);
+    CHECK_THAT(history.wander, >=, SKEW);
+    double before = history.wander;
+    CHECK_THAT(add_rising(&history, 4.0 * SKEW, 22, 20, &at_first), ==, 0);
+    CHECK_THAT(history.wander, <, before / 1000.0);
 }
 
 static void the_oldest_goes(void) {
     struct db_history history = {0};
     for (int i = 0; i < DB_HISTORY + 5; ++i) {
         struct db_offset point = point_at(i * 1000, i, 200.0);
-        db_history_add(&history, &point, &limits);
+        db_history_add(&history, &point, &limits, RESOLUTION_NS);
         CHECK_THAT(history.count, ==, i < DB_HISTORY ? i + 1 : DB_HISTORY);
         for (int k = 0; k < history.count; ++k)
             CHECK_THAT(history.points[k].offset_ns, ==, i - history.count + 1 + k);
@@ -235,7 +272,8 @@ static void the_oldest_goes(void) {
 int main(void) {
     filter_is_a_conditional_distribution();
     one_offset_says_nothing_of_the_rate();
-    clocks_that_were_set_are_forgotten();
+    what_the_limits_exclude_is_forgotten();
+    more_is_assumed_of_a_pair_that_refutes_the_limits();
     the_oldest_goes();
     return 0;
 }

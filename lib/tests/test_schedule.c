@@ -21,6 +21,7 @@ static struct db_state state_at_rest(void) {
                              .local = {.ns_per_tick = 0.5},
                              .map = {.ns_per_tick = 0.5},
                              .max_age_ns = INFINITY,
+                             .flag_error_ns = INFINITY,
                              .target_error_ns = INFINITY};
 }
 
@@ -102,7 +103,36 @@ static void slow_trees_become_deeper(void) {
 static int allowed_after(struct db_state *state, double ns, double due_sync_ns) {
     now = llrint(ns / state->clock.ns_per_tick);
     state->due_sync_ns = due_sync_ns;
-    return db_schedule_allows(state);
+    return db_schedule_allows(state, DB_WANTED);
+}
+
+/* Where its flag would be 0: in doubt, or with an error that a synchronization makes small enough. */
+static void what_flags_need_may_take_longer(void) {
+    struct db_state state = state_at_rest();
+    state.map.uncertainty.offset = 100.0; /* 10 ns */
+    state.map.bound_ns = 1e6;
+    state.fresh.deviation_ns = 5.0;
+    state.flag_error_ns = 10.5;
+    CHECK_THAT(wants_after(&state, 1e3), ==, 0);
+    state.flag_error_ns = 9.5;
+    CHECK_THAT(wants_after(&state, 1e3), ==, DB_NEEDED);
+    state.fresh.deviation_ns = 9.6; /* no better after a synchronization */
+    CHECK_THAT(wants_after(&state, 1e3), ==, 0);
+    state.doubt = 1e-6;
+    CHECK_THAT(wants_after(&state, 1e3), ==, DB_NEEDED);
+    state.settings.slack = &db_slack_published; /* as who asks for an age */
+    CHECK_THAT(wants_after(&state, 1e3), ==, 0);
+    state.settings.slack = &db_slack_auto;
+    state.settings.max_age_ns = 1e9;
+    CHECK_THAT(wants_after(&state, 1e3), ==, 0);
+    state.settings.max_age_ns = 0.0;
+
+    state.settings.slack = &db_slack_auto;
+    state.due_sync_ns = 3.9e9;
+    now = llrint(40e9 / state.clock.ns_per_tick);
+    CHECK(db_schedule_allows(&state, DB_NEEDED) && !db_schedule_allows(&state, DB_WANTED));
+    state.due_sync_ns = 4.1e9;
+    CHECK(!db_schedule_allows(&state, DB_NEEDED));
 }
 
 /* 1 % of all time, and eight synchronizations in advance, paid back within 20 s. */
@@ -132,5 +162,6 @@ int main(void) {
     first_tree_is_as_shallow_as_can_be_paid_for();
     slow_trees_become_deeper();
     time_is_limited();
+    what_flags_need_may_take_longer();
     return 0;
 }

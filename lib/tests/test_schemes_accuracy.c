@@ -222,6 +222,44 @@ static void fits_see_more_than_is_allowed(void) {
     }
 }
 
+/* Root mean squares over the clocks of some worlds, 30 s after the last of many synchronizations. */
+struct drift {
+    double true_ns;
+    double expected_ns;
+};
+
+static struct drift drift_of(const char *scheme) {
+    struct virtual_model model = fine_with(&virtual_quiet);
+    struct drift squares = {0};
+    model.wander = 50e-9;
+    for (model.seed = 1; model.seed <= 4; ++model.seed) {
+        struct virtual_sync sync = virtual_sync_create(&model, 64, 64, scheme);
+        for (int i = 0; i < 24; ++i) {
+            virtual_pass_until(sync.world, 1e9 * (i + 1));
+            virtual_sync_run(&sync);
+        }
+        double then_ns = virtual_now(sync.world) + 30e9;
+        for (int process = 1; process < 64; ++process) {
+            int64_t ticks = virtual_ticks(sync.world, process, then_ns);
+            squares.true_ns += pow(virtual_sync_error_ns(&sync, process, then_ns), 2.0);
+            squares.expected_ns += pow(db_map_deviation_ns(&sync.maps[process], ticks), 2.0);
+        }
+        virtual_sync_free(&sync);
+    }
+    return (struct drift){sqrt(squares.true_ns), sqrt(squares.expected_ns)};
+}
+
+/* Where clocks wander, peers help to know where they are and not where they go: it is the own oscillator that wanders,
+ * and process 0's. The expected error says so. */
+static void peers_do_not_keep_clocks_from_wandering(void) {
+    struct drift alone = drift_of("disciplined(radix=64,mates=0)");
+    struct drift with = drift_of("disciplined(radix=64)");
+    CHECK_THAT(fabs(with.true_ns / alone.true_ns - 1.0), <=, 0.05);
+    CHECK_THAT(with.expected_ns, >=, with.true_ns);
+    CHECK_THAT(with.expected_ns / alone.expected_ns, >=, 0.95);
+    CHECK_THAT(with.expected_ns / alone.expected_ns, <=, 1.15);
+}
+
 int main(void) {
     estimators_are_as_good_as_known();
     small_directly_after();
@@ -229,5 +267,6 @@ int main(void) {
     asymmetry_biases_by_half();
     fits_pay_if_spread();
     fits_see_more_than_is_allowed();
+    peers_do_not_keep_clocks_from_wandering();
     return 0;
 }

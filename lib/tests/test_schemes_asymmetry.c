@@ -99,6 +99,32 @@ static void bounds_hold_with_bad_mates(void) {
     CHECK_THAT(with.spread_ns, <=, 6000.0); /* of 20 us: who is known less well counts less */
 }
 
+/* Both ways take 600 us more in all, at first the one back, later the one there: exchanges stay as long as they are. */
+static double slowly_the_other_way(int source, int destination, double true_ns) {
+    double there_ns = 4e-6 * true_ns;
+    if (source > 0 && destination == 20)
+        return there_ns;
+    return source == 20 && destination > 0 ? fmax(0.0, 600e3 - there_ns) : 0.0;
+}
+
+/* Mates that all lead to another rate move that of the mean: its bound grows by that, too. */
+static void bounds_hold_with_mates_of_another_rate(void) {
+    struct virtual_model model = {
+        .seed = 1, .network = virtual_quiet, .offset_ns = 1e9, .skew = 20e-6, .ns_per_tick = 0.4347, .read_ns = 20};
+    model.network.way_ns = slowly_the_other_way;
+    struct virtual_sync sync = virtual_sync_create(&model, 64, 64, "disciplined(radix=64)");
+    for (int i = 0; i < 16; ++i) {
+        virtual_pass_until(sync.world, 1e9 + 10e9 * i);
+        virtual_sync_run(&sync);
+    }
+    double now_ns = virtual_now(sync.world);
+    double moved_ns = fabs(virtual_sync_error_ns(&sync, 20, now_ns + 30e9) - virtual_sync_error_ns(&sync, 20, now_ns));
+    CHECK_THAT(moved_ns, >=, 2000.0); /* else this shows nothing */
+    virtual_sync_check_bounds(&sync, "disciplined(radix=64)", 30e9);
+    virtual_sync_check_bounds(&sync, "disciplined(radix=64)", 100e9);
+    virtual_sync_free(&sync);
+}
+
 /* What each process does with its mates, in order. */
 struct meeting {
     int mate;
@@ -202,6 +228,7 @@ int main(void) {
     mates_average();
     mates_are_on_both_sides();
     bounds_hold_with_bad_mates();
+    bounds_hold_with_mates_of_another_rate();
     small_groups_have_no_mates();
     on_one_level_they_are_neighbors();
     on_more_levels_they_are_in_other_blocks();

@@ -166,6 +166,8 @@ static void with_long_exchanges(void) {
         "hca2(fit=4,over=0.001,offset=best_rtt(exchanges=800),intercept=cristian(exchanges=100))",
         "hca3(fit=2,over=0,offset=netgauge(stop=300))",
         "jk(fit=3,over=0,offset=netgauge(stop=300))",
+        "disciplined(offset=skampi(min=50,max=50))", /* 16 times, one after another */
+        "disciplined(offset=best_rtt(exchanges=800))",
     };
     struct virtual_model model = virtual_rough(&fast, NULL);
     model.skew = 1e-3;

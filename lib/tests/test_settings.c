@@ -46,15 +46,16 @@ static void defaults(void) {
     CHECK(!settings.validation.enabled);
     CHECK_THAT(settings.tolerance_ns, ==, 500);
     near(settings.max_error_ns, 5e3);
-    near(settings.max_skew, 20e-6);
-    near(settings.max_wander, 1e-6);
+    near(settings.max_skew, 650e-6);
+    near(settings.max_wander, 0.2e-6);
     CHECK(settings.max_age_ns == 0.0 && settings.target_error_ns == 0.0 && settings.flag_error_ns == 0.0);
     CHECK(strcmp(settings.regions, "downbeat-regions.json") == 0);
     CHECK_THAT(settings.regions_table, ==, DB_TABLE_OFF);
     /* What they come to. */
-    near(db_settings_max_age_ns(&settings), 10e9);
+    near(db_settings_max_age_ns(&settings), 1.5e9);
     near(db_settings_target_error_ns(&settings), 25.0);
-    near(db_settings_flag_error_ns(&settings), 500.0);
+    near(db_settings_flag_error_ns(&settings, 2), 125.0);
+    near(db_settings_flag_error_ns(&settings, 3), 62.5);
 }
 
 static void names(void) {
@@ -117,19 +118,20 @@ static void consequences(void) {
     struct db_settings settings = with("MAX_AGE", "0.5");
     near(db_settings_max_age_ns(&settings), 0.5e9);
     CHECK(isinf(db_settings_target_error_ns(&settings))); /* who sets an age has a schedule of their own */
-    near(db_settings_flag_error_ns(&settings), 500.0);
+    near(db_settings_flag_error_ns(&settings, 2), 125.0);
+    near(db_settings_flag_error_ns(&settings, 3), 62.5);
     settings = with("TARGET_ERROR", "2e-9");
     near(db_settings_target_error_ns(&settings), 2.0);
     settings = with("FLAG_ERROR", "3e-9");
-    near(db_settings_flag_error_ns(&settings), 3.0);
-    settings = with("TOLERANCE", "7e-9");
-    near(db_settings_flag_error_ns(&settings), 7.0);
+    near(db_settings_flag_error_ns(&settings, 3), 3.0);
+    settings = with("TOLERANCE", "8e-9");
+    near(db_settings_flag_error_ns(&settings, 3), 1.0);
     settings = with("SLACK", "published");
     near(db_settings_max_age_ns(&settings), db_slack_published.age_ns);
     /* 1 % of the time goes into spread fits; other schemes that say nothing of expected errors last a second. */
     settings = with("SYNC", "hca3(over=2)");
     near(db_settings_max_age_ns(&settings), 200e9);
-    CHECK(isinf(db_settings_target_error_ns(&settings)) && isinf(db_settings_flag_error_ns(&settings)));
+    CHECK(isinf(db_settings_target_error_ns(&settings)) && isinf(db_settings_flag_error_ns(&settings, 3)));
     settings = with("SYNC", "hca3_offset");
     near(db_settings_max_age_ns(&settings), 1e9);
 }

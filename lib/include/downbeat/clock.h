@@ -139,7 +139,8 @@ int Downbeat_measure(MPI_Comm comm, int asker, int answerer, int timeline, const
 int Downbeat_true_offset(MPI_Comm comm, int timeline, double *offset);
 
 /* A process's local clock, and how it leads to the global clock of a communicator, as the last clock synchronization left
- * it. At a reading of `ticks` + n the global clock shows `global` + n * `tick`, to within `bound` + n * `tick` * `growth`. */
+ * it. At a reading of `ticks` + n the global clock shows `global` + t, t = n * `tick`, to within `bound` + t * `growth` +
+ * t * t * `ramp` / 2. */
 typedef struct Downbeat_clock {
     int64_t (*read)(const void *clock); /* reads the local clock, in ticks; costs no more than the reading */
     const void *clock;                  /* argument of read */
@@ -148,6 +149,7 @@ typedef struct Downbeat_clock {
     double tick;    /* nanoseconds of the global clock per tick */
     double bound;   /* as MPIX_Harmonize_error_bound at `ticks`, but in nanoseconds */
     double growth; /* of the bound, relative; 0 if the local clock is that of process 0, so that no drift is possible */
+    double ramp;   /* of that growth, relative per nanosecond; 0 likewise */
 } Downbeat_clock;
 
 /* Downbeat_get_clock: what a tool needs that takes timestamps all the time, and converts them later.
