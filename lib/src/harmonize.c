@@ -42,8 +42,7 @@ static void decide(struct db_state *state, const struct db_report *all, struct d
     state->decided_ns = now;
 }
 
-/* As process 0 sees it. `all` have reported on the last call. */
-static enum db_patience patience_after(struct db_state *state, const struct db_report *all) {
+enum db_patience db_patience_after(struct db_state *state, const struct db_report *all) {
     if (state->oversubscribed)
         return DB_YIELD;
     if (all->lag_ns > AWAY_NS || all->lateness_ns > AWAY_NS)
@@ -97,7 +96,7 @@ static int agree(struct db_state *state, struct db_decision *decision, int64_t *
     DB_TRY(db_gather_reports(&state->channel, &mine, &all));
     *decision = (struct db_decision){.lateness_ns = all.lateness_ns, .invalid = all.invalid};
     if (state->rank == 0) {
-        decision->patience = patience_after(state, &all);
+        decision->patience = db_patience_after(state, &all);
         tell_contradiction(state, all.contradicted);
         int missed = db_slack_judge(state->slack, all.invalid != 0);
         if (missed || (all.stale && db_schedule_allows(state, (int)all.stale)))

@@ -20,7 +20,9 @@
  * (Schuchart 2023, Alg. 1, line 15, which never takes that back). */
 #define REACH 16
 #define GROWTH 1.5
-/* The first call comes by cold ways, and a program that makes no other loses all if it is late: at least so much. */
+/* The first call is made once, and a program that makes no other loses all if it is late: REACH times the usual lag of
+ * trial rounds, and COLD times that of the first ones, whose code and connections were as cold. Under load, so much. */
+#define COLD 2
 #define FIRST_NS 30000
 /* A longer lag in the rounds before it tells of a process without a processor. */
 #define LONGEST_TRIAL_NS 1000000
@@ -34,9 +36,10 @@
  * application would pass for the price of a repeated call. */
 #define WEIGHT (1.0 / 64.0)
 #define LONG_REST 4.0
-/* Nobody has waited long yet: beside what was seen, one call that has waited so long and left late. Processors are
+/* Where nobody has waited long yet: in a window of calls one that has waited so long, and left late. Processors are
  * given away for some ms at a time. */
 #define DOUBTED_NS 1e6
+#define DOUBT (1.0 / DB_SLACK_WINDOW)
 
 /* The first place in the sorted window whose lag is not below `lag_ns`. */
 static int place_of(const struct db_slack_lags *lags, int64_t lag_ns) {
@@ -68,7 +71,7 @@ static void insert(struct db_slack_lags *lags, int64_t lag_ns) {
 
 /* Of a valid call with that slack, which a share of the calls meets. */
 static double cost(const struct db_slack_lags *lags, double slack_ns, double share) {
-    double late_per_ns = (lags->late + WEIGHT) / (lags->waited_ns + WEIGHT * DOUBTED_NS);
+    double late_per_ns = (lags->late + DOUBT) / (lags->waited_ns + DOUBT * DOUBTED_NS);
     return (lags->rest_ns + slack_ns) * (1.0 + late_per_ns * slack_ns) / share;
 }
 
@@ -146,12 +149,15 @@ static void adapt(struct db_slack *slack) {
 static int64_t next(const struct db_slack *slack) { return slack->lags.slack_ns; }
 
 static int begin(struct db_state *state) {
-    int64_t largest_ns;
-    DB_TRY(db_trial_rounds(state, LONGEST_TRIAL_NS, &largest_ns));
+    int64_t cold_ns;
+    DB_TRY(db_trial_rounds(state, LONGEST_TRIAL_NS, &cold_ns));
     if (state->rank > 0)
         return MPI_SUCCESS;
     struct db_slack_lags *lags = &state->slack->lags;
-    lags->limit_ns = fmax(FIRST_NS, REACH * (double)(largest_ns + MARGIN_NS));
+    if (lags->count > 0 && cold_ns <= LONGEST_TRIAL_NS)
+        lags->limit_ns = fmax(COLD * (double)cold_ns, REACH * (double)(lags->sorted[lags->count / 2] + MARGIN_NS));
+    else
+        lags->limit_ns = FIRST_NS;
     lags->slack_ns = llrint(lags->limit_ns);
     lags->since_computed = 0; /* until the first call is known */
     return MPI_SUCCESS;

@@ -296,15 +296,13 @@ int db_state_configure(struct db_state *state, const struct db_settings *wanted)
 static int build(struct db_state *state, const struct db_settings *settings) {
     DB_TRY(MPI_Comm_size(state->channel.comm, &state->size));
     DB_TRY(db_processors_oversubscribed(state->channel.comm, &state->oversubscribed));
-    /* Under load it takes more than a time slice to get here: whoever has to wait does not spin. */
+    /* Until it is known whether every process has its processor. */
     state->patience = state->oversubscribed ? DB_YIELD : DB_SLEEP;
     state->channel.patience = &state->patience;
     state->channel.messages = &state->messages;
     DB_TRY(tell_oversubscribed(state));
-    DB_TRY(db_state_configure(state, settings));
-    if (!state->oversubscribed)
-        state->patience = DB_BLOCK;
-    return MPI_SUCCESS;
+    state->patient_calls = 2;
+    return db_state_configure(state, settings);
 }
 
 static struct db_state *new_state(MPI_Comm comm, int rank) {
