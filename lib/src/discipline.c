@@ -145,7 +145,7 @@ static void run_all(const struct db_history *history, const double variances[DB_
 }
 
 /* How many standard deviations away an offset is not to be expected. */
-#define SURPRISE 5.0
+#define SURPRISE 4.0
 /* Nobody knows when a frequency turned: it may be off by more than the mean since the last offset. */
 #define TURNED_RATE 4.0
 

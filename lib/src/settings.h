@@ -57,6 +57,10 @@ int db_settings_expects(const struct db_settings *settings);
  * a schedule of their own. */
 double db_settings_target_error_ns(const struct db_settings *settings);
 
+/* The age of the last comparison above which a process's flag is 0, whatever error is expected; infinite where it does
+ * not matter. */
+double db_settings_trust_ns(const struct db_settings *settings);
+
 /* The expected error above which a process's flag is 0; infinite where it does not matter. */
 double db_settings_flag_error_ns(const struct db_settings *settings, int processes);
 
