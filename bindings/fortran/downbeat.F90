@@ -38,6 +38,7 @@ module downbeat
         integer(c_long_long) :: late_arrivals   ! flag false here: the deadline had passed
         integer(c_long_long) :: late_exits      ! flag false here: left later than the tolerance
         integer(c_long_long) :: unsure_clocks   ! flag false here: the clock's expected error was too large
+        integer(c_long_long) :: contradictions  ! times that this clock did what max_skew and max_wander exclude
         integer(c_long_long) :: unflagged_exits ! flag true here, but left later than the tolerance
         integer(c_long_long) :: invalid_calls   ! calls in which any process's flag was false, without the last
         integer(c_long_long) :: syncs           ! clock synchronizations

@@ -25,7 +25,8 @@ int db_schedule_wants(const struct db_state *state) {
     const struct db_settings *settings = &state->settings;
     double deviation_ns = db_map_deviation_ns(&state->map, ticks);
     int unsure = deviation_ns > state->flag_error_ns && state->fresh.deviation_ns < state->flag_error_ns;
-    if (settings->slack->age_ns == 0.0 && (state->doubt > 0.0 || unsure))
+    int own_schedule = settings->slack->age_ns > 0.0 || settings->max_age_ns > 0.0;
+    if (!own_schedule && (state->doubt > 0.0 || unsure))
         return DB_NEEDED;
     if ((double)(ticks - state->fresh.ticks) * state->clock.ns_per_tick > state->max_age_ns)
         return 1;

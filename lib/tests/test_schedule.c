@@ -120,8 +120,12 @@ static void what_flags_need_may_take_longer(void) {
     CHECK_THAT(wants_after(&state, 1e3), ==, 0);
     state.doubt = 1e-6;
     CHECK_THAT(wants_after(&state, 1e3), ==, DB_NEEDED);
-    state.settings.slack = &db_slack_published;
+    state.settings.slack = &db_slack_published; /* as who asks for an age */
     CHECK_THAT(wants_after(&state, 1e3), ==, 0);
+    state.settings.slack = &db_slack_auto;
+    state.settings.max_age_ns = 1e9;
+    CHECK_THAT(wants_after(&state, 1e3), ==, 0);
+    state.settings.max_age_ns = 0.0;
 
     state.settings.slack = &db_slack_auto;
     state.due_sync_ns = 3.9e9;

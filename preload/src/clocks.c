@@ -17,15 +17,19 @@ static int64_t decided;    /* ticks */
 static int64_t synchronized;
 #define FIRST_DUE 16
 
+/* Over minutes between two synchronizations a frequency changes by more than at once; a ramp does not last as long. */
+#define WANDER_OF_A_RUN 1e-6
+
 static double wander(void) {
     MPI_Info info;
     char text[64];
     int found = 0;
     if (MPIX_Harmonize_get_info(everyone, &info) != MPI_SUCCESS)
-        return 0.0;
+        return WANDER_OF_A_RUN;
     PMPI_Info_get(info, "max_wander", sizeof text - 1, text, &found);
     PMPI_Info_free(&info);
-    return found ? strtod(text, NULL) : 0.0;
+    double at_once = found ? strtod(text, NULL) : 0.0;
+    return at_once > WANDER_OF_A_RUN ? at_once : WANDER_OF_A_RUN;
 }
 
 static int take_map(Downbeat_clock *clock) {

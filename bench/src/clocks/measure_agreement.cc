@@ -5,6 +5,7 @@
 #include "clocks/turns.h"
 #include "mpi/mpi_check.h"
 
+#include <cmath>
 #include <downbeat/clock.h>
 #include <mpix_harmonize.h>
 
@@ -31,9 +32,12 @@ std::vector<RankOffset> measure_agreement(const Communicator &comm) {
     double bound = 0.0; // after the measurement, so that it covers the drift until then
     check(MPIX_Harmonize_error_bound(comm.handle(), &bound), "MPIX_Harmonize_error_bound");
     const std::vector<double> bounds = gather_quietly(comm, {bound});
+    MPIX_Harmonize_stats stats{};
+    check(MPIX_Harmonize_get_stats(comm.handle(), &stats), "MPIX_Harmonize_get_stats");
+    const std::vector<double> counts = gather_quietly(comm, {static_cast<double>(stats.contradictions)});
     std::vector<RankOffset> offsets;
     for (std::size_t rank = 1; rank < bounds.size(); ++rank) {
-        offsets.push_back({found[rank], bounds[rank]});
+        offsets.push_back({found[rank], bounds[rank], std::llround(counts[rank])});
     }
     return offsets;
 }

@@ -15,6 +15,7 @@ const OffsetRound &RankOffset::surest() const {
 ClockAgreement judge_clocks(const std::vector<RankOffset> &offsets) {
     ClockAgreement agreement{static_cast<int>(offsets.size()), 0, 0, 0.0, 0.0};
     for (std::size_t i = 0; i < offsets.size(); ++i) {
+        agreement.contradictions += offsets[i].contradictions;
         const OffsetRound &round = offsets[i].surest();
         const double allowed = offsets[i].error_bound + round.bound;
         const double offset = std::abs(round.offset);

@@ -15,6 +15,7 @@ struct OffsetRound {
 struct RankOffset {
     std::vector<OffsetRound> rounds; // one at least
     double error_bound;              // that the library reports for the rank's clock
+    long long contradictions = 0;    // that it counted
 
     /// The round with the narrowest bound. The one with the smallest offset could hide a wrong clock: a delayed message
     /// widens the bound and can shift the offset towards 0.
@@ -28,6 +29,8 @@ struct ClockAgreement {
     int worst;      // the rank farthest off among those outside, else among all; 0 if there is no other rank
     double offset;  // of that rank, seconds
     double allowed; // to that rank, seconds
+
+    long long contradictions = 0; // of what the library assumes, by the clocks of all ranks in the run
 };
 
 /// `offsets` of ranks 1, 2, ... A rank's clock may be off by its own bound plus that of the surest round.

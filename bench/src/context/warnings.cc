@@ -107,6 +107,13 @@ void warn_of_agreement(const ClockAgreement &agreement, std::vector<std::string>
             agreement.worst, std::abs(agreement.offset) * 1e6, agreement.allowed * 1e6, agreement.outside,
             agreement.ranks));
     }
+    if (agreement.contradictions > 0) {
+        warnings.push_back(fmt::format(
+            "clocks did {} time{} what DOWNBEAT_MAX_SKEW and DOWNBEAT_MAX_WANDER exclude (a line above says by how "
+            "much): "
+            "starts were rejected until they were known again; raise the settings, or choose another DOWNBEAT_CLOCK",
+            agreement.contradictions, agreement.contradictions == 1 ? "" : "s"));
+    }
 }
 
 std::vector<std::string> find_machine_warnings(const Context &context, const std::vector<OthersActivity> &others) {

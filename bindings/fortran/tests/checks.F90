@@ -230,6 +230,7 @@ contains
         call check(stats%late_arrivals == expected%late_arrivals, "late_arrivals")
         call check(stats%late_exits == expected%late_exits, "late_exits")
         call check(stats%unsure_clocks == expected%unsure_clocks, "unsure_clocks")
+        call check(stats%contradictions == expected%contradictions, "contradictions")
         call check(stats%unflagged_exits == expected%unflagged_exits, "unflagged_exits")
         call check(stats%invalid_calls == expected%invalid_calls, "invalid_calls")
         call check(stats%syncs >= 6 .and. stats%syncs == expected%syncs, "syncs")

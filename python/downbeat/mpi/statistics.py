@@ -14,6 +14,7 @@ class CStats(ctypes.Structure):
         ("late_arrivals", ctypes.c_longlong),
         ("late_exits", ctypes.c_longlong),
         ("unsure_clocks", ctypes.c_longlong),
+        ("contradictions", ctypes.c_longlong),
         ("unflagged_exits", ctypes.c_longlong),
         ("invalid_calls", ctypes.c_longlong),
         ("syncs", ctypes.c_longlong),
@@ -36,7 +37,8 @@ class Stats(NamedTuple):
         calls: harmonized starts; the same on all processes.
         late_arrivals: flag False: the deadline had passed when this process received it.
         late_exits: flag False: left later than the tolerance, the wait was interrupted.
-        unsure_clocks: flag False: late or not, the clock's expected error was too large.
+        unsure_clocks: flag False: late or not, the clock's expected error was too large, or it was refuted.
+        contradictions: times that this process's clock did what max_skew and max_wander exclude.
         unflagged_exits: flag True, but left later than the tolerance: only with slack=published.
         invalid_calls: calls in which any process's flag was False, without the last call; the same on all processes.
         syncs: clock synchronizations.
@@ -55,6 +57,7 @@ class Stats(NamedTuple):
     late_arrivals: int
     late_exits: int
     unsure_clocks: int
+    contradictions: int
     unflagged_exits: int
     invalid_calls: int
     syncs: int

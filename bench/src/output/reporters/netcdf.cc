@@ -107,6 +107,7 @@ public:
         file_.late_attribute("clock_check_offset_s", agreement.offset);
         file_.late_attribute("clock_check_allowed_s", agreement.allowed);
         file_.late_attribute("clock_check_ranks_outside", std::int64_t{agreement.outside});
+        file_.late_attribute("clock_check_contradictions", std::int64_t{agreement.contradictions});
         file_.late_attribute("warnings", join(end.warnings, "\n"));
         file_.close();
     }
