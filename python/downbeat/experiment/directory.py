@@ -7,7 +7,7 @@
     launches/<key>/samples.nc        what downbeat-bench wrote; stdout.txt, stderr.txt what it printed
     failed/<key>-<attempt>/          the same of a launch that failed
     partial/<key>/                   the same of the launch that runs
-    lock                             held by the run that is at work
+    lock, lock.holder                held by the run that is at work
 
 A launch is complete once its directory is in `launches`: it gets there by one rename.
 """
