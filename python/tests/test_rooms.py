@@ -15,6 +15,7 @@ import pytest
 ROOT = Path(downbeat.__file__).parent
 FLOORS = (
     ("checksum", "errors", "lists", "sampling", "spreadsheet", "text", "typed", "units"),
+    ("durable", "lock", "screen", "streams"),  # what is written, held and printed
     (
         "statistics",
         "launchers",
