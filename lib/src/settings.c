@@ -273,7 +273,7 @@ int db_settings_from_environment(struct db_settings *settings, struct db_reason 
         .flag_error_ns = 0.0,
         .max_skew = 20e-6,  /* two oscillators of +-10 ppm */
         .max_wander = 1e-6, /* an oscillator moves by some 0.1 ppm when the room's temperature does */
-        .regions = "downbeat-regions.json",
+        .regions = DB_REGIONS_DEFAULT,
         .regions_table = DB_TABLE_OFF,
     };
     db_validation_parse(&settings->validation, "off");
