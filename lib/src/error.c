@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "error.h"
 
-#include "tell.h"
+#include "print_line.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,11 +15,11 @@ int db_explain(struct db_reason *reason, int code, const char *format, ...) {
     return code;
 }
 
-void db_tell(const char *text) { tell(text); }
+void db_tell(const char *text) { print_line(text); }
 
 void db_tell_error(const char *text) {
-    tell(text);
-    tell_await_read(); /* the next thing may be MPI_Abort */
+    print_line(text);
+    await_line_read(); /* the next thing may be MPI_Abort */
 }
 
 /* MPICH and its kin take MPI_Comm_call_errhandler for a call that failed, and end with "Please file a bug report". */

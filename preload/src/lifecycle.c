@@ -3,7 +3,7 @@
 #include "preload.h"
 
 #include "output_file.h"
-#include "tell.h"
+#include "print_line.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -35,7 +35,7 @@ void say(const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    tell(text);
+    print_line(text);
 }
 
 void find_next(void **function, const char *name) {

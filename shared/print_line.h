@@ -1,6 +1,6 @@
 /* What the library and libdownbeat-preload say on standard error. */
-#ifndef DOWNBEAT_SHARED_TELL_H
-#define DOWNBEAT_SHARED_TELL_H
+#ifndef DOWNBEAT_SHARED_PRINT_LINE_H
+#define DOWNBEAT_SHARED_PRINT_LINE_H
 
 #include "utf8_length.h"
 
@@ -14,7 +14,7 @@
 
 /* Prints a line "downbeat: ...". What a terminal would obey is shown: \x1b. One call of fprintf, so that the lines of
  * several processes do not mix. */
-static inline void tell(const char *text) {
+static inline void print_line(const char *text) {
     char line[4096];
     size_t length = 0;
     while (*text != '\0' && length < sizeof line - 8) {
@@ -29,7 +29,7 @@ static inline void tell(const char *text) {
 
 /* If standard error is a pipe, waits until this process's output to it has been read, at most a second: MPICH's
  * launcher drops what it has not read when a rank aborts. */
-static inline void tell_await_read(void) {
+static inline void await_line_read(void) {
     struct stat file;
     int unread = 0;
     if (fstat(STDERR_FILENO, &file) != 0 || !S_ISFIFO(file.st_mode))
