@@ -13,6 +13,7 @@
 #include <mpi.h>
 
 #define DB_PATH_SIZE DOWNBEAT_MAX_MESSAGE
+#define DB_REGIONS_DEFAULT "downbeat-regions.json"
 
 enum { DB_TABLE_OFF, DB_TABLE_STDOUT, DB_TABLE_STDERR };
 
