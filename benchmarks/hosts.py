@@ -2,12 +2,13 @@
 
 python -m benchmarks.hosts [--runs N] [--output FILE]
 
-Runs tests/hosts/exits under Open MPI, one process per host, a call every 2 ms: two hosts with clocks up to 5 ppm apart
-for 15 s, or within 100 and 300 ppm of true time, four with clocks up to 10 ppm apart for 60 s, and both without a difference in frequency, which is what this
-network and these processors allow. The exit skew is that of a counter which all hosts share, over calls whose flags are
-all 1; the spread of the global clock is that of the same counter, after every call. With fewer processors than hosts no
-start has flags of 1 alone: the exit skew is then nan, and what was promised of it counts as missed. The spread of the
-clocks is known all the same. Runs with and without a difference alternate, and every figure is the median of several.
+Runs tests/hosts/exits under Open MPI, one process per host, a call every 2 ms: two hosts with clocks up to 5 ppm apart,
+or within 100 and 300 ppm of true time, for 15 s, four with clocks up to 10 ppm apart for 60 s, and both without a
+difference in frequency, which is what this network and these processors allow. The exit skew is that of a counter which
+all hosts share, over calls whose flags are all 1; the spread of the global clock is that of the same counter, after
+every call. With fewer processors than hosts no start has flags of 1 alone: the exit skew is then nan, and what was
+promised of it counts as missed. The spread of the clocks is known all the same. Runs with and without a difference
+alternate, and every figure is the median of several.
 Needs root. Prints one table and what was promised, and writes all figures to FILE (default build/bench-hosts.json).
 """
 

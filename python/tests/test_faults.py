@@ -228,7 +228,8 @@ def faulty_system(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_what_fails_only_when_a_file_is_closed_is_named(tmp_path: Path, faulty_system: Path) -> None:
     path = two_cells(tmp_path / "a.nc")
-    env = environment() | {"LD_PRELOAD": str(faulty_system), "FAULT_CALL": "close", "FAULT_PATH": "out.csv.new", "FAULT_ERROR": str(errno.EDQUOT)}
+    env = environment() | {"LD_PRELOAD": str(faulty_system), "FAULT_CALL": "close", "FAULT_PATH": "out.csv.new"}
+    env["FAULT_ERROR"] = str(errno.EDQUOT)
     words = [sys.executable, "-m", "downbeat", "export", str(path), "--to", "csv", "-o", "out.csv"]
     done = subprocess.run(words, capture_output=True, text=True, check=False, env=env, cwd=tmp_path)
     said = f"downbeat: cannot write 'out.csv': {os.strerror(errno.EDQUOT)}\n"
