@@ -144,16 +144,19 @@ static void run_all(const struct db_history *history, const double variances[DB_
         filters[i] = run(history, variances, skew, walks[i].walk * walks[i].walk * 1e-9);
 }
 
-/* How many standard deviations away an offset is not to be expected. */
-#define SURPRISE 4.0
+/* How many standard deviations away an offset is not to be expected; and where none of all that was known is left. One
+ * of 16,384 processes is 4 away in each synchronization. */
+#define SURPRISE 5.0
+#define DISBELIEF 8.0
 /* Nobody knows when a frequency turned: it may be off by more than the mean since the last offset. */
 #define TURNED_RATE 4.0
 
 /* By how much the last offset is off, where the filter that ends before it does not lead there; else 0. */
-static double surprise(const struct filter *before, const struct db_offset *last, double after, double variance) {
+static double surprise(const struct filter *before, const struct db_offset *last, double after, double variance,
+                       double deviations) {
     double off_ns = fabs(last->offset_ns - before->offset - before->rate * after);
     double expected = db_uncertainty_after(&before->uncertainty, after).offset + variance;
-    return off_ns > SURPRISE * sqrt(expected) ? off_ns : 0.0;
+    return off_ns > deviations * sqrt(expected) ? off_ns : 0.0;
 }
 
 /* If no walk leads to the last offset, the clock was set by less than the limits exclude, and all before is forgotten.
@@ -171,11 +174,11 @@ static void look_at_last(struct db_history *history, double skew, double resolut
     variance = variances[before.count];
     run_all(&before, variances, skew, filters);
     struct filter mean = mean_over_walks(filters);
-    if (surprise(&filters[WALKS - 1], last, after, variance) > 0.0) {
+    if (surprise(&filters[WALKS - 1], last, after, variance, DISBELIEF) > 0.0) {
         history->points[0] = *last;
         history->count = 1;
     } else {
-        last->turn = TURNED_RATE * surprise(&mean, last, after, variance) / after;
+        last->turn = TURNED_RATE * surprise(&mean, last, after, variance, SURPRISE) / after;
     }
 }
 

@@ -52,7 +52,7 @@ static void defaults(void) {
     CHECK(strcmp(settings.regions, "downbeat-regions.json") == 0);
     CHECK_THAT(settings.regions_table, ==, DB_TABLE_OFF);
     /* What they come to. */
-    near(db_settings_max_age_ns(&settings), 1.5e9);
+    near(db_settings_max_age_ns(&settings), 1e9);
     near(db_settings_target_error_ns(&settings), 25.0);
     near(db_settings_flag_error_ns(&settings, 2), 100.0);
     near(db_settings_flag_error_ns(&settings, 3), 62.5);
