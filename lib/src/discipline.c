@@ -47,21 +47,24 @@ static double width(const struct db_offset *point) { return fmax(0.0, point->upp
  * the smallest width of all: by how much follows from how much wider the others are. */
 static void weigh(const struct db_history *history, double resolution_ns, double variances[DB_HISTORY]) {
     int count = history->count;
-    double smallest = INFINITY;
-    double sum = 0.0;
+    double sorted[DB_HISTORY];
     for (int i = 0; i < count; ++i) {
-        smallest = fmin(smallest, width(&history->points[i]));
-        sum += width(&history->points[i]);
+        int place = i;
+        for (; place > 0 && sorted[place - 1] > width(&history->points[i]); --place)
+            sorted[place] = sorted[place - 1];
+        sorted[place] = width(&history->points[i]);
     }
-    double above = sum / count - smallest;
-    /* The smallest of n sums of two exponential times is 0.63 / sqrt(n) of their mean. */
-    double share = 0.63 / sqrt(count);
+    double smallest = sorted[0];
+    double above = (sorted[(count - 1) / 2] + sorted[count / 2]) / 2.0 - smallest;
+    /* The smallest of n sums of two exponential times is 0.63 / sqrt(n) of their mean, which is 1.19 times their
+     * median; a heavy tail would move the mean. */
+    double share = 0.75 / sqrt(count);
     double rest = count > 1 ? above * share / (1.0 - share) : 0.0;
     for (int i = 0; i < count; ++i) {
         const struct db_offset *point = &history->points[i];
         /* While little is known of the pair: what single exchanges scatter by, and what is left of that by many. */
         double single = fmin(width(point), 1.5 * point->deviation_ns / sqrt(point->exchanges));
-        double unknown = fmax(rest, single / count);
+        double unknown = fmax(rest, single / (count * count));
         double excess = width(point) - smallest + unknown;
         double apart = point->offset_ns - (point->lower_ns + point->upper_ns) / 2.0; /* estimators other than skampi */
         variances[i] = excess * excess / 12.0 + apart * apart + point->drift_deviation_ns * point->drift_deviation_ns +
