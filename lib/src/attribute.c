@@ -11,6 +11,7 @@
 struct process {
     struct db_attribute *first;
     struct db_kept *kept;
+    struct db_known known;
     int told;
 };
 
@@ -229,6 +230,16 @@ int db_attribute_keep(struct db_kept *(*make)(void), struct db_kept **kept) {
         code = MPI_ERR_NO_MEM;
     if (code == MPI_SUCCESS)
         *kept = process->kept;
+    pthread_mutex_unlock(&lock);
+    return code;
+}
+
+int db_attribute_visit_known(void (*visit)(struct db_known *known, void *argument), void *argument) {
+    struct process *process;
+    pthread_mutex_lock(&lock);
+    int code = process_record(&process);
+    if (code == MPI_SUCCESS)
+        visit(&process->known, argument);
     pthread_mutex_unlock(&lock);
     return code;
 }

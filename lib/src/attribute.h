@@ -3,6 +3,8 @@
 #ifndef DOWNBEAT_ATTRIBUTE_H
 #define DOWNBEAT_ATTRIBUTE_H
 
+#include "known.h"
+
 #include <mpi.h>
 
 /* The first member of attached data. */
@@ -40,5 +42,8 @@ struct db_kept {
 
 /* The one thing that this process keeps; `make` makes it at the first call, and returns NULL when out of memory. */
 int db_attribute_keep(struct db_kept *(*make)(void), struct db_kept **kept);
+
+/* Runs `visit`, one thread at a time, on what this process knows. */
+int db_attribute_visit_known(void (*visit)(struct db_known *known, void *argument), void *argument);
 
 #endif

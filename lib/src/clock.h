@@ -43,6 +43,8 @@ struct db_clock {
     /* Two processes whose clocks have the same identity may be reading the same one: host, time namespace, source.
      * Empty: nothing is known, the clock is never shared. */
     char identity[DB_IDENTITY_SIZE];
+    /* Processes with the same number have been verified to read the same clock; 0: not yet. */
+    int64_t domain;
     union {
         struct {
             int64_t anchor_ticks; /* when the clock was opened, on this clock ... */

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -86,8 +87,8 @@ static int tsc_open(struct db_clock *clock) {
     clock->data.counter.anchor_ticks = anchor.outer;
     clock->data.counter.anchor_ns = anchor.inner;
     clock->data.counter.anchor_width = anchor.width;
-    while (db_clock_read(&reference) - clock->data.counter.anchor_ns < CALIBRATION_NS)
-        relax();
+    /* Asleep: where others want the processor, it would be gone for longer after that. */
+    nanosleep(&(struct timespec){.tv_nsec = CALIBRATION_NS}, NULL);
     calibrate(clock);
     return 0;
 }

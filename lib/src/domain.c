@@ -1,17 +1,13 @@
+#define _POSIX_C_SOURCE 200809L
 #include "domain.h"
 
 #include "error.h"
+#include "hash.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
-
-/* FNV-1a (Fowler, Noll, Vo). Two identities with the same hash are then compared in full. */
-static int hash(const char *identity) {
-    uint32_t value = 2166136261U;
-    for (; *identity != '\0'; ++identity)
-        value = (value ^ (unsigned char)*identity) * 16777619U;
-    return (int)(value & 0x7fffffffU);
-}
+#include <unistd.h>
 
 /* A wider interval cannot show whether two clocks are the same: it is measured again, a limited number of times. No two
  * different clocks of one booted kernel are known that are closer together than this. */
@@ -20,14 +16,14 @@ static int hash(const char *identity) {
 
 enum { MEASURE = 1, DONE = 0 };
 
-/* Whether this process and process 0 of the candidates report the same identity. Collective. */
-static int same_identity(const struct db_channel *candidates, const struct db_clock *clock, int *same) {
+/* What process 0 of the candidates says of its clock: the same counter must be scaled the same way by all, or its large
+ * readings would differ. */
+struct claim {
     char identity[DB_IDENTITY_SIZE];
-    memcpy(identity, clock->identity, sizeof identity);
-    DB_TRY(MPI_Bcast(identity, sizeof identity, MPI_CHAR, 0, candidates->comm));
-    *same = strcmp(identity, clock->identity) == 0;
-    return MPI_SUCCESS;
-}
+    int64_t domain;
+    int64_t ticks;
+    double ns_per_tick;
+};
 
 /* Process 0's part of the comparison: answers all others, one after another, as often as they ask. */
 static int let_compare(const struct db_channel *candidates, int size, const struct db_timeline *timeline) {
@@ -70,80 +66,123 @@ static int compare(const struct db_asker *asker, int *shared) {
     return db_receive(asker->channel, &word, 1, asker->peer);
 }
 
+/* The number of a domain that is found now: no other process makes the same. */
+static int64_t new_domain(const struct db_clock *clock) {
+    char process[64];
+    snprintf(process, sizeof process, "%ld %lld", (long)getpid(), (long long)db_clock_read(clock));
+    return (int64_t)db_hash(db_hash(DB_HASH, clock->identity), process);
+}
+
 /* Whether this process shares the clock of process 0 of the candidates: both report the same identity, and the
- * comparison confirms it. The same counter must be scaled the same way, by process 0's scale, or its large readings
- * would differ. */
-static int verify(const struct db_channel *candidates, int rank, int size, const struct db_clock *clock, int *shared) {
-    struct db_clock_map scale = {.ticks = db_clock_read(clock), .ns_per_tick = clock->ns_per_tick};
-    DB_TRY(MPI_Bcast(&scale.ticks, 1, MPI_INT64_T, 0, candidates->comm));
-    DB_TRY(MPI_Bcast(&scale.ns_per_tick, 1, MPI_DOUBLE, 0, candidates->comm));
+ * comparison confirms it, now or for an earlier communicator. */
+static int verify(const struct db_channel *candidates, int rank, int size, struct db_clock *clock, int *shared) {
+    struct claim claim = {.domain = clock->domain, .ticks = db_clock_read(clock), .ns_per_tick = clock->ns_per_tick};
+    memcpy(claim.identity, clock->identity, sizeof claim.identity);
+    if (claim.domain == 0)
+        claim.domain = new_domain(clock);
+    DB_TRY(db_broadcast(candidates, (int64_t *)&claim, sizeof claim / sizeof(int64_t)));
+    const struct db_clock_map scale = {.ticks = claim.ticks, .ns_per_tick = claim.ns_per_tick};
     const struct db_timeline timeline = {.clock = clock, .map = &scale};
     const struct db_asker asker = {.channel = candidates, .peer = 0, .timeline = timeline};
-    int same;
-    DB_TRY(same_identity(candidates, clock, &same));
-    if (rank == 0) {
-        *shared = 1;
-        return let_compare(candidates, size, &timeline);
-    }
-    DB_TRY(compare(&asker, shared));
-    *shared = *shared && same;
+    *shared = 1;
+    DB_TRY(rank == 0 ? let_compare(candidates, size, &timeline) : compare(&asker, shared));
+    *shared = *shared && strcmp(claim.identity, clock->identity) == 0;
+    if (*shared)
+        clock->domain = claim.domain;
     return MPI_SUCCESS;
 }
 
-/* The processes that are verified to share the clock of the candidates' process 0, if this one is among them; else
- * MPI_COMM_NULL. */
-static int split_members(struct db_domain *domain, const struct db_channel *candidates, const struct db_clock *clock) {
-    int rank;
-    int size;
-    DB_TRY(MPI_Comm_rank(candidates->comm, &rank));
-    DB_TRY(MPI_Comm_size(candidates->comm, &size));
-    if (size == 1)
-        return MPI_SUCCESS;
-    int shared;
-    DB_TRY(verify(candidates, rank, size, clock, &shared));
-    /* One clock of one kernel, and the exchange did not refute it: only the error of the reading remains. */
-    if (shared && rank > 0)
-        domain->bound_ns = clock->resolution_ns;
-    return MPI_Comm_split(candidates->comm, shared ? 0 : MPI_UNDEFINED, rank, &domain->members.comm);
+/* Whether a number is the same on all processes, if it is not 0 on any. */
+struct number {
+    int64_t value;
+    int64_t complement;
+};
+
+static int is_one(const struct number *most) { return most->value == ~most->complement && most->value != 0; }
+
+/* All processes are one domain. */
+static void join_all(struct db_domain *domain, const struct db_channel *channel, const struct db_clock *clock,
+                     int rank) {
+    domain->members = *channel;
+    domain->leaders.comm = rank == 0 ? MPI_COMM_SELF : MPI_COMM_NULL;
+    domain->count = 1;
+    domain->place = rank;
+    domain->bound_ns = rank == 0 ? 0.0 : clock->resolution_ns;
 }
 
-int db_domain_find(struct db_domain *domain, const struct db_channel *channel, const struct db_clock *clock,
-                   int share) {
-    *domain = (struct db_domain){.members = *channel, .leaders = *channel};
-    domain->members.comm = MPI_COMM_NULL;
-    domain->leaders.comm = MPI_COMM_NULL;
-    int rank;
-    DB_TRY(MPI_Comm_rank(channel->comm, &rank));
-
-    struct db_channel candidates = *channel;
-    int color = share && clock->identity[0] != '\0' ? hash(clock->identity) : MPI_UNDEFINED;
-    DB_TRY(MPI_Comm_split(channel->comm, color, rank, &candidates.comm));
-    if (candidates.comm != MPI_COMM_NULL) {
-        int code = split_members(domain, &candidates, clock);
-        MPI_Comm_free(&candidates.comm);
-        DB_TRY(code);
-    }
-
-    int size;
-    int member = 0;
-    if (domain->members.comm != MPI_COMM_NULL)
-        DB_TRY(MPI_Comm_rank(domain->members.comm, &member));
-    int leader = member == 0;
-    DB_TRY(MPI_Comm_size(channel->comm, &size));
-    DB_TRY(MPI_Allreduce(&leader, &domain->count, 1, MPI_INT, MPI_SUM, channel->comm));
-    domain->place = rank;
-    if (domain->count == size) { /* a communicator of thousands takes time and memory to make */
-        domain->leaders = *channel;
-        return MPI_SUCCESS;
-    }
+/* Makes the communicators of several domains, one of which has several members. */
+static int divide(struct db_domain *domain, const struct db_channel *channel, const struct db_channel *candidates,
+                  int shared, int leader, int rank) {
     domain->owned = 1;
+    domain->leaders.comm = MPI_COMM_NULL;
+    if (candidates->comm != MPI_COMM_NULL)
+        DB_TRY(MPI_Comm_split(candidates->comm, shared ? 0 : MPI_UNDEFINED, rank, &domain->members.comm));
     DB_TRY(MPI_Comm_split(channel->comm, leader ? 0 : MPI_UNDEFINED, rank, &domain->leaders.comm));
     return leader ? MPI_Comm_rank(domain->leaders.comm, &domain->place) : MPI_SUCCESS;
 }
 
+/* Verifies which candidates share a clock, and divides accordingly. */
+static int find_among(struct db_domain *domain, const struct db_channel *channel, const struct db_channel *candidates,
+                      struct db_clock *clock, int rank, int size) {
+    int shared = 0;
+    int leader = 1;
+    int place;
+    int count;
+    if (candidates->comm != MPI_COMM_NULL) {
+        DB_TRY(MPI_Comm_rank(candidates->comm, &place));
+        DB_TRY(MPI_Comm_size(candidates->comm, &count));
+        if (count > 1)
+            DB_TRY(verify(candidates, place, count, clock, &shared));
+        leader = !shared || place == 0;
+    }
+    domain->count = leader;
+    DB_TRY(db_allreduce(channel->comm, &domain->count, 1, MPI_INT, MPI_SUM));
+    if (domain->count == size) /* a communicator of thousands takes time and memory to make */
+        return MPI_SUCCESS;
+    /* One clock of one kernel, and the exchange did not refute it: only the error of the reading remains. */
+    if (!leader)
+        domain->bound_ns = clock->resolution_ns;
+    if (domain->count > 1)
+        return divide(domain, channel, candidates, shared, leader, rank);
+    join_all(domain, channel, clock, rank);
+    return MPI_SUCCESS;
+}
+
+int db_domain_find(struct db_domain *domain, const struct db_channel *channel, struct db_clock *clock, int share) {
+    int size;
+    *domain = (struct db_domain){.members = *channel, .leaders = *channel};
+    domain->members.comm = MPI_COMM_NULL;
+    DB_TRY(MPI_Comm_rank(channel->comm, &domain->place));
+    DB_TRY(MPI_Comm_size(channel->comm, &size));
+    domain->count = size;
+    if (!share || size == 1)
+        return MPI_SUCCESS;
+
+    int rank = domain->place;
+    const int64_t identity = clock->identity[0] != '\0' ? (int64_t)db_hash(DB_HASH, clock->identity) : 0;
+    struct number numbers[2] = {{clock->domain, ~clock->domain}, {identity, ~identity}};
+    DB_TRY(db_allreduce(channel->comm, numbers, 4, MPI_INT64_T, MPI_MAX));
+    if (is_one(&numbers[0])) {
+        join_all(domain, channel, clock, rank);
+        return MPI_SUCCESS;
+    }
+    if (is_one(&numbers[1]))
+        return find_among(domain, channel, channel, clock, rank, size);
+
+    struct db_channel candidates = *channel;
+    DB_TRY(MPI_Comm_split(channel->comm, identity != 0 ? (int)(identity & 0x7fffffff) : MPI_UNDEFINED, rank,
+                          &candidates.comm));
+    int code = find_among(domain, channel, &candidates, clock, rank, size);
+    if (candidates.comm != MPI_COMM_NULL)
+        MPI_Comm_free(&candidates.comm);
+    return code;
+}
+
 void db_domain_free(struct db_domain *domain) {
+    if (!domain->owned)
+        return;
     if (domain->members.comm != MPI_COMM_NULL)
         MPI_Comm_free(&domain->members.comm);
-    if (domain->owned && domain->leaders.comm != MPI_COMM_NULL)
+    if (domain->leaders.comm != MPI_COMM_NULL)
         MPI_Comm_free(&domain->leaders.comm);
 }

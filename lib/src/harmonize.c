@@ -10,29 +10,46 @@
 /* A century of delay is a mistake, and would overflow. */
 #define MAX_DELAY_SECONDS 3e9
 
+/* No message takes that long: a process was without a processor. From then on, until so many calls have gone well,
+ * whoever waits for it sleeps. Two processes that spin until the other has its turn never meet. */
+#define AWAY_NS 1000000
+#define PATIENT_CALLS 8
+
 /* Longest time to record a call, ns: if the slack leaves that much time, recording is free. */
 #define OBSERVE_NS 250
 
 /* Process 0 gives the slack controller its observations of the previous call. */
 static void observe(struct db_state *state) {
-    if (!state->observation.known)
+    if (!state->observed)
         return;
-    state->observation.known = 0;
-    db_slack_observe(&state->slack, state->observation.lag_ns, state->observation.given_ns, state->observation.rest_ns);
+    state->observed = 0;
+    db_slack_observe(state->slack, &state->observation);
 }
 
-/* Process 0 sets the deadline. `lag_ns` is the largest lag of the last call. */
-static void decide(struct db_state *state, int64_t lag_ns, struct db_decision *decision) {
-    decision->slack_ns = db_slack_next(&state->slack);
+/* Process 0 sets the deadline. `all` have reported on the last call. */
+static void decide(struct db_state *state, const struct db_report *all, struct db_decision *decision) {
+    decision->slack_ns = db_slack_next(state->slack);
     int64_t now = db_map_global_ns(&state->map, db_clock_read(&state->clock));
     decision->deadline_ns = now + decision->slack_ns;
     if (state->calls > 0) {
-        state->observation.known = 1;
-        state->observation.lag_ns = lag_ns;
-        state->observation.given_ns = state->slack_ns;
-        state->observation.rest_ns = now - state->decided_ns - state->slack_ns;
+        state->observed = 1;
+        state->observation = (struct db_slack_call){.lag_ns = all->lag_ns,
+                                                    .given_ns = state->slack_ns,
+                                                    .rest_ns = now - state->decided_ns - state->slack_ns,
+                                                    .late = all->lag_ns <= state->slack_ns &&
+                                                            all->lateness_ns > state->settings.tolerance_ns};
     }
     state->decided_ns = now;
+}
+
+enum db_patience db_patience_after(struct db_state *state, const struct db_report *all) {
+    if (state->oversubscribed)
+        return DB_YIELD;
+    if (all->lag_ns > AWAY_NS || all->lateness_ns > AWAY_NS)
+        state->patient_calls = PATIENT_CALLS;
+    else if (state->patient_calls > 0)
+        --state->patient_calls;
+    return state->patient_calls > 0 ? DB_SLEEP : DB_BLOCK;
 }
 
 /* A difference in frequency and the rank that saw it, so that the maximum has both. */
@@ -79,14 +96,16 @@ static int agree(struct db_state *state, struct db_decision *decision, int64_t *
     DB_TRY(db_gather_reports(&state->channel, &mine, &all));
     *decision = (struct db_decision){.lateness_ns = all.lateness_ns, .invalid = all.invalid};
     if (state->rank == 0) {
+        decision->patience = db_patience_after(state, &all);
         tell_contradiction(state, all.contradicted);
-        int missed = db_slack_judge(&state->slack, all.invalid != 0);
+        int missed = db_slack_judge(state->slack, all.invalid != 0);
         if (missed || (all.stale && db_schedule_allows(state, (int)all.stale)))
             decision->synchronize = db_schedule_depth(state);
     }
     if (state->rank == 0 && !decision->synchronize)
-        decide(state, all.lag_ns, decision);
+        decide(state, &all, decision);
     DB_TRY(db_spread_decision(&state->channel, decision));
+    state->patience = (enum db_patience)decision->patience;
     if (!decision->synchronize)
         return MPI_SUCCESS;
 
@@ -102,7 +121,7 @@ static int agree(struct db_state *state, struct db_decision *decision, int64_t *
     *arrived = db_clock_read(&state->clock);
     DB_TRY(db_gather_reports(&state->channel, &nothing, &ready));
     if (state->rank == 0)
-        decide(state, all.lag_ns, decision);
+        decide(state, &all, decision);
     return db_spread_decision(&state->channel, decision);
 }
 
@@ -135,14 +154,14 @@ static struct release release_at(const struct db_state *state, int64_t global_ns
  * from here to the return: the kernel may take the processor away at any moment, and a delay after the last clock
  * reading goes unnoticed. */
 static int leave_in_time(const struct db_state *state, const struct release *release, int late, int64_t *left) {
-    *left = db_wait_until(&state->clock, release->ticks, state->oversubscribed);
+    *left = db_wait_until(&state->clock, release->ticks, state->patience);
     return !late && *left <= release->latest && *left >= release->ticks; /* a clock may be set back meanwhile */
 }
 
 int db_harmonize(struct db_state *state, double delay, int *flag) {
     if (state->rank == 0) {
         observe(state); /* if the last call left no time for it */
-        db_slack_adapt(&state->slack);
+        db_slack_adapt(state->slack);
     }
     struct db_decision decision;
     int64_t arrived;

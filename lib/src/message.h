@@ -1,19 +1,25 @@
-/* The library's own messages on a communicator, in two modes.
+/* The library's own messages on a communicator, with more or less patience.
  *
  * If every process has a processor, blocking calls are fastest. If processes share processors, one that spins inside
- * MPI starves the one it waits for (12 ms per collective in MPICH 4.0), so a patient channel tests and yields instead.
- * The mode must be the same on all processes: MPI does not match a blocking collective with a nonblocking one. */
+ * MPI starves the one it waits for (12 ms per collective in MPICH 4.0). Patience must be the same on all processes: MPI
+ * does not match a blocking collective with a nonblocking one. */
 #ifndef DOWNBEAT_MESSAGE_H
 #define DOWNBEAT_MESSAGE_H
+
+#include "patience.h"
 
 #include <mpi.h>
 #include <stdint.h>
 
 struct db_channel {
     MPI_Comm comm;
-    int patient;
-    long long *messages; /* counts what db_send and db_receive send and receive; NULL: nobody counts */
+    const enum db_patience *patience; /* that of all channels of a state; NULL: DB_BLOCK */
+    long long *messages;              /* counts what db_send and db_receive send and receive; NULL: nobody counts */
 };
+
+static inline enum db_patience db_patience_of(const struct db_channel *channel) {
+    return channel->patience != NULL ? *channel->patience : DB_BLOCK;
+}
 
 int db_send(const struct db_channel *channel, const int64_t *words, int count, int destination);
 int db_receive(const struct db_channel *channel, int64_t *words, int count, int source);

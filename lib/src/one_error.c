@@ -1,13 +1,14 @@
 #include "error.h"
+#include "patience.h"
 
 int db_agree(MPI_Comm comm, int code, const struct db_reason *reason) {
     int rank;
     int size;
-    int failed;
     DB_TRY(MPI_Comm_rank(comm, &rank));
     DB_TRY(MPI_Comm_size(comm, &size));
     int mine = code != MPI_SUCCESS ? rank : size;
-    DB_TRY(MPI_Allreduce(&mine, &failed, 1, MPI_INT, MPI_MIN, comm));
+    int failed = mine;
+    DB_TRY(db_allreduce(comm, &failed, 1, MPI_INT, MPI_MIN));
     if (failed == size)
         return MPI_SUCCESS;
     if (rank == failed && code > 0 && reason->text[0] != '\0') {

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "settings.h"
 
+#include "hash.h"
+#include "patience.h"
 #include "registry.h"
 
 #include <ctype.h>
@@ -348,19 +350,14 @@ static void format(const struct setting *setting, const struct db_settings *sett
         setting->format(settings, text);
 }
 
-/* FNV-1a of all settings. */
 static int64_t hash(const struct db_settings *settings) {
-    uint64_t value = 0xcbf29ce484222325U;
+    uint64_t value = DB_HASH;
     char text[TEXT_SIZE];
     for (const void *const *entry = settings_registry; *entry != NULL; ++entry) {
         if (!is_everywhere(*entry))
             continue;
         format(*entry, settings, text);
-        for (const char *character = text;; ++character) {
-            value = (value ^ (unsigned char)*character) * 0x100000001b3U;
-            if (*character == '\0')
-                break;
-        }
+        value = db_hash(value, text);
     }
     return (int64_t)value;
 }
@@ -391,10 +388,9 @@ static int name_difference(MPI_Comm comm, const struct db_settings *settings) {
 int db_settings_compare(MPI_Comm comm, const struct db_settings *settings) {
     /* A value and its complement: the maxima fit together only if all are the same. */
     int64_t mine[2] = {hash(settings), 0};
-    int64_t most[2];
     mine[1] = ~mine[0];
-    DB_TRY(MPI_Allreduce(mine, most, 2, MPI_INT64_T, MPI_MAX, comm));
-    return most[0] == ~most[1] ? MPI_SUCCESS : name_difference(comm, settings);
+    DB_TRY(db_allreduce(comm, mine, 2, MPI_INT64_T, MPI_MAX));
+    return mine[0] == ~mine[1] ? MPI_SUCCESS : name_difference(comm, settings);
 }
 
 int db_settings_to_info(const struct db_settings *settings, MPI_Info *info) {

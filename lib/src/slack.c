@@ -17,9 +17,9 @@ int db_slack_judge(struct db_slack *slack, int missed) {
 
 int64_t db_slack_next(const struct db_slack *slack) { return slack->type->next(slack); }
 
-void db_slack_observe(struct db_slack *slack, int64_t lag_ns, int64_t given_ns, int64_t rest_ns) {
+void db_slack_observe(struct db_slack *slack, const struct db_slack_call *call) {
     if (slack->type->observe != NULL)
-        slack->type->observe(slack, lag_ns, given_ns, rest_ns);
+        slack->type->observe(slack, call);
 }
 
 void db_slack_adapt(struct db_slack *slack) {

@@ -13,6 +13,14 @@
 struct db_state;
 struct db_slack;
 
+/* A call, as a controller sees it. */
+struct db_slack_call {
+    int64_t lag_ns; /* largest of all processes */
+    int64_t given_ns;
+    int64_t rest_ns; /* the time that it took besides the slack */
+    int late;        /* 1 if all were ready in time, and one left late all the same */
+};
+
 struct db_slack_type {
     struct db_component component;
     /* 1: the flag says whether the deadline was still ahead when the wait began; 0: also whether the wait ended at
@@ -26,7 +34,7 @@ struct db_slack_type {
     /* The others run on process 0, once per call, in this order; NULL where there is nothing to do. */
     int64_t (*next)(const struct db_slack *slack);
     int (*judge)(struct db_slack *slack, int missed);
-    void (*observe)(struct db_slack *slack, int64_t lag_ns, int64_t given_ns, int64_t rest_ns);
+    void (*observe)(struct db_slack *slack, const struct db_slack_call *call);
     void (*adapt)(struct db_slack *slack);
 };
 
@@ -49,10 +57,13 @@ struct db_slack {
             int count;                       /* of lags in the window */
             int next;                        /* where the next lag goes in the ring */
             double rest_ns;                  /* C, smoothed */
+            double waited_ns;                /* slack that was given, smoothed */
+            double late;                     /* share of calls that a process left late, smoothed */
             double misses;                   /* recent misses, each counting 0.9 of the next one */
-            int64_t least_cost_ns;           /* slack of least cost when it was last computed */
+            double limit_ns;                 /* of the slack */
+            int64_t slack_ns;                /* as it was last computed */
             int since_computed;              /* calls since then */
-            int missed;                      /* whether one of them was missed */
+            int missed;                      /* whether it is to be computed anew because of misses */
         } lags;
         struct db_slack_growing {
             double slack_ns;
@@ -72,8 +83,8 @@ int db_slack_judge(struct db_slack *slack, int missed);
 /* The slack for the next call, ns. */
 int64_t db_slack_next(const struct db_slack *slack);
 
-/* Records a call: its largest lag, its slack, and the time it took besides the slack. Takes some 100 ns. */
-void db_slack_observe(struct db_slack *slack, int64_t lag_ns, int64_t given_ns, int64_t rest_ns);
+/* Records a call. Takes some 100 ns. */
+void db_slack_observe(struct db_slack *slack, const struct db_slack_call *call);
 
 /* Adapts the slack to the recorded calls, if needed: now and then, and after a miss. May take as long as a call's
  * slack. */

@@ -1,28 +1,45 @@
 /* The slack of least cost. The lag of a process is the time from the decision to the moment at which it is ready to
- * wait; the largest lag of a call decides whether a slack would have been enough. With F the distribution of the
- * largest lag, and C the time that a call costs besides its slack, a valid call costs (C + s) / F(s): a longer wait for
- * all against a repeated call. The slack is the s of least cost over a window of calls, so it grows with the lags and
- * shrinks again. */
+ * wait; the largest lag of a call decides whether a slack would have been enough. But the longer the wait, the more
+ * often the kernel takes a processor away during it. With F the distribution of the largest lag, C the time that a call
+ * costs besides its slack, and h the late exits per ns of waiting, a valid call costs (C + s) (1 + h s) / F(s): a
+ * longer wait for all, which may be in vain, against a repeated call. The slack is the s of least cost over a window of
+ * calls, so it grows with the lags and shrinks again. */
 #include "slack.h"
 
+#include "error.h"
+#include "state.h"
 #include "trial.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Above the lag it was chosen for. Around its minimum the cost is flat, so the side with fewer repeated calls is taken:
  * with 2 ranks of one node 1.2 % of the calls were rejected with 0.1 us, 0.9 % with this. */
 #define MARGIN_NS 250
-/* Before any lag is known. */
-#define UNKNOWN_NS 1000000
+/* No slack is longer than REACH times what the last valid call needed, and GROWTH more after each miss since then
+ * (Schuchart 2023, Alg. 1, line 15, which never takes that back). */
+#define REACH 16
+#define GROWTH 1.5
+/* The first call is made once, and a program that makes no other loses all if it is late: REACH times the usual lag of
+ * trial rounds, and COLD times that of the first ones, whose code and connections were as cold. Under load, so much. */
+#define COLD 2
+#define FIRST_NS 30000
+/* A longer lag in the rounds before it tells of a process without a processor. */
+#define LONGEST_TRIAL_NS 1000000
 /* The least cost moves slowly, and computing it costs. */
 #define COMPUTE_EVERY 32
 #define MISS_DECAY 0.9
+/* Above, the last calls say more of what is going on; the window counts as much as a few of them. */
 #define BURST_MISSES 1.5
-#define BURST_QUANTILE 0.9
-/* Of the smoothing of C. One call counts for no more than LONG_REST times as much as is usual, or a pause of the
+#define WINDOW_CALLS 4.0
+/* Of the smoothing of C and h. One call counts for no more than LONG_REST times as much as is usual, or a pause of the
  * application would pass for the price of a repeated call. */
-#define REST_WEIGHT (1.0 / 64.0)
+#define WEIGHT (1.0 / 64.0)
 #define LONG_REST 4.0
+/* Where nobody has waited long yet: in a window of calls one that has waited so long, and left late. Processors are
+ * given away for some ms at a time. */
+#define DOUBTED_NS 1e6
+#define DOUBT (1.0 / DB_SLACK_WINDOW)
 
 /* The first place in the sorted window whose lag is not below `lag_ns`. */
 static int place_of(const struct db_slack_lags *lags, int64_t lag_ns) {
@@ -52,48 +69,65 @@ static void insert(struct db_slack_lags *lags, int64_t lag_ns) {
     lags->next = (lags->next + 1) % DB_SLACK_WINDOW;
 }
 
-/* The lag s that minimizes (C + s) / F(s), F(sorted[i]) = (i + 1) / count. */
+/* Of a valid call with that slack, which a share of the calls meets. */
+static double cost(const struct db_slack_lags *lags, double slack_ns, double share) {
+    double late_per_ns = (lags->late + DOUBT) / (lags->waited_ns + DOUBT * DOUBTED_NS);
+    return (lags->rest_ns + slack_ns) * (1.0 + late_per_ns * slack_ns) / share;
+}
+
+/* The lag of least cost, F(sorted[i]) = (i + 1) / count. */
 static int64_t least_cost(const struct db_slack_lags *lags) {
-    int best = lags->count - 1;
-    for (int i = lags->count - 2; i >= 0; --i) {
-        double cost = (lags->rest_ns + (double)lags->sorted[i]) * (best + 1);
-        double best_cost = (lags->rest_ns + (double)lags->sorted[best]) * (i + 1);
-        if (cost < best_cost)
+    double least = INFINITY;
+    int best = 0;
+    for (int i = lags->count - 1; i >= 0; --i) {
+        double here = cost(lags, (double)lags->sorted[i], i + 1);
+        if (here < least) {
+            least = here;
             best = i;
-    }
-    return lags->sorted[best] + MARGIN_NS;
-}
-
-/* Quantile of the most recent lags. */
-static int64_t recent_quantile(const struct db_slack_lags *lags, double level) {
-    int count = lags->count < DB_SLACK_RECENT ? lags->count : DB_SLACK_RECENT;
-    int above = (int)((1.0 - level) * count);
-    int64_t largest[DB_SLACK_RECENT];
-    int kept = 0;
-    for (int back = 1; back <= count; ++back) {
-        int64_t lag = lags->window[(lags->next - back + DB_SLACK_WINDOW) % DB_SLACK_WINDOW];
-        int place = kept;
-        while (place > 0 && largest[place - 1] < lag) {
-            largest[place] = largest[place - 1];
-            --place;
         }
-        largest[place] = lag;
-        ++kept;
     }
-    return largest[above];
+    return lags->sorted[best];
 }
 
-static void observe(struct db_slack *slack, int64_t lag_ns, int64_t given_ns, int64_t rest_ns) {
+/* How many of the last calls, and of the window, such a slack would have been enough for. */
+static double share_of(const struct db_slack_lags *lags, int64_t slack_ns) {
+    double share = WINDOW_CALLS * place_of(lags, slack_ns + 1) / lags->count;
+    for (int back = 1; back <= DB_SLACK_RECENT; ++back)
+        share += lags->window[(lags->next - back + DB_SLACK_WINDOW) % DB_SLACK_WINDOW] <= slack_ns;
+    return share;
+}
+
+/* The lag of least cost among the last calls, if that is more than `least_ns`. */
+static int64_t recent_least_cost(const struct db_slack_lags *lags, int64_t least_ns) {
+    int64_t best_ns = least_ns;
+    double least = cost(lags, (double)least_ns, share_of(lags, least_ns));
+    for (int back = 1; back <= DB_SLACK_RECENT; ++back) {
+        int64_t lag_ns = lags->window[(lags->next - back + DB_SLACK_WINDOW) % DB_SLACK_WINDOW];
+        double here = cost(lags, (double)lag_ns, share_of(lags, lag_ns));
+        if (lag_ns > least_ns && here < least) {
+            least = here;
+            best_ns = lag_ns;
+        }
+    }
+    return best_ns;
+}
+
+static void observe(struct db_slack *slack, const struct db_slack_call *call) {
     struct db_slack_lags *lags = &slack->lags;
-    insert(lags, lag_ns);
-    double rest = (double)rest_ns;
+    insert(lags, call->lag_ns);
+    double rest = (double)call->rest_ns;
     if (lags->rest_ns == 0.0)
         lags->rest_ns = rest;
     else if (rest > LONG_REST * lags->rest_ns)
         rest = LONG_REST * lags->rest_ns;
-    lags->rest_ns += REST_WEIGHT * (rest - lags->rest_ns);
+    lags->rest_ns += WEIGHT * (rest - lags->rest_ns);
 
-    int missed = lag_ns > given_ns;
+    int missed = call->lag_ns > call->given_ns;
+    if (!missed) { /* else not all have waited */
+        lags->waited_ns += WEIGHT * ((double)call->given_ns - lags->waited_ns);
+        lags->late += WEIGHT * (call->late - lags->late);
+    }
+    lags->limit_ns = missed ? GROWTH * lags->limit_ns : REACH * (double)(call->lag_ns + MARGIN_NS);
     lags->misses = MISS_DECAY * lags->misses + missed;
     lags->missed |= missed;
     ++lags->since_computed;
@@ -104,20 +138,29 @@ static void adapt(struct db_slack *slack) {
     int due = lags->since_computed >= COMPUTE_EVERY || lags->count < COMPUTE_EVERY || lags->missed;
     if (lags->since_computed == 0 || !due)
         return;
-    lags->least_cost_ns = least_cost(lags);
+    int64_t lag_ns = least_cost(lags);
+    if (lags->misses > BURST_MISSES && lags->count >= DB_SLACK_RECENT)
+        lag_ns = recent_least_cost(lags, lag_ns);
+    lags->slack_ns = llrint(fmin((double)(lag_ns + MARGIN_NS), lags->limit_ns));
     lags->since_computed = 0;
-    lags->missed = 0;
+    lags->missed = lags->misses > BURST_MISSES; /* until the burst is over */
 }
 
-static int64_t next(const struct db_slack *slack) {
-    const struct db_slack_lags *lags = &slack->lags;
-    int64_t least_cost_ns = lags->least_cost_ns > 0 ? lags->least_cost_ns : UNKNOWN_NS;
-    if (lags->misses > BURST_MISSES) {
-        int64_t burst = recent_quantile(lags, BURST_QUANTILE) + MARGIN_NS;
-        if (burst > least_cost_ns)
-            return burst;
-    }
-    return least_cost_ns;
+static int64_t next(const struct db_slack *slack) { return slack->lags.slack_ns; }
+
+static int begin(struct db_state *state) {
+    int64_t cold_ns;
+    DB_TRY(db_trial_rounds(state, LONGEST_TRIAL_NS, &cold_ns));
+    if (state->rank > 0)
+        return MPI_SUCCESS;
+    struct db_slack_lags *lags = &state->slack->lags;
+    if (lags->count > 0 && cold_ns <= LONGEST_TRIAL_NS)
+        lags->limit_ns = fmax(COLD * (double)cold_ns, REACH * (double)(lags->sorted[lags->count / 2] + MARGIN_NS));
+    else
+        lags->limit_ns = FIRST_NS;
+    lags->slack_ns = llrint(lags->limit_ns);
+    lags->since_computed = 0; /* until the first call is known */
+    return MPI_SUCCESS;
 }
 
 const struct db_slack_type db_slack_auto = {
@@ -127,7 +170,7 @@ const struct db_slack_type db_slack_auto = {
                            "the slack that makes a valid call cheapest, from the last 512 calls; adapts up and down",
                        .source = "",
                        .parameters = DB_NO_PARAMETERS}},
-    .begin = db_trial_rounds,
+    .begin = begin,
     .next = next,
     .observe = observe,
     .adapt = adapt};

@@ -32,7 +32,8 @@ static int begin(struct db_state *state) {
     int64_t mean_ns = 0;
     DB_TRY(db_trial_broadcasts(state, FIRST_BROADCASTS, &mean_ns));
     /* A coarse clock may measure 0 on a single process, and 0 could not grow. */
-    state->slack.growing.slack_ns = fmax(1.0, FIRST_FACTOR * (double)mean_ns);
+    if (state->rank == 0)
+        state->slack->growing.slack_ns = fmax(1.0, FIRST_FACTOR * (double)mean_ns);
     return MPI_SUCCESS;
 }
 

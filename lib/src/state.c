@@ -23,6 +23,8 @@ static void destroy(struct db_attribute *attribute) {
     db_levels_free(&state->levels);
     db_domain_free(&state->domain);
     db_clock_close(&state->clock);
+    free(state->histories);
+    free(state->slack);
     if (state->channel.comm != MPI_COMM_NULL)
         MPI_Comm_free(&state->channel.comm);
     free(state);
@@ -150,8 +152,8 @@ static int explain_missing_clock(struct db_reason *reason, const struct db_clock
 /* Opens the clock that the settings ask for, and writes into them which one the default is. Collective. */
 static int open_clock(const struct db_state *state, struct db_settings *settings, struct db_clock *clock) {
     struct db_reason reason = {""};
-    int code = MPI_SUCCESS;
-    if (db_clock_open(clock, settings->clock) != 0)
+    int code = db_known_clock(clock, settings->clock);
+    if (code == MPI_ERR_OTHER)
         code = explain_missing_clock(&reason, clock->type);
     DB_TRY(db_agree(state->channel.comm, code, &reason));
     settings->clock = clock->type;
@@ -189,6 +191,8 @@ static int change_clock(struct db_state *state, struct db_settings *settings) {
         return code;
     }
     code = db_domain_find(&domain, &state->channel, &clock, settings->share);
+    if (code == MPI_SUCCESS)
+        code = db_known_keep_domain(&clock);
     if (code != MPI_SUCCESS) {
         db_domain_free(&domain);
         db_clock_close(&clock);
@@ -212,13 +216,30 @@ void db_state_add_dependent(struct db_state *state, struct db_dependent *depende
     *link = dependent;
 }
 
+/* Leaves nothing learned of other clocks, where this process will learn of any. Collective. */
+static int forget(struct db_state *state, size_t levels) {
+    struct db_reason reason = {""};
+    int code = MPI_SUCCESS;
+    free(state->histories);
+    state->histories = NULL;
+    if (state->domain.count == 1)
+        return MPI_SUCCESS;
+    if (state->domain.leaders.comm != MPI_COMM_NULL) {
+        state->histories = calloc(levels, sizeof *state->histories + DB_MAX_PAIRS * sizeof *state->pairs);
+        if (state->histories == NULL)
+            code = db_explain(&reason, MPI_ERR_NO_MEM, "out of memory");
+        else
+            state->pairs = (struct db_pair *)(state->histories + levels);
+    }
+    return db_agree(state->channel.comm, code, &reason);
+}
+
 /* Divides the representatives into levels, where the scheme wants them divided. Collective. */
 static int divide(struct db_state *state) {
     const struct db_node *scheme = &state->settings.sync.nodes[0];
     const struct db_sync_type *type = (const struct db_sync_type *)scheme->component;
     db_levels_free(&state->levels);
-    memset(state->pairs, 0, sizeof state->pairs);
-    memset(state->histories, 0, sizeof state->histories);
+    DB_TRY(forget(state, type->divided ? DB_LEVELS : 1));
     memset(&state->fresh, 0, sizeof state->fresh);
     state->sync_depth = db_schedule_first_depth(state->domain.count);
     if (!type->divided || state->domain.leaders.comm == MPI_COMM_NULL)
@@ -256,7 +277,8 @@ static int apply(struct db_state *state, const struct db_settings *wanted) {
         DB_TRY(db_state_synchronize(state));
     }
     if (other_slack) {
-        db_slack_init(&state->slack, settings->slack, settings->slack_ns);
+        if (state->rank == 0)
+            db_slack_init(state->slack, settings->slack, settings->slack_ns);
         DB_TRY(settings->slack->begin(state));
     }
     return MPI_SUCCESS;
@@ -273,19 +295,27 @@ int db_state_configure(struct db_state *state, const struct db_settings *wanted)
 
 /* Everything that a new state needs, except its channel and the attribute. */
 static int build(struct db_state *state, const struct db_settings *settings) {
-    DB_TRY(MPI_Comm_rank(state->channel.comm, &state->rank));
     DB_TRY(MPI_Comm_size(state->channel.comm, &state->size));
     DB_TRY(db_processors_oversubscribed(state->channel.comm, &state->oversubscribed));
-    state->channel.patient = state->oversubscribed;
+    /* Until it is known whether every process has its processor. */
+    state->patience = state->oversubscribed ? DB_YIELD : DB_SLEEP;
+    state->channel.patience = &state->patience;
     state->channel.messages = &state->messages;
     DB_TRY(tell_oversubscribed(state));
+    state->patient_calls = 2;
     return db_state_configure(state, settings);
 }
 
-static struct db_state *new_state(MPI_Comm comm) {
+static struct db_state *new_state(MPI_Comm comm, int rank) {
     struct db_state *made = calloc(1, sizeof *made);
     if (made == NULL)
         return NULL;
+    made->rank = rank;
+    made->slack = rank == 0 ? malloc(sizeof *made->slack) : NULL;
+    if (rank == 0 && made->slack == NULL) {
+        free(made);
+        return NULL;
+    }
     made->attribute = (struct db_attribute){.comm = comm, .conclude = conclude, .destroy = destroy};
     made->verdict = MPI_UNDEFINED;
     made->channel.comm = MPI_COMM_NULL;
@@ -299,8 +329,10 @@ static struct db_state *new_state(MPI_Comm comm) {
 /* What may fail on some processes alone, and must be known to all before they go on: memory and settings. */
 static int begin(MPI_Comm comm, MPI_Comm channel, struct db_settings *settings, struct db_state **made) {
     struct db_reason reason = {""};
+    int rank;
     DB_TRY(MPI_Comm_set_errhandler(channel, MPI_ERRORS_RETURN));
-    *made = new_state(comm);
+    DB_TRY(MPI_Comm_rank(channel, &rank));
+    *made = new_state(comm, rank);
     int code = db_settings_from_environment(settings, &reason);
     int reserved = *made == NULL ? MPI_ERR_NO_MEM : db_attribute_reserve();
     if (code == MPI_SUCCESS && reserved != MPI_SUCCESS)
@@ -317,7 +349,7 @@ static int create(MPI_Comm comm, struct db_state **state) {
     struct db_settings settings;
     struct db_state *made = NULL;
     MPI_Comm channel;
-    DB_TRY(MPI_Comm_dup(comm, &channel));
+    DB_TRY(db_duplicate(comm, &channel));
     int code = begin(comm, channel, &settings, &made);
     if (made == NULL) {
         MPI_Comm_free(&channel);

@@ -33,16 +33,17 @@ struct db_state {
     double flag_error_ns;
     double trust_ns;
     int oversubscribed;
+    enum db_patience patience; /* of all channels */
 
     struct db_clock clock;
     struct db_clock_map local; /* its time since it was opened, at the rate that it was taken to have then */
     double local_rate_error;   /* bound of that rate's error, relative */
     struct db_domain domain;
     struct db_clock_map map;
-    struct db_levels levels; /* where the scheme asks for them */
-    struct db_pair pairs[DB_LEVELS * DB_MAX_PAIRS];
-    struct db_histories histories[DB_LEVELS];
-    struct { /* the end of the last synchronization */
+    struct db_levels levels;        /* where the scheme asks for them */
+    struct db_histories *histories; /* by level of the scheme; NULL where there is no other clock */
+    struct db_pair *pairs;          /* DB_MAX_PAIRS by level, in the same memory */
+    struct {                        /* the end of the last synchronization */
         int64_t ticks;
         double bound_ns;
         double deviation_ns;
@@ -57,7 +58,7 @@ struct db_state {
     int sync_depth;     /* levels of the tree of a scheme that can have more or fewer; the same on all processes */
     double due_sync_ns; /* time spent in those that the library itself found due */
 
-    struct db_slack slack; /* used on process 0 */
+    struct db_slack *slack; /* on process 0, else NULL */
 
     /* The last call. */
     int64_t deadline_ns;
@@ -72,12 +73,9 @@ struct db_state {
     /* On process 0: the decision of the last call, and the observation of it that the next call gives the slack
      * controller. It does so when process 0 arrives, so that no process waits for it between report and decision. */
     int64_t decided_ns;
-    struct {
-        int known;
-        int64_t lag_ns;
-        int64_t given_ns;
-        int64_t rest_ns;
-    } observation;
+    int patient_calls; /* to come */
+    int observed;      /* 1 if there is one */
+    struct db_slack_call observation;
 
     struct db_dependent *dependents; /* in one and the same order on all processes */
 

@@ -1,30 +1,49 @@
 #include "trial.h"
 
 #include "agree.h"
-#include "state.h"
+#include "harmonize.h"
 
-/* Enough rounds for a controller of lags to begin. */
-#define ROUNDS 16
+/* The first are slow, and tell what a first call may take. The others are enough for a controller of lags to begin. */
+#define COLD_ROUNDS 4
+#define ROUNDS 19
 
-int db_trial_rounds(struct db_state *state) {
+/* What process 0 makes of the largest lag of the round before. Returns whether there is to be another. */
+static int learn(struct db_state *state, int round, int64_t lag_ns, int64_t longest_ns, int64_t *cold_ns) {
+    if (round <= COLD_ROUNDS) {
+        *cold_ns = lag_ns > *cold_ns ? lag_ns : *cold_ns;
+        return 1;
+    }
+    if (lag_ns > longest_ns)
+        return 0;
+    db_slack_observe(state->slack, &(struct db_slack_call){.lag_ns = lag_ns, .given_ns = lag_ns, .rest_ns = lag_ns});
+    return round < ROUNDS;
+}
+
+int db_trial_rounds(struct db_state *state, int64_t longest_ns, int64_t *cold_ns) {
     struct db_report report = {0};
-    for (int round = 0; round <= ROUNDS; ++round) {
+    int more = 1;
+    *cold_ns = 0;
+    for (int round = 0; more; ++round) {
         struct db_report all;
         struct db_decision decision = {0};
         DB_TRY(db_gather_reports(&state->channel, &report, &all));
         if (state->rank == 0) {
-            if (round > 1)
-                db_slack_observe(&state->slack, all.lag_ns, all.lag_ns, all.lag_ns);
+            decision.invalid = !learn(state, round, all.lag_ns, longest_ns, cold_ns);
+            decision.patience = db_patience_after(state, &all);
             decision.deadline_ns = db_map_global_ns(&state->map, db_clock_read(&state->clock));
         }
         DB_TRY(db_spread_decision(&state->channel, &decision));
         report.lag_ns = db_map_global_ns(&state->map, db_clock_read(&state->clock)) - decision.deadline_ns;
+        state->patience = (enum db_patience)decision.patience;
+        more = !decision.invalid;
     }
     return MPI_SUCCESS;
 }
 
-int db_trial_broadcasts(const struct db_state *state, int count, int64_t *mean_ns) {
+int db_trial_broadcasts(struct db_state *state, int count, int64_t *mean_ns) {
     int64_t ticks = 0;
+    state->patience = state->oversubscribed ? DB_YIELD : DB_BLOCK;
+    state->patient_calls = 0;
     for (int i = 0; i < count; ++i) {
         int64_t word = 0;
         int64_t begin = db_clock_read(&state->clock);

@@ -3,9 +3,10 @@
 #define DOWNBEAT_WAIT_H
 
 #include "clock.h"
+#include "patience.h"
 
-/* Waits until `clock` shows at least `ticks`; returns the reading that ended the wait. A patient wait leaves the
- * processor to others until shortly before. */
-int64_t db_wait_until(const struct db_clock *clock, int64_t ticks, int patient);
+/* Waits until `clock` shows at least `ticks`; returns the reading that ended the wait. Sleeps for the most part of a
+ * long wait; with DB_YIELD it leaves the processor to others until shortly before, in a short one too. */
+int64_t db_wait_until(const struct db_clock *clock, int64_t ticks, enum db_patience patience);
 
 #endif

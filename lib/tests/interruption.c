@@ -5,7 +5,8 @@
 
 static int completions_due; /* up to the one at which `at_completion` runs */
 static void (*at_completion)(void);
-static int looks_due; /* at the library's clock, up to the one at which `at_look` runs */
+static MPI_Request watched = MPI_REQUEST_NULL; /* whose completion counts */
+static int looks_due;                          /* at the library's clock, up to the one at which `at_look` runs */
 static void (*at_look)(void);
 
 void interrupt_completion(int count, void (*how)(void)) {
@@ -13,15 +14,15 @@ void interrupt_completion(int count, void (*how)(void)) {
     completions_due = count;
 }
 
-/* Where processes share processors the library does not block: it tests for the reduction, then for the broadcast. */
-void interrupt_before_wait(int oversubscribed, void (*how)(void)) { interrupt_completion(oversubscribed ? 2 : 1, how); }
+/* The first is the reduction. */
+void interrupt_before_wait(void (*how)(void)) { interrupt_completion(2, how); }
 
 /* The first look at the clock from there on tells whether the deadline can still be met, the second is the wait's. */
 static void expect_wait(void) { looks_due = 2; }
 
-void interrupt_wait(int oversubscribed, void (*how)(void)) {
+void interrupt_wait(void (*how)(void)) {
     at_look = how;
-    interrupt_before_wait(oversubscribed, expect_wait);
+    interrupt_before_wait(expect_wait);
 }
 
 int interruption_due(void) { return looks_due > 0; }
@@ -31,16 +32,38 @@ static void count_completion(void) {
         at_completion();
 }
 
+int MPI_Reduce(const void *words, void *result, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm) {
+    int code = PMPI_Reduce(words, result, count, type, op, root, comm);
+    count_completion();
+    return code;
+}
+
 int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
     int code = PMPI_Bcast(buffer, count, type, root, comm);
     count_completion();
     return code;
 }
 
+int MPI_Ireduce(const void *words, void *result, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm,
+                MPI_Request *request) {
+    int code = PMPI_Ireduce(words, result, count, type, op, root, comm, request);
+    watched = *request;
+    return code;
+}
+
+int MPI_Ibcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request *request) {
+    int code = PMPI_Ibcast(buffer, count, type, root, comm, request);
+    watched = *request;
+    return code;
+}
+
 int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
+    int counts = *request == watched && watched != MPI_REQUEST_NULL;
     int code = PMPI_Test(request, flag, status);
-    if (*flag)
+    if (*flag && counts) {
+        watched = MPI_REQUEST_NULL; /* another request may be given the same handle */
         count_completion();
+    }
     return code;
 }
 

@@ -2,15 +2,15 @@
 #ifndef DOWNBEAT_INTERRUPTION_H
 #define DOWNBEAT_INTERRUPTION_H
 
-/* At the `count`th completion from now on of a collective operation that brings something here. */
+/* At the `count`th completion from now on of a reduction to process 0 or a broadcast. */
 void interrupt_completion(int count, void (*how)(void));
 
 /* When the broadcast of the next call completes: the deadline is set, and this process is not ready yet. No clock
  * synchronization must be due, for that broadcasts, too. */
-void interrupt_before_wait(int oversubscribed, void (*how)(void));
+void interrupt_before_wait(void (*how)(void));
 
 /* The same, but during the wait, under clock=wtime. */
-void interrupt_wait(int oversubscribed, void (*how)(void));
+void interrupt_wait(void (*how)(void));
 
 /* Whether an interruption of the wait is still to come. */
 int interruption_due(void);

@@ -1,5 +1,5 @@
-/* Where processes share processors, the library never blocks in MPI, and sleeps until a deadline that is far away: who
- * spins keeps the processor from the one that it waits for. Here each process is told that it shares. */
+/* Where processes share processors, the library never blocks in MPI: who spins keeps the processor from the one that it
+ * waits for. Here each process is told that it shares. Until a deadline that is far away, everybody sleeps. */
 #include "check_mpi.h"
 #include "message.h"
 #include "processors.h"
@@ -98,7 +98,8 @@ static void start(MPI_Comm of) {
 
 /* A message that is there after so many looks. */
 static void receive_after(int looks) {
-    const struct db_channel channel = {.comm = MPI_COMM_SELF, .patient = 1};
+    const enum db_patience patience = DB_YIELD;
+    const struct db_channel channel = {.comm = MPI_COMM_SELF, .patience = &patience};
     int64_t sent = 42;
     int64_t received = 0;
     MPI_Request request;
@@ -129,9 +130,13 @@ int main(int argc, char **argv) {
     setenv("DOWNBEAT_VALIDATION", "offset=1e-3,skew=1e-6", 1); /* a clock for each rank */
     MPI_Init(&argc, &argv);
     waits_for_messages();
-    start(MPI_COMM_WORLD);
-    CHECK_THAT(blocking, >, 2);
-    CHECK_THAT(longest_sleep, <=, LONGEST_NAP_SECONDS);
+    int least = 0; /* on any process; 0 after a call that a process without a processor has held up */
+    for (int attempt = 0; attempt < 100 && least <= 2; ++attempt) {
+        start(MPI_COMM_WORLD);
+        OK(MPI_Allreduce(&blocking, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+    }
+    CHECK_THAT(least, >, 2);
+    CHECK_THAT(longest_sleep, >, LONGEST_NAP_SECONDS); /* whoever waits for long */
     shared = 1;
     start(MPI_COMM_WORLD);
     CHECK_THAT(blocking, ==, 0);

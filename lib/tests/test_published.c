@@ -98,7 +98,7 @@ static void a_miss_costs_a_synchronization_and_half_the_slack_again(void) {
         double expected = all ? slack : 1.5 * slack;
         if (rank == victim && i % 2 == 0) {
             pause_seconds = 2.0 * slack + 1e-3;
-            interrupt_before_wait(stats().oversubscribed, pause_here);
+            interrupt_before_wait(pause_here);
         }
         int last = all;
         all = harmonize(&flag);
@@ -154,7 +154,7 @@ static int interrupt(const char *method) {
     MPIX_Harmonize_stats before = stats();
     if (rank == victim) {
         pause_seconds = 2.0 * before.slack + SLOW_SECONDS;
-        interrupt_wait(before.oversubscribed, pause_here);
+        interrupt_wait(pause_here);
     }
     OK(MPIX_Harmonize(comm, &flag));
     if (rank == victim) {

@@ -73,7 +73,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 3; ++i) {
         OK(MPIX_Harmonize_get_stats(comm, &before));
         if (rank == victim)
-            interrupt_before_wait(before.oversubscribed, be_stopped);
+            interrupt_before_wait(be_stopped);
         OK(MPIX_Harmonize(comm, &flag));
         OK(MPIX_Harmonize_get_stats(comm, &after));
         if (rank == victim) {
@@ -95,7 +95,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 3; ++i) {
         OK(MPIX_Harmonize_get_stats(comm, &before));
         if (rank == victim)
-            interrupt_before_wait(before.oversubscribed, be_stopped);
+            interrupt_before_wait(be_stopped);
         OK(MPIX_Harmonize(comm, &flag));
         OK(MPIX_Harmonize_get_stats(comm, &after));
         if (rank == victim)
@@ -119,7 +119,7 @@ int main(int argc, char **argv) {
     for (int attempt = 0; attempt < 100 && !covered; ++attempt) {
         OK(MPIX_Harmonize_get_stats(comm, &before));
         if (rank == victim)
-            interrupt_wait(before.oversubscribed, be_stopped);
+            interrupt_wait(be_stopped);
         OK(MPIX_Harmonize(comm, &flag));
         OK(MPIX_Harmonize_get_stats(comm, &after));
         if (rank == victim) {

@@ -1,0 +1,17 @@
+/* FNV-1a (Fowler, Noll, Vo) of texts, one after another; begins with DB_HASH. */
+#ifndef DOWNBEAT_HASH_H
+#define DOWNBEAT_HASH_H
+
+#include <stdint.h>
+
+#define DB_HASH 0xcbf29ce484222325U
+
+static inline uint64_t db_hash(uint64_t value, const char *text) {
+    for (;; ++text) {
+        value = (value ^ (unsigned char)*text) * 0x100000001b3U;
+        if (*text == '\0')
+            return value;
+    }
+}
+
+#endif
