@@ -36,10 +36,6 @@
  * application would pass for the price of a repeated call. */
 #define WEIGHT (1.0 / 64.0)
 #define LONG_REST 4.0
-/* Where nobody has waited long yet: in a window of calls one that has waited so long, and left late. Processors are
- * given away for some ms at a time. */
-#define DOUBTED_NS 1e6
-#define DOUBT (1.0 / DB_SLACK_WINDOW)
 
 /* The first place in the sorted window whose lag is not below `lag_ns`. */
 static int place_of(const struct db_slack_lags *lags, int64_t lag_ns) {
@@ -71,7 +67,7 @@ static void insert(struct db_slack_lags *lags, int64_t lag_ns) {
 
 /* Of a valid call with that slack, which a share of the calls meets. */
 static double cost(const struct db_slack_lags *lags, double slack_ns, double share) {
-    double late_per_ns = (lags->late + DOUBT) / (lags->waited_ns + DOUBT * DOUBTED_NS);
+    double late_per_ns = lags->late / fmax(1.0, lags->waited_ns);
     return (lags->rest_ns + slack_ns) * (1.0 + late_per_ns * slack_ns) / share;
 }
 

@@ -12,7 +12,11 @@ void interrupt_before_wait(void (*how)(void));
 /* The same, but during the wait, under clock=wtime. */
 void interrupt_wait(void (*how)(void));
 
-/* Whether an interruption of the wait is still to come. */
+/* MPI_Wtime is set back during the next call's wait, if that is too short for a sleep, and stays so. */
+void set_back_in_wait(double seconds);
+
+/* Whether an interruption of the wait is still to come; not any more. */
 int interruption_due(void);
+void cancel_interruption(void);
 
 #endif

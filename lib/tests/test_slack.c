@@ -24,13 +24,23 @@ static void begin_auto(void) {
     slack.lags.slack_ns = 30000;
 }
 
-/* One call with that lag; the rest of an iteration takes 50 us. */
-static int64_t call(int64_t lag_ns) {
+/* As begin() leaves it, and after the verdict on the call before it, which is not its own. */
+static void begin_published(double first_ns) {
+    db_slack_init(&slack, &db_slack_published, 0);
+    slack.growing.slack_ns = first_ns;
+    CHECK_THAT(db_slack_judge(&slack, 1), ==, 0);
+    CHECK_THAT(db_slack_next(&slack), ==, first_ns);
+}
+
+/* One call with that lag, and a rest of the iteration that takes so long. */
+static int64_t call_beside(int64_t lag_ns, int64_t rest_ns) {
     int64_t given = db_slack_next(&slack);
-    db_slack_observe(&slack, &(struct db_slack_call){.lag_ns = lag_ns, .given_ns = given, .rest_ns = 50000});
+    db_slack_observe(&slack, &(struct db_slack_call){.lag_ns = lag_ns, .given_ns = given, .rest_ns = rest_ns});
     db_slack_adapt(&slack);
     return given;
 }
+
+static int64_t call(int64_t lag_ns) { return call_beside(lag_ns, 50000); }
 
 static void window_stays_sorted_and_complete(void) {
     begin_auto();
@@ -121,18 +131,112 @@ static void dear_calls_wait_longer(void) {
     CHECK_THAT(slacks[1], ==, 5000 + MARGIN_NS);
 }
 
+/* Misses that come now and then are no burst: the last calls alone would wait for each. */
+static void misses_are_forgotten(void) {
+    begin_auto();
+    for (int i = 0; i < 2000; ++i) {
+        int64_t given = call_beside(i % 100 == 99 ? 5000 : 400, 200000);
+        if (i >= 100)
+            CHECK_THAT(given, ==, 400 + MARGIN_NS);
+    }
+}
+
+/* A pause of the application is not what a repeated call would cost. */
+static void a_pause_is_no_price(void) {
+    begin_auto();
+    for (int i = 0; i < 3 * DB_SLACK_WINDOW; ++i) {
+        db_slack_observe(&slack, &(struct db_slack_call){.lag_ns = i % 50 == 0 ? 5000 : 400,
+                                                         .given_ns = 6000,
+                                                         .rest_ns = i == 2 * DB_SLACK_WINDOW ? 3600000000000 : 10000});
+        db_slack_adapt(&slack);
+        if (i > DB_SLACK_WINDOW)
+            CHECK_THAT(db_slack_next(&slack), ==, 400 + MARGIN_NS);
+    }
+}
+
+/* Waits that end late have been in vain. */
+static void waits_that_end_late_are_shorter(void) {
+    int64_t slacks[2];
+    for (int late = 0; late < 2; ++late) {
+        begin_auto();
+        for (int i = 0; i < DB_SLACK_WINDOW; ++i)
+            db_slack_observe(&slack, &(struct db_slack_call){.lag_ns = i % 10 == 0 ? 5000 : 400,
+                                                             .given_ns = 6000,
+                                                             .rest_ns = 100000,
+                                                             .late = late && i % 2 == 0});
+        db_slack_adapt(&slack);
+        slacks[late] = db_slack_next(&slack);
+    }
+    CHECK_THAT(slacks[0], ==, 5000 + MARGIN_NS);
+    CHECK_THAT(slacks[1], ==, 400 + MARGIN_NS);
+}
+
+/* No slack is longer than 16 times what a valid call needed, and half as long again after each miss since then. */
+static void no_slack_runs_away(void) {
+    begin_auto();
+    call_beside(400, 1000000000);
+    double limit_ns = 16.0 * (400 + MARGIN_NS);
+    int misses = 0;
+    for (; db_slack_next(&slack) < 50000000; ++misses) {
+        CHECK_THAT(misses, <, 30);
+        CHECK_THAT(db_slack_next(&slack), <=, limit_ns + 1.0);
+        call_beside(50000000, 1000000000);
+        limit_ns *= 1.5;
+    }
+    CHECK_THAT(misses, >=, 15);
+    call_beside(400, 1000000000);
+    CHECK_THAT(db_slack_next(&slack), <=, 16 * (400 + MARGIN_NS));
+}
+
+/* Two processes on processors of their own, each of which has twenty busy processes more: while both have their time
+ * slices, all is well until one of them ends. Then they meet again by chance. Valid calls per second; the longest
+ * slack. */
+static double valid_rate(const struct db_slack_type *type, int64_t *longest_ns) {
+    enum { SLICE_NS = 4000000, ROUND_NS = 76000000 };
+    int together = 1;
+    int missed = 0;
+    int valid = 0;
+    double passed_ns = 0.0;
+    *longest_ns = 0;
+    for (int i = 0; i < 20000; ++i) {
+        db_slack_judge(&slack, missed);
+        int64_t given = db_slack_next(&slack);
+        int64_t lag = together ? 400 + uniform(100) : SLICE_NS + uniform(ROUND_NS);
+        int ready = lag <= given;
+        int late = ready && uniform(SLICE_NS) < given;
+        double took_ns = 2000.0 + (double)(ready ? given : lag) + (late ? ROUND_NS : 0.0);
+        missed = !ready || (late && !type->flag_before_wait);
+        valid += !missed;
+        passed_ns += took_ns;
+        together = ready && !late ? uniform(2000) != 0 : uniform(10) == 0;
+        *longest_ns = given > *longest_ns ? given : *longest_ns;
+        db_slack_observe(&slack,
+                         &(struct db_slack_call){
+                             .lag_ns = lag, .given_ns = given, .rest_ns = (int64_t)took_ns - given, .late = late});
+        db_slack_adapt(&slack);
+    }
+    return valid / (passed_ns * 1e-9);
+}
+
+static void a_busy_machine_is_no_reason_to_wait(void) {
+    int64_t longest_ns;
+    int64_t published_longest_ns;
+    for (uint64_t seed = 1; seed <= 5; ++seed) {
+        random_state = seed;
+        begin_auto();
+        double rate = valid_rate(&db_slack_auto, &longest_ns);
+        random_state = seed;
+        begin_published(1000.0);
+        double published_rate = valid_rate(&db_slack_published, &published_longest_ns);
+        CHECK_THAT(rate, >=, 2.0 * published_rate);
+        CHECK_THAT(longest_ns, <=, 1000000); /* a quarter of a time slice */
+    }
+}
+
 static void fixed_stays(void) {
     db_slack_init(&slack, &db_slack_fixed, 1234);
     for (int i = 0; i < 100; ++i)
         CHECK_THAT(call(uniform(100000)), ==, 1234);
-}
-
-/* As begin() leaves it, and after the verdict on the call before it, which is not its own. */
-static void begin_published(double first_ns) {
-    db_slack_init(&slack, &db_slack_published, 0);
-    slack.growing.slack_ns = first_ns;
-    CHECK_THAT(db_slack_judge(&slack, 1), ==, 0);
-    CHECK_THAT(db_slack_next(&slack), ==, first_ns);
 }
 
 /* Lines 14 to 17, and never back; each miss asks for one synchronization, and nothing else does. */
@@ -200,6 +304,11 @@ int main(void) {
     burst_guard_reacts_at_once();
     lone_outlier_costs_nothing();
     dear_calls_wait_longer();
+    misses_are_forgotten();
+    a_pause_is_no_price();
+    waits_that_end_late_are_shorter();
+    no_slack_runs_away();
+    a_busy_machine_is_no_reason_to_wait();
     fixed_stays();
     published_grows_by_half_after_each_miss_and_never_shrinks();
     published_ends_where_integers_would();

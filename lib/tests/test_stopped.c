@@ -1,5 +1,5 @@
-/* A rank that is stopped for 5 ms, between the decision and the wait or during the wait: its flag is 0, nothing hangs,
- * and the slack comes back. */
+/* A rank that is stopped for 5 ms, between the decision and the wait or during the wait, and one whose clock is set
+ * back: its flag is 0, nothing hangs, and the slack comes back. */
 #include "check_mpi.h"
 #include "interruption.h"
 
@@ -131,6 +131,24 @@ int main(int argc, char **argv) {
         OK(MPI_Bcast(&covered, 1, MPI_INT, victim, comm));
     }
     CHECK(covered);
+
+    /* A clock that is set back ends the wait before the deadline. */
+    OK(set_one(comm, "slack", "5e-4"));
+    int ended = 0;
+    for (int attempt = 0; attempt < 100 && !ended; ++attempt) {
+        if (rank == victim)
+            set_back_in_wait(1.0);
+        OK(MPIX_Harmonize_get_stats(comm, &before));
+        OK(MPIX_Harmonize(comm, &flag));
+        OK(MPIX_Harmonize_get_stats(comm, &after));
+        if (rank == victim) {
+            ended = !interruption_due() && after.late_arrivals == before.late_arrivals;
+            CHECK(!ended || (flag == 0 && after.late_exits == before.late_exits + 1));
+            cancel_interruption();
+        }
+        OK(MPI_Bcast(&ended, 1, MPI_INT, victim, comm));
+    }
+    CHECK(ended);
 
     OK(MPI_Comm_free(&comm));
     MPI_Finalize();
