@@ -33,13 +33,12 @@ def replacing(path: Path, binary: bool = False) -> Iterator[IO[Any]]:
         yield sys.stdout.buffer if binary else sys.stdout
         sys.stdout.flush()
         return
-    refuse_link_of_another(path)
+    target = target_of(path)
     kind, encoding = ("b", None) if binary else ("", "utf-8")
     if path.exists() and not path.is_file():
         with writing(path), open(path, f"w{kind}", encoding=encoding, opener=open_device) as file:
             yield file
         return
-    target = path.resolve() if path.is_symlink() else path
     beside = target.with_name(f"{target.name}.new")
     try:
         with writing(target):
@@ -80,6 +79,16 @@ def writing(path: Path) -> Iterator[None]:
 def open_device(path: str, _flags: int) -> int:
     """Opens what is there, and makes no file where it has gone meanwhile."""
     return os.open(path, os.O_WRONLY)
+
+
+def target_of(path: Path) -> Path:
+    """Returns the file that a path names, by a link of your own if it is one.
+
+    Raises:
+        UsageError: it is a link that another user has made.
+    """
+    refuse_link_of_another(path)
+    return path.resolve() if path.is_symlink() else path
 
 
 def refuse_link_of_another(path: Path) -> None:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from downbeat.durable import target_of
 from downbeat.errors import DownbeatError
 
 LOCK = "lock"
@@ -34,6 +35,7 @@ def locked(directory: Path, who: str = "run", patience: float | None = None) -> 
         patience: seconds to wait for it, `PATIENCE_SECONDS` by default.
 
     Raises:
+        UsageError: it is a link that another user has made.
         DownbeatError: another one holds it.
     """
     deadline = time.monotonic() + (PATIENCE_SECONDS if patience is None else patience)
@@ -41,7 +43,7 @@ def locked(directory: Path, who: str = "run", patience: float | None = None) -> 
         directory.mkdir(parents=True, exist_ok=True)
         with contextlib.ExitStack() as held:
             # Nothing is written: whoever may write to the directory could have put a link to another file there.
-            file = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+            file = os.open(target_of(directory / LOCK), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
             held.callback(os.close, file)
             try:
                 if not take(file):

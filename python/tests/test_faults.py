@@ -257,11 +257,11 @@ def test_without_locks_a_file_keeps_runs_apart(tmp_path: Path, monkeypatch: pyte
     assert not (where / lock.HOLDER).exists()
 
 
-def test_a_lock_is_never_written_through_a_link(tmp_path: Path) -> None:
+def test_what_a_lock_leads_to_is_not_written(tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.write_text("before", encoding="utf-8")
     (tmp_path / lock.LOCK).symlink_to(other)
-    with pytest.raises(OSError, match="symbolic links"), lock.locked(tmp_path):
+    with lock.locked(tmp_path):
         pass
     assert other.read_text(encoding="utf-8") == "before"
 
