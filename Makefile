@@ -76,6 +76,8 @@ nightly: setup-test lint-all build-openmpi $(foreach m,$(MPIS),nightly-$m) ## ru
 	$(call build,tsan)
 	@$(CTEST) tsan
 	$(VENV)/pytest -m nightly python tests
+	@tools/setup --newest build/newest downbeat test
+	build/newest/bin/pytest -m 'not nightly and not alone' python
 	$(MAKE) --no-print-directory fuzz validate bench-statistics bench-soak bench-faults
 	$(MAKE) --no-print-directory bench-scale SCALE='--random 10000 --seed '$$(date +%Y%m%d)
 
@@ -150,7 +152,7 @@ wheel: setup-run ## write build/dist/downbeat-<version>-py3-none-any.whl, with t
 	@rm -rf build/share
 	@$(VENV)/python tools/man --output build/share/man --version $$(sed -n 's/^version = "\(.*\)"$$/\1/p' pyproject.toml)
 	@$(VENV)/python tools/completions --output build/share
-	@DOWNBEAT_WHEEL_HEADERS=1 DOWNBEAT_WHEEL_SHARE=build/share $(VENV)/python -m pip --quiet wheel --no-deps --wheel-dir build/dist .
+	@DOWNBEAT_WHEEL_HEADERS=1 DOWNBEAT_WHEEL_SHARE=build/share $(VENV)/python -m pip --quiet wheel --no-deps --no-build-isolation --wheel-dir build/dist .
 	@ls build/dist/*.whl
 
 docs: setup-docs ## build the documentation as a site, build/docs/index.html; a broken link is an error
@@ -168,6 +170,10 @@ lint: ## check rooms, format and words, run static analysis
 
 clean: ## remove build/, not results/
 	rm -rf build
+
+lock: ## write tools/locks: the newest Python packages that pyproject.toml allows, with hashes; what tools/setup installs from then on
+	@tools/setup lock
+	@$(VENV)/python tools/lock
 
 setup-run:
 	@tools/setup build downbeat $(MPI)

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
+from downbeat.durable import write_text
 from downbeat.errors import DownbeatError
 from downbeat.experiment.estimates import Estimates
 from downbeat.experiment.execute import Watcher, execute
@@ -114,5 +115,5 @@ def experiment(
 def write_json(path: Path, content: object) -> None:
     """Writes a file of figures, dataclasses as objects, and says where it is."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(content, indent=1, default=dataclasses.asdict) + "\n", encoding="utf-8")
+    write_text(path, json.dumps(content, indent=1, default=dataclasses.asdict) + "\n")
     print(f"\nwritten to {path}")

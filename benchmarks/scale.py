@@ -35,6 +35,7 @@ QUICK_INTERVALS = {128: 0.01, 1024: 0.05, 16384: 0.5}
 SKEWS = {128: (100.0, 200.0), 1024: (150.0, None), 16384: (250.0, None)}
 BOUNDS = {1024: 5.0, 16384: 6.0}
 BROKEN = 1  # exit status where a promise is broken under a condition drawn at random
+REFUSED = 2  # its exit status where an option is wrong
 LONG_RUN = 100.0  # s: 10^5 calls of 128 processes
 
 Row = dict[str, Any]
@@ -46,6 +47,8 @@ def run(mpi: str, words: Sequence[str], what: str) -> list[Row]:
     done = subprocess.run(
         [str(ROOT / "build" / mpi / "bin" / "scale"), *words], stdout=subprocess.PIPE, text=True, check=False
     )
+    if done.returncode == REFUSED:  # and said why
+        sys.exit(REFUSED)
     if done.returncode not in (0, BROKEN):
         fail(NAME, f"{what}: scale ended with status {done.returncode}")
     return [json.loads(line) for line in done.stdout.splitlines()]

@@ -284,6 +284,7 @@ int main(int argc, char **argv) {
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(run.world, MPI_ERRORS_RETURN);
     find_nodes(&run);
+    bind_processes(&run);
 
     int planned = 0;
     for (int t = 0; t < TABLES; ++t)

@@ -65,6 +65,9 @@ void note(const char *format, ...)
 double now(void);
 void pause_for(double seconds);
 
+/* Gives each process of the node a processor of its own, where there are enough. */
+void bind_processes(const struct run *run);
+
 /* A process that stops its parent for a while. Forked before MPI is initialized. */
 void stopper_start(void);
 /* Stops this process once, at some moment within `within` seconds from now, for `duration` seconds. Returns at once. */

@@ -4,6 +4,7 @@
 #include "conformance.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* What a flag is before the call, and after it if the call did not write it. */
@@ -41,6 +42,7 @@ struct tally {
     int late;      /* calls that this process left long after the first of its node */
     int late_true; /* with a true flag all the same */
     int spared;    /* calls in which another process was late, and this one was not and has a true flag */
+    int preempted; /* how often it lost its processor meanwhile */
 };
 
 static const double STOPPED = 4e-3; /* seconds */
@@ -118,13 +120,21 @@ static int comparable(const struct run *run) {
 /* With more processes than processors, a process without one comes late, and all others wait for it. */
 static int crowded(const struct run *run) { return run->node_size > sysconf(_SC_NPROCESSORS_ONLN); }
 
+/* How often this process has lost its processor to another one; stops are not among these. */
+static int preemptions(void) {
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (int)usage.ru_nivcsw : 0;
+}
+
 static void after_the_wait(const struct run *run) {
     struct tally tally = {0};
     MPI_Comm comm;
     if (!comparable(run))
         return;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    tally.preempted = preemptions();
     const int stops = stop_and_count(run, comm, &tally);
+    tally.preempted = preemptions() - tally.preempted;
     int again = trues(comm, AGAIN);
     MPI_Comm_free(&comm);
 
@@ -134,9 +144,9 @@ static void after_the_wait(const struct run *run) {
     struct tally victims = tally;
     MPI_Allreduce(&tally.spared, &spared, 1, MPI_INT, MPI_SUM, run->world);
     MPI_Bcast(&victims, sizeof victims, MPI_BYTE, victim, run->world);
-    note("process %d was stopped %d times and left %d calls late, %d of them with a true flag; true flags of others in "
-         "these calls: %d",
-         victim, stops, victims.late, victims.late_true, spared);
+    note("process %d was stopped %d times, lost its processor %d times and left %d calls late, %d of them with a true "
+         "flag; true flags of others in these calls: %d",
+         victim, stops, victims.preempted, victims.late, victims.late_true, spared);
     /* The share of stops that fall between message and deadline is that of the wait in a call: 0.45 to 0.97 where each
      * decides alone, 0.01 to 0.12 with an exchange after the deadline. A fifth is 5 standard deviations from 0.35 and
      * from 0.08. */
@@ -151,11 +161,18 @@ static void after_the_wait(const struct run *run) {
     }
     /* A stop between the decision and our timestamp is rare. */
     expect(
-        victims.late_true <= 2 + stops / 4,
+        victims.late_true <= 2 + stops / 10,
         "in %d of the %d calls that it left more than %.3g ms late, the flag of process %d was true: it is not decided "
         "after the wait",
         victims.late_true, victims.late, 1e3 * LATE, victim);
     expect(spared > 0, "whenever one process was late, all flags were false: the flag is not local");
+    /* A process that loses its processor is late before the wait, most often, where a flag that is decided too early is
+     * false, too. That happens 5 times per late call where two processes share a processor, and twice with a load of 5
+     * on two processors. */
+    if (victims.preempted > 3 * victims.late) {
+        skip("inconclusive: the machine is busy, processes wait for processors");
+        return;
+    }
     expect(again > 0, "after process %d was stopped, its flag was never true again in %d calls", victim, AGAIN);
 }
 

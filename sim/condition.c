@@ -172,6 +172,8 @@ static double between(uint64_t *state, double from, double to) { return from * p
 #define MEAN_EFFORT 40e3
 #define MOST_CALLS 50e3
 #define LEAST_CALLS 10.0
+/* Of synchronizations there is one every second or two. */
+#define MOST_PROCESS_SECONDS 10e3
 #define MOST_SECONDS 3600.0
 /* Of conditions whose frequencies are beyond the domain, and of larger groups. */
 #define BEYOND_CHANCE 10
@@ -212,7 +214,8 @@ struct condition condition_draw(uint64_t seed, uint64_t number) {
     drawn.stops *= drawn.processes;
     double most = fmin(MOST_CALLS, 4.0 * MEAN_EFFORT / drawn.processes);
     double calls = floor(between(&state, fmin(LEAST_CALLS, most / 2.0), most));
-    drawn.seconds = fmin(MOST_SECONDS, calls * drawn.interval);
+    double longest = fmin(MOST_SECONDS, MOST_PROCESS_SECONDS / drawn.processes);
+    drawn.seconds = fmin(fmax(longest, LEAST_CALLS * drawn.interval), calls * drawn.interval);
     if (drawn.ramp > 0.0)
         drawn.ramp_after = drawn.seconds * uniform(&state) / 2.0;
     if (drawn.absent > 0.0)
@@ -274,10 +277,11 @@ struct virtual_starts condition_starts(const struct condition *condition) {
                                    .absent_ns = condition->absent * 1e9};
 }
 
-/* Path asymmetry moves an offset by half of the difference, and no exchange shows it. Two clocks are apart by that of
- * the levels above both, and that of a comparison with peers. */
+/* What no process sees. Path asymmetry moves an offset by half of the difference: two clocks are apart by that of the
+ * levels above both, and that of a comparison with peers. And a reading lags by up to a step of the clock. */
 static double unseen_ns(const struct condition *condition, int depth) {
-    return (depth + 1) * (condition->upward + condition->asymmetry) * condition->network * 1e9;
+    double asymmetry = (condition->upward + condition->asymmetry) * condition->network;
+    return ((depth + 1) * asymmetry + condition->resolution) * 1e9;
 }
 
 struct verdict condition_judge(const struct condition *condition, const struct virtual_outcome *outcome) {

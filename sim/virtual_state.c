@@ -168,6 +168,9 @@ static void take_part(int process, void *argument) {
     }
 }
 
+/* Before so many synchronizations, a jump cannot be told from a rate that is not known yet. */
+#define KNOWN_SYNCS 4
+
 /* From the call in which a clock turns to the next synchronization that began after that, which shows a jump, or to the
  * one after that: the first may come so soon that another rate has hardly moved the clock. */
 static void mark_blind(struct run *run, const struct virtual_turn *turn) {
@@ -175,7 +178,7 @@ static void mark_blind(struct run *run, const struct virtual_turn *turn) {
     int first = 0;
     while (first < run->calls && run->last_exit[first] < turn->at_ns)
         ++first;
-    int more = turn->skew != 0.0;
+    int more = turn->skew != 0.0 || all[first].syncs < KNOWN_SYNCS;
     for (int i = first; i < run->calls && all[i].syncs <= all[first].syncs + more; ++i)
         all[i].blind = 1;
 }

@@ -2,6 +2,7 @@
 #include "mpi/mpi_tool.h"
 #include "options/algorithm_choices.h"
 #include "output/print_error.h"
+#include "print_line.h"
 #include "text/error.h"
 #include "text/utf8.h"
 
@@ -88,7 +89,7 @@ int main(int argc, char **argv) {
         // The other ranks know nothing of it and wait, or fail as well: the first one ends them before they say so.
         bench::await_turn_to_fail();
         bench::print_error(bench::text_of(error));
-        bench::await_errors_read(); // MPICH's launcher drops what it has not read when a rank aborts
+        await_line_read();
         MPI_Abort(MPI_COMM_WORLD, static_cast<int>(bench::ExitStatus::failure));
     }
     MPI_Finalize();

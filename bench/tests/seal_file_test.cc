@@ -42,12 +42,17 @@ class SealFile : public Files {};
 
 TEST_F(SealFile, AppendsTheChecksumOfAllBytes) {
     const std::string content(200000, 'x');
-    std::ofstream(path("a")) << content;
-    seal_file(path("a"));
+    Output output(path("a"));
+    output.write(content);
+    seal_file(output);
+    output.finish();
     EXPECT_EQ(read(path("a")), content + fmt::format("DOWNBEAT-CRC32:{:08x}\n", checksum(content)));
 }
 
-TEST_F(SealFile, LeavesDevicesAlone) { EXPECT_NO_THROW(seal_file("/dev/null")); }
+TEST_F(SealFile, LeavesDevicesAlone) {
+    Output output("/dev/null");
+    EXPECT_NO_THROW(seal_file(output));
+}
 
 } // namespace
 } // namespace bench

@@ -229,9 +229,8 @@ int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats);
  *                               unflagged_exits)
  *   tolerance      a process that leaves later than this after the deadline has flag 0. Default: 0.5e-6
  *   flag_error     a process whose expected error is above this has flag 0, or off. Default: auto, with
- *                  sync=disciplined an eighth of the tolerance (a quarter for two processes), else off
- *   max_age        clocks are synchronized again after this time. Default: auto, 1.5 s with sync=disciplined, else 1.0 s,
- *                  or 100 times the time over which the scheme spreads its fit points if that is longer
+ *                  sync=disciplined an eighth of the tolerance (a fifth for two processes), else off
+ *   max_age        clocks are synchronized again after this time. Default: auto, 1.0 s, or 100 times the time over which the scheme spreads its fit points if that is longer
  *   max_error      and when drift may have raised the error bound above this, and above twice of what it was directly
  *                  after the last synchronization. Default: 5e-6
  *   target_error   and when the expected error is above this, and above 1.5 times of what it was. Default: auto, 25e-9

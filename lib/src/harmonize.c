@@ -172,7 +172,7 @@ int db_harmonize(struct db_state *state, double delay, int *flag) {
     int64_t lag_ns = db_map_global_ns(&state->map, ready) - (decision.deadline_ns - decision.slack_ns);
     int late = ready > release.ticks;
     check_order(state, &decision, arrived, ready);
-    int unsure = state->doubt > 0.0 || db_map_deviation_ns(&state->map, release.ticks) > state->flag_error_ns;
+    int unsure = db_schedule_unsure(state, release.ticks);
 
     state->verdict = state->calls == 0 ? MPI_UNDEFINED : !decision.invalid;
     state->lateness_ns = decision.lateness_ns;

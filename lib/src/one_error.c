@@ -11,8 +11,10 @@ int db_agree(MPI_Comm comm, int code, const struct db_reason *reason) {
     DB_TRY(db_allreduce(comm, &failed, 1, MPI_INT, MPI_MIN));
     if (failed == size)
         return MPI_SUCCESS;
-    if (rank == failed)
-        db_tell(reason->text);
+    if (rank == failed && code > 0 && reason->text[0] != '\0') {
+        db_tell_error(reason->text);
+        code = -code;
+    }
     DB_TRY(MPI_Bcast(&code, 1, MPI_INT, failed, comm));
     return code;
 }

@@ -4,7 +4,7 @@
 
 #include "harmonize.h"
 #include "region_store.h"
-#include "utf8.h"
+#include "utf8_length.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +62,7 @@ static int valid_name(const char *name) {
     if (name == NULL)
         return 0;
     while (name[length] != '\0' && length < DB_REGION_NAME_SIZE) {
-        size_t character = db_utf8_length(name + length);
+        size_t character = utf8_length(name + length, SIZE_MAX);
         if (character == 0)
             return 0;
         length += character;

@@ -1,5 +1,7 @@
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 #include "region_file.h"
+
+#include "output_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -118,19 +120,20 @@ static void name_file(const char *path, int world_rank, char *name, size_t size)
         snprintf(name, size, "%.*s.rank%d%s", (int)(suffix - path), path, world_rank, suffix);
 }
 
-/* All entries that go to the same file as `first` does. Returns 0, or -1 with errno. */
-static int write_file(const char *name, const struct db_region_entry *first) {
-    FILE *file = fopen(name, "w");
-    if (file == NULL)
-        return -1;
+/* All entries that go to the same file as `first` does. Returns 0 or an error number. */
+static int write_file(const char *name, int named, const struct db_region_entry *first) {
+    struct output_file output;
+    FILE *file;
+    int code = output_begin(&output, name, named, &file);
+    if (code != 0)
+        return code;
     write_context(file);
     for (const struct db_region_entry *entry = first; entry != NULL; entry = entry->next)
         if (strcmp(entry->settings.regions, first->settings.regions) == 0)
             write_region(file, entry);
     write_kind(file, "end");
     fprintf(file, "}\n");
-    int failed = ferror(file);
-    return fclose(file) != 0 || failed ? -1 : 0;
+    return output_end(&output, file, 0);
 }
 
 /* Whether an entry before this one goes to the same file, which then is written. */
@@ -147,11 +150,13 @@ static void write_files(const struct db_region_entry *first, int world_rank) {
         if (is_written(first, entry) || strcmp(entry->settings.regions, "off") == 0)
             continue;
         name_file(entry->settings.regions, world_rank, name, sizeof name);
-        if (write_file(name, entry) == 0)
+        int named = world_rank == 0 && strcmp(entry->settings.regions, DB_REGIONS_DEFAULT) != 0;
+        int code = write_file(name, named, entry);
+        if (code == 0)
             continue;
         db_explain(&reason, MPI_ERR_OTHER,
                    "cannot write regions to '%s': %s; set DOWNBEAT_REGIONS to a writable file, or to off", name,
-                   strerror(errno));
+                   output_reason(code));
         db_tell(reason.text);
     }
 }

@@ -20,16 +20,27 @@
  * 10 round trips of 4 us each, 10 ms. */
 #define MOST_SERVED 256
 
+static double age_ns(const struct db_state *state, int64_t ticks) {
+    return (double)(ticks - state->fresh.ticks) * state->clock.ns_per_tick;
+}
+
+int db_schedule_unsure(const struct db_state *state, int64_t ticks) {
+    return state->doubt > 0.0 || age_ns(state, ticks) > state->trust_ns ||
+           db_map_deviation_ns(&state->map, ticks) > state->flag_error_ns;
+}
+
 int db_schedule_wants(const struct db_state *state) {
     int64_t ticks = db_clock_read(&state->clock);
     const struct db_settings *settings = &state->settings;
     double deviation_ns = db_map_deviation_ns(&state->map, ticks);
-    int unsure = deviation_ns > state->flag_error_ns && state->fresh.deviation_ns < state->flag_error_ns;
+    int old = age_ns(state, ticks) > state->max_age_ns;
+    int untrusted = deviation_ns > state->flag_error_ns || (old && isfinite(state->trust_ns));
+    int helps = state->fresh.deviation_ns < state->flag_error_ns;
     int own_schedule = settings->slack->age_ns > 0.0 || settings->max_age_ns > 0.0;
-    if (!own_schedule && (state->doubt > 0.0 || unsure))
+    if (!own_schedule && (state->doubt > 0.0 || (untrusted && helps)))
         return DB_NEEDED;
-    if ((double)(ticks - state->fresh.ticks) * state->clock.ns_per_tick > state->max_age_ns)
-        return 1;
+    if (old)
+        return DB_WANTED;
     if (settings->slack->age_ns > 0.0)
         return 0;
     double bound_ns = fmax(settings->max_error_ns, BOUND_GROWTH * state->fresh.bound_ns);

@@ -9,6 +9,10 @@
 enum { DB_WANTED = 1, DB_NEEDED = 2 };
 int db_schedule_wants(const struct db_state *state);
 
+/* Whether this process's flag is 0 at `ticks` because of its clock: it is in doubt, was not compared for long, or its
+ * expected error is too large. */
+int db_schedule_unsure(const struct db_state *state, int64_t ticks);
+
 /* Whether time may be spent on what is wanted or needed, as process 0 sees it: where no age is asked for, 1 % of all
  * time in the long run, or 10 %. */
 int db_schedule_allows(const struct db_state *state, int wanted);

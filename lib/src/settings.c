@@ -275,7 +275,7 @@ int db_settings_from_environment(struct db_settings *settings, struct db_reason 
         .flag_error_ns = 0.0,
         .max_skew = 650e-6,   /* two oscillators of +-300 ppm (Hoefler 2008, section 2.2), and some */
         .max_wander = 0.2e-6, /* what is not slow: DB_MAX_RAMP comes on top */
-        .regions = "downbeat-regions.json",
+        .regions = DB_REGIONS_DEFAULT,
         .regions_table = DB_TABLE_OFF,
     };
     db_validation_parse(&settings->validation, "off");

@@ -13,6 +13,7 @@
 #include <mpi.h>
 
 #define DB_PATH_SIZE DOWNBEAT_MAX_MESSAGE
+#define DB_REGIONS_DEFAULT "downbeat-regions.json"
 
 enum { DB_TABLE_OFF, DB_TABLE_STDOUT, DB_TABLE_STDERR };
 
@@ -56,6 +57,10 @@ int db_settings_expects(const struct db_settings *settings);
 /* The expected error above which clocks are synchronized again; infinite where it does not matter: who sets an age has
  * a schedule of their own. */
 double db_settings_target_error_ns(const struct db_settings *settings);
+
+/* The age of the last comparison above which a process's flag is 0, whatever error is expected; infinite where it does
+ * not matter. */
+double db_settings_trust_ns(const struct db_settings *settings);
 
 /* The expected error above which a process's flag is 0; infinite where it does not matter. */
 double db_settings_flag_error_ns(const struct db_settings *settings, int processes);

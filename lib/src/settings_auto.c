@@ -4,13 +4,14 @@
 #include <math.h>
 
 #define TARGET_ERROR_NS 25.0
-/* The longest that a clock goes uncompared, however sure of itself: two that begin to warm up by 100 ppb/s are 0.2 us
- * apart then. */
+/* The longest that a clock goes uncompared, however sure of itself: two that begin to warm up by 100 ppb/s are 0.1 us
+ * apart then; and the longest that it is trusted where the comparison is late: 0.2 us. */
+#define LONGEST_UNCOMPARED_NS 1e9
 #define LONGEST_TRUST_NS 1.5e9
 /* What the flag promises, the tolerance and one expected error, must be many of those of the clocks: the difference of
  * any two of many processes is beyond 4.5 times either's in one of 10^5 cases. Process 0 has none. */
 #define ERRORS_PER_TOLERANCE 8.0
-#define ERRORS_PER_TOLERANCE_OF_TWO 4.0
+#define ERRORS_PER_TOLERANCE_OF_TWO 5.0
 
 int db_settings_expects(const struct db_settings *settings) {
     const struct db_sync_type *type = (const struct db_sync_type *)settings->sync.nodes[0].component;
@@ -21,6 +22,10 @@ double db_settings_target_error_ns(const struct db_settings *settings) {
     if (settings->target_error_ns > 0.0)
         return settings->target_error_ns;
     return db_settings_expects(settings) && settings->max_age_ns == 0.0 ? TARGET_ERROR_NS : (double)INFINITY;
+}
+
+double db_settings_trust_ns(const struct db_settings *settings) {
+    return db_settings_expects(settings) && settings->max_age_ns == 0.0 ? LONGEST_TRUST_NS : (double)INFINITY;
 }
 
 double db_settings_flag_error_ns(const struct db_settings *settings, int processes) {
@@ -37,6 +42,5 @@ double db_settings_max_age_ns(const struct db_settings *settings) {
         return settings->max_age_ns;
     if (settings->slack->age_ns > 0.0)
         return settings->slack->age_ns;
-    return fmax(db_settings_expects(settings) ? LONGEST_TRUST_NS : 1e9,
-                100.0 * db_scheme_sum(&settings->sync, "over") * 1e9);
+    return fmax(LONGEST_UNCOMPARED_NS, 100.0 * db_scheme_sum(&settings->sync, "over") * 1e9);
 }

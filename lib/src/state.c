@@ -271,6 +271,7 @@ static int apply(struct db_state *state, const struct db_settings *wanted) {
     state->max_age_ns = db_settings_max_age_ns(settings);
     state->target_error_ns = db_settings_target_error_ns(settings);
     state->flag_error_ns = db_settings_flag_error_ns(settings, state->size);
+    state->trust_ns = state->domain.count > 1 ? db_settings_trust_ns(settings) : (double)INFINITY;
     if (other_sync) {
         DB_TRY(divide(state));
         DB_TRY(db_state_synchronize(state));

@@ -31,6 +31,7 @@ struct db_state {
     double max_age_ns; /* that follow from them */
     double target_error_ns;
     double flag_error_ns;
+    double trust_ns;
     int oversubscribed;
     enum db_patience patience; /* of all channels */
 

@@ -100,12 +100,13 @@ static int ask(const struct study *study, const struct db_state *state, const ch
     char message[DOWNBEAT_MAX_MESSAGE];
     const char *text = estimator != NULL ? estimator : "skampi";
     if (found == NULL || db_scheme_parse(&chosen, "offset", text, message) != 0) {
+        int code = MPI_ERR_ARG;
         if (found != NULL) {
-            db_explain(&reason, MPI_ERR_ARG, "estimator '%s': %s", text, message);
-            db_tell(reason.text);
+            code = -db_explain(&reason, code, "estimator '%s': %s", text, message);
+            db_tell_error(reason.text);
         }
         DB_TRY(decline(study));
-        return MPI_ERR_ARG;
+        return code;
     }
     return measure(study, &chosen.nodes[0], state->settings.max_skew + 2.0 * state->local_rate_error, found);
 }

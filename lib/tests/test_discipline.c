@@ -4,6 +4,7 @@
 #include "discipline.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SKEW 10e-6
@@ -24,20 +25,25 @@ static struct db_offset point_at(int64_t at, double offset_ns, double width_ns) 
 }
 
 /* What is expected of the offsets, as discipline.c says above weigh(). */
+static int ascending(const void *a, const void *b) {
+    double left = *(const double *)a;
+    double right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
 static void expected_variances(const struct db_offset *points, int count, double *variances) {
-    double smallest = INFINITY;
-    double mean = 0.0;
-    for (int i = 0; i < count; ++i) {
-        double width = points[i].upper_ns - points[i].lower_ns;
-        smallest = fmin(smallest, width);
-        mean += width / count;
-    }
-    double least = count > 1 ? (mean - smallest) / (sqrt(count) / 0.63 - 1.0) : 0.0;
+    double widths[MOST];
+    for (int i = 0; i < count; ++i)
+        widths[i] = points[i].upper_ns - points[i].lower_ns;
+    qsort(widths, (size_t)count, sizeof *widths, ascending);
+    double smallest = widths[0];
+    double median = count % 2 ? widths[count / 2] : (widths[count / 2 - 1] + widths[count / 2]) / 2.0;
+    double least = count > 1 ? (median - smallest) / (sqrt(count) / 0.75 - 1.0) : 0.0;
     for (int i = 0; i < count; ++i) {
         double width = points[i].upper_ns - points[i].lower_ns;
         double middle = points[i].lower_ns + width / 2.0;
         double single = fmin(width, 1.5 * points[i].deviation_ns / sqrt(points[i].exchanges));
-        double excess = width - smallest + fmax(least, single / count);
+        double excess = width - smallest + fmax(least, single / (count * count));
         variances[i] = excess * excess / 12.0 + pow(points[i].offset_ns - middle, 2.0) +
                        (RESOLUTION_NS * RESOLUTION_NS + 3.0) / 12.0 + pow(points[i].drift_deviation_ns, 2.0) + 1.0;
     }

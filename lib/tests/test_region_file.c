@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SIZE 3
@@ -214,6 +215,37 @@ static void lead_back(int descriptor, int before) {
     close(before);
 }
 
+/* Whether `lines` are written where a link is, and its target stays. The default's name follows no link; one that a
+ * user gives, such as "link", follows a link of his own. */
+static void check_link(struct db_region_entry *entry, const char *name, int (*plant)(const char *, const char *),
+                       int followed, const char *const *lines) {
+    char text[32] = "";
+    const char *path = file_of(name, ".json");
+    FILE *file = fopen("victim", "w");
+    CHECK(file != NULL && fputs("years of work", file) >= 0 && fclose(file) == 0);
+    CHECK(plant("victim", path) == 0);
+    snprintf(entry->settings.regions, sizeof entry->settings.regions, "%s.json", name);
+    db_region_files_write(entry);
+    file = fopen("victim", "r");
+    CHECK(file != NULL && fgets(text, sizeof text, file) != NULL && fclose(file) == 0);
+    CHECK((strcmp(text, "years of work") == 0) == !followed);
+    check_file(path, lines, 2);
+    CHECK(remove("victim") == 0);
+}
+
+static void links(struct db_region_record *known) {
+    const char *const lines[] = {known_line, last_line};
+    char directory[64];
+    struct db_region_entry entry = entry_of(known, "", DB_TABLE_OFF, NULL);
+    snprintf(directory, sizeof directory, "test_region_file.dir%d", rank);
+    CHECK(mkdir(directory, 0700) == 0 && chdir(directory) == 0);
+    check_link(&entry, "downbeat-regions", symlink, 0, lines);
+    check_link(&entry, "downbeat-regions", link, 0, lines);
+    check_link(&entry, "named", symlink, rank == 0, lines);
+    check_link(&entry, "named", link, 0, lines);
+    CHECK(chdir("..") == 0 && rmdir(directory) == 0); /* nothing is left */
+}
+
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -266,6 +298,7 @@ int main(int argc, char **argv) {
     CHECK(fclose(file) == 0 && remove(out) == 0);
     CHECK(remove(file_of("test_region_file", ".json")) == 0);
 
+    links(known);
     db_region_record_free(known);
     db_region_record_free(empty);
     MPI_Finalize();

@@ -22,6 +22,7 @@ static struct db_state state_at_rest(void) {
                              .map = {.ns_per_tick = 0.5},
                              .max_age_ns = INFINITY,
                              .flag_error_ns = INFINITY,
+                             .trust_ns = INFINITY,
                              .target_error_ns = INFINITY};
 }
 
@@ -118,6 +119,7 @@ static void what_flags_need_may_take_longer(void) {
     CHECK_THAT(wants_after(&state, 1e3), ==, DB_NEEDED);
     state.fresh.deviation_ns = 9.6; /* no better after a synchronization */
     CHECK_THAT(wants_after(&state, 1e3), ==, 0);
+    CHECK(db_schedule_unsure(&state, 2000));
     state.doubt = 1e-6;
     CHECK_THAT(wants_after(&state, 1e3), ==, DB_NEEDED);
     state.settings.slack = &db_slack_published; /* as who asks for an age */
@@ -127,7 +129,17 @@ static void what_flags_need_may_take_longer(void) {
     CHECK_THAT(wants_after(&state, 1e3), ==, 0);
     state.settings.max_age_ns = 0.0;
 
+    /* An old comparison is needed where age counts in the flag. */
     state.settings.slack = &db_slack_auto;
+    state.doubt = 0.0;
+    state.flag_error_ns = 10.5;
+    state.max_age_ns = 1e9;
+    CHECK_THAT(wants_after(&state, 1.1e9), ==, DB_WANTED);
+    CHECK(!db_schedule_unsure(&state, llrint(3e9)));
+    state.trust_ns = 1.2e9;
+    CHECK_THAT(wants_after(&state, 1.1e9), ==, DB_NEEDED);
+    CHECK(!db_schedule_unsure(&state, llrint(2.3e9)) && db_schedule_unsure(&state, llrint(2.5e9))); /* 0.5 ns each */
+
     state.due_sync_ns = 3.9e9;
     now = llrint(40e9 / state.clock.ns_per_tick);
     CHECK(db_schedule_allows(&state, DB_NEEDED) && !db_schedule_allows(&state, DB_WANTED));

@@ -2,22 +2,25 @@
  * nothing of it. In virtual time without noise, clocks that differ by their offsets alone. Without MPI. */
 #include "check.h"
 #include "virtual_sync.h"
-#include "ways.h"
 
 #include <math.h>
 #include <string.h>
 
 #define MANY 1024
 
+/* A fifth of what one way takes: how much longer paths are, upwards or each at random. */
+#define LONGEST_NS 300.0
+static const struct virtual_network upward = {.overhead_ns = 100.0, .fixed_ns = 1500.0, .upward_ns = LONGEST_NS};
+static const struct virtual_network at_random = {.overhead_ns = 100.0, .fixed_ns = 1500.0, .asymmetry_ns = LONGEST_NS};
+
 struct errors {
     double spread_ns; /* from the smallest to the largest */
     double rms_ns;
 };
 
-static struct errors errors_of(int size, const char *scheme, double (*way_ns)(int, int, double)) {
+static struct errors errors_of(int size, const char *scheme, const struct virtual_network *network) {
     struct virtual_model model = {
-        .seed = 1, .network = virtual_quiet, .offset_ns = 1e9, .ns_per_tick = 0.4347, .read_ns = 20};
-    model.network.way_ns = way_ns;
+        .seed = 1, .network = *network, .offset_ns = 1e9, .ns_per_tick = 0.4347, .read_ns = 20};
     struct virtual_sync sync = virtual_sync_create(&model, size, size, scheme);
     virtual_sync_run(&sync);
     virtual_sync_check_bounds(&sync, scheme, 0.0);
@@ -55,7 +58,7 @@ static void levels_take_each_others_asymmetry_back(void) {
     for (size_t i = 0; i < sizeof trees / sizeof *trees; ++i) {
         char scheme[64];
         snprintf(scheme, sizeof scheme, "disciplined(radix=%s,mates=0)", trees[i].radix);
-        struct errors errors = errors_of(trees[i].size, scheme, longer_upwards);
+        struct errors errors = errors_of(trees[i].size, scheme, &upward);
         CHECK_THAT(errors.spread_ns, >=, LONGEST_NS / 2.0 - 5.0);
         CHECK_THAT(errors.spread_ns, <=, LONGEST_NS / 2.0 + 5.0 * 10);
     }
@@ -64,23 +67,23 @@ static void levels_take_each_others_asymmetry_back(void) {
 /* Each in the mean of five: 0.58 of the error in a tree of one level, where mates have errors of their own and of the
  * comparison; less is gained in two, where those of one block share that of its leader. */
 static void mates_average(void) {
-    struct errors alone = errors_of(128, "disciplined(radix=128,mates=0)", longer_at_random);
-    struct errors with = errors_of(128, "disciplined(radix=128)", longer_at_random);
+    struct errors alone = errors_of(128, "disciplined(radix=128,mates=0)", &at_random);
+    struct errors with = errors_of(128, "disciplined(radix=128)", &at_random);
     CHECK_THAT(with.rms_ns, <=, 0.62 * alone.rms_ns);
     CHECK_THAT(with.spread_ns, <=, 0.75 * alone.spread_ns);
 
-    alone = errors_of(MANY, "disciplined(mates=0)", longer_at_random);
-    struct errors two = errors_of(MANY, "disciplined(mates=2)", longer_at_random);
-    with = errors_of(MANY, "disciplined", longer_at_random);
+    alone = errors_of(MANY, "disciplined(mates=0)", &at_random);
+    struct errors two = errors_of(MANY, "disciplined(mates=2)", &at_random);
+    with = errors_of(MANY, "disciplined", &at_random);
     CHECK_THAT(two.rms_ns, <=, 0.8 * alone.rms_ns);
     CHECK_THAT(with.rms_ns, <=, 0.9 * two.rms_ns);
 }
 
 /* They do not bring back what the levels of the tree have taken away. */
 static void mates_are_on_both_sides(void) {
-    struct errors one_level = errors_of(128, "disciplined(radix=128)", longer_upwards);
+    struct errors one_level = errors_of(128, "disciplined(radix=128)", &upward);
     CHECK_THAT(one_level.spread_ns, <=, LONGEST_NS / 2.0 + 5.0);
-    struct errors two_levels = errors_of(MANY, "disciplined", longer_upwards);
+    struct errors two_levels = errors_of(MANY, "disciplined", &upward);
     CHECK_THAT(two_levels.spread_ns, <=, 0.8 * LONGEST_NS);
 }
 
@@ -92,9 +95,11 @@ static double longer_to_20(int source, int destination, double true_ns) {
 
 /* What all mates say may be further off than the bound of the reference. The bound of the mean says so. */
 static void bounds_hold_with_bad_mates(void) {
-    struct errors alone = errors_of(64, "disciplined(radix=64,mates=0)", longer_to_20);
+    struct virtual_network network = virtual_quiet;
+    network.way_ns = longer_to_20;
+    struct errors alone = errors_of(64, "disciplined(radix=64,mates=0)", &network);
     CHECK_THAT(alone.spread_ns, <=, 10.0);
-    struct errors with = errors_of(64, "disciplined(radix=64)", longer_to_20);
+    struct errors with = errors_of(64, "disciplined(radix=64)", &network);
     CHECK_THAT(with.spread_ns, >=, 2000.0);
     CHECK_THAT(with.spread_ns, <=, 6000.0); /* of 20 us: who is known less well counts less */
 }

@@ -52,9 +52,9 @@ static void defaults(void) {
     CHECK(strcmp(settings.regions, "downbeat-regions.json") == 0);
     CHECK_THAT(settings.regions_table, ==, DB_TABLE_OFF);
     /* What they come to. */
-    near(db_settings_max_age_ns(&settings), 1.5e9);
+    near(db_settings_max_age_ns(&settings), 1e9);
     near(db_settings_target_error_ns(&settings), 25.0);
-    near(db_settings_flag_error_ns(&settings, 2), 125.0);
+    near(db_settings_flag_error_ns(&settings, 2), 100.0);
     near(db_settings_flag_error_ns(&settings, 3), 62.5);
 }
 
@@ -118,7 +118,7 @@ static void consequences(void) {
     struct db_settings settings = with("MAX_AGE", "0.5");
     near(db_settings_max_age_ns(&settings), 0.5e9);
     CHECK(isinf(db_settings_target_error_ns(&settings))); /* who sets an age has a schedule of their own */
-    near(db_settings_flag_error_ns(&settings, 2), 125.0);
+    near(db_settings_flag_error_ns(&settings, 2), 100.0);
     near(db_settings_flag_error_ns(&settings, 3), 62.5);
     settings = with("TARGET_ERROR", "2e-9");
     near(db_settings_target_error_ns(&settings), 2.0);

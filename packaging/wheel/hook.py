@@ -27,7 +27,6 @@ SOURCE = (
     "bindings/fortran/CMakeLists.txt",
     "bindings/fortran/downbeat.F90",
     "bindings/fortran/shim.c",
-    "checksum",
     "cmake",
     "examples",
     "lib/CMakeLists.txt",
@@ -35,6 +34,7 @@ SOURCE = (
     "lib/src",
     "preload",
     "pyproject.toml",
+    "shared",
     "tools/completions",
     "tools/man",
 )

@@ -2,6 +2,9 @@
 #define _GNU_SOURCE
 #include "preload.h"
 
+#include "output_file.h"
+#include "print_line.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +35,7 @@ void say(const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    fprintf(stderr, "downbeat: %s\n", text);
+    print_line(text);
 }
 
 void find_next(void **function, const char *name) {
@@ -120,27 +123,21 @@ static void begin(void) {
 /* One file of those that the node's processes wrote. */
 static int join(const char *path, const int *ranks, int count) {
     char part[PATH_SIZE];
-    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    int code = file < 0 ? errno : 0;
+    struct output_file output;
+    int code = output_create(&output, path, 0);
     for (int i = 0; code == 0 && i < count; ++i) {
         part_path(part, ranks[i]);
-        code = recording_append(file, part);
+        code = recording_append(output.file, part);
     }
-    if (file >= 0 && close(file) != 0 && code == 0)
-        code = errno;
-    if (code != 0) {
-        unlink(path);
-        return code;
-    }
-    for (int i = 0; i < count; ++i) {
+    code = output_close(&output, code);
+    for (int i = 0; code == 0 && i < count; ++i) {
         part_path(part, ranks[i]);
         unlink(part);
     }
-    return 0;
+    return code;
 }
 
 static void join_node(void) {
-    char unfinished[PATH_SIZE];
     char path[PATH_SIZE];
     int rank;
     int node_rank;
@@ -152,12 +149,9 @@ static void join_node(void) {
     PMPI_Gather(&rank, 1, MPI_INT, ranks, 1, MPI_INT, 0, node);
     if (node_rank == 0 && ranks != NULL) {
         snprintf(path, sizeof path, "%s/%s-node-%06d.trace", settings.directory, job, rank);
-        snprintf(unfinished, sizeof unfinished, "%s/%s-node-%06d.tmp", settings.directory, job, rank);
-        int code = join(unfinished, ranks, size);
-        if (code == 0 && rename(unfinished, path) != 0)
-            code = errno;
+        int code = join(path, ranks, size);
         if (code != 0)
-            say("cannot write '%s': %s; the files *.part there have what was recorded", path, strerror(code));
+            say("cannot write '%s': %s; the files *.part there have what was recorded", path, output_reason(code));
     }
     free(ranks);
     PMPI_Comm_free(&node);
@@ -180,8 +174,39 @@ static void end(void) {
     --inside;
 }
 
+#ifdef OMPI_MAJOR_VERSION
+#define OPEN_MPI 1
+#else
+#define OPEN_MPI 0
+#endif
+
+/* Whether the program's MPI library has the ABI of the one that this library was built for: that of Open MPI 4 and 5,
+ * or that of MPICH, which Intel's has, too. Handles of the other one end in a crash. Processes end together: the others
+ * leave process 0 the time for its line. */
+static void check_library(void) {
+    static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+    static const char *const names[] = {"MPICH or a library of its ABI", "Open MPI"};
+    Dl_info found;
+    const char *rank = NULL;
+    void *next = dlsym(RTLD_NEXT, "PMPI_Init");
+    void *library = next != NULL && dladdr(next, &found) != 0 ? dlopen(found.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    if (library == NULL || (dlsym(library, "ompi_mpi_comm_world") != NULL) == OPEN_MPI)
+        return;
+    for (size_t i = 0; i < sizeof ranks / sizeof *ranks && rank == NULL; ++i)
+        rank = getenv(ranks[i]);
+    if (rank != NULL && atoi(rank) != 0)
+        sleep(1);
+    else
+        say("this libdownbeat-preload was built for %s, but the program's MPI library is %s (%s); preload the library "
+            "of "
+            "the build for that one",
+            names[OPEN_MPI], names[!OPEN_MPI], found.dli_fname);
+    _exit(2);
+}
+
 WRAP(MPI_Init);
 int MPI_Init(int *argc, char ***argv) {
+    check_library();
     int outer = inside++;
     int code = REAL(MPI_Init)(argc, argv);
     inside = outer;
@@ -192,6 +217,7 @@ int MPI_Init(int *argc, char ***argv) {
 
 WRAP(MPI_Init_thread);
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
+    check_library();
     int outer = inside++;
     int code = REAL(MPI_Init_thread)(argc, argv, required, provided);
     inside = outer;

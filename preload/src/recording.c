@@ -249,7 +249,7 @@ int recording_append(int target, const char *path) {
         struct trace_header header;
         char page[TRACE_HEADER_SIZE];
     } front;
-    int source = open(path, O_RDONLY | O_CLOEXEC);
+    int source = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (source < 0)
         return errno;
     ssize_t got = pread(source, front.page, sizeof front.page, 0);

@@ -4,11 +4,12 @@
  * the loops of OSU and IMB measure it. Whether all processes left the barrier in time is known one barrier later, at no
  * cost (MPIX_Harmonize_verdict), so a sample waits until then. Nothing is asked between the barrier and the operation.
  */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 #include "preload.h"
 
 #include "collectives.h"
 #include "crc32.h"
+#include "output_file.h"
 
 #include <mpix_harmonize.h>
 #include <pthread.h>
@@ -313,9 +314,9 @@ static int write_row(FILE *file, const struct row *row) {
     struct crc32 crc;
     FILE *memory = open_memstream(&line, &size);
     if (memory == NULL)
-        return -1;
+        return errno;
     write_fields(memory, row);
-    int code = fclose(memory);
+    int code = fclose(memory) != 0 ? errno : 0;
     if (code == 0) {
         crc32_begin(&crc);
         crc32_add(&crc, line, size);
@@ -326,10 +327,11 @@ static int write_row(FILE *file, const struct row *row) {
 }
 
 static int write_file(const char *path, struct row *rows, int64_t count) {
-    FILE *file = fopen(path, "w");
-    if (file == NULL)
-        return -1;
-    int bad = 0;
+    struct output_file output;
+    FILE *file;
+    int code = output_begin(&output, path, 0, &file);
+    if (code != 0)
+        return code;
     for (int64_t i = 0; i < count; ++i) {
         if (rows[i].ranks < 0) /* part of an earlier one */
             continue;
@@ -341,10 +343,9 @@ static int write_file(const char *path, struct row *rows, int64_t count) {
                 add_row(&sum, &rows[j]);
                 rows[j].ranks = -1;
             }
-        bad |= write_row(file, &sum);
+        code = code != 0 ? code : write_row(file, &sum);
     }
-    bad |= ferror(file);
-    return fclose(file) != 0 || bad ? -1 : 0;
+    return output_end(&output, file, code);
 }
 
 /* The rows of this process; `count` of them. */
@@ -394,8 +395,9 @@ void starts_write(const char *path) {
     }
     struct row *all = rank == 0 ? malloc((size_t)total + 1) : NULL;
     PMPI_Gatherv(mine, bytes, MPI_BYTE, all, each, rank == 0 ? each + size : NULL, MPI_BYTE, 0, MPI_COMM_WORLD);
-    if (rank == 0 && write_file(path, all, total / (int64_t)sizeof(struct row)) != 0)
-        say("cannot write '%s'", path);
+    int code = rank == 0 ? write_file(path, all, total / (int64_t)sizeof(struct row)) : 0;
+    if (code != 0)
+        say("cannot write '%s': %s", path, output_reason(code));
     free(mine);
     free(all);
     free(each);

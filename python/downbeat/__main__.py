@@ -22,10 +22,11 @@ def main() -> None:
     handler = signal.getsignal(signal.SIGINT)
     if handler is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from downbeat import cli
+    from downbeat import cli, streams
 
     signal.signal(signal.SIGINT, handler)
     sys.unraisablehook = repeat_interrupt
+    streams.open_closed()
     try:
         cli.main()
     except KeyboardInterrupt:  # before typer heeds it, or a second one

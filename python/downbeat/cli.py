@@ -9,6 +9,7 @@ import typer
 
 from downbeat.commands import arrivals, build, compare, doctor, export, report, reproduce, run, show, trace, tune
 from downbeat.errors import DownbeatError
+from downbeat.streams import shown
 from downbeat.text import one_line
 
 app = typer.Typer(
@@ -48,12 +49,16 @@ def main() -> None:
     """Runs the command; an error is one line on standard error."""
     # Nothing is drawn on a screen. matplotlib does not load if Jupyter has set it and is not installed here.
     os.environ.pop("MPLBACKEND", None)
-    try:
-        app()
-    except DownbeatError as error:
-        print(f"downbeat: {one_line(str(error))}", file=sys.stderr)
-        sys.exit(error.status)
-    except OSError as error:  # a directory that cannot be made, a disk that is full
-        where = f"'{error.filename}': " if error.filename else ""
-        print(f"downbeat: {one_line(f'{where}{error.strerror or error}')}", file=sys.stderr)
-        sys.exit(DownbeatError.status)
+    with shown():
+        try:
+            try:
+                app()
+            finally:
+                sys.stdout.flush()
+        except DownbeatError as error:
+            print(f"downbeat: {one_line(str(error))}", file=sys.stderr)
+            sys.exit(error.status)
+        except OSError as error:  # a directory that cannot be made
+            where = f"'{error.filename}': " if error.filename else ""
+            print(f"downbeat: {one_line(f'{where}{error.strerror or error}')}", file=sys.stderr)
+            sys.exit(DownbeatError.status)

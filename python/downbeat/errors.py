@@ -32,13 +32,24 @@ WRONG_CONTENT = (
 )
 
 
+def refuse_pipe(path: Path) -> None:
+    """Looks whether there is something else than a file: a pipe keeps its reader waiting, a device has no end.
+
+    Raises:
+        UsageError: there is.
+    """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise UsageError(f"'{path}' is not a regular file")
+
+
 @contextlib.contextmanager
 def reading(path: Path) -> Iterator[None]:
     """Makes an error of whatever fails because a file is damaged, within a block that reads the file and nothing else.
 
     Raises:
-        UsageError: the file is damaged; the line says what was missed.
+        UsageError: the file is damaged; the line says what was missed. Or it is none: a pipe keeps its reader waiting.
     """
+    refuse_pipe(path)
     try:
         yield
     except WRONG_CONTENT as error:

@@ -13,7 +13,8 @@ def printable(text: str) -> str:
 
     These are the characters that terminals obey, that XML forbids, and that reverse the order of letters.
     """
-    return text if text.isprintable() else "".join(one if harmless(one) else escaped(one) for one in text)
+    quick = text.replace("\n", "").replace("\t", "")
+    return text if quick.isprintable() else "".join(one if harmless(one) else escaped(one) for one in text)
 
 
 def harmless(character: str) -> bool:

@@ -11,9 +11,9 @@ import downbeat
 import pytest
 from damage import share_found
 from downbeat.checksum import check_line, with_checksum, without_checksum
+from downbeat.durable import read_json, write_checked_json
 from downbeat.errors import UsageError
 from downbeat.experiment import directory as places
-from downbeat.experiment.durable import read_json, write_checked_json
 from downbeat.experiment.experiment import open_experiment
 from downbeat.export.frames import ROWS
 from downbeat.traces.summary import starts

@@ -15,7 +15,9 @@ import typer
 from downbeat.commands.interruption import resumable
 from downbeat.launchers.launch import INTERRUPTIONS
 from downbeat_command import downbeat
+from fake_programs import environment
 from launch_files import Cell, write_launch
+from report_data import two_cells
 from terminal_signals import heed_signals
 
 # Nobody can make anything in /proc, not even root.
@@ -45,6 +47,25 @@ def test_a_launcher_that_cannot_be_one_is_refused_by_all_that_launch(arguments: 
     done = downbeat(*arguments, "--launcher", "true -n 2", where=Path())
     assert done.returncode == 2
     assert done.stderr == "downbeat: launcher: 'true -n 2' has no {ranks} in place of the number of ranks\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "unbuffered"),
+    [("export a.nc --to csv", ""), ("report a.nc -o -", ""), ("show a.nc", "1"), ("run -h", "1")],
+)
+def test_what_standard_output_does_not_take_is_an_error(tmp_path: Path, command: str, unbuffered: str) -> None:
+    two_cells(tmp_path / "a.nc")
+    start = f"{sys.executable} -m downbeat {command}"
+    for redirected, said in ((">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")):
+        done = subprocess.run(
+            ["sh", "-c", f"{start} {redirected}"],
+            env=environment() | {"PYTHONUNBUFFERED": unbuffered},
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+        )
+        assert (done.returncode, done.stderr) == (1, f"downbeat: cannot write standard output: {said}\n")
 
 
 def test_a_reader_that_goes_away_is_no_error_of_ours(tmp_path: Path) -> None:

@@ -19,9 +19,9 @@ from typing import IO
 import netCDF4
 import numpy as np
 import pytest
+from downbeat import lock as locks
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.experiment import directory as places
-from downbeat.experiment import lock as locks
 from downbeat.experiment import split
 from downbeat.experiment.execute import ATTEMPTS, HOPELESS, Outcome, execute
 from downbeat.experiment.experiment import open_experiment

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -15,11 +17,12 @@ import netCDF4
 import numpy as np
 import pandas as pd
 import pytest
+from downbeat import lock
 from downbeat.commands.report import report
 from downbeat.data.samples import read_samples
+from downbeat.durable import read_json
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.experiment import directory as places
-from downbeat.experiment.durable import read_json
 from downbeat.experiment.execute import execute
 from downbeat.experiment.experiment import open_experiment
 from downbeat.experiment.measurement import Measurement
@@ -28,10 +31,11 @@ from downbeat.pictures.picture import Picture
 from downbeat.pictures.style import new_figure
 from downbeat.report.page import Page, Section, Table, write_page
 from downbeat.report.svg import picture_svg
-from downbeat.text import one_line, printable
+from downbeat.text import escaped, one_line, printable
 from downbeat_command import downbeat as run_downbeat
-from fake_programs import FakeBench, environment
+from fake_programs import FakeBench, environment, script
 from report_data import two_cells
+from trace_files import write_starts, write_trace
 
 HOSTILE = "a$b^c$ \x1b]0;gone\x07 \ufffe\u202e <b>"
 
@@ -129,13 +133,33 @@ def test_printable_text_shows_what_a_terminal_would_obey() -> None:
     assert one_line(" a \n b\x07\n") == "a b\\x07"
 
 
-def test_names_of_others_are_shown_and_not_obeyed(tmp_path: Path) -> None:
-    path = two_cells(tmp_path / "a.nc", "op(title=\x1b]0;x)")
-    for words in (("show", path), ("compare", path, "synchronizer=mpi_barrier", "synchronizer=harmonize")):
+@pytest.mark.parametrize("control", ["\x1b", "\r", "\x7f"])
+def test_names_of_others_are_shown_and_not_obeyed(tmp_path: Path, control: str) -> None:
+    path = two_cells(tmp_path / "a.nc", f"op(title={control}]0;x)")
+    trace = write_trace(tmp_path / "job-node-000000.trace")
+    for name in (b"/nowhere/app", b"barrier"):
+        hostile = (b"/" + control.encode() + b"]0;x").ljust(len(name), b"p")
+        trace.write_bytes(trace.read_bytes().replace(name, hostile))
+    request = tmp_path / "test.toml"
+    bench = json.dumps(str(script(tmp_path / "bench", "#!/bin/sh\n")))
+    request.write_text(
+        f'operations = [{json.dumps(f"op(title={control}]0;x)")}]\n[[libraries]]\nname = "here"\nbench = {bench}\n'
+        f'launcher = "{shutil.which("true")} -n {{ranks}}"\n',
+        encoding="utf-8",
+    )
+    for words in (
+        ("show", path),
+        ("compare", path, "synchronizer=mpi_barrier", "synchronizer=harmonize"),
+        ("export", path, "--to", "csv"),
+        ("report", path, "-o", "-"),
+        ("run", request, "-n", "2", "--dry-run"),
+        ("arrivals", trace),
+        ("arrivals", trace, "-o", "-"),
+    ):
         done = run_downbeat(*words, where=tmp_path)
-        assert done.returncode == 0
-        assert "op(title=\\x1b]0;x)" in done.stdout.replace("\n", "")
-        assert "\x1b" not in done.stdout + done.stderr
+        assert (done.returncode, done.stderr) == (0, "")
+        assert escaped(control) + "]0;x" in done.stdout.replace("\n", "")
+        assert control not in done.stdout
     done = run_downbeat("show", "none\x1b[2J.nc", where=tmp_path)
     assert (done.returncode, done.stderr) == (2, "downbeat: there is no experiment 'none\\x1b[2J.nc'\n")
 
@@ -178,6 +202,110 @@ def test_a_report_that_cannot_be_written_leaves_the_old_one(tmp_path: Path, monk
         report([path])
     assert page.read_text(encoding="utf-8") == "old"
     assert sorted(one.name for one in tmp_path.iterdir()) == ["a.nc", "report.html"]
+
+
+@pytest.mark.parametrize("code", [errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP])
+def test_a_file_system_without_fsync_is_no_reason_to_stop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    def unknown(_descriptor: int) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(os, "fsync", unknown)
+    fake = FakeBench(tmp_path / "fake")
+    outcome = execute(Plan("test", Measurement(("bcast",), {}), (fake.library(),), launches=1), tmp_path / "e")
+    assert (outcome.failures, outcome.lacking) == ([], {})
+
+
+@pytest.fixture(scope="session")
+def faulty_system(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The library that has calls of the system fail."""
+    library = tmp_path_factory.mktemp("system") / "system.so"
+    source = Path(__file__).parents[2] / "benchmarks/faults/programs/system.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    return library
+
+
+def test_what_fails_only_when_a_file_is_closed_is_named(tmp_path: Path, faulty_system: Path) -> None:
+    path = two_cells(tmp_path / "a.nc")
+    env = environment() | {"LD_PRELOAD": str(faulty_system), "FAULT_CALL": "close", "FAULT_PATH": "out.csv.new"}
+    env["FAULT_ERROR"] = str(errno.EDQUOT)
+    words = [sys.executable, "-m", "downbeat", "export", str(path), "--to", "csv", "-o", "out.csv"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=env, cwd=tmp_path)
+    said = f"downbeat: cannot write 'out.csv': {os.strerror(errno.EDQUOT)}\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
+    assert [one.name for one in tmp_path.iterdir()] == ["a.nc"]
+
+
+@pytest.mark.parametrize("code", [errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK])
+def test_without_locks_a_file_keeps_runs_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    def unknown(_file: int, _operation: int) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(fcntl, "flock", unknown)
+    monkeypatch.setattr(lock, "PATIENCE_SECONDS", 0.0)
+    fake = FakeBench(tmp_path / "fake")
+    plan = Plan("test", Measurement(("bcast",), {}), (fake.library(),), launches=1)
+    where = tmp_path / "e"
+    with lock.locked(where), pytest.raises(DownbeatError) as refused:
+        execute(plan, where)
+    assert str(refused.value) == (
+        f"another run is using '{where}': process {os.getpid()} on {socket.gethostname()}; "
+        f"if it has ended, remove '{where / lock.HOLDER}'"
+    )
+    assert execute(plan, where).lacking == {}
+    assert not (where / lock.HOLDER).exists()
+
+
+def test_what_a_lock_leads_to_is_not_written(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_text("before", encoding="utf-8")
+    (tmp_path / lock.LOCK).symlink_to(other)
+    with lock.locked(tmp_path):
+        pass
+    assert other.read_text(encoding="utf-8") == "before"
+
+
+def test_a_file_is_not_written_through_a_link_of_another_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = two_cells(tmp_path / "a.nc")
+    other, page = tmp_path / "other", tmp_path / "report.html"
+    other.write_text("before", encoding="utf-8")
+    page.symlink_to(other)
+    monkeypatch.setattr(os, "geteuid", lambda: page.lstat().st_uid + 1)
+    with pytest.raises(UsageError, match=f"'{page}' is a link that another user has made"):
+        report([path])
+    assert other.read_text(encoding="utf-8") == "before"
+
+
+def test_a_pipe_in_place_of_a_file_keeps_nobody_waiting(tmp_path: Path) -> None:
+    experiment, trace = tmp_path / "e", tmp_path / "trace"
+    execute(
+        Plan("test", Measurement(("bcast",), {}), (FakeBench(tmp_path / "fake").library(),), launches=1), experiment
+    )
+    trace.mkdir()
+    write_trace(trace / "job-node-000000.trace")
+    write_starts(trace / "job-starts.json")
+    samples = experiment / "launches/fake-n2-default-001/samples.nc"
+    for path, command in (
+        (tmp_path / "a.toml", "run"),
+        (samples, "show"),
+        (trace / "job-node-000000.trace", "arrivals"),
+    ):
+        path.unlink(missing_ok=True)
+        os.mkfifo(path)
+        done = run_downbeat(
+            command, path if path.parent == tmp_path else path.relative_to(tmp_path).parts[0], where=tmp_path
+        )
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert f"{path.name}' is not a regular file" in done.stderr
+        path.unlink()
+
+
+def test_an_experiment_nested_without_end_is_not_valid(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(f"operations = {'[' * 100_000}", encoding="ascii")
+    done = run_downbeat("run", "a.toml", where=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("downbeat: 'a.toml' is not valid TOML: ")
 
 
 @pytest.mark.parametrize("text", ["'", "", '"a'])

@@ -26,10 +26,10 @@ from downbeat.arrivals.table import find_arrivals
 from downbeat.arrivals.text import render
 from downbeat.comparison.history import open_history
 from downbeat.doctor.finding import Finding
+from downbeat.durable import read_json, write_json
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.experiment import directory as places
 from downbeat.experiment import split
-from downbeat.experiment.durable import read_json, write_json
 from downbeat.experiment.experiment import open_experiment
 from downbeat.experiment.measurement import Measurement
 from downbeat.experiment.plan import Library, Plan

@@ -19,8 +19,8 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+from downbeat import lock as locks
 from downbeat.experiment import directory as places
-from downbeat.experiment import lock as locks
 from downbeat.experiment.experiment import open_experiment
 from downbeat_command import downbeat
 from fake_programs import FakeBench, alive, script, wait_for

@@ -15,6 +15,8 @@ import pytest
 ROOT = Path(downbeat.__file__).parent
 FLOORS = (
     ("checksum", "errors", "lists", "sampling", "spreadsheet", "text", "typed", "units"),
+    ("durable", "screen", "streams"),  # what is written and printed
+    ("lock",),
     (
         "statistics",
         "launchers",

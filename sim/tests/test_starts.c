@@ -3,7 +3,6 @@
  * Without MPI. With a number as argument, at that size alone; with `days`, clocks that were prepared 30 days ago. */
 #include "check.h"
 #include "virtual_state.h"
-#include "ways.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -94,9 +93,10 @@ static void on_128_processes(void) {
     check(&stopped, 200.0, 400.0);
 
     struct virtual_starts asymmetric = starts;
-    asymmetric.model.network.way_ns = longer_upwards;
+    asymmetric.model.network.upward_ns = 300.0;
     check(&asymmetric, 200.0, 400.0);
-    asymmetric.model.network.way_ns = longer_at_random;
+    asymmetric.model.network.upward_ns = 0.0;
+    asymmetric.model.network.asymmetry_ns = 300.0;
     check(&asymmetric, 200.0, 400.0);
 }
 
@@ -134,8 +134,8 @@ static void lateness_is_told(void) {
 /* The statistics say why flags are 0. */
 static void reasons_are_counted(void) {
     struct virtual_starts starts = starts_of(16, 5e6, 2e9);
-    starts.doubt_ns = 10.0;
-    setenv("DOWNBEAT_FLAG_ERROR", "10e-9", 1);
+    starts.doubt_ns = 2.0;
+    setenv("DOWNBEAT_FLAG_ERROR", "2e-9", 1);
     struct virtual_outcome outcome = virtual_starts_run(&starts);
     unsetenv("DOWNBEAT_FLAG_ERROR");
     CHECK_THAT(outcome.doubted, >, 100);
@@ -225,9 +225,10 @@ static void on_1024_processes(void) {
     check_honesty(&starts, 0.65, 0.93);
 
     struct virtual_starts asymmetric = starts_of(1024, 100e6, 4e9);
-    asymmetric.model.network.way_ns = longer_upwards;
+    asymmetric.model.network.upward_ns = 300.0;
     check(&asymmetric, 300.0, 600.0);
-    asymmetric.model.network.way_ns = longer_at_random;
+    asymmetric.model.network.upward_ns = 0.0;
+    asymmetric.model.network.asymmetry_ns = 300.0;
     check(&asymmetric, 300.0, 600.0);
 }
 

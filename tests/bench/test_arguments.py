@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -201,10 +202,12 @@ def test_a_setting_of_the_library_that_cannot_be(bench: Bench) -> None:
     assert "downbeat: environment variable DOWNBEAT_CLOCK=sundial is not valid; valid: tsc, " in outcome.stderr
 
 
-def test_a_trace_without_end_is_refused(bench: Bench) -> None:
-    outcome = bench("barrier", "--pattern", "trace(file=/dev/zero)")
+@pytest.mark.parametrize("name", ["/dev/zero", "fifo"])
+def test_a_trace_without_end_is_refused(bench: Bench, tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    outcome = bench("barrier", "--pattern", f"trace(file={name})")
     assert outcome.status == 1
-    assert outcome.own_lines == ["downbeat-bench: '/dev/zero' has more than 256 MiB; give a smaller file"]
+    assert outcome.own_lines == [f"downbeat-bench: '{name}' is not a regular file; give one"]
 
 
 def test_help_names_what_there_is(bench: Bench) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ import downbeat
 import numpy as np
 import pytest
 import xarray as xr
-from conftest import ONE_LIBRARY, RANKS, Bench, Outcome, read_dataset, read_records, run_bench, shows
+from conftest import ONE_LIBRARY, RANKS, ROOT, Bench, Outcome, read_dataset, read_records, run_bench, shows
 from damage import share_found
 from numpy.typing import NDArray
 
@@ -234,6 +235,30 @@ def test_root_may_be_any_rank(bench: Bench, tmp_path: Path) -> None:
     assert done.status == 0
     operations = {record["operation"] for record in read_records(tmp_path / "out.json") if record["record"] == "cell"}
     assert operations == {"bcast(root=1)", "reduce(root=1)", "barrier"}
+
+
+def lose(call: str, path: str, error: int) -> dict[str, str]:
+    """Returns the environment in which close or fsync of a path fails."""
+    library = ROOT / "build/mpich/lib/fault-system.so"
+    assert library.exists(), f"{library} is not built"
+    return {"LD_PRELOAD": str(library), "FAULT_CALL": call, "FAULT_PATH": path, "FAULT_ERROR": str(error)}
+
+
+@ONE_LIBRARY
+@pytest.mark.parametrize("call", ["close", "fsync"])
+@pytest.mark.parametrize("name", ["out.json", "out.csv", "out.nc", "out.txt"])
+def test_an_error_that_comes_with_the_last_call_is_one_line(bench: Bench, name: str, call: str) -> None:
+    outcome = bench("barrier", "-r", "5", "-q", "-o", name, env=lose(call, f"/{name}", errno.EDQUOT))
+    assert outcome.status == 1
+    assert outcome.own_lines == [f"downbeat-bench: cannot write '{name}': Disk quota exceeded"]
+
+
+@ONE_LIBRARY
+@pytest.mark.parametrize("error", [errno.EINVAL, errno.ENOSYS, errno.ENOTSUP])
+def test_file_systems_without_fsync_will_do(bench: Bench, tmp_path: Path, error: int) -> None:
+    outcome = bench("barrier", "-r", "5", "-q", "-o", "out.json", env=lose("fsync", "/out.json", error))
+    assert (outcome.status, outcome.own_lines) == (0, [])
+    assert read_records(tmp_path / "out.json")[-1]["record"] == "end"
 
 
 def test_a_flipped_bit_is_found(run: Run, tmp_path: Path) -> None:

@@ -38,6 +38,8 @@ FOUND_BY = {
 }
 HANGS = {"global_ranks", "global_state", "no_progress", "one_lock", "user_messages"}
 
+INCONCLUSIVE = "# SKIP inconclusive"
+
 under_mpich = pytest.mark.parametrize("mpi", ["mpich"])  # quickest where a program fails; has 2048 communicators
 
 
@@ -69,7 +71,10 @@ def test_defects_are_found(mpi: str, defect: str) -> None:
     check = FOUND_BY[defect]
     patience = "1" if defect in HANGS else "60"
     arguments = ("--only", check, "--timeout", patience)
-    status, output = run(mpi, built(mpi, "conformance-defects"), *arguments, CONFORMANCE_DEFECT=defect)
+    for _ in range(5):  # on a busy machine
+        status, output = run(mpi, built(mpi, "conformance-defects"), *arguments, CONFORMANCE_DEFECT=defect)
+        if INCONCLUSIVE not in output:
+            break
     assert status != 0, output
     # Some defects end the program, and one does so after the last line.
     assert f"not ok 1 - {check}" in output or defect in {"copied_state", "finalized"}
@@ -77,11 +82,38 @@ def test_defects_are_found(mpi: str, defect: str) -> None:
 
 
 @under_mpich
+@pytest.mark.parametrize("defect", ["early_flag", "stale_flag"])
+def test_where_processes_share_a_processor_no_defect_passes(mpi: str, defect: str) -> None:
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        program = built(mpi, "conformance-defects")
+        _, output = run(mpi, program, "--only", "after_the_wait", CONFORMANCE_DEFECT=defect)
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert "not ok 1" in output or INCONCLUSIVE in output
+
+
+def test_the_program_ends_without_a_launcher() -> None:
+    # Open MPI starts a daemon then, which must not keep the pipe to the process that stops others.
+    variables = {f"OMPI_ALLOW_RUN_AS_ROOT{more}": "1" for more in ("", "_CONFIRM")}
+    listed = subprocess.run(
+        [built("openmpi", "conformance"), "--list"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | variables,
+        check=True,
+    )
+    assert "after_the_wait" in listed.stdout
+
+
+@under_mpich
 def test_a_correct_implementation_passes(mpi: str) -> None:
     status, output = run(mpi, built(mpi, "conformance-defects"))
     assert status == 0, output
     assert "not ok" not in output
-    assert "# SKIP" not in output
+    assert "# SKIP" not in output.replace(INCONCLUSIVE, "")
     planned = int(output.split("1..")[1].split()[0])
     assert re.findall(r"^ok (\d+) -", output, flags=re.MULTILINE) == [str(i + 1) for i in range(planned)]
 

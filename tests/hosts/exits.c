@@ -122,6 +122,10 @@ static void report(const struct call *all, int size, int calls, int skipped) {
     print_quantile("skew_median_ns", skews, count, 0.5);
     print_quantile("skew_p99_ns", skews, count, 0.99);
     print_quantile("skew_max_ns", skews, count, 1.0);
+    int apart = 0; /* ascending */
+    while (apart < count && skews[count - 1 - apart] > 1000.0)
+        ++apart;
+    printf("\"apart_share\": %.5f, ", count > 0 ? (double)apart / count : 0.0);
     printf(
         "\"ranks\": %d, \"calls\": %d, \"valid\": %d, \"syncs\": %lld, \"sync_share\": %.6f, \"clock_domains\": %d, ",
         size, calls - skipped, count, stats.syncs, stats.sync_share, stats.clock_domains);

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def run_figures(mpi: str, ranks: int, mode: str, **environment: str) -> tuple[int, list[str]]:
-    """Runs a mode of the figures program; returns its status and the library's lines."""
+    """Runs a mode of the figures program; returns its status and the lines of the library, and of MPI if it accuses."""
     program = ROOT / "build" / mpi / "bin" / "figures"
     clean = {name: value for name, value in os.environ.items() if not name.startswith("DOWNBEAT_")}
     done = subprocess.run(
@@ -22,7 +22,8 @@ def run_figures(mpi: str, ranks: int, mode: str, **environment: str) -> tuple[in
         check=False,
         env=clean | environment,
     )
-    return done.returncode, [line for line in done.stderr.splitlines() if line.startswith("downbeat:")]
+    said = ("downbeat:", "Fatal error", "bug report", "An error occurred")
+    return done.returncode, [line for line in done.stderr.splitlines() if any(word in line for word in said)]
 
 
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -255,6 +257,51 @@ def test_a_bad_setting_ends_the_program_with_one_line(
     assert name in lines[0]
     assert said in lines[0]
     assert not list(tmp_path.iterdir())
+
+
+def preloaded(mpi: str, built_for: str, *words: str) -> tuple[list[str], dict[str, str]]:
+    """Returns the command of a program on two ranks with libdownbeat-preload of a build, and its environment."""
+    launcher, env = launcher_words(mpi, 2)
+    library = ROOT / "build" / built_for / "lib" / "libdownbeat-preload.so"
+    return [*launcher, "env", f"LD_PRELOAD={library}", *words], env
+
+
+@pytest.mark.parametrize(("mpi", "built_for"), [("openmpi", "mpich"), ("mpich", "openmpi"), ("openmpi5", "mpich5")])
+def test_a_library_of_the_other_abi_is_refused_in_one_line(mpi: str, built_for: str, tmp_path: Path) -> None:
+    command, env = preloaded(mpi, built_for, program(mpi, "ends"), "none")
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, cwd=tmp_path, timeout=100)
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("downbeat:")]
+    families = {True: "Open MPI", False: "MPICH or a library of its ABI"}
+    assert done.returncode != 0
+    assert f"was built for {families[mpi == 'mpich']}, " in line
+    assert f"MPI library is {families[mpi != 'mpich']} (/" in line
+    assert "Segmentation" not in done.stderr
+
+
+@pytest.mark.parametrize(("mpi", "built_for"), [("openmpi", "openmpi5"), ("mpich5", "mpich")])
+def test_a_library_of_the_same_abi_will_do(mpi: str, built_for: str, tmp_path: Path) -> None:
+    command, env = preloaded(mpi, built_for, program(mpi, "ends"))
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, cwd=tmp_path, timeout=100)
+    assert done.returncode == 0, done.stderr
+    assert len(downbeat.open_trace(tmp_path / "downbeat-trace").records) == 20
+
+
+@pytest.mark.parametrize("kind", ["symbolic", "hard"])
+def test_links_that_a_neighbor_plants_lead_to_no_other_file(kind: str, tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("years of work")
+    mode = "DOWNBEAT_PRELOAD_MODE=record,harmonize"
+    command, env = preloaded("mpich", "mpich", mode, program("mpich", "planned"), "100", "10000000")
+    with subprocess.Popen(command, env=env, cwd=tmp_path, stdout=subprocess.DEVNULL) as running:
+        while not (parts := list(tmp_path.glob("downbeat-trace/*-rank-000000.part"))) and running.poll() is None:
+            time.sleep(0.01)
+        job = str(parts[0]).removesuffix("-rank-000000.part")
+        for name in ("-node-000000.tmp", "-node-000000.trace", "-starts.json"):
+            (os.symlink if kind == "symbolic" else os.link)(victim, job + name)
+        assert running.wait(100) == 0
+    assert victim.read_text() == "years of work"
+    assert len(downbeat.open_trace(Path(job + "-node-000000.trace")).records) >= 200
+    assert Path(job + "-starts.json").exists()
 
 
 def sidecar(directory: Path) -> list[dict[str, Any]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -9,6 +11,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 TOOLS = Path(__file__).resolve().parents[1]
 PURPOSES = tomllib.loads((TOOLS / "packages.toml").read_text(encoding="utf-8"))
@@ -113,6 +117,38 @@ def test_an_unknown_purpose_is_refused(machine: Machine, purposes: list[str], na
     done = machine.setup(*purposes)
     assert done.returncode == 1
     assert done.stderr == f"setup: {named} is no purpose; valid are {', '.join(PURPOSES)}\n"
+
+
+def test_what_is_locked_is_what_pyproject_asks_for() -> None:
+    setup = runpy.run_path(str(TOOLS / "setup"))
+    for group in setup["python_groups"]():
+        text = setup["lock_of"](group).read_text(encoding="utf-8")
+        assert "://" not in text
+        blocks = re.split(r"\n(?=\S)", text.strip())
+        assert all("--hash=sha256:" in block for block in blocks)
+        pinned = [re.match(r"(\S+)==(\S+)", block) for block in blocks]
+        versions = [(one[1], one[2]) for one in pinned if one]
+        for wanted in map(Requirement, setup["requirements_of"](group)):
+            found = [version for name, version in versions if name == canonicalize_name(wanted.name)]
+            assert found and all(map(wanted.specifier.contains, found)), f"{group} has {wanted}; run 'make lock'"
+
+
+def test_what_is_locked_is_installed_again_once_it_changes(machine: Machine) -> None:
+    machine.debian(["python3-venv"])
+    shutil.copy(TOOLS.parent / "pyproject.toml", machine.checkout)
+    lock = machine.checkout / "tools/locks/lock.txt"
+    venv = machine.checkout / ".venv"
+    for directory in (lock.parent, venv / "bin"):
+        directory.mkdir(parents=True)
+    machine.program("python", f'echo "$@" >>{machine.log}')
+    (venv / "bin/python").symlink_to(machine.programs / "python")
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    (venv / "home.stamp").write_text(f"python {version}\n{venv}\n", encoding="utf-8")
+    for text, calls in (("a==1", 1), ("a==1", 1), ("a==2", 2)):
+        lock.write_text(text, encoding="utf-8")
+        assert machine.setup("lock").returncode == 0
+        assert len(machine.calls()) == calls
+        assert machine.calls()[-1].endswith(f"install --no-deps --require-hashes -r {lock}")
 
 
 @pytest.mark.parametrize(

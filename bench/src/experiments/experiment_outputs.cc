@@ -1,9 +1,9 @@
 #include "experiments/experiment_outputs.h"
 
+#include "output/output.h"
 #include "output/print_error.h"
 #include "output/reporters/reporter_registry.h"
 #include "output/table/sections.h"
-#include "output/text_output.h"
 #include "text/names.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ void print_table(const Context &context, const std::string &table, const std::ve
     for (const std::string &path : context.outputs) {
         text += fmt::format("written: {}\n", path);
     }
-    TextOutput(standard_output).write(text);
+    Output(standard_output).finish(text);
 }
 
 } // namespace

@@ -7,8 +7,8 @@
 #include "metrics/metric.h"
 #include "operations/operation.h"
 #include "options/command_line.h"
+#include "output/output.h"
 #include "output/reporters/reporter_registry.h"
-#include "output/text_output.h"
 #include "stopping_rules/stopping_rule.h"
 #include "synchronizers/synchronizer.h"
 #include "text/names.h"
@@ -140,7 +140,7 @@ ExitStatus run(const Communicator &comm, const std::vector<std::string> &kinds, 
                 listed.push_back({kind.name, kind.description, kind.components()});
             }
         }
-        TextOutput(standard_output).write(json ? list_json(listed) : list_table(listed));
+        Output(standard_output).finish(json ? list_json(listed) : list_table(listed));
         return 0;
     });
     return ExitStatus::success;

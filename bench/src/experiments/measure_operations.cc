@@ -9,10 +9,11 @@
 #include "launch/launch.h"
 #include "mpi/seed.h"
 #include "options/options.h"
+#include "output/output.h"
 #include "output/print_error.h"
 #include "output/reporters/reporter_registry.h"
-#include "output/text_output.h"
 #include "text/names.h"
+#include "text/utf8.h"
 
 #include <fmt/format.h>
 #include <utility>
@@ -48,7 +49,7 @@ ExitStatus measure(const Communicator &comm, const Options &options, const std::
     context.trace_samples = options.trace_samples;
     for (const auto &[component, info] : options.operations) {
         if (!info.file.empty()) {
-            context.user_operations.push_back(fmt::format("{}: {}", component.text(), info.file));
+            context.user_operations.push_back(printable(fmt::format("{}: {}", component.text(), info.file)));
         }
     }
     Reporters reporters;

@@ -4,6 +4,7 @@
 #include "mpi/mpi_check.h"
 #include "text/error.h"
 
+#include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
 #include <unordered_map>
@@ -12,7 +13,7 @@
 namespace bench {
 namespace {
 
-// Delays of 1,000 ranks in 25,000 calls; a device has no end.
+// Delays of 1,000 ranks in 25,000 calls.
 constexpr std::size_t longest_file = std::size_t{256} << 20U;
 
 } // namespace
@@ -20,6 +21,9 @@ constexpr std::size_t longest_file = std::size_t{256} << 20U;
 std::string read_everywhere(const Communicator &comm, const std::string &path) {
     std::string text;
     const long length = comm.on_root([&] {
+        if (std::error_code error; std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path)) {
+            throw Error::here(fmt::format("'{}' is not a regular file; give one", path));
+        }
         std::ifstream file(path);
         std::vector<char> part(1 << 16);
         do {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "output/output.h"
+
 #include <cstdint>
 #include <span>
 #include <string>
@@ -62,6 +64,7 @@ private:
     static const int global; // NC_GLOBAL
 
     std::string path_;
+    Output output_;
     int id_ = 0;
     bool open_ = false;
 };

@@ -4,10 +4,7 @@
 
 namespace bench {
 
-/// One line on standard error.
+/// One line on standard error. What a terminal would obey is shown: \x1b.
 void print_error(const std::string &message);
-
-/// If standard error is a pipe, waits until this process's output to it has been read; at most a second.
-void await_errors_read();
 
 } // namespace bench

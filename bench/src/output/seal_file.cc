@@ -1,44 +1,29 @@
 #include "output/seal_file.h"
 
 #include "crc32.h"
-#include "text/error.h"
 
 #include <array>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <filesystem>
 #include <fmt/format.h>
-#include <memory>
 
 namespace bench {
-namespace {
 
-using File = std::unique_ptr<std::FILE, int (*)(std::FILE *)>;
-
-} // namespace
-
-void seal_file(const std::string &path) {
-    if (!std::filesystem::is_regular_file(path)) {
+void seal_file(Output &output) {
+    const int file = output.descriptor();
+    struct stat status {};
+    output.check(fstat(file, &status) != 0 ? errno : 0);
+    if (!S_ISREG(status.st_mode)) {
         return;
     }
-    const auto failed = [&] { return Error::here(fmt::format("cannot write '{}': {}", path, std::strerror(errno))); };
-    File file(std::fopen(path.c_str(), "r+b"), std::fclose);
-    if (!file) {
-        throw failed();
-    }
+    output.check(lseek(file, 0, SEEK_SET) < 0 ? errno : 0);
     crc32 crc{};
     crc32_begin(&crc);
-    std::array<unsigned char, 1 << 16> buffer{};
-    while (std::feof(file.get()) == 0 && std::ferror(file.get()) == 0) {
-        crc32_add(&crc, buffer.data(), std::fread(buffer.data(), 1, buffer.size(), file.get()));
+    std::array<char, 1 << 16> buffer{};
+    ssize_t size = 0;
+    while ((size = read(file, buffer.data(), buffer.size())) > 0) {
+        crc32_add(&crc, buffer.data(), static_cast<std::size_t>(size));
     }
-    const std::string line = fmt::format("DOWNBEAT-CRC32:{:08x}\n", crc32_value(&crc));
-    // Between reading and writing the standard wants a seek.
-    if (std::ferror(file.get()) != 0 || std::fseek(file.get(), 0, SEEK_END) != 0 ||
-        std::fwrite(line.data(), 1, line.size(), file.get()) != line.size() || std::fclose(file.release()) != 0) {
-        throw failed();
-    }
+    output.check(size < 0 ? errno : 0);
+    output.write(fmt::format("DOWNBEAT-CRC32:{:08x}\n", crc32_value(&crc)));
 }
 
 } // namespace bench

@@ -1,5 +1,7 @@
 #include "text/utf8.h"
 
+#include "utf8_length.h"
+
 #include <cstdint>
 #include <fmt/format.h>
 
@@ -10,34 +12,11 @@ std::uint8_t byte(char c) { return static_cast<std::uint8_t>(c); }
 
 bool continues(char c) { return (byte(c) & 0xc0U) == 0x80U; }
 
-/// The bytes of the character that a text begins with; 0 if it begins with none (RFC 3629, section 4).
-std::size_t character_length(std::string_view text) {
-    const std::uint8_t first = byte(text.front());
-    if (first < 0x80) {
-        return first >= 0x20 && first != 0x7f ? 1 : 0;
-    }
-    const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-    if (first < 0xc2 || first > 0xf4 || text.size() < length) {
-        return 0;
-    }
-    for (const char c : text.substr(1, length - 1)) {
-        if (!continues(c)) {
-            return 0;
-        }
-    }
-    const std::uint8_t second = byte(text[1]);
-    const bool too_long = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
-    const bool surrogate = first == 0xed && second > 0x9f;
-    const bool too_large = first == 0xf4 && second > 0x8f;
-    const bool control = first == 0xc2 && second < 0xa0; // 80 to 9f, which some terminals obey
-    return too_long || surrogate || too_large || control ? 0 : length;
-}
-
 } // namespace
 
 std::optional<std::size_t> find_unprintable(std::string_view text) {
     for (std::size_t place = 0; place < text.size();) {
-        const std::size_t length = character_length(text.substr(place));
+        const std::size_t length = utf8_length(text.data() + place, text.size() - place);
         if (length == 0) {
             return place;
         }

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.cluster.vq import kmeans2
 
 from downbeat.arrivals.table import Arrivals
+from downbeat.durable import write_text
 from downbeat.errors import UsageError
 from downbeat.units import MICROSECONDS
 
@@ -95,7 +96,7 @@ def write_export(found: Arrivals, site: int, path: Path) -> None:
     Raises:
         UsageError: those of `export_text`.
     """
-    path.write_text(export_text(found, site), encoding="utf-8")
+    write_text(path, export_text(found, site))
 
 
 def patterns_frame(found: Arrivals, site: int) -> pd.DataFrame:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import datetime
-import fcntl
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from downbeat.building.compile import Progress, compile_and_install
@@ -18,6 +15,7 @@ from downbeat.building.wrappers import Wrappers, find_wrappers
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.launchers.bench import BENCH, library_of
 from downbeat.launchers.kept import RECORD, Build, cache_directory, kept_builds
+from downbeat.lock import locked
 
 LOG = "build.log"
 
@@ -32,21 +30,6 @@ def prefix_for(wrappers: Wrappers) -> Path:
 def finished(prefix: Path) -> Build | None:
     """Returns the build in a directory, if it is finished."""
     return next((build for build in kept_builds() if build.prefix == prefix), None)
-
-
-@contextmanager
-def only_one(prefix: Path) -> Iterator[None]:
-    """Holds a directory for one build at a time.
-
-    Raises:
-        DownbeatError: another one is at work.
-    """
-    with (prefix / "lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise DownbeatError(f"another 'downbeat build' is at work in {prefix}; wait for it") from None
-        yield
 
 
 def cmake_options(wrappers: Wrappers, prefix: Path, tree: Path, bench: bool) -> list[str]:
@@ -110,8 +93,7 @@ def build(mpi: str, jobs: int, bench: bool, again: bool, progress: Progress) -> 
     cmake = find_tool("cmake")
     if cmake is None:
         raise DownbeatError("found no cmake; install it, e.g. by 'pip install cmake ninja', or load its module")
-    prefix.mkdir(parents=True, exist_ok=True)
-    with only_one(prefix):
+    with locked(prefix, "'downbeat build'", patience=0.0):
         tree, log = prefix / "tree", prefix / LOG
         (prefix / RECORD).unlink(missing_ok=True)
         log.unlink(missing_ok=True)

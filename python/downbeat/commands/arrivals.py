@@ -39,8 +39,8 @@ def arrivals(
     from downbeat.arrivals.patterns import write_export
     from downbeat.arrivals.table import find_arrivals
     from downbeat.arrivals.text import render, to_json
+    from downbeat.durable import is_standard_output, write_text
     from downbeat.errors import UsageError
-    from downbeat.experiment.durable import is_standard_output
     from downbeat.report.page import write_page
     from downbeat.report.picture_files import write_pictures
     from downbeat.traces.trace import open_trace
@@ -56,8 +56,8 @@ def arrivals(
         if pictures:
             write_pictures(pictures, page)
         if output:
-            write_page(Path("/dev/stdout") if is_standard_output(output) else output, page)
+            write_page(output, page)
     if json:
-        (Path("/dev/stdout") if is_standard_output(json) else json).write_text(to_json(found, times), encoding="utf-8")
+        write_text(json, to_json(found, times))
     if not (is_standard_output(output) or is_standard_output(json)):
         print(render(found, times, baseline_command(found)))

@@ -28,13 +28,13 @@ def build(
 
     Exit status: 0; 1 the build failed; 2 bad arguments.
     """
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     from downbeat.building.build import LOG
     from downbeat.building.build import build as make
+    from downbeat.screen import Screen
 
-    console = Console(stderr=True)
+    console = Screen(stderr=True)
     columns = (TextColumn("building"), BarColumn(), TextColumn("{task.percentage:.0f} %"), TimeElapsedColumn())
     started = time.monotonic()
     shown = 0.0

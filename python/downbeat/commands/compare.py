@@ -69,8 +69,7 @@ def compare(
     from downbeat.comparison.compare import compare as compare_experiments
     from downbeat.comparison.record import write_record
     from downbeat.comparison.table import describe
-    from downbeat.experiment.durable import is_standard_output
-    from downbeat.text import printable
+    from downbeat.durable import is_standard_output
 
     asked = read_arguments(what, history)
     frame = compare_experiments(
@@ -85,7 +84,7 @@ def compare(
         confidence=confidence,
     )
     if not is_standard_output(json):
-        print(printable("\n".join(describe(frame))))
+        print("\n".join(describe(frame)))
     if json:
         write_record(frame, json)
     if json and not is_standard_output(json):

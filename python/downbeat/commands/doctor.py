@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from downbeat.commands.options import BENCH, LAUNCHER
-from downbeat.errors import DownbeatError, UsageError
+from downbeat.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,14 +43,13 @@ def doctor(
 
     Exit status: 0, whatever the findings; 1 failure; 2 bad arguments; 3 an MPI library named by --mpi does not start.
     """
-    from rich.console import Console
-
     from downbeat.doctor import noise
     from downbeat.doctor.machine import Machine
     from downbeat.doctor.registry import examine
-    from downbeat.experiment.durable import is_standard_output
+    from downbeat.durable import is_standard_output
     from downbeat.experiment.trial_start import try_start
     from downbeat.launchers.job import job_of, ranks_on_a_node
+    from downbeat.screen import Screen
 
     if ranks is not None and ranks < 1:
         raise UsageError(f"--ranks: {ranks} is not valid; give a whole number, at least 1")
@@ -74,7 +73,7 @@ def doctor(
         advice = "run 'make build' in a checkout, or give its path with --bench PATH"
         findings.append(Finding("libraries", "no downbeat-bench found, so no MPI library was tried", "notice", advice))
     if not is_standard_output(json_file):
-        console = Console(highlight=False)
+        console = Screen()
         print_findings(console, findings, min(console.width, WIDEST) if console.is_terminal else 80)
         if noises:
             print_noise(noises, seconds)
@@ -144,7 +143,7 @@ def write(path: Path, ranks: int, findings: list[Finding], noises: list[Noise]) 
     import datetime
     import socket
 
-    from downbeat.experiment.durable import write_json
+    from downbeat.durable import write_json
 
     content = {
         "schema_version": SCHEMA_VERSION,
@@ -154,7 +153,4 @@ def write(path: Path, ranks: int, findings: list[Finding], noises: list[Noise]) 
         "findings": [dataclasses.asdict(finding) for finding in findings],
         "noise": [dataclasses.asdict(noise) for noise in noises],
     }
-    try:
-        write_json(path, content)
-    except OSError as error:
-        raise DownbeatError(f"cannot write '{path}': {error.strerror}") from error
+    write_json(path, content)

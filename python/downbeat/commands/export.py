@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from downbeat.errors import DownbeatError, UsageError
+from downbeat.errors import UsageError
 
 
 def export(
@@ -27,7 +26,7 @@ def export(
     Cells: a summary over the valid samples of each cell. Samples: the metrics of each sample. Stamps: entry and exit of
     every rank. Times are in seconds; column names end in their unit.
     """
-    from downbeat.experiment.durable import is_standard_output, replacing
+    from downbeat.durable import is_standard_output, replacing
     from downbeat.experiment.experiment import open_experiment
     from downbeat.export.frames import ROWS, frames
     from downbeat.export.table_writers import KINDS
@@ -38,19 +37,12 @@ def export(
     if rows not in ROWS:
         raise UsageError(f"unknown rows '{rows}'; choose one of {', '.join(ROWS)}")
     kind = KINDS[to]
-    if is_standard_output(output):
-        output = None
-    if output is None and kind.binary:
+    output = output or Path("-")
+    if is_standard_output(output) and kind.binary:
         raise UsageError(f"{to} cannot go to standard output; give a file with --output")
     experiment = open_experiment(path)
-    if output and output.exists() and any(output.samefile(launch.path) for launch in experiment.launches):
+    if output.exists() and any(output.samefile(launch.path) for launch in experiment.launches):
         raise UsageError(f"'{output}' is the source of the export; give another file with --output")
     content = map(named_with_units, frames(experiment, rows))
-    if output is None:
-        kind.write(content, sys.stdout)
-        return
-    try:
-        with replacing(output, kind.binary) as stream:
-            kind.write(content, stream)
-    except OSError as error:
-        raise DownbeatError(f"cannot write '{output}': {error.strerror}") from error
+    with replacing(output, kind.binary) as stream:
+        kind.write(content, stream)

@@ -27,7 +27,7 @@ def report(
     ] = None,
 ) -> None:
     """Write one HTML page with findings and pictures; it opens offline."""
-    from downbeat.experiment.durable import is_standard_output
+    from downbeat.durable import is_standard_output
     from downbeat.report.assemble import make_report
     from downbeat.report.page import write_page
     from downbeat.report.picture_files import write_pictures

@@ -114,9 +114,9 @@ def run(
     Exit status: 0 all complete, 1 failure, 2 bad arguments, 3 launches are missing or intervals too wide, 130
     interrupted.
     """
+    from downbeat.durable import is_standard_output
     from downbeat.experiment import directory as places
     from downbeat.experiment.bench_options import operations_of, with_files
-    from downbeat.experiment.durable import is_standard_output
     from downbeat.experiment.request import environment_variables, libraries_by_options, numbers, plan_of, read_request
     from downbeat.experiment.variants import first_bench, variants_by_options
     from downbeat.launchers.simulation import NAME as SIMULATOR

@@ -26,12 +26,11 @@ def show(
     their variables.
     """
     from downbeat.data.metrics import METRICS
-    from downbeat.experiment.durable import is_standard_output
+    from downbeat.durable import is_standard_output
     from downbeat.experiment.experiment import open_experiment
     from downbeat.show.dataset import dataset_record, describe_dataset, is_dataset
     from downbeat.show.experiment import describe_experiment, experiment_record
     from downbeat.show.record import write_record
-    from downbeat.text import printable
 
     if metric not in METRICS:
         raise UsageError(f"unknown metric '{metric}'; choose one of {', '.join(METRICS)}")
@@ -43,7 +42,7 @@ def show(
         lines = describe_experiment(experiment, metric)
         record = experiment_record(experiment, metric) if json else {}
     if not is_standard_output(json):
-        print(printable("\n".join(lines)))
+        print("\n".join(lines))
     if json:
         write_record(record, json)
     if json and not is_standard_output(json):

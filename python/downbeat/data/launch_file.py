@@ -14,7 +14,7 @@ import pandas as pd
 
 from downbeat.checksum import check_sealed
 from downbeat.data.classic_size import whole_size
-from downbeat.errors import UsageError, reading
+from downbeat.errors import UsageError, reading, refuse_pipe
 from downbeat.units import Units
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ def open_netcdf(path: str | Path) -> Iterator[netCDF4.Dataset]:
         raise UsageError(f"there is no file '{path}'")
     if path.is_dir():
         raise UsageError(f"'{path}' is a directory; give a .nc file of downbeat-bench")
+    refuse_pipe(path)
     foreign = f"'{path}' is not a file of downbeat-bench (.nc, netCDF)"
     status = path.stat()
     size = status.st_size

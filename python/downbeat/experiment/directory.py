@@ -7,7 +7,7 @@
     launches/<key>/samples.nc        what downbeat-bench wrote; stdout.txt, stderr.txt what it printed
     failed/<key>-<attempt>/          the same of a launch that failed
     partial/<key>/                   the same of the launch that runs
-    lock                             held by the run that is at work
+    lock, lock.holder                held by the run that is at work
 
 A launch is complete once its directory is in `launches`: it gets there by one rename.
 """
@@ -23,10 +23,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from downbeat.durable import read_json, refuse_link_of_another, write_checked_json
 from downbeat.errors import UsageError, reading
-from downbeat.experiment.durable import read_json, write_checked_json
-from downbeat.experiment.lock import LOCK
 from downbeat.experiment.plan import LaunchKey, Plan
+from downbeat.lock import LOCK
 from downbeat.typed import typed
 
 SCHEMA_VERSION = 1
@@ -67,10 +67,7 @@ def refuse_links_of_others(directory: Path) -> None:
     """
     with os.scandir(directory) as entries:
         for entry in entries:
-            if entry.is_symlink() and entry.stat(follow_symlinks=False).st_uid != os.geteuid():
-                raise UsageError(
-                    f"'{entry.path}' is a link that another user has made; remove it, or give another directory (-o)"
-                )
+            refuse_link_of_another(Path(entry.path))
             if entry.is_dir(follow_symlinks=False):
                 refuse_links_of_others(Path(entry.path))
 

@@ -12,17 +12,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from downbeat.durable import write_checked_json
 from downbeat.errors import UsageError
 from downbeat.experiment import directory as places
 from downbeat.experiment import split
-from downbeat.experiment.durable import write_checked_json
 from downbeat.experiment.estimates import Estimates
 from downbeat.experiment.launch import Ended, launch
 from downbeat.experiment.launch import launch_command as launch_command
-from downbeat.experiment.lock import locked
 from downbeat.experiment.plan import LaunchKey, Plan
 from downbeat.launchers.job import job_of, ranks_on_a_node
 from downbeat.launchers.leftovers import end_marked
+from downbeat.lock import HOLDER, LOCK, locked
 
 ATTEMPTS = 3  # at a launch: what fails is tried twice more, after all others
 # A configuration of which so many launches failed and none was complete will not do; the time is for the others.
@@ -107,7 +107,7 @@ def adopt(plan: Plan, directory: Path, any_seed: bool = False) -> Plan:
     if not (directory / places.PLAN).is_file():
         if directory.exists() and (
             not directory.is_dir()
-            or any(path.name not in ("lock", f"{places.PLAN}.new") for path in directory.iterdir())
+            or any(path.name not in (LOCK, HOLDER, f"{places.PLAN}.new") for path in directory.iterdir())
         ):
             raise UsageError(f"'{directory}' exists and is not the directory of an experiment; give another one (-o)")
         return plan

@@ -14,9 +14,9 @@ from downbeat.data.cells import summarize_cells
 from downbeat.data.launch_file import CELL_FACTORS, IMPLIED, context_of, open_launch, open_samples
 from downbeat.data.samples import sample_metrics
 from downbeat.doctor.finding import Finding
+from downbeat.durable import read_json
 from downbeat.errors import UsageError, reading
 from downbeat.experiment import directory as places
-from downbeat.experiment.durable import read_json
 from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, DEFAULT_VARIANT, LAUNCH_FACTORS, Plan
 from downbeat.launchers.libraries import short_version
 from downbeat.typed import typed

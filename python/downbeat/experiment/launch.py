@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import IO
 
 from downbeat.data.launch_file import open_netcdf
+from downbeat.durable import move, writing
 from downbeat.errors import UsageError
 from downbeat.experiment import directory as places
-from downbeat.experiment.durable import move
 from downbeat.experiment.plan import LaunchKey, Plan
 from downbeat.experiment.surroundings import surroundings
 from downbeat.launchers.launch import EXIT_TIMEOUT, INTERRUPTIONS
@@ -132,7 +132,12 @@ def next_failure(failed: Path, key: LaunchKey) -> Path:
 
 def run_in_directory(command: list[str], where: Path, variables: Mapping[str, str], lock: int | None = None) -> int:
     """Runs a command as `run` does, in a directory that gets what it prints: `OUTPUT` and `ERRORS`."""
-    with (where / OUTPUT).open("wb") as output, (where / ERRORS).open("wb") as errors:
+    with (
+        writing(where / OUTPUT),
+        (where / OUTPUT).open("xb") as output,
+        writing(where / ERRORS),
+        (where / ERRORS).open("xb") as errors,
+    ):
         return run(command, where, variables, (output, errors), str(where.resolve()), lock)
 
 

@@ -19,6 +19,7 @@ from downbeat.experiment.execute import Watcher
 from downbeat.experiment.launch import Ended
 from downbeat.experiment.plan import LaunchKey, Plan
 from downbeat.experiment.split import Decision
+from downbeat.screen import Screen
 from downbeat.statistics.location import Interval
 from downbeat.units import MICROSECONDS, microseconds
 
@@ -213,4 +214,4 @@ class Terminal(Watcher):
 def watcher() -> Watcher:
     """Returns what suits standard output."""
     # A terminal that cannot move its cursor is none for us.
-    return Terminal(Console()) if sys.stdout.isatty() and os.environ.get("TERM") != "dumb" else Plain()
+    return Terminal(Screen()) if sys.stdout.isatty() and os.environ.get("TERM") != "dumb" else Plain()

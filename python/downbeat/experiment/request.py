@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from downbeat.errors import UsageError
+from downbeat.errors import UsageError, refuse_pipe
 from downbeat.experiment.bench_options import OPTIONS, operations_of, valid_name, with_files, wrong
 from downbeat.experiment.measurement import Measurement
 from downbeat.experiment.plan import Environment, Library, Plan
@@ -42,11 +42,12 @@ def read_request(path: Path) -> dict[str, object]:
         UsageError: it cannot be read, is no TOML, or has a key that is unknown.
     """
     try:
+        refuse_pipe(path)
         with path.open("rb") as file:
             request = tomllib.load(file)
     except OSError as error:
         raise UsageError(f"'{path}' cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"'{path}' is not valid TOML: {error}") from error
     for key in request:
         if key not in KEYS:

@@ -13,9 +13,9 @@ import numpy as np
 
 from downbeat.data.launch_file import CELL_FACTORS, open_samples, read_cells
 from downbeat.data.samples import read_samples
+from downbeat.durable import read_json, write_checked_json
 from downbeat.errors import reading
 from downbeat.experiment import directory as places
-from downbeat.experiment.durable import read_json, write_checked_json
 from downbeat.experiment.estimates import METRIC
 from downbeat.experiment.plan import LaunchKey, Plan
 from downbeat.typed import typed

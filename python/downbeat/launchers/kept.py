@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from downbeat.durable import write_json
+
 RECORD = "build.json"  # in each directory, written when all else is there
 
 
@@ -34,7 +36,7 @@ class Build:
     def record(self) -> None:
         """Marks the build as finished."""
         values = {name: value for name, value in asdict(self).items() if name != "prefix"}
-        (self.prefix / RECORD).write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
+        write_json(self.prefix / RECORD, values)
 
 
 def cache_directory(environment: Mapping[str, str] = os.environ) -> Path | None:
@@ -54,7 +56,7 @@ def kept_builds(environment: Mapping[str, str] = os.environ) -> list[Build]:
     for file in directory.glob(f"*/{RECORD}") if directory else ():
         try:
             builds.append(Build(prefix=file.parent, **json.loads(file.read_text(encoding="utf-8"))))
-        except (OSError, ValueError, TypeError):  # of another version, or being written
+        except (OSError, RecursionError, ValueError, TypeError):  # of another version, or being written
             continue
     builds.sort(key=lambda build: build.date, reverse=True)
     current = shutil.which("mpicc", path=environment.get("PATH"))

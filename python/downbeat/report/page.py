@@ -11,8 +11,7 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from downbeat.errors import DownbeatError
-from downbeat.experiment.durable import replacing
+from downbeat.durable import write_text
 from downbeat.pictures.picture import Picture
 from downbeat.report.numbers import csv_link, table_rows
 from downbeat.report.svg import anchor, picture_svg
@@ -75,12 +74,7 @@ def write_page(path: Path, page: Page) -> None:
     for name, number in names.items():
         if number > 1:
             raise ValueError(f"{number} pictures are named '{name}'")
-    try:
-        content = render_page(page)
-        with replacing(path) as file:
-            file.write(content)
-    except OSError as error:
-        raise DownbeatError(f"cannot write '{path}': {error.strerror}") from error
+    write_text(path, render_page(page))
 
 
 def shown(value: object) -> object:

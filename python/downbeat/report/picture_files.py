@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from downbeat.errors import DownbeatError
+from downbeat.durable import replacing, writing
 from downbeat.report.page import Page
 from downbeat.report.svg import anchor, set_plain
 from downbeat.spreadsheet import write_csv
@@ -18,15 +18,16 @@ def write_pictures(directory: Path, page: Page) -> None:
     Raises:
         DownbeatError: a file cannot be written.
     """
-    try:
+    with writing(directory):
         directory.mkdir(parents=True, exist_ok=True)
-        for section in page.sections:
-            for picture in section.pictures:
-                name = anchor(picture.name)
-                set_plain(picture.figure)
-                picture.figure.savefig(directory / f"{name}.png", dpi=DOTS_PER_INCH)
+    for section in page.sections:
+        for picture in section.pictures:
+            name = anchor(picture.name)
+            set_plain(picture.figure)
+            with replacing(directory / f"{name}.png", binary=True) as file:
+                picture.figure.savefig(file, format="png", dpi=DOTS_PER_INCH)
+            with replacing(directory / f"{name}.pdf", binary=True) as file:
                 # Without the date the same picture is the same file.
-                picture.figure.savefig(directory / f"{name}.pdf", metadata={"CreationDate": None})
-                write_csv(picture.numbers, directory / f"{name}.csv")
-    except OSError as error:
-        raise DownbeatError(f"cannot write pictures to '{directory}': {error.strerror}") from error
+                picture.figure.savefig(file, format="pdf", metadata={"CreationDate": None})
+            with replacing(directory / f"{name}.csv") as file:
+                write_csv(picture.numbers, file)

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from downbeat.errors import DownbeatError
-from downbeat.experiment.durable import replacing
+from downbeat.durable import write_text
 
 
 def write_record(content: Mapping[str, object], path: Path) -> None:
@@ -23,11 +22,7 @@ def write_record(content: Mapping[str, object], path: Path) -> None:
     Raises:
         DownbeatError: the file cannot be written.
     """
-    try:
-        with replacing(path) as file:
-            file.write(json.dumps(plain(content), indent=1, allow_nan=False) + "\n")
-    except OSError as error:
-        raise DownbeatError(f"cannot write '{path}': {error.strerror}") from error
+    write_text(path, json.dumps(plain(content), indent=1, allow_nan=False) + "\n")
 
 
 def plain(value: object) -> object:

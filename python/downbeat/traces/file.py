@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from downbeat.checksum import DamageError
-from downbeat.errors import DownbeatError, UsageError, reading
+from downbeat.errors import DownbeatError, UsageError, reading, refuse_pipe
 
 MAGIC = b"DOWNBEAT-TRACE-2"
 HEADER_SIZE = 4096
@@ -175,6 +175,7 @@ def read_section(data: np.ndarray, offset: int, path: Path) -> tuple[Section, in
 
 def read_sections(path: Path) -> list[Section]:
     """Returns the sections of a file."""
+    refuse_pipe(path)
     if path.stat().st_size == 0:
         return []
     data = np.memmap(path, dtype=np.uint8, mode="r")

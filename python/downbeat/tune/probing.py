@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from downbeat.data.launch_file import open_samples, read_cells
+from downbeat.durable import read_json, write_checked_json
 from downbeat.errors import DownbeatError, UsageError
-from downbeat.experiment.durable import read_json, write_checked_json
 from downbeat.experiment.plan import Measurement
 from downbeat.tune.bench import run_bench
 from downbeat.tune.rules import DEFAULT

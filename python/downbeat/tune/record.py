@@ -8,6 +8,7 @@ import json
 import math
 from pathlib import Path
 
+from downbeat.durable import write_text
 from downbeat.statistics.location import Interval
 from downbeat.statistics.verdicts import Comparison
 from downbeat.tune.choosing import Candidate, Decision
@@ -20,7 +21,7 @@ SCHEMA_VERSION = 3
 def write_record(tuning: Tuning, directory: Path, warnings: list[str]) -> None:
     """Writes `rules.json` into a directory."""
     text = json.dumps(record(tuning, warnings), indent=2, allow_nan=False)
-    (directory / RECORD_FILE).write_text(text + "\n", encoding="utf-8")
+    write_text(directory / RECORD_FILE, text + "\n")
 
 
 def record(tuning: Tuning, warnings: list[str]) -> dict[str, object]:

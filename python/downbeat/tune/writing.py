@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from downbeat.durable import write_text
 from downbeat.errors import UsageError
 from downbeat.tune.formats import mpich, open_mpi
 from downbeat.tune.formats.rules_format import Written
@@ -43,11 +44,9 @@ def write_files(target: Target, written: Written, directory: Path, about: Sequen
     for name in (RECORD_FILE, ENVIRONMENT_FILE, *RULES_FILES):
         (directory / name).unlink(missing_ok=True)
     for name, content in written.files.items():
-        (directory / name).write_text(content, encoding="utf-8")
+        write_text(directory / name, content)
     variables = written.environment(directory.resolve())
-    (directory / ENVIRONMENT_FILE).write_text(
-        environment_text(target, written, variables, directory, about), encoding="utf-8"
-    )
+    write_text(directory / ENVIRONMENT_FILE, environment_text(target, written, variables, directory, about))
     return variables
 
 

@@ -1,5 +1,5 @@
 #include "output/datasets/dataset_writer.h"
-#include "output/text_output.h"
+#include "output/output.h"
 #include "text/csv_field.h"
 #include "text/names.h"
 
@@ -38,7 +38,7 @@ public:
                 }
             }
         }
-        output_.write(text);
+        output_.finish(text);
     }
 
 private:
@@ -58,7 +58,7 @@ private:
         return fmt::format("{},{},{}", text, std::visit(Field{element}, variable.values), variable.unit);
     }
 
-    TextOutput output_;
+    Output output_;
 };
 
 } // namespace

@@ -1,6 +1,6 @@
 #include "output/datasets/dataset_writer.h"
 #include "output/json_records.h"
-#include "output/text_output.h"
+#include "output/output.h"
 
 namespace bench {
 namespace {
@@ -29,7 +29,7 @@ public:
         }
         Json end = json_record("end");
         end["warnings"] = warnings;
-        output_.write(json_line(end));
+        output_.finish(json_line(end));
     }
 
 private:
@@ -53,7 +53,7 @@ private:
         output_.write(lines);
     }
 
-    TextOutput output_;
+    Output output_;
 };
 
 } // namespace

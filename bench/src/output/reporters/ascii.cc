@@ -1,5 +1,5 @@
+#include "output/output.h"
 #include "output/reporters/reporter_registry.h"
-#include "output/text_output.h"
 
 #include <fmt/format.h>
 #include <iterator>
@@ -43,10 +43,10 @@ public:
     }
 
     void cell(const CellResult &) override {}
-    void end(const RunEnd &) override {}
+    void end(const RunEnd &) override { output_.finish(); }
 
 private:
-    TextOutput output_;
+    Output output_;
 };
 
 } // namespace

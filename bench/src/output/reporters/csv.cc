@@ -1,6 +1,6 @@
 #include "cells/cell_fields.h"
+#include "output/output.h"
 #include "output/reporters/reporter_registry.h"
-#include "output/text_output.h"
 #include "text/csv_field.h"
 
 namespace bench {
@@ -37,10 +37,10 @@ public:
         output_.write(row + simulated_ + "\n");
     }
 
-    void end(const RunEnd &) override {}
+    void end(const RunEnd &) override { output_.finish(); }
 
 private:
-    TextOutput output_;
+    Output output_;
     std::string simulated_; // the last field of each row, if anything is
 };
 

@@ -1,8 +1,8 @@
 #include "cells/cell_fields.h"
 #include "metrics/metric.h"
 #include "output/json_records.h"
+#include "output/output.h"
 #include "output/reporters/reporter_registry.h"
-#include "output/text_output.h"
 
 namespace bench {
 namespace {
@@ -61,13 +61,13 @@ public:
         Json json = json_record("end");
         json["clock_check"] = to_json(end.agreement);
         json["warnings"] = end.warnings;
-        write(json);
+        output_.finish(json_line(json));
     }
 
 private:
     void write(const Json &json) { output_.write(json_line(json)); }
 
-    TextOutput output_;
+    Output output_;
 };
 
 } // namespace

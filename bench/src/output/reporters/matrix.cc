@@ -1,7 +1,7 @@
+#include "output/output.h"
 #include "output/reporters/reporter_registry.h"
 #include "output/table/columns.h"
 #include "output/table/sections.h"
-#include "output/text_output.h"
 #include "text/fill.h"
 #include "text/names.h"
 
@@ -138,11 +138,11 @@ public:
         for (const std::string &warning : end.warnings) {
             text += fmt::format("warning: {}\n", warning);
         }
-        output_.write(text);
+        output_.finish(text);
     }
 
 private:
-    TextOutput output_;
+    Output output_;
     SamplingContext context_;
     std::vector<CellResult> results_;
 };

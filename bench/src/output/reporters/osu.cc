@@ -1,6 +1,6 @@
+#include "output/output.h"
 #include "output/reporters/reporter_registry.h"
 #include "output/table/sections.h"
-#include "output/text_output.h"
 #include "patterns/arrival_pattern.h"
 
 #include <algorithm>
@@ -102,7 +102,7 @@ public:
                 }
             }
         }
-        output_.write(text);
+        output_.finish(text);
     }
 
 private:
@@ -123,7 +123,7 @@ private:
                fmt::format("{:{}.2f}\n", 100.0 * result.computation_overlap.osu, field_width);
     }
 
-    TextOutput output_;
+    Output output_;
     std::string simulated_;
     std::vector<CellResult> results_;
 };

@@ -1,5 +1,6 @@
 #include "output/reporters/reporter_registry.h"
 #include "output/reporters/trace_selection.h"
+#include "output_file.h"
 #include "text/error.h"
 
 #include <algorithm>
@@ -76,7 +77,12 @@ public:
             refuse(path_, std::generic_category().message(errno));
         }
         remove_archive(path_);
-        archive_.reset(OTF2_Archive_Open(path_.parent().c_str(), path_.folder().filename().c_str(), OTF2_FILEMODE_WRITE,
+        std::string fresh = path_.folder().string() + ".XXXXXX"; // where a neighbor can plant no links
+        if (mkdtemp(fresh.data()) == nullptr) {
+            refuse(path_, std::generic_category().message(errno));
+        }
+        fresh_ = fresh;
+        archive_.reset(OTF2_Archive_Open(fresh_.c_str(), path_.folder().filename().c_str(), OTF2_FILEMODE_WRITE,
                                          OTF2_CHUNK_SIZE_MIN, OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT, OTF2_SUBSTRATE_POSIX,
                                          OTF2_COMPRESSION_NONE));
         if (archive_ == nullptr) {
@@ -87,6 +93,13 @@ public:
         check(OTF2_Archive_SetSerialCollectiveCallbacks(archive_.get()));
         check(OTF2_Archive_OpenEvtFiles(archive_.get()));
     }
+    ~Otf2Reporter() override {
+        archive_.reset();
+        std::error_code error;
+        fs::remove_all(fresh_, error);
+    }
+    Otf2Reporter(const Otf2Reporter &) = delete;
+    Otf2Reporter &operator=(const Otf2Reporter &) = delete;
 
     void begin(const SamplingContext &context, const std::vector<Cell> &cells) override {
         selection_.begin(context.trace_samples, cells.size());
@@ -142,6 +155,7 @@ public:
         }
         check(OTF2_Archive_CloseDefFiles(archive_.get()));
         check(OTF2_Archive_Close(archive_.release()));
+        place();
     }
 
 private:
@@ -157,6 +171,25 @@ private:
     void check(OTF2_ErrorCode code) const {
         if (code != OTF2_SUCCESS) {
             refuse(path_, OTF2_Error_GetDescription(code));
+        }
+    }
+
+    /// Brings the archive to disk, and to its place.
+    void place() const {
+        for (const fs::directory_entry &each : fs::recursive_directory_iterator(fresh_)) {
+            output_file file{};
+            file.file = each.is_regular_file() ? open(each.path().c_str(), O_RDONLY | O_CLOEXEC) : -1;
+            if (const int code = output_close(&file, 0)) {
+                refuse(path_, output_reason(code));
+            }
+        }
+        remove_archive(path_);
+        for (const fs::path &component : {path_.folder(), path_.definitions(), path_.anchor}) {
+            std::error_code error;
+            fs::rename(fresh_ / component.filename(), component, error);
+            if (error) {
+                refuse(path_, error.message());
+            }
         }
     }
 
@@ -264,6 +297,7 @@ private:
     };
 
     ArchivePath path_;
+    fs::path fresh_; // folder that the archive is written in
     std::unique_ptr<OTF2_Archive, Close> archive_;
     std::unique_ptr<OTF2_AttributeList, Close> attributes_; // of the next event
     OTF2_GlobalDefWriter *definitions_ = nullptr;

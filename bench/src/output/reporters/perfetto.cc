@@ -1,7 +1,7 @@
 #include "output/json_records.h"
+#include "output/output.h"
 #include "output/reporters/reporter_registry.h"
 #include "output/reporters/trace_selection.h"
-#include "output/text_output.h"
 
 #include <cmath>
 #include <fmt/format.h>
@@ -78,7 +78,7 @@ public:
     void end(const RunEnd &) override {
         about_["samples_left_out"] = selection_.left_out();
         about_["warmup_left_out"] = selection_.warmup();
-        output_.write(fmt::format("\n],\"otherData\":{}}}\n", about_.dump()));
+        output_.finish(fmt::format("\n],\"otherData\":{}}}\n", about_.dump()));
     }
 
 private:
@@ -119,7 +119,7 @@ private:
 
     void write(const Json &json) { lines_ += ",\n" + json.dump(); }
 
-    TextOutput output_;
+    Output output_;
     TraceSelection selection_;
     std::vector<Cell> cells_;
     Json about_;

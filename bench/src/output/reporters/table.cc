@@ -1,7 +1,7 @@
 #include "metrics/metric.h"
+#include "output/output.h"
 #include "output/reporters/reporter_registry.h"
 #include "output/table/sections.h"
-#include "output/text_output.h"
 #include "patterns/arrival_pattern.h"
 #include "text/names.h"
 
@@ -91,7 +91,7 @@ public:
         for (const std::string &path : context_.outputs) {
             text += fmt::format("written: {}\n", path);
         }
-        output_.write(text);
+        output_.finish(text);
     }
 
 private:
@@ -124,7 +124,7 @@ private:
                            without.empty() ? "" : "; not looked at: " + join(without));
     }
 
-    TextOutput output_;
+    Output output_;
     SamplingContext context_;
     std::vector<CellResult> results_;
 };

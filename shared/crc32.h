@@ -1,8 +1,8 @@
 /* The CRC-32 of files that downbeat-bench and libdownbeat-preload write: that of zlib, PNG and Python's zlib.crc32, so
  * that readers need no code of their own. It finds every single flipped bit, every damage within 32 bits, and all but
  * one of 4 * 10^9 others. By tables, eight bytes a step (Kounavis and Berry 2005), above 1 GB/s. */
-#ifndef DOWNBEAT_CHECKSUM_CRC32_H
-#define DOWNBEAT_CHECKSUM_CRC32_H
+#ifndef DOWNBEAT_SHARED_CRC32_H
+#define DOWNBEAT_SHARED_CRC32_H
 
 #include <stddef.h>
 #include <stdint.h>

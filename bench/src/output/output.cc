@@ -1,0 +1,40 @@
+#include "output/output.h"
+
+#include "text/error.h"
+
+#include <fmt/format.h>
+
+namespace bench {
+
+Output::Output(const std::string &path) : path_(path) {
+    if (path == standard_output) {
+        output_.file = dup(STDOUT_FILENO);
+        check(output_.file < 0 ? errno : 0);
+        return;
+    }
+    check(output_create(&output_, path.c_str(), 1));
+    if (const int code = output_place(&output_)) {
+        check(output_close(&output_, code));
+    }
+}
+
+Output::~Output() {
+    if (output_.file >= 0) {
+        ::close(output_.file); // after an error that is being reported already
+    }
+}
+
+void Output::check(int code) const {
+    if (code != 0) {
+        throw Error::here(fmt::format("cannot write '{}': {}", path_, output_reason(code)));
+    }
+}
+
+void Output::write(std::string_view text) { check(output_write(&output_, text.data(), text.size())); }
+
+void Output::finish(std::string_view text) {
+    write(text);
+    check(output_close(&output_, 0));
+}
+
+} // namespace bench

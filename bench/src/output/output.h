@@ -1,0 +1,36 @@
+#pragma once
+
+#include "output_file.h"
+
+#include <string>
+#include <string_view>
+
+namespace bench {
+
+/// The path that stands for standard output.
+constexpr const char *standard_output = "-";
+
+/// A new file in the place of what was there, or standard output where the path is standard_output. A pipe, a device
+/// and a symbolic link of the user's own stay what they are. What is written is in the file at once, so that a crash
+/// loses nothing. All calls throw Error::here if they fail.
+class Output {
+public:
+    explicit Output(const std::string &path);
+    ~Output();
+    Output(const Output &) = delete;
+    Output &operator=(const Output &) = delete;
+
+    void write(std::string_view text);
+
+    /// Writes the last text. Some errors of writing come only now.
+    void finish(std::string_view text = {});
+
+    int descriptor() const { return output_.file; }
+    void check(int code) const;
+
+private:
+    std::string path_;
+    output_file output_{};
+};
+
+} // namespace bench

@@ -1,0 +1,138 @@
+#include "output/output.h"
+
+#include "files.h"
+#include "fixture.h"
+#include "output/datasets/dataset_writer.h"
+#include "output/reporters/reporter_registry.h"
+#include "text/error.h"
+
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uid_t another_user = 65534;
+
+class OutputTest : public Files {
+protected:
+    void SetUp() override {
+        Files::SetUp();
+        std::ofstream(path("victim")) << "years of work";
+    }
+    void TearDown() override {
+        EXPECT_EQ(read(path("victim")), "years of work");
+        Files::TearDown();
+    }
+
+    void write(const std::string &name) const {
+        Output output(path(name));
+        output.write("one,");
+        EXPECT_EQ(read(path(name)), "one,"); // a crash loses nothing
+        output.finish("two");
+    }
+
+    std::size_t files() const { return static_cast<std::size_t>(std::distance(fs::directory_iterator(path("")), {})); }
+};
+
+TEST_F(OutputTest, ReplacesAHardLink) {
+    fs::create_hard_link(path("victim"), path("a"));
+    write("a");
+    EXPECT_EQ(read(path("a")), "one,two");
+    EXPECT_EQ(files(), 2U); // nothing else is left
+}
+
+TEST_F(OutputTest, FollowsASymbolicLinkOfOnesOwn) {
+    fs::create_directory(path("scratch"));
+    std::ofstream(path("scratch/b")) << "an earlier run";
+    fs::create_symlink("scratch/b", path("link")); // relative to where it is
+    fs::create_symlink(path("link"), path("a"));
+    write("a");
+    EXPECT_TRUE(fs::is_symlink(path("a")));
+    EXPECT_TRUE(fs::is_symlink(path("link")));
+    EXPECT_FALSE(fs::is_symlink(path("scratch/b")));
+    EXPECT_EQ(read(path("scratch/b")), "one,two");
+    fs::remove(path("scratch/b")); // nor does that have to exist
+    write("a");
+    EXPECT_EQ(read(path("scratch/b")), "one,two");
+}
+
+TEST_F(OutputTest, RefusesASymbolicLinkOfAnotherUser) {
+    fs::create_symlink(path("victim"), path("a"));
+    if (lchown(path("a").c_str(), another_user, another_user) != 0) {
+        GTEST_SKIP() << "only root makes links of another user";
+    }
+    fs::create_symlink(path("a"), path("own"));
+    for (const char *name : {"a", "own"}) {
+        try {
+            const Output output(path(name));
+            ADD_FAILURE();
+        } catch (const Error &error) {
+            EXPECT_NE(std::string(error.what()).find("symbolic link that another user made"), std::string::npos)
+                << error.what();
+        }
+    }
+}
+
+TEST_F(OutputTest, RefusesLinksWithoutEnd) {
+    fs::create_symlink(path("a"), path("b"));
+    fs::create_symlink(path("b"), path("a"));
+    EXPECT_THROW(const Output output(path("a")), Error);
+}
+
+TEST_F(OutputTest, WritesToPipesAndDevicesAsTheyAre) {
+    ASSERT_EQ(mkfifo(path("fifo").c_str(), 0600), 0);
+    fs::create_symlink(path("fifo"), path("a"));
+    auto found = std::async(std::launch::async, [this] { return read(path("fifo")); });
+    Output output(path("a"));
+    output.finish("one");
+    EXPECT_EQ(found.get(), "one");
+    EXPECT_TRUE(fs::is_fifo(path("fifo")));
+    Output("/dev/null").finish("one");
+}
+
+// A pipe has no path, although /dev/stdout leads to it.
+TEST_F(OutputTest, WritesToADescriptorByItsName) {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    Output(fmt::format("/proc/self/fd/{}", ends[1])).finish("one");
+    close(ends[1]);
+    char text[8] = "";
+    EXPECT_EQ(::read(ends[0], text, sizeof text), 3);
+    EXPECT_STREQ(text, "one");
+    close(ends[0]);
+}
+
+TEST_F(OutputTest, EveryKindOfFileReplacesALink) {
+    for (const ReporterInfo &kind : all_reporters()) {
+        if (kind.suffix.empty()) {
+            continue;
+        }
+        const std::string name = path("out" + kind.suffix);
+        fs::create_hard_link(path("victim"), name);
+        if (kind.name == "otf2") { // has a file beside it
+            fs::create_symlink(path("victim"), path("out.def"));
+        }
+        const auto reporter = kind.make(name);
+        reporter->begin(fixture_context(), fixture_cells());
+        reporter->end({fixture_agreement(), {}});
+        EXPECT_GT(fs::file_size(name), 0U) << name;
+        EXPECT_FALSE(fs::equivalent(name, path("victim"))) << name;
+    }
+    for (const DatasetWriterInfo &kind : all_dataset_writers()) {
+        const std::string name = path("dataset" + kind.suffix);
+        fs::create_hard_link(path("victim"), name);
+        kind.make(name)->write(fixture_context(), {}, {});
+        EXPECT_FALSE(fs::equivalent(name, path("victim"))) << name;
+    }
+}
+
+} // namespace
+} // namespace bench
