@@ -1,6 +1,6 @@
 """Measures Downbeat itself, under each MPI library found, and says what was promised.
 
-python -m benchmarks.library [--repetitions N] [--output FILE]
+python -m benchmarks.library [--repetitions N] [--busy N] [--output FILE]
 
 Runs every mode of benchmarks/figures N times (default 7), the libraries in turns, and takes the median of each figure.
 Prints one table per library and writes all figures to FILE (default build/bench.json): a list of objects {mpi, figure,
@@ -16,6 +16,8 @@ import os
 import statistics
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from downbeat.launchers.libraries import ROOT
@@ -34,6 +36,10 @@ class Mode:
     name: str
     ranks: int
     environment: dict[str, str] = dataclasses.field(default_factory=dict)
+    beside: bool = False  # other programs
+
+
+BUSY = "while :; do :; done"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,6 +75,8 @@ MODES = [
     Mode("misses", 2),
     Mode("sync", 2, {"DOWNBEAT_VALIDATION": "offset=1e-3,skew=5e-6,wander=1e-6"}),
     Mode("crowd", 2 * len(os.sched_getaffinity(0))),
+    Mode("first", 2),
+    Mode("busy", 2, beside=True),
 ]
 
 FIGURES = [
@@ -106,6 +114,13 @@ FIGURES = [
     Figure("oversub_cost_us", "us", "two ranks per processor: time per call beyond the work", {"openmpi": 1000.0}),
     Figure("oversub_false_valid_percent", "%", "the same: valid by flag, yet exit skew > 10 us", {"openmpi": 1.0}),
     Figure("oversub_valid_percent", "%", "the same: valid by flag"),
+    Figure("first_rejected_percent", "%", "first calls on communicators: rejected", promised(1.0)),
+    Figure("first_us", "us", "first call on a communicator, after the first of the program", promised(200.0)),
+    Figure("state_kib", "KiB", "memory of a communicator's state on process 0", promised(10.0)),
+    Figure("duplicate_kib", "KiB", "memory of one duplicate of the library; a state has another"),
+    Figure("busy_ratio", "1", "beside busy processes: valid calls, slack=published / auto, worst turn", promised(1.0)),
+    Figure("busy_valid", "1/s", "beside busy processes: valid calls"),
+    Figure("busy_published_valid", "1/s", "the same with slack=published (Schuchart 2023, Alg. 1)"),
 ]
 
 
@@ -114,26 +129,43 @@ def program(mpi: str) -> Path:
     return ROOT / "build" / mpi / "bin" / "figures"
 
 
-def run(mpi: str, mode: Mode) -> dict[str, float]:
-    """Returns the figures of one launch."""
+@contextmanager
+def busy(count: int) -> Iterator[None]:
+    """Runs so many processes that never rest."""
+    processes = [subprocess.Popen(["sh", "-c", BUSY]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def run(mpi: str, mode: Mode, beside: int) -> dict[str, float]:
+    """Returns the figures of one launch; mode `busy` runs beside so many busy processes."""
     command = [ROOT / "tools/launch", "--mpi", mpi, "-n", mode.ranks, "--timeout", RUN_SECONDS, program(mpi), mode.name]
-    done = subprocess.run(
-        [str(word) for word in command], env=os.environ | mode.environment, capture_output=True, text=True, check=False
-    )
+    with busy(beside if mode.beside else 0):
+        done = subprocess.run(
+            [str(word) for word in command],
+            env=os.environ | mode.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     if done.returncode != 0:
         fail(NAME, f"figures {mode.name} under {mpi} ended with status {done.returncode}: {done.stderr.strip()[-300:]}")
     figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return figures
 
 
-def measure(libraries: list[str], repetitions: int) -> dict[str, dict[str, list[float]]]:
+def measure(libraries: list[str], repetitions: int, beside: int) -> dict[str, dict[str, list[float]]]:
     """Returns the values of every figure, per library and figure; shows progress."""
     values: dict[str, dict[str, list[float]]] = {mpi: {} for mpi in libraries}
     for repetition in range(repetitions):
         for mode in MODES:
             for mpi in libraries:
                 print(f"\r{repetition + 1}/{repetitions} {mode.name:8} {mpi:8}", end="", file=sys.stderr, flush=True)
-                for name, value in run(mpi, mode).items():
+                for name, value in run(mpi, mode, beside).items():
                     values[mpi].setdefault(name, []).append(value)
     print("\r" + " " * 40 + "\r", end="", file=sys.stderr)
     return values
@@ -195,15 +227,18 @@ def main() -> int:
     """Measures, prints, writes; returns 0 even if a figure was missed: a measurement is no test."""
     parser = argparse.ArgumentParser(prog=NAME, description="Measures Downbeat itself.", allow_abbrev=False)
     parser.add_argument("--repetitions", type=int, default=7, help="of the whole (default 7)")
+    parser.add_argument("--busy", type=int, default=15, help="busy processes beside mode busy (default 15)")
     parser.add_argument("--output", type=Path, default=ROOT / "build/bench.json", help="default build/bench.json")
     arguments = parser.parse_args()
     if arguments.repetitions < 1:
         fail(NAME, f"--repetitions {arguments.repetitions}: valid are integers from 1")
+    if arguments.busy < 0:
+        fail(NAME, f"--busy {arguments.busy}: valid are integers from 0")
     libraries = [mpi for mpi in LIBRARIES if program(mpi).exists()]
     if not libraries:
         fail(NAME, "nothing is built; run: make bench")
 
-    values = measure(libraries, arguments.repetitions)
+    values = measure(libraries, arguments.repetitions, arguments.busy)
     results: list[Result] = []
     for mpi in libraries:
         concluded = conclude(mpi, values[mpi])

@@ -5,9 +5,13 @@
  *   misses    2 ranks: cost and false starts after missed deadlines, with slack=auto and slack=published, in turns
  *   sync      2 ranks, under the validation clock: duration and true error of a clock synchronization
  *   crowd     more ranks than processors: cost per call, false starts
+ *   first     2 ranks: first starts on fresh communicators
+ *   busy      2 ranks beside other programs: valid starts, with slack=auto and slack=published, in turns
  *
  * benchmarks/library.py launches the modes and takes medians over repetitions of the whole. */
 #define _POSIX_C_SOURCE 200809L
+#include "busy.h"
+#include "first.h"
 #include "misses.h"
 #include "stamp.h"
 #include "starts.h"
@@ -132,11 +136,8 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*run)(void);
-    } modes[] = {{"start", mode_start},
-                 {"recovery", mode_recovery},
-                 {"misses", mode_misses},
-                 {"sync", mode_sync},
-                 {"crowd", mode_crowd}};
+    } modes[] = {{"start", mode_start}, {"recovery", mode_recovery}, {"misses", mode_misses}, {"sync", mode_sync},
+                 {"crowd", mode_crowd}, {"first", mode_first},       {"busy", mode_busy}};
 
     MPI_Init(&argc, &argv);
     MPI_Comm_dup(MPI_COMM_WORLD, &world.comm);
@@ -152,7 +153,8 @@ int main(int argc, char **argv) {
         }
     }
     if (status != 0 && world.rank == 0)
-        fprintf(stderr, "figures: usage: figures MODE; valid modes: start, recovery, misses, sync, crowd\n");
+        fprintf(stderr,
+                "figures: usage: figures MODE; valid modes: start, recovery, misses, sync, crowd, first, busy\n");
     MPI_Comm_free(&world.comm);
     MPI_Finalize();
     return status;

@@ -9,6 +9,7 @@
 #include "patience.h"
 
 #include <mpi.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct db_channel {

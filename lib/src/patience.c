@@ -8,9 +8,9 @@
 
 /* After this many unsuccessful tests, the wait is a long one: for a turn in a synchronization, for the next fit point,
  * or for a process without a processor. One that only yields then slows down the pair whose turn it is, and its round
- * trips; so it naps, longer and longer. A nap costs more than the usual wait: without yields, some 0.2 ms of tests come
- * first. */
-#define LOOKS_BEFORE_NAPS 5000
+ * trips; so it naps, longer and longer. Without yields it looks for about 1 ms first: a nap costs more than any
+ * message, and the processes of a loaded machine get their processors at its ticks, mostly at the same ones. */
+#define LOOKS_BEFORE_NAPS 20000
 #define YIELDS_BEFORE_NAPS 500
 #define SHORTEST_NAP_NS 50000
 #define LONGEST_NAP_NS 800000

@@ -56,8 +56,12 @@ static int look_at(MPI_Comm comm, const struct processors *here, int *one_node, 
     int bound_count = count_bits(here->single);
     int size;
     DB_TRY(MPI_Comm_size(comm, &size));
-    DB_TRY(db_allreduce(comm, &all, sizeof all / sizeof(uint64_t), MPI_UINT64_T, MPI_BOR));
-    DB_TRY(db_allreduce(comm, &bound_count, 1, MPI_INT, MPI_SUM));
+    MPI_Request requests[2];
+    DB_TRY(
+        MPI_Iallreduce(MPI_IN_PLACE, &all, sizeof all / sizeof(uint64_t), MPI_UINT64_T, MPI_BOR, comm, &requests[0]));
+    DB_TRY(MPI_Iallreduce(MPI_IN_PLACE, &bound_count, 1, MPI_INT, MPI_SUM, comm, &requests[1]));
+    DB_TRY(db_await(&requests[0], DB_SLEEP));
+    DB_TRY(db_await(&requests[1], DB_SLEEP));
     *one_node = (all.node & all.complement) == 0 && all.node != 0; /* a bit that differs is in both */
     *oversubscribed = size > count_bits(all.all) || bound_count > count_bits(all.single);
     return MPI_SUCCESS;

@@ -105,8 +105,7 @@ static int change_settings(struct db_state *state, MPI_Info info) {
     struct db_settings settings = state->settings;
     struct db_reason reason = {""};
     int code = db_settings_from_info(&settings, info, &reason);
-    DB_TRY(db_agree(state->channel.comm, code, &reason));
-    DB_TRY(db_settings_compare(state->channel.comm, &settings));
+    DB_TRY(db_settings_agree(state->channel.comm, &settings, code, &reason));
     return db_state_configure(state, &settings);
 }
 

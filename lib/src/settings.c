@@ -385,12 +385,14 @@ static int name_difference(MPI_Comm comm, const struct db_settings *settings) {
     return db_agree(comm, code, &reason);
 }
 
-int db_settings_compare(MPI_Comm comm, const struct db_settings *settings) {
+int db_settings_agree(MPI_Comm comm, const struct db_settings *settings, int code, const struct db_reason *reason) {
     /* A value and its complement: the maxima fit together only if all are the same. */
-    int64_t mine[2] = {hash(settings), 0};
-    mine[1] = ~mine[0];
-    DB_TRY(db_allreduce(comm, mine, 2, MPI_INT64_T, MPI_MAX));
-    return mine[0] == ~mine[1] ? MPI_SUCCESS : name_difference(comm, settings);
+    int64_t value = hash(settings);
+    int64_t most[3] = {value, ~value, code != MPI_SUCCESS};
+    DB_TRY(db_allreduce(comm, most, 3, MPI_INT64_T, MPI_MAX));
+    if (most[2])
+        return db_agree(comm, code, reason);
+    return most[0] == ~most[1] ? MPI_SUCCESS : name_difference(comm, settings);
 }
 
 int db_settings_to_info(const struct db_settings *settings, MPI_Info *info) {

@@ -43,10 +43,9 @@ int db_settings_from_environment(struct db_settings *settings, struct db_reason 
  * unknown or has a bad value. */
 int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db_reason *reason);
 
-/* Collective over comm: whether all processes have the same settings, but for what regions are written to, which
- * process 0 decides. If not, all return MPI_ERR_ARG, and a process that differs from process 0 names the first such
- * setting. */
-int db_settings_compare(MPI_Comm comm, const struct db_settings *settings);
+/* As db_agree, and whether all processes have the same settings, but for what regions are written to, which process 0
+ * decides. If not, all return MPI_ERR_ARG, and a process that differs from process 0 names the first such setting. */
+int db_settings_agree(MPI_Comm comm, const struct db_settings *settings, int code, const struct db_reason *reason);
 
 /* The age at which clocks are synchronized again. */
 double db_settings_max_age_ns(const struct db_settings *settings);

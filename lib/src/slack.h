@@ -52,8 +52,8 @@ struct db_slack {
     const struct db_slack_type *type;
     union {
         struct db_slack_lags {
-            int64_t window[DB_SLACK_WINDOW]; /* largest lags, ns, in the order of calls: a ring */
-            int64_t sorted[DB_SLACK_WINDOW]; /* the same, ascending */
+            int32_t window[DB_SLACK_WINDOW]; /* largest lags, ns, in the order of calls: a ring; none above 2 s */
+            int32_t sorted[DB_SLACK_WINDOW]; /* the same, ascending */
             int count;                       /* of lags in the window */
             int next;                        /* where the next lag goes in the ring */
             double rest_ns;                  /* C, smoothed */

@@ -21,8 +21,7 @@
 #define REACH 16
 #define GROWTH 1.5
 /* The first call is made once, and a program that makes no other loses all if it is late: REACH times the usual lag of
- * trial rounds, and COLD times that of the first ones, whose code and connections were as cold. Under load, so much. */
-#define COLD 2
+ * trial rounds; so much where there is none. */
 #define FIRST_NS 30000
 /* A longer lag in the rounds before it tells of a process without a processor. */
 #define LONGEST_TRIAL_NS 1000000
@@ -51,7 +50,7 @@ static int place_of(const struct db_slack_lags *lags, int64_t lag_ns) {
     return low;
 }
 
-static void insert(struct db_slack_lags *lags, int64_t lag_ns) {
+static void insert(struct db_slack_lags *lags, int32_t lag_ns) {
     if (lags->count == DB_SLACK_WINDOW) {
         int place = place_of(lags, lags->window[lags->next]);
         --lags->count;
@@ -110,7 +109,7 @@ static int64_t recent_least_cost(const struct db_slack_lags *lags, int64_t least
 
 static void observe(struct db_slack *slack, const struct db_slack_call *call) {
     struct db_slack_lags *lags = &slack->lags;
-    insert(lags, call->lag_ns);
+    insert(lags, call->lag_ns < INT32_MAX ? (int32_t)call->lag_ns : INT32_MAX);
     double rest = (double)call->rest_ns;
     if (lags->rest_ns == 0.0)
         lags->rest_ns = rest;
@@ -145,15 +144,11 @@ static void adapt(struct db_slack *slack) {
 static int64_t next(const struct db_slack *slack) { return slack->lags.slack_ns; }
 
 static int begin(struct db_state *state) {
-    int64_t cold_ns;
-    DB_TRY(db_trial_rounds(state, LONGEST_TRIAL_NS, &cold_ns));
+    DB_TRY(db_trial_rounds(state, LONGEST_TRIAL_NS));
     if (state->rank > 0)
         return MPI_SUCCESS;
     struct db_slack_lags *lags = &state->slack->lags;
-    if (lags->count > 0 && cold_ns <= LONGEST_TRIAL_NS)
-        lags->limit_ns = fmax(COLD * (double)cold_ns, REACH * (double)(lags->sorted[lags->count / 2] + MARGIN_NS));
-    else
-        lags->limit_ns = FIRST_NS;
+    lags->limit_ns = lags->count > 0 ? REACH * (double)(lags->sorted[lags->count / 2] + MARGIN_NS) : FIRST_NS;
     lags->slack_ns = llrint(lags->limit_ns);
     lags->since_computed = 0; /* until the first call is known */
     return MPI_SUCCESS;

@@ -3,10 +3,7 @@
 
 #include "trial.h"
 
-static int begin(struct db_state *state) {
-    int64_t cold_ns;
-    return db_trial_rounds(state, 0, &cold_ns);
-}
+static int begin(struct db_state *state) { return db_trial_rounds(state, 0); }
 
 static int64_t next(const struct db_slack *slack) { return slack->fixed_ns; }
 

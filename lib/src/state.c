@@ -337,8 +337,7 @@ static int begin(MPI_Comm comm, MPI_Comm channel, struct db_settings *settings, 
     int reserved = *made == NULL ? MPI_ERR_NO_MEM : db_attribute_reserve();
     if (code == MPI_SUCCESS && reserved != MPI_SUCCESS)
         code = db_explain(&reason, reserved, "out of memory, or of keys for attributes");
-    DB_TRY(db_agree(channel, code, &reason));
-    return db_settings_compare(channel, settings);
+    return db_settings_agree(channel, settings, code, &reason);
 }
 
 static int create(MPI_Comm comm, struct db_state **state) {

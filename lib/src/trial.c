@@ -3,32 +3,29 @@
 #include "agree.h"
 #include "harmonize.h"
 
-/* The first are slow, and tell what a first call may take. The others are enough for a controller of lags to begin. */
+/* The first are slow. The others are enough for a controller of lags to begin. */
 #define COLD_ROUNDS 4
 #define ROUNDS 19
 
 /* What process 0 makes of the largest lag of the round before. Returns whether there is to be another. */
-static int learn(struct db_state *state, int round, int64_t lag_ns, int64_t longest_ns, int64_t *cold_ns) {
-    if (round <= COLD_ROUNDS) {
-        *cold_ns = lag_ns > *cold_ns ? lag_ns : *cold_ns;
+static int learn(struct db_state *state, int round, int64_t lag_ns, int64_t longest_ns) {
+    if (round <= COLD_ROUNDS)
         return 1;
-    }
     if (lag_ns > longest_ns)
         return 0;
     db_slack_observe(state->slack, &(struct db_slack_call){.lag_ns = lag_ns, .given_ns = lag_ns, .rest_ns = lag_ns});
     return round < ROUNDS;
 }
 
-int db_trial_rounds(struct db_state *state, int64_t longest_ns, int64_t *cold_ns) {
+int db_trial_rounds(struct db_state *state, int64_t longest_ns) {
     struct db_report report = {0};
     int more = 1;
-    *cold_ns = 0;
     for (int round = 0; more; ++round) {
         struct db_report all;
         struct db_decision decision = {0};
         DB_TRY(db_gather_reports(&state->channel, &report, &all));
         if (state->rank == 0) {
-            decision.invalid = !learn(state, round, all.lag_ns, longest_ns, cold_ns);
+            decision.invalid = !learn(state, round, all.lag_ns, longest_ns);
             decision.patience = db_patience_after(state, &all);
             decision.deadline_ns = db_map_global_ns(&state->map, db_clock_read(&state->clock));
         }

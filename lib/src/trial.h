@@ -6,9 +6,9 @@
 
 struct db_state;
 
-/* Rounds of agreement without a wait. The first set up connections; process 0 learns their largest lag, `cold_ns`. The
- * lags of the others are the controller's first observations, until one is longer than `longest_ns`. Collective. */
-int db_trial_rounds(struct db_state *state, int64_t longest_ns, int64_t *cold_ns);
+/* Rounds of agreement without a wait. The first set up connections; the lags of the others are the controller's first
+ * observations, until one is longer than `longest_ns`. Collective. */
+int db_trial_rounds(struct db_state *state, int64_t longest_ns);
 
 /* The mean time of `count` broadcasts, including the first, on the process where it is largest; ns, at process 0.
  * Collective. */

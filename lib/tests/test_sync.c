@@ -79,7 +79,7 @@ static void shared_clocks(const char *scheme) {
 
 /* Identities as on several hosts, for clocks of one machine, which no exchange tells apart. The first two have the same
  * hash (domain.c). */
-static const char *const hosts[] = {"host-139599", "host-322382", "host-0"};
+static const char *const hosts[] = {"host-1222881", "host-1414990", "host-0"};
 static const char *host;
 
 void __real_db_clock_identify(char identity[DB_IDENTITY_SIZE], const char *source, int namespaced);
