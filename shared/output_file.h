@@ -128,14 +128,15 @@ static inline int output_close(struct output_file *output, int code) {
     return code;
 }
 
-/* The same for what is written with fprintf: output_begin creates the file, output_end closes it. */
-static inline int output_begin(struct output_file *output, const char *path, int named, FILE **stream) {
-    int code = output_create(output, path, named);
-    if (code != 0)
-        return output_close(output, code);
-    const int copy = dup(output->file);
-    *stream = copy < 0 ? NULL : fdopen(copy, "w");
-    return *stream == NULL ? output_close(output, errno) : 0;
+/* The same for what is written with fprintf: output_begin creates the file, output_end closes it. NULL and an error
+ * number in `code` if it cannot be created. */
+static inline FILE *output_begin(struct output_file *output, const char *path, int named, int *code) {
+    *code = output_create(output, path, named);
+    const int copy = *code == 0 ? dup(output->file) : -1;
+    FILE *const stream = copy < 0 ? NULL : fdopen(copy, "w");
+    if (stream == NULL)
+        *code = output_close(output, *code != 0 ? *code : errno);
+    return stream;
 }
 
 static inline int output_end(struct output_file *output, FILE *stream, int code) {

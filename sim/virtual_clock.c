@@ -113,7 +113,7 @@ static int64_t wait_until(const struct db_clock *clock, int64_t ticks) {
     return reading;
 }
 
-static const struct db_clock_type virtual_clock_type = {.read = read_ticks, .wait_until = wait_until};
+static const struct db_clock_type virtual_clock_type = {.read = read_ticks, .wait_until = wait_until, .sleeps = 1};
 
 void virtual_set_clock(struct process *process) {
     const struct virtual_oscillator *oscillator = &process->oscillator;

@@ -24,6 +24,8 @@ struct db_clock_type {
     /* Spins, or in a simulation sleeps, until the clock shows at least `ticks`; returns the reading that ended the
      * wait. */
     int64_t (*wait_until)(const struct db_clock *clock, int64_t ticks);
+    /* It sleeps: the kernel's sleep would take real time, in which nothing happens. */
+    int sleeps;
     /* Improves ns_per_tick by the time that has passed since open; NULL where a tick is a nanosecond by definition. */
     void (*refine)(struct db_clock *clock);
     /* Releases what the clock owns; NULL where it owns nothing. */

@@ -57,4 +57,5 @@ const struct db_clock_type db_clock_simulated = {
     .open = simulated_open,
     .read = simulated_read,
     .global = 1,
-    .wait_until = simulated_wait_until};
+    .wait_until = simulated_wait_until,
+    .sleeps = 1};

@@ -123,9 +123,9 @@ static void name_file(const char *path, int world_rank, char *name, size_t size)
 /* All entries that go to the same file as `first` does. Returns 0 or an error number. */
 static int write_file(const char *name, int named, const struct db_region_entry *first) {
     struct output_file output;
-    FILE *file;
-    int code = output_begin(&output, name, named, &file);
-    if (code != 0)
+    int code;
+    FILE *file = output_begin(&output, name, named, &code);
+    if (file == NULL)
         return code;
     write_context(file);
     for (const struct db_region_entry *entry = first; entry != NULL; entry = entry->next)

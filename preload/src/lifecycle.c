@@ -194,7 +194,7 @@ static void check_library(void) {
         return;
     for (size_t i = 0; i < sizeof ranks / sizeof *ranks && rank == NULL; ++i)
         rank = getenv(ranks[i]);
-    if (rank != NULL && atoi(rank) != 0)
+    if (rank != NULL && strcmp(rank, "0") != 0)
         sleep(1);
     else
         say("this libdownbeat-preload was built for %s, but the program's MPI library is %s (%s); preload the library "

