@@ -9,12 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A wider interval cannot show whether two clocks are the same: it is measured again, a limited number of times. No two
- * different clocks of one booted kernel are known that are closer together than this. */
+/* A wider interval cannot show whether two clocks are the same. No two different clocks of one booted kernel are known
+ * that are closer together than this. */
 #define NARROW_NS 50000.0
-#define MAX_MEASUREMENTS 50
+/* Quick exchanges that are enough, and exchanges that are too many. */
+#define QUICK 10
+#define MOST 1000
 
-enum { MEASURE = 1, DONE = 0 };
+enum { DONE = 0 }; /* else a question, exchange.h */
 
 /* What process 0 of the candidates says of its clock: the same counter must be scaled the same way by all, or its large
  * readings would differ. */
@@ -27,43 +29,37 @@ struct claim {
 
 /* Process 0's part of the comparison: answers all others, one after another, as often as they ask. */
 static int let_compare(const struct db_channel *candidates, int size, const struct db_timeline *timeline) {
-    int64_t word = DONE;
-    for (int peer = 1; peer < size; ++peer) {
-        DB_TRY(db_receive(candidates, &word, 1, peer));
-        while (word == MEASURE) {
-            DB_TRY(db_exchange_serve(candidates, peer, timeline));
-            DB_TRY(db_receive(candidates, &word, 1, peer));
-        }
-    }
-    /* Until here, processes that were done have waited patiently: on shared processors they would disturb the
-     * others. */
     for (int peer = 1; peer < size; ++peer)
-        DB_TRY(db_send(candidates, &word, 1, peer));
+        for (;;) {
+            int64_t word;
+            DB_TRY(db_receive(candidates, &word, 1, peer));
+            if (word == DONE)
+                break;
+            int64_t answer = db_timeline_now(timeline);
+            DB_TRY(db_send(candidates, &answer, 1, peer));
+        }
     return MPI_SUCCESS;
 }
 
-/* Compares this process's clock with process 0's: shared if 0 lies in a narrow interval for the offset. */
+/* Compares this process's clock with process 0's: shared if 0 lies in a narrow interval for the offset. Asks no more
+ * once that is known and one of the two has lost its processor. */
 static int compare(const struct db_asker *asker, int *shared) {
-    const struct db_node skampi = {.component = &db_offset_skampi.component,
-                                   .values = {{.number = 10}, {.number = 100}}};
-    struct db_pair pair = {0};
-    int64_t word = MEASURE;
-    int refuted = 0;
+    struct db_series series = {0};
+    int quick = 0;
+    int more = 1;
     *shared = 0;
-    for (int i = 0; i < MAX_MEASUREMENTS && !*shared && !refuted; ++i) {
-        struct db_offset found;
-        struct db_standing standing;
-        DB_TRY(db_send(asker->channel, &word, 1, asker->peer));
-        DB_TRY(db_exchange_begin(asker));
-        DB_TRY(db_offset_measure(&skampi, asker, &pair, &found));
-        DB_TRY(db_exchange_stop(asker, &standing));
-        double error_ns = db_offset_bound(&found) + asker->timeline.clock->resolution_ns;
-        refuted = fabs(found.offset_ns) > error_ns;
-        *shared = !refuted && error_ns <= NARROW_NS;
+    while (more) {
+        struct db_exchange exchange;
+        DB_TRY(db_series_ask(&series, asker, &exchange));
+        double error_ns = (double)(series.upper - series.lower) / 2.0 + asker->timeline.clock->resolution_ns;
+        double offset_ns = (double)series.lower + (double)(series.upper - series.lower) / 2.0;
+        int slow = (double)db_round_trip(&exchange) > 2.0 * NARROW_NS;
+        quick += !slow;
+        *shared = fabs(offset_ns) <= error_ns && error_ns <= NARROW_NS;
+        more = fabs(offset_ns) <= error_ns && series.count < MOST && !(*shared && (slow || quick >= QUICK));
     }
-    word = DONE;
-    DB_TRY(db_send(asker->channel, &word, 1, asker->peer));
-    return db_receive(asker->channel, &word, 1, asker->peer);
+    int64_t word = DONE;
+    return db_send(asker->channel, &word, 1, asker->peer);
 }
 
 /* The number of a domain that is found now: no other process makes the same. */

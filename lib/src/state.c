@@ -334,6 +334,11 @@ static int begin(MPI_Comm comm, MPI_Comm channel, struct db_settings *settings, 
     DB_TRY(MPI_Comm_rank(channel, &rank));
     *made = new_state(comm, rank);
     int code = db_settings_from_environment(settings, &reason);
+    /* Calibrated here if it is this process's first, asleep: all processes wake from that at once, and go on together.
+     * If it is missing, change_clock says so. */
+    struct db_clock clock;
+    if (code == MPI_SUCCESS)
+        (void)db_known_clock(&clock, settings->clock);
     int reserved = *made == NULL ? MPI_ERR_NO_MEM : db_attribute_reserve();
     if (code == MPI_SUCCESS && reserved != MPI_SUCCESS)
         code = db_explain(&reason, reserved, "out of memory, or of keys for attributes");
