@@ -20,8 +20,9 @@
  * (Schuchart 2023, Alg. 1, line 15, which never takes that back). */
 #define REACH 16
 #define GROWTH 1.5
-/* The first call is made once, and a program that makes no other loses all if it is late: REACH times the usual lag of
- * trial rounds; so much where there is none. */
+/* The first call is made once, and a program that makes no other loses all if it is late: so many times the usual lag
+ * of trial rounds; so much where there is none. */
+#define FIRST_REACH 8
 #define FIRST_NS 30000
 /* A longer lag in the rounds before it tells of a process without a processor. */
 #define LONGEST_TRIAL_NS 1000000
@@ -148,7 +149,7 @@ static int begin(struct db_state *state) {
     if (state->rank > 0)
         return MPI_SUCCESS;
     struct db_slack_lags *lags = &state->slack->lags;
-    lags->limit_ns = lags->count > 0 ? REACH * (double)(lags->sorted[lags->count / 2] + MARGIN_NS) : FIRST_NS;
+    lags->limit_ns = lags->count > 0 ? FIRST_REACH * (double)(lags->sorted[lags->count / 2] + MARGIN_NS) : FIRST_NS;
     lags->slack_ns = llrint(lags->limit_ns);
     lags->since_computed = 0; /* until the first call is known */
     return MPI_SUCCESS;
