@@ -175,10 +175,10 @@ int MPIX_Harmonize_true_error(MPI_Comm comm, double *error);
 /* Statistics of a communicator since it was prepared. The counts are local, except slack and the counts of calls, which
  * are the same on all processes. */
 typedef struct MPIX_Harmonize_stats {
-    long long calls;           /* harmonized starts */
-    long long late_arrivals;   /* flag 0 here: the deadline had passed when this process received it */
-    long long late_exits;      /* flag 0 here: left later than the tolerance, the wait was interrupted */
-    long long unsure_clocks;   /* flag 0 here: late or not, the clock's expected error was too large, or it was refuted */
+    long long calls;         /* harmonized starts */
+    long long late_arrivals; /* flag 0 here: the deadline had passed when this process received it */
+    long long late_exits;    /* flag 0 here: left later than the tolerance, the wait was interrupted */
+    long long unsure_clocks; /* flag 0 here: late or not, the clock's expected error was too large, or it was refuted */
     long long contradictions;  /* times that this process's clock did what max_skew and max_wander exclude */
     long long unflagged_exits; /* flag 1 here, but left later than the tolerance: only with slack=published */
     long long invalid_calls;   /* calls in which any process's flag was 0; excludes the last call */
@@ -230,18 +230,19 @@ int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats);
  *   tolerance      a process that leaves later than this after the deadline has flag 0. Default: 0.5e-6
  *   flag_error     a process whose expected error is above this has flag 0, or off. Default: auto, with
  *                  sync=disciplined an eighth of the tolerance (a fifth for two processes), else off
- *   max_age        clocks are synchronized again after this time. Default: auto, 1.0 s, or 100 times the time over which the scheme spreads its fit points if that is longer
+ *   max_age        clocks are synchronized again after this time. Default: auto, 1.0 s, or 100 times the time over which
+ *                  the scheme spreads its fit points if that is longer
  *   max_error      and when drift may have raised the error bound above this, and above twice of what it was directly
  *                  after the last synchronization. Default: 5e-6
  *   target_error   and when the expected error is above this, and above 1.5 times of what it was. Default: auto, 25e-9
- *                  with sync=disciplined unless max_age is set, else no matter. Unless max_age is set, synchronizations take no
- *                  more than 1 % of the time, 10 % where flags would be 0 without them; eight may come in advance, and
- *                  are saved within 20 s
+ *                  with sync=disciplined unless max_age is set, else no matter. Unless max_age is set, synchronizations
+ *                  take no more than 1 % of the time, 10 % where flags would be 0 without them; eight may come in
+ *                  advance, and are saved within 20 s
  *   max_skew       largest relative difference in frequency between any two clocks, assumed until it is known. Default:
  *                  650e-6, for oscillators within 300 ppm
  *   max_wander     largest change of that difference assumed to come at once; 200 ppb per s may come on top. Default:
- *                  0.2e-6. What refutes max_skew or max_wander is told on standard error once, counts as a
- *                  contradiction, and sets flags to 0 until the clock is known again
+ *                  0.2e-6. A clock that refutes max_skew or max_wander has flag 0 until it is known again, counts as a
+ *                  contradiction, and is reported on standard error once
  *   validation     off, or the error to add to each process's local clock, seeded, e.g.
  *                  "offset=1e-3,skew=20e-6,wander=1e-6,seed=1,ranks_per_clock=1" (docs/validation.md). Default: off
  *   regions        file that MPI_Finalize writes regions to (downbeat/region.h), or off.

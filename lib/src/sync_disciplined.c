@@ -179,7 +179,7 @@ static struct db_clock_map mean_of(const struct db_clock_map models[], int count
     double sum = 0.0;
     double mean_apart_ns = 0.0;
     for (int i = 0; i < count; ++i) {
-        shares[i] = 1.0 / sqrt(db_map_bound_ns(&models[i], mean.ticks));
+        shares[i] = 1.0 / db_map_bound_ns(&models[i], mean.ticks);
         sum += shares[i];
     }
     mean.ns_per_tick = 0.0;

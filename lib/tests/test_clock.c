@@ -24,8 +24,8 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *time) { /* NOLINT */
     return code;
 }
 
-/* A wait ends then, and whoever waits sees by the reading that it is too early: a spin from its second reading on, a wait
- * from its second look, after a sleep. */
+/* A wait ends then, and whoever waits sees by the reading that it is too early: a spin from its second reading on, a
+ * wait from its second look, after a sleep. */
 static void set_back(enum db_patience patience) {
     struct db_clock clock;
     CHECK(db_clock_open(&clock, &db_clock_realtime) == 0);

@@ -36,8 +36,8 @@ public:
     /// Collective. Synchronizes the clocks if they are too old. Needed if a synchronizer does not do it.
     void refresh() const;
 
-    /// Collective. Seconds in which drift raises an error bound from 0 to the library's limit (setting max_error), by what
-    /// is known of the frequencies: two calls of refresh() should not be farther apart.
+    /// Collective. Seconds in which drift raises an error bound from 0 to the library's limit (setting max_error), by
+    /// what is known of the frequencies: two calls of refresh() should not be farther apart.
     double longest_unwatched() const;
 
     /// Local. Of this rank's readings from the last synchronization until now.

@@ -31,12 +31,9 @@ Json to_json(const CellResult &result) {
 }
 
 Json to_json(const ClockAgreement &agreement) {
-    return {{"ranks", agreement.ranks},
-            {"outside", agreement.outside},
-            {"worst_rank", agreement.worst},
-            {"offset_s", agreement.offset},
-            {"allowed_s", agreement.allowed},
-            {"contradictions", agreement.contradictions}};
+    return {{"ranks", agreement.ranks},       {"outside", agreement.outside},
+            {"worst_rank", agreement.worst},  {"offset_s", agreement.offset},
+            {"allowed_s", agreement.allowed}, {"contradictions", agreement.contradictions}};
 }
 
 /// JSON lines: the context with what the fields mean, each cell as it completes, the end with the warnings. A file
