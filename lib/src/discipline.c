@@ -47,7 +47,7 @@ static double width(const struct db_offset *point) { return fmax(0.0, point->upp
  * the smallest width of all: by how much follows from how much wider the others are. */
 static void weigh(const struct db_history *history, double resolution_ns, double variances[DB_HISTORY]) {
     int count = history->count;
-    double sorted[DB_HISTORY];
+    double sorted[DB_HISTORY] = {0.0};
     for (int i = 0; i < count; ++i) {
         int place = i;
         for (; place > 0 && sorted[place - 1] > width(&history->points[i]); --place)

@@ -149,7 +149,8 @@ static int begin(struct db_state *state) {
     if (state->rank > 0)
         return MPI_SUCCESS;
     struct db_slack_lags *lags = &state->slack->lags;
-    lags->limit_ns = lags->count > 0 ? FIRST_REACH * (double)(lags->sorted[lags->count / 2] + MARGIN_NS) : FIRST_NS;
+    int middle = lags->count / 2;
+    lags->limit_ns = lags->count > 0 ? FIRST_REACH * (double)(lags->sorted[middle] + MARGIN_NS) : FIRST_NS;
     lags->slack_ns = llrint(lags->limit_ns);
     lags->since_computed = 0; /* until the first call is known */
     return MPI_SUCCESS;
