@@ -209,15 +209,15 @@ double db_history_add(struct db_history *history, const struct db_offset *offset
 struct db_clock_map db_discipline(const struct db_history *history, const struct db_limits *limits,
                                   double resolution_ns) {
     const struct db_limits assumed = db_history_limits(history, limits);
+    int last = history->count > 1 ? history->count - 1 : 0;
     double variances[DB_HISTORY];
     struct filter filters[WALKS];
     weigh(history, resolution_ns, variances);
     run_all(history, variances, assumed.skew, filters);
     struct filter mean = mean_over_walks(filters);
 
-    const struct db_line line = {
-        .at = (double)history->points[history->count - 1].at, .value = mean.offset, .slope = mean.rate};
-    struct db_clock_map model = db_drift_model(&line, history->points, history->count, &assumed, resolution_ns);
+    const struct db_line line = {.at = (double)history->points[last].at, .value = mean.offset, .slope = mean.rate};
+    struct db_clock_map model = db_drift_model(&line, history->points, last + 1, &assumed, resolution_ns);
     model.uncertainty = mean.uncertainty;
     return model;
 }
