@@ -55,7 +55,7 @@ def revision_of(root: Path) -> str:
     return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False).stdout
 
 
-class SourceHook(BuildHookInterface):  # type: ignore[misc]
+class SourceHook(BuildHookInterface):  # type: ignore[type-arg]
     """Adds files to a wheel; an editable installation builds from its checkout."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
