@@ -181,7 +181,7 @@ static void look_at_last(struct db_history *history, double skew, double resolut
         history->points[0] = *last;
         history->count = 1;
     } else {
-        last->turn = TURNED_RATE * surprise(&mean, last, after, variance, SURPRISE) / after;
+        last->turn = TURNED_RATE * surprise(&mean, last, after, variance, SURPRISE) / fmax(1.0, after);
     }
 }
 

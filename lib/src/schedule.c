@@ -8,7 +8,7 @@
 /* Of all time; and how many synchronizations may come in advance, so that clocks are known soon after the beginning,
  * and until when that is paid back. */
 #define SHARE 0.01
-/* Where flags would be 0 else, of which each costs a whole call. */
+/* Where flags would otherwise be 0: each of those costs a whole call. */
 #define NEEDED_SHARE 0.1
 #define ADVANCE_SYNCS 8.0
 #define PAID_BACK_NS 20e9

@@ -264,6 +264,19 @@ static void more_is_assumed_of_a_pair_that_refutes_the_limits(void) {
     CHECK_THAT(history.wander, <, before / 1000.0);
 }
 
+/* A clock that stands still, or a coarse one, measures twice at one time: what is expected stays a number. */
+static void time_need_not_pass(void) {
+    struct db_history history = {0};
+    for (int i = 0; i < 3; ++i) {
+        struct db_offset point = point_at(5000, 10.0, 200.0);
+        CHECK(db_history_add(&history, &point, &limits, RESOLUTION_NS) == 0.0);
+    }
+    struct db_clock_map found = db_discipline(&history, &limits, RESOLUTION_NS);
+    CHECK_THAT(db_map_deviation_ns(&found, 6000), >=, 0.0);
+    CHECK_THAT(db_map_deviation_ns(&found, 6000), <, 1000.0);
+    CHECK(isfinite(found.uncertainty.rate));
+}
+
 static void the_oldest_goes(void) {
     struct db_history history = {0};
     for (int i = 0; i < DB_HISTORY + 5; ++i) {
@@ -280,6 +293,7 @@ int main(void) {
     one_offset_says_nothing_of_the_rate();
     what_the_limits_exclude_is_forgotten();
     more_is_assumed_of_a_pair_that_refutes_the_limits();
+    time_need_not_pass();
     the_oldest_goes();
     return 0;
 }
