@@ -113,14 +113,15 @@ static int64_t wait_until(const struct db_clock *clock, int64_t ticks) {
     return reading;
 }
 
-static const struct db_clock_type virtual_clock_type = {.read = read_ticks, .wait_until = wait_until, .sleeps = 1};
+static const struct db_clock_type virtual_clock_type = {.read = read_ticks, .wait_until = wait_until};
 
 void virtual_set_clock(struct process *process) {
     const struct virtual_oscillator *oscillator = &process->oscillator;
     process->clock = (struct db_clock){.type = &virtual_clock_type,
                                        .ns_per_tick = oscillator->ns_per_tick * (1.0 + oscillator->calibration),
                                        .rate_error = process->world->model.calibration,
-                                       .resolution_ns = oscillator->ns_per_tick * step_of(&process->world->model)};
+                                       .resolution_ns = oscillator->ns_per_tick * step_of(&process->world->model),
+                                       .simulated = 1};
 }
 
 void virtual_draw_clock(struct process *process) {

@@ -24,8 +24,6 @@ struct db_clock_type {
     /* Spins, or in a simulation sleeps, until the clock shows at least `ticks`; returns the reading that ended the
      * wait. */
     int64_t (*wait_until)(const struct db_clock *clock, int64_t ticks);
-    /* It sleeps: the kernel's sleep would take real time, in which nothing happens. */
-    int sleeps;
     /* Improves ns_per_tick by the time that has passed since open; NULL where a tick is a nanosecond by definition. */
     void (*refine)(struct db_clock *clock);
     /* Releases what the clock owns; NULL where it owns nothing. */
@@ -39,6 +37,8 @@ struct db_clock {
     double rate_error;
     /* Largest lag of a reading: the smallest step between readings, so at most the time that reading takes. */
     double resolution_ns;
+    /* 1 if its time is simulated: the kernel's sleep would take real time, in which nothing happens. */
+    int simulated;
     /* 1 if the clock counts nanoseconds that can be the same on all nodes, from absolute_ns before its zero on. */
     int absolute;
     int64_t absolute_ns;

@@ -31,6 +31,7 @@ static void wake_late(int64_t ticks) {
 }
 
 static int simulated_open(struct db_clock *clock) {
+    clock->simulated = 1;
     snprintf(clock->identity, sizeof clock->identity, "simulated@%.100s", sg_host_get_name(sg_host_self()));
     return 0;
 }
@@ -57,5 +58,4 @@ const struct db_clock_type db_clock_simulated = {
     .open = simulated_open,
     .read = simulated_read,
     .global = 1,
-    .wait_until = simulated_wait_until,
-    .sleeps = 1};
+    .wait_until = simulated_wait_until};

@@ -101,6 +101,7 @@ int db_validation_wrap(struct db_clock *clock, const struct db_validation *valid
     clock->type = &validation_type;
     clock->ns_per_tick = 1.0;
     clock->resolution_ns = self->inner.resolution_ns;
+    clock->simulated = self->inner.simulated;
     clock->absolute = 1; /* what is added decides whether that is so */
     clock->data.validation.state = self;
     if (self->inner.identity[0] != '\0')

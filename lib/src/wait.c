@@ -40,7 +40,7 @@ static int leave_processor_until(const struct db_clock *clock, int64_t ticks, in
 }
 
 int64_t db_wait_until(const struct db_clock *clock, int64_t ticks, enum db_patience patience) {
-    if (!clock->type->sleeps && !leave_processor_until(clock, ticks, patience == DB_YIELD))
+    if (!clock->simulated && !leave_processor_until(clock, ticks, patience == DB_YIELD))
         return db_clock_read(clock);
     return clock->type->wait_until(clock, ticks);
 }
