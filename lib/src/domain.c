@@ -88,13 +88,8 @@ static int verify(const struct db_channel *candidates, int rank, int size, struc
     return MPI_SUCCESS;
 }
 
-/* Whether a number is the same on all processes, if it is not 0 on any. */
-struct number {
-    int64_t value;
-    int64_t complement;
-};
-
-static int is_one(const struct number *most) { return most->value == ~most->complement && most->value != 0; }
+/* Whether it is the same on all processes, and known. */
+static int is_shared(const struct db_alike *most) { return db_are_alike(most) && most->value != 0; }
 
 /* All processes are one domain. */
 static void join_all(struct db_domain *domain, const struct db_channel *channel, const struct db_clock *clock,
@@ -144,27 +139,30 @@ static int find_among(struct db_domain *domain, const struct db_channel *channel
     return MPI_SUCCESS;
 }
 
-int db_domain_find(struct db_domain *domain, const struct db_channel *channel, struct db_clock *clock, int share) {
+int64_t db_domain_identity(const struct db_clock *clock) {
+    return clock->identity[0] != '\0' ? (int64_t)db_hash(DB_HASH, clock->identity) : 0;
+}
+
+int db_domain_find(struct db_domain *domain, const struct db_channel *channel, struct db_offer *offer) {
+    struct db_clock *clock = &offer->clock;
     int size;
     *domain = (struct db_domain){.members = *channel, .leaders = *channel};
     domain->members.comm = MPI_COMM_NULL;
     DB_TRY(MPI_Comm_rank(channel->comm, &domain->place));
     DB_TRY(MPI_Comm_size(channel->comm, &size));
     domain->count = size;
-    if (!share || size == 1)
+    if (!offer->settings.share || size == 1)
         return MPI_SUCCESS;
 
     int rank = domain->place;
-    const int64_t identity = clock->identity[0] != '\0' ? (int64_t)db_hash(DB_HASH, clock->identity) : 0;
-    struct number numbers[2] = {{clock->domain, ~clock->domain}, {identity, ~identity}};
-    DB_TRY(db_allreduce(channel->comm, numbers, 4, MPI_INT64_T, MPI_MAX));
-    if (is_one(&numbers[0])) {
+    if (is_shared(&offer->domain)) {
         join_all(domain, channel, clock, rank);
         return MPI_SUCCESS;
     }
-    if (is_one(&numbers[1]))
+    if (is_shared(&offer->identity))
         return find_among(domain, channel, channel, clock, rank, size);
 
+    const int64_t identity = db_domain_identity(clock);
     struct db_channel candidates = *channel;
     DB_TRY(MPI_Comm_split(channel->comm, identity != 0 ? (int)(identity & 0x7fffffff) : MPI_UNDEFINED, rank,
                           &candidates.comm));

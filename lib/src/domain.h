@@ -4,6 +4,7 @@
 #define DOWNBEAT_DOMAIN_H
 
 #include "offset.h"
+#include "settings.h"
 
 struct db_domain {
     struct db_channel members; /* of this process's domain, the representative is 0; MPI_COMM_NULL if it is alone */
@@ -15,11 +16,14 @@ struct db_domain {
 };
 
 /* Finds the domains of the processes of `channel`: those whose clocks have the same identity and between which an
- * exchange of timestamps finds no offset; the clock keeps what was found. Without `share`, each process is its own
- * domain. Collective. */
-int db_domain_find(struct db_domain *domain, const struct db_channel *channel, struct db_clock *clock, int share);
+ * exchange of timestamps finds no offset; the offered clock keeps what was found. All have agreed to the offer. If its
+ * settings share no clocks, each process is its own domain. Collective. */
+int db_domain_find(struct db_domain *domain, const struct db_channel *channel, struct db_offer *offer);
 
-/* Frees the communicators. A zeroed domain is not valid; one that db_domain_find has failed on is. */
+/* What an identity is compared by; 0 if there is none. */
+int64_t db_domain_identity(const struct db_clock *clock);
+
+/* Frees the communicators. A domain that is zeroed, or that db_domain_find has failed on, has none. */
 void db_domain_free(struct db_domain *domain);
 
 #endif

@@ -11,7 +11,8 @@ struct question {
 
 static void find_clock(struct db_known *known, void *argument) {
     struct question *question = argument;
-    if (known->clock.type == NULL || known->clock_type != question->type) {
+    int same = question->type == known->clock_type || question->type == known->clock.type;
+    if (known->clock.type == NULL || !same) {
         question->missing = db_clock_open(question->clock, question->type) != 0;
         if (question->missing)
             return;

@@ -102,11 +102,11 @@ int MPIX_Harmonize_sync(MPI_Comm comm) {
 
 /* Applies the keys of info, if all processes can. */
 static int change_settings(struct db_state *state, MPI_Info info) {
-    struct db_settings settings = state->settings;
+    struct db_offer offer = {.settings = state->settings};
     struct db_reason reason = {""};
-    int code = db_settings_from_info(&settings, info, &reason);
-    DB_TRY(db_settings_agree(state->channel.comm, &settings, code, &reason));
-    return db_state_configure(state, &settings);
+    int code = db_settings_from_info(&offer.settings, info, &reason);
+    DB_TRY(db_state_agree(state->channel.comm, &offer, code, &reason));
+    return db_state_configure(state, &offer);
 }
 
 int MPIX_Harmonize_set_info(MPI_Comm comm, MPI_Info info) {

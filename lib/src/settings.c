@@ -385,14 +385,19 @@ static int name_difference(MPI_Comm comm, const struct db_settings *settings) {
     return db_agree(comm, code, &reason);
 }
 
-int db_settings_agree(MPI_Comm comm, const struct db_settings *settings, int code, const struct db_reason *reason) {
-    /* A value and its complement: the maxima fit together only if all are the same. */
-    int64_t value = hash(settings);
-    int64_t most[3] = {value, ~value, code != MPI_SUCCESS};
-    DB_TRY(db_allreduce(comm, most, 3, MPI_INT64_T, MPI_MAX));
-    if (most[2])
+int db_settings_agree(MPI_Comm comm, struct db_offer *offer, int code, const struct db_reason *reason) {
+    struct {
+        struct db_alike settings;
+        struct db_alike domain;
+        struct db_alike identity;
+        int64_t failed;
+    } most = {db_alike(hash(&offer->settings)), offer->domain, offer->identity, code != MPI_SUCCESS};
+    DB_TRY(db_allreduce(comm, &most, sizeof most / sizeof(int64_t), MPI_INT64_T, MPI_MAX));
+    offer->domain = most.domain;
+    offer->identity = most.identity;
+    if (most.failed)
         return db_agree(comm, code, reason);
-    return most[0] == ~most[1] ? MPI_SUCCESS : name_difference(comm, settings);
+    return db_are_alike(&most.settings) ? MPI_SUCCESS : name_difference(comm, &offer->settings);
 }
 
 int db_settings_to_info(const struct db_settings *settings, MPI_Info *info) {

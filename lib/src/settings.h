@@ -43,9 +43,30 @@ int db_settings_from_environment(struct db_settings *settings, struct db_reason 
  * unknown or has a bad value. */
 int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db_reason *reason);
 
+/* A number of each process and its complement: their maxima fit together only if all processes have the same. */
+struct db_alike {
+    int64_t value;
+    int64_t complement;
+};
+
+static inline struct db_alike db_alike(int64_t value) {
+    return (struct db_alike){.value = value, .complement = ~value};
+}
+
+static inline int db_are_alike(const struct db_alike *most) { return most->value == ~most->complement; }
+
+/* What all must have before any goes on: the same settings, and a clock. */
+struct db_offer {
+    struct db_settings settings;
+    struct db_clock clock;
+    struct db_alike domain; /* of the clock, 0 if it is unknown; maxima once all have agreed */
+    struct db_alike identity;
+};
+
 /* As db_agree, and whether all processes have the same settings, but for what regions are written to, which process 0
- * decides. If not, all return MPI_ERR_ARG, and a process that differs from process 0 names the first such setting. */
-int db_settings_agree(MPI_Comm comm, const struct db_settings *settings, int code, const struct db_reason *reason);
+ * decides. If not, all return MPI_ERR_ARG, and a process that differs from process 0 names the first such setting. One
+ * collective operation if all is well. */
+int db_settings_agree(MPI_Comm comm, struct db_offer *offer, int code, const struct db_reason *reason);
 
 /* The age at which clocks are synchronized again. */
 double db_settings_max_age_ns(const struct db_settings *settings);

@@ -149,15 +149,30 @@ static int explain_missing_clock(struct db_reason *reason, const struct db_clock
                       missing->component.described.name, others);
 }
 
-/* Opens the clock that the settings ask for, and writes into them which one the default is. Collective. */
-static int open_clock(const struct db_state *state, struct db_settings *settings, struct db_clock *clock) {
+int db_state_agree(MPI_Comm comm, struct db_offer *offer, int code, struct db_reason *reason) {
+    struct db_clock *clock = &offer->clock;
+    /* Calibrated here if it is this process's first, asleep: all processes wake from that at once, and go on together.
+     */
+    if (code == MPI_SUCCESS) {
+        code = db_known_clock(clock, offer->settings.clock);
+        if (code == MPI_ERR_OTHER)
+            code = explain_missing_clock(reason, clock->type);
+    }
+    int known = !offer->settings.validation.enabled; /* else only once that is put around it */
+    offer->domain = db_alike(known ? clock->domain : 0);
+    offer->identity = db_alike(known ? db_domain_identity(clock) : 0);
+    code = db_settings_agree(comm, offer, code, reason);
+    if (code == MPI_SUCCESS)
+        offer->settings.clock = clock->type;
+    return code;
+}
+
+/* Makes a validation clock of the clock, if that is asked for. Collective. */
+static int wrap_clock(const struct db_state *state, struct db_offer *offer) {
+    struct db_clock *clock = &offer->clock;
     struct db_reason reason = {""};
-    int code = db_known_clock(clock, settings->clock);
-    if (code == MPI_ERR_OTHER)
-        code = explain_missing_clock(&reason, clock->type);
-    DB_TRY(db_agree(state->channel.comm, code, &reason));
-    settings->clock = clock->type;
-    if (!settings->validation.enabled)
+    int code = MPI_SUCCESS;
+    if (!offer->settings.validation.enabled)
         return MPI_SUCCESS;
 
     /* True time is one and the same function of the shared counter everywhere, so process 0's scale holds for all. */
@@ -165,7 +180,7 @@ static int open_clock(const struct db_state *state, struct db_settings *settings
     double ns_per_tick = clock->ns_per_tick;
     DB_TRY(MPI_Bcast(&origin, 1, MPI_INT64_T, 0, state->channel.comm));
     DB_TRY(MPI_Bcast(&ns_per_tick, 1, MPI_DOUBLE, 0, state->channel.comm));
-    if (db_validation_wrap(clock, &settings->validation, state->rank, origin, ns_per_tick) != 0)
+    if (db_validation_wrap(clock, &offer->settings.validation, state->rank, origin, ns_per_tick) != 0)
         code = db_explain(&reason, MPI_ERR_NO_MEM, "out of memory");
     return db_agree(state->channel.comm, code, &reason);
 }
@@ -182,22 +197,19 @@ static struct db_clock_map continued_map(const struct db_state *state, const str
 }
 
 /* Replaces clock, domains and map. Collective; leaves all as it was if it fails. */
-static int change_clock(struct db_state *state, struct db_settings *settings) {
-    struct db_clock clock = {0};
-    struct db_domain domain;
-    int code = open_clock(state, settings, &clock);
-    if (code != MPI_SUCCESS) {
-        db_clock_close(&clock);
-        return code;
-    }
-    code = db_domain_find(&domain, &state->channel, &clock, settings->share);
+static int change_clock(struct db_state *state, struct db_offer *offer) {
+    struct db_domain domain = {0};
+    int code = wrap_clock(state, offer);
     if (code == MPI_SUCCESS)
-        code = db_known_keep_domain(&clock);
+        code = db_domain_find(&domain, &state->channel, offer);
+    if (code == MPI_SUCCESS)
+        code = db_known_keep_domain(&offer->clock);
     if (code != MPI_SUCCESS) {
         db_domain_free(&domain);
-        db_clock_close(&clock);
+        db_clock_close(&offer->clock);
         return code;
     }
+    const struct db_clock clock = offer->clock;
     state->map = continued_map(state, &clock);
     db_domain_free(&state->domain);
     db_clock_close(&state->clock);
@@ -255,9 +267,8 @@ static int same_validation(const struct db_validation *a, const struct db_valida
 }
 
 /* May leave some of it undone where the scheme refuses the clocks. */
-static int apply(struct db_state *state, const struct db_settings *wanted) {
-    struct db_settings changed = *wanted;
-    struct db_settings *settings = &changed;
+static int apply(struct db_state *state, struct db_offer *wanted) {
+    const struct db_settings *settings = &wanted->settings;
     const struct db_settings *old = &state->settings;
     int first = state->map.version == 0;
     int other_clock = first || settings->clock != old->clock || settings->share != old->share ||
@@ -266,7 +277,7 @@ static int apply(struct db_state *state, const struct db_settings *wanted) {
     int other_slack = other_clock || settings->slack != old->slack || settings->slack_ns != old->slack_ns;
 
     if (other_clock)
-        DB_TRY(change_clock(state, settings));
+        DB_TRY(change_clock(state, wanted));
     state->settings = *settings;
     state->max_age_ns = db_settings_max_age_ns(settings);
     state->target_error_ns = db_settings_target_error_ns(settings);
@@ -284,17 +295,20 @@ static int apply(struct db_state *state, const struct db_settings *wanted) {
     return MPI_SUCCESS;
 }
 
-int db_state_configure(struct db_state *state, const struct db_settings *wanted) {
-    const struct db_settings before = state->settings;
+int db_state_configure(struct db_state *state, struct db_offer *wanted) {
+    struct db_offer before = {.settings = state->settings};
+    struct db_reason reason = {""};
     int first = state->map.version == 0;
     int code = apply(state, wanted);
-    if (code != MPI_SUCCESS && !first && refuses(wanted))
+    if (code != MPI_SUCCESS && !first && refuses(&wanted->settings)) {
+        DB_TRY(db_state_agree(state->channel.comm, &before, MPI_SUCCESS, &reason));
         DB_TRY(apply(state, &before));
+    }
     return code;
 }
 
 /* Everything that a new state needs, except its channel and the attribute. */
-static int build(struct db_state *state, const struct db_settings *settings) {
+static int build(struct db_state *state, struct db_offer *offer) {
     DB_TRY(MPI_Comm_size(state->channel.comm, &state->size));
     DB_TRY(db_processors_oversubscribed(state->channel.comm, &state->oversubscribed));
     /* Until it is known whether every process has its processor. */
@@ -303,7 +317,7 @@ static int build(struct db_state *state, const struct db_settings *settings) {
     state->channel.messages = &state->messages;
     DB_TRY(tell_oversubscribed(state));
     state->patient_calls = 2;
-    return db_state_configure(state, settings);
+    return db_state_configure(state, offer);
 }
 
 static struct db_state *new_state(MPI_Comm comm, int rank) {
@@ -326,23 +340,18 @@ static struct db_state *new_state(MPI_Comm comm, int rank) {
     return made;
 }
 
-/* What may fail on some processes alone, and must be known to all before they go on: memory and settings. */
-static int begin(MPI_Comm comm, MPI_Comm channel, struct db_settings *settings, struct db_state **made) {
+/* What may fail on some processes alone, and must be known to all before they go on: memory, settings, the clock. */
+static int begin(MPI_Comm comm, MPI_Comm channel, struct db_offer *offer, struct db_state **made) {
     struct db_reason reason = {""};
     int rank;
     DB_TRY(MPI_Comm_set_errhandler(channel, MPI_ERRORS_RETURN));
     DB_TRY(MPI_Comm_rank(channel, &rank));
     *made = new_state(comm, rank);
-    int code = db_settings_from_environment(settings, &reason);
-    /* Calibrated here if it is this process's first, asleep: all processes wake from that at once, and go on together.
-     * If it is missing, change_clock says so. */
-    struct db_clock clock;
-    if (code == MPI_SUCCESS)
-        (void)db_known_clock(&clock, settings->clock);
+    int code = db_settings_from_environment(&offer->settings, &reason);
     int reserved = *made == NULL ? MPI_ERR_NO_MEM : db_attribute_reserve();
     if (code == MPI_SUCCESS && reserved != MPI_SUCCESS)
         code = db_explain(&reason, reserved, "out of memory, or of keys for attributes");
-    return db_settings_agree(channel, settings, code, &reason);
+    return db_state_agree(channel, offer, code, &reason);
 }
 
 static int create(MPI_Comm comm, struct db_state **state) {
@@ -350,18 +359,18 @@ static int create(MPI_Comm comm, struct db_state **state) {
     DB_TRY(MPI_Comm_test_inter(comm, &inter));
     if (inter)
         return MPI_ERR_COMM;
-    struct db_settings settings;
+    struct db_offer offer = {0};
     struct db_state *made = NULL;
     MPI_Comm channel;
     DB_TRY(db_duplicate(comm, &channel));
-    int code = begin(comm, channel, &settings, &made);
+    int code = begin(comm, channel, &offer, &made);
     if (made == NULL) {
         MPI_Comm_free(&channel);
         return code;
     }
     made->channel.comm = channel;
     if (code == MPI_SUCCESS)
-        code = build(made, &settings);
+        code = build(made, &offer);
     if (code == MPI_SUCCESS)
         code = db_attribute_attach(&made->attribute);
     if (code != MPI_SUCCESS) {

@@ -101,8 +101,12 @@ int db_state_find(MPI_Comm comm, struct db_state **state);
 /* Hangs `dependent`, with all but next set, on the state. All processes must do so in the same order. */
 void db_state_add_dependent(struct db_state *state, struct db_dependent *dependent);
 
-/* Puts other settings into force. Collective; changes all or nothing. */
-int db_state_configure(struct db_state *state, const struct db_settings *wanted);
+/* Opens the clock that the offered settings ask for, and writes into them which one the default is. All agree to the
+ * offer, or none. `code`: of this process so far, with its reason. Collective. */
+int db_state_agree(MPI_Comm comm, struct db_offer *offer, int code, struct db_reason *reason);
+
+/* Puts into force what all have agreed to. Collective; changes all or nothing. */
+int db_state_configure(struct db_state *state, struct db_offer *wanted);
 
 /* Synchronizes the clocks. Collective. */
 int db_state_synchronize(struct db_state *state);
