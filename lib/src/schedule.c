@@ -35,9 +35,8 @@ int db_schedule_wants(const struct db_state *state) {
     double deviation_ns = db_map_deviation_ns(&state->map, ticks);
     int old = age_ns(state, ticks) > state->max_age_ns;
     int untrusted = deviation_ns > state->flag_error_ns || (old && isfinite(state->trust_ns));
-    int helps = state->fresh.deviation_ns < state->flag_error_ns;
     int own_schedule = settings->slack->age_ns > 0.0 || settings->max_age_ns > 0.0;
-    if (!own_schedule && (state->doubt > 0.0 || (untrusted && helps)))
+    if (!own_schedule && (state->doubt > 0.0 || untrusted))
         return DB_NEEDED;
     if (old)
         return DB_WANTED;
