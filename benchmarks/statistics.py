@@ -24,6 +24,7 @@ from benchmarks.simulations import (
     intervals,
     launch_medians,
     sessions,
+    steps,
     verdicts,
 )
 
@@ -36,6 +37,7 @@ FAMILIES = {
     "intervals": intervals.simulate,
     "launch_medians": launch_medians.simulate,
     "sessions": sessions.simulate,
+    "steps": steps.simulate,
     "verdicts": verdicts.simulate,
 }
 

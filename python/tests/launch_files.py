@@ -66,7 +66,7 @@ class Cell:
     other: dict[str, object] = field(default_factory=dict)  # of TEXT and NUMBERS
 
 
-def write_launch(path: Path, cells: Sequence[Cell], **attributes: str | int) -> Path:
+def write_launch(path: Path, cells: Sequence[Cell], **attributes: str | float) -> Path:
     """Writes a file of samples, one block per cell; returns its path."""
     ranks = np.shape(cells[0].entry)[1]
     with netCDF4.Dataset(path, "w", format="NETCDF3_64BIT_DATA") as file:

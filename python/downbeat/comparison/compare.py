@@ -12,7 +12,7 @@ from downbeat.comparison.contexts import context_differences, simulations
 from downbeat.comparison.history import alike, history_cells, history_notes, taking_part
 from downbeat.comparison.judging import assumption, count_tests, judged, method_of
 from downbeat.comparison.matching import key_of, match_cells
-from downbeat.data.cells import STATISTICS
+from downbeat.data.cells import STATISTICS, hidden_by_step
 from downbeat.data.metrics import METRICS
 from downbeat.errors import UsageError
 from downbeat.experiment.experiment import FACTORS, Experiment
@@ -78,11 +78,11 @@ def compare(
         A row per cell: its factors, except the compared ones; `a`, `b` in s: geometric means over `launches_a`,
         `launches_b` launches (only complete pairs if paired); `ratio` (B / A) with `ratio_low` and `ratio_high`;
         `p_value`, `adjusted_p_value`, `rank_p_value`, `rank_sum_p_value`; `clock_uncertainty` in s, the most by which
-        clock errors within their bounds can change b - a; `detectable_ratio`, detected by these launches with a
-        probability of 0.9, and `launches_needed` to detect 5 %, both with Holm's correction at its strictest; with a
-        history `sessions`, the number of its sessions that have the cell, and `session_deviation`, the standard
-        deviation of logarithms between them; `verdict` ("unmatched" if only one side has the cell) and `reason`. NaN if
-        a cell was not judged.
+        the clocks can change b - a, by errors within their bounds or by what their step hides; the interval has it;
+        `detectable_ratio`, detected by these launches with a probability of 0.9, and `launches_needed` to detect 5 %,
+        both with Holm's correction at its strictest; with a history `sessions`, the number of its sessions that have
+        the cell, and `session_deviation`, the standard deviation of logarithms between them; `verdict` ("unmatched" if
+        only one side has the cell) and `reason`. NaN if a cell was not judged.
         The attributes `.attrs`: `metric`, `statistic`, `margin`, `confidence`, `paired`, `where_a`, `where_b`,
         `name_a`, `name_b`, `tests` (cells that Holm's correction counts), `assumes` (assumptions of the verdicts: a
         line, or empty), `history` (names of its experiments), `history_is_a`, `notes` (lines: exclusions, differences
@@ -111,23 +111,25 @@ def compare(
     if history is not None and same:
         raise UsageError("A and B are of one experiment; a history applies to experiments at different times")
     column = f"{metric}_{statistic}"
-    cells_b = select(frame_of(other, column), where_b or {})
+    cells_b = select(frame_of(other, metric, statistic), where_b or {})
     named = names_of_history(history or ())
     past = None
     if history is not None:
-        past = history_cells({name: frame_of(one, column) for name, one in named.items()}, where_a or {}, cells_b)
-    cells_a = select(frame_of(a, column), where_a or {}) if past is None or not against_history else past
+        past = history_cells(
+            {name: frame_of(one, metric, statistic) for name, one in named.items()}, where_a or {}, cells_b
+        )
+    cells_a = select(frame_of(a, metric, statistic), where_a or {}) if past is None or not against_history else past
     compared = compared_factors(cells_a, cells_b, set(where_a or {}), same)
     if past is not None and not against_history:
         past = alike(past, cells_a, compared)
     paired = same and (compared.isdisjoint(LAUNCH_FACTORS) or (isinstance(a, Experiment) and a.plan is not None))
+    if same and not compared:  # with itself, nothing can differ
+        cells_a, cells_b = (cells.assign(uncertainty=0.0) for cells in (cells_a, cells_b))
     matches, notes = match_cells(None if against_history else cells_a, cells_b, key_of(compared), column, paired, past)
     if all(match.obstacle.startswith("only in") for match in matches):
         raise UsageError(f"A and B have no cell in common: {mismatch(cells_a, cells_b, compared)}")
-    # Compared with itself, nothing can differ.
-    bounds = 0 if same and not compared else METRICS[metric].clock_bounds
     method = method_of(paired, against_history, margin, confidence)
-    rows, comparisons = judged(matches, method, bounds, confidence)
+    rows, comparisons = judged(matches, method, confidence)
     frame = pd.DataFrame(rows)
     expected = {attribute for name in compared for attribute in CONTEXT_OF.get(name, ())}
     if not against_history and isinstance(a, Experiment) and isinstance(other, Experiment):
@@ -189,18 +191,22 @@ def names_of_history(history: Sequence[Experiment | pd.DataFrame]) -> dict[str, 
     }
 
 
-def frame_of(experiment: Experiment | pd.DataFrame, column: str) -> pd.DataFrame:
-    """Returns the cells of an experiment, what is needed of them.
+def frame_of(experiment: Experiment | pd.DataFrame, metric: str, statistic: str) -> pd.DataFrame:
+    """Returns the cells of an experiment, what is needed of them, with `uncertainty`: what clocks do to a value.
+
+    That is so many error bounds of the global clock as can be in it, or what the step of the ranks' clocks hides, s.
 
     Raises:
         UsageError: a frame lacks columns.
     """
-    needed = [*FACTORS, "launch", "status", "error_bound", column]
+    needed = [*FACTORS, "launch", "status", "error_bound", f"{metric}_{statistic}"]
     cells = experiment.cells if isinstance(experiment, Experiment) else experiment
     missing = [name for name in needed if name not in cells]
     if missing:
         raise UsageError(f"the frame lacks {', '.join(missing)}; give a frame like Experiment.cells")
-    return cells[needed]
+    bounds = METRICS[metric].clock_bounds
+    uncertainty = bounds * cells["error_bound"] if bounds else hidden_by_step(cells, metric, statistic)
+    return cells[needed].assign(uncertainty=uncertainty)
 
 
 def compared_factors(a: pd.DataFrame, b: pd.DataFrame, conditions: set[str], same: bool) -> set[str]:

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from downbeat.data.launch_file import CELL_FACTORS, IMPLIED, open_netcdf, read_cells
+from downbeat.data.cells import STEP
+from downbeat.data.launch_file import CELL_FACTORS, IMPLIED, open_netcdf, read_cells, resolution_of, steps_of
 from downbeat.experiment import directory as places
 from downbeat.experiment.plan import LAUNCH_FACTORS, LaunchKey, Plan
 from downbeat.statistics.location import Interval, geometric_mean_interval
@@ -57,9 +58,10 @@ class Estimates:
                 return
             cells = read_cells(file).assign(computation=0.0)  # of compute=auto every launch has another one
             medians = np.asarray(file.variables[f"{METRIC}_median"][:], dtype=float)
+            steps = steps_of(file, METRIC, resolution_of(file))
         factors = {name: getattr(key, name) for name in LAUNCH_FACTORS} | {"launch": key.number}
         kept = cells[[*CELL_FACTORS, "status", "error_bound"]]
-        self.frames[key] = kept.assign(**factors, **{f"{METRIC}_median": medians})
+        self.frames[key] = kept.assign(**factors, **{f"{METRIC}_median": medians, f"{METRIC}_{STEP}": steps})
         for row, median in zip(cells[list(CELL_FACTORS)].itertuples(index=False), medians, strict=True):
             if median > 0:  # NaN where no sample was valid
                 # NaN, a delay that there is not, would differ from itself.
@@ -68,7 +70,7 @@ class Estimates:
                 self.medians.setdefault(cell, {})[key.number] = float(median)
 
     def frame(self, plan: Plan) -> pd.DataFrame:
-        """Returns a row per launch and cell: factors, `launch`, `status`, `error_bound` and the median, in s.
+        """Returns a row per launch and cell: factors, `launch`, `status`, `error_bound`, median and step, in s.
 
         These are columns of `Experiment.cells`, in its order; it is enough for a comparison, without reading samples.
         """

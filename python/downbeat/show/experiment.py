@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from downbeat.data.cells import hidden_by_step
 from downbeat.data.launch_file import IMPLIED
 from downbeat.data.metrics import METRICS
 from downbeat.experiment.experiment import FACTORS, Experiment
@@ -106,14 +107,16 @@ def summarize(cells: pd.DataFrame, factors: Sequence[str], metric: str) -> pd.Da
 
     Returns:
         A row per combination of factors: these; `launches`; `median`, the geometric mean of the launches' medians, with
-        its 95 % interval `low` to `high`; `p5`, `p95`, `p99`, medians over launches, all in s; `rejected`, the share of
-        attempts that failed to start together; `status`, other than "ok", with commas. NaN where there is no number.
+        its 95 % interval `low` to `high`, wider by what the step of the clock hides; `p5`, `p95`, `p99`, medians over
+        launches, all in s; `rejected`, the share of attempts that failed to start together; `status`, other than "ok",
+        with commas. NaN where there is no number.
     """
     quantiles = [name for name in QUANTILES if f"{metric}_{name}" in cells]
     counted = "rejected" in cells
     rows = []
     for key, group in cells.groupby(list(factors), sort=False, dropna=False):
-        median = geometric_mean_of_launches(group[f"{metric}_median"].to_numpy())
+        hidden = float(hidden_by_step(group, metric).mean())
+        median = geometric_mean_of_launches(group[f"{metric}_median"].to_numpy(), hidden)
         attempts = group["valid_count"].sum() + group["rejected"].sum() if counted else 0
         rows.append(
             dict(zip(factors, key, strict=True))
@@ -187,12 +190,15 @@ def names_of(rows: pd.DataFrame) -> list[str]:
     return [" ".join(word(value) for value in row) for row in rows[names].to_numpy(dtype=object)]
 
 
-def geometric_mean_of_launches(medians: NDArray[np.float64]) -> Interval:
-    """Returns the estimate over the launches that have a median; NaN where they have no geometric mean."""
+def geometric_mean_of_launches(medians: NDArray[np.float64], hidden: float = 0.0) -> Interval:
+    """Returns the estimate over the launches that have a median; NaN where they have no geometric mean.
+
+    `hidden` is how much all may be off together.
+    """
     measured = medians[np.isfinite(medians)]
     if measured.size == 1:
         return Interval(float(measured[0]), np.nan, np.nan, 1)
     # For example the exit skew of a single rank, or of a clock with coarse steps, which can be 0.
     if measured.size == 0 or np.any(measured <= 0):
         return Interval(np.nan, np.nan, np.nan, measured.size)
-    return geometric_mean_interval(measured)
+    return geometric_mean_interval(measured, hidden=hidden)

@@ -55,7 +55,10 @@ def judge_barriers(experiment: Experiment) -> list[Judged]:
     judged = []
     for line, of_line in ratios.groupby("line", sort=False):
         cells = list(of_line.groupby("cell", sort=False))
-        comparisons = [compare_paired(group[f"{METRIC}_reference"], group[METRIC]) for _, group in cells]
+        comparisons = [
+            compare_paired(group[f"{METRIC}_reference"], group[METRIC], hidden=float(group["hidden"].mean()))
+            for _, group in cells
+        ]
         judged += [
             Judged(str(line), str(cell), one) for (cell, _), one in zip(cells, judge_together(comparisons), strict=True)
         ]
