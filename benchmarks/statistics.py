@@ -24,6 +24,7 @@ from benchmarks.simulations import (
     intervals,
     launch_medians,
     sessions,
+    states,
     steps,
     verdicts,
 )
@@ -37,6 +38,7 @@ FAMILIES = {
     "intervals": intervals.simulate,
     "launch_medians": launch_medians.simulate,
     "sessions": sessions.simulate,
+    "states": states.simulate,
     "steps": steps.simulate,
     "verdicts": verdicts.simulate,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 
 from downbeat.comparison.conditions import select
@@ -14,6 +15,7 @@ from downbeat.comparison.judging import assumption, count_tests, judged, method_
 from downbeat.comparison.matching import key_of, match_cells
 from downbeat.data.cells import STATISTICS, hidden_by_step
 from downbeat.data.metrics import METRICS
+from downbeat.data.states import HIGH, LOW, PATH, STATE, states_line, with_states
 from downbeat.errors import UsageError
 from downbeat.experiment.experiment import FACTORS, Experiment
 from downbeat.experiment.plan import LAUNCH_FACTORS
@@ -119,6 +121,11 @@ def compare(
             {name: frame_of(one, metric, statistic) for name, one in named.items()}, where_a or {}, cells_b
         )
     cells_a = select(frame_of(a, metric, statistic), where_a or {}) if past is None or not against_history else past
+    if past is None or against_history:
+        cells_a, cells_b = in_common_states(cells_a, cells_b)
+        past = cells_a if against_history else None
+    else:
+        cells_a, cells_b, past = in_common_states(cells_a, cells_b, past)
     compared = compared_factors(cells_a, cells_b, set(where_a or {}), same)
     if past is not None and not against_history:
         past = alike(past, cells_a, compared)
@@ -147,6 +154,8 @@ def compare(
         experiments = [one for name, one in named.items() if name in part and isinstance(one, Experiment)]
         if isinstance(reference, Experiment):
             notes += history_notes(experiments, contexts_of(reference, cells), of, expected)
+    states = states_line(pd.concat([cells_a, cells_b]))
+    notes += [f"{states}; compared within each"] if states else []
     name_a, name_b = names_of(a, other)
     frame.attrs = {
         "metric": metric,
@@ -201,12 +210,21 @@ def frame_of(experiment: Experiment | pd.DataFrame, metric: str, statistic: str)
     """
     needed = [*FACTORS, "launch", "status", "error_bound", f"{metric}_{statistic}"]
     cells = experiment.cells if isinstance(experiment, Experiment) else experiment
+    cells = cells if STATE in cells else cells.assign(**{STATE: ""})
     missing = [name for name in needed if name not in cells]
     if missing:
         raise UsageError(f"the frame lacks {', '.join(missing)}; give a frame like Experiment.cells")
     bounds = METRICS[metric].clock_bounds
     uncertainty = bounds * cells["error_bound"] if bounds else hidden_by_step(cells, metric, statistic)
-    return cells[needed].assign(uncertainty=uncertainty)
+    trips = [name for name in (LOW, HIGH, PATH) if name in cells]
+    return cells[[*needed, *trips]].assign(uncertainty=uncertainty)
+
+
+def in_common_states(*sides: pd.DataFrame) -> list[pd.DataFrame]:
+    """Returns cells of several experiments with the states of the machine that these had together."""
+    together = with_states(pd.concat(sides))
+    ends = np.cumsum([len(side) for side in sides])
+    return [together.iloc[end - len(side) : end] for side, end in zip(sides, ends, strict=True)]
 
 
 def compared_factors(a: pd.DataFrame, b: pd.DataFrame, conditions: set[str], same: bool) -> set[str]:
@@ -218,6 +236,8 @@ def compared_factors(a: pd.DataFrame, b: pd.DataFrame, conditions: set[str], sam
 def mismatch(a: pd.DataFrame, b: pd.DataFrame, compared: set[str]) -> str:
     """Returns the first factor of which A and B share no value, with the values."""
     for name in key_of(compared):
+        if name == STATE and not set(a[STATE]) & set(b[STATE]):
+            return f"{states_line(pd.concat([a, b]))}, and both in none of them"
         if not set(a[name]) & set(b[name]):
             values = [", ".join(str(value) for value in side[name].unique()) for side in (a, b)]
             return f"{name} is {values[0]} / {values[1]}"

@@ -10,6 +10,7 @@ import pandas as pd
 
 from downbeat.data.cells import STEP
 from downbeat.data.launch_file import CELL_FACTORS, IMPLIED, open_netcdf, read_cells, resolution_of, steps_of
+from downbeat.data.states import HIGH, LOW, PATH, path_of, with_states
 from downbeat.experiment import directory as places
 from downbeat.experiment.plan import LAUNCH_FACTORS, LaunchKey, Plan
 from downbeat.statistics.location import Interval, geometric_mean_interval
@@ -58,9 +59,12 @@ class Estimates:
                 return
             cells = read_cells(file).assign(computation=0.0)  # of compute=auto every launch has another one
             medians = np.asarray(file.variables[f"{METRIC}_median"][:], dtype=float)
+            hosts = str(getattr(file, "hosts", ""))
             steps = steps_of(file, METRIC, resolution_of(file))
         factors = {name: getattr(key, name) for name in LAUNCH_FACTORS} | {"launch": key.number}
-        kept = cells[[*CELL_FACTORS, "status", "error_bound"]]
+        kept = cells[[*CELL_FACTORS, "status", "error_bound", *(name for name in (LOW, HIGH) if name in cells)]]
+        if HIGH in kept:
+            kept = kept.assign(**{PATH: path_of(hosts, key.ranks, key.configuration)})
         self.frames[key] = kept.assign(**factors, **{f"{METRIC}_median": medians, f"{METRIC}_{STEP}": steps})
         for row, median in zip(cells[list(CELL_FACTORS)].itertuples(index=False), medians, strict=True):
             if median > 0:  # NaN where no sample was valid
@@ -80,7 +84,7 @@ class Estimates:
             return order.index(tuple(getattr(key, name) for name in LAUNCH_FACTORS)), key.number, key.portion
 
         frames = [self.frames[key] for key in sorted(self.frames, key=position)]
-        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+        return with_states(pd.concat(frames, ignore_index=True)) if frames else pd.DataFrame()
 
     def intervals(self) -> dict[CellKey, Interval]:
         """Returns the estimate of every cell in s, in the order in which cells were first seen."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from downbeat.data.cells import hidden_by_step
 from downbeat.data.launch_file import IMPLIED
 from downbeat.data.metrics import METRICS
+from downbeat.data.states import CHANGED, states_line
 from downbeat.experiment.experiment import FACTORS, Experiment
 from downbeat.launchers.libraries import short_version
 from downbeat.launchers.simulation import without_seed
@@ -53,7 +54,9 @@ def describe_experiment(experiment: Experiment, metric: str) -> list[str]:
         lines.append(f"  {failed} launch{'es' if failed > 1 else ''} failed; see {experiment.path / 'failed'}")
     frame = summarize(experiment.cells, shown_factors(experiment), metric)
     table, columns = pivot(frame)
-    lines += ["", *table, "", *(line for meaning in legend(columns, count) for line in wrapped(meaning))]
+    states = states_line(experiment.cells)
+    meanings = [*legend(columns, count), *([f"state: {states}"] if states else [])]
+    lines += ["", *table, "", *(line for meaning in meanings for line in wrapped(meaning))]
     return [*lines, *(line for note in notes(frame) for line in wrapped(note))]
 
 
@@ -116,12 +119,13 @@ def summarize(cells: pd.DataFrame, factors: Sequence[str], metric: str) -> pd.Da
     rows = []
     for key, group in cells.groupby(list(factors), sort=False, dropna=False):
         hidden = float(hidden_by_step(group, metric).mean())
-        median = geometric_mean_of_launches(group[f"{metric}_median"].to_numpy(), hidden)
+        in_one_state = group[group["status"] != CHANGED]
+        median = geometric_mean_of_launches(in_one_state[f"{metric}_median"].to_numpy(), hidden)
         attempts = group["valid_count"].sum() + group["rejected"].sum() if counted else 0
         rows.append(
             dict(zip(factors, key, strict=True))
             | {"launches": len(group), "median": median.estimate, "low": median.low, "high": median.high}
-            | {name: group[f"{metric}_{name}"].median() for name in quantiles}
+            | {name: in_one_state[f"{metric}_{name}"].median() for name in quantiles}
             | {"rejected": group["rejected"].sum() / attempts if attempts else np.nan}
             | {"status": ", ".join(sorted(set(group["status"]) - {"ok"}))}
         )
