@@ -478,7 +478,7 @@ def test_a_damaged_record_is_named_in_one_line(tmp_path: Path, run: Run, content
 @pytest.mark.parametrize(
     ("latencies", "launches", "statuses"),  # nothing, slower, different, undecided
     [
-        ((1.0, 1.0), 6, (0, 0, 0, 0)),
+        ((1.0, 1.0), 10, (0, 0, 0, 0)),
         ((1.0, 1.1), 6, (0, 3, 3, 3)),
         ((1.1, 1.0), 6, (0, 0, 3, 0)),
         ((1.0, 1.1), 4, (0, 0, 0, 4)),

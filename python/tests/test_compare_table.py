@@ -22,6 +22,7 @@ from downbeat.comparison.table import (
     verdict_head,
     verdict_word,
 )
+from downbeat.statistics.modes import unseen_text
 from downbeat.statistics.verdicts import NOT_AMONG_MANY, NOT_SIGNIFICANT
 
 TOO_FEW = "launches: 4, 5 are needed"
@@ -148,8 +149,10 @@ def test_the_legend_explains_what_is_there() -> None:
     both = {"where_a": COMMON_START, "where_b": BARRIER}
     reads = "reads lower, higher: the same operation takes less, more time after mpi_barrier than harmonize"
     within = "equivalent: the interval is within 2 % of 1"
-    assert legend(frame_of(cell(), cell(verdict="equivalent"), **both)) == [reads, within]
-    assert legend(frame_of(cell(verdict="equivalent"), **both)) == [within]
+    unseen = f"; {unseen_text(10)}"
+    alone = "; of each cell alone, not corrected for 2 cells"
+    assert legend(frame_of(cell(), cell(verdict="equivalent"), **both)) == [reads, within + alone + unseen]
+    assert legend(frame_of(cell(verdict="equivalent"), **both)) == [within + unseen]
     assert legend(frame_of(cell(verdict="slower"), **both)) == [reads]
     assert legend(frame_of(cell())) == []
 
@@ -285,7 +288,8 @@ def test_the_description_has_all_parts_in_order() -> None:
         "operation  size     old    new  ratio     interval  new is",
         "bcast         8   2.000  1.000  0.500  0.400-0.600  equivalent",
         "",
-        "equivalent: the interval is within 2 % of 1",
+        "equivalent: the interval is within 2 % of 1; 10 launches leave unseen what",
+        "  happens in up to 26 % of launches, and whether each resembles the one before",
         "A and B differ in much",
     ]
     with_history = frame_of(

@@ -18,6 +18,7 @@ from downbeat.data.metrics import METRICS
 from downbeat.data.states import HIGH, LOW, PATH, STATE, states_line, with_states
 from downbeat.errors import UsageError
 from downbeat.experiment.experiment import FACTORS, Experiment
+from downbeat.experiment.launch_kinds import launch_lines
 from downbeat.experiment.plan import LAUNCH_FACTORS
 from downbeat.statistics.verdicts import (
     CONFIDENCE,
@@ -156,6 +157,12 @@ def compare(
             notes += history_notes(experiments, contexts_of(reference, cells), of, expected)
     states = states_line(pd.concat([cells_a, cells_b]))
     notes += [f"{states}; compared within each"] if states else []
+    sides = {"A: ": cells_a, "B: ": cells_b}
+    if same:
+        sides = {"": pd.concat([cells_a, cells_b]) if compared else cells_b}
+    elif against_history:
+        del sides["A: "]
+    notes += [f"{side}{line}" for side, cells in sides.items() for line in launch_lines(cells, column, paired)]
     name_a, name_b = names_of(a, other)
     frame.attrs = {
         "metric": metric,

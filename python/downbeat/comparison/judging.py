@@ -13,7 +13,7 @@ from downbeat.statistics.independent import compare_independent
 from downbeat.statistics.pairs import compare_paired
 from downbeat.statistics.power import detectable_ratio, launches_needed
 from downbeat.statistics.sessions import false_verdicts
-from downbeat.statistics.verdicts import Comparison, judge_together, significance
+from downbeat.statistics.verdicts import FEW_ALIKE, FEWEST_ALIKE, Comparison, judge_together, significance
 
 EFFECT = 1.05  # the difference for which `launches_needed` is given
 UNMATCHED = "unmatched"
@@ -91,7 +91,7 @@ def numbers_of(match: Match, one: Comparison, level: float) -> dict[str, object]
         # Launches do not help against what differs between sessions.
         "launches_needed": math.nan
         if few or one.sessions is not None
-        else launches_needed(EFFECT, one.deviation, one.paired, level),
+        else max(launches_needed(EFFECT, one.deviation, one.paired, level), FEWEST_ALIKE * (one.reason == FEW_ALIKE)),
         "sessions": math.nan if one.sessions is None else one.sessions,
         "session_deviation": one.session_deviation,
         "verdict": one.verdict,

@@ -13,8 +13,9 @@ from downbeat.data.metrics import METRICS
 from downbeat.experiment.experiment import FACTORS
 from downbeat.show.pivot import Block, fits, side_by_side
 from downbeat.show.table import entry, word, wrapped
+from downbeat.statistics.modes import unseen_text
 from downbeat.statistics.power import POWER
-from downbeat.statistics.verdicts import NOT_AMONG_MANY, NOT_SIGNIFICANT
+from downbeat.statistics.verdicts import FEW_ALIKE, NOT_AMONG_MANY, NOT_SIGNIFICANT
 from downbeat.units import microseconds
 
 NOTE_LINES = 8  # of one note; more cells than that are better read from a file
@@ -26,7 +27,7 @@ READINGS = {"faster": "reads lower", "slower": "reads higher"}
 NOT_SIGNIFICANT_WORD = "not significant"
 TOO_FEW_WORD = "too few launches"
 ALWAYS = {"operation", "size"}
-MORE_LAUNCHES = (NOT_SIGNIFICANT, NOT_AMONG_MANY)  # are what would help
+MORE_LAUNCHES = (NOT_SIGNIFICANT, NOT_AMONG_MANY, FEW_ALIKE)  # are what would help
 LONGEST_NAME = 14  # of a value that heads a column
 # Columns of a comparison: as many as fit, from the first of these lists that does.
 COLUMNS = (("a", "b", "ratio", "interval", "verdict"), ("a", "b", "ratio", "verdict"), ("a", "ratio", "verdict"))
@@ -176,7 +177,12 @@ def legend(frame: pd.DataFrame) -> list[str]:
         names = [str(frame.attrs[where][SYNCHRONIZER]) for where in ("where_b", "where_a")]
         lines.append(f"reads lower, higher: the same operation takes less, more time after {names[0]} than {names[1]}")
     if "equivalent" in verdicts:
-        lines.append(f"equivalent: the interval is within {100 * frame.attrs['margin']:g} % of 1")
+        equivalent = frame[frame["verdict"] == "equivalent"]
+        cells = f"; of each cell alone, not corrected for {len(frame)} cells" if len(frame) > 1 else ""
+        fewest = int(equivalent[["launches_a", "launches_b"]].to_numpy(dtype=float).min())
+        lines.append(
+            f"equivalent: the interval is within {100 * frame.attrs['margin']:g} % of 1{cells}; {unseen_text(fewest)}"
+        )
     return lines
 
 

@@ -24,14 +24,17 @@ GLOSSARY = (
     (
         "interval",
         "95 % confidence interval over launches, by Student's t, of logarithms where a value cannot be negative: "
-        "samples of one launch resemble each other and do not count as independent",
+        "samples of one launch resemble each other and do not count as independent; launches are taken as independent",
     ),
     (
         "slower, faster",
         "significantly so over launches: t test, corrected for the number of cells, with a rank test as guard",
     ),
     ("reads higher, reads lower", "the same of one operation after two synchronizers, where only these differ"),
-    ("equivalent", "the interval of the ratio is within +-2 % of 1"),
+    (
+        "equivalent",
+        "the interval of the ratio is within +-2 % of 1, of this cell alone; launches of another kind may be unseen",
+    ),
     (
         "not significant",
         "the interval of this cell alone excludes 1, but the test, corrected for the number of cells (Holm 1979), does "

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from downbeat.data.launch_file import CUT_SHORT
 from downbeat.data.states import CHANGED, states_line
 from downbeat.experiment.experiment import Experiment
+from downbeat.experiment.launch_kinds import launch_lines
 from downbeat.experiment.plan import LAUNCH_FACTORS
 from downbeat.launchers.simulation import without_seed
 from downbeat.report.findings.barriers import sizes
@@ -35,6 +36,7 @@ def experiment_warnings(experiment: Experiment) -> tuple[str, ...]:
         *few_launches(experiment),
         *failed_launches(experiment),
         *changing_states(experiment),
+        *(f"{line}." for line in launch_lines(experiment.cells, "latency_avg_median")),
         *bad_cells(experiment),
         *disagreeing_clocks(experiment),
         *different_conditions(experiment),

@@ -16,11 +16,13 @@ from downbeat.data.launch_file import IMPLIED
 from downbeat.data.metrics import METRICS
 from downbeat.data.states import CHANGED, states_line
 from downbeat.experiment.experiment import FACTORS, Experiment
+from downbeat.experiment.launch_kinds import launch_lines
 from downbeat.launchers.libraries import short_version
 from downbeat.launchers.simulation import without_seed
 from downbeat.show.pivot import Block, fits, side_by_side
 from downbeat.show.table import entry, share, word, wrapped
 from downbeat.statistics.location import Interval, geometric_mean_interval
+from downbeat.statistics.modes import unseen_text
 from downbeat.units import microseconds
 
 SCHEMA_VERSION = 1  # of the record
@@ -57,7 +59,8 @@ def describe_experiment(experiment: Experiment, metric: str) -> list[str]:
     states = states_line(experiment.cells)
     meanings = [*legend(columns, count), *([f"state: {states}"] if states else [])]
     lines += ["", *table, "", *(line for meaning in meanings for line in wrapped(meaning))]
-    return [*lines, *(line for note in notes(frame) for line in wrapped(note))]
+    noticed = [*notes(frame), *launch_lines(experiment.cells, f"{metric}_median")]
+    return [*lines, *(line for note in noticed for line in wrapped(note))]
 
 
 def place_of(context: Mapping[str, object]) -> tuple[str, str]:
@@ -87,10 +90,15 @@ def experiment_record(experiment: Experiment, metric: str) -> dict[str, object]:
 def legend(columns: Sequence[str], launches: int) -> list[str]:
     """Returns what the columns mean."""
     quantiles = [name for name in columns if name in QUANTILES]
+    unseen = unseen_text(launches) if launches else ""
     numbers = ", ".join(name.removeprefix("p") for name in quantiles)
     return [
         "median: over the samples of a launch" + (", then the geometric mean over launches" if launches > 1 else ""),
-        *(["+-%: half of the 95 % interval over launches, in percent of the median"] if "+-%" in columns else []),
+        *(
+            [f"+-%: half of the 95 % interval over launches, in percent of the median; {unseen}"]
+            if "+-%" in columns
+            else []
+        ),
         *([f"{', '.join(quantiles)}: {numbers} % of the samples are below"] if quantiles else []),
     ]
 

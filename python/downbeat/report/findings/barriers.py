@@ -13,9 +13,10 @@ from scipy import special
 from downbeat.comparison.table import MORE_LAUNCHES, NOT_SIGNIFICANT_WORD, READINGS
 from downbeat.experiment.experiment import Experiment
 from downbeat.report.numbers_text import counted, digits, listed, over_cells
+from downbeat.statistics.modes import unseen_text
 from downbeat.statistics.pairs import compare_paired
 from downbeat.statistics.simultaneous import simultaneous_interval
-from downbeat.statistics.verdicts import FEWEST_LAUNCHES, MARGIN, Comparison, judge_together
+from downbeat.statistics.verdicts import FEWEST_ALIKE, FEWEST_LAUNCHES, MARGIN, Comparison, judge_together
 from downbeat.summaries.barrier_ratio import METRIC, REFERENCE, launch_ratios
 from downbeat.summaries.cells import judged_cells
 from downbeat.summaries.describe import CONFIGURATION, describe_each, synchronization, value_text
@@ -82,7 +83,7 @@ def launches_that_decide(deviation: float, margin: float) -> int:
         half = special.stdtrit(count - 1, 0.5 + CONFIDENCE / 2) * deviation / math.sqrt(count)
         return bool(half <= math.log1p(margin))
 
-    return FEWEST_LAUNCHES + bisect.bisect_left(range(FEWEST_LAUNCHES, MOST_LAUNCHES), True, key=narrow)
+    return FEWEST_ALIKE + bisect.bisect_left(range(FEWEST_ALIKE, MOST_LAUNCHES), True, key=narrow)
 
 
 def barrier_sentences(judged: list[Judged]) -> list[str]:
@@ -121,7 +122,9 @@ def barrier_sentence(judged: list[Judged]) -> str:
                 f"({interval_text(most.comparison, len(judged))})"
             )
     if "equivalent" in verdicts:
-        parts.append(f"in {verdicts.count('equivalent')} the difference is below {MARGIN:.0%}")
+        equivalent = [one.comparison for one in judged if one.comparison.verdict == "equivalent"]
+        unseen = unseen_text(min(min(one.launches) for one in equivalent))
+        parts.append(f"in {len(equivalent)} the difference is below {MARGIN:.0%} ({unseen})")
     if "undecided" in verdicts:
         parts.append(undecided_text([one.comparison for one in judged if one.comparison.verdict == "undecided"]))
     return f"{text} Of these, {'; '.join(parts)}."
