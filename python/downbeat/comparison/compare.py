@@ -62,7 +62,7 @@ def compare(
     by Holm's procedure. A cell that is not `ok` in a launch does not count in it.
 
         compare(experiment, where_a={"variant": "old"}, where_b={"variant": "new"})
-        compare(experiment, where_a={"synchronizer": "mpi_barrier"}, where_b={"synchronizer": "harmonize"})
+        compare(experiment, where_a={"synchronizer": "harmonize"}, where_b={"synchronizer": "mpi_barrier"})
         compare(tonight, history=[open_experiment(path) for path in nights])
 
     Args:

@@ -36,9 +36,8 @@ GLOSSARY = (
         "the interval of the ratio is within +-2 % of 1, of this cell alone; launches of another kind may be unseen",
     ),
     (
-        "not significant",
-        "the interval of this cell alone excludes 1, but the test, corrected for the number of cells (Holm 1979), does "
-        "not confirm a difference",
+        "undecided",
+        "none of these; more launches would decide. The interval of a cell alone may exclude 1 where the test, "
+        "corrected for the number of cells (Holm 1979), does not confirm a difference",
     ),
-    ("undecided", "none of these; more launches would decide"),
 )

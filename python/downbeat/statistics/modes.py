@@ -25,6 +25,12 @@ def unseen_share(launches: int) -> float:
     """Returns the largest share of launches that may be of another kind although none is, with 95 % confidence.
 
     All of n launches miss a mode of the share s with a probability of (1 - s)^n (rule of three; Hanley 1983).
+
+    Args:
+        launches: how many there are.
+
+    Returns:
+        A share, 0 to 1.
     """
     return 1 - math.pow(UNSEEN, 1 / launches)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from downbeat.comparison.table import MORE_LAUNCHES, NOT_SIGNIFICANT_WORD, READINGS
+from downbeat.comparison.table import READINGS
 from downbeat.experiment.experiment import Experiment
 from downbeat.report.numbers_text import counted, digits, listed, over_cells
 from downbeat.statistics.modes import unseen_text
@@ -168,14 +168,6 @@ def interval_text(comparison: Comparison, number: int) -> str:
     return f"ratio {digits(ratio.estimate)}, 95 % interval{at_once} {digits(ratio.low)} to {digits(ratio.high)}"
 
 
-def reading(comparison: Comparison) -> str:
-    """Returns the verdict in the words of `downbeat compare`."""
-    excludes_1 = comparison.ratio.low > 1 or comparison.ratio.high < 1
-    if comparison.verdict == "undecided" and comparison.reason in MORE_LAUNCHES and excludes_1:
-        return NOT_SIGNIFICANT_WORD
-    return READINGS.get(comparison.verdict, comparison.verdict)
-
-
 def judged_frame(judged: list[Judged]) -> pd.DataFrame:
     """Returns all verdicts as a table."""
     return pd.DataFrame(
@@ -186,7 +178,7 @@ def judged_frame(judged: list[Judged]) -> pd.DataFrame:
                 "ratio": one.comparison.ratio.estimate,
                 "low": one.comparison.ratio.low,
                 "high": one.comparison.ratio.high,
-                "verdict": reading(one.comparison),
+                "verdict": READINGS.get(one.comparison.verdict, one.comparison.verdict),
                 "reason": one.comparison.reason,
             }
             for one in judged
