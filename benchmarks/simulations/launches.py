@@ -12,6 +12,7 @@ import numpy as np
 from downbeat.reproduce.evidence import factor_of
 from downbeat.reproduce.figure import Finding
 from downbeat.reproduce.judgement import judge
+from downbeat.statistics.across_sessions import compare_across_sessions
 from downbeat.statistics.location import geometric_mean_interval
 from downbeat.statistics.modes import FALSE_ALARMS, FEWEST_IN_ORDER, correlation, two_modes, unseen_share
 from downbeat.statistics.pairs import compare_paired
@@ -61,6 +62,32 @@ def is_said(logs: np.ndarray, slow: np.ndarray, share: float, in_order: bool) ->
     if in_order and logs.size < FEWEST_IN_ORDER:
         return True
     return 0 < share <= unseen_share(logs.size) and not slow.any()
+
+
+def history_table(random: np.random.Generator, count: int) -> Table:
+    """Returns how often equal sessions are called different by a history of sessions of two modes, 20 % apart."""
+    rows = []
+
+    def session(share: float) -> np.ndarray:
+        mode = np.log(1.2) * (random.random() < share)
+        return np.asarray(np.exp(mode + random.normal(0, 0.01) + random.normal(0, DEVIATION, 10)))
+
+    for share in (0.1, 0.2, 0.5):
+        for sessions in (5, 10, 20):
+            show_progress(f"history with two modes, {sessions} sessions")
+            false = said = 0
+            for _ in range(count):
+                history = [session(share) for _ in range(sessions)]
+                found = compare_across_sessions(session(share), session(share), history)
+                unseen = share <= unseen_share(sessions) and max(map(np.mean, history)) < 1.1
+                false += int(found.verdict in ("faster", "slower"))
+                said += int(found.verdict in ("faster", "slower") and unseen)
+            rows.append((f"{share:.0%}", sessions, false / count, said / count))
+    return Table(
+        "A history with two modes of sessions, 20 % apart: equal sessions called different",
+        ("sessions in one", "history", "false", "of these, history of one mode"),
+        rows,
+    )
 
 
 def simulate(experiments: int) -> Findings:
@@ -122,6 +149,7 @@ def simulate(experiments: int) -> Findings:
         promises.append(at_most(f"{launches} launches: equivalent with a mode, nothing said", unsaid / count, 0.05))
     return Findings(
         [
+            history_table(random, count // 4),
             Table(
                 f"95 % intervals over launches, {DEVIATION:.0%} between those of one kind",
                 ("launches", "n", "holds", "holds or is said", "two modes said"),
