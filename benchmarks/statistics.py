@@ -23,7 +23,10 @@ from benchmarks.simulations import (
     extremes,
     intervals,
     launch_medians,
+    launches,
     sessions,
+    states,
+    steps,
     verdicts,
 )
 
@@ -35,7 +38,10 @@ FAMILIES = {
     "extremes": extremes.simulate,
     "intervals": intervals.simulate,
     "launch_medians": launch_medians.simulate,
+    "launches": launches.simulate,
     "sessions": sessions.simulate,
+    "states": states.simulate,
+    "steps": steps.simulate,
     "verdicts": verdicts.simulate,
 }
 

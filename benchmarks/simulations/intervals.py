@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from downbeat.experiment.estimates import STRICT
 from downbeat.statistics.location import log_interval
 from downbeat.statistics.median_interval import median_interval
+from downbeat.statistics.modes import correlation, inflation
 from downbeat.statistics.simulated import Deviations, simulate_launches
 
 from benchmarks.promises import Promise, at_least, at_most, covers
@@ -130,18 +133,29 @@ def width_coverages(experiments: int) -> list[tuple[str, float, float, float]]:
     random = np.random.default_rng(2026)
     rows = []
     for deviation in (0.01, 0.02, 0.025, 0.03, 0.035):
-        ends = [end_at_width(random.normal(0, deviation, MOST_LAUNCHES)) for _ in range(experiments)]
-        launches = np.array([count for count, _ in ends])
-        held = np.array([hold for _, hold in ends])
+        ends = [end_at_width(random.normal(0, deviation, MOST_LAUNCHES)) for _ in range(experiments // 4)]
+        launches = np.array([one.launches for one in ends])
+        held = np.array([one.holds for one in ends])
         early = launches <= np.median(launches)
         rows.append((f"{deviation:.1%}", float(held.mean()), float(held[early].mean()), float(launches.mean())))
     return rows
 
 
-def end_at_width(logs: np.ndarray) -> tuple[int, bool]:
-    """Returns after how many launches the interval is narrow enough, and whether it holds the truth, 0, then."""
+@dataclass(frozen=True)
+class End:
+    """An experiment of --width that has ended: its launches, whether its interval holds 0 and is narrow."""
+
+    launches: int
+    holds: bool
+    narrow: bool
+
+
+def end_at_width(logs: np.ndarray) -> End:
+    """Returns where --width ends an experiment, by the rule of `Estimates`."""
     for count in range(LAUNCHES, MOST_LAUNCHES + 1):
         mean, half = log_interval(logs[:count], 0.95)
-        if 2 * np.sinh(half) <= WIDTH:
+        resembling = correlation(logs[:count], STRICT) > 0
+        narrow = 2 * np.sinh(half) * inflation(logs[:count]) <= WIDTH and not resembling
+        if narrow:
             break
-    return count, bool(abs(mean) <= half)
+    return End(count, bool(abs(mean) <= half), bool(narrow))

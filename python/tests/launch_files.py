@@ -42,6 +42,7 @@ NUMBERS = {
     "validated": 0,
     "wrong": 0,
 }
+CANARY = ("canary_low", "canary_high")  # s, where a cell says them
 UNITS = dict.fromkeys(("largest_delay", "computation", "error_bound", "expected_error", "wall_time"), "s") | {
     "size": "byte"
 }
@@ -63,16 +64,18 @@ class Cell:
     delay: ArrayLike = 0.0
     verdict: ArrayLike = 0
     timed: ArrayLike = 1
-    other: dict[str, object] = field(default_factory=dict)  # of TEXT and NUMBERS
+    other: dict[str, object] = field(default_factory=dict)  # of TEXT, NUMBERS, CANARY
 
 
-def write_launch(path: Path, cells: Sequence[Cell], **attributes: str | int) -> Path:
+def write_launch(path: Path, cells: Sequence[Cell], **attributes: str | float) -> Path:
     """Writes a file of samples, one block per cell; returns its path."""
     ranks = np.shape(cells[0].entry)[1]
     with netCDF4.Dataset(path, "w", format="NETCDF3_64BIT_DATA") as file:
         file.setncatts({**ATTRIBUTES, **attributes})
         for name, size in {"sample": None, "rank": ranks, "cell": len(cells), "name_len": NAME_LENGTH}.items():
             file.createDimension(name, size)
+        for name in {name for cell in cells for name in cell.other} & set(CANARY):
+            file.createVariable(name, "f8", ("cell",)).units = "s"
         for name, kind in {"cell_index": "i4", "block": "i4", "attempt": "i8", "valid": "i1", "verdict": "i1"}.items():
             file.createVariable(name, kind, ("sample",))
         for name in ("deadline", "slack"):
@@ -115,6 +118,8 @@ def write_cell(file: netCDF4.Dataset, index: int, cell: Cell) -> None:
     for name, value in (NUMBERS | cell.other).items():
         if name in NUMBERS:
             file[name][index] = value
+    for name in set(cell.other) & set(CANARY):
+        file[name][index] = cell.other[name]
     file["size"][index], file["calls"][index], file["timed"][index] = cell.size, cell.calls, cell.timed
     start = file.dimensions["sample"].size
     count = len(np.asarray(cell.entry))

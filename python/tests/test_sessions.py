@@ -18,6 +18,7 @@ from downbeat.comparison.table import describe
 from downbeat.errors import UsageError
 from downbeat.statistics.across_sessions import compare_across_sessions
 from downbeat.statistics.independent import compare_independent
+from downbeat.statistics.modes import unseen_share
 from downbeat.statistics.pairs import compare_paired
 from downbeat.statistics.satterthwaite import satterthwaite
 from downbeat.statistics.sessions import false_verdicts, sessions_of
@@ -210,7 +211,9 @@ def test_a_history_takes_a_false_verdict_back() -> None:
     found = downbeat.compare(a, b, history=history)
     assert verdicts(found) == {8: "undecided"}
     assert found["sessions"].tolist() == [12]
-    assert "no more than the experiments of the history" in found.attrs["assumes"]
+    assert "no more than the experiments of the history do, of which " in found.attrs["assumes"]
+    sessions = int(found["sessions"].max())
+    assert f"{sessions} may miss what {100 * unseen_share(sessions):.0f} % do" in found.attrs["assumes"]
     assert 0.01 < found["session_deviation"].iloc[0] < 0.04
     assert found["launches_needed"].isna().all()
     text = " ".join(" ".join(describe(found)).split())

@@ -53,7 +53,7 @@ def compare(
 
     compare A: the two variants of one experiment (downbeat run --variant).
 
-    compare A synchronizer=mpi_barrier synchronizer=harmonize: two values of a
+    compare A synchronizer=harmonize synchronizer=mpi_barrier: two values of a
     factor in one experiment. Commas add conditions: library=mpich,size=8.
 
     compare A B: two experiments, directories of .nc files, or .nc files. The

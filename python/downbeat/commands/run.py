@@ -260,11 +260,15 @@ def tell(plan: Plan, directory: Path, outcome: Outcome) -> None:
     for ended in outcome.failures:
         print(f"failed: {ended.key}: {ended.failure}; see {ended.directory}", file=sys.stderr)
     if outcome.too_wide:
-        print(
-            f"downbeat: after {plan.max_launches} launches the widest interval is {outcome.too_wide:.3g} x estimate, "
-            f"wider than --width {plan.width:g}; continue with a larger --max-launches",
-            file=sys.stderr,
+        resemblance = outcome.estimates.resemblance()
+        why = (
+            f"wider than --width {plan.width:g}; continue with a larger --max-launches"
+            if outcome.too_wide > plan.width
+            else f"but launches resemble the one before (correlation {resemblance:.1f}), and it may not hold; measure "
+            "over a longer time"
         )
+        found = f"the widest interval is {outcome.too_wide:.3g} x estimate"
+        print(f"downbeat: after {plan.max_launches} launches {found}, {why}", file=sys.stderr)
     print(f"written: {directory}")
     if outcome.lacking:
         lacking = "; ".join(f"{name}: {count}" for name, count in outcome.lacking.items())

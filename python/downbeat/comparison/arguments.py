@@ -8,6 +8,7 @@ from pathlib import Path
 
 from downbeat.comparison.conditions import parse_conditions
 from downbeat.comparison.history import open_history
+from downbeat.comparison.table import BARRIER, COMMON_START, SYNCHRONIZER
 from downbeat.errors import UsageError
 from downbeat.experiment.experiment import Experiment, open_experiment
 
@@ -25,6 +26,8 @@ class Arguments:
 
 def read_arguments(what: Sequence[str], history: Sequence[Path] | None) -> Arguments:
     """Returns what words mean: those with a sign that are no files are conditions, the others experiments.
+
+    Of mpi_barrier and harmonize in one experiment, harmonize is A, in whatever order they are given.
 
     Raises:
         UsageError: they make no comparison, or one of them is not valid.
@@ -44,6 +47,8 @@ def read_arguments(what: Sequence[str], history: Sequence[Path] | None) -> Argum
     experiments = [open_experiment(path) for path in paths]
     if counts == (1, 0) and not history:
         where = variants_of(experiments[0])
+    if [one.get(SYNCHRONIZER) for one in where] == [BARRIER, COMMON_START] and len(experiments) == 1:
+        where.reverse()  # the ratio is barrier / common start, as in pictures, reports and at the end of a run
     return Arguments(
         experiments[0],
         experiments[1] if len(experiments) > 1 else None,

@@ -15,9 +15,11 @@ import pandas as pd
 from downbeat.comparison import table
 from downbeat.comparison.compare import compare
 from downbeat.data.metrics import METRICS
+from downbeat.data.states import states_line
 from downbeat.errors import UsageError
 from downbeat.experiment.estimates import METRIC, Estimates
 from downbeat.experiment.experiment import Experiment, open_experiment
+from downbeat.experiment.launch_kinds import launch_lines
 from downbeat.experiment.plan import Plan
 from downbeat.launchers.libraries import short_version
 from downbeat.show.experiment import legend, pivot, shown_factors, summarize
@@ -68,6 +70,8 @@ def closing(plan: Plan, directory: Path, estimates: Estimates) -> list[str]:
         lines += ["", *table.cell_table(compared), ""]
         explained = [f"ratio: {table.ratio_line(compared)}", *table.legend(compared), *table.undecided(compared)]
         lines += [line for one in explained for line in wrapped(one)]
+    noticed = [*filter(None, [states_line(frame)]), *launch_lines(frame, f"{METRIC}_median", compared is not None)]
+    lines += [line for one in noticed for line in wrapped(one, table.NOTE_LINES)]
     return [*lines, "", *next_steps(plan, directory, sides, compared)]
 
 

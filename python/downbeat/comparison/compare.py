@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 
 from downbeat.comparison.conditions import select
@@ -12,10 +13,12 @@ from downbeat.comparison.contexts import context_differences, simulations
 from downbeat.comparison.history import alike, history_cells, history_notes, taking_part
 from downbeat.comparison.judging import assumption, count_tests, judged, method_of
 from downbeat.comparison.matching import key_of, match_cells
-from downbeat.data.cells import STATISTICS
+from downbeat.data.cells import STATISTICS, hidden_by_step
 from downbeat.data.metrics import METRICS
+from downbeat.data.states import HIGH, LOW, PATH, STATE, states_line, with_states
 from downbeat.errors import UsageError
 from downbeat.experiment.experiment import FACTORS, Experiment
+from downbeat.experiment.launch_kinds import launch_lines
 from downbeat.experiment.plan import LAUNCH_FACTORS
 from downbeat.statistics.verdicts import (
     CONFIDENCE,
@@ -59,7 +62,7 @@ def compare(
     by Holm's procedure. A cell that is not `ok` in a launch does not count in it.
 
         compare(experiment, where_a={"variant": "old"}, where_b={"variant": "new"})
-        compare(experiment, where_a={"synchronizer": "mpi_barrier"}, where_b={"synchronizer": "harmonize"})
+        compare(experiment, where_a={"synchronizer": "harmonize"}, where_b={"synchronizer": "mpi_barrier"})
         compare(tonight, history=[open_experiment(path) for path in nights])
 
     Args:
@@ -78,11 +81,11 @@ def compare(
         A row per cell: its factors, except the compared ones; `a`, `b` in s: geometric means over `launches_a`,
         `launches_b` launches (only complete pairs if paired); `ratio` (B / A) with `ratio_low` and `ratio_high`;
         `p_value`, `adjusted_p_value`, `rank_p_value`, `rank_sum_p_value`; `clock_uncertainty` in s, the most by which
-        clock errors within their bounds can change b - a; `detectable_ratio`, detected by these launches with a
-        probability of 0.9, and `launches_needed` to detect 5 %, both with Holm's correction at its strictest; with a
-        history `sessions`, the number of its sessions that have the cell, and `session_deviation`, the standard
-        deviation of logarithms between them; `verdict` ("unmatched" if only one side has the cell) and `reason`. NaN if
-        a cell was not judged.
+        the clocks can change b - a, by errors within their bounds or by what their step hides; the interval has it;
+        `detectable_ratio`, detected by these launches with a probability of 0.9, and `launches_needed` to detect 5 %,
+        both with Holm's correction at its strictest; with a history `sessions`, the number of its sessions that have
+        the cell, and `session_deviation`, the standard deviation of logarithms between them; `verdict` ("unmatched" if
+        only one side has the cell) and `reason`. NaN if a cell was not judged.
         The attributes `.attrs`: `metric`, `statistic`, `margin`, `confidence`, `paired`, `where_a`, `where_b`,
         `name_a`, `name_b`, `tests` (cells that Holm's correction counts), `assumes` (assumptions of the verdicts: a
         line, or empty), `history` (names of its experiments), `history_is_a`, `notes` (lines: exclusions, differences
@@ -111,23 +114,30 @@ def compare(
     if history is not None and same:
         raise UsageError("A and B are of one experiment; a history applies to experiments at different times")
     column = f"{metric}_{statistic}"
-    cells_b = select(frame_of(other, column), where_b or {})
+    cells_b = select(frame_of(other, metric, statistic), where_b or {})
     named = names_of_history(history or ())
     past = None
     if history is not None:
-        past = history_cells({name: frame_of(one, column) for name, one in named.items()}, where_a or {}, cells_b)
-    cells_a = select(frame_of(a, column), where_a or {}) if past is None or not against_history else past
+        past = history_cells(
+            {name: frame_of(one, metric, statistic) for name, one in named.items()}, where_a or {}, cells_b
+        )
+    cells_a = select(frame_of(a, metric, statistic), where_a or {}) if past is None or not against_history else past
+    if past is None or against_history:
+        cells_a, cells_b = in_common_states(cells_a, cells_b)
+        past = cells_a if against_history else None
+    else:
+        cells_a, cells_b, past = in_common_states(cells_a, cells_b, past)
     compared = compared_factors(cells_a, cells_b, set(where_a or {}), same)
     if past is not None and not against_history:
         past = alike(past, cells_a, compared)
     paired = same and (compared.isdisjoint(LAUNCH_FACTORS) or (isinstance(a, Experiment) and a.plan is not None))
+    if same and not compared:  # with itself, nothing can differ
+        cells_a, cells_b = (cells.assign(uncertainty=0.0) for cells in (cells_a, cells_b))
     matches, notes = match_cells(None if against_history else cells_a, cells_b, key_of(compared), column, paired, past)
     if all(match.obstacle.startswith("only in") for match in matches):
         raise UsageError(f"A and B have no cell in common: {mismatch(cells_a, cells_b, compared)}")
-    # Compared with itself, nothing can differ.
-    bounds = 0 if same and not compared else METRICS[metric].clock_bounds
     method = method_of(paired, against_history, margin, confidence)
-    rows, comparisons = judged(matches, method, bounds, confidence)
+    rows, comparisons = judged(matches, method, confidence)
     frame = pd.DataFrame(rows)
     expected = {attribute for name in compared for attribute in CONTEXT_OF.get(name, ())}
     if not against_history and isinstance(a, Experiment) and isinstance(other, Experiment):
@@ -145,6 +155,14 @@ def compare(
         experiments = [one for name, one in named.items() if name in part and isinstance(one, Experiment)]
         if isinstance(reference, Experiment):
             notes += history_notes(experiments, contexts_of(reference, cells), of, expected)
+    states = states_line(pd.concat([cells_a, cells_b]))
+    notes += [f"{states}; compared within each"] if states else []
+    sides = {"A: ": cells_a, "B: ": cells_b}
+    if same:
+        sides = {"": pd.concat([cells_a, cells_b]) if compared else cells_b}
+    elif against_history:
+        del sides["A: "]
+    notes += [f"{side}{line}" for side, cells in sides.items() for line in launch_lines(cells, column, paired)]
     name_a, name_b = names_of(a, other)
     frame.attrs = {
         "metric": metric,
@@ -189,18 +207,31 @@ def names_of_history(history: Sequence[Experiment | pd.DataFrame]) -> dict[str, 
     }
 
 
-def frame_of(experiment: Experiment | pd.DataFrame, column: str) -> pd.DataFrame:
-    """Returns the cells of an experiment, what is needed of them.
+def frame_of(experiment: Experiment | pd.DataFrame, metric: str, statistic: str) -> pd.DataFrame:
+    """Returns the cells of an experiment, what is needed of them, with `uncertainty`: what clocks do to a value.
+
+    That is so many error bounds of the global clock as can be in it, or what the step of the ranks' clocks hides, s.
 
     Raises:
         UsageError: a frame lacks columns.
     """
-    needed = [*FACTORS, "launch", "status", "error_bound", column]
+    needed = [*FACTORS, "launch", "status", "error_bound", f"{metric}_{statistic}"]
     cells = experiment.cells if isinstance(experiment, Experiment) else experiment
+    cells = cells if STATE in cells else cells.assign(**{STATE: ""})
     missing = [name for name in needed if name not in cells]
     if missing:
         raise UsageError(f"the frame lacks {', '.join(missing)}; give a frame like Experiment.cells")
-    return cells[needed]
+    bounds = METRICS[metric].clock_bounds
+    uncertainty = bounds * cells["error_bound"] if bounds else hidden_by_step(cells, metric, statistic)
+    trips = [name for name in (LOW, HIGH, PATH) if name in cells]
+    return cells[[*needed, *trips]].assign(uncertainty=uncertainty)
+
+
+def in_common_states(*sides: pd.DataFrame) -> list[pd.DataFrame]:
+    """Returns cells of several experiments with the states of the machine that these had together."""
+    together = with_states(pd.concat(sides))
+    ends = np.cumsum([len(side) for side in sides])
+    return [together.iloc[end - len(side) : end] for side, end in zip(sides, ends, strict=True)]
 
 
 def compared_factors(a: pd.DataFrame, b: pd.DataFrame, conditions: set[str], same: bool) -> set[str]:
@@ -212,6 +243,8 @@ def compared_factors(a: pd.DataFrame, b: pd.DataFrame, conditions: set[str], sam
 def mismatch(a: pd.DataFrame, b: pd.DataFrame, compared: set[str]) -> str:
     """Returns the first factor of which A and B share no value, with the values."""
     for name in key_of(compared):
+        if name == STATE and not set(a[STATE]) & set(b[STATE]):
+            return f"{states_line(pd.concat([a, b]))}, and both in none of them"
         if not set(a[name]) & set(b[name]):
             values = [", ".join(str(value) for value in side[name].unique()) for side in (a, b)]
             return f"{name} is {values[0]} / {values[1]}"

@@ -27,7 +27,7 @@ class Match:
         factors: its values, by the names of the factors on which A and B are matched.
         a: a number per launch of A that counts, s; where launches are pairs, in the order of `b`.
         b: of B.
-        error_bound: of the global clock, mean over these launches, of A and B together, s.
+        uncertainty: how much the clocks may change b - a, mean over these launches, of A and B together, s.
         obstacle: why there is nothing to compare; empty where there is.
         history: the same of each session of a history that has the cell; None where there is no history.
     """
@@ -35,7 +35,7 @@ class Match:
     factors: dict[str, object]
     a: NDArray[np.float64]
     b: NDArray[np.float64]
-    error_bound: float
+    uncertainty: float
     obstacle: str
     history: tuple[NDArray[np.float64], ...] | None = None
 
@@ -64,7 +64,7 @@ def match_cells(
     """Matches cells, those of A in their order, then those that only B has.
 
     Args:
-        a: cells of launches: `FACTORS`, `launch`, `status`, `error_bound` and the column; None: the history is A, each
+        a: cells of launches: `FACTORS`, `launch`, `status`, `uncertainty` and the column; None: the history is A, each
             session one number.
         b: of B.
         key: factors that must be the same.
@@ -82,7 +82,7 @@ def match_cells(
     sides = [side for side in (history if a is None else a, b) if side is not None]
     both = pd.concat(sides)
     shown = [name for name in key if name in ("operation", "size") or both[name].nunique() > 1]
-    numbers = ["launch", "status", "error_bound", column]  # copied cell by cell, which the factors need not be
+    numbers = ["launch", "status", "uncertainty", column]  # copied cell by cell, which the factors need not be
     groups = [dict(list(side[numbers].groupby([side[name] for name in key], sort=False))) for side in sides]
     past: dict[object, pd.DataFrame] = {}
     if history is not None:
@@ -121,7 +121,7 @@ def match_history(
         factors,
         np.array([np.exp(np.log(session).mean()) for session in sessions]),
         counted[column].to_numpy(dtype=float),
-        0.0 if obstacle or not sessions else bound + float(counted["error_bound"].mean()),
+        0.0 if obstacle or not sessions else bound + float(counted["uncertainty"].mean()),
         obstacle or ("" if sessions else NO_HISTORY),
         tuple(sessions),
     )
@@ -130,13 +130,13 @@ def match_history(
 def sessions_that_count(
     past: pd.DataFrame | None, column: str, label: str, notes: Notes
 ) -> tuple[list[NDArray[np.float64]], float]:
-    """Returns the numbers of each session of a history that has a cell, and the mean error bound of its launches."""
+    """Returns the numbers of each session of a history that has a cell, and the mean uncertainty of its launches."""
     sessions, bounds = [], []
     for name, rows in past.groupby(SESSION, sort=False) if past is not None else ():
         counted, obstacle = launches_that_count(rows, column, f"history {name}", label, notes)
         if not obstacle:
             sessions.append(counted[column].to_numpy(dtype=float))
-            bounds.append(float(counted["error_bound"].mean()))
+            bounds.append(float(counted["uncertainty"].mean()))
     return sessions, float(np.mean(bounds)) if bounds else 0.0
 
 
@@ -198,7 +198,7 @@ def match_launches(
         factors,
         counted[0][column].to_numpy(dtype=float),
         counted[1][column].to_numpy(dtype=float),
-        0.0 if obstacle else float(sum(side["error_bound"].mean() for side in counted)),
+        0.0 if obstacle else float(sum(side["uncertainty"].mean() for side in counted)),
         obstacle,
     )
 

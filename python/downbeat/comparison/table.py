@@ -13,8 +13,9 @@ from downbeat.data.metrics import METRICS
 from downbeat.experiment.experiment import FACTORS
 from downbeat.show.pivot import Block, fits, side_by_side
 from downbeat.show.table import entry, word, wrapped
+from downbeat.statistics.modes import unseen_text
 from downbeat.statistics.power import POWER
-from downbeat.statistics.verdicts import NOT_AMONG_MANY, NOT_SIGNIFICANT
+from downbeat.statistics.verdicts import FEW_ALIKE, NOT_AMONG_MANY, NOT_SIGNIFICANT
 from downbeat.units import microseconds
 
 NOTE_LINES = 8  # of one note; more cells than that are better read from a file
@@ -23,10 +24,9 @@ SYNCHRONIZER = "synchronizer"
 BARRIER, COMMON_START = "mpi_barrier", "harmonize"
 # Of one operation after two synchronizers neither is faster: the same call is read lower or higher.
 READINGS = {"faster": "reads lower", "slower": "reads higher"}
-NOT_SIGNIFICANT_WORD = "not significant"
-TOO_FEW_WORD = "too few launches"
 ALWAYS = {"operation", "size"}
-MORE_LAUNCHES = (NOT_SIGNIFICANT, NOT_AMONG_MANY)  # are what would help
+NO_DIFFERENCE = (NOT_SIGNIFICANT, NOT_AMONG_MANY)
+MORE_LAUNCHES = (*NO_DIFFERENCE, FEW_ALIKE)  # are what would help
 LONGEST_NAME = 14  # of a value that heads a column
 # Columns of a comparison: as many as fit, from the first of these lists that does.
 COLUMNS = (("a", "b", "ratio", "interval", "verdict"), ("a", "b", "ratio", "verdict"), ("a", "ratio", "verdict"))
@@ -114,22 +114,18 @@ def verdict_head(frame: pd.DataFrame) -> str:
 
 
 def verdict_word(frame: pd.DataFrame, row: pd.Series) -> str:
-    """Returns the verdict on a cell in words: an interval without 1 is no reason to call a cell merely undecided."""
+    """Returns the verdict on a cell in words."""
     verdict = str(row["verdict"])
-    if verdict == "undecided" and row["reason"] in MORE_LAUNCHES and excludes_1(row):
-        return NOT_SIGNIFICANT_WORD
-    if verdict == "undecided" and excludes_1(row) and "are needed" in str(row["reason"]):
-        return TOO_FEW_WORD
     return READINGS.get(verdict, verdict) if readings(frame) else verdict
 
 
 def explanation(frame: pd.DataFrame, row: pd.Series) -> str:
-    """Returns why a cell is undecided."""
-    if row["shown"] != NOT_SIGNIFICANT_WORD:
+    """Returns why a cell is undecided; an interval without 1 needs a word more."""
+    if row["reason"] not in NO_DIFFERENCE or not excludes_1(row):
         return str(row["reason"])
     tests = frame.attrs["tests"]
     test = f"after Holm's correction for {tests} cells" if tests > 1 else "by a test that is stricter than the interval"
-    return f"{test}, although the interval excludes 1"
+    return f"not significant {test}, although the interval excludes 1"
 
 
 def excludes_1(row: pd.Series) -> bool:
@@ -176,7 +172,12 @@ def legend(frame: pd.DataFrame) -> list[str]:
         names = [str(frame.attrs[where][SYNCHRONIZER]) for where in ("where_b", "where_a")]
         lines.append(f"reads lower, higher: the same operation takes less, more time after {names[0]} than {names[1]}")
     if "equivalent" in verdicts:
-        lines.append(f"equivalent: the interval is within {100 * frame.attrs['margin']:g} % of 1")
+        equivalent = frame[frame["verdict"] == "equivalent"]
+        cells = f"; of each cell alone, not corrected for {len(frame)} cells" if len(frame) > 1 else ""
+        fewest = int(equivalent[["launches_a", "launches_b"]].to_numpy(dtype=float).min())
+        lines.append(
+            f"equivalent: the interval is within {100 * frame.attrs['margin']:g} % of 1{cells}; {unseen_text(fewest)}"
+        )
     return lines
 
 
@@ -217,12 +218,10 @@ def undecided(frame: pd.DataFrame) -> list[str]:
     """Returns why cells are undecided or unmatched, and what more launches would do."""
     shown = shown_factors(frame)
     open_ = frame[frame["verdict"].isin(["undecided", "unmatched"])]
-    words = [verdict_word(frame, row).replace(TOO_FEW_WORD, "undecided") for _, row in open_.iterrows()]
-    open_ = open_.assign(shown=words)
     helped = open_.index[open_["reason"].isin(MORE_LAUNCHES)]
     lines = []
     whys = open_.assign(reason=[explanation(frame, row) for _, row in open_.iterrows()])
-    for (verdict, why), rows in whys.groupby(["shown", "reason"], sort=False):
+    for (verdict, why), rows in whys.groupby(["verdict", "reason"], sort=False):
         names = [" ".join(word(row[name]) for name in shown) for _, row in rows.iterrows()]
         many = rows.index.isin(helped).any() or len(names) == len(frame)
         which = f"{len(names)} cells" if many and len(names) > 1 else ", ".join(names)

@@ -14,6 +14,7 @@ import pandas as pd
 
 from downbeat.checksum import check_sealed
 from downbeat.data.classic_size import whole_size
+from downbeat.data.metrics import METRICS
 from downbeat.errors import UsageError, reading, refuse_pipe
 from downbeat.units import Units
 
@@ -159,6 +160,30 @@ def numbers(variable: netCDF4.Variable[Any]) -> np.ndarray:
     values = np.asarray(variable[:]).astype(variable.dtype.newbyteorder("="))
     unwritten = values == netCDF4.default_fillvals[f"{variable.dtype.kind}{variable.dtype.itemsize}"]
     return np.where(unwritten, np.nan, values) if unwritten.any() else values
+
+
+def steps_of(file: netCDF4.Dataset, metric: str, resolution: float) -> np.ndarray:
+    """Returns the step in which samples of a metric are read, s, shape (cells,); 0 where it has none or is unknown.
+
+    Args:
+        file: of samples.
+        metric: one of `METRICS`; those that need a common clock have no step.
+        resolution: of the ranks' clocks, s.
+    """
+    calls = np.maximum(np.nan_to_num(numbers(file.variables["calls"]), nan=1), 1)
+    if METRICS[metric].clock_bounds:
+        return np.zeros(len(calls))
+    ranks = file.dimensions["rank"].size
+    timed = (
+        file.variables["timed"][:].astype(bool).sum(axis=1) if "timed" in file.variables else np.full(len(calls), ranks)
+    )
+    averaged = np.where(timed > 0, timed, ranks) if metric == "latency_avg" else 1
+    return np.asarray(resolution / calls / averaged)
+
+
+def resolution_of(file: netCDF4.Dataset) -> float:
+    """Returns the step of the ranks' clocks in s, the largest; 0 where the file does not say it."""
+    return float(getattr(file, "clock_resolution", 0.0))
 
 
 class Context(dict[str, object]):

@@ -8,12 +8,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from downbeat.data.launch_file import CELL_FACTORS, IMPLIED, open_netcdf, read_cells
+from downbeat.data.cells import STEP
+from downbeat.data.launch_file import CELL_FACTORS, IMPLIED, open_netcdf, read_cells, resolution_of, steps_of
+from downbeat.data.states import CHANGED, HIGH, LOW, PATH, path_of, with_states
 from downbeat.experiment import directory as places
 from downbeat.experiment.plan import LAUNCH_FACTORS, LaunchKey, Plan
 from downbeat.statistics.location import Interval, geometric_mean_interval
+from downbeat.statistics.modes import correlation, inflation
 
 METRIC = "latency_avg"
+STRICT = 0.16  # share of sets of independent launches of which a few more are made
 
 
 @dataclass(frozen=True)
@@ -26,9 +30,14 @@ class CellKey:
     variant: str
     factors: tuple[object, ...]  # by CELL_FACTORS
 
+    @property
+    def configuration(self) -> tuple[object, ...]:
+        """The values of `LAUNCH_FACTORS`."""
+        return self.library, self.ranks, self.environment, self.variant
+
     def values(self) -> dict[str, object]:
         """Returns all factors by name."""
-        launch = {name: getattr(self, name) for name in LAUNCH_FACTORS}
+        launch = dict(zip(LAUNCH_FACTORS, self.configuration, strict=True))
         return launch | dict(zip(CELL_FACTORS, self.factors, strict=True))
 
 
@@ -36,8 +45,8 @@ class Estimates:
     """Medians of the latency of every cell, launch by launch."""
 
     def __init__(self) -> None:
-        self.medians: dict[CellKey, dict[int, float]] = {}  # in s, by the number of the launch
         self.frames: dict[LaunchKey, pd.DataFrame] = {}  # as `frame` returns them together
+        self.known: dict[CellKey, dict[int, float]] | None = None  # `medians`, once they are asked for
 
     @classmethod
     def of(cls, plan: Plan, directory: Path) -> Estimates:
@@ -57,18 +66,17 @@ class Estimates:
                 return
             cells = read_cells(file).assign(computation=0.0)  # of compute=auto every launch has another one
             medians = np.asarray(file.variables[f"{METRIC}_median"][:], dtype=float)
+            hosts = str(getattr(file, "hosts", ""))
+            steps = steps_of(file, METRIC, resolution_of(file))
         factors = {name: getattr(key, name) for name in LAUNCH_FACTORS} | {"launch": key.number}
-        kept = cells[[*CELL_FACTORS, "status", "error_bound"]]
-        self.frames[key] = kept.assign(**factors, **{f"{METRIC}_median": medians})
-        for row, median in zip(cells[list(CELL_FACTORS)].itertuples(index=False), medians, strict=True):
-            if median > 0:  # NaN where no sample was valid
-                # NaN, a delay that there is not, would differ from itself.
-                values = tuple("" if isinstance(value, float) and np.isnan(value) else value for value in row)
-                cell = CellKey(key.library, key.ranks, key.environment, key.variant, values)
-                self.medians.setdefault(cell, {})[key.number] = float(median)
+        kept = cells[[*CELL_FACTORS, "status", "error_bound", *(name for name in (LOW, HIGH) if name in cells)]]
+        if HIGH in kept:
+            kept = kept.assign(**{PATH: path_of(hosts, key.ranks, key.configuration)})
+        self.frames[key] = kept.assign(**factors, **{f"{METRIC}_median": medians, f"{METRIC}_{STEP}": steps})
+        self.known = None
 
     def frame(self, plan: Plan) -> pd.DataFrame:
-        """Returns a row per launch and cell: factors, `launch`, `status`, `error_bound` and the median, in s.
+        """Returns a row per launch and cell: factors, `launch`, `status`, `error_bound`, median and step, in s.
 
         These are columns of `Experiment.cells`, in its order; it is enough for a comparison, without reading samples.
         """
@@ -78,15 +86,61 @@ class Estimates:
             return order.index(tuple(getattr(key, name) for name in LAUNCH_FACTORS)), key.number, key.portion
 
         frames = [self.frames[key] for key in sorted(self.frames, key=position)]
-        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+        return with_states(pd.concat(frames, ignore_index=True)) if frames else pd.DataFrame()
+
+    @property
+    def medians(self) -> dict[CellKey, dict[int, float]]:
+        """The medians of every cell in s, by the number of the launch; in the state that most launches found."""
+        if self.known is None:
+            rows = with_states(pd.concat(self.frames.values(), ignore_index=True)) if self.frames else pd.DataFrame()
+            found: dict[CellKey, dict[str, dict[int, float]]] = {}
+            columns = [*LAUNCH_FACTORS, *CELL_FACTORS, "launch", "state", f"{METRIC}_median"]
+            counted = rows[(rows["status"] != CHANGED) & (rows[columns[-1]] > 0)] if len(rows) else rows
+            for *values, launch, state, median in counted[columns].itertuples(index=False) if len(rows) else ():
+                # NaN, a delay that there is not, would differ from itself.
+                factors = tuple("" if isinstance(value, float) and np.isnan(value) else value for value in values)
+                library, ranks, environment, variant = factors[: len(LAUNCH_FACTORS)]
+                rest = factors[len(LAUNCH_FACTORS) :]
+                cell = CellKey(str(library), int(str(ranks)), str(environment), str(variant), rest)
+                found.setdefault(cell, {}).setdefault(state, {})[launch] = float(median)
+            self.known = {cell: max(states.values(), key=len) for cell, states in found.items()}
+        return self.known
 
     def intervals(self) -> dict[CellKey, Interval]:
         """Returns the estimate of every cell in s, in the order in which cells were first seen."""
         return {cell: geometric_mean_interval(list(medians.values())) for cell, medians in self.medians.items()}
 
     def widest(self) -> float:
-        """Returns the largest relative width of a cell's interval; infinite where one launch is all that is known."""
-        return max((width_of(interval) for interval in self.intervals().values()), default=0.0)
+        """Returns the largest relative width of a cell's interval; infinite where one launch is all that is known.
+
+        Launches that resemble the one before count as fewer that are independent.
+        """
+        series = self.series()
+        widths = (
+            width_of(interval) * inflation(series[cell.configuration]) for cell, interval in self.intervals().items()
+        )
+        return max(widths, default=0.0)
+
+    def resemblance(self) -> float:
+        """Returns the largest correlation of a configuration's launches with the one before, 0 if chance explains it.
+
+        One in six sets of independent launches has one, which costs a few more of them.
+        """
+        series = self.series().values()
+        return max((correlation(one, STRICT / len(series)) for one in series), default=0.0)
+
+    def series(self) -> dict[tuple[object, ...], list[float]]:
+        """Returns for each configuration how much its launches are above the mean of its cells, of logarithms.
+
+        All cells of a launch are slow with it: taken together they are one test.
+        """
+        deviations: dict[tuple[object, ...], dict[int, list[float]]] = {}
+        for cell, medians in self.medians.items():
+            logs = np.log(list(medians.values()))
+            mine = deviations.setdefault(cell.configuration, {})
+            for launch, deviation in zip(medians, logs - logs.mean(), strict=True):
+                mine.setdefault(launch, []).append(float(deviation))
+        return {name: [float(np.mean(mine[launch])) for launch in sorted(mine)] for name, mine in deviations.items()}
 
     def varying(self) -> list[str]:
         """Returns the factors that have more than one value, but for `IMPLIED`."""

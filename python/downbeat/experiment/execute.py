@@ -226,8 +226,9 @@ class Execution:
         return sum(str(key) in self.done for key in keys)
 
     def wider(self) -> bool:
-        """Whether a cell's interval is wider than asked for."""
-        return self.outcome.estimates.widest() > self.plan.width
+        """Whether a cell's interval is wider than asked for, or launches resemble the one before, so that it may be."""
+        estimates = self.outcome.estimates
+        return estimates.widest() > self.plan.width or estimates.resemblance() > 0
 
     def hopeless(self, key: LaunchKey) -> bool:
         """Whether a launch need not be tried: nothing of its configuration succeeds."""

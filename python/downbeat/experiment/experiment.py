@@ -13,6 +13,7 @@ import pandas as pd
 from downbeat.data.cells import summarize_cells
 from downbeat.data.launch_file import CELL_FACTORS, IMPLIED, context_of, open_launch, open_samples
 from downbeat.data.samples import sample_metrics
+from downbeat.data.states import HIGH, PATH, STATE, path_of, with_states
 from downbeat.doctor.finding import Finding
 from downbeat.durable import read_json
 from downbeat.errors import UsageError, reading
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 # Everything that distinguishes cells. The number of a launch is not a factor: it is a repetition.
-FACTORS = (*LAUNCH_FACTORS, *CELL_FACTORS)
+FACTORS = (*LAUNCH_FACTORS, *CELL_FACTORS, STATE)
 
 
 @dataclass(frozen=True)
@@ -98,16 +99,18 @@ class Experiment:
     def cells(self) -> pd.DataFrame:
         """A pandas frame, one row per launch and cell: the columns of `summarize_cells`, after those of the launch.
 
-        The latter are `library`, `ranks`, `environment`, `variant` and `launch`, its number. Times are in seconds;
-        `attrs["units"]` has the units of all columns.
+        The latter are `library`, `ranks`, `environment`, `variant` and `launch`, its number. `state` is added, in which
+        the machine was (`with_states`). Times are in seconds; `attrs["units"]` has the units of all columns.
         """
         frames = []
         for launch in self.launches:
             frame = launch.cells.drop(columns="cell")
             for position, name in enumerate((*LAUNCH_FACTORS, "number")):
                 frame.insert(position, name, getattr(launch, name))
+            if HIGH in frame:
+                frame[PATH] = path_of(str(launch.context["hosts"]), launch.ranks, str(launch.configuration))
             frames.append(frame.rename(columns={"number": "launch"}))
-        cells = pd.concat(frames, ignore_index=True)
+        cells = with_states(pd.concat(frames, ignore_index=True))
         cells.attrs["units"] = shared_units(cells.columns, *frames)
         return cells
 

@@ -24,18 +24,20 @@ GLOSSARY = (
     (
         "interval",
         "95 % confidence interval over launches, by Student's t, of logarithms where a value cannot be negative: "
-        "samples of one launch resemble each other and do not count as independent",
+        "samples of one launch resemble each other and do not count as independent; launches are taken as independent",
     ),
     (
         "slower, faster",
         "significantly so over launches: t test, corrected for the number of cells, with a rank test as guard",
     ),
     ("reads higher, reads lower", "the same of one operation after two synchronizers, where only these differ"),
-    ("equivalent", "the interval of the ratio is within +-2 % of 1"),
     (
-        "not significant",
-        "the interval of this cell alone excludes 1, but the test, corrected for the number of cells (Holm 1979), does "
-        "not confirm a difference",
+        "equivalent",
+        "the interval of the ratio is within +-2 % of 1, of this cell alone; launches of another kind may be unseen",
     ),
-    ("undecided", "none of these; more launches would decide"),
+    (
+        "undecided",
+        "none of these; more launches would decide. The interval of a cell alone may exclude 1 where the test, "
+        "corrected for the number of cells (Holm 1979), does not confirm a difference",
+    ),
 )

@@ -6,7 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 
 from downbeat.data.launch_file import CUT_SHORT
+from downbeat.data.states import CHANGED, states_line
 from downbeat.experiment.experiment import Experiment
+from downbeat.experiment.launch_kinds import launch_lines
 from downbeat.experiment.plan import LAUNCH_FACTORS
 from downbeat.launchers.simulation import without_seed
 from downbeat.report.findings.barriers import sizes
@@ -33,6 +35,8 @@ def experiment_warnings(experiment: Experiment) -> tuple[str, ...]:
         *simulated(experiment),
         *few_launches(experiment),
         *failed_launches(experiment),
+        *changing_states(experiment),
+        *(f"{line}." for line in launch_lines(experiment.cells, "latency_avg_median")),
         *bad_cells(experiment),
         *disagreeing_clocks(experiment),
         *different_conditions(experiment),
@@ -78,6 +82,13 @@ def failed_launches(experiment: Experiment) -> list[str]:
     ]
 
 
+def changing_states(experiment: Experiment) -> list[str]:
+    """Warns where launches found the machine in several states."""
+    states = states_line(experiment.cells)
+    advice = "numbers and verdicts are of one state each, named by that time; more launches fill both"
+    return [f"{states}: {advice}."] if states else []
+
+
 def bad_cells(experiment: Experiment) -> list[str]:
     """Warns of cells that lack samples or computed something wrong."""
     cells = experiment.cells
@@ -87,6 +98,8 @@ def bad_cells(experiment: Experiment) -> list[str]:
         "a quieter machine, or a larger --tolerance, --late or --late-ranks would help",
         "incomplete": "have fewer valid samples than asked for: pictures show them, verdicts leave them out; raise "
         "--max-attempts",
+        CHANGED: "were measured while the machine changed its state (round trips around their blocks differ by more "
+        "than a factor of 1.5), and are left out; see downbeat doctor",
         CUT_SHORT: "were cut short when their launch ended: pictures show the samples that were complete, verdicts "
         "leave them out",
     }

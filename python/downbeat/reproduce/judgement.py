@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from downbeat.reproduce.evidence import Evidence
 from downbeat.reproduce.figure import Finding
 from downbeat.statistics.holm import holm
+from downbeat.statistics.modes import unseen_text
 
 LEVEL = 0.05
 SEEN, NOT_SEEN, UNDECIDABLE = "seen here", "not seen here", "cannot be decided here"
@@ -77,6 +78,7 @@ def described(finding: Finding, evidence: Evidence, for_it: float, against: floa
     if for_it <= LEVEL:
         return Judged(finding, True, f"p = {for_it:.2g}, {stands}")
     if against <= LEVEL:
-        return Judged(finding, False, f"p = {against:.2g}, {stands}")
+        # Launches of another kind may bear a claim out.
+        return Judged(finding, False, f"p = {against:.2g}, {stands}; {unseen_text(evidence.launches)}")
     undecided = f"the launches do not decide it, p = {for_it:.2g} for it and {against:.2g} against it"
     return Judged(finding, None, f"{undecided}, {stands}")

@@ -11,14 +11,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from downbeat.data.cells import hidden_by_step
 from downbeat.data.launch_file import IMPLIED
 from downbeat.data.metrics import METRICS
+from downbeat.data.states import CHANGED, states_line
 from downbeat.experiment.experiment import FACTORS, Experiment
+from downbeat.experiment.launch_kinds import launch_lines
 from downbeat.launchers.libraries import short_version
 from downbeat.launchers.simulation import without_seed
 from downbeat.show.pivot import Block, fits, side_by_side
 from downbeat.show.table import entry, share, word, wrapped
 from downbeat.statistics.location import Interval, geometric_mean_interval
+from downbeat.statistics.modes import unseen_text
 from downbeat.units import microseconds
 
 SCHEMA_VERSION = 1  # of the record
@@ -52,8 +56,11 @@ def describe_experiment(experiment: Experiment, metric: str) -> list[str]:
         lines.append(f"  {failed} launch{'es' if failed > 1 else ''} failed; see {experiment.path / 'failed'}")
     frame = summarize(experiment.cells, shown_factors(experiment), metric)
     table, columns = pivot(frame)
-    lines += ["", *table, "", *(line for meaning in legend(columns, count) for line in wrapped(meaning))]
-    return [*lines, *(line for note in notes(frame) for line in wrapped(note))]
+    states = states_line(experiment.cells)
+    meanings = [*legend(columns, count), *([f"state: {states}"] if states else [])]
+    lines += ["", *table, "", *(line for meaning in meanings for line in wrapped(meaning))]
+    noticed = [*notes(frame), *launch_lines(experiment.cells, f"{metric}_median")]
+    return [*lines, *(line for note in noticed for line in wrapped(note))]
 
 
 def place_of(context: Mapping[str, object]) -> tuple[str, str]:
@@ -83,10 +90,15 @@ def experiment_record(experiment: Experiment, metric: str) -> dict[str, object]:
 def legend(columns: Sequence[str], launches: int) -> list[str]:
     """Returns what the columns mean."""
     quantiles = [name for name in columns if name in QUANTILES]
+    unseen = unseen_text(launches) if launches else ""
     numbers = ", ".join(name.removeprefix("p") for name in quantiles)
     return [
         "median: over the samples of a launch" + (", then the geometric mean over launches" if launches > 1 else ""),
-        *(["+-%: half of the 95 % interval over launches, in percent of the median"] if "+-%" in columns else []),
+        *(
+            [f"+-%: half of the 95 % interval over launches, in percent of the median; {unseen}"]
+            if "+-%" in columns
+            else []
+        ),
         *([f"{', '.join(quantiles)}: {numbers} % of the samples are below"] if quantiles else []),
     ]
 
@@ -106,19 +118,22 @@ def summarize(cells: pd.DataFrame, factors: Sequence[str], metric: str) -> pd.Da
 
     Returns:
         A row per combination of factors: these; `launches`; `median`, the geometric mean of the launches' medians, with
-        its 95 % interval `low` to `high`; `p5`, `p95`, `p99`, medians over launches, all in s; `rejected`, the share of
-        attempts that failed to start together; `status`, other than "ok", with commas. NaN where there is no number.
+        its 95 % interval `low` to `high`, wider by what the step of the clock hides; `p5`, `p95`, `p99`, medians over
+        launches, all in s; `rejected`, the share of attempts that failed to start together; `status`, other than "ok",
+        with commas. NaN where there is no number.
     """
     quantiles = [name for name in QUANTILES if f"{metric}_{name}" in cells]
     counted = "rejected" in cells
     rows = []
     for key, group in cells.groupby(list(factors), sort=False, dropna=False):
-        median = geometric_mean_of_launches(group[f"{metric}_median"].to_numpy())
+        hidden = float(hidden_by_step(group, metric).mean())
+        in_one_state = group[group["status"] != CHANGED]
+        median = geometric_mean_of_launches(in_one_state[f"{metric}_median"].to_numpy(), hidden)
         attempts = group["valid_count"].sum() + group["rejected"].sum() if counted else 0
         rows.append(
             dict(zip(factors, key, strict=True))
             | {"launches": len(group), "median": median.estimate, "low": median.low, "high": median.high}
-            | {name: group[f"{metric}_{name}"].median() for name in quantiles}
+            | {name: in_one_state[f"{metric}_{name}"].median() for name in quantiles}
             | {"rejected": group["rejected"].sum() / attempts if attempts else np.nan}
             | {"status": ", ".join(sorted(set(group["status"]) - {"ok"}))}
         )
@@ -187,12 +202,15 @@ def names_of(rows: pd.DataFrame) -> list[str]:
     return [" ".join(word(value) for value in row) for row in rows[names].to_numpy(dtype=object)]
 
 
-def geometric_mean_of_launches(medians: NDArray[np.float64]) -> Interval:
-    """Returns the estimate over the launches that have a median; NaN where they have no geometric mean."""
+def geometric_mean_of_launches(medians: NDArray[np.float64], hidden: float = 0.0) -> Interval:
+    """Returns the estimate over the launches that have a median; NaN where they have no geometric mean.
+
+    `hidden` is how much all may be off together.
+    """
     measured = medians[np.isfinite(medians)]
     if measured.size == 1:
         return Interval(float(measured[0]), np.nan, np.nan, 1)
     # For example the exit skew of a single rank, or of a clock with coarse steps, which can be 0.
     if measured.size == 0 or np.any(measured <= 0):
         return Interval(np.nan, np.nan, np.nan, measured.size)
-    return geometric_mean_interval(measured)
+    return geometric_mean_interval(measured, hidden=hidden)

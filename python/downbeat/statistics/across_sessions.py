@@ -24,6 +24,7 @@ def compare_across_sessions(
     history: Sequence[ArrayLike],
     margin: float = MARGIN,
     confidence: float = CONFIDENCE,
+    hidden: float = 0.0,
 ) -> Comparison:
     """Compares B with A, each of a session of its own, or B with all sessions of a history.
 
@@ -43,6 +44,7 @@ def compare_across_sessions(
         history: an array per session, as in `sessions_of`; neither A nor B is among them.
         margin: within which a ratio is as good as 1.
         confidence: of the interval; the tests' level follows from it.
+        hidden: how much b - a may be off in the same way in all launches, by the clocks, in the unit of a.
 
     Returns:
         The comparison, judged alone; `judge_together` corrects several. Of fewer than two sessions it has no interval.
@@ -53,7 +55,7 @@ def compare_across_sessions(
     """
     sessions = sessions_of(history)
     first = np.exp(sessions.means) if a is None else np.asarray(a, dtype=float)
-    found = compare_independent(first, b, margin, confidence)
+    found = compare_independent(first, b, margin, confidence, hidden)
     count = sessions.means.size
     half, p_value, error, freedom = math.nan, math.nan, math.nan, math.nan
     mean = math.log(found.ratio.estimate)
@@ -71,7 +73,7 @@ def compare_across_sessions(
     return judge(
         dataclasses.replace(
             found,
-            ratio=interval_of_logs(mean, half, found.ratio.count),
+            ratio=interval_of_logs(mean, half, found.ratio.count, found.hidden),
             p_value=p_value,
             adjusted_p_value=p_value,
             error=error,

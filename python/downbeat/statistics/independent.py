@@ -15,7 +15,7 @@ from downbeat.statistics.verdicts import CONFIDENCE, MARGIN, Comparison, check_r
 
 
 def compare_independent(
-    a: ArrayLike, b: ArrayLike, margin: float = MARGIN, confidence: float = CONFIDENCE
+    a: ArrayLike, b: ArrayLike, margin: float = MARGIN, confidence: float = CONFIDENCE, hidden: float = 0.0
 ) -> Comparison:
     """Compares B with A, launches that do not belong together, e.g. of two experiments.
 
@@ -30,6 +30,7 @@ def compare_independent(
         b: the same of what is compared with it, in the same unit; the number of launches may differ.
         margin: within which a ratio is as good as 1.
         confidence: of the interval; the tests' level follows from it.
+        hidden: how much b - a may be off in the same way in all launches, by the clocks, in the unit of a.
 
     Returns:
         The comparison, judged alone; `judge_together` corrects several.
@@ -49,9 +50,11 @@ def compare_independent(
         error, freedom = welch(variances, counts)
         half = float(special.stdtrit(freedom, 0.5 + confidence / 2)) * error
         p_value = two_sided(mean, error, freedom)
+    share = hidden / math.exp(first.mean())
     return judge(
         Comparison(
-            ratio=interval_of_logs(mean, half, min(counts)),
+            ratio=interval_of_logs(mean, half, min(counts), share),
+            hidden=share,
             p_value=p_value,
             adjusted_p_value=p_value,
             rank_p_value=ranks,

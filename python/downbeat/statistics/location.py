@@ -31,7 +31,7 @@ class Interval:
         return (self.high - self.low) / self.estimate
 
 
-def geometric_mean_interval(medians: ArrayLike, confidence: float = 0.95) -> Interval:
+def geometric_mean_interval(medians: ArrayLike, confidence: float = 0.95, hidden: float = 0.0) -> Interval:
     """Returns the geometric mean of launches with its t interval on logarithms (Student 1908).
 
     A launch counts once, however many samples it has: they all share what is peculiar to the launch (Hunold 2014). Of
@@ -40,6 +40,7 @@ def geometric_mean_interval(medians: ArrayLike, confidence: float = 0.95) -> Int
     Args:
         medians: one number per launch, shape (launches,), in any unit; larger than 0.
         confidence: of the interval, between 0 and 1.
+        hidden: how much all medians may be off together, as by the step of a clock, in their unit; widens it.
 
     Returns:
         The interval, in the unit of the medians. Of one launch there is none: `low` and `high` are NaN.
@@ -49,7 +50,8 @@ def geometric_mean_interval(medians: ArrayLike, confidence: float = 0.95) -> Int
     """
     check_confidence(confidence)
     logs = logarithms(medians)
-    return interval_of_logs(*log_interval(logs, confidence), logs.size)
+    mean, half = log_interval(logs, confidence)
+    return interval_of_logs(mean, half, logs.size, hidden)
 
 
 def check_confidence(confidence: float) -> None:
@@ -62,10 +64,14 @@ def check_confidence(confidence: float) -> None:
         raise ValueError(f"a confidence of {confidence:g}; valid are numbers between 0 and 1, e.g. 0.95")
 
 
-def interval_of_logs(mean: float, half: float, count: int) -> Interval:
-    """Returns an interval of logarithms as one of what they are of; beyond the range of numbers it is infinite."""
+def interval_of_logs(mean: float, half: float, count: int, hidden: float = 0.0) -> Interval:
+    """Returns an interval of logarithms as one of what they are of, wider by what all values may be off together.
+
+    Beyond the range of numbers it is infinite.
+    """
     with np.errstate(over="ignore"):
-        return Interval(float(np.exp(mean)), float(np.exp(mean - half)), float(np.exp(mean + half)), count)
+        low, high = float(np.exp(mean - half)) - hidden, float(np.exp(mean + half)) + hidden
+        return Interval(float(np.exp(mean)), max(low, 0.0) if low == low else low, high, count)
 
 
 def logarithms(medians: ArrayLike) -> NDArray[np.float64]:

@@ -12,7 +12,9 @@ from downbeat.statistics.two_sided import two_sided
 from downbeat.statistics.verdicts import CONFIDENCE, MARGIN, Comparison, check_rule, judge
 
 
-def compare_paired(a: ArrayLike, b: ArrayLike, margin: float = MARGIN, confidence: float = CONFIDENCE) -> Comparison:
+def compare_paired(
+    a: ArrayLike, b: ArrayLike, margin: float = MARGIN, confidence: float = CONFIDENCE, hidden: float = 0.0
+) -> Comparison:
     """Compares B with A, measured in the same launches or in launches next to each other in time.
 
     The t test is that of the logarithms of the ratios, one per pair. Wilcoxon's signed-rank test guards it: outlying
@@ -25,6 +27,7 @@ def compare_paired(a: ArrayLike, b: ArrayLike, margin: float = MARGIN, confidenc
         b: the same of what is compared with it, in the same order and unit.
         margin: within which a ratio is as good as 1.
         confidence: of the interval; the tests' level follows from it.
+        hidden: how much b - a may be off in the same way in all launches, by the clocks, in the unit of a.
 
     Returns:
         The comparison, judged alone; `judge_together` corrects several.
@@ -42,9 +45,11 @@ def compare_paired(a: ArrayLike, b: ArrayLike, margin: float = MARGIN, confidenc
     deviation = float(logs.std(ddof=1)) if count > 1 else math.nan
     error = deviation / math.sqrt(count)
     p_value = two_sided(mean, error, count - 1)
+    share = hidden / math.exp(first.mean())
     return judge(
         Comparison(
-            ratio=interval_of_logs(mean, half, count),
+            ratio=interval_of_logs(mean, half, count, share),
+            hidden=share,
             p_value=p_value,
             adjusted_p_value=p_value,
             rank_p_value=signed_rank(logs),

@@ -86,6 +86,30 @@ def simulate_launches(
     return np.asarray(truth * np.exp(level[:, np.newaxis] + noise - shift) * factors)
 
 
+def simulate_stepped_launches(
+    random: np.random.Generator, launches: int, samples: int, truth: float, noise: float, step: float, ranks: int = 2
+) -> Floats:
+    """Returns samples of one cell, means over ranks, read from clocks that advance in steps.
+
+    Samples begin anywhere within a step, and each rank's time in the operation deviates normally.
+
+    Args:
+        random: draws them.
+        launches: how many.
+        samples: per launch.
+        truth: time in the operation; the unit of all.
+        noise: standard deviation of it, of each rank and sample.
+        step: of the clocks.
+        ranks: over which a sample is a mean.
+
+    Returns:
+        Shape (launches, samples).
+    """
+    entry = random.uniform(0, step, (launches, samples, ranks))
+    exits = entry + truth + random.normal(0, noise, entry.shape)
+    return np.asarray(step * (np.floor(exits / step) - np.floor(entry / step)).mean(axis=2))
+
+
 def simulate_launch_factors(random: np.random.Generator, launches: int, deviations: Deviations | None = None) -> Floats:
     """Returns what is peculiar to each launch: log-normal factors, shape (launches,), geometric mean 1."""
     return np.exp(random.normal(0, (deviations or Deviations()).launch, launches))

@@ -36,4 +36,5 @@ def simultaneous_interval(comparison: Comparison, number: int) -> Interval:
     if pairs < 2:
         return interval_of_logs(mean, math.nan, pairs)
     quantile = float(special.stdtrit(pairs - 1, 1 - (1 - comparison.confidence) / (2 * number)))
-    return interval_of_logs(mean, quantile * comparison.deviation / math.sqrt(pairs), pairs)
+    half = quantile * comparison.deviation / math.sqrt(pairs)
+    return interval_of_logs(mean, half, pairs, comparison.hidden)

@@ -18,6 +18,7 @@ Verdict = Literal["faster", "slower", "equivalent", "undecided"]
 
 FEWEST_LAUNCHES = 5  # on either side: with 4 pairs no signed-rank test has a p-value below 0.125
 FEWEST_SESSIONS = 5  # of a history: with 4, its t interval is 1.6 times as wide as with many
+FEWEST_ALIKE = 10  # for equivalence: 5 launches leave a mode of 45 % of launches unseen, 10 one of 26 %
 MARGIN = 0.02  # what sessions on one machine deviate by, if nothing changes (docs/ci.md)
 CONFIDENCE = 0.95
 # Of a ratio that is computed by logarithms: what is at the margin is within it, whatever the unit.
@@ -26,6 +27,10 @@ ROUNDING = 1e-12
 # Reasons that more launches may overcome.
 NOT_SIGNIFICANT = "no significant difference"
 NOT_AMONG_MANY = "no significant difference among so many cells"
+FEW_ALIKE = f"within the margin, which takes {FEWEST_ALIKE} launches to claim"
+# They do not.
+HIDDEN = "the difference is within the uncertainty of the clocks"
+HIDDEN_MARGIN = "the uncertainty of the clocks exceeds the margin"
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,9 @@ class Comparison:
     """B compared with A.
 
     Attributes:
-        ratio: B / A of the launches' medians, geometric mean, with its t interval on logarithms. Below 1, B is faster.
+        ratio: B / A of the launches' medians, geometric mean, with its t interval on logarithms, wider by `hidden` on
+            either side. Below 1, B is faster.
+        hidden: how much the ratio may be off in all launches together: by errors of the clocks, or by their step.
         p_value: of the t test that the ratio is 1.
         adjusted_p_value: the same, corrected for the comparisons made together; else as `p_value`.
         rank_p_value: of the rank test that guards: signed-rank where paired, else rank-sum (Wilcoxon 1945).
@@ -70,6 +77,7 @@ class Comparison:
     reason: str = ""
     sessions: int | None = None
     session_deviation: float = math.nan
+    hidden: float = 0.0
 
     @property
     def tested(self) -> bool:
@@ -118,10 +126,15 @@ def verdict_of(one: Comparison) -> tuple[Verdict, str]:
     """Returns the verdict and why."""
     if not one.tested:
         return "undecided", one.lack
-    most = (1 + one.margin) * (1 + ROUNDING)
-    least = 1 / most
-    if least <= one.ratio.low and one.ratio.high <= most:
+    if within_margin(one, 0.0):
+        # A session of a history has launches of its own.
+        if min(one.launches if one.sessions is None else one.launches[1:]) < FEWEST_ALIKE:
+            return "undecided", FEW_ALIKE
         return "equivalent", "the interval is within the margin"
+    # Errors of clocks need not average out over launches: they may shift the whole interval.
+    unsure = one.hidden != 0 and not (one.ratio.low > 1 or one.ratio.high < 1)
+    if unsure and within_margin(one, one.hidden):
+        return "undecided", HIDDEN_MARGIN
     level = significance(one.confidence)
     if one.adjusted_p_value > level:
         if one.p_value > level:
@@ -129,7 +142,15 @@ def verdict_of(one: Comparison) -> tuple[Verdict, str]:
         return "undecided", NOT_AMONG_MANY
     if one.rank_p_value > one.rank_level * (1 + 1e-9):
         return "undecided", "the rank test does not confirm the difference"
+    if unsure:
+        return "undecided", HIDDEN
     return ("faster" if one.ratio.estimate < 1 else "slower"), "a significant difference"
+
+
+def within_margin(one: Comparison, known: float) -> bool:
+    """Whether an interval is within the margin, if so much of what is hidden were known."""
+    most = (1 + one.margin) * (1 + ROUNDING)
+    return 1 / most <= one.ratio.low + known and one.ratio.high - known <= most
 
 
 def judge_together(comparisons: Sequence[Comparison]) -> list[Comparison]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from downbeat.data.countable import WRONG, countable
+from downbeat.data.states import CHANGED
 from downbeat.experiment.experiment import Experiment
 
 NO_PATTERN = "none"
@@ -15,9 +16,9 @@ MOST_OPERATIONS = 12
 
 
 def measured_cells(experiment: Experiment) -> pd.DataFrame:
-    """Returns the rows that have valid samples and right results."""
+    """Returns the rows that have valid samples and right results, of one state of the machine each."""
     cells = experiment.cells
-    return cells[(cells["valid_count"] > 0) & (cells["status"] != WRONG)]
+    return cells[(cells["valid_count"] > 0) & ~cells["status"].isin((WRONG, CHANGED))]
 
 
 def plain_cells(experiment: Experiment) -> pd.DataFrame:

@@ -11,9 +11,9 @@ from downbeat.units import bytes_text
 # How the start of an operation was made; one name tells all three.
 SYNCHRONIZATION = ("synchronizer", "barrier_algorithm", "timing")
 # What else tells cells of one operation apart, but for size and delay.
-CONFIGURATION = ("library", "ranks", "environment", "variant", "datatype", "algorithm")
+CONFIGURATION = ("library", "ranks", "environment", "variant", "datatype", "algorithm", "state")
 # The same but for the algorithm: what tells the cases apart in which algorithms are compared.
-PANELS = ("library", "ranks", "environment", "variant", "datatype", "size")
+PANELS = ("library", "ranks", "environment", "variant", "datatype", "size", "state")
 USUAL = "default"
 PER_CALL = "per_call"
 
@@ -58,6 +58,8 @@ def value_text(factor: str, value: object) -> str:
         return f"{value} rank" if value == 1 else f"{value} ranks"
     if factor in ("algorithm", "environment", "variant") and value == USUAL:
         return f"{factor} {USUAL}"
+    if factor == "state":
+        return f"state {value}" if value else "state unknown"
     if factor == "largest_delay":
         return f"{float(str(value)) * 1e6:g} us late"
     return str(value)

@@ -8,15 +8,19 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
+from downbeat.data.cells import hidden_by_step
 from downbeat.statistics.location import Interval, geometric_mean_interval
 
 
-def positive_interval(values: Sequence[float] | pd.Series[float]) -> Interval:
-    """Returns the geometric mean over launches with its 95 % interval; NaN where a value is missing or not positive."""
+def positive_interval(values: Sequence[float] | pd.Series[float], hidden: float = 0.0) -> Interval:
+    """Returns the geometric mean over launches with its 95 % interval; NaN where a value is missing or not positive.
+
+    `hidden` is how much all values may be off together, as by the step of a clock.
+    """
     numbers = np.asarray(values, dtype=float)
     if not len(numbers) or not (numbers > 0).all():
         return Interval(np.nan, np.nan, np.nan, len(numbers))
-    return geometric_mean_interval(numbers)
+    return geometric_mean_interval(numbers, hidden=hidden)
 
 
 def mean_interval(values: Sequence[float] | pd.Series[float]) -> Interval:
@@ -33,10 +37,15 @@ def mean_interval(values: Sequence[float] | pd.Series[float]) -> Interval:
 
 
 def summarize(frame: pd.DataFrame, by: Sequence[str], column: str) -> pd.DataFrame:
-    """Returns a row per group with `estimate`, `low`, `high` (geometric mean over launches) and `launches`."""
+    """Returns a row per group with `estimate`, `low`, `high` (geometric mean over launches) and `launches`.
+
+    Intervals are wider by what the step of the clock hides of a metric, else by the column `<column>_hidden`.
+    """
+    metric, _, statistic = column.rpartition("_")
+    hidden = frame.get(f"{column}_hidden", hidden_by_step(frame, metric, statistic))
     rows = []
     for key, values in frame.groupby(list(by), sort=False, dropna=False)[column]:
-        interval = positive_interval(values)
+        interval = positive_interval(values, float(hidden[values.index].mean()))
         rows.append((*key, interval.estimate, interval.low, interval.high, interval.count))
     return pd.DataFrame(rows, columns=[*by, "estimate", "low", "high", "launches"])
 

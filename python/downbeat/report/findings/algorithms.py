@@ -6,6 +6,7 @@ import itertools
 
 import pandas as pd
 
+from downbeat.data.cells import hidden_by_step
 from downbeat.experiment.experiment import Experiment
 from downbeat.report.numbers_text import counted, listed, microseconds
 from downbeat.statistics.pairs import compare_paired
@@ -83,14 +84,16 @@ def slower_algorithms(frame: pd.DataFrame, fastest: pd.Series[str]) -> dict[str,
     pick (Holm 1979).
     """
     keys, comparisons = [], []
+    frame = frame.assign(hidden=hidden_by_step(frame, "latency_avg"))
     for panel, group in frame.groupby("panel", sort=False):
         medians = group.pivot_table(index="launch", columns="algorithm", values=METRIC)
+        hidden = group.groupby("algorithm")["hidden"].mean()
         for one, other in itertools.combinations(medians.columns, 2):
             first, second = (other, one) if other == fastest[panel] else (one, other)
             pairs = medians[[first, second]].dropna()
             if len(pairs) and (pairs > 0).all(axis=None):
                 keys.append((str(panel), str(first), str(second)))
-                comparisons.append(compare_paired(*pairs.to_numpy().T))
+                comparisons.append(compare_paired(pairs[first], pairs[second], hidden=hidden[first] + hidden[second]))
     slower: dict[str, set[str]] = {str(panel): set() for panel in fastest.index}
     for (panel, first, second), judged in zip(keys, judge_together(comparisons), strict=True):
         if first == fastest[panel] and judged.verdict == "slower":

@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from downbeat.comparison.table import MORE_LAUNCHES, NOT_SIGNIFICANT_WORD, READINGS
+from downbeat.comparison.table import READINGS
 from downbeat.experiment.experiment import Experiment
 from downbeat.report.numbers_text import counted, digits, listed, over_cells
+from downbeat.statistics.modes import unseen_text
 from downbeat.statistics.pairs import compare_paired
 from downbeat.statistics.simultaneous import simultaneous_interval
-from downbeat.statistics.verdicts import FEWEST_LAUNCHES, MARGIN, Comparison, judge_together
+from downbeat.statistics.verdicts import FEWEST_ALIKE, FEWEST_LAUNCHES, MARGIN, Comparison, judge_together
 from downbeat.summaries.barrier_ratio import METRIC, REFERENCE, launch_ratios
 from downbeat.summaries.cells import judged_cells
 from downbeat.summaries.describe import CONFIGURATION, describe_each, synchronization, value_text
@@ -55,7 +56,10 @@ def judge_barriers(experiment: Experiment) -> list[Judged]:
     judged = []
     for line, of_line in ratios.groupby("line", sort=False):
         cells = list(of_line.groupby("cell", sort=False))
-        comparisons = [compare_paired(group[f"{METRIC}_reference"], group[METRIC]) for _, group in cells]
+        comparisons = [
+            compare_paired(group[f"{METRIC}_reference"], group[METRIC], hidden=float(group["hidden"].mean()))
+            for _, group in cells
+        ]
         judged += [
             Judged(str(line), str(cell), one) for (cell, _), one in zip(cells, judge_together(comparisons), strict=True)
         ]
@@ -79,7 +83,7 @@ def launches_that_decide(deviation: float, margin: float) -> int:
         half = special.stdtrit(count - 1, 0.5 + CONFIDENCE / 2) * deviation / math.sqrt(count)
         return bool(half <= math.log1p(margin))
 
-    return FEWEST_LAUNCHES + bisect.bisect_left(range(FEWEST_LAUNCHES, MOST_LAUNCHES), True, key=narrow)
+    return FEWEST_ALIKE + bisect.bisect_left(range(FEWEST_ALIKE, MOST_LAUNCHES), True, key=narrow)
 
 
 def barrier_sentences(judged: list[Judged]) -> list[str]:
@@ -118,7 +122,9 @@ def barrier_sentence(judged: list[Judged]) -> str:
                 f"({interval_text(most.comparison, len(judged))})"
             )
     if "equivalent" in verdicts:
-        parts.append(f"in {verdicts.count('equivalent')} the difference is below {MARGIN:.0%}")
+        equivalent = [one.comparison for one in judged if one.comparison.verdict == "equivalent"]
+        unseen = unseen_text(min(min(one.launches) for one in equivalent))
+        parts.append(f"in {len(equivalent)} the difference is below {MARGIN:.0%} ({unseen})")
     if "undecided" in verdicts:
         parts.append(undecided_text([one.comparison for one in judged if one.comparison.verdict == "undecided"]))
     return f"{text} Of these, {'; '.join(parts)}."
@@ -162,14 +168,6 @@ def interval_text(comparison: Comparison, number: int) -> str:
     return f"ratio {digits(ratio.estimate)}, 95 % interval{at_once} {digits(ratio.low)} to {digits(ratio.high)}"
 
 
-def reading(comparison: Comparison) -> str:
-    """Returns the verdict in the words of `downbeat compare`."""
-    excludes_1 = comparison.ratio.low > 1 or comparison.ratio.high < 1
-    if comparison.verdict == "undecided" and comparison.reason in MORE_LAUNCHES and excludes_1:
-        return NOT_SIGNIFICANT_WORD
-    return READINGS.get(comparison.verdict, comparison.verdict)
-
-
 def judged_frame(judged: list[Judged]) -> pd.DataFrame:
     """Returns all verdicts as a table."""
     return pd.DataFrame(
@@ -180,7 +178,7 @@ def judged_frame(judged: list[Judged]) -> pd.DataFrame:
                 "ratio": one.comparison.ratio.estimate,
                 "low": one.comparison.ratio.low,
                 "high": one.comparison.ratio.high,
-                "verdict": reading(one.comparison),
+                "verdict": READINGS.get(one.comparison.verdict, one.comparison.verdict),
                 "reason": one.comparison.reason,
             }
             for one in judged

@@ -1,0 +1,102 @@
+"""Launches that are not of one kind, or not independent: what an interval over them cannot know, and what they show."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from downbeat.statistics.autocorrelation import autocorrelation, effective_number
+
+FEWEST = 5  # launches, in which two modes or a correlation can be seen at all
+FEWEST_IN_ORDER = 20  # in which a correlation of 0.8 is seen in 92 % of experiments; in 10, 61 %
+FALSE_ALARMS = 0.01  # of `two_modes`, where launches deviate normally
+SMALLEST_GAP = 0.02  # as a share: a smaller gap matters to no verdict
+DRAWN = 20_000
+MOST_DRAWN = 60  # launches: with more, gaps are smaller still
+CORRELATED = 0.05  # share of series of independent launches that are taken for correlated
+UNSEEN = 0.05  # the probability with which a mode of `unseen_share` is missed
+
+
+def unseen_share(launches: int) -> float:
+    """Returns the largest share of launches that may be of another kind although none is, with 95 % confidence.
+
+    All of n launches miss a mode of the share s with a probability of (1 - s)^n (rule of three; Hanley 1983).
+
+    Args:
+        launches: how many there are.
+
+    Returns:
+        A share, 0 to 1.
+    """
+    return 1 - math.pow(UNSEEN, 1 / launches)
+
+
+def unseen_text(launches: int) -> str:
+    """Says what so many launches leave unseen."""
+    share = f"what happens in up to {100 * unseen_share(launches):.0f} % of launches"
+    whether = ", and whether each resembles the one before" if launches < FEWEST_IN_ORDER else ""
+    return f"{launches} launch{'es leave' if launches > 1 else ' leaves'} unseen {share}{whether}"
+
+
+def two_modes(values: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Returns launches in two groups, lower and upper, if a gap between them is too wide for one kind of launches.
+
+    The widest gap between sorted logarithms, in pooled standard deviations of what is on its two sides, is compared
+    with the same of normal deviates: 1 % of these have a wider one.
+
+    Args:
+        values: one per launch, above 0, any unit.
+
+    Returns:
+        None where there are fewer than five launches, or none of the gaps is so wide and above 2 %.
+    """
+    ordered = np.sort(np.asarray(values, dtype=float))
+    if ordered.size < FEWEST:
+        return None
+    place, gap = widest_gap(np.log(ordered)[np.newaxis, :])
+    lower, upper = np.split(ordered, place)
+    wide = gap[0] > critical_gap(min(ordered.size, MOST_DRAWN)) and upper[0] > (1 + SMALLEST_GAP) * lower[-1]
+    return (lower, upper) if wide else None
+
+
+def widest_gap(ordered: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Returns where the upper group begins, and the gap in pooled standard deviations, of sorted rows."""
+    count = ordered.shape[1]
+    sizes = np.arange(1, count)
+    centered = ordered - ordered.mean(axis=1, keepdims=True)
+    sums, squares = np.cumsum(centered, axis=1), np.cumsum(centered**2, axis=1)
+    below = squares[:, :-1] - sums[:, :-1] ** 2 / sizes
+    above = (squares[:, -1:] - squares[:, :-1]) - (sums[:, -1:] - sums[:, :-1]) ** 2 / (count - sizes)
+    pooled = np.sqrt(np.maximum(below + above, 1e-24) / (count - 2))
+    gaps = np.diff(ordered, axis=1) / pooled
+    place = gaps.argmax(axis=1)
+    return place + 1, np.take_along_axis(gaps, place[:, np.newaxis], axis=1)[:, 0]
+
+
+@functools.cache
+def critical_gap(launches: int) -> float:
+    """Returns the gap that 1 % of so many normal deviates exceed; drawn, always in the same way."""
+    drawn = np.sort(np.random.default_rng(launches).standard_normal((DRAWN, launches)), axis=1)
+    return float(np.quantile(widest_gap(drawn)[1], 1 - FALSE_ALARMS))
+
+
+def correlation(series: ArrayLike, level: float = CORRELATED) -> float:
+    """Returns the correlation of launches with the one before, 0 where chance explains it or they are few.
+
+    Args:
+        series: a number per launch, as logarithms of medians, in the order of the launches.
+        level: share of series of independent launches that are taken for correlated.
+    """
+    values = np.asarray(series, dtype=float)
+    found = autocorrelation(values) if values.size >= FEWEST else 0.0
+    return min(found, 1.0) if found * math.sqrt(max(values.size, 1)) > -float(special.ndtri(level)) else 0.0
+
+
+def inflation(series: ArrayLike) -> float:
+    """Returns how much wider an interval must be for launches that resemble the one before, significantly or not."""
+    values = np.asarray(series, dtype=float)
+    return math.sqrt(values.size / max(effective_number(values.size, autocorrelation(values)), 1.0))

@@ -1,0 +1,101 @@
+"""States of the machine: told by round trips of a cache line, kept apart in every number and verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import downbeat
+import numpy as np
+import pandas as pd
+import pytest
+from downbeat.comparison.table import describe
+from downbeat.data.states import CHANGED, states_line, with_states
+from downbeat.errors import UsageError
+from downbeat.report.warnings import experiment_warnings
+from downbeat.show.experiment import describe_experiment
+from launch_files import Cell, write_launch
+
+FAST, SLOW = 77e-9, 355e-9
+
+
+def frame(*trips: tuple[float, float], ranks: int = 2, path: str = "cache line") -> pd.DataFrame:
+    """Returns cells with these smallest and largest round trips."""
+    low, high = zip(*trips, strict=True)
+    return pd.DataFrame(
+        {"ranks": ranks, "status": "ok", "canary_low": low, "canary_high": high, "canary_path": path},
+    )
+
+
+def test_states_are_divided_by_gaps_of_more_than_half() -> None:
+    """The 40 launches whose round trips were measured: 75 to 80 ns, and 347 to 416 ns."""
+    random = np.random.default_rng(1)
+    trips = np.concatenate([random.uniform(75e-9, 80e-9, 17), random.uniform(347e-9, 416e-9, 23)])
+    cells = with_states(frame(*zip(trips, 1.02 * trips, strict=True)))
+    assert cells["state"].nunique() == 2
+    assert set(cells["state"][:17]) & set(cells["state"][17:]) == set()
+    assert states_line(frame((1e-9, 1e-9)).pipe(with_states)) == ""
+    drifting = with_states(frame(*((trip, trip) for trip in FAST * 1.4 ** np.arange(6))))
+    assert set(drifting["state"]) == {""}  # no gap, no states
+
+
+def test_a_cell_of_two_states_is_set_aside() -> None:
+    cells = with_states(frame((FAST, 1.5 * FAST), (FAST, SLOW), (SLOW, SLOW), (np.nan, np.nan)))
+    assert cells["status"].tolist() == ["ok", CHANGED, "ok", "ok"]
+    assert cells["state"].tolist() == ["94ns", "94ns", "355ns", ""]
+    assert states_line(cells) == "measured in two states of the machine (cache line 94 and 355 ns)"
+
+
+def test_other_ranks_and_messages_of_other_libraries_are_no_other_states() -> None:
+    others = [frame((FAST, FAST)), frame((SLOW, SLOW), ranks=4), frame((SLOW, SLOW), path="message of some")]
+    assert set(with_states(pd.concat(others))["state"]) == {""}
+
+
+def experiment(path: Path, trips: list[float], times: list[tuple[float, float]], changed: int = -1) -> Path:
+    """Writes launches with a round trip and the times of two synchronizers each, us; returns the directory."""
+    path.mkdir()
+    for number, (trip, both) in enumerate(zip(trips, times, strict=True)):
+        ends: dict[str, object] = {"canary_low": trip, "canary_high": SLOW if number == changed else trip}
+        cells = [
+            Cell(np.zeros((3, 2)), np.full((3, 2), time * 1e-6), synchronizer=name, other=ends)
+            for name, time in zip(("harmonize", "linear"), both, strict=True)
+        ]
+        write_launch(path / f"{number:02}.nc", cells)
+    return path
+
+
+def test_numbers_and_verdicts_are_of_one_state(tmp_path: Path) -> None:
+    random = np.random.default_rng(2)
+    # Twelve launches of each state; in the slow one the second synchronizer's time is 20 % larger.
+    trips = [FAST, SLOW] * 12 + [FAST]
+    noise = np.exp(0.001 * random.normal(size=(25, 2)))
+    times = [
+        (one * (0.2 if trip == FAST else 0.75), other * (0.2 if trip == FAST else 0.9))
+        for trip, (one, other) in zip(trips, noise, strict=True)
+    ]
+    found = downbeat.open_experiment(experiment(tmp_path / "e", trips, times, changed=24))
+    compared = downbeat.compare(found, where_a={"synchronizer": "harmonize"}, where_b={"synchronizer": "linear"})
+    assert dict(zip(compared["state"], compared["verdict"], strict=True)) == {"77ns": "equivalent", "355ns": "slower"}
+    assert compared["launches_a"].tolist() == [12, 12]
+    text = " ".join(" ".join(describe(compared)).split())
+    assert "measured in two states of the machine (cache line 77 and 355 ns); compared within each" in text
+    assert f"A: {CHANGED} in launch 25, left out" in text
+    shown = " ".join(" ".join(describe_experiment(found, "latency_avg")).split())
+    assert "state: measured in two states of the machine (cache line 77 and 355 ns)" in shown
+    assert "0.200" in shown
+    assert "0.750" in shown
+    warnings = " ".join(experiment_warnings(found))
+    assert "measured in two states of the machine (cache line 77 and 355 ns): numbers" in warnings
+    assert "2 cells of launches were measured while the machine changed its state" in warnings
+
+
+def test_experiments_in_two_states_have_no_verdict(tmp_path: Path) -> None:
+    """The same times four apart, as a comparison of two evenings has it."""
+    times = {FAST: 0.2, SLOW: 0.75}
+    a, b = (
+        downbeat.open_experiment(experiment(tmp_path / str(time), [trip] * 10, [(time, time)] * 10))
+        for trip, time in times.items()
+    )
+    with pytest.raises(
+        UsageError, match=r"no cell in common: measured in two states of the machine \(cache line 77 and"
+    ):
+        downbeat.compare(a, b)
