@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <downbeat/clock.h>
 #include <fmt/format.h>
 
 namespace bench {
@@ -61,9 +60,16 @@ ClockError GlobalClock::largest(const ClockError &error) const {
     return {largest[0], largest[1]};
 }
 
-double GlobalClock::longest_unwatched() const {
+StampClock GlobalClock::stamps() const { return StampClock(local_clock()); }
+
+Downbeat_clock GlobalClock::local_clock() const {
     Downbeat_clock clock{};
     check(Downbeat_get_clock(comm_.handle(), &clock), "Downbeat_get_clock");
+    return clock;
+}
+
+double GlobalClock::longest_unwatched() const {
+    const Downbeat_clock clock = local_clock();
     double fastest = 0.0;
     check(MPI_Allreduce(&clock.growth, &fastest, 1, MPI_DOUBLE, MPI_MAX, comm_.handle()), "MPI_Allreduce");
     return setting("max_error") / fastest; // infinite with one clock

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "clocks/clock_error.h"
+#include "clocks/stamp_clock.h"
 #include "mpi/communicator.h"
 #include "mpi/mpi_check.h"
 
@@ -25,6 +26,9 @@ public:
         check(MPIX_Harmonize_time(comm_.handle(), &time), "MPIX_Harmonize_time");
         return time;
     }
+
+    /// Local. For stamps until the next clock synchronization.
+    StampClock stamps() const;
 
     /// Local. Returns at an instant of the clock (seconds); false if it is later than the tolerance after it.
     bool wait_until(double time) const {
@@ -53,6 +57,7 @@ public:
     double tolerance() const;
 
 private:
+    Downbeat_clock local_clock() const;
     double setting(const std::string &name) const;
 
     const Communicator &comm_;
