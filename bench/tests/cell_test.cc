@@ -78,6 +78,20 @@ TEST(CellRecord, TheIntervalOfTheMedianKnowsTheBlocks) {
     EXPECT_GT(high(true), high(false));
 }
 
+TEST(CellRecord, TheMedianIsInterpolatedWithinTheStepOfTheClock) {
+    CellRecord record(0, bcast_cell());
+    for (const double exit : {10.0, 10.0, 10.0, 20.0}) {
+        Batch batch = one_sample(0.0, {0.0, 0.0}, {exit, exit}, {1, 1});
+        batch.resolution = 10.0;
+        record.add(batch, {Verdict::valid});
+    }
+    const CellResult result = record.summarize(*wanting(4));
+    EXPECT_NEAR(result.metric("latency_max").median, 5.0 + 10.0 * 2 / 3, 1e-6);
+    EXPECT_NEAR(result.metric("latency_avg").median, 7.5 + 5.0 * 2 / 3, 1e-6); // of two ranks
+    EXPECT_EQ(result.metric("makespan").median, 10.0);                         // clocks with steps of their own
+    EXPECT_EQ(result.metric("latency_max").p25, 10.0);
+}
+
 TEST(CellRecord, FewerThanRequestedIsIncomplete) {
     CellRecord record(0, bcast_cell());
     add(record, 1.0, Verdict::valid);

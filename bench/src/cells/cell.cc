@@ -105,7 +105,7 @@ std::string describe_shortfall(const CellResult &result) {
                : fmt::format("{} samples valid, but less precise than requested", result.valid);
 }
 
-CellRecord::CellRecord(std::size_t index, Cell cell) : values_(all_metrics().size()) {
+CellRecord::CellRecord(std::size_t index, Cell cell) : values_(all_metrics().size()), steps_(all_metrics().size()) {
     result_.index = index;
     result_.cell = std::move(cell);
     result_.calls = 1;
@@ -119,6 +119,8 @@ void CellRecord::add(const Batch &batch, const std::vector<Verdict> &verdicts) {
     result_.expected_error = std::max(result_.expected_error, batch.expected_error);
     result_.calls = batch.calls;
     time_.resize(batch.timed.size());
+    std::transform(all_metrics().begin(), all_metrics().end(), steps_.begin(),
+                   [&](const Metric &metric) { return metric.step(batch); });
     for (std::size_t i = 0; i < batch.size(); ++i) {
         result_.has_deadline = !std::isnan(batch.deadline[i]);
         result_.late_flag += verdicts[i] == Verdict::late_flag ? 1 : 0;
@@ -168,7 +170,8 @@ CellProgress CellRecord::progress() const {
             .seconds = result_.wall_time,
             .starved = starved_,
             .values = values_,
-            .block_sizes = blocks_};
+            .block_sizes = blocks_,
+            .steps = steps_};
 }
 
 CellResult CellRecord::summarize(const StoppingRule &rule) const {
@@ -182,8 +185,8 @@ CellResult CellRecord::summarize(const StoppingRule &rule) const {
     result.slack = bench::summarize(slack_).median;
     result.computed /= static_cast<double>(result.valid);
     result.uncomputed = bench::summarize(uncomputed_).median;
-    for (const std::vector<double> &values : values_) {
-        result.metrics.push_back(bench::summarize(values, blocks_));
+    for (std::size_t m = 0; m < values_.size(); ++m) {
+        result.metrics.push_back(bench::summarize(values_[m], blocks_, steps_[m]));
     }
     const auto valid = static_cast<double>(result.valid); // without any the means are 0 / 0, NaN
     result.mean_of_means = std::accumulate(time_.begin(), time_.end(), 0.0) / static_cast<double>(time_.size()) / valid;

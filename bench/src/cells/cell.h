@@ -147,6 +147,7 @@ private:
     std::vector<long> blocks_ = {0}; // valid samples of each, the last one under way
     bool starved_ = false;
     std::vector<std::vector<double>> values_; // per metric
+    std::vector<double> steps_;               // of these
     std::vector<double> slack_;
     std::vector<double> uncomputed_; // per valid sample
     std::vector<double> time_;       // per timed rank, sum over valid samples of the time in the operation per call

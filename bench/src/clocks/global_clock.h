@@ -50,6 +50,9 @@ public:
     /// Collective. The largest over the ranks, at rank 0; 0 elsewhere.
     ClockError largest(const ClockError &error) const;
 
+    /// Seconds by which stamps advance, the largest step over the ranks; 0 where the clock stands still (a simulation).
+    double resolution() const { return resolution_; }
+
     /// The library's settings in force.
     const std::vector<std::pair<std::string, std::string>> &settings() const { return settings_; }
 
@@ -62,6 +65,7 @@ private:
 
     const Communicator &comm_;
     std::vector<std::pair<std::string, std::string>> settings_;
+    double resolution_ = 0.0;
 };
 
 } // namespace bench

@@ -79,6 +79,7 @@ Batch Sampler::sample(Synchronizer &synchronizer, Operation &operation, Timing &
         std::iota(batch.timed.begin(), batch.timed.end(), 0);
     }
     batch.observed = observed_;
+    batch.resolution = clock_.resolution();
     batch.error_bound = error.bound;
     batch.expected_error = error.expected;
     return batch;
