@@ -1,6 +1,7 @@
 // What the harness adds: its samples beside loops written by hand, in turns in one launch, with the same library and
 // the same buffers, in one state of the machine. Run by `make bench-overhead`.
 
+#include "cells/cell.h"
 #include "clocks/global_clock.h"
 #include "launch/canary.h"
 #include "launch/sampler.h"

@@ -92,6 +92,21 @@ TEST(CellRecord, TheMedianIsInterpolatedWithinTheStepOfTheClock) {
     EXPECT_EQ(result.metric("latency_max").p25, 10.0);
 }
 
+TEST(CellRecord, CanariesTellBlocksOfTwoStates) {
+    CellRecord record(0, bcast_cell());
+    EXPECT_TRUE(std::isnan(record.summarize(*wanting(1)).canary_low));
+    record.add_canary(none, none);
+    EXPECT_TRUE(std::isnan(record.summarize(*wanting(1)).canary_high));
+    for (const auto &[before, after] : {std::pair(2.0, 3.0), std::pair(3.0, 4.75), std::pair(4.75, none),
+                                        std::pair(none, 1.0), std::pair(3.0, 1.875)}) {
+        record.add_canary(before, after);
+    }
+    const CellResult result = record.summarize(*wanting(1));
+    EXPECT_EQ(result.canary_low, 1.0);
+    EXPECT_EQ(result.canary_high, 4.75);
+    EXPECT_EQ(result.unlike_blocks, 2);
+}
+
 TEST(CellRecord, FewerThanRequestedIsIncomplete) {
     CellRecord record(0, bcast_cell());
     add(record, 1.0, Verdict::valid);

@@ -1,13 +1,16 @@
 #include "launch/sampler.h"
 
+#include "launch/canary.h"
 #include "mpi/mpi_check.h"
 #include "mpi/mpi_info.h"
 #include "text/names.h"
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <thread>
 
 namespace bench {
@@ -253,6 +256,57 @@ TEST(Sampler, StampsAreConvertedAsTheClockWasThen) {
         for (std::size_t rank = 0; comm.is_root() && rank < gaps.size(); ++rank) {
             EXPECT_LT(gaps[rank], 2e-6) << scheme << ' ' << rank;
         }
+    }
+}
+
+/// All on one processor, or on those they had.
+class Crowded {
+public:
+    Crowded() {
+        sched_getaffinity(0, sizeof before_, &before_);
+        int first = 0;
+        while (!CPU_ISSET(first, &before_)) {
+            ++first;
+        }
+        MPI_Bcast(&first, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(first, &one);
+        sched_setaffinity(0, sizeof one, &one);
+    }
+    ~Crowded() { sched_setaffinity(0, sizeof before_, &before_); }
+
+private:
+    cpu_set_t before_{};
+};
+
+TEST(Canary, IsATimeBetweenTwoRanks) {
+    const Communicator comm;
+    Canary canary(comm);
+    double shortest = 1.0;
+    for (int i = 0; i < 200; ++i) {
+        const auto begin = std::chrono::steady_clock::now();
+        const double reading = canary.read();
+        const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        if (!comm.is_root() || comm.size() == 1) {
+            EXPECT_TRUE(std::isnan(reading));
+        } else if (!std::isnan(reading)) { // the processor of one was taken away
+            EXPECT_GT(reading, 0.0);
+            EXPECT_LT(16 * reading, took); // the batch is a part of it
+            shortest = std::min(shortest, reading);
+        }
+    }
+    if (comm.is_root() && comm.size() > 1) {
+        EXPECT_LT(shortest, 1.0);
+    }
+}
+
+TEST(Canary, OfRanksThatShareAProcessorIsNone) {
+    const Communicator comm;
+    Canary canary(comm);
+    const Crowded crowded;
+    for (int i = 0; i < 5; ++i) {
+        EXPECT_TRUE(std::isnan(canary.read()));
     }
 }
 

@@ -109,7 +109,7 @@ CellRecord::CellRecord(std::size_t index, Cell cell) : values_(all_metrics().siz
     result_.index = index;
     result_.cell = std::move(cell);
     result_.calls = 1;
-    result_.lateness = no_value;
+    result_.lateness = result_.canary_low = result_.canary_high = no_value;
     result_.overlap_median = result_.overlap_min = {no_value, no_value};
     result_.computation_overlap = {no_value, no_value, no_value};
 }
@@ -157,6 +157,14 @@ void CellRecord::add_validation(long calls, long wrong, const std::string &error
     }
     result_.validated += calls;
     result_.wrong += wrong;
+}
+
+void CellRecord::add_canary(double before, double after) {
+    for (const double reading : {before, after}) { // the number where one is none
+        result_.canary_low = std::fmin(result_.canary_low, reading);
+        result_.canary_high = std::fmax(result_.canary_high, reading);
+    }
+    result_.unlike_blocks += std::max(before, after) > same_state * std::min(before, after) ? 1 : 0;
 }
 
 void CellRecord::end_block(bool starved) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <limits>
 
 namespace bench {
 namespace {
@@ -80,6 +81,30 @@ void warn_of_clock(const std::vector<CellResult> &results, std::vector<std::stri
     }
 }
 
+void warn_of_states(const Context &context, const std::vector<CellResult> &results,
+                    std::vector<std::string> &warnings) {
+    double low = std::numeric_limits<double>::infinity();
+    double high = 0.0;
+    for (const CellResult &result : results) { // NaN changes nothing
+        low = std::min(low, result.canary_low);
+        high = std::max(high, result.canary_high);
+    }
+    if (high <= same_state * low) {
+        return;
+    }
+    const auto mixed = std::count_if(results.begin(), results.end(), [](const CellResult &result) {
+        return result.canary_high > same_state * result.canary_low;
+    });
+    const bool within_host =
+        std::any_of(context.hosts.begin(), context.hosts.end(), [](const HostInfo &host) { return host.ranks > 1; });
+    warnings.push_back(fmt::format(
+        "measured in two states of the machine ({} {:.0f} and {:.0f} ns): {} of {} cells have samples of both, and "
+        "cells of different states cannot be compared; the cause is outside, e.g. a host that moves virtual "
+        "processors: "
+        "measure again, several launches, and compare within a state",
+        within_host ? "cache line" : "shortest message", low * 1e9, high * 1e9, mixed, results.size()));
+}
+
 void warn_of_warmup(const std::vector<CellResult> &results, std::vector<std::string> &warnings) {
     const auto unsettled =
         std::count_if(results.begin(), results.end(), [](const CellResult &result) { return result.unsettled > 0; });
@@ -128,6 +153,7 @@ std::vector<std::string> find_warnings(const Context &context, const std::vector
                                        const std::vector<OthersActivity> &others, const ClockAgreement &agreement) {
     std::vector<std::string> warnings = find_machine_warnings(context, others);
     warn_of_clock(results, warnings);
+    warn_of_states(context, results, warnings);
     warn_of_warmup(results, warnings);
     warn_of_agreement(agreement, warnings);
     return warnings;

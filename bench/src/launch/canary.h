@@ -38,7 +38,4 @@ private:
     bool asks_ = false; // and the partner answers
 };
 
-/// Two readings that differ by more than this factor are of two states of the machine.
-constexpr double same_state = 1.5;
-
 } // namespace bench
