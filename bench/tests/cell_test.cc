@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <gtest/gtest.h>
+#include <random>
 #include <utility>
 
 namespace bench {
@@ -105,6 +106,29 @@ TEST(CellRecord, CanariesTellBlocksOfTwoStates) {
     EXPECT_EQ(result.canary_low, 1.0);
     EXPECT_EQ(result.canary_high, 4.75);
     EXPECT_EQ(result.unlike_blocks, 2);
+}
+
+/// Blocks of so many samples, whose times begin at 1 and change by so much from call to call, beside noise of 1 %.
+CellResult of_blocks(int size, double change) {
+    std::mt19937_64 random(1);
+    CellRecord record(0, bcast_cell());
+    for (int block = 0; block < 10; ++block) {
+        for (int i = 0; i < size; ++i) {
+            const double noise = static_cast<double>(random() >> 11) * 0x1p-53 - 0.5;
+            add(record, 1.0 + change * i + 0.02 * noise, Verdict::valid);
+        }
+        record.end_block(false);
+    }
+    return record.summarize(*wanting(1));
+}
+
+TEST(CellRecord, SlopeIsThatWithinBlocks) {
+    EXPECT_NEAR(of_blocks(100, -0.002).slope, 0.85 / 0.95 - 1.0, 0.005);
+    EXPECT_LT(of_blocks(100, -0.002).slope_by_chance, 0.02);
+    EXPECT_NEAR(of_blocks(100, 0.0).slope, 0.0, 0.005);
+    EXPECT_LT(std::abs(of_blocks(100, 0.0).slope), of_blocks(100, 0.0).slope_by_chance);
+    EXPECT_NEAR(of_blocks(20, 0.01).slope, 1.145 / 1.045 - 1.0, 0.005);
+    EXPECT_TRUE(std::isnan(of_blocks(19, 0.01).slope));
 }
 
 TEST(CellRecord, FewerThanRequestedIsIncomplete) {

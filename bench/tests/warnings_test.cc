@@ -86,6 +86,21 @@ TEST(Warnings, TwoStatesOfTheMachine) {
     expect_one(find_warnings(apart, {result(2e-6, 4e-6)}, idle(), agreeing), {"shortest message 2000 and 4000 ns"});
 }
 
+TEST(Warnings, LatenciesThatChangeWithinBlocks) {
+    const auto warnings = [](double slope, double by_chance) {
+        CellResult result = CellRecord(0, fixture_cells()[1]).summarize(*wanting(1));
+        result.slope = slope;
+        result.slope_by_chance = by_chance;
+        return find_warnings(fixture_context(), {result}, idle(), agreeing);
+    };
+    EXPECT_TRUE(warnings(none, none).empty());
+    EXPECT_TRUE(warnings(-0.3, none).empty());
+    EXPECT_TRUE(warnings(-0.3, 0.4).empty());
+    EXPECT_TRUE(warnings(0.015, 0.001).empty());
+    expect_one(warnings(-0.3, 0.01), {"1 of 1 cells", "-30 %", "bcast of 8 bytes", "discard more calls"});
+    expect_one(warnings(0.03, 0.01), {"+3 %"});
+}
+
 TEST(Warnings, WarmupThatReachedItsMaximum) {
     CellRecord record(0, fixture_cells()[1]);
     for (const bool settled : {true, false, false}) {

@@ -23,6 +23,26 @@ Overlap overlap(double undelayed, double delayed, double after, double delay) {
     return {hidden / delayed, hidden / std::min(undelayed, delay)};
 }
 
+constexpr long least_of_slope = 20; // samples in a block: the medians of fewer say little of its halves
+
+/// Of each block that is long enough: the median of its last half over that of its first, less 1.
+std::vector<double> slopes_within(std::span<const double> values, BlockSizes blocks, double step) {
+    std::vector<double> slopes;
+    std::size_t begin = 0;
+    for (const long size : blocks) {
+        const auto count = static_cast<std::size_t>(size);
+        const auto median_from = [&](std::size_t first) {
+            const auto half = values.subspan(first, count / 2);
+            return summarize({half.begin(), half.end()}, {}, step).median;
+        };
+        if (size >= least_of_slope) {
+            slopes.push_back(median_from(begin + count - count / 2) / median_from(begin) - 1.0);
+        }
+        begin += count;
+    }
+    return slopes;
+}
+
 bool same_size_and_start(const Cell &a, const Cell &b) {
     return a.algorithm == b.algorithm && a.size == b.size && a.synchronizer == b.synchronizer &&
            a.barrier_algorithm == b.barrier_algorithm && a.timing == b.timing;
@@ -196,6 +216,10 @@ CellResult CellRecord::summarize(const StoppingRule &rule) const {
     for (std::size_t m = 0; m < values_.size(); ++m) {
         result.metrics.push_back(bench::summarize(values_[m], blocks_, steps_[m]));
     }
+    const auto latency = static_cast<std::size_t>(&find_by_name(all_metrics(), "latency_avg") - all_metrics().data());
+    const std::vector<double> slopes = slopes_within(values_[latency], blocks_, steps_[latency]);
+    result.slope = bench::summarize(slopes).median;
+    result.slope_by_chance = mean_interval(slopes, {}, 0.999).half;
     const auto valid = static_cast<double>(result.valid); // without any the means are 0 / 0, NaN
     result.mean_of_means = std::accumulate(time_.begin(), time_.end(), 0.0) / static_cast<double>(time_.size()) / valid;
     result.max_of_means = time_.empty() ? no_value : *std::max_element(time_.begin(), time_.end()) / valid;

@@ -92,6 +92,8 @@ struct CellResult {
     long blocks;                  // measured
     double canary_low;            // seconds, smallest reading before and after the blocks; NaN if there is none
     double canary_high;           // largest
+    double slope;                 // relative rise of latency_avg within blocks, median over them; NaN if they are short
+    double slope_by_chance;       // that blocks without any show, in one of a thousand cells; NaN if there are too few
     long unlike_blocks;           // blocks with readings of two states before and after them
     long calls;                   // of the operation per sample
     bool has_deadline;            // whether the synchronizer has

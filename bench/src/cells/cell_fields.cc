@@ -96,6 +96,8 @@ const std::vector<CellField> &cell_fields() {
               &Result::canary_high),
         field("unlike_blocks", "", "blocks before and after which the round trips differ by more than a factor of 1.5",
               &Result::unlike_blocks),
+        field("slope", "", "latency_avg of the last half of a block over that of its first, less 1: median over blocks",
+              &Result::slope),
         field("discarded", "", "warm-up samples", &Result::discarded),
         field("unsettled", "", "blocks whose warm-up reached its limit before latencies settled", &Result::unsettled),
         field("calls", "", "calls of the operation per sample; metrics are per call", &Result::calls),
