@@ -1,7 +1,9 @@
-// What the harness adds: the batch scheme beside a loop written by hand, in one launch, with the same library and the
-// same buffers. Run by `make bench-overhead`.
+// What the harness adds: its samples beside loops written by hand, in turns in one launch, with the same library and
+// the same buffers, in one state of the machine. Run by `make bench-overhead`.
 
+#include "cells/cell.h"
 #include "clocks/global_clock.h"
+#include "launch/canary.h"
 #include "launch/sampler.h"
 #include "metrics/metric.h"
 #include "mpi/communicator.h"
@@ -14,12 +16,13 @@
 #include "text/names.h"
 #include "timings/timing.h"
 
-#include <cmath>
+#include <algorithm>
 #include <fmt/format.h>
 #include <mpi.h>
 #include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -47,6 +50,11 @@ int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm com
     return PMPI_Bcast(buffer, count, type, root, comm);
 }
 
+int MPI_Reduce(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm) {
+    last_call = {send, receive, count, type};
+    return PMPI_Reduce(send, receive, count, type, op, root, comm);
+}
+
 int MPI_Alltoall(const void *send, int count, MPI_Datatype type, void *receive, int receive_count,
                  MPI_Datatype receive_type, MPI_Comm comm) {
     last_call = {send, receive, count, type};
@@ -58,49 +66,112 @@ int MPI_Alltoall(const void *send, int count, MPI_Datatype type, void *receive, 
 namespace bench {
 namespace {
 
-constexpr int samples = 400;  // of each
-constexpr double most = 0.03; // by which medians may differ
+constexpr int rounds = 200;         // of each
+constexpr long calls = 1000;        // per round, each a sample
+constexpr long batches = 10;        // per round, of 100 calls
+constexpr double most = 5e-9;       // s that a sample may take more, or ...
+constexpr double most_share = 0.02; // ... as a share
 
-/// What programs have that measure with MPI alone.
-using Loop = void (*)(long calls, const LastCall &call, MPI_Comm comm);
-
-void allreduce(long calls, const LastCall &call, MPI_Comm comm) {
-    for (long i = 0; i < calls; ++i) {
-        MPI_Allreduce(call.send, call.receive, call.count, call.type, MPI_SUM, comm);
-    }
-}
-
-void bcast(long calls, const LastCall &call, MPI_Comm comm) {
-    for (long i = 0; i < calls; ++i) {
-        MPI_Bcast(call.receive, call.count, call.type, 0, comm);
-    }
-}
-
-void alltoall(long calls, const LastCall &call, MPI_Comm comm) {
-    for (long i = 0; i < calls; ++i) {
-        MPI_Alltoall(call.send, call.count, call.type, call.receive, call.count, call.type, comm);
-    }
-}
-
-/// Seconds per call, mean over ranks, at rank 0.
-double time_loop(Loop loop, long calls, const LastCall &call, const Communicator &comm) {
-    check(MPI_Barrier(comm.handle()), "MPI_Barrier");
-    const double begin = MPI_Wtime();
-    loop(calls, call, comm.handle());
-    const double time = (MPI_Wtime() - begin) / static_cast<double>(calls);
+/// Seconds per call of this rank, as OSU's benchmarks take them.
+template <typename Call> double osu_loop(Call call, MPI_Comm comm) {
     double sum = 0.0;
-    check(MPI_Reduce(&time, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, comm.handle()), "MPI_Reduce");
+    MPI_Barrier(comm);
+    for (long i = 0; i < calls; ++i) {
+        const double begin = MPI_Wtime();
+        call();
+        const double end = MPI_Wtime();
+        sum += end - begin;
+        MPI_Barrier(comm);
+    }
+    return sum / calls;
+}
+
+/// The same of many calls in a row, as any program would take them.
+template <typename Call> double plain_loop(Call call, long in_a_row, MPI_Comm comm) {
+    double sum = 0.0;
+    for (long batch = 0; batch < batches; ++batch) {
+        MPI_Barrier(comm);
+        const double begin = MPI_Wtime();
+        for (long i = 0; i < in_a_row; ++i) {
+            call();
+        }
+        sum += MPI_Wtime() - begin;
+    }
+    return sum / static_cast<double>(batches * in_a_row);
+}
+
+struct Compared {
+    std::string_view operation;
+    std::uint64_t size;
+    std::string_view timing;
+};
+
+/// The loop beside a timing scheme: seconds of this rank.
+double by_hand(const Compared &what, const LastCall &a, long in_a_row, MPI_Comm comm) {
+    const auto run = [&](auto call) {
+        return what.timing == "batch" ? plain_loop(call, in_a_row, comm) : osu_loop(call, comm);
+    };
+    if (what.operation == "allreduce") {
+        return run([&] { MPI_Allreduce(a.send, a.receive, a.count, a.type, MPI_SUM, comm); });
+    }
+    if (what.operation == "reduce") {
+        return run([&] { MPI_Reduce(a.send, a.receive, a.count, a.type, MPI_SUM, 0, comm); });
+    }
+    if (what.operation == "bcast") {
+        return run([&] { MPI_Bcast(a.receive, a.count, a.type, 0, comm); });
+    }
+    if (what.operation == "alltoall") {
+        return run([&] { MPI_Alltoall(a.send, a.count, a.type, a.receive, a.count, a.type, comm); });
+    }
+    return run([] {});
+}
+
+/// Mean over ranks at rank 0.
+double mean_over_ranks(double time, const Communicator &comm) {
+    double sum = 0.0;
+    check(PMPI_Reduce(&time, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, comm.handle()), "MPI_Reduce");
     return sum / comm.size();
 }
 
-/// Times of the harness and of the loop in turns, the first of them by chance, as one line of a table.
-std::string compare(const std::string &name, Loop loop, std::uint64_t size, const Communicator &comm,
-                    const GlobalClock &clock) {
+double by_harness(Sampler &sampler, Synchronizer &synchronizer, Operation &operation, Timing &timing) {
+    const std::vector<double> delays(timing.calls() == 1 ? calls : batches, 0.0);
+    const Batch batch = sampler.sample(synchronizer, operation, timing, delays, 0.0);
+    double sum = 0.0;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+        sum += metrics::latency_avg().value(batch[i]);
+    }
+    return sum / static_cast<double>(delays.size());
+}
+
+/// What one round found: means over ranks and calls, seconds.
+struct Round {
+    double loop;
+    double harness;
+    double lowest_canary;
+    double highest_canary;
+};
+
+/// Rounds in the state of the machine that most of them are in.
+std::vector<Round> of_one_state(std::vector<Round> found) {
+    std::vector<double> canaries;
+    for (const Round &round : found) {
+        canaries.push_back(round.lowest_canary);
+    }
+    const double usual = summarize(canaries).median;
+    std::erase_if(found, [&](const Round &round) {
+        return round.highest_canary > same_state * usual || round.lowest_canary < usual / same_state;
+    });
+    return found;
+}
+
+std::string compare(const Compared &what, const Communicator &comm, const GlobalClock &clock, Canary &canary) {
+    const std::string name(what.operation);
+    const std::string scheme(what.timing);
     const Component component = parse_component("operation", name, all_operations());
     const Component barrier = parse_component("synchronizer", "mpi_barrier", all_synchronizers());
-    const Component batch = parse_component("timing scheme", "batch", all_timings());
-    const auto operation = find_by_name(all_operations(), name).make({comm.handle(), size, component});
-    const auto timing = find_by_name(all_timings(), "batch").make(batch);
+    const Component timed = parse_component("timing scheme", scheme, all_timings());
+    const auto operation = find_by_name(all_operations(), name).make({comm.handle(), what.size, component});
+    const auto timing = find_by_name(all_timings(), scheme).make(timed);
     HarmonizedComms harmonized(comm, clock);
     const auto synchronizer = find_by_name(all_synchronizers(), "mpi_barrier")
                                   .make({comm, clock, comm.handle(), comm.handle(), harmonized, barrier});
@@ -108,39 +179,71 @@ std::string compare(const std::string &name, Loop loop, std::uint64_t size, cons
     operation->run();
     const LastCall call = last_call;
     std::mt19937_64 random(1);
-    std::vector<double> by_harness;
-    std::vector<double> by_loop;
-    for (int i = 0; i < samples; ++i) {
+    std::vector<Round> found;
+    for (int i = 0; i < rounds; ++i) {
         const bool loop_first = random() % 2 == 0;
-        for (const bool by_hand : {loop_first, !loop_first}) {
-            if (by_hand) {
-                by_loop.push_back(time_loop(loop, timing->calls(), call, comm));
+        Round round{};
+        round.lowest_canary = round.highest_canary = canary.read();
+        for (const bool loop : {loop_first, !loop_first}) {
+            if (loop) {
+                round.loop = mean_over_ranks(by_hand(what, call, timing->calls(), comm.handle()), comm);
             } else {
-                const Batch measured = sampler.sample(*synchronizer, *operation, *timing, {0.0}, 0.0);
-                by_harness.push_back(comm.is_root() ? metrics::latency_avg().value(measured[0]) : 0.0);
+                round.harness = by_harness(sampler, *synchronizer, *operation, *timing);
             }
+            const double reading = canary.read();
+            round.lowest_canary = std::min(round.lowest_canary, reading);
+            round.highest_canary = std::max(round.highest_canary, reading);
         }
+        found.push_back(round);
     }
-    const double harness = summarize(by_harness).median;
-    const double plain = summarize(by_loop).median;
-    const double ratio = plain > 0.0 ? harness / plain : 1.0; // on other ranks than 0 neither is known
-    return fmt::format("{:<10} {:>7} {:>12.3f} {:>12.3f} {:>8.3f}   {}\n", name, size, plain * 1e6, harness * 1e6,
-                       ratio, std::abs(ratio - 1.0) <= most ? "met" : "MISSED");
+    if (!comm.is_root()) {
+        return "";
+    }
+    std::vector<double> loops;
+    std::vector<double> harness;
+    std::vector<double> differences;
+    const std::vector<Round> alike = of_one_state(found);
+    for (const Round &round : alike) {
+        loops.push_back(round.loop);
+        harness.push_back(round.harness);
+        differences.push_back(round.harness - round.loop);
+    }
+    const double loop = summarize(loops).median;
+    const Summary difference = summarize(differences);
+    const bool met = difference.median <= std::max(most, most_share * loop);
+    return fmt::format("{:<10} {:>7} {:<9} {:>6} {:>10.1f} {:>10.1f} {:>8.1f} {:>7.1f} to {:>5.1f} {:>7.1f}   {}\n",
+                       name, what.size, scheme, alike.size(), loop * 1e9, summarize(harness).median * 1e9,
+                       difference.median * 1e9, difference.median_low * 1e9, difference.median_high * 1e9,
+                       difference.median / loop * 100, met ? "met" : "MISSED");
 }
 
 void run() {
     const Communicator comm;
     const GlobalClock clock(comm, std::nullopt);
-    std::string table = fmt::format("median over {} samples, in turns; time per call, mean over ranks [us]\n\n"
-                                    "{:<10} {:>7} {:>12} {:>12} {:>8}   within {:.0f} %\n",
-                                    samples, "operation", "bytes", "plain loop", "batch", "ratio", most * 100);
-    for (const std::uint64_t size : {8, 65536}) {
-        table += compare("allreduce", allreduce, size, comm, clock);
-        table += compare("bcast", bcast, size, comm, clock);
-        table += compare("alltoall", alltoall, size, comm, clock);
-    }
+    Canary canary(comm);
     if (comm.is_root()) {
-        fmt::print("{}", table);
+        fmt::print("time per call, mean over ranks [ns]: medians over {} rounds in turns, less those in another state "
+                   "of the machine\nper_call: {} calls after a barrier each, beside OSU's loop; batch: {} times many "
+                   "calls in a row, beside a loop\n\n"
+                   "{:<10} {:>7} {:<9} {:>6} {:>10} {:>10} {:>8} {:>16} {:>7}   within {:g} ns or {:g} %\n",
+                   rounds, calls, batches, "operation", "bytes", "timing", "rounds", "loop", "harness", "more", "95 %",
+                   "[%]", most * 1e9, most_share * 100);
+    }
+    for (const Compared &what : std::initializer_list<Compared>{{"nothing", 0, "per_call"},
+                                                                {"bcast", 512, "per_call"},
+                                                                {"bcast", 1024, "per_call"},
+                                                                {"reduce", 512, "per_call"},
+                                                                {"reduce", 1024, "per_call"},
+                                                                {"allreduce", 8, "per_call"},
+                                                                {"allreduce", 64, "per_call"},
+                                                                {"allreduce", 8, "batch"},
+                                                                {"bcast", 8, "batch"},
+                                                                {"alltoall", 8, "batch"},
+                                                                {"allreduce", 65536, "batch"},
+                                                                {"bcast", 65536, "batch"},
+                                                                {"alltoall", 65536, "batch"}}) {
+        const std::string line = compare(what, comm, clock, canary);
+        fmt::print("{}", line);
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <gtest/gtest.h>
+#include <random>
 #include <utility>
 
 namespace bench {
@@ -76,6 +77,58 @@ TEST(CellRecord, TheIntervalOfTheMedianKnowsTheBlocks) {
     EXPECT_GT(high(true), 1.2);
     EXPECT_LT(high(false), 1.25);
     EXPECT_GT(high(true), high(false));
+}
+
+TEST(CellRecord, TheMedianIsInterpolatedWithinTheStepOfTheClock) {
+    CellRecord record(0, bcast_cell());
+    for (const double exit : {10.0, 10.0, 10.0, 20.0}) {
+        Batch batch = one_sample(0.0, {0.0, 0.0}, {exit, exit}, {1, 1});
+        batch.resolution = 10.0;
+        record.add(batch, {Verdict::valid});
+    }
+    const CellResult result = record.summarize(*wanting(4));
+    EXPECT_NEAR(result.metric("latency_max").median, 5.0 + 10.0 * 2 / 3, 1e-6);
+    EXPECT_NEAR(result.metric("latency_avg").median, 7.5 + 5.0 * 2 / 3, 1e-6); // of two ranks
+    EXPECT_EQ(result.metric("makespan").median, 10.0);                         // clocks with steps of their own
+    EXPECT_EQ(result.metric("latency_max").p25, 10.0);
+}
+
+TEST(CellRecord, CanariesTellBlocksOfTwoStates) {
+    CellRecord record(0, bcast_cell());
+    EXPECT_TRUE(std::isnan(record.summarize(*wanting(1)).canary_low));
+    record.add_canary(none, none);
+    EXPECT_TRUE(std::isnan(record.summarize(*wanting(1)).canary_high));
+    for (const auto &[before, after] : {std::pair(2.0, 3.0), std::pair(3.0, 4.75), std::pair(4.75, none),
+                                        std::pair(none, 1.0), std::pair(3.0, 1.875)}) {
+        record.add_canary(before, after);
+    }
+    const CellResult result = record.summarize(*wanting(1));
+    EXPECT_EQ(result.canary_low, 1.0);
+    EXPECT_EQ(result.canary_high, 4.75);
+    EXPECT_EQ(result.unlike_blocks, 2);
+}
+
+/// Blocks of so many samples, whose times begin at 1 and change by so much from call to call, beside noise of 1 %.
+CellResult of_blocks(int size, double change) {
+    std::mt19937_64 random(1);
+    CellRecord record(0, bcast_cell());
+    for (int block = 0; block < 10; ++block) {
+        for (int i = 0; i < size; ++i) {
+            const double noise = static_cast<double>(random() >> 11) * 0x1p-53 - 0.5;
+            add(record, 1.0 + change * i + 0.02 * noise, Verdict::valid);
+        }
+        record.end_block(false);
+    }
+    return record.summarize(*wanting(1));
+}
+
+TEST(CellRecord, SlopeIsThatWithinBlocks) {
+    EXPECT_NEAR(of_blocks(100, -0.002).slope, 0.85 / 0.95 - 1.0, 0.005);
+    EXPECT_LT(of_blocks(100, -0.002).slope_by_chance, 0.02);
+    EXPECT_NEAR(of_blocks(100, 0.0).slope, 0.0, 0.005);
+    EXPECT_LT(std::abs(of_blocks(100, 0.0).slope), of_blocks(100, 0.0).slope_by_chance);
+    EXPECT_NEAR(of_blocks(20, 0.01).slope, 1.145 / 1.045 - 1.0, 0.005);
+    EXPECT_TRUE(std::isnan(of_blocks(19, 0.01).slope));
 }
 
 TEST(CellRecord, FewerThanRequestedIsIncomplete) {

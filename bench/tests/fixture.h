@@ -23,6 +23,7 @@ inline SamplingContext fixture_context() {
     context.clock = {{"clock", "tsc"}, {"sync", "hca3_offset"}};
     context.error_bound = 0.0;
     context.expected_error = 0.0;
+    context.clock_resolution = 10e-9;
     context.environment = {{"DOWNBEAT_CLOCK", "tsc"}};
     context.stopping = "fixed(samples=2)";
     context.warmup = "fixed";
@@ -30,6 +31,7 @@ inline SamplingContext fixture_context() {
     context.observed = 0;
     context.permuted = false;
     context.tolerance = 0.5e-6;
+    context.stamp_cost = 16e-9;
     context.starts.late = context.tolerance;
     context.trace_samples = 100;
     context.seed = 7;

@@ -49,6 +49,31 @@ TEST(MedianInterval, HoldsTheMedianWhateverSamplesDeviateBy) {
     }
 }
 
+TEST(MedianInterval, SeesWithinTheStepOfTheClock) {
+    const auto fixed = make_rule(all_stopping_rules(), "fixed(samples=1000)");
+    for (const SimulatedDeviations &deviations : simulated_steps()) {
+        const Coverage found = cover(*fixed, deviations, 500, 1);
+        EXPECT_NEAR(found.found, 1.0, 0.1 * deviations.step) << deviations.name; // 1 ns
+        EXPECT_GE(found.median, 0.95) << deviations.name;
+    }
+}
+
+TEST(MedianInterval, InterpolatesGroupedValues) {
+    // 3 of 10 below 5, 6 at 10, so that half are below 5 + 10 * 2 / 6.
+    const std::vector<double> values = {0, 10, 10, 20, 10, 0, 10, 10, 0, 10};
+    const MedianInterval interval = median_interval(values, {}, 0.95, 10.0);
+    EXPECT_NEAR(interval.median, 5 + 10 * 2.0 / 6, 1e-6);
+    EXPECT_EQ(interval.hidden, 2.0);
+    // Ranks 5 -+ 3.0990 of 10, which lie in the groups of 3 and 1.
+    EXPECT_NEAR(interval.low, -5 + 10 * (5 - 3.09903) / 3 - 2.0, 1e-3);
+    EXPECT_NEAR(interval.high, 5 + 10 * (5 + 3.09903 - 3) / 6 + 2.0, 1e-3);
+    // In a gap: its middle. Values that differ by less than a step share it.
+    EXPECT_NEAR(median_interval(std::vector<double>{1, 9}, {}, 0.95, 2.0).median, 5.0, 1e-6);
+    EXPECT_NEAR(median_interval(std::vector<double>{1, 2, 2.5}, {}, 0.95, 4.0).median, 5.5 / 3, 1e-6);
+    EXPECT_NEAR(median_interval(std::vector<double>(100, 7.0), {}, 0.95, 1.0).median, 7.0, 1e-6);
+    EXPECT_GE(median_interval(std::vector<double>(1000000, 7.0), {}, 0.95, 1.0).high, 7.2);
+}
+
 TEST(MedianInterval, IsOfInterpolatedOrderStatistics) {
     // Ranks 49.5 -+ 1.96 * sqrt(100) / 2, from 0, of values whose ranks do not hang together.
     std::vector<double> values;

@@ -37,6 +37,18 @@ TEST(Metrics, ObservedIsTheChosenRank) {
     EXPECT_DOUBLE_EQ(find_by_name(all_metrics(), "latency_observed").value(batch[0]), 3.0);
 }
 
+TEST(Metrics, ValuesAreOnAGridWhereTheStampsAre) {
+    Batch batch = one_sample(9.0, {10.0, 11.0, 10.5}, {12.0, 14.0, 12.5}, {1, 1, 1});
+    batch.resolution = 6.0;
+    batch.calls = 2;
+    EXPECT_DOUBLE_EQ(find_by_name(all_metrics(), "latency_avg").step(batch), 1.0);
+    batch.timed = {1};
+    for (const char *metric : {"latency_avg", "latency_max", "latency_min", "latency_observed"}) {
+        EXPECT_DOUBLE_EQ(find_by_name(all_metrics(), metric).step(batch), 3.0);
+    }
+    EXPECT_DOUBLE_EQ(find_by_name(all_metrics(), "makespan").step(batch), 0.0);
+}
+
 TEST(Metrics, TimesAcrossRanksBeginWhereTheirNamesSay) {
     EXPECT_DOUBLE_EQ(value("makespan", 9.0), 5.0);
     EXPECT_DOUBLE_EQ(value("makespan", none), 4.0); // without a deadline from the first entry

@@ -47,7 +47,7 @@ protected:
         context.simulated = simulated;
         reporter->begin(context, fixture_cells());
         for (const FixtureBatch &fixture : batches) {
-            reporter->samples({fixture.cell, 0, 0, fixture.batch, fixture.verdicts});
+            reporter->samples({fixture.cell, 0, 0, fixture.batch, fixture.verdicts, 0x1p-23});
         }
         reporter->end({fixture_agreement(), {}});
         return file;

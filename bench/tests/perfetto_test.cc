@@ -19,7 +19,7 @@ protected:
         reporter->begin(context, fixture_cells());
         long attempt = 0;
         for (const FixtureBatch &fixture : batches) {
-            reporter->samples({fixture.cell, 0, attempt, fixture.batch, fixture.verdicts});
+            reporter->samples({fixture.cell, 0, attempt, fixture.batch, fixture.verdicts, 0x1p-23});
             attempt += static_cast<long>(fixture.batch.size());
         }
         reporter->end({fixture_agreement(), {}});

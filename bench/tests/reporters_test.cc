@@ -27,7 +27,7 @@ void report(Reporter &reporter, const std::string &without = "", const SamplingC
     std::size_t block = 0;
     for (const FixtureBatch &fixture : fixture_batches()) {
         CellRecord &record = records[fixture.cell];
-        reporter.samples({fixture.cell, block++, record.recorded(), fixture.batch, fixture.verdicts});
+        reporter.samples({fixture.cell, block++, record.recorded(), fixture.batch, fixture.verdicts, 0x1p-23});
         record.add(fixture.batch, fixture.verdicts);
     }
     for (const std::size_t i : {1, 0, 2, 3}) { // as they complete
@@ -114,7 +114,7 @@ TEST_F(Reporters, SamplesHaveNumbersBeyond32Bits) {
         const std::string file = path("numbers-" + name);
         const auto reporter = find_by_name(all_reporters(), name).make(file);
         reporter->begin(fixture_context(), fixture_cells());
-        reporter->samples({fixture.cell, 0, first, fixture.batch, fixture.verdicts});
+        reporter->samples({fixture.cell, 0, first, fixture.batch, fixture.verdicts, 0x1p-23});
         reporter->end({fixture_agreement(), {}});
         return file;
     };
@@ -190,7 +190,7 @@ TEST_F(Reporters, ANetcdfFileCutShortKeepsItsSamples) {
     const auto reporter = find_by_name(all_reporters(), "netcdf").make(file);
     const FixtureBatch fixture = fixture_batches()[0];
     reporter->begin(fixture_context(), fixture_cells());
-    reporter->samples({fixture.cell, 0, 0, fixture.batch, fixture.verdicts});
+    reporter->samples({fixture.cell, 0, 0, fixture.batch, fixture.verdicts, 0x1p-23});
     std::filesystem::copy_file(file, copy); // what a crash would leave
     EXPECT_EQ(Reader(copy).numbers("entry"), fixture.batch.entry);
 }

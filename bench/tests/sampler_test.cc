@@ -1,12 +1,16 @@
 #include "launch/sampler.h"
 
+#include "launch/canary.h"
 #include "mpi/mpi_check.h"
 #include "mpi/mpi_info.h"
 #include "text/names.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <thread>
 
 namespace bench {
@@ -20,6 +24,7 @@ public:
         check(MPIX_Harmonize_sync(comm_.handle()), "MPIX_Harmonize_sync");
         return true;
     }
+    bool synchronizes_clocks() const override { return true; }
 
 private:
     const Communicator &comm_;
@@ -154,6 +159,154 @@ TEST(Sampler, TimesTheRanksOfTheOperation) {
         EXPECT_EQ(batch.calls, 6);
         EXPECT_EQ(batch.timed, std::vector<std::size_t>{0});
         EXPECT_EQ(batch.computed[0], 3.0);
+    }
+}
+
+/// What happens between the stamps and around them: R for a reading of the clock, otherwise the letter of the caller.
+std::string events;
+
+std::int64_t read_and_tell(const void *) {
+    events += 'R';
+    return static_cast<std::int64_t>(events.size());
+}
+
+class Telling : public Operation {
+public:
+    void run() override { events += 'o'; }
+};
+
+class TellingSynchronizer : public Synchronizer {
+public:
+    bool start(double) override {
+        events += 's';
+        return true;
+    }
+};
+
+TEST(Timings, ReadTheClockRightBeforeAndRightAfterTheCalls) {
+    Downbeat_clock line{};
+    line.read = read_and_tell;
+    line.ticks = 1;
+    line.global = 1000;
+    line.tick = 0.5;
+    const StampClock clock(line);
+    Telling operation;
+    TellingSynchronizer synchronizer;
+    for (const auto &[scheme, expected] : {std::pair("per_call", "RoR"), std::pair("batch(calls=2)", "RooR"),
+                                           std::pair("batch_synced(calls=2)", "RososR"), std::pair("window", "RoR")}) {
+        events.clear();
+        const Stamps stamps = timing_of(scheme)->run(operation, synchronizer, clock);
+        EXPECT_EQ(events, expected);
+        EXPECT_EQ(stamps.entry, 1) << scheme;
+        EXPECT_EQ(stamps.exit, static_cast<std::int64_t>(events.size())) << scheme;
+        EXPECT_DOUBLE_EQ(clock.seconds(stamps.entry), 1000e-9) << scheme;
+        EXPECT_DOUBLE_EQ(clock.seconds(stamps.entry + 5), 1002.5e-9) << scheme;
+    }
+}
+
+/// Reads the global clock in the operation.
+class Reading : public Operation {
+public:
+    explicit Reading(const GlobalClock &clock) : clock_(clock) {}
+    void run() override {
+        if (times_.empty() || !within_) {
+            times_.push_back(clock_.now());
+        }
+        within_ = true;
+    }
+    double take_computed() override {
+        within_ = false;
+        return times_.back();
+    }
+
+private:
+    const GlobalClock &clock_;
+    std::vector<double> times_; // of the first call of each sample
+    bool within_ = false;
+};
+
+// Rank 1's clock gains 10 us between synchronizations, each of which takes them back. Whatever a sample synchronizes, a
+// stamp is on the clock as it was then.
+TEST(Sampler, StampsAreConvertedAsTheClockWasThen) {
+    setenv("DOWNBEAT_VALIDATION", "offset=1e-3,skew=2e-4", 1);
+    setenv("DOWNBEAT_SYNC", "skampi", 1);
+    const Communicator comm;
+    const GlobalClock clock(comm, std::nullopt);
+    unsetenv("DOWNBEAT_VALIDATION");
+    unsetenv("DOWNBEAT_SYNC");
+    Synchronizing synchronizer(comm);
+    Sampler sampler(comm, clock, 0);
+    for (const char *const scheme : {"per_call", "batch_synced(calls=1)"}) {
+        Reading operation(clock);
+        std::vector<double> gaps(static_cast<std::size_t>(comm.size()), 1.0); // smallest from a stamp to the operation
+        for (int i = 0; i < 5; ++i) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+            const double before = clock.now();
+            const Batch batch = sampler.sample(synchronizer, operation, *timing_of(scheme), {0.0}, 1e-6);
+            const double after = clock.now();
+            for (std::size_t rank = 0; rank < batch.entry.size(); ++rank) {
+                EXPECT_LE(batch.entry[rank], batch.computed[rank]) << scheme << ' ' << rank;
+                gaps[rank] = std::min(gaps[rank], batch.computed[rank] - batch.entry[rank]);
+            }
+            if (comm.is_root()) {
+                EXPECT_LE(before, batch.sync_entry[0]);
+                EXPECT_LE(batch.exit[0], after);
+            }
+        }
+        for (std::size_t rank = 0; comm.is_root() && rank < gaps.size(); ++rank) {
+            EXPECT_LT(gaps[rank], 2e-6) << scheme << ' ' << rank;
+        }
+    }
+}
+
+/// All on one processor, or on those they had.
+class Crowded {
+public:
+    Crowded() {
+        sched_getaffinity(0, sizeof before_, &before_);
+        int first = 0;
+        while (!CPU_ISSET(first, &before_)) {
+            ++first;
+        }
+        MPI_Bcast(&first, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(first, &one);
+        sched_setaffinity(0, sizeof one, &one);
+    }
+    ~Crowded() { sched_setaffinity(0, sizeof before_, &before_); }
+
+private:
+    cpu_set_t before_{};
+};
+
+TEST(Canary, IsATimeBetweenTwoRanks) {
+    const Communicator comm;
+    Canary canary(comm);
+    double shortest = 1.0;
+    for (int i = 0; i < 200; ++i) {
+        const auto begin = std::chrono::steady_clock::now();
+        const double reading = canary.read();
+        const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        if (!comm.is_root() || comm.size() == 1) {
+            EXPECT_TRUE(std::isnan(reading));
+        } else if (!std::isnan(reading)) { // the processor of one was taken away
+            EXPECT_GT(reading, 0.0);
+            EXPECT_LT(16 * reading, took); // the batch is a part of it
+            shortest = std::min(shortest, reading);
+        }
+    }
+    if (comm.is_root() && comm.size() > 1) {
+        EXPECT_LT(shortest, 1.0);
+    }
+}
+
+TEST(Canary, OfRanksThatShareAProcessorIsNone) {
+    const Communicator comm;
+    Canary canary(comm);
+    const Crowded crowded;
+    for (int i = 0; i < 5; ++i) {
+        EXPECT_TRUE(std::isnan(canary.read()));
     }
 }
 

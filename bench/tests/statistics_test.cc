@@ -1,5 +1,6 @@
 #include "statistics/shuffle.h"
 #include "statistics/statistics.h"
+#include "statistics/step.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -45,6 +46,31 @@ TEST(Statistics, NoValueIsNeverZero) {
     for (const Statistic &statistic : statistics()) {
         EXPECT_TRUE(std::isnan(summary.*statistic.value)) << statistic.name;
     }
+}
+
+/// Differences of readings of a counter that advances by `step`, apart by times of all kinds.
+std::vector<double> differences_of(double step, double shortest) {
+    std::mt19937_64 random(1);
+    std::vector<double> differences;
+    double time = 0.0;
+    double last = 0.0;
+    for (int i = 0; i < 2000; ++i) {
+        time += shortest * (1.0 + static_cast<double>(random() >> 11) * 0x1p-53) + (i % 500 == 0 ? 1e6 : 0.0);
+        const double reading = std::floor(std::floor(time / step) * step); // as a number of whole ticks
+        differences.push_back(reading - last);
+        last = reading;
+    }
+    return differences;
+}
+
+TEST(Step, IsFoundBelowTheTimeThatReadingTakes) {
+    EXPECT_DOUBLE_EQ(step_of(differences_of(1.0, 46.0)), 1.0);
+    EXPECT_NEAR(step_of(differences_of(29.0, 46.0)), 29.0, 1e-9);
+    EXPECT_NEAR(step_of(differences_of(28.5, 46.0)), 28.5, 0.1);  // 28 or 29
+    EXPECT_NEAR(step_of(differences_of(10.0, 46.0)), 10.0, 1e-9); // never one alone
+    EXPECT_NEAR(step_of(differences_of(238.0, 20.0)), 238.0, 1e-9);
+    EXPECT_EQ(step_of(std::vector<double>(100, 0.0)), 0.0);
+    EXPECT_EQ(step_of(std::vector<double>{0, 1, 1, 0, 2}), 1.0);
 }
 
 TEST(Shuffle, IsTheSamePermutationOnAllMachines) {

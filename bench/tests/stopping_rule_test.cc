@@ -106,6 +106,23 @@ TEST(StoppingRule, PrecisionLooksAtTenBlocksFirst) {
     EXPECT_EQ(cover(*rule("precision(min=5,block=7)"), none, 1, 1).samples, 70);
 }
 
+// 300 values that are all alike under a clock with steps of 20 %: their interval is [0.9 + 0.2 * 0.44, 0.9 + 0.2 *
+// 0.56].
+TEST(StoppingRule, PrecisionIsNotContentWithTheStepOfTheClock) {
+    const std::vector<std::vector<double>> values(all_metrics().size(), std::vector<double>(300, 1.0));
+    const std::vector<double> steps(all_metrics().size(), 0.2);
+    const std::vector<long> blocks(15, 20);
+    const auto precision = rule("precision");
+    EXPECT_EQ(precision->next_block({15, 300, 0.0, false, values, blocks}), 0);
+    EXPECT_GT(precision->next_block({15, 300, 0.0, false, values, blocks, steps}), 0);
+    EXPECT_EQ(rule("precision(width=0.025)")->next_block({15, 300, 0.0, false, values, blocks, steps}), 0);
+    for (const SimulatedDeviations &deviations : simulated_steps()) {
+        const Coverage found = cover(*precision, deviations, 300, 1);
+        EXPECT_GE(found.median, 0.95) << deviations.name;
+        EXPECT_LT(found.samples, 5e4) << deviations.name; // what the step hides is not waited for
+    }
+}
+
 TEST(StoppingRule, PrecisionGivesUpInTheEnd) {
     const SimulatedDeviations wild{"", 0.0, 0.0, 0.0, 0.5};
     EXPECT_EQ(cover(*rule("precision(width=0.001,max=510)"), wild, 1, 1).samples, 510);

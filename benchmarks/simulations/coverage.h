@@ -17,6 +17,7 @@ struct Coverage {
     double median = 0.0;  // share of 95 % intervals of the median that hold it
     double mean = 0.0;    // the same of the mean
     double samples = 0.0; // per cell
+    double found = 0.0;   // mean of the medians, 1 in truth
 };
 
 template <typename Rules> auto make_rule(const Rules &rules, const std::string &text) {
@@ -31,6 +32,7 @@ inline Coverage cover(const StoppingRule &rule, const SimulatedDeviations &devia
     std::vector<std::vector<double>> metrics(all_metrics().size());
     const auto watched = static_cast<std::size_t>(&find_by_name(all_metrics(), "latency_avg") - all_metrics().data());
     std::vector<double> &samples = metrics[watched];
+    const std::vector<double> steps(metrics.size(), deviations.step);
     for (int i = 0; i < cells; ++i) {
         SimulatedCell cell(deviations, seed + static_cast<std::uint64_t>(i));
         samples.clear();
@@ -43,15 +45,17 @@ inline Coverage cover(const StoppingRule &rule, const SimulatedDeviations &devia
                         .valid = static_cast<long>(samples.size()),
                         .seconds = 1e-3 * static_cast<double>(samples.size()),
                         .values = metrics,
-                        .block_sizes = blocks};
+                        .block_sizes = blocks,
+                        .steps = steps};
         }
-        const MedianInterval median = median_interval(samples, blocks, 0.95);
+        const MedianInterval median = median_interval(samples, blocks, 0.95, deviations.step);
         const MeanInterval mean = mean_interval(samples, blocks, 0.95);
         coverage.median += median.low <= 1.0 && 1.0 <= median.high ? 1.0 : 0.0;
         coverage.mean += std::abs(mean.mean - cell.mean()) <= mean.half ? 1.0 : 0.0;
         coverage.samples += static_cast<double>(samples.size());
+        coverage.found += median.median;
     }
-    return {coverage.median / cells, coverage.mean / cells, coverage.samples / cells};
+    return {coverage.median / cells, coverage.mean / cells, coverage.samples / cells, coverage.found / cells};
 }
 
 /// What came of many simulated warm-ups.

@@ -2,6 +2,7 @@
 // line, for benchmarks/statistics.py.
 #include "coverage.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <utility>
@@ -11,7 +12,9 @@ namespace {
 
 void simulate_stopping(const std::string &rule, int cells) {
     const auto stopping = make_rule(all_stopping_rules(), rule);
-    for (const SimulatedDeviations &deviations : simulated_deviations()) {
+    std::vector<SimulatedDeviations> of_all_kinds = simulated_deviations();
+    of_all_kinds.insert(of_all_kinds.end(), simulated_steps().begin(), simulated_steps().end());
+    for (const SimulatedDeviations &deviations : of_all_kinds) {
         const Coverage found = cover(*stopping, deviations, cells, 1);
         fmt::print(R"({{"kind": "stop", "rule": "{}", "deviations": "{}", "median": {}, "mean": {}, "samples": {}}})"
                    "\n",
@@ -54,6 +57,8 @@ int main(int argc, char **argv) {
         "100 %, falling to 1/e in 30 calls", [](double i) { return 1.0 + std::exp(-i / 30); }, cells);
     bench::simulate_warmup(
         "30 %, falling to 1/e in 50 calls", [](double i) { return 1.0 + 0.3 * std::exp(-i / 50); }, cells);
+    bench::simulate_warmup(
+        "100 %, falling evenly over 500 calls", [](double i) { return std::max(1.0, 2.0 - i / 500); }, cells);
     bench::simulate_warmup(
         "100 % for 30 calls", [](double i) { return i < 30 ? 2.0 : 1.0; }, cells);
     return 0;

@@ -17,6 +17,10 @@ int Downbeat_get_clock(MPI_Comm comm, Downbeat_clock *clock) {
                               .tick = state->map.ns_per_tick,
                               .bound = state->map.bound_ns,
                               .growth = state->map.growth,
-                              .ramp = state->map.ramp};
+                              .ramp = state->map.ramp,
+                              .variance = state->map.uncertainty.offset,
+                              .cross = state->map.uncertainty.cross,
+                              .rate = state->map.uncertainty.rate,
+                              .walk = state->map.uncertainty.walk};
     return MPI_SUCCESS;
 }

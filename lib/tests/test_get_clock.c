@@ -2,6 +2,8 @@
 #include "check_mpi.h"
 #include "downbeat/clock.h"
 
+#include <math.h>
+
 static MPI_Comm comm;
 static int rank;
 
@@ -38,6 +40,27 @@ static void converts_as_the_global_clock(void) {
         CHECK_THAT(time, >=, before - ROUNDING);
         CHECK_THAT(time, <=, after + ROUNDING);
     }
+}
+
+static double expected_error(void) {
+    double error;
+    OK(MPIX_Harmonize_expected_error(comm, &error));
+    return error;
+}
+
+static void expected_error_grows_as_the_clock_s(void) {
+    Downbeat_clock clock = get();
+    pause_for(0.01);
+    double before = expected_error();
+    double t = (double)(clock.read(clock.clock) - clock.ticks) * clock.tick;
+    double after = expected_error();
+    double variance = clock.variance + t * (2.0 * clock.cross + t * (clock.rate + t * clock.walk / 3.0));
+    double bound = clock.bound + t * (clock.growth + t * clock.ramp / 2.0);
+    double error = fmin(sqrt(fmax(0.0, variance)), bound / sqrt(3.0)) * 1e-9;
+    CHECK_THAT(error, >=, before - ROUNDING);
+    CHECK_THAT(error, <=, after + ROUNDING);
+    if (rank > 0)
+        CHECK_THAT(error, >, ROUNDING);
 }
 
 static void bound_grows_as_the_clock_s(void) {
@@ -97,6 +120,7 @@ int main(int argc, char **argv) {
     OK(MPIX_Harmonize_sync(comm));
     converts_as_the_global_clock();
     bound_grows_as_the_clock_s();
+    expected_error_grows_as_the_clock_s();
     a_synchronization_leaves_another_map();
     errors();
     OK(MPI_Comm_free(&comm));

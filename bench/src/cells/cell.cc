@@ -23,6 +23,26 @@ Overlap overlap(double undelayed, double delayed, double after, double delay) {
     return {hidden / delayed, hidden / std::min(undelayed, delay)};
 }
 
+constexpr long least_of_slope = 20; // samples in a block: the medians of fewer say little of its halves
+
+/// Of each block that is long enough: the median of its last half over that of its first, less 1.
+std::vector<double> slopes_within(std::span<const double> values, BlockSizes blocks, double step) {
+    std::vector<double> slopes;
+    std::size_t begin = 0;
+    for (const long size : blocks) {
+        const auto count = static_cast<std::size_t>(size);
+        const auto median_from = [&](std::size_t first) {
+            const auto half = values.subspan(first, count / 2);
+            return summarize({half.begin(), half.end()}, {}, step).median;
+        };
+        if (size >= least_of_slope) {
+            slopes.push_back(median_from(begin + count - count / 2) / median_from(begin) - 1.0);
+        }
+        begin += count;
+    }
+    return slopes;
+}
+
 bool same_size_and_start(const Cell &a, const Cell &b) {
     return a.algorithm == b.algorithm && a.size == b.size && a.synchronizer == b.synchronizer &&
            a.barrier_algorithm == b.barrier_algorithm && a.timing == b.timing;
@@ -105,11 +125,11 @@ std::string describe_shortfall(const CellResult &result) {
                : fmt::format("{} samples valid, but less precise than requested", result.valid);
 }
 
-CellRecord::CellRecord(std::size_t index, Cell cell) : values_(all_metrics().size()) {
+CellRecord::CellRecord(std::size_t index, Cell cell) : values_(all_metrics().size()), steps_(all_metrics().size()) {
     result_.index = index;
     result_.cell = std::move(cell);
     result_.calls = 1;
-    result_.lateness = no_value;
+    result_.lateness = result_.canary_low = result_.canary_high = no_value;
     result_.overlap_median = result_.overlap_min = {no_value, no_value};
     result_.computation_overlap = {no_value, no_value, no_value};
 }
@@ -119,6 +139,8 @@ void CellRecord::add(const Batch &batch, const std::vector<Verdict> &verdicts) {
     result_.expected_error = std::max(result_.expected_error, batch.expected_error);
     result_.calls = batch.calls;
     time_.resize(batch.timed.size());
+    std::transform(all_metrics().begin(), all_metrics().end(), steps_.begin(),
+                   [&](const Metric &metric) { return metric.step(batch); });
     for (std::size_t i = 0; i < batch.size(); ++i) {
         result_.has_deadline = !std::isnan(batch.deadline[i]);
         result_.late_flag += verdicts[i] == Verdict::late_flag ? 1 : 0;
@@ -157,6 +179,14 @@ void CellRecord::add_validation(long calls, long wrong, const std::string &error
     result_.wrong += wrong;
 }
 
+void CellRecord::add_canary(double before, double after) {
+    for (const double reading : {before, after}) { // the number where one is none
+        result_.canary_low = std::fmin(result_.canary_low, reading);
+        result_.canary_high = std::fmax(result_.canary_high, reading);
+    }
+    result_.unlike_blocks += std::max(before, after) > same_state * std::min(before, after) ? 1 : 0;
+}
+
 void CellRecord::end_block(bool starved) {
     blocks_.push_back(0);
     starved_ = starved;
@@ -168,7 +198,8 @@ CellProgress CellRecord::progress() const {
             .seconds = result_.wall_time,
             .starved = starved_,
             .values = values_,
-            .block_sizes = blocks_};
+            .block_sizes = blocks_,
+            .steps = steps_};
 }
 
 CellResult CellRecord::summarize(const StoppingRule &rule) const {
@@ -182,9 +213,13 @@ CellResult CellRecord::summarize(const StoppingRule &rule) const {
     result.slack = bench::summarize(slack_).median;
     result.computed /= static_cast<double>(result.valid);
     result.uncomputed = bench::summarize(uncomputed_).median;
-    for (const std::vector<double> &values : values_) {
-        result.metrics.push_back(bench::summarize(values, blocks_));
+    for (std::size_t m = 0; m < values_.size(); ++m) {
+        result.metrics.push_back(bench::summarize(values_[m], blocks_, steps_[m]));
     }
+    const auto latency = static_cast<std::size_t>(&find_by_name(all_metrics(), "latency_avg") - all_metrics().data());
+    const std::vector<double> slopes = slopes_within(values_[latency], blocks_, steps_[latency]);
+    result.slope = bench::summarize(slopes).median;
+    result.slope_by_chance = mean_interval(slopes, {}, 0.999).half;
     const auto valid = static_cast<double>(result.valid); // without any the means are 0 / 0, NaN
     result.mean_of_means = std::accumulate(time_.begin(), time_.end(), 0.0) / static_cast<double>(time_.size()) / valid;
     result.max_of_means = time_.empty() ? no_value : *std::max_element(time_.begin(), time_.end()) / valid;

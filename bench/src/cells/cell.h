@@ -74,6 +74,10 @@ struct ComputationOverlap {
     double window; // the same fraction of medians of the time from the common start to the last exit, as it is
 };
 
+/// States of the machine, by readings of its canary (launch/canary.h): two that differ by more than this factor are of
+/// two states.
+constexpr double same_state = 1.5;
+
 struct CellResult {
     std::size_t index;
     Cell cell;
@@ -86,6 +90,11 @@ struct CellResult {
     long discarded;               // warm-up
     long unsettled;               // blocks whose warm-up reached its maximum before calls were stationary
     long blocks;                  // measured
+    double canary_low;            // seconds, smallest reading before and after the blocks; NaN if there is none
+    double canary_high;           // largest
+    double slope;                 // relative rise of latency_avg within blocks, median over them; NaN if they are short
+    double slope_by_chance;       // that blocks without any show, in one of a thousand cells; NaN if there are too few
+    long unlike_blocks;           // blocks with readings of two states before and after them
     long calls;                   // of the operation per sample
     bool has_deadline;            // whether the synchronizer has
     double error_bound;           // seconds, largest over ranks and blocks
@@ -133,6 +142,8 @@ public:
     void add_time(double seconds) { result_.wall_time += seconds; }
     /// `settled`: calls had become stationary, if the rule checks that.
     void end_warmup(bool settled) { result_.unsettled += settled ? 0 : 1; }
+    /// Readings before and after a block, seconds, NaN if there is none.
+    void add_canary(double before, double after);
     /// `starved`: it gave up before it had its samples.
     void end_block(bool starved);
 
@@ -147,6 +158,7 @@ private:
     std::vector<long> blocks_ = {0}; // valid samples of each, the last one under way
     bool starved_ = false;
     std::vector<std::vector<double>> values_; // per metric
+    std::vector<double> steps_;               // of these
     std::vector<double> slack_;
     std::vector<double> uncomputed_; // per valid sample
     std::vector<double> time_;       // per timed rank, sum over valid samples of the time in the operation per call

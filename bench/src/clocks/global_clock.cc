@@ -1,11 +1,11 @@
 #include "clocks/global_clock.h"
 
 #include "mpi/mpi_info.h"
+#include "statistics/step.h"
 #include "text/error.h"
 
 #include <algorithm>
 #include <array>
-#include <downbeat/clock.h>
 #include <fmt/format.h>
 
 namespace bench {
@@ -28,6 +28,24 @@ std::vector<std::pair<std::string, std::string>> read_settings(MPI_Comm comm) {
     return settings;
 }
 
+/// In ticks. Readings are apart by all kinds of times: of equal ones any clock would seem to advance in steps.
+double measure_step(const Downbeat_clock &clock) {
+    constexpr std::size_t count = 2000;
+    constexpr unsigned most_spins = 61;
+    std::vector<double> differences(count);
+    volatile unsigned spent = 0;
+    std::int64_t last = clock.read(clock.clock);
+    for (std::size_t i = 0; i < count; ++i) {
+        for (unsigned spins = 0; spins < i % most_spins; ++spins) {
+            spent = spent + 1;
+        }
+        const std::int64_t reading = clock.read(clock.clock);
+        differences[i] = static_cast<double>(reading - last);
+        last = reading;
+    }
+    return step_of(differences);
+}
+
 } // namespace
 
 GlobalClock::GlobalClock(const Communicator &comm, std::optional<double> tolerance) : comm_(comm) {
@@ -44,6 +62,9 @@ GlobalClock::GlobalClock(const Communicator &comm, std::optional<double> toleran
     check_everywhere(comm, code, "cannot prepare the clocks");
     settings_ = read_settings(comm.handle());
     check(MPIX_Harmonize_sync(comm.handle()), "MPIX_Harmonize_sync");
+    const Downbeat_clock clock = local_clock();
+    const double step = measure_step(clock) * clock.tick * 1e-9;
+    check(MPI_Allreduce(&step, &resolution_, 1, MPI_DOUBLE, MPI_MAX, comm.handle()), "MPI_Allreduce");
 }
 
 void GlobalClock::refresh() const {
@@ -61,9 +82,16 @@ ClockError GlobalClock::largest(const ClockError &error) const {
     return {largest[0], largest[1]};
 }
 
-double GlobalClock::longest_unwatched() const {
+StampClock GlobalClock::stamps() const { return StampClock(local_clock()); }
+
+Downbeat_clock GlobalClock::local_clock() const {
     Downbeat_clock clock{};
     check(Downbeat_get_clock(comm_.handle(), &clock), "Downbeat_get_clock");
+    return clock;
+}
+
+double GlobalClock::longest_unwatched() const {
+    const Downbeat_clock clock = local_clock();
     double fastest = 0.0;
     check(MPI_Allreduce(&clock.growth, &fastest, 1, MPI_DOUBLE, MPI_MAX, comm_.handle()), "MPI_Allreduce");
     return setting("max_error") / fastest; // infinite with one clock

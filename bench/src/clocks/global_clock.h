@@ -1,6 +1,7 @@
 #pragma once
 
 #include "clocks/clock_error.h"
+#include "clocks/stamp_clock.h"
 #include "mpi/communicator.h"
 #include "mpi/mpi_check.h"
 
@@ -26,6 +27,9 @@ public:
         return time;
     }
 
+    /// Local. For stamps until the next clock synchronization.
+    StampClock stamps() const;
+
     /// Local. Returns at an instant of the clock (seconds); false if it is later than the tolerance after it.
     bool wait_until(double time) const {
         int flag = 0;
@@ -46,6 +50,9 @@ public:
     /// Collective. The largest over the ranks, at rank 0; 0 elsewhere.
     ClockError largest(const ClockError &error) const;
 
+    /// Seconds by which stamps advance, the largest step over the ranks; 0 where the clock stands still (a simulation).
+    double resolution() const { return resolution_; }
+
     /// The library's settings in force.
     const std::vector<std::pair<std::string, std::string>> &settings() const { return settings_; }
 
@@ -53,10 +60,12 @@ public:
     double tolerance() const;
 
 private:
+    Downbeat_clock local_clock() const;
     double setting(const std::string &name) const;
 
     const Communicator &comm_;
     std::vector<std::pair<std::string, std::string>> settings_;
+    double resolution_ = 0.0;
 };
 
 } // namespace bench

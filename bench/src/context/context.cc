@@ -18,6 +18,7 @@ ContextValues context_values(const Context &context) {
         {"mpi_standard", context.mpi_standard},
         {"error_bound_s", context.error_bound},
         {"expected_error_s", context.expected_error},
+        {"clock_resolution", context.clock_resolution},
         {"seed", context.seed},
     };
     if (!context.simulated.empty()) {
@@ -34,6 +35,7 @@ ContextValues context_values(const SamplingContext &context) {
                                     {"observed_rank", static_cast<long>(context.observed)},
                                     {"patterns_permuted", static_cast<long>(context.permuted)},
                                     {"tolerance_s", context.tolerance},
+                                    {"stamp_cost", context.stamp_cost},
                                     {"algorithms", describe_algorithms(context)}};
     if (!context.user_operations.empty()) {
         values.emplace_back("user_operations", join(context.user_operations, "\n"));

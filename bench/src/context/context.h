@@ -43,7 +43,8 @@ struct Context {
     std::vector<HostInfo> hosts;
     std::vector<std::pair<std::string, std::string>> clock; // settings of libdownbeat
     double error_bound;                                     // seconds, largest over the ranks, before the measurement
-    double expected_error; // the same of one standard deviation of the error to be expected
+    double expected_error;   // the same of one standard deviation of the error to be expected
+    double clock_resolution; // seconds, the step in which stamps advance, largest over the ranks; 0 in a simulation
     std::vector<std::pair<std::string, std::string>> environment;
     std::uint64_t seed;
     std::vector<std::string> outputs;
@@ -54,10 +55,11 @@ struct SamplingContext : Context {
     std::string stopping; // rule
     std::string warmup;   // rule
     long max_attempts;
-    int observed;                                                // rank
-    bool permuted;                                               // arrival patterns, over the ranks
-    double tolerance;                                            // seconds
-    StartLimits starts;                                          // which of them make a sample count
+    int observed;       // rank
+    bool permuted;      // arrival patterns, over the ranks
+    double tolerance;   // seconds
+    double stamp_cost;  // seconds between two stamps without a call, largest over the ranks; 0 in a simulation
+    StartLimits starts; // which of them make a sample count
     std::vector<std::pair<std::string, std::string>> algorithms; // of the MPI library, chosen: how it is known
     std::vector<std::string> user_operations;                    // "my_op: /path/my_op.so"
     long trace_samples; // number of samples of each cell shown in traces, without warm-up

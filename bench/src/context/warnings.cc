@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <limits>
 
 namespace bench {
 namespace {
@@ -13,6 +14,9 @@ constexpr double much_activity = 0.1;
 
 // An error of the clock adds to makespan and exit skew in full; a tenth of the measured value is no longer small.
 constexpr double small_share = 0.1;
+
+// A change of the median that does not matter, as warm-up rule stationary has it.
+constexpr double small_slope = 0.02;
 
 bool is_oversubscribed(const HostInfo &host) { return host.ranks > host.processors; }
 
@@ -80,6 +84,50 @@ void warn_of_clock(const std::vector<CellResult> &results, std::vector<std::stri
     }
 }
 
+void warn_of_states(const Context &context, const std::vector<CellResult> &results,
+                    std::vector<std::string> &warnings) {
+    double low = std::numeric_limits<double>::infinity();
+    double high = 0.0;
+    for (const CellResult &result : results) { // NaN changes nothing
+        low = std::min(low, result.canary_low);
+        high = std::max(high, result.canary_high);
+    }
+    if (high <= same_state * low) {
+        return;
+    }
+    const auto mixed = std::count_if(results.begin(), results.end(), [](const CellResult &result) {
+        return result.canary_high > same_state * result.canary_low;
+    });
+    const bool within_host =
+        std::any_of(context.hosts.begin(), context.hosts.end(), [](const HostInfo &host) { return host.ranks > 1; });
+    warnings.push_back(fmt::format(
+        "measured in two states of the machine ({} {:.0f} and {:.0f} ns): {} of {} cells have samples of both, and "
+        "cells of different states cannot be compared; the cause is outside, e.g. a host that moves virtual "
+        "processors: "
+        "measure again, several launches, and compare within a state",
+        within_host ? "cache line" : "shortest message", low * 1e9, high * 1e9, mixed, results.size()));
+}
+
+bool drifts(const CellResult &result) { // NaN does not
+    return std::abs(result.slope) > std::max(result.slope_by_chance, small_slope);
+}
+
+void warn_of_slopes(const std::vector<CellResult> &results, std::vector<std::string> &warnings) {
+    const auto drifting = std::count_if(results.begin(), results.end(), drifts);
+    if (drifting == 0) {
+        return;
+    }
+    const auto worst = std::max_element(results.begin(), results.end(), [](const CellResult &a, const CellResult &b) {
+        return (drifts(a) ? std::abs(a.slope) : 0.0) < (drifts(b) ? std::abs(b.slope) : 0.0);
+    });
+    warnings.push_back(fmt::format(
+        "latencies change within blocks in {} of {} cells, by {:+.0f} % from the first to the last half in {}: they "
+        "had "
+        "not settled when samples began, and the median depends on the length of a block; discard more calls, e.g. "
+        "--warmup 'stationary(max=1000)'",
+        drifting, results.size(), worst->slope * 100, describe(worst->cell)));
+}
+
 void warn_of_warmup(const std::vector<CellResult> &results, std::vector<std::string> &warnings) {
     const auto unsettled =
         std::count_if(results.begin(), results.end(), [](const CellResult &result) { return result.unsettled > 0; });
@@ -128,7 +176,9 @@ std::vector<std::string> find_warnings(const Context &context, const std::vector
                                        const std::vector<OthersActivity> &others, const ClockAgreement &agreement) {
     std::vector<std::string> warnings = find_machine_warnings(context, others);
     warn_of_clock(results, warnings);
+    warn_of_states(context, results, warnings);
     warn_of_warmup(results, warnings);
+    warn_of_slopes(results, warnings);
     warn_of_agreement(agreement, warnings);
     return warnings;
 }

@@ -75,6 +75,7 @@ Context gather_context(const Communicator &comm, const GlobalClock &clock, const
     const ClockError error = clock.largest(clock.error());
     context.error_bound = error.bound;
     context.expected_error = error.expected;
+    context.clock_resolution = clock.resolution();
     context.environment = relevant_environment();
     context.seed = seed;
     context.outputs = options.outputs;

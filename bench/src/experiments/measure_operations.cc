@@ -7,6 +7,7 @@
 #include "experiments/gather_context.h"
 #include "launch/judge_run.h"
 #include "launch/launch.h"
+#include "launch/stamp_cost.h"
 #include "mpi/seed.h"
 #include "options/options.h"
 #include "output/output.h"
@@ -44,6 +45,7 @@ ExitStatus measure(const Communicator &comm, const Options &options, const std::
     context.observed = options.observed;
     context.permuted = options.permute;
     context.tolerance = clock.tolerance();
+    context.stamp_cost = measure_stamp_cost(comm, clock);
     context.starts = options.start_limits(clock.tolerance());
     context.algorithms = launch.algorithms();
     context.trace_samples = options.trace_samples;

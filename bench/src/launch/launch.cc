@@ -27,7 +27,7 @@ using Seconds = std::chrono::duration<double>;
 Launch::Launch(const Communicator &comm, const GlobalClock &clock, const Options &options, std::uint64_t seed)
     : comm_(comm), clock_(clock), options_(options), seed_(seed),
       warmup_(find_by_name(all_warmup_rules(), options.warmup.name()).make(options.warmup)),
-      maker_(comm, clock, options, seed), sampler_(comm, clock, options.observed),
+      maker_(comm, clock, options, seed), sampler_(comm, clock, options.observed), canary_(comm),
       limits_(options.start_limits(clock.tolerance())) {}
 
 void Launch::prepare() { runners_ = maker_.make(); }
@@ -47,6 +47,7 @@ std::vector<CellResult> Launch::run(const Reporters &reporters) {
     std::vector<std::size_t> open(runners_.size());
     std::iota(open.begin(), open.end(), 0);
     std::mt19937_64 random(seed_);
+    canary_reading_ = canary_.read();
     while (!open.empty()) {
         std::vector<std::size_t> order = open;
         shuffle(order, random);
@@ -101,6 +102,9 @@ void Launch::measure_block(Runner &runner) {
         attempts_left -= count;
         discarded = 0;
     }
+    const double after = canary_.read();
+    runner.record.add_canary(canary_reading_, after);
+    canary_reading_ = after;
     runner.record.end_block(missing > 0);
     ++position_;
     runner.wanted = next_block(comm_, runner);
@@ -164,7 +168,7 @@ long Launch::take(const Batch &batch, Runner &runner, long discarded) {
     for (std::size_t i = verdicts.size(); i < batch.size(); ++i) {
         verdicts.push_back(judge(batch[i], limits_));
     }
-    const BatchReport report{runner.index, position_, runner.record.recorded(), batch, verdicts};
+    const BatchReport report{runner.index, position_, runner.record.recorded(), batch, verdicts, canary_reading_};
     for (const auto &reporter : *reporters_) {
         reporter->samples(report);
     }

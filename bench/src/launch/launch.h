@@ -3,6 +3,7 @@
 #include "cells/cell.h"
 #include "cells/validity.h"
 #include "clocks/global_clock.h"
+#include "launch/canary.h"
 #include "launch/completed_cells.h"
 #include "launch/runner.h"
 #include "launch/runner_maker.h"
@@ -58,12 +59,14 @@ private:
     RunnerMaker maker_;           // outlives the runners
     std::vector<Runner> runners_; // synchronizers may communicate when they are destroyed
     Sampler sampler_;
+    Canary canary_;
     StartLimits limits_;
 
     // At rank 0:
     const Reporters *reporters_ = nullptr;
     long rejected_ = 0;
-    std::size_t position_ = 0; // of the block in the order of the launch
+    double canary_reading_ = 0.0; // the last: before the block under way
+    std::size_t position_ = 0;    // of the block in the order of the launch
 };
 
 } // namespace bench

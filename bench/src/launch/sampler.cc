@@ -15,30 +15,48 @@ Batch Sampler::sample(Synchronizer &synchronizer, Operation &operation, Timing &
     // Without a check of the clocks' age in between, a batch must be short enough that the clocks do not drift far
     // apart.
     const auto series = static_cast<std::size_t>(synchronizer.longest_series(duration, clock_.longest_unwatched()));
-    ClockError error; // of this rank's clock, largest
+    const bool synchronizes_clocks = synchronizer.synchronizes_clocks();
+    ClockError error;          // of this rank's stamps, largest
+    ClockError error_of_start; // of the synchronizer's own clock
     for (std::size_t first = 0; first < delays.size(); first += series) {
         const std::size_t end = std::min(first + series, delays.size());
         clock_.refresh();
         synchronizer.prepare({static_cast<long>(end - first), duration});
+        StampClock before = clock_.stamps();
         for (std::size_t i = first; i < end; ++i) {
             operation.prepare();
-            const double sync_entry = clock_.now();
-            // Covers all timestamps up to here: the synchronizer may synchronize the clocks, which resets their errors.
-            error = larger(error, chained(clock_.error(), synchronizer.clock_error()));
+            error_of_start = larger(error_of_start, synchronizer.clock_error()); // until the start makes it small
+            const std::int64_t sync_entry = before.read();
             const bool in_time = synchronizer.start(delays[i]);
-            const double entry = clock_.now();
             const double true_entry = true_time();
-            const bool unsure = !in_time && synchronizer.unsure();
-            Start start = timing.synchronizes() ? last_start(synchronizer) : Start{};
-            timing.run(operation, synchronizer);
-            const double exit = clock_.now();
-
-            if (!timing.synchronizes()) {
+            Start start;
+            bool unsure = false;
+            StampClock at_entry = before;
+            const auto look_back = [&] {
                 start = last_start(synchronizer);
+                unsure = !in_time && synchronizer.unsure();
+                if (synchronizes_clocks) {
+                    at_entry = clock_.stamps();
+                }
+            };
+            if (timing.synchronizes()) { // and so forgets this start, and may change the clock
+                look_back();
             }
-            records_[i] = {.sync_entry = sync_entry,
-                           .entry = entry,
-                           .exit = exit,
+            const Stamps stamps = timing.run(operation, synchronizer, before);
+            if (!timing.synchronizes()) {
+                look_back();
+            }
+            const StampClock at_exit = synchronizes_clocks && timing.synchronizes() ? clock_.stamps() : at_entry;
+            // Errors grow until the clock changes.
+            if (!at_entry.same_as(before)) {
+                error = larger(error, before.error(sync_entry));
+            }
+            if (!at_exit.same_as(at_entry)) {
+                error = larger(error, at_entry.error(stamps.entry));
+            }
+            records_[i] = {.sync_entry = before.seconds(sync_entry),
+                           .entry = at_entry.seconds(stamps.entry),
+                           .exit = at_exit.seconds(stamps.exit),
                            .delay = delays[i],
                            .flag = in_time ? 1.0 : 0.0,
                            .unsure = unsure ? 1.0 : 0.0,
@@ -47,10 +65,12 @@ Batch Sampler::sample(Synchronizer &synchronizer, Operation &operation, Timing &
                            .slack = start.slack,
                            .end = start.end,
                            .true_entry = true_entry};
+            before = at_exit;
         }
-        error = larger(error, chained(clock_.error(), synchronizer.clock_error()));
+        error = larger(error, before.error(before.read()));
+        error_of_start = larger(error_of_start, synchronizer.clock_error());
     }
-    error = clock_.largest(error);
+    error = clock_.largest(chained(error, error_of_start));
     Batch batch = gather();
     batch.calls = timing.calls() * operation.weight();
     batch.timed = operation.timed_ranks();
@@ -59,6 +79,7 @@ Batch Sampler::sample(Synchronizer &synchronizer, Operation &operation, Timing &
         std::iota(batch.timed.begin(), batch.timed.end(), 0);
     }
     batch.observed = observed_;
+    batch.resolution = clock_.resolution();
     batch.error_bound = error.bound;
     batch.expected_error = error.expected;
     return batch;

@@ -28,6 +28,7 @@ struct Batch {
     std::size_t ranks = 0;
     long calls = 1;              // number of operations per sample, each weighted by its count
     std::size_t observed = 0;    // the rank whose own time is reported
+    double resolution = 0.0;     // seconds, step in which stamps advance, largest over the ranks; 0: none is known
     double error_bound = 0.0;    // seconds, largest over the ranks and the stamps of all samples
     double expected_error = 0.0; // the same of one standard deviation
 

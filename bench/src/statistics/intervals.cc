@@ -16,6 +16,10 @@ constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
 // Of a block with fewer values the share below the median is nearly a given number, and says nothing of the block.
 constexpr std::size_t least_per_block = 4;
 
+// Of a step, the largest error of an interpolated median where only the place of the stamps within a step makes values
+// differ: 0.09 of one rank, 0.12 of the mean of two, 0.2 of that of any number.
+constexpr double left_by_interpolation = 0.2;
+
 // From so many blocks on they show what autocorrelation does, too; asked for besides, it makes intervals too wide.
 constexpr long enough_blocks = 5;
 
@@ -85,6 +89,42 @@ std::vector<double> rank_deviations(std::span<const double> values) {
     return deviations;
 }
 
+/// Where so many of the sorted values lie below: each is spread evenly over a step around it.
+double spread_value(std::span<const double> sorted, double below, double step) {
+    const double little = 1e-9 * static_cast<double>(sorted.size());
+    const auto first_with = [&](double wanted) {
+        double place = sorted.front() - step / 2.0;
+        double reached = 0.0;
+        std::size_t begun = 0;
+        std::size_t ended = 0;
+        while (ended < sorted.size()) {
+            const double end = sorted[ended] + step / 2.0;
+            const double next = begun < sorted.size() ? std::min(sorted[begun] - step / 2.0, end) : end;
+            const double slope = static_cast<double>(begun - ended) / step;
+            if (reached + slope * (next - place) >= wanted) {
+                return place + (wanted - reached) / slope;
+            }
+            reached += slope * (next - place);
+            place = next;
+            if (next == end) {
+                ++ended;
+            } else {
+                ++begun;
+            }
+        }
+        return place;
+    };
+    return std::midpoint(first_with(below - little), first_with(below + little)); // the middle of a gap
+}
+
+/// By its rank from 0.
+double value_at(std::span<const double> sorted, double rank, double step) {
+    const double last = static_cast<double>(sorted.size()) - 1.0;
+    const double within = std::clamp(rank, 0.0, last);
+    return step > 0.0 ? spread_value(sorted, within + 0.5, step)
+                      : quantile_of_sorted(sorted, last > 0.0 ? within / last : 0.0);
+}
+
 } // namespace
 
 std::vector<long> equal_parts(std::size_t count) {
@@ -96,29 +136,32 @@ std::vector<long> equal_parts(std::size_t count) {
     return sizes;
 }
 
-MedianInterval median_interval(std::span<const double> values, BlockSizes blocks, double confidence) {
+MedianInterval median_interval(std::span<const double> values, BlockSizes blocks, double confidence, double step) {
     if (values.empty()) {
-        return {no_value, no_value, no_value, 0.0};
+        return {no_value, no_value, no_value, 0.0, no_value};
     }
     const auto count = static_cast<double>(values.size());
     std::vector<double> sorted(values.begin(), values.end());
     std::sort(sorted.begin(), sorted.end());
-    const double median = quantile_of_sorted(sorted, 0.5);
-    std::vector<double> below; // or not: 1/2 or -1/2
+    const double middle = (count - 1.0) / 2.0; // rank, from 0
+    const double median = value_at(sorted, middle, step);
+    std::vector<double> below; // or not: 1/2 or -1/2, and between them where a step holds the median
     for (const double value : values) {
-        below.push_back(value < median ? 0.5 : value > median ? -0.5 : 0.0);
+        const double distance = median - value;
+        below.push_back(step > 0.0       ? std::clamp(distance / step, -0.5, 0.5)
+                        : distance > 0.0 ? 0.5
+                        : distance < 0.0 ? -0.5
+                                         : 0.0);
     }
     const BlockInterval by_blocks = interval_by_blocks(below, blocks, confidence);
     const double worth =
         by_blocks.worth < enough_blocks ? effective_number(count, autocorrelation(rank_deviations(values))) : count;
     const double z = normal_quantile(0.5 + confidence / 2.0);
     const double half = std::max(z * 0.5 / std::sqrt(worth), by_blocks.half);
-    // In ranks from 0.
-    const double middle = (count - 1.0) / 2.0;
-    const auto at = [&](double rank) {
-        return quantile_of_sorted(sorted, count > 1.0 ? std::clamp(rank / (count - 1.0), 0.0, 1.0) : 0.0);
-    };
-    return {median, at(middle - count * half), at(middle + count * half), std::min(std::pow(z * 0.5 / half, 2), count)};
+    const double hidden = left_by_interpolation * step;
+    return {median, value_at(sorted, middle - count * half, step) - hidden,
+            value_at(sorted, middle + count * half, step) + hidden, std::min(std::pow(z * 0.5 / half, 2), count),
+            hidden};
 }
 
 MeanInterval mean_interval(std::span<const double> values, BlockSizes blocks, double confidence) {

@@ -18,6 +18,7 @@ struct MedianInterval {
     double low;
     double high;
     double effective; // so many independent values would give an interval as wide
+    double hidden;    // of either half of the interval, what more values do not take away
 };
 
 /// By interpolated order statistics (Hettmansperger and Sheather 1986), so no distribution is assumed, and outliers
@@ -25,9 +26,11 @@ struct MedianInterval {
 /// - by what it varies by from block to block, by Student's distribution, but no less than for independent values;
 /// - where there are fewer than 5 blocks, no less than what the autocorrelation of the ranks leaves of the number of
 ///   values (that of the values is hidden by outliers).
+/// Values that a clock read in steps are on a grid of `step` (0: none); each stands for all within half a step of it
+/// (the median of grouped data, Yule and Kendall 1950), and the interval is wider by what error that leaves.
 /// `confidence` 0 to 1. NaN, and 0 for `effective`, if there are no values; with few the interval is all of their
 /// range, and its confidence lower. Of a single block it does not know what other blocks would have shown.
-MedianInterval median_interval(std::span<const double> values, BlockSizes blocks, double confidence);
+MedianInterval median_interval(std::span<const double> values, BlockSizes blocks, double confidence, double step = 0.0);
 
 /// An interval for the mean.
 struct MeanInterval {

@@ -17,7 +17,7 @@ double quantile_of_sorted(std::span<const double> sorted, double p) {
     return std::lerp(sorted[below], sorted[above], position - static_cast<double>(below));
 }
 
-Summary summarize(std::vector<double> values, BlockSizes blocks) {
+Summary summarize(std::vector<double> values, BlockSizes blocks, double step) {
     if (values.empty()) {
         Summary nothing;
         for (const Statistic &statistic : statistics()) {
@@ -26,7 +26,7 @@ Summary summarize(std::vector<double> values, BlockSizes blocks) {
         return nothing;
     }
     const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-    const MedianInterval interval = median_interval(values, blocks, 0.95);
+    const MedianInterval interval = median_interval(values, blocks, 0.95, step);
     std::sort(values.begin(), values.end());
     return {
         .mean = mean,

@@ -29,8 +29,8 @@ struct Summary {
     double p99;
 };
 
-/// `values` in the order in which they were measured; without `blocks` in one.
-Summary summarize(std::vector<double> values, BlockSizes blocks = {});
+/// `values` in the order in which they were measured; without `blocks` in one. `step`: see median_interval.
+Summary summarize(std::vector<double> values, BlockSizes blocks = {}, double step = 0.0);
 
 /// The fields of a summary by the names that files use.
 struct Statistic {

@@ -53,8 +53,9 @@ public:
             return false;
         }
         const std::vector<double> &values = progress.values[metric_];
-        const MedianInterval interval = median_interval(values, progress.block_sizes, confidence_);
-        return interval.high - interval.low <= width_ * interval.median;
+        const double step = progress.steps.empty() ? 0.0 : progress.steps[metric_];
+        const MedianInterval interval = median_interval(values, progress.block_sizes, confidence_, step);
+        return interval.high - interval.low - 2.0 * interval.hidden <= width_ * interval.median;
     }
 
     bool open_ended() const override { return true; }

@@ -18,6 +18,7 @@ struct CellProgress {
     bool starved = false;                        // the last block gave up before it had its samples
     std::span<const std::vector<double>> values; // of the valid samples in order, per metric of all_metrics()
     BlockSizes block_sizes;                      // these samples' blocks
+    std::span<const double> steps = {};          // of the values, see median_interval, per metric; none where empty
 };
 
 /// Decides when a cell has been measured long enough.

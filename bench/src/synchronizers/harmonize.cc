@@ -44,6 +44,8 @@ public:
         return flag != 0;
     }
 
+    bool synchronizes_clocks() const override { return true; }
+
     Start last_start() const override {
         Start start;
         check(MPIX_Harmonize_deadline(comm_, &start.deadline), "MPIX_Harmonize_deadline");

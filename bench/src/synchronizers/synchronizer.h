@@ -48,6 +48,10 @@ public:
     /// common start; false if it knows that it starts late.
     virtual bool start(double delay) = 0;
 
+    /// Whether start() may synchronize the clocks of the run. Looking after each start costs time between samples,
+    /// which barriers pass on.
+    virtual bool synchronizes_clocks() const { return false; }
+
     /// Local. About the last start; called after the operation, so that asking costs no time before it.
     virtual Start last_start() const { return {}; }
 

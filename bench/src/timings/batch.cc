@@ -6,7 +6,11 @@ namespace {
 class Batched : public Timing {
 public:
     explicit Batched(long calls) : calls_(calls) {}
-    void run(Operation &operation, Synchronizer &) override { operation.repeat(calls_); }
+    Stamps run(Operation &operation, Synchronizer &, const StampClock &clock) override {
+        const std::int64_t entry = clock.read();
+        operation.repeat(calls_);
+        return {entry, clock.read()};
+    }
     long calls() const override { return calls_; }
 
 private:

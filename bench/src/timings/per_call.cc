@@ -5,7 +5,11 @@ namespace {
 
 class PerCall : public Timing {
 public:
-    void run(Operation &operation, Synchronizer &) override { operation.run(); }
+    Stamps run(Operation &operation, Synchronizer &, const StampClock &clock) override {
+        const std::int64_t entry = clock.read();
+        operation.run();
+        return {entry, clock.read()};
+    }
 };
 
 std::unique_ptr<Timing> make(const Component &) { return std::make_unique<PerCall>(); }

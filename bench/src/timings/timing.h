@@ -1,21 +1,30 @@
 #pragma once
 
+#include "clocks/stamp_clock.h"
 #include "operations/operation.h"
 #include "synchronizers/synchronizer.h"
 #include "text/component.h"
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
 namespace bench {
 
-/// The part of a sample between its two timestamps.
+/// A sample's readings of the local clock.
+struct Stamps {
+    std::int64_t entry;
+    std::int64_t exit;
+};
+
+/// The part of a sample between its two stamps, and these.
 class Timing {
 public:
     virtual ~Timing() = default;
 
-    /// Collective. The timed part: one or more calls of the operation.
-    virtual void run(Operation &operation, Synchronizer &synchronizer) = 0;
+    /// Collective. The timed part: one or more calls of the operation, right after the first stamp and right before
+    /// the second.
+    virtual Stamps run(Operation &operation, Synchronizer &synchronizer, const StampClock &clock) = 0;
 
     /// Calls of the operation per sample; times are divided by it.
     virtual long calls() const { return 1; }

@@ -140,7 +140,8 @@ int Downbeat_true_offset(MPI_Comm comm, int timeline, double *offset);
 
 /* A process's local clock, and how it leads to the global clock of a communicator, as the last clock synchronization left
  * it. At a reading of `ticks` + n the global clock shows `global` + t, t = n * `tick`, to within `bound` + t * `growth` +
- * t * t * `ramp` / 2. */
+ * t * t * `ramp` / 2. The error to be expected, as MPIX_Harmonize_expected_error, has the variance `variance` +
+ * t * (2 * `cross` + t * (`rate` + t * `walk` / 3)), but no more than a third of that bound's square. */
 typedef struct Downbeat_clock {
     int64_t (*read)(const void *clock); /* reads the local clock, in ticks; costs no more than the reading */
     const void *clock;                  /* argument of read */
@@ -150,6 +151,10 @@ typedef struct Downbeat_clock {
     double bound;   /* as MPIX_Harmonize_error_bound at `ticks`, but in nanoseconds */
     double growth; /* of the bound, relative; 0 if the local clock is that of process 0, so that no drift is possible */
     double ramp;   /* of that growth, relative per nanosecond; 0 likewise */
+    double variance; /* of the error to be expected at `ticks`, nanoseconds squared, ... */
+    double cross;    /* ... of that together with the rate's, nanoseconds, ... */
+    double rate;     /* ... of the rate's, relative squared, ... */
+    double walk;     /* ... and what frequencies that change add to that per nanosecond */
 } Downbeat_clock;
 
 /* Downbeat_get_clock: what a tool needs that takes timestamps all the time, and converts them later.

@@ -64,6 +64,7 @@ public:
         const std::vector<std::size_t> rows = {count};
         file_.write(cell_index_, row, rows, std::vector<std::int64_t>(count, static_cast<std::int64_t>(report.cell)));
         file_.write(block_, row, rows, std::vector<std::int64_t>(count, static_cast<std::int64_t>(report.block)));
+        file_.write(canary_, row, rows, std::vector<double>(count, report.canary));
         file_.write(attempt_, row, rows, attempt);
         file_.write(valid_, row, rows, valid);
         file_.write(verdict_, row, rows, verdict);
@@ -156,6 +157,9 @@ private:
         cell_index_ = define_variable("cell_index", NC_INT, {sample}, "cell that the sample belongs to");
         block_ =
             define_variable("block", NC_INT, {sample}, "position of the sample's block in the order of the launch");
+        canary_ =
+            define_variable("canary", NC_DOUBLE, {sample},
+                            "round trip of a cache line between neighboring ranks before the sample's block", "s");
         attempt_ = define_variable("attempt", NC_INT64, {sample}, "number of the sample within its cell, in order");
         valid_ = define_variable("valid", NC_BYTE, {sample}, "1 if the sample counts");
         deadline_ = define_variable("deadline", NC_DOUBLE, {sample}, "common start on the global clock", "s");
@@ -228,7 +232,7 @@ private:
     NetcdfFile file_;
     std::size_t samples_written_ = 0;
     // Variable ids, named as the variables.
-    int cell_index_ = 0, block_ = 0, attempt_ = 0, valid_ = 0, deadline_ = 0, slack_ = 0, lateness_ = 0;
+    int cell_index_ = 0, block_ = 0, canary_ = 0, attempt_ = 0, valid_ = 0, deadline_ = 0, slack_ = 0, lateness_ = 0;
     int verdict_ = 0, sync_entry_ = 0, entry_ = 0, exit_ = 0, delay_ = 0, flag_ = 0, timed_ = 0;
     std::optional<int> computed_samples_; // where a cell computes
     int host_ = 0, cpuset_ = 0;

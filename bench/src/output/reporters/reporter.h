@@ -19,6 +19,7 @@ struct BatchReport {
     long first_attempt; // of the batch, within its cell, from 0, warm-up included
     const Batch &batch;
     const std::vector<Verdict> &verdicts; // per sample
+    double canary;                        // seconds, round trip of a cache line before the block; NaN if there is none
 };
 
 /// What is known when the last cell is complete.

@@ -119,6 +119,10 @@ std::string table_context(const SamplingContext &context, const ClockAgreement &
                                            clock_setting(context, "clock"), clock_setting(context, "sync"),
                                            context.error_bound * 1e6, context.expected_error * 1e6)) +
            line_above("", fmt::format("at the end of the run {}", describe(agreement))) +
+           (context.stamp_cost > 0.0
+                ? line_above("", fmt::format("an empty pair of stamps takes {:.1f} ns, in steps of {:.1f} ns",
+                                             context.stamp_cost * 1e9, context.clock_resolution * 1e9))
+                : "") +
            line_above("samples", fmt::format("{} per cell, in blocks in random order, each after {} warm-up",
                                              context.stopping, context.warmup)) +
            line_above("", fmt::format("seed {}, tolerance {:.2f} us", context.seed, context.tolerance * 1e6)) +

@@ -1,0 +1,171 @@
+#include "launch/canary.h"
+
+#include "clocks/steady_time.h"
+#include "mpi/mpi_check.h"
+#include "mpi/simulation.h"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <new>
+
+namespace bench {
+namespace {
+
+// A batch is long compared to reading the clock; of several, one is rid of interruptions.
+constexpr int batches = 8;
+constexpr std::uint32_t line_trips = 16;
+constexpr int message_trips = 2;
+
+// Some microseconds, much longer than a line takes: whoever waits so long waits for a partner without a processor.
+constexpr int patience = 10000;
+constexpr double longest = 500e-6; // s; then even a partner who is never there at the time is given up
+
+constexpr std::uint32_t stop = std::numeric_limits<std::uint32_t>::max();
+
+constexpr std::size_t line_size = 128; // lines are fetched in pairs
+
+} // namespace
+
+Canary::Canary(const Communicator &comm) : comm_(comm) {
+    if (!simulated_platform().empty()) {
+        return;
+    }
+    check(MPI_Comm_split_type(comm.handle(), MPI_COMM_TYPE_SHARED, comm.rank(), MPI_INFO_NULL, &pairs_),
+          "MPI_Comm_split_type");
+    int size = 0;
+    check(MPI_Comm_size(pairs_, &size), "MPI_Comm_size");
+    int largest = 0;
+    check(MPI_Allreduce(&size, &largest, 1, MPI_INT, MPI_MAX, comm.handle()), "MPI_Allreduce");
+    if (largest == 1) {
+        check(MPI_Comm_free(&pairs_), "MPI_Comm_free");
+        check(MPI_Comm_dup(comm.handle(), &pairs_), "MPI_Comm_dup");
+        size = comm.size();
+    }
+    int rank = 0;
+    check(MPI_Comm_rank(pairs_, &rank), "MPI_Comm_rank");
+    asks_ = rank % 2 == 0;
+    if ((rank ^ 1) < size) {
+        partner_ = rank ^ 1;
+    }
+    if (largest == 1) {
+        return;
+    }
+    void *memory = nullptr;
+    check(MPI_Win_allocate_shared(2 * line_size, 1, MPI_INFO_NULL, pairs_, static_cast<void *>(&memory), &window_),
+          "MPI_Win_allocate_shared");
+    MPI_Aint bytes = 0;
+    int unit = 0;
+    check(MPI_Win_shared_query(window_, rank - rank % 2, &bytes, &unit, static_cast<void *>(&memory)),
+          "MPI_Win_shared_query");
+    // The same place for both, whose addresses differ by pages.
+    auto room = static_cast<std::size_t>(bytes);
+    memory = std::align(line_size, line_size, memory, room);
+    line_ = asks_ ? new (memory) Line(0) : static_cast<Line *>(memory);
+    check(MPI_Barrier(pairs_), "MPI_Barrier");
+}
+
+Canary::~Canary() {
+    if (window_ != MPI_WIN_NULL) {
+        MPI_Win_free(&window_);
+    }
+    if (pairs_ != MPI_COMM_NULL) {
+        MPI_Comm_free(&pairs_);
+    }
+}
+
+double Canary::read() {
+    if (pairs_ == MPI_COMM_NULL) {
+        return std::numeric_limits<double>::quiet_NaN();
+    }
+    check(MPI_Barrier(comm_.handle()), "MPI_Barrier");
+    double trip = 0.0; // none
+    if (partner_ != MPI_PROC_NULL) {
+        if (asks_) {
+            trip = line_ != nullptr ? time_line() : time_messages();
+        } else if (line_ != nullptr) {
+            return_line();
+        } else {
+            return_messages();
+        }
+    }
+    double slowest = 0.0;
+    check(MPI_Reduce(&trip, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, comm_.handle()), "MPI_Reduce");
+    return slowest > 0.0 ? slowest : std::numeric_limits<double>::quiet_NaN();
+}
+
+// Odd numbers are this rank's, even ones the partner's.
+double Canary::time_line() const {
+    double best = 0.0;
+    const double begin = steady_time();
+    double now = begin;
+    std::uint32_t number = 0;
+    for (int batch = 0; batch <= batches && now - begin < longest; ++batch) {
+        const double before = now;
+        bool undisturbed = batch > 0; // in the first one the two meet
+        for (std::uint32_t trip = 0; trip < line_trips; ++trip) {
+            line_->store(++number, std::memory_order_release);
+            ++number;
+            int looks = 0;
+            while (line_->load(std::memory_order_acquire) != number) {
+                if (++looks > patience) {
+                    give_way();
+                }
+            }
+            if (looks > patience) {
+                undisturbed = false;
+                break;
+            }
+        }
+        now = steady_time();
+        const double time = (now - before) / line_trips;
+        if (undisturbed && (best == 0.0 || time < best)) {
+            best = time;
+        }
+    }
+    line_->store(stop, std::memory_order_release);
+    return best;
+}
+
+void Canary::return_line() const {
+    std::uint32_t last = 0;
+    for (int looks = 0;; ++looks) {
+        const std::uint32_t number = line_->load(std::memory_order_acquire);
+        if (number == stop) {
+            line_->store(0, std::memory_order_release); // for the next reading, which begins with a barrier
+            return;
+        }
+        if (number != last) {
+            last = number + 1;
+            line_->store(last, std::memory_order_release);
+            looks = 0;
+        } else if (looks > patience) {
+            give_way();
+        }
+    }
+}
+
+double Canary::time_messages() const {
+    double best = 0.0;
+    for (int batch = 0; batch <= batches; ++batch) {
+        const double before = steady_time();
+        for (int trip = 0; trip < message_trips; ++trip) {
+            check(MPI_Send(nullptr, 0, MPI_BYTE, partner_, 0, pairs_), "MPI_Send");
+            check(MPI_Recv(nullptr, 0, MPI_BYTE, partner_, 0, pairs_, MPI_STATUS_IGNORE), "MPI_Recv");
+        }
+        const double time = (steady_time() - before) / message_trips;
+        if (batch > 0 && (best == 0.0 || time < best)) {
+            best = time;
+        }
+    }
+    return best;
+}
+
+void Canary::return_messages() const {
+    for (int trip = 0; trip < (batches + 1) * message_trips; ++trip) {
+        check(MPI_Recv(nullptr, 0, MPI_BYTE, partner_, 0, pairs_, MPI_STATUS_IGNORE), "MPI_Recv");
+        check(MPI_Send(nullptr, 0, MPI_BYTE, partner_, 0, pairs_), "MPI_Send");
+    }
+}
+
+} // namespace bench

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "mpi/communicator.h"
+
+#include <atomic>
+#include <cstdint>
+
+namespace bench {
+
+/// The round trip of one cache line between neighboring ranks of a node, 0 and 1, 2 and 3, ...; where no node has two
+/// ranks, that of an empty message between neighbors. It depends on the machine alone, so when it changes (a host moves
+/// the processors of a virtual machine, a frequency falls), latencies change with it, and not because of a cell.
+class Canary {
+public:
+    /// Collective.
+    explicit Canary(const Communicator &comm);
+    ~Canary();
+    Canary(const Canary &) = delete;
+    Canary &operator=(const Canary &) = delete;
+
+    /// Collective. Seconds, the slowest pair's; some tens of microseconds are spent. At rank 0; NaN elsewhere, where
+    /// there is one rank, in a simulation, and where ranks share a processor and so never meet.
+    double read();
+
+private:
+    using Line = std::atomic<std::uint32_t>;
+
+    double time_line() const;
+    void return_line() const;
+    double time_messages() const;
+    void return_messages() const;
+
+    const Communicator &comm_;
+    MPI_Comm pairs_ = MPI_COMM_NULL; // where partners find each other: of a node, or of all ranks
+    MPI_Win window_ = MPI_WIN_NULL;  // where lines are
+    Line *line_ = nullptr;           // of this pair
+    int partner_ = MPI_PROC_NULL;
+    bool asks_ = false; // and the partner answers
+};
+
+} // namespace bench
