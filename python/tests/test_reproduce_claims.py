@@ -19,6 +19,7 @@ from downbeat.reproduce.page import definition, figure_section, lack, tally, ver
 from downbeat.reproduce.registry import FIGURES
 from downbeat.reproduce.results import Results, median_and_range
 from downbeat.reproduce.run import Run
+from downbeat.reproduce.schuchart2023.comparison import LATENCY, MEDIAN
 from downbeat.reproduce.schuchart2023.delta import Claim, claim_findings, deltas, most_affected_finding
 from downbeat.reproduce.schuchart2023.library_order import library_finding
 from downbeat.reproduce.schuchart2023.process_scaling import knomial_finding, stability
@@ -32,7 +33,7 @@ from reproduce_site import site
 def latencies(values: dict[tuple[str, str, int, int], float]) -> pd.DataFrame:
     """Returns cells by line, synchronizer, ranks and launch."""
     rows = [
-        {"line": line, "synchronizer": sync, "ranks": ranks, "launch": launch, "latency_avg_median": value}
+        {"line": line, "synchronizer": sync, "ranks": ranks, "launch": launch, LATENCY: value}
         for (line, sync, ranks, launch), value in values.items()
     ]
     return pd.DataFrame(rows)
@@ -103,7 +104,8 @@ def matrix_results(values: Callable[[int, str, str], float], ranks: int) -> Resu
             "algorithm": algorithm,
             "synchronizer": "mpi_barrier",
             "barrier_algorithm": barrier,
-            "latency_avg_median": 1e-6 * values(launch, algorithm, barrier),
+            LATENCY: 1e-6 * values(launch, algorithm, barrier),
+            MEDIAN: 1e-6 * values(launch, algorithm, barrier),
         }
         for launch in range(5)
         for algorithm in MATRIX.index

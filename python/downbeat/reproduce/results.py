@@ -120,3 +120,19 @@ def median_and_range(frame: pd.DataFrame, by: Sequence[str], column: str, scale:
     table = groups.agg(median="median", low="min", high="max", launches="count").reset_index()
     table[["median", "low", "high"]] *= scale
     return table
+
+
+def mean_and_deviation(
+    frame: pd.DataFrame, by: Sequence[str], column: str, scale: float = MICROSECONDS
+) -> pd.DataFrame:
+    """Summarizes a column over launches as Schuchart 2023 (section 6) does; arguments as of `median_and_range`.
+
+    Returns:
+        One row per group: `by`, `mean`, `deviation` (standard, NaN of a single launch), `low` and `high` (one of it
+        below and above the mean), `launches`.
+    """
+    groups = frame.groupby(list(by), sort=False, dropna=False)[column]
+    table = groups.agg(mean="mean", deviation="std", launches="count").reset_index()
+    table[["mean", "deviation"]] *= scale
+    half = table["deviation"].fillna(0.0)
+    return table.assign(low=table["mean"] - half, high=table["mean"] + half)
