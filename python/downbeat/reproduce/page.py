@@ -129,7 +129,7 @@ def figure_section(figure: Figure, results: Results) -> Section:
         ),
         warnings=warnings,
         definitions=tuple(map(definition, judged)),
-        tables=(Table("What was run", runs),),
+        tables=(*drawn.tables, Table("What was run", runs)),
         pictures=drawn.pictures,
         commands=tuple(command(run, site) for run in results.runs),
     )

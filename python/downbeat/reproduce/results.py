@@ -13,7 +13,7 @@ import xarray as xr
 
 from downbeat.data.cells import summarize_cells
 from downbeat.data.launch_file import open_launch
-from downbeat.data.samples import sample_metrics
+from downbeat.data.samples import VERDICTS, sample_metrics
 from downbeat.errors import DownbeatError
 from downbeat.experiment.experiment import Launch
 from downbeat.reproduce.evidence import Evidence, Undecidable
@@ -31,6 +31,9 @@ METRICS = (
     "end_skew",
     "imbalance_worst",
 )
+
+# Verdicts of samples that all ranks began in time; what ended after its window counts where windows reject it.
+IN_TIME = [VERDICTS.index(name) for name in ("valid", "overrun")]
 
 Say = TypeVar("Say", bound=Evidence | Undecidable | None)
 
@@ -96,11 +99,11 @@ class Results:
         return [open_launch(launch.path) for launch in self.launches[label]]
 
     def samples(self, label: str, metrics: Sequence[str]) -> list[xr.Dataset]:
-        """Returns the valid samples of a run, launch by launch, in the order in which they were measured."""
+        """Returns the samples of a run that began in time, launch by launch, in the order of measurement."""
         kept = []
         for launch in self.launches[label]:
             data = sample_metrics(launch.path, metrics)
-            kept.append(data.isel(sample=np.flatnonzero(data["verdict"].to_numpy() == 0)))
+            kept.append(data.isel(sample=np.flatnonzero(np.isin(data["verdict"].to_numpy(), IN_TIME))))
         return kept
 
 
