@@ -34,6 +34,8 @@ class Line:
 
 MVAPICH = Line("MPICH (for MVAPICH2)", "mpich", "default", 0)
 SIMULATED_MVAPICH = "mvapich2"  # the algorithm that MVAPICH2 takes, which the simulator has beside Open MPI's
+# What the simulator has besides the lines' own algorithms; of other collectives it has the default alone.
+SIMULATED = {"reduce": (SIMULATED_MVAPICH,), "bcast": (SIMULATED_MVAPICH,), "allreduce": ()}
 DEFAULT = Line("Open MPI default", "openmpi", "default", 1)
 
 
@@ -52,16 +54,28 @@ LINES = {
 }
 
 
+def simulated_algorithms(site: Site) -> str:
+    """Says for the caption whose algorithms are simulated; empty: none are."""
+    if not site.simulated:
+        return ""
+    return (
+        f" Simulated: all algorithms are the simulator's; that of {MVAPICH.label} is the one that MVAPICH2 has, "
+        "knomial that of MVAPICH2, too, with radix 4."
+    )
+
+
 def line_runs(site: Site, collective: str, ranks: int, sizes: str, usual: int) -> list[Run]:
     """Returns the runs behind the lines of a collective: one under each MPI library that there is."""
     runs = []
     algorithms = [line.algorithm for line in LINES[collective] if line.family == "openmpi"]
     open_mpi, mpich = site.first_of(OPEN_MPI), site.first_of(MPICH)
     if site.simulated:
-        algorithms.append(SIMULATED_MVAPICH)
+        algorithms = [*algorithms, *SIMULATED[collective]] if collective in SIMULATED else ["default"]
     count = 1 + sizes.count(",")
     if open_mpi:
-        options = {"sizes": sizes, "algorithm": f"{collective}={','.join(algorithms)}"}
+        options = {"sizes": sizes}
+        if len(algorithms) > 1:
+            options["algorithm"] = f"{collective}={','.join(algorithms)}"
         factors = count * len(algorithms)
         runs.append(
             operation_run(

@@ -14,19 +14,21 @@ from downbeat.reproduce.results import Results
 from downbeat.reproduce.run import Run
 from downbeat.reproduce.schuchart2023.comparison import BARRIER, HARMONIZE, LATENCY, MEDIAN
 from downbeat.reproduce.schuchart2023.delta import NOT_MEASURED, ONE_MESSAGE, Claim, claim_findings, deltas
-from downbeat.reproduce.schuchart2023.lines import LINES, POINT, line_runs, two_panels, with_lines
+from downbeat.reproduce.schuchart2023.lines import LINES, POINT, line_runs, simulated_algorithms, two_panels, with_lines
 from downbeat.reproduce.site import Site
 from downbeat.reproduce.wording import between
 from downbeat.units import MICROSECONDS
 
 AXES = Panel((), "message size [bytes]", "", log_x=True, log_y=True, bytes_x=True)
+SIMULATED_SIZES = "4,64,1K,16K,256K"  # each takes minutes
 SIZES = "4,16,64,256,1K,4K,16K,64K,256K,1M"
 
 
 def message_runs(collective: str, all_nodes: bool) -> Callable[[Site], tuple[Run, ...]]:
     def runs(site: Site) -> tuple[Run, ...]:
         ranks = site.most if all_nodes else site.node
-        return tuple(line_runs(site, collective, ranks, "4,1K" if site.quick else SIZES, 500))
+        sizes = "4,1K" if site.quick else SIMULATED_SIZES if site.simulated else SIZES
+        return tuple(line_runs(site, collective, ranks, sizes, 500))
 
     return runs
 
@@ -55,7 +57,9 @@ def draw_messages(
         absolute = draw_panels(
             f"{name}a",
             f"MPI_{collective.capitalize()}, message scaling, {ranks} ranks: absolute values",
-            POINT + "Latency, mean over ranks. Dotted: after MPI_Barrier; dashed: MPIX_Harmonize.",
+            POINT
+            + "Latency, mean over ranks. Dotted: after MPI_Barrier; dashed: MPIX_Harmonize."
+            + simulated_algorithms(results.site),
             two_panels(
                 collective, (cells, cells), (LATENCY, MEDIAN), "size", MICROSECONDS, replace(AXES, y="latency [us]")
             ),

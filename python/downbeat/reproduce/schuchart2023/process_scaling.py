@@ -14,7 +14,7 @@ from downbeat.reproduce.figure import Drawn, Finding
 from downbeat.reproduce.results import Results
 from downbeat.reproduce.run import Run
 from downbeat.reproduce.schuchart2023.comparison import BARRIER, HARMONIZE, LATENCY, MEDIAN
-from downbeat.reproduce.schuchart2023.lines import MVAPICH, POINT, line_runs, two_panels, with_lines
+from downbeat.reproduce.schuchart2023.lines import POINT, line_runs, simulated_algorithms, two_panels, with_lines
 from downbeat.reproduce.site import Site
 from downbeat.units import MICROSECONDS
 
@@ -64,10 +64,7 @@ def draw_processes(
 def shared_cores(site: Site) -> str:
     """Says for the caption from where on ranks share cores, or whose algorithms are simulated."""
     if site.simulated:
-        return (
-            f" Simulated: all algorithms are the simulator's; that of {MVAPICH.label} is the one that MVAPICH2 has, "
-            "knomial that of MVAPICH2, too, with radix 4."
-        )
+        return simulated_algorithms(site)
     return f" Above {site.full} ranks they share cores." if site.crowded(site.most) else ""
 
 
