@@ -16,7 +16,8 @@ static const struct db_component schuchart2023 = {
                              "world's, and bits are combined by MPI_BOR, as Alg. 1 has it and the authors' code not",
                   .source = "Schuchart 2023, Alg. 1, section 6",
                   .parameters = (const Downbeat_parameter[]){
-                      SETTING("sync", "hca3_offset", "HCA3 without drift, SKaMPI's offsets"),
+                      SETTING("sync", "hca3_offset(offset=skampi(min=5,max=20))",
+                              "HCA3 without drift, SKaMPI's offsets; counts from the authors' code"),
                       SETTING("slack", "published", "Alg. 1; clocks are synchronized every second"),
                       SETTING("flag_error", "off", "the flag knows the deadline alone"),
                       OPTION("--sync", "mpi_barrier,harmonize", "as compared in section 6"),

@@ -119,6 +119,7 @@ static void papers(void) {
     CHECK(settings.slack == &db_slack_published && isinf(settings.flag_error_ns));
     CHECK(strcmp(settings.sync.nodes[0].component->described.name, "hca3_offset") == 0);
     CHECK(strcmp(settings.sync.nodes[1].component->described.name, "skampi") == 0);
+    CHECK(db_scheme_sum(&settings.sync, "min") == 5 && db_scheme_sum(&settings.sync, "max") == 20);
     settings = with("PUBLISHED", "hunold2015");
     CHECK(strcmp(settings.sync.nodes[0].component->described.name, "hca") == 0);
     CHECK(db_scheme_sum(&settings.sync, "fit") == 1000 && db_scheme_sum(&settings.sync, "over") == 0);
