@@ -257,6 +257,17 @@ def test_claims_are_left_open_where_all_ranks_share_cores_or_repetitions_are_few
     assert f"\n{said}" in section.definitions[0][1]
 
 
+def test_the_page_says_whether_clocks_agreed_when_launches_ended(tmp_path: Path) -> None:
+    entry = np.repeat(np.arange(4.0)[:, None], 2, axis=1)
+    checks = {"clock_check_offset_s": "2e-7", "clock_check_ranks_outside": 0}
+    file = write_launch(tmp_path / "1.nc", [Cell(entry, entry + 1e-6)], **checks)
+    run = Run("a", "openmpi", 2, ("bcast",), {})
+    results = Results("f", site(), (run,), {"a": (Launch("openmpi", 2, "default", 1, file, {}),)})
+    figure = dataclasses.replace(FIGURES["hunold2015-fig7"], runs=lambda _: (run,), draw=lambda _: Drawn((), ()))
+    said = "Clocks when launches ended: 0.2 us off rank 0's at most; outside the bounds in 0 of 1 launch."
+    assert said in figure_section(figure, results).paragraphs
+
+
 def test_words() -> None:
     assert between([3.0, np.nan, 1.0], " us") == "1 to 3 us"
     assert between([]) == "none"
