@@ -59,3 +59,8 @@ list(JOIN pc_mpi_libs " " pc_mpi_libs)
 set(pc_mpi_libs "${pc_mpi_libs} ${MPI_C_LINK_FLAGS}")
 string(STRIP "${pc_mpi_libs}" pc_mpi_libs)
 downbeat_pkg_config(downbeat "${CMAKE_INSTALL_INCLUDEDIR}" "${CMAKE_CURRENT_SOURCE_DIR}/include")
+
+# A drop-in for who uses the authors' library (github.com/devreal/mpix-harmonize): its names for pkg-config and CMake.
+downbeat_pkg_config(mpix-harmonize "${CMAKE_INSTALL_INCLUDEDIR}" "${CMAKE_CURRENT_SOURCE_DIR}/include")
+install(FILES "${PROJECT_SOURCE_DIR}/cmake/mpixharmonize-config.cmake"
+        DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/mpixharmonize")

@@ -32,6 +32,9 @@ inline ClockResults clock_fixture() {
     const auto run = [](long position, double duration, double messages, std::vector<ClockEvent> events) {
         return ClockRun{position, duration, messages, std::move(events)};
     };
+    results.first = {run(0, 1.5, 400, {event(0.0, 1e-8, 2e-8, 5e-8), event(4.0, -1e-7, 3e-7, 4e-7)}),
+                     run(1, 1e-3, 30, {event(0.0, 1e-8, 2e-8, 5e-8), event(4.0, 2e-5, 3e-5, 4e-5)}),
+                     run(2, 1e-3, 50, {event(0.0, 1e-8, 2e-8, 5e-8), event(4.0, 2e-5, 2.5e-5, 4e-5)})};
     results.runs = {{run(0, 1.0, 300, {event(0.0, 1e-8, 2e-8, 5e-8), event(4.0, -1e-7, 2e-7, 4e-7)}),
                      run(1, 2.0, 100, {event(0.0, 1e-8, -4e-8, 5e-8), event(4.25, 3e-7, -4e-7, 4e-7)})},
                     {run(1, 1e-5, 20, {event(0.0, 1e-8, 2e-8, 5e-8), event(4.0, 8e-6, 9e-6, 1e-5)}),

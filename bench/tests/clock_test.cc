@@ -30,6 +30,10 @@ TEST(Clock, SummarizesOverRanksThenRepetitions) {
     EXPECT_EQ(later.wait_first, 4.0);
     EXPECT_EQ(later.wait_last, 4.25);
 
+    EXPECT_DOUBLE_EQ(slow.first_duration, 1.5);
+    EXPECT_DOUBLE_EQ(slow.first_waits[1].error, 3e-7); // the first synchronization is none of the repetitions
+    EXPECT_DOUBLE_EQ(summary.schemes[1].first_waits[1].error, 3e-5);
+
     const WaitSummary &quick = summary.schemes[1].waits[1];
     EXPECT_DOUBLE_EQ(quick.error, 1e-5);
     EXPECT_DOUBLE_EQ(quick.outside, 0.25); // 11e-6 of four, with a bound of 10e-6

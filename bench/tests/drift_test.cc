@@ -24,6 +24,26 @@ TEST(Drift, LeastSquaresOfAKnownScatter) {
     EXPECT_DOUBLE_EQ(line.at(0.0), 1.3);
 }
 
+TEST(Drift, OffsetsCountByTheirBounds) {
+    // A clock 8.4 ppm fast; two offsets are disturbed, and their bounds say so.
+    DriftSeries found = series({0, 1, 2, 3, 4, 5, 6, 7}, {});
+    for (const double at : found.at) {
+        found.offset.push_back(8.4e-6 * at + (static_cast<int>(at) % 2 == 0 ? 1e-9 : -1e-9));
+        found.bound[static_cast<std::size_t>(at)] = 5e-8;
+    }
+    found.offset[6] += 4e-3;
+    found.bound[6] = 5e-3;
+    found.offset[1] -= 3e-3;
+    found.bound[1] = 5e-3;
+    const DriftPair pair = study_drift(found);
+    EXPECT_NEAR(pair.skew, 8.4e-6, 2e-9);
+    EXPECT_LT(pair.skew_error, 5e-9);
+    EXPECT_GT(pair.explained_share, 0.999);
+    EXPECT_NEAR(pair.largest_residual, 4e-3, 1e-7); // residuals are what they are
+    const DriftPair plain = study_drift(series(found.at, found.offset));
+    EXPECT_GT(plain.skew_error, 1e-5); // equal bounds: equal weights
+}
+
 TEST(Drift, LongTimesLoseNoDigits) {
     const double origin = 1e7; // seconds
     const Line line =

@@ -49,6 +49,7 @@ TEST_F(ExperimentTables, Drift) {
             started.push_back(time);
             series.at.push_back(time);
             series.offset.push_back(0.25 - 8e-6 * pair.answerer * time + 1e-9 * time * time);
+            series.bound.push_back(1e-7);
         }
         pairs.push_back(study_drift(series));
     }

@@ -1,8 +1,10 @@
 #include "context/warnings.h"
 
+#include "experiments/busy_processors.h"
 #include "fixture.h"
 
 #include <gtest/gtest.h>
+#include <limits>
 
 namespace bench {
 namespace {
@@ -118,6 +120,14 @@ TEST(Warnings, ClocksThatNoLongerAgree) {
     const ClockAgreement apart{.ranks = 3, .outside = 2, .worst = 3, .offset = -12.5e-6, .allowed = 0.25e-6};
     expect_one(find_warnings(fixture_context(), {}, idle(), apart),
                {"rank 3 was 12.500 us off rank 0", "allow 0.250 us", "2 of 3 ranks", "DOWNBEAT_MAX_SKEW"});
+}
+
+TEST(Warnings, OthersKeepNoMoreProcessorsBusyThanThereAre) {
+    EXPECT_EQ(busy_processors(3.0, 2.0, 4.0), 1.5);
+    EXPECT_EQ(busy_processors(141.7, 1.0, 2.0), 2.0);
+    EXPECT_EQ(busy_processors(-0.01, 1.0, 2.0), 0.0); // ticks were counted for the ranks
+    EXPECT_FALSE(busy_processors(0.02, 1e-3, 2.0));   // two ticks are 20 processors' worth of a millisecond
+    EXPECT_FALSE(busy_processors(std::numeric_limits<double>::quiet_NaN(), 1.0, 2.0));
 }
 
 } // namespace

@@ -16,6 +16,7 @@ import xarray as xr
 from downbeat.experiment.experiment import Launch
 from downbeat.reproduce.results import Results
 from downbeat.reproduce.run import Run
+from downbeat.reproduce.schuchart2023.comparison import LATENCY, MEDIAN
 from downbeat.reproduce.site import Site
 from downbeat.statistics.simulated import Deviations, simulate_launch_factors, simulate_launches
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 
 SAMPLES = 100  # per cell and launch
+AVERAGED = 500  # the same of figures of means, which outliers move
 OWN = Deviations(launch=0.0, cell=0.05)  # of a cell; what its launch shares comes on top
 RANKS = (2, 4, 8, 16)
 
@@ -64,10 +66,15 @@ class Maker:
 
     def medians(self, truths: ArrayLike) -> Floats:
         """Returns medians of cells that each launch measures, shape (launches, cells), in the unit of `truths`."""
+        return self.cell_summaries(truths)[0]
+
+    def cell_summaries(self, truths: ArrayLike, count: int = SAMPLES) -> tuple[Floats, Floats]:
+        """Returns medians and means of cells of so many samples that each launch measures, each (launches, cells)."""
         true: Floats = np.asarray(truths, dtype=float)
-        samples = simulate_launches(self.random, self.launches * true.size, SAMPLES, 1.0, OWN)
-        shared = simulate_launch_factors(self.random, self.launches)
-        return np.median(samples, axis=1).reshape(self.launches, true.size) * shared[:, np.newaxis] * true
+        samples = simulate_launches(self.random, self.launches * true.size, count, 1.0, OWN)
+        shared = simulate_launch_factors(self.random, self.launches)[:, np.newaxis]
+        medians, means = (one.reshape(self.launches, true.size) for one in (np.median(samples, 1), samples.mean(1)))
+        return medians * shared * true, means * shared * true
 
     def values(self, truth: float) -> Floats:
         """Returns launch medians of one cell of a run of its own, shape (launches,)."""
@@ -83,7 +90,15 @@ class Maker:
 
     def cells(self, frame: pd.DataFrame, **truths: ArrayLike) -> pd.DataFrame:
         """Returns the cells of a frame for every launch; `truths` has a column each, one value per row of the frame."""
-        columns = {name: self.medians(values) for name, values in truths.items()}
+        return self.with_columns(frame, {name: self.medians(values) for name, values in truths.items()})
+
+    def averaged_cells(self, frame: pd.DataFrame, truths: ArrayLike) -> pd.DataFrame:
+        """Returns the cells of a frame for every launch, with the mean of means and the median of the same samples."""
+        medians, means = self.cell_summaries(truths, AVERAGED)
+        return self.with_columns(frame, {LATENCY: means, MEDIAN: medians})
+
+    def with_columns(self, frame: pd.DataFrame, columns: Mapping[str, Floats]) -> pd.DataFrame:
+        """Returns a frame for every launch, with columns of shape (launches, rows of the frame)."""
         return pd.concat(
             [
                 frame.assign(launch=launch + 1, **{name: values[launch] for name, values in columns.items()})

@@ -75,9 +75,9 @@ def exits(maker: Maker) -> SimulatedResults:
     """Without effect both libraries leave ranks 10 us apart; else MPICH leaves them 40 us apart."""
     files = {}
     for label, spread in (("intelmpi", 10.0), ("mpich5", maker.pick(40, 10))):
-        ranks = np.linspace(0, 1, max(RANKS))[np.newaxis]
+        ranks = np.linspace(0, 1, max(RANKS)) * np.linspace(0.5, 1.5, 21)[:, np.newaxis]
         files[label] = [
-            xr.Dataset(dict.fromkeys(("exit_mean", "exit_half"), (("synchronizer", "rank"), one * ranks)))
+            xr.Dataset({"exit": (("sample", "rank"), one * ranks), "valid": ("sample", np.ones(len(ranks), int))})
             for one in maker.values(US * spread)
         ]
     return results_of([run_of(label, library=label) for label in files], files=files)

@@ -15,6 +15,7 @@ from downbeat.reproduce.niethammer2016.exit_tree import release_rounds
 from downbeat.reproduce.niethammer2016.late_arrival import (
     BARRIER_LATE,
     BARRIER_SHORTER,
+    FIRST_LATE,
     JUDGED,
     LATE,
     SHORTER,
@@ -59,6 +60,7 @@ def late_arrivals(
                             "operation": f"i{operation}" if nonblocking else operation,
                             "size": size,
                             "synchronizer": JUDGED,
+                            "pattern": FIRST_LATE if delay else "none",
                             "largest_delay": delay * US,
                             "overlap_benefit_min": share,
                             "global_time_min": US * ((t0 * scales[ranks] + delay) / (1 + share) + own),

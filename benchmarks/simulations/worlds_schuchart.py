@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 import xarray as xr
-from downbeat.reproduce.schuchart2023.comparison import BARRIER, HARMONIZE, LATENCY
+from downbeat.reproduce.schuchart2023.comparison import BARRIER, HARMONIZE
 from downbeat.reproduce.schuchart2023.delta import HIGHEST, LOWEST
 from downbeat.reproduce.schuchart2023.lines import LINES
 from downbeat.reproduce.schuchart2023.reduce_matrix import MATRIX
 
-from benchmarks.simulations.made_up_launches import RANKS, Maker, SimulatedResults, World, results_of, run_of
+from benchmarks.simulations.made_up_launches import AVERAGED, RANKS, Maker, SimulatedResults, World, results_of, run_of
 
 US = 1e-6
 SIZES = (4, 64, 1024, 16384, 262144)
@@ -61,7 +61,7 @@ def message_world(number: int) -> World:
             if number == 13 and maker.effect and row["name"] == "mpich":
                 time *= 1.2  # and slower from the common start
             times.append(time * ((small if row["size"] <= 1024 else large) if row["synchronizer"] == BARRIER else 1))
-        cells = maker.cells(frame, **{LATENCY: US * np.array(times, dtype=float)})
+        cells = maker.averaged_cells(frame, US * np.array(times, dtype=float))
         return results_of([run_of(f"{family}-n{max(RANKS)}") for family in ("openmpi", "mpich")], cells)
 
     return world
@@ -71,7 +71,7 @@ def scatter_gather(maker: Maker) -> SimulatedResults:
     parts = [line_cells(one, max(RANKS), size) for one in ("scatter", "gather") for size in SIZES]
     frame = pd.concat(parts, ignore_index=True)
     affected = (frame["synchronizer"] == BARRIER).to_numpy() * maker.pick(0, 1)
-    cells = maker.cells(frame, **{LATENCY: US * HIGHEST ** (0.5 * affected)})
+    cells = maker.averaged_cells(frame, US * HIGHEST ** (0.5 * affected))
     return results_of([run_of(f"{family}-n{max(RANKS)}") for family in ("openmpi", "mpich")], cells)
 
 
@@ -91,7 +91,9 @@ def process_world(collective: str) -> World:
                 time *= 0.4 if barrier else 1.2
             average.append(time)
             largest.append(steps if maker.effect else 1.0)
-        cells = maker.cells(frame, **{LATENCY: US * np.array(average), "max_of_means": US * np.array(largest)})
+        cells = maker.averaged_cells(frame, US * np.array(average))
+        medians, means = (one.ravel() for one in maker.cell_summaries(US * np.array(largest), AVERAGED))
+        cells = cells.assign(latency_max_median=medians, max_of_means=means)
         return results_of([run_of(f"openmpi-n{ranks}", ranks) for ranks in RANKS], cells)
 
     return world
@@ -99,7 +101,7 @@ def process_world(collective: str) -> World:
 
 def timelines(maker: Maker) -> SimulatedResults:
     frame = pd.DataFrame({"label": "n16", "barrier_algorithm": ["linear", "double_ring"]})
-    cells = maker.cells(frame, **{LATENCY: US * np.array([2.78, maker.pick(9.98, 2.78)])})
+    cells = maker.averaged_cells(frame, US * np.array([2.78, maker.pick(9.98, 2.78)]))
     nothing_to_draw = xr.Dataset({"barrier_algorithm": ("cell", np.array([], dtype=str))})
     return results_of([run_of("n16")], cells, {"n16": [nothing_to_draw]})
 
@@ -107,7 +109,7 @@ def timelines(maker: Maker) -> SimulatedResults:
 def matrix(maker: Maker) -> SimulatedResults:
     table = MATRIX.stack() if maker.effect else MATRIX.stack() * 0 + 1
     frame = pd.DataFrame(list(table.index), columns=["algorithm", "barrier_algorithm"])
-    cells = maker.cells(frame.assign(label="matrix", synchronizer=BARRIER), **{LATENCY: US * table.to_numpy(float)})
+    cells = maker.averaged_cells(frame.assign(label="matrix", synchronizer=BARRIER), US * table.to_numpy(float))
     return results_of([run_of("matrix")], cells)
 
 

@@ -227,6 +227,9 @@ int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats);
  *                               set), whatever max_error is. The flag is decided before the wait, so tolerance does
  *                               not matter, and a process interrupted during the wait has flag 1 (see
  *                               unflagged_exits)
+ *   published      off, or the configuration of a paper: schuchart2023, hunold2015, hoefler2008, niethammer2016
+ *                  (docs/clocks.md, As published). Sets what the paper had, before all other keys and variables.
+ *                  Default: off
  *   tolerance      a process that leaves later than this after the deadline has flag 0. Default: 0.5e-6
  *   flag_error     a process whose expected error is above this has flag 0, or off. Default: auto, with
  *                  sync=disciplined an eighth of the tolerance (a fifth for two processes), else off

@@ -2,6 +2,7 @@
 
 #include "clock.h"
 #include "offset.h"
+#include "published.h"
 #include "registry.h"
 #include "slack.h"
 #include "sync.h"
@@ -18,7 +19,7 @@ static const struct {
 } kinds[] = {
     {"scheme", db_sync_types},        {"flat", db_sync_flat_types}, {"level", db_sync_level_types},
     {"within", db_sync_within_types}, {"offset", db_offset_types},  {"intercept", db_intercept_types},
-    {"clock", db_clock_types},        {"slack", db_slack_types},
+    {"clock", db_clock_types},        {"slack", db_slack_types},    {"published", db_published},
 };
 
 /* The registry of a kind of component, or NULL if there is no such kind. */
@@ -196,7 +197,7 @@ int Downbeat_check(const char *kind, const char *text, char message[DOWNBEAT_MAX
     struct db_scheme scheme;
     message[0] = '\0';
     if (kind == NULL || text == NULL || components_of(kind) == NULL || strcmp(kind, "clock") == 0 ||
-        strcmp(kind, "slack") == 0) {
+        strcmp(kind, "slack") == 0 || strcmp(kind, "published") == 0) {
         snprintf(message, DOWNBEAT_MAX_MESSAGE,
                  "unknown kind of component; choose one of scheme, offset, intercept, flat, level, within");
         return MPI_ERR_ARG;

@@ -3,6 +3,7 @@
 
 #include "hash.h"
 #include "patience.h"
+#include "published.h"
 #include "registry.h"
 
 #include <ctype.h>
@@ -220,6 +221,57 @@ static void format_regions_table(const struct db_settings *settings, char text[T
     snprintf(text, TEXT_SIZE, "%s", table_names[settings->regions_table]);
 }
 
+static const struct setting *find_setting(const char *key);
+
+/* Returns the next of a paper's parameters that is a setting, or one without a name. */
+static const Downbeat_parameter *setting_from(const Downbeat_parameter *parameter) {
+    while (parameter->name != NULL && strcmp(parameter->kind, DB_PUBLISHED_SETTING) != 0)
+        ++parameter;
+    return parameter;
+}
+
+static void publish(struct db_settings *settings, const struct db_component *paper) {
+    char ignored[TEXT_SIZE];
+    for (const Downbeat_parameter *p = setting_from(paper->described.parameters); p->name != NULL;
+         p = setting_from(p + 1))
+        find_setting(p->name)->parse(settings, p->value, ignored);
+}
+
+static int parse_published(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
+    const struct db_component *paper = db_registry_find(db_published, text);
+    if (paper != NULL)
+        publish(settings, paper);
+    else if (strcmp(text, "off") != 0) {
+        snprintf(valid, TEXT_SIZE, "valid: off, ");
+        db_registry_names(db_published, valid, TEXT_SIZE);
+        return -1;
+    }
+    return 0;
+}
+
+static int is_published(const struct db_settings *settings, const struct db_component *paper) {
+    struct db_settings theirs = *settings;
+    char own[TEXT_SIZE];
+    char text[TEXT_SIZE];
+    publish(&theirs, paper);
+    for (const Downbeat_parameter *p = setting_from(paper->described.parameters); p->name != NULL;
+         p = setting_from(p + 1)) {
+        find_setting(p->name)->format(settings, own);
+        find_setting(p->name)->format(&theirs, text);
+        if (strcmp(own, text) != 0)
+            return 0;
+    }
+    return 1;
+}
+
+/* Nothing is kept: the paper whose settings are in force, whoever set them. */
+static void format_published(const struct db_settings *settings, char text[TEXT_SIZE]) {
+    const void *const *paper = db_published;
+    while (*paper != NULL && !is_published(settings, *paper))
+        ++paper;
+    snprintf(text, TEXT_SIZE, "%s", *paper == NULL ? "off" : ((const struct db_component *)*paper)->described.name);
+}
+
 #define SETTING(NAME)                                                                                                  \
     { .key = #NAME, .parse = parse_##NAME, .format = format_##NAME }
 
@@ -237,12 +289,16 @@ static const struct setting setting_max_wander = SETTING(max_wander);
 static const struct setting setting_validation = SETTING(validation);
 static const struct setting setting_regions = SETTING(regions);
 static const struct setting setting_regions_table = SETTING(regions_table);
+static const struct setting setting_published = SETTING(published);
 
 static const void *const settings_registry[] = {
-    &setting_clock,      &setting_sync,       &setting_share,        &setting_slack,         &setting_tolerance,
-    &setting_max_age,    &setting_max_error,  &setting_target_error, &setting_flag_error,    &setting_max_skew,
-    &setting_max_wander, &setting_validation, &setting_regions,      &setting_regions_table, NULL,
+    &setting_clock,      &setting_sync,          &setting_share,      &setting_slack,
+    &setting_tolerance,  &setting_max_age,       &setting_max_error,  &setting_target_error,
+    &setting_flag_error, &setting_max_skew,      &setting_max_wander, &setting_validation,
+    &setting_regions,    &setting_regions_table, &setting_published,  NULL,
 };
+
+static const struct setting *find_setting(const char *key) { return db_registry_find(settings_registry, key); }
 
 static void list_keys(char text[TEXT_SIZE]) {
     text[0] = '\0';
@@ -284,6 +340,11 @@ int db_settings_from_environment(struct db_settings *settings, struct db_reason 
 
     char key[TEXT_SIZE];
     char valid[TEXT_SIZE];
+    /* A paper's settings first: others change them, whatever their order. */
+    const char *paper = getenv(PREFIX "PUBLISHED");
+    if (paper != NULL && parse_published(settings, paper, valid) != 0)
+        return db_explain(reason, MPI_ERR_ARG, "environment variable " PREFIX "PUBLISHED=%s is not valid; %s", paper,
+                          valid);
     for (char **variable = environ; variable != NULL && *variable != NULL; ++variable) {
         if (!has_prefix(*variable, PREFIX) || has_prefix(*variable, PRELOAD_PREFIX) ||
             has_prefix(*variable, PYTHON_VARIABLE))
@@ -301,7 +362,7 @@ int db_settings_from_environment(struct db_settings *settings, struct db_reason 
                               " followed by one of %s, in capitals",
                               name_length, *variable, valid);
         }
-        if (setting->parse(settings, value + 1, valid) != 0)
+        if (setting != &setting_published && setting->parse(settings, value + 1, valid) != 0)
             return db_explain(reason, MPI_ERR_ARG, "environment variable %s is not valid; %s", *variable, valid);
     }
     return MPI_SUCCESS;
@@ -313,7 +374,13 @@ int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db
         return MPI_SUCCESS;
 
     int count;
+    int papers = 0;
+    char paper[TEXT_SIZE];
+    char ignored[TEXT_SIZE];
     DB_TRY(MPI_Info_get_nkeys(info, &count));
+    DB_TRY(MPI_Info_get(info, "published", TEXT_SIZE - 1, paper, &papers)); /* first, as above; refused below */
+    if (papers)
+        parse_published(&changed, paper, ignored);
     for (int i = 0; i < count; ++i) {
         char key[MPI_MAX_INFO_KEY + 1];
         char value[TEXT_SIZE];
@@ -331,7 +398,8 @@ int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db
             return db_explain(reason, MPI_ERR_INFO_VALUE,
                               "info key %s: the value is too long; valid: at most %d characters", key, TEXT_SIZE - 1);
         DB_TRY(MPI_Info_get(info, key, TEXT_SIZE - 1, value, &found));
-        if (setting->parse(&changed, value, valid) != 0)
+        struct db_settings other = changed;
+        if (setting->parse(setting == &setting_published ? &other : &changed, value, valid) != 0)
             return db_explain(reason, MPI_ERR_INFO_VALUE, "info key %s cannot be '%s'; %s", key, value, valid);
     }
     *settings = changed;

@@ -193,6 +193,36 @@ static void flag_is_decided_before_the_wait(void) {
     }
 }
 
+static int is_told_as(MPI_Comm other, const char *name) {
+    MPI_Info info;
+    char value[MPI_MAX_INFO_VAL];
+    int found;
+    OK(MPIX_Harmonize_get_info(other, &info));
+    OK(MPI_Info_get(info, "published", sizeof value - 1, value, &found));
+    OK(MPI_Info_free(&info));
+    return found && strcmp(value, name) == 0;
+}
+
+/* The key of a paper comes first, whatever the order, and tells whether its settings are in force. */
+static void a_paper_is_one_key(void) {
+    MPI_Comm other;
+    MPI_Info info;
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &other));
+    OK(set_one(other, "tolerance", "1e-6"));
+    CHECK(is_told_as(other, "off"));
+    OK(MPI_Info_create(&info));
+    OK(MPI_Info_set(info, "max_age", "2"));
+    OK(MPI_Info_set(info, "published", "hoefler2008"));
+    OK(MPIX_Harmonize_set_info(other, info));
+    OK(MPI_Info_free(&info));
+    CHECK(is_told_as(other, "off"));
+    OK(set_one(other, "max_age", "1e6"));
+    CHECK(is_told_as(other, "hoefler2008"));
+    OK(MPI_Comm_set_errhandler(other, MPI_ERRORS_RETURN));
+    FAILS_WITH(MPI_ERR_INFO_VALUE, set_one(other, "published", "hoefler2007"));
+    OK(MPI_Comm_free(&other));
+}
+
 int main(int argc, char **argv) {
     int size;
     int flag;
@@ -208,6 +238,7 @@ int main(int argc, char **argv) {
     a_miss_costs_a_synchronization_and_half_the_slack_again();
     clocks_are_due_by_age_alone();
     flag_is_decided_before_the_wait();
+    a_paper_is_one_key();
 
     OK(MPI_Comm_free(&comm));
     MPI_Finalize();

@@ -113,6 +113,33 @@ static void ranges(void) {
     refused("MAX_WANDER", "0.11", "valid: a number from 0 to 0.1");
 }
 
+/* Papers are settings by one name; what is set beside it counts, whatever the order. */
+static void papers(void) {
+    struct db_settings settings = with("PUBLISHED", "schuchart2023");
+    CHECK(settings.slack == &db_slack_published && isinf(settings.flag_error_ns));
+    CHECK(strcmp(settings.sync.nodes[0].component->described.name, "hca3_offset") == 0);
+    CHECK(strcmp(settings.sync.nodes[1].component->described.name, "skampi") == 0);
+    CHECK(db_scheme_sum(&settings.sync, "min") == 5 && db_scheme_sum(&settings.sync, "max") == 20);
+    settings = with("PUBLISHED", "hunold2015");
+    CHECK(strcmp(settings.sync.nodes[0].component->described.name, "hca") == 0);
+    CHECK(db_scheme_sum(&settings.sync, "fit") == 1000 && db_scheme_sum(&settings.sync, "over") == 0);
+    CHECK(db_scheme_sum(&settings.sync, "exchanges") == 100);
+    CHECK(settings.max_age_ns == 1e15 && settings.max_error_ns == 1e15 && !settings.share);
+    settings = with("PUBLISHED", "hoefler2008");
+    CHECK(strcmp(settings.sync.nodes[0].component->described.name, "netgauge") == 0);
+    settings = with("PUBLISHED", "niethammer2016");
+    CHECK(strcmp(settings.sync.nodes[0].component->described.name, "cristian") == 0);
+    settings = with("PUBLISHED", "off");
+    CHECK(settings.slack == &db_slack_auto);
+    refused("PUBLISHED", "schuchart", "valid: off, schuchart2023, hunold2015, hoefler2008, niethammer2016");
+
+    setenv("DOWNBEAT_PUBLISHED", "schuchart2023", 1);
+    settings = with("SYNC", "hca3");
+    CHECK(settings.slack == &db_slack_published);
+    CHECK(strcmp(settings.sync.nodes[0].component->described.name, "hca3") == 0);
+    unsetenv("DOWNBEAT_PUBLISHED");
+}
+
 /* What is left to the library, where something else is asked for. */
 static void consequences(void) {
     struct db_settings settings = with("MAX_AGE", "0.5");
@@ -151,6 +178,7 @@ int main(void) {
     defaults();
     names();
     ranges();
+    papers();
     consequences();
     unknown_variables();
     return 0;

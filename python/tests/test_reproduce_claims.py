@@ -19,6 +19,7 @@ from downbeat.reproduce.page import definition, figure_section, lack, tally, ver
 from downbeat.reproduce.registry import FIGURES
 from downbeat.reproduce.results import Results, median_and_range
 from downbeat.reproduce.run import Run
+from downbeat.reproduce.schuchart2023.comparison import LATENCY, MEDIAN
 from downbeat.reproduce.schuchart2023.delta import Claim, claim_findings, deltas, most_affected_finding
 from downbeat.reproduce.schuchart2023.library_order import library_finding
 from downbeat.reproduce.schuchart2023.process_scaling import knomial_finding, stability
@@ -32,7 +33,7 @@ from reproduce_site import site
 def latencies(values: dict[tuple[str, str, int, int], float]) -> pd.DataFrame:
     """Returns cells by line, synchronizer, ranks and launch."""
     rows = [
-        {"line": line, "synchronizer": sync, "ranks": ranks, "launch": launch, "latency_avg_median": value}
+        {"line": line, "synchronizer": sync, "ranks": ranks, "launch": launch, LATENCY: value}
         for (line, sync, ranks, launch), value in values.items()
     ]
     return pd.DataFrame(rows)
@@ -103,7 +104,8 @@ def matrix_results(values: Callable[[int, str, str], float], ranks: int) -> Resu
             "algorithm": algorithm,
             "synchronizer": "mpi_barrier",
             "barrier_algorithm": barrier,
-            "latency_avg_median": 1e-6 * values(launch, algorithm, barrier),
+            LATENCY: 1e-6 * values(launch, algorithm, barrier),
+            MEDIAN: 1e-6 * values(launch, algorithm, barrier),
         }
         for launch in range(5)
         for algorithm in MATRIX.index
@@ -253,6 +255,17 @@ def test_claims_are_left_open_where_all_ranks_share_cores_or_repetitions_are_few
     section = figure_section(figure, results)
     assert section.paragraphs[0].startswith(f"Verdict. {said}")
     assert f"\n{said}" in section.definitions[0][1]
+
+
+def test_the_page_says_whether_clocks_agreed_when_launches_ended(tmp_path: Path) -> None:
+    entry = np.repeat(np.arange(4.0)[:, None], 2, axis=1)
+    checks = {"clock_check_offset_s": "2e-7", "clock_check_ranks_outside": 0}
+    file = write_launch(tmp_path / "1.nc", [Cell(entry, entry + 1e-6)], **checks)
+    run = Run("a", "openmpi", 2, ("bcast",), {})
+    results = Results("f", site(), (run,), {"a": (Launch("openmpi", 2, "default", 1, file, {}),)})
+    figure = dataclasses.replace(FIGURES["hunold2015-fig7"], runs=lambda _: (run,), draw=lambda _: Drawn((), ()))
+    said = "Clocks when launches ended: 0.2 us off rank 0's at most; outside the bounds in 0 of 1 launch."
+    assert said in figure_section(figure, results).paragraphs
 
 
 def test_words() -> None:

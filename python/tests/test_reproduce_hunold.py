@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from downbeat.data.samples import VERDICTS
+from downbeat.experiment.experiment import Launch
+from downbeat.reproduce.evidence import Evidence
 from downbeat.reproduce.hunold2015.clock_offset import NODES
 from downbeat.reproduce.hunold2015.clock_pareto import Choices, short_scheme
-from downbeat.reproduce.hunold2015.exit_pattern import over_all
+from downbeat.reproduce.hunold2015.exit_pattern import exits_after_the_first, over_all
+from downbeat.reproduce.hunold2015.library_comparison import two_libraries
 from downbeat.reproduce.hunold2015.measurement_schemes import scheme_times
 from downbeat.reproduce.judgement import judge
 from downbeat.reproduce.registry import FIGURES
+from downbeat.reproduce.results import Results
+from launch_files import Cell, write_launch
 from reproduce_site import site
 from scipy import stats
 
@@ -70,6 +77,86 @@ def test_each_measurement_scheme_tells_what_its_benchmarks_report() -> None:
     )
     times = scheme_times(cells).set_index("scheme")["time"]
     assert times.to_dict() == {"(1)": 1.0, "(2)": 2.0, "(3)": 3.0, "(4)": 8.0}
+
+
+@pytest.mark.parametrize(("slower", "agrees"), [("batch_synced(calls=100)", False), ("window", True)])
+def test_figure_2_compares_schemes_that_time_the_call_alone_and_names_the_pair(slower: str, agrees: bool) -> None:
+    """Scheme (3) times a barrier with each call: that it takes longer is no effect of the scheme."""
+    random = np.random.default_rng(1)
+    rows = [
+        {
+            "operation": operation,
+            "size": 8,
+            "launch": launch,
+            "timing": timing,
+            **dict.fromkeys(
+                ("latency_max_median", "global_time_median"),
+                1e-6 * random.lognormal(0, 0.01) * (2 if timing == slower else 1),
+            ),
+        }
+        for operation in ("bcast", "allreduce")
+        for timing in ("per_call", "batch(calls=100)", "batch_synced(calls=100)", "window")
+        for launch in range(5)
+    ]
+    drawn = FIGURES["hunold2015-fig2"].draw(results_of([run_of("schemes")], pd.DataFrame(rows)))
+    assert [one.agrees for one in judge(drawn.findings)] == [agrees] * 2
+    assert "(1) / (4)" in drawn.findings[0].here
+    assert "(3) /" not in drawn.findings[0].here
+    evidence = drawn.findings[0].evidence
+    assert isinstance(evidence, Evidence)
+    assert evidence.described.startswith(("(1) / (4) is", "(2) / (4) is") if agrees else "(1) / (2) is")
+    (table,) = drawn.tables
+    assert list(table.frame.columns[-2:]) == ["sync. scheme", "timing"]
+    assert table.frame.set_index("benchmark name")["timing"]["SKaMPI"] == "per_call, window"
+
+
+@pytest.mark.parametrize(
+    ("names", "taken"),
+    [
+        (("openmpi", "openmpi5", "mpich", "mpich5", "intelmpi"), ["intelmpi", "mpich5"]),
+        (("openmpi", "mpich"), ["mpich", "openmpi"]),
+        (("openmpi", "intelmpi"), ["intelmpi", "openmpi"]),
+        (("openmpi", "openmpi5"), ["openmpi", "openmpi5"]),
+        (("openmpi",), ["openmpi"]),
+    ],
+)
+def test_any_two_libraries_are_compared(names: tuple[str, ...], taken: list[str]) -> None:
+    at = site((2,), 2, dict.fromkeys(names, "bench"))
+    assert [name for name, _ in two_libraries(at)] == taken
+    for number in (4, 5):
+        assert [run.library for run in FIGURES[f"hunold2015-fig{number}"].runs(at)] == taken
+
+
+def test_barriers_of_figure_4_begin_with_windows_on_clocks_of_hca() -> None:
+    for run in FIGURES["hunold2015-fig4"].runs(site((2,), 2)):
+        assert run.operations == ("barrier",)
+        assert run.options["sync"] == "window(size=100us,growth=1)"
+        assert run.variables["DOWNBEAT_SYNC"] == "hca"
+        assert float(run.variables["DOWNBEAT_MAX_AGE"]) > run.seconds  # once
+
+
+def test_exits_are_counted_from_the_first_of_each_valid_barrier() -> None:
+    exits = 1e-6 * np.array([[10.0, 12.0, 11.0], [25.0, 24.0, 27.0], [0.0, 900.0, 0.0]])
+    data = xr.Dataset({"exit": (("sample", "rank"), exits), "valid": ("sample", [1, 1, 0])})
+    mean, half = exits_after_the_first(data)
+    assert mean == pytest.approx([0.5, 1.0, 2.0])
+    interval = stats.ttest_1samp([0.0, 2.0], 1.0).confidence_interval(0.95)
+    assert half[1] == pytest.approx((interval.high - interval.low) / 2)
+    assert np.isnan(exits_after_the_first(data.isel(sample=[0]))[0]).all()
+
+
+def test_figure_1_repeats_what_ends_after_its_window_as_skampi_and_draws_it(tmp_path: Path) -> None:
+    for run in FIGURES["hunold2015-fig1"].runs(site((2,), 2)):
+        assert "overrun=repeat" in run.options["sync"]
+        assert (run.options["repetitions"], run.options["max-attempts"]) == ("15000", "1")
+    entry = np.repeat(np.arange(4.0)[:, None], 2, axis=1)
+    verdicts = [VERDICTS.index(name) for name in ("valid", "overrun", "late_entry", "valid")]
+    path = write_launch(
+        tmp_path / "1.nc", [Cell(entry, entry + 1e-6 * np.array([[1], [9], [5], [2]]), verdict=verdicts)]
+    )
+    results = Results("f", site(), (run_of("a", 2),), {"a": (Launch("openmpi", 2, "default", 1, path, {}),)})
+    (samples,) = results.samples("a", ("global_time",))
+    assert samples["global_time"].to_numpy() == pytest.approx([1e-6, 9e-6, 2e-6])
 
 
 def test_schemes_are_labelled_as_in_the_paper() -> None:

@@ -31,7 +31,7 @@ def agrees(evidence: Evidence | Undecidable | None) -> bool | None:
     return judge([Finding("", "", "", evidence)])[0].agrees
 
 
-def cells(benefits: Benefits, t0: float = T0) -> pd.DataFrame:
+def cells(benefits: Benefits, t0: float = T0, pattern: str = "one_late") -> pd.DataFrame:
     """Returns cells whose benefits in per cent are given by operation, size and delay in us, a value per launch."""
     rows = []
     for (operation, size, delay), launches in benefits.items():
@@ -39,7 +39,13 @@ def cells(benefits: Benefits, t0: float = T0) -> pd.DataFrame:
             cell = {"operation": operation, "size": size, "ranks": 2, "synchronizer": JUDGED, "launch": launch}
             times = {0.0: t0, delay: (t0 + delay) / (1 + benefit / 100)}
             rows += [
-                cell | {"largest_delay": one * 1e-6, "global_time_min": t * 1e-6, "overlap_benefit_min": benefit / 200}
+                cell
+                | {
+                    "pattern": pattern if one else "none",
+                    "largest_delay": one * 1e-6,
+                    "global_time_min": t * 1e-6,
+                    "overlap_benefit_min": benefit / 200,
+                }
                 for one, t in times.items()
             ]
     frame = pd.DataFrame(rows)
@@ -71,12 +77,16 @@ def test_both_are_drawn_and_both_ways_of_the_paper() -> None:
         for delay in (*SHORTER, *LATE)
     }
     parts = [cells(given, t0=30.0).assign(synchronizer=synchronizer) for synchronizer in SYNCHRONIZERS]
+    later = {key: [8.0, 9.0] for key in given}
+    parts.append(cells(later, t0=30.0, pattern="one_late(rank=1)").query("largest_delay > 0"))
     results = Results("niethammer2016-fig16", site((2,)), (), {})
     results.__dict__["cells"] = pd.concat(parts, ignore_index=True)
     picture = FIGURES["niethammer2016-fig16"].draw(results).pictures[0]
     numbers = picture.numbers.set_index(["panel", "series"])["delay overlap benefit [%]"]
     assert numbers["Eq. 5, harmonize, 50 us late", "Bcast 8 B"] == pytest.approx(4.5)
     assert numbers["by stamps, harmonize, 50 us late", "Bcast 8 B"] == pytest.approx(2.25)
+    assert numbers["Eq. 5, the last rank 50 us late", "Bcast 8 B"] == pytest.approx(8.5)
+    assert numbers["by stamps, the last rank 50 us late", "Bcast 8 B"] == pytest.approx(4.25)
     for words in LISTINGS.values():
         assert numbers[f"{words}, 50 us late", "Ibcast 1024 B"] == pytest.approx(4.5)
     assert "(t0 + delay - t) / t" in picture.caption
@@ -93,6 +103,7 @@ def test_each_figure_says_by_what_ranks_were_synchronized_and_measures_the_paper
         assert run.options["sync"] == "harmonize,mpi_barrier,roundtime(lead=1ms)"
         assert "1us" in run.options["delay"].split(",")
         assert "50us" in run.options["delay"].split(",")
+        assert run.options["pattern"] == f"one_late,one_late(rank={run.ranks - 1})"
 
 
 # The benefit.

@@ -15,6 +15,7 @@ from downbeat.launchers.bench import built
 from downbeat.launchers.launch import SimulatorsMessages
 from downbeat.launchers.simulation import NAME, platform_object
 from downbeat.reproduce import simulated
+from downbeat.reproduce.listing import estimated_seconds
 from downbeat.reproduce.page import figure_section
 from downbeat.reproduce.perform import perform, plan_of
 from downbeat.reproduce.registry import FIGURES
@@ -36,8 +37,16 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_figure_is_simulated_or_says_why_not() -> None:
     for name, figure in FIGURES.items():
         assert (source_of(figure) in SYSTEMS) != (name in REFUSED), name
-    with pytest.raises(UsageError, match="schuchart2023-fig6 is not simulated: it compares MPI libraries"):
-        check_simulated([FIGURES["schuchart2023-fig6"]])
+    with pytest.raises(UsageError, match="hunold2015-fig5 is not simulated: it compares MPI libraries"):
+        check_simulated([FIGURES["hunold2015-fig5"]])
+
+
+@pytest.mark.usefixtures("bench")
+def test_no_simulated_figure_takes_more_than_half_an_hour() -> None:
+    scaling = {f"schuchart2023-{name}" for name in ("fig6", "fig7", "fig9", "fig10", "fig12", "fig13", "sec66")}
+    assert scaling | {"hoefler2008-fig3"} < set(SYSTEMS)
+    for name in SYSTEMS:
+        assert 0 < estimated_seconds(FIGURES[name], simulated_site(FIGURES[name], [])) < 1800, name
 
 
 @pytest.mark.usefixtures("bench")
@@ -120,7 +129,18 @@ def test_algorithms_of_the_matrix_are_the_simulators(tmp_path: Path) -> None:
 
 
 @needs_simgrid
-@pytest.mark.parametrize("name", ["schuchart2023-fig15", "hoefler2008-fig8", "niethammer2016-fig5"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "schuchart2023-fig7",
+        "schuchart2023-fig13",
+        "schuchart2023-sec66",
+        "schuchart2023-fig15",
+        "hoefler2008-fig3",
+        "hoefler2008-fig8",
+        "niethammer2016-fig5",
+    ],
+)
 def test_a_figure_is_drawn_from_a_few_ranks(name: str, tmp_path: Path) -> None:
     site = simulated_site(FIGURES[name], [2, 4], SMALL, launches=1, quick=True)
     results = perform(FIGURES[name], site, tmp_path, again=False, say=lambda _: None)

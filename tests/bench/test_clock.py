@@ -101,6 +101,8 @@ def test_summaries_follow_from_what_was_measured(run: Run) -> None:
     assert data.attrs["barrier_mean_s"] == pytest.approx(float(data.barrier.mean()))
     assert (data.barrier.values > 0.0).all()
     assert (data.messages.values > 0.0).all()
+    assert (data.first_duration.values > 0.0).all()
+    assert np.isfinite(data.first_offset_max.values).all()
 
     assert data.attrs["front_wait_s"] == 0.3  # the nearest to 5 s
     cost = np.stack([data.duration_median.values, data.true_max.sel(wait=0.3).values])
@@ -117,7 +119,9 @@ def test_table_shows_the_same_numbers(run: Run) -> None:
     assert shows(row[1], float(data.duration_median) * 1e6)
     assert shows(row[2], float(data.messages_median))
     assert shows(row[3], float(data.true_max.sel(wait=0.3)) * 1e6)
-    assert row[4:] == (["*"] if data.on_front else [])
+    assert shows(row[4], float(data.first_true_max.sel(wait=0.3)) * 1e6)
+    assert row[5:] == (["*"] if data.on_front else [])
+    assert any(line.startswith("  cold      first synchronization: most") for line in lines)
     after = lines[next(i for i, line in enumerate(lines) if line.startswith("after 0.3 s")) :]
     row = next(line.split() for line in after if line.startswith("hca3_offset "))
     values = [data[name].sel(wait=0.3) * 1e6 for name in ("offset_max", "true_max", "true_median", "bound_max")]
@@ -198,3 +202,16 @@ def test_a_sample_of_four_ranks(mpi: str, tmp_path: Path) -> None:
     assert f"rank {checked[0]} against rank 0" in outcome.stdout
     assert (np.abs(data.true_error.values) <= data.error_bound.values).all()
     assert (data.outside.values == 0.0).all()
+
+
+@ONE_LIBRARY
+def test_the_first_synchronization_of_a_scheme_that_learns_is_as_good_as_others(mpi: str, tmp_path: Path) -> None:
+    """Later ones are ten times as good, since they know the rates: judged by them alone, it would look good at once."""
+    clocks = {"DOWNBEAT_VALIDATION": "offset=1,skew=50e-6,wander=1e-9,seed=3", "DOWNBEAT_MAX_SKEW": "650e-6"}
+    options = ["--schemes", "disciplined,hca3_offset", "--waits", "1", "-r", "4", "-q", "-o", "out.nc"]
+    outcome = run_bench(mpi, tmp_path, "clock", *options, env=clocks)
+    assert outcome.status == 0, outcome.stderr
+    data = read_dataset(tmp_path / "out.nc").isel(wait=0)
+    learns, plain = (data.sel(scheme=name) for name in ("disciplined", "hca3_offset"))
+    assert float(learns.first_true_max) > 0.5 * float(plain.true_max)
+    assert float(learns.true_max) < 0.1 * float(learns.first_true_max)

@@ -21,6 +21,7 @@ KINDS = [
     "within",
     "clock",
     "slack",
+    "published",
     "operation",
     "algorithm",
     "synchronizer",

@@ -131,6 +131,8 @@ def test_pkg_config(
     static = ["--static"] if library == "static" else []
     env = {"PKG_CONFIG_PATH": str(pc_dir)}
     flags = shlex.split(run("pkg-config", *static, "--cflags", "--libs", "downbeat", env=env))
+    # Who asks for the authors' library, as their OSU benchmarks do, gets the same.
+    assert shlex.split(run("pkg-config", *static, "--cflags", "--libs", "mpix-harmonize", env=env)) == flags
     if library == "static":  # both libraries lie there, and -l would take the shared one
         flags = ["-l:libdownbeat.a" if flag == "-ldownbeat" else flag for flag in flags]
     program = tmp_path / "consumer"
@@ -190,6 +192,22 @@ def test_fortran_component_of_the_cmake_package(mpi: str, installed: Path, tmp_p
         static = program.name.endswith("static")
         assert ("libdownbeat-fortran.so.0" in run("readelf", "-d", program)) == (not static)
         assert starts_together(mpi, program)
+
+
+DROP_IN = """\
+cmake_minimum_required(VERSION 3.22)
+project(drop_in LANGUAGES C)
+find_package(mpixharmonize CONFIG REQUIRED)
+add_executable(drop-in "{source}")
+target_link_libraries(drop-in PRIVATE MPIXHarmonize::mpix-harmonize)
+"""
+
+
+def test_the_target_of_the_authors_library_is_there(mpi: str, installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(DROP_IN.format(source=CONSUMER / "consumer.c"), encoding="utf-8")
+    run("cmake", "-S", tmp_path, "-B", tmp_path / "build", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={installed}")
+    run("cmake", "--build", tmp_path / "build")
+    assert starts_together(mpi, tmp_path / "build" / "drop-in")
 
 
 def test_another_fortran_compiler_compiles_the_installed_source(mpi: str, installed: Path, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 #include "experiments/activity.h"
 
+#include "experiments/busy_processors.h"
 #include "mpi/host_name.h"
 
 #include <array>
@@ -47,22 +48,25 @@ ActivityWatch::Reading ActivityWatch::read() {
 std::vector<OthersActivity> ActivityWatch::finish(const Communicator &comm) const {
     const Reading now = read();
     const std::vector<std::string> hosts = comm.gather(host_name());
-    const auto readings = comm.gather(std::array{now.wall - start_.wall, now.own - start_.own, now.host - start_.host});
+    const auto readings = comm.gather(std::array{now.wall - start_.wall, now.own - start_.own, now.host - start_.host,
+                                                 static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN))});
 
     // What the host did, by its first rank's account, without what its ranks did.
     std::map<std::string, double> others;
     std::map<std::string, double> period;
+    std::map<std::string, double> processors;
     for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
-        const auto &[wall, own, busy] = readings[rank];
+        const auto &[wall, own, busy, online] = readings[rank];
         if (period.emplace(hosts[rank], wall).second) {
             others[hosts[rank]] = busy;
+            processors[hosts[rank]] = online;
         }
         others[hosts[rank]] -= own;
     }
     std::vector<OthersActivity> activities;
     for (const auto &[host, seconds] : others) {
-        if (!std::isnan(seconds)) {
-            activities.push_back({host, seconds / period[host]});
+        if (const auto busy = busy_processors(seconds, period[host], processors[host])) {
+            activities.push_back({host, *busy});
         }
     }
     return activities;

@@ -75,9 +75,12 @@ std::vector<ListedComponent> library_components(const char *kind) {
     for (const Downbeat_component *const *component = Downbeat_components(kind); *component != nullptr; ++component) {
         ListedComponent listed{(*component)->name, (*component)->summary, (*component)->source, {}};
         for (const Downbeat_parameter *p = (*component)->parameters; p->name != nullptr; ++p) {
-            listed.parameters.push_back(
-                {p->name, p->value, p->meaning, p->kind == nullptr ? "" : p->kind,
-                 p->whole != 0 ? ComponentValues::whole(p->low, p->high) : ComponentValues::real(p->low, p->high)});
+            const bool number = p->kind == nullptr;
+            const bool fixed = std::string(kind) == "published"; // what a paper had
+            listed.parameters.push_back({p->name, p->value, p->meaning, number || fixed ? "" : p->kind,
+                                         fixed           ? ComponentValues::choice({p->value})
+                                         : p->whole != 0 ? ComponentValues::whole(p->low, p->high)
+                                                         : ComponentValues::real(p->low, p->high)});
         }
         components.push_back(listed);
     }
@@ -102,8 +105,8 @@ struct Kind {
     std::vector<ListedComponent> (*components)();
 };
 
-const std::array<Kind, 18> &all_kinds() {
-    static const std::array<Kind, 18> all = {{
+const std::array<Kind, 19> &all_kinds() {
+    static const std::array<Kind, 19> all = {{
         {"scheme", "clock synchronization schemes (setting sync)", [] { return library_components("scheme"); }},
         {"offset", "estimators of the offset between two clocks", [] { return library_components("offset"); }},
         {"intercept", "methods for the intercept of a fitted line", [] { return library_components("intercept"); }},
@@ -113,6 +116,8 @@ const std::array<Kind, 18> &all_kinds() {
         {"clock", "local clocks (setting clock)", [] { return library_components("clock"); }},
         {"slack", "methods that choose how far ahead MPIX_Harmonize sets the deadline (setting slack)",
          [] { return library_components("slack"); }},
+        {"published", "configurations of papers, whole (--published, setting published)",
+         [] { return library_components("published"); }},
         {"operation", "operations to measure", operation_components},
         {"algorithm", "algorithms of this MPI library, by collective (--algorithm)", library_algorithms},
         {"synchronizer", "synchronizers that run before each sample (--sync)",

@@ -16,6 +16,7 @@
 #include "text/names.h"
 #include "text/utf8.h"
 
+#include <cstdlib>
 #include <fmt/format.h>
 #include <utility>
 
@@ -34,6 +35,9 @@ Reporters open_reporters(const Options &options) {
 
 ExitStatus measure(const Communicator &comm, const Options &options, const std::string &command) {
     const std::uint64_t seed = choose_seed(comm, options.seed);
+    if (!options.published.empty() && setenv("DOWNBEAT_PUBLISHED", options.published.c_str(), 1) != 0) {
+        throw Error::here("setenv of DOWNBEAT_PUBLISHED failed");
+    }
     const GlobalClock clock(comm, options.tolerance);
     Launch launch(comm, clock, options, seed);
     launch.prepare();

@@ -1,6 +1,7 @@
 #include "options/options.h"
 
 #include "build_info.h"
+#include "clocks/component_option.h"
 #include "context/context.h"
 #include "mpi/library_version.h"
 #include "operations/operation.h"
@@ -46,6 +47,7 @@ struct Words {
     std::string parameters;
     bool validate = false;
     std::string observed;
+    std::string published;
     std::string tolerance;
     std::string late;
     std::string late_ranks;
@@ -126,6 +128,10 @@ void declare(CommandLine &line, Words &words, const std::vector<ExperimentName> 
     line.option("--max-attempts", words.max_attempts, "N",
                 "give up on a block after N attempts per valid sample requested [default 20]");
     line.option("--observe", words.observed, "RANK", "rank that metric latency_observed reports [default 0]");
+    line.option("--published", words.published, "PAPER",
+                fmt::format("the whole configuration of a paper, {}: its clocks, and --sync and --timing unless they "
+                            "are given; downbeat-bench list published shows what it has",
+                            join(component_names("published"))));
     line.option("--tolerance", words.tolerance, "SECONDS",
                 "reject a sample if a rank starts later than this after its planned start [default: the library's "
                 "setting tolerance, 0.5e-6]");
@@ -139,6 +145,24 @@ void declare(CommandLine &line, Words &words, const std::vector<ExperimentName> 
                 "write the first N samples of each cell to traces, without the warm-up [default 100]");
     words.common.declare(line, "seed for the order of the blocks, random patterns and permutations");
     line.footer(footer(experiments));
+}
+
+/// Sets the options of a paper that are not given. Throws Error::usage where there is no such paper.
+void follow_paper(const CommandLine &line, Words &words) {
+    if (!line.given("--published")) {
+        return;
+    }
+    check_names("paper", {words.published}, component_names("published"));
+    const auto *paper = Downbeat_components("published");
+    while ((*paper)->name != words.published) {
+        ++paper;
+    }
+    for (const Downbeat_parameter *one = (*paper)->parameters; one->name != nullptr; ++one) {
+        const std::string name = one->name;
+        if ((name == "--sync" || name == "--timing") && !line.given(name)) {
+            (name == "--sync" ? words.synchronizers : words.timings) = one->value;
+        }
+    }
 }
 
 std::vector<std::string> delaying_patterns() {
@@ -302,6 +326,7 @@ void check_traces(const CommandLine &line, const Words &words, Options &options)
 
 Options check(const CommandLine &line, const Words &words, int ranks, const std::vector<ExperimentName> &experiments) {
     Options options;
+    options.published = words.published;
     options.operations =
         parse_operations(words.operations, line.given("--with") ? split(words.parameters) : std::vector<std::string>{},
                          names_of(experiments));
@@ -350,6 +375,7 @@ std::variant<Options, std::string> parse_options(int argc, char **argv, int rank
     if (const auto text = line.parse(argc, argv)) {
         return *text;
     }
+    follow_paper(line, words);
     return check(line, words, ranks, experiments);
 }
 

@@ -42,6 +42,7 @@ struct Options : CommonOptions {
     Component warmup;
     long max_attempts = 20;          // per valid sample wanted
     int observed = 0;                // rank
+    std::string published;           // paper whose configuration counts where nothing else is asked for; "": none
     std::optional<double> tolerance; // seconds
     std::optional<double> late;      // seconds
     double late_ranks = 0.0;         // share

@@ -56,6 +56,8 @@ typedef struct Downbeat_component {
  *                "within"     choices for its lowest level
  *                "clock"      local clocks (setting clock)
  *                "slack"      methods that choose how far ahead deadlines are set (setting slack)
+ *                "published"  configurations of papers (setting published); their parameters are of the kinds
+ *                             "setting" and "option", one of downbeat-bench
  *
  * Returns a list that starts with the default and ends with NULL, or NULL if the kind is unknown. The list is never
  * freed. Local; may be called without MPI. */
@@ -65,7 +67,7 @@ const Downbeat_component *const *Downbeat_components(const char *kind);
 
 /* Downbeat_check: checks whether a text is a valid component.
  *
- *   IN   kind     as for Downbeat_components, except "clock" and "slack" (string)
+ *   IN   kind     as for Downbeat_components, except "clock", "slack" and "published" (string)
  *   IN   text     e.g. "hca3(fit=500)" (string)
  *   OUT  message  the problem and the valid values, in one line without a newline; "" if the text is valid (string of
  *                 at most DOWNBEAT_MAX_MESSAGE characters, including the terminating 0)

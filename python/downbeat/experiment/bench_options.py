@@ -112,6 +112,7 @@ OPTIONS: Mapping[str, Callable[[str, object], str | None]] = {
     "warmup": rule,
     "max-attempts": whole(1),
     "observe": whole(0),
+    "published": rule,
     "tolerance": seconds,
     "late": seconds,
     "late-ranks": share,

@@ -56,14 +56,19 @@ def heat_map(frame: pd.DataFrame, operation: str) -> Picture:
     return Picture(f"heat_map-{operation}", f"{operation}: algorithms after synchronizers", caption, figure, renamed)
 
 
-def draw_map(axes: Axes, table: pd.DataFrame, last: bool, form: str = ".3g") -> None:
+def draw_map(
+    axes: Axes, table: pd.DataFrame, last: bool, form: str = ".3g", deviations: pd.DataFrame | None = None
+) -> None:
     """Draws one map; only the lowest one names the columns. A value that is missing is a dash."""
     values = table.to_numpy(dtype=float)
     low, high = np.nanmin(values), np.nanmax(values)
     scale = LogNorm(low, high if high > low else low * 1.01)
     axes.imshow(values, cmap=COLORS, norm=scale, aspect="auto")
+    spreads = None if deviations is None else deviations.to_numpy(dtype=float)
     for (row, column), value in np.ndenumerate(values):
         written = f"{value:{form}}" if np.isfinite(value) else "-"
+        if spreads is not None and np.isfinite(spreads[row, column]):
+            written += f"\n\u00b1 {spreads[row, column]:{form}}"
         color = "white" if np.isfinite(value) and float(scale(value)) > DARK else "black"
         axes.text(column, row, written, ha="center", va="center", color=color, fontsize=TEXT_POINTS - 0.5)
     axes.set_yticks(range(len(table.index)), table.index, fontsize=TEXT_POINTS - 0.5)

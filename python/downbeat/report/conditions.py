@@ -170,11 +170,14 @@ def machine_text(contexts: Sequence[Mapping[str, object]]) -> str:
     return "\n".join(f"{host}, load {span(min(loads), max(loads))}" if loads else host for host, loads in hosts.items())
 
 
+UNCHECKED = "not checked"
+
+
 def clock_check_text(contexts: Iterable[Mapping[str, object]]) -> str:
     """Says whether the clocks still agreed when launches ended."""
     checked = [context for context in contexts if "clock_check_offset_s" in context]
     if not checked:
-        return "not checked"
+        return UNCHECKED
     farthest = max(abs(float(str(context["clock_check_offset_s"]))) for context in checked)
     outside = sum(int(str(context["clock_check_ranks_outside"])) > 0 for context in checked)
     of_all = counted(len(checked), "launch")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from downbeat.pictures.picture import Picture
+from downbeat.report.page import Table
 from downbeat.reproduce.evidence import Evidence, Undecidable
 from downbeat.reproduce.results import Results
 from downbeat.reproduce.run import Run
@@ -36,10 +37,11 @@ class Finding:
 
 @dataclass(frozen=True)
 class Drawn:
-    """The findings of a figure in the data."""
+    """The findings of a figure in the data, and tables of the paper that belong to it."""
 
     pictures: tuple[Picture, ...]
     findings: tuple[Finding, ...]
+    tables: tuple[Table, ...] = ()
 
 
 @dataclass(frozen=True)

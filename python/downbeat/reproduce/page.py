@@ -12,6 +12,7 @@ import pandas as pd
 
 from downbeat.launchers.job import RANKS, nodes_for, with_numbers
 from downbeat.launchers.simulation import without_seed
+from downbeat.report.conditions import UNCHECKED, clock_check_text
 from downbeat.report.page import Page, Section, Table
 from downbeat.reproduce.evidence import Evidence
 from downbeat.reproduce.figure import Figure
@@ -107,6 +108,7 @@ def figure_section(figure: Figure, results: Results) -> Section:
     warnings += (lost,) if lost else ()
     judged = judge(drawn.findings, chance(results))
     shared = f" The launches are those of {figure.data}." if figure.data else ""
+    ended = clock_check_text(data.attrs for label in results.have() for data in results.datasets(label))
     runs = pd.DataFrame(
         [
             {
@@ -126,10 +128,11 @@ def figure_section(figure: Figure, results: Results) -> Section:
             paper,
             reports,
             f"What {here(site)} can show: {figure.shows(site)}.{shared}",
+            *((f"Clocks when launches ended: {ended}.",) if ended != UNCHECKED else ()),
         ),
         warnings=warnings,
         definitions=tuple(map(definition, judged)),
-        tables=(Table("What was run", runs),),
+        tables=(*drawn.tables, Table("What was run", runs)),
         pictures=drawn.pictures,
         commands=tuple(command(run, site) for run in results.runs),
     )

@@ -31,7 +31,7 @@ def plan_of(figure: Figure, run: Run, site: Site) -> Plan:
         environments=(Environment(FIXED, dict(run.variables)) if run.variables else Environment(),),
         launches=run.launches(site),
         # A busy machine takes its time, above all where nothing is measured; a hanging launch is to end some day.
-        timeout=(LEAST_LIMIT if site.simulated else 30) + PATIENCE * run.seconds,
+        timeout=LEAST_LIMIT + PATIENCE * run.seconds,
         seed=SEED,
     )
 

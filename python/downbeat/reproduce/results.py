@@ -13,7 +13,7 @@ import xarray as xr
 
 from downbeat.data.cells import summarize_cells
 from downbeat.data.launch_file import open_launch
-from downbeat.data.samples import sample_metrics
+from downbeat.data.samples import VERDICTS, sample_metrics
 from downbeat.errors import DownbeatError
 from downbeat.experiment.experiment import Launch
 from downbeat.reproduce.evidence import Evidence, Undecidable
@@ -31,6 +31,9 @@ METRICS = (
     "end_skew",
     "imbalance_worst",
 )
+
+# Verdicts of samples that all ranks began in time; what ended after its window counts where windows reject it.
+IN_TIME = [VERDICTS.index(name) for name in ("valid", "overrun")]
 
 Say = TypeVar("Say", bound=Evidence | Undecidable | None)
 
@@ -96,11 +99,11 @@ class Results:
         return [open_launch(launch.path) for launch in self.launches[label]]
 
     def samples(self, label: str, metrics: Sequence[str]) -> list[xr.Dataset]:
-        """Returns the valid samples of a run, launch by launch, in the order in which they were measured."""
+        """Returns the samples of a run that began in time, launch by launch, in the order of measurement."""
         kept = []
         for launch in self.launches[label]:
             data = sample_metrics(launch.path, metrics)
-            kept.append(data.isel(sample=np.flatnonzero(data["verdict"].to_numpy() == 0)))
+            kept.append(data.isel(sample=np.flatnonzero(np.isin(data["verdict"].to_numpy(), IN_TIME))))
         return kept
 
 
@@ -120,3 +123,19 @@ def median_and_range(frame: pd.DataFrame, by: Sequence[str], column: str, scale:
     table = groups.agg(median="median", low="min", high="max", launches="count").reset_index()
     table[["median", "low", "high"]] *= scale
     return table
+
+
+def mean_and_deviation(
+    frame: pd.DataFrame, by: Sequence[str], column: str, scale: float = MICROSECONDS
+) -> pd.DataFrame:
+    """Summarizes a column over launches as Schuchart 2023 (section 6) does; arguments as of `median_and_range`.
+
+    Returns:
+        One row per group: `by`, `mean`, `deviation` (standard, NaN of a single launch), `low` and `high` (one of it
+        below and above the mean), `launches`.
+    """
+    groups = frame.groupby(list(by), sort=False, dropna=False)[column]
+    table = groups.agg(mean="mean", deviation="std", launches="count").reset_index()
+    table[["mean", "deviation"]] *= scale
+    half = table["deviation"].fillna(0.0)
+    return table.assign(low=table["mean"] - half, high=table["mean"] + half)

@@ -25,6 +25,12 @@ constexpr long finished = -2;
 // A synchronization and the look directly after it take at most so many times its longest duration so far, most times.
 constexpr double margin = 1.5;
 
+// The first of a scheme, which nobody knows, takes no longer than this where ranks are few; default fits span 1 s.
+constexpr double first_seconds = 2.5;
+
+// The number of the first synchronizations, before repetition 0.
+constexpr long first = -1;
+
 double barrier_seconds(const Communicator &comm, long calls) {
     const double begin = steady_time();
     for (long i = 0; i < calls; ++i) {
@@ -48,28 +54,25 @@ double measure_barrier(const Communicator &comm) {
 
 ClockMeasurement::ClockMeasurement(const Communicator &comm, const ClockOptions &options, bool validation,
                                    std::uint64_t seed, bool quiet)
-    : comm_(comm), random_(seed), synced_at_(options.schemes.size()), results_{options, false, 0, {}, {}},
+    : comm_(comm), validation_(validation), random_(seed), clocks_(options.schemes.size()),
+      synced_at_(options.schemes.size()),
+      longest_(options.schemes.size(), first_seconds / margin), results_{options, false, 0, {}, {}, {}},
       progress_(quiet) {
-    for (const std::string &scheme : options.schemes) {
-        const double begin = steady_time();
-        clocks_.push_back(std::make_unique<SchemeClock>(comm, scheme));
-        longest_.push_back(steady_time() - begin);
-    }
     for (const int rank : options.checked) {
         pairs_.push_back({0, rank});
     }
-    results_.truth = validation && clocks_.front()->knows_truth();
-    results_.clock_domains = clocks_.front()->domains();
     const ClockRun empty{0, 0.0, 0.0, std::vector<ClockEvent>(options.waits.size())};
+    results_.first.assign(options.schemes.size(), empty);
     results_.runs.assign(options.schemes.size(),
                          std::vector<ClockRun>(static_cast<std::size_t>(options.repetitions), empty));
 }
 
 ClockResults ClockMeasurement::run() {
     progress_.start();
+    repeat(first);
     for (long repetition = 0; repetition < results_.options.repetitions; ++repetition) {
         results_.barrier.push_back(measure_barrier(comm_));
-        repeat(static_cast<std::size_t>(repetition));
+        repeat(repetition);
     }
     if (comm_.is_root()) {
         progress_.finish(
@@ -78,7 +81,11 @@ ClockResults ClockMeasurement::run() {
     return results_;
 }
 
-void ClockMeasurement::repeat(std::size_t repetition) {
+ClockRun &ClockMeasurement::run_of(std::size_t scheme, long repetition) {
+    return repetition == first ? results_.first[scheme] : results_.runs[scheme][static_cast<std::size_t>(repetition)];
+}
+
+void ClockMeasurement::repeat(long repetition) {
     const std::size_t waits = results_.options.waits.size();
     std::vector<std::size_t> order(clocks_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -115,16 +122,23 @@ long ClockMeasurement::choose_action(DueEvents &pending, const std::vector<std::
     return static_cast<long>(pending.take_first());
 }
 
-void ClockMeasurement::synchronize(std::size_t scheme, std::size_t repetition, std::size_t position,
-                                   DueEvents &pending) {
-    const SchemeClock &clock = *clocks_[scheme];
+void ClockMeasurement::synchronize(std::size_t scheme, long repetition, std::size_t position, DueEvents &pending) {
     barrier_quietly(comm_); // nobody naps
     check(MPI_Barrier(comm_.handle()), "MPI_Barrier");
-    const double messages = clock.messages();
+    const double messages = repetition == first ? 0.0 : clocks_[scheme]->messages();
     const double begin = steady_time();
-    clock.synchronize();
+    if (repetition == first) {
+        clocks_[scheme] = std::make_unique<SchemeClock>(comm_, results_.options.schemes[scheme]);
+    } else {
+        clocks_[scheme]->synchronize();
+    }
+    const SchemeClock &clock = *clocks_[scheme];
     synced_at_[scheme] = steady_time();
     const double duration = synced_at_[scheme] - begin;
+    if (repetition == first) {
+        results_.truth = validation_ && clock.knows_truth();
+        results_.clock_domains = clock.domains();
+    }
 
     const std::vector<double> &waits = results_.options.waits;
     for (std::size_t wait = 0; wait < waits.size(); ++wait) {
@@ -136,16 +150,17 @@ void ClockMeasurement::synchronize(std::size_t scheme, std::size_t repetition, s
     }
 
     const std::vector<double> all = gather_quietly(comm_, {duration, clock.messages() - messages});
-    ClockRun &run = results_.runs[scheme][repetition];
+    ClockRun &run = run_of(scheme, repetition);
     run.position = static_cast<long>(position);
-    longest_[scheme] = std::max(longest_[scheme], steady_time() - begin);
+    const double lasted = steady_time() - begin;
+    longest_[scheme] = repetition == first ? lasted : std::max(longest_[scheme], lasted);
     for (std::size_t i = 0; i + 1 < all.size(); i += 2) {
         run.duration = std::max(run.duration, all[i]);
         run.messages = std::max(run.messages, all[i + 1]);
     }
 }
 
-void ClockMeasurement::look(std::size_t scheme, std::size_t repetition, std::size_t wait) {
+void ClockMeasurement::look(std::size_t scheme, long repetition, std::size_t wait) {
     const SchemeClock &clock = *clocks_[scheme];
     const ClockOptions &options = results_.options;
     const auto ranks = static_cast<std::size_t>(comm_.size());
@@ -173,11 +188,11 @@ void ClockMeasurement::look(std::size_t scheme, std::size_t repetition, std::siz
         event.error_bound.push_back(all[i + 1]);
         event.expected_error.push_back(all[i + 2]);
     }
-    results_.runs[scheme][repetition].events[wait] = event;
+    run_of(scheme, repetition).events[wait] = event;
     if (comm_.is_root()) {
         ++looks_;
         const std::size_t looks =
-            options.schemes.size() * static_cast<std::size_t>(options.repetitions) * options.waits.size();
+            options.schemes.size() * static_cast<std::size_t>(options.repetitions + 1) * options.waits.size();
         progress_.update(looks_, looks - looks_);
     }
 }

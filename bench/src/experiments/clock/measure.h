@@ -26,12 +26,14 @@ public:
     ClockResults run();
 
 private:
-    void repeat(std::size_t repetition);
+    void repeat(long repetition);
+    ClockRun &run_of(std::size_t scheme, long repetition);
     long choose_action(DueEvents &pending, const std::vector<std::size_t> &order, std::size_t synchronized) const;
-    void synchronize(std::size_t scheme, std::size_t repetition, std::size_t position, DueEvents &pending);
-    void look(std::size_t scheme, std::size_t repetition, std::size_t wait);
+    void synchronize(std::size_t scheme, long repetition, std::size_t position, DueEvents &pending);
+    void look(std::size_t scheme, long repetition, std::size_t wait);
 
     const Communicator &comm_;
+    bool validation_;
     std::mt19937_64 random_;
     std::vector<std::unique_ptr<SchemeClock>> clocks_; // per scheme
     std::vector<double> synced_at_;                    // per scheme: end of its last synchronization, monotonic seconds

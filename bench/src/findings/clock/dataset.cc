@@ -96,11 +96,19 @@ void add_measurements(Dataset &data, const ClockResults &results) {
 void add_summaries(Dataset &data, const ClockResults &results, const ClockSummary &summary) {
     std::vector<double> durations;
     std::vector<double> messages;
+    std::vector<double> first_durations;
+    std::vector<double> first_offsets;
+    std::vector<double> first_errors;
     std::vector<std::int64_t> front;
     for (const SchemeSummary &scheme : summary.schemes) {
         durations.push_back(scheme.duration);
         messages.push_back(scheme.messages);
         front.push_back(scheme.on_front ? 1 : 0);
+        first_durations.push_back(scheme.first_duration);
+        for (const WaitSummary &one : scheme.first_waits) {
+            first_offsets.push_back(one.offset);
+            first_errors.push_back(one.error);
+        }
     }
     const std::vector<std::string> wait = {"scheme", "wait"};
     data.variables.insert(
@@ -112,6 +120,13 @@ void add_summaries(Dataset &data, const ClockResults &results, const ClockSummar
           "1 if no other scheme is better in both duration and error at the wait of attribute front_wait_s",
           "",
           front},
+         {"first_duration",
+          {"scheme"},
+          "duration of the first synchronization, with its connections, largest over ranks",
+          "s",
+          first_durations},
+         {"first_offset_max", wait, "largest absolute offset over ranks after the first synchronization", "s",
+          first_offsets},
          {"offset_max", wait, "largest absolute offset over ranks, median over repetitions", "s",
           of_summaries(summary, &WaitSummary::offset)},
          {"bound_max", wait, "largest error_bound over ranks and repetitions", "s",
@@ -119,7 +134,9 @@ void add_summaries(Dataset &data, const ClockResults &results, const ClockSummar
     if (results.truth) {
         data.variables.insert(
             data.variables.end(),
-            {{"true_median", wait, "median of true_error over repetitions and ranks other than 0", "s",
+            {{"first_true_max", wait, "largest absolute true_error over ranks after the first synchronization", "s",
+              first_errors},
+             {"true_median", wait, "median of true_error over repetitions and ranks other than 0", "s",
               of_summaries(summary, &WaitSummary::bias)},
              {"true_max", wait, "largest absolute true_error over ranks, median over repetitions", "s",
               of_summaries(summary, &WaitSummary::error)},

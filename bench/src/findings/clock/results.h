@@ -41,9 +41,10 @@ struct ClockRun {
 
 struct ClockResults {
     ClockOptions options;
-    bool truth;                              // whether true errors are known
-    int clock_domains;                       // groups of ranks that share a clock, as the library found
-    std::vector<double> barrier;             // per repetition: mean duration of MPI_Barrier, seconds
+    bool truth;                  // whether true errors are known
+    int clock_domains;           // groups of ranks that share a clock, as the library found
+    std::vector<double> barrier; // per repetition: mean duration of MPI_Barrier, seconds
+    std::vector<ClockRun> first; // [scheme]: the first synchronization of its clock, none of the repetitions
     std::vector<std::vector<ClockRun>> runs; // [scheme][repetition]
 };
 
@@ -63,7 +64,9 @@ struct SchemeSummary {
     double duration; // seconds, median over repetitions
     double messages; // median over repetitions
     std::vector<WaitSummary> waits;
-    bool on_front; // no other scheme is better in both duration and error at the deciding wait
+    double first_duration;                // seconds, of the first synchronization with its connections
+    std::vector<WaitSummary> first_waits; // after it
+    bool on_front;                        // no other scheme is better in both duration and error at the deciding wait
 };
 
 struct ClockSummary {

@@ -56,17 +56,18 @@ WaitSummary summarize_wait(const std::vector<ClockRun> &runs, std::size_t wait, 
             .wait_last = *last};
 }
 
-SchemeSummary summarize_scheme(const std::string &scheme, const std::vector<ClockRun> &runs, std::size_t waits,
-                               bool truth) {
+SchemeSummary summarize_scheme(const std::string &scheme, const ClockRun &first, const std::vector<ClockRun> &runs,
+                               std::size_t waits, bool truth) {
     std::vector<double> durations;
     std::vector<double> messages;
     for (const ClockRun &run : runs) {
         durations.push_back(run.duration);
         messages.push_back(run.messages);
     }
-    SchemeSummary summary{scheme, median(durations), median(messages), {}, false};
+    SchemeSummary summary{scheme, median(durations), median(messages), {}, first.duration, {}, false};
     for (std::size_t wait = 0; wait < waits; ++wait) {
         summary.waits.push_back(summarize_wait(runs, wait, truth));
+        summary.first_waits.push_back(summarize_wait({first}, wait, truth));
     }
     return summary;
 }
@@ -99,8 +100,8 @@ ClockSummary summarize(const ClockResults &results) {
     summary.barrier = bench::summarize(results.barrier).mean;
     std::vector<Cost> costs;
     for (std::size_t i = 0; i < results.runs.size(); ++i) {
-        summary.schemes.push_back(
-            summarize_scheme(results.options.schemes[i], results.runs[i], waits.size(), results.truth));
+        summary.schemes.push_back(summarize_scheme(results.options.schemes[i], results.first[i], results.runs[i],
+                                                   waits.size(), results.truth));
         const SchemeSummary &scheme = summary.schemes.back();
         costs.push_back({scheme.duration, quality(scheme.waits[summary.deciding], results.truth)});
     }

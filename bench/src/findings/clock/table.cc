@@ -5,6 +5,7 @@
 #include "text/names.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <iterator>
 #include <utility>
@@ -72,18 +73,19 @@ std::string verdict(const ClockResults &results, const ClockSummary &summary,
     if (front.empty()) {
         return line_above("verdict", "none: no scheme could be measured");
     }
-    const auto say = [&](const char *what, const SchemeSummary &scheme) {
+    const auto say = [&](const char *what, const SchemeSummary &scheme, bool first = false) {
         std::vector<std::string> errors;
         for (const std::size_t wait : {summary.first, summary.deciding}) {
-            const std::string error =
-                fmt::format("{} after {} s", in_microseconds(quality(scheme.waits[wait], results.truth)),
-                            results.options.waits[wait]);
+            const std::string error = fmt::format(
+                "{} after {} s",
+                in_microseconds(quality(first ? scheme.first_waits[wait] : scheme.waits[wait], results.truth)),
+                results.options.waits[wait]);
             if (errors.empty() || errors.front() != error) {
                 errors.push_back(error);
             }
         }
-        return fmt::format("{} {}: takes {}, is off by {}", what, scheme.scheme, duration_text(scheme.duration),
-                           join(errors));
+        return fmt::format("{} {}: takes {}, is off by {}", what, scheme.scheme,
+                           duration_text(first ? scheme.first_duration : scheme.duration), join(errors));
     };
     // On the front errors fall from scheme to scheme; the first that is about as good as the last will do.
     const auto error = [&](const SchemeSummary *scheme) {
@@ -104,6 +106,18 @@ std::string verdict(const ClockResults &results, const ClockSummary &summary,
         text += line_above("", held ? "every true error was within the bound that the library reported"
                                     : "some true errors exceeded the library's bound: see out.%");
     }
+    // The first synchronization of a program knows nothing of the clocks: schemes that learn are no better than others.
+    const auto first_error = [&](const SchemeSummary *scheme) {
+        return quality(scheme->first_waits[summary.deciding], results.truth);
+    };
+    const auto cold =
+        std::min_element(by_duration.begin(), by_duration.end(), [&](const SchemeSummary *a, const SchemeSummary *b) {
+            return first_error(a) < first_error(b) || (std::isnan(first_error(b)) && !std::isnan(first_error(a)));
+        });
+    text += line_above("cold", say("first synchronization: most accurate", **cold, true));
+    if (*cold != &best) {
+        text += line_above("", say("of", best, true));
+    }
     return text;
 }
 
@@ -116,6 +130,8 @@ std::string legend(const ClockResults &results, double wait) {
                                    "             repetitions\n"
                                    "  front      *: on the Pareto front, no other scheme has both a shorter duration\n"
                                    "             and a smaller {} after {} s\n"
+                                   "  cold       the same after the first synchronization, when nothing is known\n"
+                                   "             of the clocks yet [us]\n"
                                    "  measured   |offset| to rank 0's global clock: largest over ranks, median over\n"
                                    "             repetitions [us]\n",
                                    (about_as_good - 1.0) * 100, wait, error_word(results), wait);
@@ -140,10 +156,12 @@ std::string overview(const ClockResults &results, const ClockSummary &summary,
                        {"", "messages", ColumnKind::text},
                        {fmt::format("after {} s", results.options.waits[deciding]), results.truth ? "true" : "measured",
                         ColumnKind::microseconds},
+                       {"", "cold", ColumnKind::microseconds},
                        {"", "front", ColumnKind::text}});
     for (const SchemeSummary *scheme : by_duration) {
         table.add({scheme->scheme, scheme->duration, fmt::format("{:.0f}", scheme->messages),
-                   quality(scheme->waits[deciding], results.truth), scheme->on_front ? "*" : ""});
+                   quality(scheme->waits[deciding], results.truth),
+                   quality(scheme->first_waits[deciding], results.truth), scheme->on_front ? "*" : ""});
     }
     return table.text();
 }

@@ -24,7 +24,7 @@ struct DriftPair {
     DriftSeries series;
     double duration;              // seconds, from the first measurement to the last
     std::vector<double> drift;    // offset - first offset, seconds
-    std::vector<double> residual; // offset - least squares line, seconds
+    std::vector<double> residual; // offset - least squares line, weighted by bounds, seconds
     double skew;                  // slope of the line, relative
     double skew_error;            // half of its 95 % confidence interval, see line_error
     double intercept;             // of the line at 0 of the asker's local clock, seconds

@@ -35,8 +35,9 @@ Json to_json(const ListedParameter &parameter) {
 std::string list_parameter(const ListedParameter &parameter) {
     const std::string valid =
         parameter.kind.empty() ? parameter.values.describe() : fmt::format("any of kind {}", parameter.kind);
+    const bool fixed = parameter.values.choices.size() == 1;
     return fmt::format("    {:<24} {}\n", fmt::format("{}={}", parameter.name, parameter.value),
-                       fill(fmt::format("{} ({})", parameter.meaning, valid), indent));
+                       fill(fixed ? parameter.meaning : fmt::format("{} ({})", parameter.meaning, valid), indent));
 }
 
 std::string list_component(const ListedComponent &component) {

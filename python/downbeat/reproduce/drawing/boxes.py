@@ -40,11 +40,12 @@ def draw_boxes(name: str, title: str, caption: str, panels: Sequence[BoxPanel]) 
     """Draws groups of boxes: quartiles and median, whiskers to 1.5 times the box, every value beyond as a point."""
     stacked = 2 if len(panels) == 4 else 1  # four titles do not fit beside each other
     figure = new_figure(WIDTH_INCHES, stacked * PANEL_INCHES)
-    axes = figure.subplots(stacked, len(panels) // stacked, squeeze=False, sharey=len(panels) > 1).ravel()
+    in_row = len(panels) // stacked
+    axes = figure.subplots(stacked, in_row, squeeze=False, sharey=len(panels) > 1).ravel()
     labels = list(dict.fromkeys(box.label for panel in panels for box in panel.boxes))
     handles: dict[str, Artist] = {}
     rows = []
-    for place, panel in zip(axes, panels, strict=True):
+    for position, (place, panel) in enumerate(zip(axes, panels, strict=True)):
         groups = list(dict.fromkeys(box.group for box in panel.boxes))
         room = BOX_SHARE / len(labels)
         for box in panel.boxes:
@@ -71,7 +72,8 @@ def draw_boxes(name: str, title: str, caption: str, panels: Sequence[BoxPanel]) 
         place.set_xlim(-0.5, len(groups) - 0.5)
         if panel.log_y:
             log_axis(place.yaxis)
-        finish(place, panel.x, panel.y if place in axes[:: len(panels) // stacked] else "", panel.title)
+        beside = panels[position - 1].y if position % in_row else ""
+        finish(place, panel.x, "" if panel.y == beside else panel.y, panel.title)
         place.grid(visible=False, axis="x")
     if len(labels) > 1:
         figure.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=4, fontsize=8)

@@ -56,8 +56,8 @@ def draw_barriers(results: Results) -> Drawn:
     picture = draw_timelines(
         "hoefler2008-fig3",
         f"A broadcast of {MESSAGE} bytes after a barrier, and from a common start",
-        "One sample of the first launch for each: that with the median latency. Right ends of the blue bars: when "
-        "ranks leave the synchronizer.",
+        "One sample of the first launch for each: that with the median latency. The synchronizer's bars "
+        "end where ranks leave it, and the broadcast's begin.",
         timelines,
         results.site.sample,
     )

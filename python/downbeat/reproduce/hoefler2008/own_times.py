@@ -16,7 +16,8 @@ MESSAGE = "8"  # bytes
 
 def linear_broadcast(site: Site) -> dict[str, str]:
     """Returns the options that make a broadcast the linear one of the paper's models, where the library is known."""
-    return {"algorithm": "bcast=basic_linear"} if site.main() in OPEN_MPI else {}
+    name = "linear" if site.simulated else "basic_linear"
+    return {"algorithm": f"bcast={name}"} if site.main() in OPEN_MPI else {}
 
 
 def launch_values(cells: pd.DataFrame, column: str, **where: object) -> pd.Series:

@@ -2,39 +2,61 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import xarray as xr
 from scipy import special
 
-from downbeat.reproduce.building import experiment_run
+from downbeat.reproduce.building import operation_run
 from downbeat.reproduce.drawing.panels import Panel, Series, draw_panels
 from downbeat.reproduce.evidence import Undecidable, factor_between
 from downbeat.reproduce.figure import Drawn, Finding
 from downbeat.reproduce.hunold2015.library_comparison import two_libraries
+from downbeat.reproduce.hunold2015.over_time import FIT_SECONDS, ONCE
 from downbeat.reproduce.own_clocks import made
-from downbeat.reproduce.results import Results
+from downbeat.reproduce.results import NoSamplesError, Results
 from downbeat.reproduce.run import Run
 from downbeat.reproduce.site import Site
 from downbeat.reproduce.wording import microseconds
 from downbeat.sampling import drawn_of
 from downbeat.units import MICROSECONDS
 
+BARRIERS = 1000
+WINDOW = "window(size=100us,growth=1)"
 BESIDE = 0.15  # ranks, by which points of one rank are apart
 FACTOR = 2.0  # between spreads that are called different
 
 
 def exit_runs(site: Site) -> tuple[Run, ...]:
-    return tuple(
-        experiment_run(
+    """Returns the runs: barriers that begin with a window, on clocks that HCA synchronized once."""
+    runs = (
+        operation_run(
+            site,
             library,
             library,
             site.full,
-            "skew",
-            {"sync": "mpi_barrier", "repetitions": str(site.repetitions(1000)), "seed": "1"},
-            seconds=1.5,
-            variables={**made(site), "DOWNBEAT_SYNC": "hca"},
+            ["barrier"],
+            usual=BARRIERS,
+            sync=WINDOW,
+            variables=made(site) | ONCE | {"DOWNBEAT_SYNC": "hca"},
         )
         for library, _ in two_libraries(site)
     )
+    return tuple(replace(run, seconds=run.seconds + FIT_SECONDS) for run in runs)
+
+
+def exits_after_the_first(data: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """Returns when each rank leaves the barrier after the first one, in us: mean over calls, half of its 95 % interval.
+
+    Both have shape (ranks,), NaN where no call is valid.
+    """
+    exits = data["exit"].to_numpy()[data["valid"].to_numpy() == 1]
+    late = (exits - exits.min(axis=1, keepdims=True)) * MICROSECONDS
+    count = len(late)
+    if count < 2:
+        return np.full(exits.shape[1], np.nan), np.full(exits.shape[1], np.nan)
+    return late.mean(axis=0), special.stdtrit(count - 1, 0.975) * late.std(axis=0, ddof=1) / np.sqrt(count)
 
 
 def over_all(means: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -52,10 +74,11 @@ def draw_exits(results: Results) -> Drawn:
     panels: list[Panel] = []
     spreads: dict[str, np.ndarray] = {}  # us, of launches
     for label in results.have():
-        means, halves = (
-            np.stack([data[name].to_numpy()[0] for data in results.datasets(label)]) * MICROSECONDS
-            for name in ("exit_mean", "exit_half")
-        )
+        launches = [exits_after_the_first(data) for data in results.datasets(label)]
+        launches = [one for one in launches if np.isfinite(one[0]).all()]
+        if not launches:
+            continue
+        means, halves = (np.stack(values) for values in zip(*launches, strict=True))
         middle = len(means) // 2
         chosen = int(np.argsort(np.ptp(means, axis=1))[middle])  # one launch, as in the paper: the middle one
         mean, half = means[chosen], halves[chosen]
@@ -72,17 +95,20 @@ def draw_exits(results: Results) -> Drawn:
             )
         )
         spreads[labels[label]] = np.ptp(means, axis=1)
+    if not panels:
+        raise NoSamplesError("no launch has two valid calls")
     picture = draw_panels(
         "hunold2015-fig4",
         "When each rank leaves MPI_Barrier",
-        "Mean over the calls of a launch of the time after the rank that left first, on clocks synchronized by HCA, "
+        f"Mean over {results.site.repetitions(BARRIERS)} calls of the time after the rank that left first. Calls begin "
+        "with windows of 100 us, on clocks that HCA synchronized once, as in the paper; "
         "with the 95 % interval of the mean. One launch, as in the paper: the one with the middle spread; its interval "
         "knows the deviation between calls. All launches: mean of their means; its interval knows that of launches."
         + drawn_of(results.site.full, results.site.sample),
         panels,
     )
     described = ", ".join(f"{name} {microseconds(float(np.median(values)))}" for name, values in spreads.items())
-    found = Undecidable("two MPI libraries are needed")
+    found = Undecidable("two MPI libraries with valid calls are needed")
     findings = [
         Finding(
             "libraries leave different exit patterns: the spread of the mean exits differs by more than twice",

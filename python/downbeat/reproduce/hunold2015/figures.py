@@ -33,7 +33,7 @@ def few_ranks(text: str) -> Callable[[Site], str]:
 FIGURES: tuple[Figure, ...] = (
     Figure(
         **prose("hunold2015-fig1"),
-        shows=few_ranks("15,000 measurements in windows of 200 us; {clocks}: the rise{faster}"),
+        shows=few_ranks("15,000 measurements of the paper's 150,000, in windows of 200 us; {clocks}: the rise{faster}"),
         runs=skampi_runs,
         draw=draw_skampi,
     ),
@@ -51,13 +51,13 @@ FIGURES: tuple[Figure, ...] = (
     ),
     Figure(
         **prose("hunold2015-fig4"),
-        shows=few_ranks("a point per rank; MPICH stands for MVAPICH, which is made of it"),
+        shows=few_ranks("a point per rank, under two libraries; MPICH stands for MVAPICH, which is made of it"),
         runs=exit_runs,
         draw=draw_exits,
     ),
     Figure(
         **prose("hunold2015-fig5"),
-        shows=few_ranks("MPICH for MVAPICH: how much the barrier changes the comparison"),
+        shows=few_ranks("two libraries, MPICH for MVAPICH: how much the barrier changes the comparison"),
         runs=library_runs,
         draw=draw_libraries,
     ),

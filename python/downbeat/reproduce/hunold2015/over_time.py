@@ -21,6 +21,7 @@ from downbeat.units import MICROSECONDS
 # As SKaMPI and NBCBench: synchronized once, however long it takes.
 ONCE = {"DOWNBEAT_MAX_AGE": "1000", "DOWNBEAT_MAX_ERROR": "1"}
 
+FIT_SECONDS = 2.5  # that the fit of a drift model takes, roughly
 STEADY = 0.1  # of the run-time in the first quarter: a change that is called none; the paper gives no number
 
 
@@ -48,7 +49,7 @@ def over_time_run(site: Site, curve: Curve, operation: str, size: str, repetitio
         options={"sizes": size},
         variables=made(site) | ONCE | ({"DOWNBEAT_SYNC": curve.scheme} if curve.scheme else {}),
     )
-    spread = 2.5 if curve.scheme in ("jk", "hca") else 0.0  # s, that the fit of a drift model takes
+    spread = FIT_SECONDS if curve.scheme in ("jk", "hca") else 0.0
     windows = 1.3 * usual * window_us * 1e-6 if curve.sync.startswith("window") else 0.0
     return replace(run, seconds=run.seconds + spread + windows)
 

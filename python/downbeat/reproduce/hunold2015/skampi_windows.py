@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from downbeat.reproduce.drawing.panels import Panel, draw_panels
@@ -21,15 +23,17 @@ from downbeat.reproduce.run import Run
 from downbeat.reproduce.site import Site
 
 BCAST_CURVES = (
-    Curve("fixed", "window(size=200us,growth=1)", "skampi", 0),
-    Curve("adaptive", "window(size=10us,growth=2)", "skampi", 1),
+    Curve("fixed", "window(size=200us,growth=1,overrun=repeat)", "skampi", 0),
+    Curve("adaptive", "window(size=10us,growth=2,overrun=repeat)", "skampi", 1),
 )
+# What does not fit its window is repeated until 1.5 times the repetitions that were asked for, 10,000, are made.
 SKAMPI_SAMPLES = 15000
 SKAMPI_BIN = 1000
 
 
 def skampi_runs(site: Site) -> tuple[Run, ...]:
-    return tuple(over_time_run(site, one, "bcast", "8K", SKAMPI_SAMPLES, 200.0) for one in BCAST_CURVES)
+    runs = (over_time_run(site, one, "bcast", "8K", SKAMPI_SAMPLES, 200.0) for one in BCAST_CURVES)
+    return tuple(replace(run, options={**run.options, "max-attempts": "1"}) for run in runs)
 
 
 def draw_skampi(results: Results) -> Drawn:
@@ -38,8 +42,9 @@ def draw_skampi(results: Results) -> Drawn:
         "hunold2015-fig1",
         "Run-time of MPI_Bcast of 8192 bytes in windows, over time",
         BIN_CAPTION.format(size=size)
-        + "Run-time: first entry to last exit on the global clock, which was synchronized "
-        "once, without drift.",
+        + "Run-time: first entry to last exit on the global clock, which was synchronized once, without drift. As in "
+        "SKaMPI a call that ends after its window is repeated, until 1.5 times the calls that were asked for are made; "
+        "as in the paper all that began in time are drawn.",
         [
             Panel(
                 curve_series(results, BCAST_CURVES, "global_time", size),

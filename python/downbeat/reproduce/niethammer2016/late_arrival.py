@@ -19,6 +19,8 @@ SIZES = (8, 128, 1024)
 LATE, SHORTER = (50.0,), (1.0,)
 BARRIER_LATE, BARRIER_SHORTER = (10.0, 20.0, 50.0), (1.0, 2.0, 5.0)
 
+# The paper delays rank 0; its outlook asks for others.
+FIRST_LATE, LAST_LATE = "one_late", "one_late(rank="
 LEAD_MS = 1
 # What the verdicts stand on comes first, then the paper's two ways.
 JUDGED = "harmonize"
@@ -35,10 +37,10 @@ def delay_runs(operation: str, delays: Sequence[float], sizes: Sequence[int]) ->
     """Returns what is launched for an operation, its blocking and its nonblocking form, with delays in us."""
 
     def runs(site: Site) -> tuple[Run, ...]:
-        options = {"pattern": "one_late", "delay": ",".join(f"{delay:g}us" for delay in delays)}
+        options = {"delay": ",".join(f"{delay:g}us" for delay in delays)}
         if sizes:
             options["sizes"] = ",".join(map(str, sizes))
-        cells = (1 + len(delays)) * max(1, len(sizes))
+        cells = (1 + 2 * len(delays)) * max(1, len(sizes))
         return tuple(
             with_lead(
                 operation_run(
@@ -49,7 +51,7 @@ def delay_runs(operation: str, delays: Sequence[float], sizes: Sequence[int]) ->
                     [operation, f"i{operation}"],
                     usual=100,
                     sync=",".join(SYNCHRONIZERS),
-                    options=options,
+                    options=options | {"pattern": f"one_late,{LAST_LATE}{ranks - 1})"},
                     factors=cells,
                 ),
                 2 * cells,
@@ -58,6 +60,13 @@ def delay_runs(operation: str, delays: Sequence[float], sizes: Sequence[int]) ->
         )
 
     return runs
+
+
+def of_late_rank(cells: pd.DataFrame, last: bool) -> pd.DataFrame:
+    """Returns the cells without a delay, and those in which the last rank is late, or rank 0 as in the paper."""
+    with_last = cells["pattern"].astype(str).str.startswith(LAST_LATE)
+    first = cells["pattern"] == FIRST_LATE
+    return cells[~(first if last else with_last)]
 
 
 def with_lead(run: Run, cells: int) -> Run:

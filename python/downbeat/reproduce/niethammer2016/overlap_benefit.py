@@ -16,6 +16,7 @@ from downbeat.reproduce.niethammer2016.late_arrival import (
     LISTINGS,
     global_series,
     name_of,
+    of_late_rank,
 )
 from downbeat.reproduce.niethammer2016.overlap_claims import CLAIMS
 from downbeat.reproduce.results import NoSamplesError, Results, median_and_range
@@ -43,7 +44,7 @@ class Benefits:
 
     def findings(self, results: Results) -> tuple[Finding, ...]:
         """Holds the claims against benefits on ranks with a core each."""
-        table = benefit_table(results.cells)
+        table = benefit_table(of_late_rank(results.cells, last=False))
         on_cores = table["ranks"].map(lambda ranks: not results.site.crowded(int(ranks))).astype(bool)
         judged = table[on_cores & (table["synchronizer"] == JUDGED)]
         return tuple(CLAIMS[claim](judged, paper) for claim, paper in self.claims)
@@ -60,7 +61,8 @@ class Benefits:
         )
 
     def __call__(self, results: Results) -> Drawn:
-        table = benefit_table(results.cells)
+        table = benefit_table(of_late_rank(results.cells, last=False))
+        last = benefit_table(of_late_rank(results.cells, last=True))
         operation, delays, shorter, panel = self.operation, self.delays, self.shorter, self.panel
         if not {operation, f"i{operation}"} <= set(table["operation"]):
             raise NoSamplesError(f"not both of {operation} and i{operation} have valid samples with a delay")
@@ -71,7 +73,8 @@ class Benefits:
             "Eq. 5, unless a title says otherwise: (t0 + delay - t) / t, with t0 and t the smallest global times "
             "without and with the delay that was asked for. By stamps: (t0 - u) / t, with u the smallest time from the "
             "last entry to the last exit, so that the delay of each sample is the one that it had. Median over "
-            "launches, bars: smallest to largest launch. 0: the delay just adds. Solid: blocking; dashed: nonblocking. "
+            "launches, bars: smallest to largest launch. 0: the delay just adds. Rank 0 is late as in the paper, the "
+            "last rank as its outlook asks for. Solid: blocking; dashed: nonblocking. "
             f"{HOW_HERE}",
             [
                 panel(table, JUDGED, "equation_5", delays, f"Eq. 5, {JUDGED}, {far}"),
@@ -82,6 +85,8 @@ class Benefits:
                     panel(table, synchronizer, "equation_5", delays, f"{words}, {far}")
                     for synchronizer, words in LISTINGS.items()
                 ),
+                panel(last, JUDGED, "equation_5", delays, f"Eq. 5, the last rank {far}"),
+                panel(last, JUDGED, "by_stamps", delays, f"by stamps, the last rank {far}"),
             ],
         )
         return Drawn((picture,), self.findings(results))

@@ -20,12 +20,12 @@ NOT_MEASURED = Undecidable("not measured here")
 TOO_FEW = Undecidable("too few launches measured all")
 
 
-def deltas(cells: pd.DataFrame) -> pd.DataFrame:
+def deltas(cells: pd.DataFrame, column: str = LATENCY) -> pd.DataFrame:
     """Returns latency under the barrier / latency under harmonize, launch by launch (Schuchart 2023, section 6.1).
 
-    The columns are `line`, `size`, `launch` and `delta`.
+    The columns are `line`, `size`, `launch` and `delta`; `column` is that of the latency.
     """
-    wide = cells.pivot_table(index=["line", "size", "launch"], columns="synchronizer", values=LATENCY)
+    wide = cells.pivot_table(index=["line", "size", "launch"], columns="synchronizer", values=column)
     if not {BARRIER, HARMONIZE} <= set(wide.columns):
         return pd.DataFrame(columns=["line", "size", "launch", "delta"])
     wide["delta"] = wide[BARRIER] / wide[HARMONIZE]

@@ -21,6 +21,7 @@ from downbeat.reproduce.wording import microseconds
 from downbeat.units import MICROSECONDS
 
 SINGLE_DIGITS = 10.0  # us
+CALLS = 50  # of each synchronizer, in a launch
 WARMUP = 10  # of downbeat-bench
 ALONE = "alone-"  # begins the labels of runs with one rank on each node
 RESOLUTION = 1e-3  # us, of timestamps; ranks of one simulated node start at the same instant
@@ -45,7 +46,7 @@ def skew_run(site: Site, label: str, ranks: int, per_node: int) -> Run:
         site.main(),
         ranks,
         "skew",
-        {"sync": f"{BARRIER},{HARMONIZE}", "repetitions": str(site.repetitions(50)), "seed": "1"},
+        {"sync": f"{BARRIER},{HARMONIZE}", "repetitions": str(site.repetitions(CALLS)), "seed": "1"},
         seconds=skew_seconds(site, ranks),
         variables={"DOWNBEAT_TOLERANCE": CROWDED_TOLERANCE} if crowded else {},
         ranks_per_node=per_node,
@@ -55,7 +56,7 @@ def skew_run(site: Site, label: str, ranks: int, per_node: int) -> Run:
 def skew_seconds(site: Site, ranks: int) -> float:
     """Returns what a launch takes, without its start."""
     if site.simulated:
-        samples = 2 * (site.repetitions(50) + WARMUP)
+        samples = 2 * (site.repetitions(CALLS) + WARMUP)
         return simulated_seconds(ranks, samples * sample_messages(ranks, ())) - start_seconds(ranks)
     return 1 if site.crowded(ranks) else 0.2
 
@@ -122,9 +123,9 @@ def draw_skew(results: Results) -> Drawn:
         "Exit skew of the barrier",
         "Instants of leaving: from the first rank's leaving the synchronizer to the last one's, which the text "
         "describes. Times in the barrier: the largest less the smallest of the times that ranks spend in it, which is "
-        "sigma as section 2.2 defines it; it contains how far apart they entered. 50 calls in each launch, all "
-        "launches together. The paper's figure has the barrier alone; harmonize is beside it, as on the authors' "
-        "slides. Axes are logarithmic."
+        "sigma as section 2.2 defines it; it contains how far apart they entered. "
+        f"{results.site.repetitions(CALLS)} calls in each launch, all launches together. The paper's figure has the "
+        "barrier alone; harmonize is beside it, as on the authors' slides. Axes are logarithmic."
         + (" In true time: the same instants without the error of clocks, which a simulation knows." if truth else ""),
         panels,
     )

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
 from downbeat.reproduce.building import operation_run
-from downbeat.reproduce.drawing.panels import Series
-from downbeat.reproduce.results import median_and_range
+from downbeat.reproduce.drawing.panels import Panel, Series
+from downbeat.reproduce.results import mean_and_deviation, median_and_range
 from downbeat.reproduce.run import Run
 from downbeat.reproduce.schuchart2023.comparison import BARRIER, HARMONIZE
 from downbeat.reproduce.site import MPICH, OPEN_MPI, Site
 
-POINT = "Points: median over launches of the launches' medians; bars: smallest to largest launch. "
+POINT = (
+    "Points: mean over launches of what OSU's benchmarks report, bars: standard deviation, as in the paper. Beside it: "
+    "median over launches of the launches' medians, bars: smallest to largest launch. "
+)
 SHORT = {BARRIER: "barrier", HARMONIZE: "harmonize"}
 STYLES = {BARRIER: ":", HARMONIZE: "--"}  # as in the paper
 
@@ -30,6 +34,8 @@ class Line:
 
 MVAPICH = Line("MPICH (for MVAPICH2)", "mpich", "default", 0)
 SIMULATED_MVAPICH = "mvapich2"  # the algorithm that MVAPICH2 takes, which the simulator has beside Open MPI's
+# What the simulator has besides the lines' own algorithms; of other collectives it has the default alone.
+SIMULATED = {"reduce": (SIMULATED_MVAPICH,), "bcast": (SIMULATED_MVAPICH,), "allreduce": ()}
 DEFAULT = Line("Open MPI default", "openmpi", "default", 1)
 
 
@@ -48,16 +54,28 @@ LINES = {
 }
 
 
+def simulated_algorithms(site: Site) -> str:
+    """Says for the caption whose algorithms are simulated; empty: none are."""
+    if not site.simulated:
+        return ""
+    return (
+        f" Simulated: all algorithms are the simulator's; that of {MVAPICH.label} is the one that MVAPICH2 has, "
+        "knomial that of MVAPICH2, too, with radix 4."
+    )
+
+
 def line_runs(site: Site, collective: str, ranks: int, sizes: str, usual: int) -> list[Run]:
     """Returns the runs behind the lines of a collective: one under each MPI library that there is."""
     runs = []
     algorithms = [line.algorithm for line in LINES[collective] if line.family == "openmpi"]
     open_mpi, mpich = site.first_of(OPEN_MPI), site.first_of(MPICH)
     if site.simulated:
-        algorithms.append(SIMULATED_MVAPICH)
+        algorithms = [*algorithms, *SIMULATED[collective]] if collective in SIMULATED else ["default"]
     count = 1 + sizes.count(",")
     if open_mpi:
-        options = {"sizes": sizes, "algorithm": f"{collective}={','.join(algorithms)}"}
+        options = {"sizes": sizes}
+        if len(algorithms) > 1:
+            options["algorithm"] = f"{collective}={','.join(algorithms)}"
         factors = count * len(algorithms)
         runs.append(
             operation_run(
@@ -93,21 +111,40 @@ def with_lines(cells: pd.DataFrame, collective: str) -> pd.DataFrame:
     return cells.assign(line=pd.Series(lines, index=cells.index, dtype=object))
 
 
-def latency_series(cells: pd.DataFrame, collective: str, position: str, column: str) -> list[Series]:
-    """Returns the lines of a panel of absolute times: dotted under the barrier, dashed under harmonize."""
-    table = median_and_range(cells, ("line", "synchronizer", position), column).sort_values(position)
+def two_panels(
+    collective: str, frames: Sequence[pd.DataFrame], columns: Sequence[str], position: str, scale: float, panel: Panel
+) -> list[Panel]:
+    """Returns the paper's panel, mean and standard deviation over launches, and beside it one of medians.
+
+    Args:
+        collective: whose lines they are.
+        frames: a row per launch, `line` and position, and `synchronizer` where lines are of one; for either panel.
+        columns: what is shown of them.
+        position: on the horizontal axis, "size" or "ranks".
+        scale: what values are multiplied with.
+        panel: its axes.
+    """
+    by = [name for name in ("line", "synchronizer", position) if name in frames[0]]
+    mean, median = (
+        summary(frame, by, column, scale).sort_values(position)
+        for summary, frame, column in zip((mean_and_deviation, median_and_range), frames, columns, strict=True)
+    )
     return [
-        Series(
-            f"{line.label}, {SHORT[synchronizer]}",
-            part[position],
-            part["median"],
-            part["low"],
-            part["high"],
-            line.color,
-            STYLES[synchronizer],
-            line.color,
-        )
-        for line in LINES[collective]
-        for synchronizer in (BARRIER, HARMONIZE)
-        if len(part := table[(table["line"] == line.label) & (table["synchronizer"] == synchronizer)])
+        replace(panel, title="mean of means, as in the paper", series=series_of(collective, mean, "mean", position)),
+        replace(panel, title="medians", series=series_of(collective, median, "median", position)),
     ]
+
+
+def series_of(collective: str, table: pd.DataFrame, column: str, position: str) -> list[Series]:
+    """Returns the lines of a panel: of times dotted under the barrier, dashed under harmonize."""
+    series = []
+    for line in LINES[collective]:
+        for synchronizer in (BARRIER, HARMONIZE) if "synchronizer" in table else ("",):
+            part = table[table["line"] == line.label]
+            part = part[part["synchronizer"] == synchronizer] if synchronizer else part
+            label = f"{line.label}, {SHORT[synchronizer]}" if synchronizer else line.label
+            style = STYLES.get(synchronizer, "-")
+            values = (part[position], part[column], part["low"], part["high"])
+            if len(part):
+                series.append(Series(label, *values, line.color, style, line.color))
+    return series

@@ -7,24 +7,28 @@ from dataclasses import replace
 
 import pandas as pd
 
-from downbeat.reproduce.drawing.panels import Panel, Series, draw_panels
+from downbeat.reproduce.drawing.panels import Panel, draw_panels
 from downbeat.reproduce.evidence import Evidence, every, factor_of, some
 from downbeat.reproduce.figure import Drawn, Finding
-from downbeat.reproduce.results import Results, median_and_range
+from downbeat.reproduce.results import Results
 from downbeat.reproduce.run import Run
-from downbeat.reproduce.schuchart2023.comparison import BARRIER, HARMONIZE, LATENCY
+from downbeat.reproduce.schuchart2023.comparison import BARRIER, HARMONIZE, LATENCY, MEDIAN
 from downbeat.reproduce.schuchart2023.delta import NOT_MEASURED, ONE_MESSAGE, Claim, claim_findings, deltas
-from downbeat.reproduce.schuchart2023.lines import LINES, POINT, latency_series, line_runs, with_lines
+from downbeat.reproduce.schuchart2023.lines import LINES, POINT, line_runs, simulated_algorithms, two_panels, with_lines
 from downbeat.reproduce.site import Site
 from downbeat.reproduce.wording import between
+from downbeat.units import MICROSECONDS
 
+AXES = Panel((), "message size [bytes]", "", log_x=True, log_y=True, bytes_x=True)
+SIMULATED_SIZES = "4,64,1K,16K,256K"  # each takes minutes
 SIZES = "4,16,64,256,1K,4K,16K,64K,256K,1M"
 
 
 def message_runs(collective: str, all_nodes: bool) -> Callable[[Site], tuple[Run, ...]]:
     def runs(site: Site) -> tuple[Run, ...]:
         ranks = site.most if all_nodes else site.node
-        return tuple(line_runs(site, collective, ranks, "4,1K" if site.quick else SIZES, 200))
+        sizes = "4,1K" if site.quick else SIMULATED_SIZES if site.simulated else SIZES
+        return tuple(line_runs(site, collective, ranks, sizes, 500))
 
     return runs
 
@@ -50,26 +54,15 @@ def draw_messages(
         cells = with_lines(results.cells, collective)
         frame = deltas(cells)
         ranks = results.runs[0].ranks
-        ratio = median_and_range(frame, ("line", "size"), "delta", 1.0).sort_values("size")
-        ratio_series = [
-            Series(line.label, part["size"], part["median"], part["low"], part["high"], line.color, "-", line.color)
-            for line in LINES[collective]
-            if len(part := ratio[ratio["line"] == line.label])
-        ]
         absolute = draw_panels(
             f"{name}a",
             f"MPI_{collective.capitalize()}, message scaling, {ranks} ranks: absolute values",
-            POINT + "Latency as OSU reports it, mean over ranks. Dotted: after MPI_Barrier; dashed: MPIX_Harmonize.",
-            [
-                Panel(
-                    latency_series(cells, collective, "size", LATENCY),
-                    "message size [bytes]",
-                    "latency [us]",
-                    log_x=True,
-                    log_y=True,
-                    bytes_x=True,
-                )
-            ],
+            POINT
+            + "Latency, mean over ranks. Dotted: after MPI_Barrier; dashed: MPIX_Harmonize."
+            + simulated_algorithms(results.site),
+            two_panels(
+                collective, (cells, cells), (LATENCY, MEDIAN), "size", MICROSECONDS, replace(AXES, y="latency [us]")
+            ),
         )
         relative = draw_panels(
             f"{name}b",
@@ -77,23 +70,20 @@ def draw_messages(
             POINT
             + "Latency after MPI_Barrier / latency from the common start, of the same launch. Above 1 the barrier "
             "makes the operation look slower.",
-            [
-                Panel(
-                    ratio_series,
-                    "message size [bytes]",
-                    "delta = barrier / harmonize",
-                    log_x=True,
-                    log_y=True,
-                    bytes_x=True,
-                    line_at=1.0,
-                )
-            ],
+            two_panels(
+                collective,
+                (frame, deltas(cells, MEDIAN)),
+                ("delta", "delta"),
+                "size",
+                1.0,
+                replace(AXES, y="delta = barrier / harmonize", line_at=1.0),
+            ),
         )
         findings = (
             Finding(
                 "range of delta over algorithms and sizes",
                 reported_range,
-                between(ratio["median"]),
+                between(frame.groupby(["line", "size"])["delta"].mean()),
                 None,
             ),
             *claim_findings(frame, claims, ranks),

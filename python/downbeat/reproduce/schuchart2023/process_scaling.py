@@ -13,13 +13,17 @@ from downbeat.reproduce.evidence import Undecidable, every, factor_between, held
 from downbeat.reproduce.figure import Drawn, Finding
 from downbeat.reproduce.results import Results
 from downbeat.reproduce.run import Run
-from downbeat.reproduce.schuchart2023.comparison import BARRIER, HARMONIZE, LATENCY
-from downbeat.reproduce.schuchart2023.lines import MVAPICH, POINT, latency_series, line_runs, with_lines
+from downbeat.reproduce.schuchart2023.comparison import BARRIER, HARMONIZE, LATENCY, MEDIAN
+from downbeat.reproduce.schuchart2023.lines import POINT, line_runs, simulated_algorithms, two_panels, with_lines
 from downbeat.reproduce.site import Site
 from downbeat.units import MICROSECONDS
 
 OSU_MAXIMUM = "max_of_means"  # of a cell: what OSU's benchmarks report as the maximum
-MEANING = {"average": "mean over ranks", "maximum": "largest over ranks of a rank's mean over calls, as OSU's"}
+COLUMNS = {"average": (LATENCY, MEDIAN), "maximum": (OSU_MAXIMUM, "latency_max_median")}  # and their medians
+MEANING = {
+    "average": "mean over ranks",
+    "maximum": "largest over ranks, of means over calls; the median is of each call's largest",
+}
 
 
 def process_runs(collective: str) -> Callable[[Site], tuple[Run, ...]]:
@@ -37,10 +41,8 @@ def draw_processes(
     def draw(results: Results) -> Drawn:
         cells = with_lines(results.cells, collective)
         pictures: list[Picture] = []
-        kinds = [("", "average", LATENCY)]
-        if collective == "reduce":
-            kinds = [("a", "average", LATENCY), ("b", "maximum", OSU_MAXIMUM)]
-        for letter, kind, column in kinds:
+        for letter, kind in (("a", "average"), ("b", "maximum")) if collective == "reduce" else (("", "average"),):
+            axes = Panel((), "number of processes", f"{kind} latency [us]", log_x=True, log_y=True)
             pictures.append(
                 draw_panels(
                     f"{name}{letter}",
@@ -48,15 +50,7 @@ def draw_processes(
                     POINT
                     + f"Latency: {MEANING[kind]}. Dotted: after MPI_Barrier; dashed: MPIX_Harmonize."
                     + shared_cores(results.site),
-                    [
-                        Panel(
-                            latency_series(cells, collective, "ranks", column),
-                            "number of processes",
-                            f"{kind} latency [us]",
-                            log_x=True,
-                            log_y=True,
-                        )
-                    ],
+                    two_panels(collective, (cells, cells), COLUMNS[kind], "ranks", MICROSECONDS, axes),
                 )
             )
         # All claims are about ranks with a core each.
@@ -70,10 +64,7 @@ def draw_processes(
 def shared_cores(site: Site) -> str:
     """Says for the caption from where on ranks share cores, or whose algorithms are simulated."""
     if site.simulated:
-        return (
-            f" Simulated: all algorithms are the simulator's; that of {MVAPICH.label} is the one that MVAPICH2 has, "
-            "knomial that of MVAPICH2, too, with radix 4."
-        )
+        return simulated_algorithms(site)
     return f" Above {site.full} ranks they share cores." if site.crowded(site.most) else ""
 
 

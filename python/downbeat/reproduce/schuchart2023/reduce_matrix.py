@@ -12,14 +12,15 @@ from downbeat.reproduce.building import operation_run
 from downbeat.reproduce.drawing.matrix import draw_matrix
 from downbeat.reproduce.evidence import Floats, Undecidable, every, factor_of, half, halves, some
 from downbeat.reproduce.figure import Drawn, Finding
-from downbeat.reproduce.results import Results, median_and_range
+from downbeat.reproduce.results import Results, mean_and_deviation, median_and_range
 from downbeat.reproduce.run import Run
-from downbeat.reproduce.schuchart2023.comparison import BARRIER, HARMONIZE, LATENCY
+from downbeat.reproduce.schuchart2023.comparison import BARRIER, HARMONIZE, LATENCY, MEDIAN
 from downbeat.reproduce.site import OPEN_MPI, Site
 from downbeat.reproduce.wording import between
 
 REDUCE_ROWS = ("linear", "binary", "binomial", "in_order_binary")
 BARRIER_COLUMNS = ("default", "linear", "double_ring", "recursive_doubling", "bruck", "tree")
+CELL = ("algorithm", "synchronizer", "barrier_algorithm")
 # The paper's figure, us.
 MATRIX = pd.DataFrame(
     [
@@ -48,23 +49,30 @@ def matrix_runs(site: Site) -> tuple[Run, ...]:
 
 def draw_reduce_matrix(results: Results) -> Drawn:
     cells = results.cells
-    table = median_and_range(cells, ("algorithm", "synchronizer", "barrier_algorithm"), LATENCY)
-    barrier = table[table["synchronizer"] == BARRIER].pivot(
-        index="algorithm", columns="barrier_algorithm", values="median"
-    )
-    frame = barrier.reindex(index=list(REDUCE_ROWS), columns=list(BARRIER_COLUMNS))
-    harmonized = table[table["synchronizer"] == HARMONIZE].set_index("algorithm")["median"]
-    drawn = frame.assign(**{HARMONIZE: harmonized.reindex(list(REDUCE_ROWS))})
+    means, medians = mean_and_deviation(cells, CELL, LATENCY), median_and_range(cells, CELL, MEDIAN)
     ranks = results.runs[0].ranks
-    picture = draw_matrix(
-        "schuchart2023-fig2",
-        f"Latency of reductions of 4 bytes after barriers, {ranks} ranks [us]",
-        "Median over launches of the launches' medians; latency as OSU reports it, mean over ranks. The column "
-        "harmonize is not in the paper: what the algorithms take from a common start."
-        + (" Simulated: the simulator's copies of Open MPI's algorithms." if results.site.simulated else ""),
-        drawn,
-        "reduce algorithm",
-        "barrier algorithm",
+    title = f"Latency of reductions of 4 bytes after barriers, {ranks} ranks [us]"
+    more = "The column harmonize is not in the paper: what the algorithms take from a common start."
+    if results.site.simulated:
+        more += " Simulated: the simulator's copies of Open MPI's algorithms."
+    axes = ("reduce algorithm", "barrier algorithm")
+    pictures = (
+        draw_matrix(
+            "schuchart2023-fig2",
+            title,
+            "As in the paper what OSU's benchmarks report, the mean over ranks of means over calls; mean and standard "
+            f"deviation over launches. {more}",
+            matrix_of(means, "mean"),
+            *axes,
+            matrix_of(means, "deviation"),
+        ),
+        draw_matrix(
+            "schuchart2023-fig2-medians",
+            f"{title}: medians",
+            f"Median over launches of the launches' medians of the mean over ranks. {more}",
+            matrix_of(medians, "median"),
+            *axes,
+        ),
     )
     launches = matrices(cells)
     findings = [barrier_finding(launches, name) for name in REDUCE_ROWS]
@@ -72,7 +80,14 @@ def draw_reduce_matrix(results: Results) -> Drawn:
     alike = Undecidable("on 2 ranks the algorithms are one and the same message")
     for one in (as_much_finding(launches), order_finding(launches)):
         findings.append(replace(one, evidence=alike) if ranks == 2 else one)
-    return Drawn((picture,), tuple(replace(one, evidence=results.decided_on(ranks, one.evidence)) for one in findings))
+    return Drawn(pictures, tuple(replace(one, evidence=results.decided_on(ranks, one.evidence)) for one in findings))
+
+
+def matrix_of(table: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Returns a column by reduce algorithm and by barrier, the common start last."""
+    names = table["barrier_algorithm"].where(table["synchronizer"] == BARRIER, HARMONIZE)
+    wide = table.assign(barrier=names).pivot(index="algorithm", columns="barrier", values=column)
+    return wide.reindex(index=list(REDUCE_ROWS), columns=[*BARRIER_COLUMNS, HARMONIZE])
 
 
 def matrices(cells: pd.DataFrame) -> Floats:

@@ -72,7 +72,7 @@ def draw_timeline(results: Results) -> Drawn:
         "schuchart2023-fig1",
         "A reduction of 1 byte after two barrier algorithms",
         "One sample of the first launch for each barrier algorithm: that with the median latency. The "
-        "right ends of the blue bars, where ranks leave the barrier, are the arrival pattern of the reduction.",
+        "synchronizer's bars end where ranks leave the barrier, which is the arrival pattern of the reduction.",
         timelines,
         results.site.sample,
     )
