@@ -101,7 +101,7 @@ static void join_all(struct db_domain *domain, const struct db_channel *channel,
     domain->bound_ns = rank == 0 ? 0.0 : clock->resolution_ns;
 }
 
-/* Makes the communicators of several domains, one of which has several members. */
+/* Makes the communicators where there are several domains, and one has several members. */
 static int divide(struct db_domain *domain, const struct db_channel *channel, const struct db_channel *candidates,
                   int shared, int leader, int rank) {
     domain->owned = 1;
