@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import subprocess
 import time
 from pathlib import Path
 
+import netCDF4
+import numpy as np
 import pytest
 from downbeat.doctor import busy_loop, clock, cores, frequency, limits, load, memory, noise, variables, virtualization
 from downbeat.doctor.finding import Finding
 from downbeat.doctor.machine import Machine, parse_cpus
 from downbeat.doctor.registry import CHECKS, Check, examine
 from downbeat.errors import DownbeatError
+from downbeat.experiment.state_watch import watch
 from downbeat.experiment.trial_start import binding, try_start
 from downbeat.launchers.libraries import short_version
 from downbeat_command import downbeat
 from fake_programs import FakeBench
+from launch_files import Cell, write_launch
 
 CPU = "sys/devices/system/cpu"
 SOURCE = "sys/devices/system/clocksource/clocksource0"
@@ -372,6 +377,74 @@ def test_a_library_that_does_not_start_says_why(tmp_path: Path) -> None:
     ]
 
 
+FAST, SLOW = 77e-9, 355e-9
+NONE = float("nan")
+WITH_READINGS = {
+    # name: round trip before each block, verdict, seen
+    "one state": ([FAST, 1.4 * FAST] * 20, "good", "one state: cache line 92 ns in 40 blocks"),
+    "two states": (
+        [FAST] * 17 + [NONE] * 2 + [SLOW] * 23,
+        "problem",
+        "the machine changes its state: cache line 77 ns in 17 and 355 ns in 23 of 40 blocks",
+    ),
+    "there and back": (
+        [SLOW] * 3 + [FAST] * 20 + [SLOW] * 3,
+        "problem",
+        "the machine changes its state: cache line 77 ns in 20 and 355 ns in 6 of 26 blocks",
+    ),
+    "interruptions": (
+        [SLOW, *[FAST] * 9, SLOW, SLOW, *[FAST] * 9, SLOW],
+        "good",
+        "one state: cache line 77 ns in 22 blocks",
+    ),
+    "one block": ([FAST], "good", "one state: cache line 77 ns in 1 block"),
+    "no reading": ([NONE] * 4, "notice", "not watched: no round trip could be read; ranks share a processor"),
+}
+TWO_PROCESSORS = Machine(allowed=frozenset({0, 1}))
+
+
+def watched(directory: Path, trips: list[float], **attributes: str) -> Finding:
+    """Watches a machine with these round trips before blocks of three samples."""
+    fake = FakeBench(directory)
+    samples = 3
+    cell = Cell(np.zeros((samples * len(trips), 2)), np.full((samples * len(trips), 2), 1e-6))
+    with netCDF4.Dataset(write_launch(fake.directory / "any-2.nc", [cell], **attributes), "a") as file:
+        file["block"][:] = np.repeat(np.arange(len(trips)), samples)
+        file.createVariable("canary", "f8", ("sample",))[:] = np.repeat(trips, samples)
+    return watch(fake.library("x"), TWO_PROCESSORS)
+
+
+@pytest.mark.parametrize("name", WITH_READINGS)
+def test_states_are_those_of_the_blocks_of_a_launch(name: str, tmp_path: Path) -> None:
+    trips, verdict, seen = WITH_READINGS[name]
+    finding = watched(tmp_path, trips)
+    assert (finding.check, finding.verdict, finding.seen) == ("states", verdict, seen)
+    assert ("within a state" in finding.advice) == (verdict == "problem")
+
+
+def test_ranks_on_nodes_of_their_own_send_messages(tmp_path: Path) -> None:
+    assert watched(tmp_path, [FAST] * 9, hosts="a: 1 ranks\nb: 1 ranks").seen == "one state: message 77 ns in 9 blocks"
+
+
+def test_a_machine_that_is_not_watched_says_why(tmp_path: Path) -> None:
+    old, broken = FakeBench(tmp_path / "old"), FakeBench(tmp_path / "broken", "echo 'no slots' >&2; exit 1")
+    one_processor = Machine(allowed=frozenset({0}))
+    findings = [
+        watch(None, TWO_PROCESSORS),
+        watch(old.library("x"), one_processor),
+        watch(old.library("x"), TWO_PROCESSORS),
+        watch(broken.library("x"), TWO_PROCESSORS),
+    ]
+    assert [(finding.verdict, finding.seen) for finding in findings] == [
+        ("notice", "not watched: no downbeat-bench starts"),
+        ("notice", "not watched: ranks need two processors, and one may be used here"),
+        ("notice", f"not watched: {old.bench} reads no round trips"),
+        ("notice", "not watched: x was started again: exit status 1: no slots"),
+    ]
+    assert all(finding.advice for finding in findings)
+    assert len(old.starts()) == 1
+
+
 def doctor(*arguments: str) -> subprocess.CompletedProcess[str]:
     return downbeat("doctor", *arguments, where=Path())
 
@@ -386,6 +459,8 @@ def test_the_command_tells_and_writes_what_it_found(tmp_path: Path) -> None:
     seen = [finding["seen"] for finding in content["findings"]]
     for library in ("openmpi starts: Open MPI v", "mpich starts: MPICH "):
         assert any(text.startswith(library) for text in seen)
+    (states,) = (finding["seen"] for finding in content["findings"] if finding["check"] == "states")
+    assert re.search(r"(cache line|and) \d+ ns in \d+( of \d+)? blocks$", states)
     assert len(content["noise"]) == len(Machine().cores)
     verdicts = [finding["verdict"] for finding in content["findings"]]
     problems, notices, good = (verdicts.count(name) for name in ("problem", "notice", "good"))

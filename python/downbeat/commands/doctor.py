@@ -39,7 +39,7 @@ def doctor(
 ) -> None:
     """Check whether this machine is fit for measurements.
 
-    Each finding comes with advice. Interruptions of a busy loop are measured.
+    Each finding comes with advice. Interruptions of a busy loop and changes of the machine's state are measured.
 
     Exit status: 0, whatever the findings; 1 failure; 2 bad arguments; 3 an MPI library named by --mpi does not start.
     """
@@ -47,6 +47,7 @@ def doctor(
     from downbeat.doctor.machine import Machine
     from downbeat.doctor.registry import examine
     from downbeat.durable import is_standard_output
+    from downbeat.experiment.state_watch import watch
     from downbeat.experiment.trial_start import try_start
     from downbeat.launchers.job import job_of, ranks_on_a_node
     from downbeat.screen import Screen
@@ -72,6 +73,8 @@ def doctor(
 
         advice = "run 'make build' in a checkout, or give its path with --bench PATH"
         findings.append(Finding("libraries", "no downbeat-bench found, so no MPI library was tried", "notice", advice))
+    started = (library for library, start in zip(chosen, starts, strict=True) if start.started)
+    findings.append(watch(next(started, None), machine))
     if not is_standard_output(json_file):
         console = Screen()
         print_findings(console, findings, min(console.width, WIDEST) if console.is_terminal else 80)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,19 +31,20 @@ class Start:
     findings: list[Finding]
 
 
-def try_start(library: Library, machine: Machine) -> Start:
-    """Starts ranks that measure nothing, and looks where they ran."""
-    plan = Plan(
-        name="doctor",
-        measurement=Measurement(("nothing",), {"repetitions": "10", "sync": "mpi_barrier"}),
-        libraries=(library,),
-        ranks=(RANKS,),
-        timeout=TIMEOUT_SECONDS,
-    )
+@contextlib.contextmanager
+def trial(library: Library, measurement: Measurement) -> Iterator[tuple[Path, str]]:
+    """Starts ranks; yields the directory of the launch while it exists, and why the launch does not count."""
+    plan = Plan(name="doctor", measurement=measurement, libraries=(library,), ranks=(RANKS,), timeout=TIMEOUT_SECONDS)
     command = launch_command(plan, LaunchKey(library.name, RANKS, plan.environments[0].name, 1))
     with tempfile.TemporaryDirectory() as temporary:
         where = Path(temporary)
-        failure = failure_of(run_in_directory(command, where, {}), where, plan.timeout, RANKS)
+        yield where, failure_of(run_in_directory(command, where, {}), where, plan.timeout, RANKS)
+
+
+def try_start(library: Library, machine: Machine) -> Start:
+    """Starts ranks that measure nothing, and looks where they ran."""
+    measurement = Measurement(("nothing",), {"repetitions": "10", "sync": "mpi_barrier"})
+    with trial(library, measurement) as (where, failure):
         if failure:
             said = (where / ERRORS).read_text(encoding="utf-8", errors="replace")
             advice = (
