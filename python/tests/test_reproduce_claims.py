@@ -259,7 +259,7 @@ def test_claims_are_left_open_where_all_ranks_share_cores_or_repetitions_are_few
 
 def test_the_page_says_whether_clocks_agreed_when_launches_ended(tmp_path: Path) -> None:
     entry = np.repeat(np.arange(4.0)[:, None], 2, axis=1)
-    checks = {"clock_check_offset_s": "2e-7", "clock_check_ranks_outside": 0}
+    checks: dict[str, str | float] = {"clock_check_offset_s": "2e-7", "clock_check_ranks_outside": 0}
     file = write_launch(tmp_path / "1.nc", [Cell(entry, entry + 1e-6)], **checks)
     run = Run("a", "openmpi", 2, ("bcast",), {})
     results = Results("f", site(), (run,), {"a": (Launch("openmpi", 2, "default", 1, file, {}),)})

@@ -25,7 +25,7 @@ using Seconds = std::chrono::duration<double>;
 } // namespace
 
 Launch::Launch(const Communicator &comm, const GlobalClock &clock, const Options &options, std::uint64_t seed)
-    : comm_(comm), clock_(clock), options_(options), seed_(seed),
+    : comm_(comm), options_(options), seed_(seed),
       warmup_(find_by_name(all_warmup_rules(), options.warmup.name()).make(options.warmup)),
       maker_(comm, clock, options, seed), sampler_(comm, clock, options.observed), canary_(comm),
       limits_(options.start_limits(clock.tolerance())) {}

@@ -52,7 +52,6 @@ private:
     std::size_t blocks_left() const;
 
     const Communicator &comm_;
-    const GlobalClock &clock_;
     const Options &options_;
     std::uint64_t seed_;
     std::unique_ptr<WarmupRule> warmup_;

@@ -8,11 +8,11 @@
 namespace bench {
 namespace {
 
-constexpr double rounding = 1.0;       // ticks by which a multiple of the step may be off
-constexpr double least_step = 8.0;     // ticks; of shorter steps most numbers are nearly multiples
-constexpr double most_steps = 16.0;    // in a difference, so that a step that is slightly off does not add up
-constexpr double smallest_parts = 8.0; // steps in the smallest difference, if reading takes that many
-constexpr double on_grid = 0.98;       // share of the differences
+constexpr double rounding = 1.0;    // ticks by which a multiple of the step may be off
+constexpr double least_step = 8.0;  // ticks; of shorter steps most numbers are nearly multiples
+constexpr double most_steps = 16.0; // in a difference, so that a step that is slightly off does not add up
+constexpr int smallest_parts = 8;   // steps in the smallest difference, if reading takes that many
+constexpr double on_grid = 0.98;    // share of the differences
 
 /// The least squares step of differences that are nearly multiples of `guess`; 0 if they are not.
 double fitted_step(std::span<const double> differences, double guess) {
@@ -40,7 +40,7 @@ double step_of(std::span<const double> differences) {
         return 0.0;
     }
     std::sort(sorted.begin(), sorted.end());
-    for (double parts = 1.0; parts <= smallest_parts && sorted.front() / parts >= least_step; ++parts) {
+    for (int parts = 1; parts <= smallest_parts && sorted.front() / parts >= least_step; ++parts) {
         const double guess = sorted.front() / parts;
         const auto end = std::upper_bound(sorted.begin(), sorted.end(), most_steps * guess);
         if (const double step = fitted_step({sorted.begin(), end}, guess); step > 0.0) {
