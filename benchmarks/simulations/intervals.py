@@ -80,10 +80,12 @@ def promises(stops: list[dict[str, Any]], warmups: list[dict[str, Any]]) -> list
     made = [
         covers(f"median, {one['rule']}, {one['deviations']}", one["median"])
         for one in stops
-        if one["rule"] in MEDIAN_RULES
+        if one["rule"] in MEDIAN_RULES and not one["deviations"].startswith("bursts")
     ]
     made += [
-        covers(f"mean, {MEAN_RULE}, {one['deviations']}", one["mean"]) for one in stops if one["rule"] == MEAN_RULE
+        covers(f"mean, {MEAN_RULE}, {one['deviations']}", one["mean"])
+        for one in stops
+        if one["rule"] == MEAN_RULE and not one["deviations"].startswith("bursts")
     ]
     for one in warmups:
         what = f"noise {one['noise']:g}, autocorrelation {one['autocorrelation']:g}"

@@ -19,6 +19,7 @@ struct SimulatedDeviations {
     double blocks = 0.0;          // from block to block
     double samples = 0.05;        // within a block
     double step = 0.0;            // of the clock that reads them: a share of the median
+    double bursts = 0.0;          // share of the calls that take twice as long, some 50 in a row
 };
 
 /// Those that every interval and rule is tried with.
@@ -46,16 +47,27 @@ inline const std::vector<SimulatedDeviations> &simulated_steps() {
     return all;
 }
 
+/// What intervals of one launch do not see: a block is in a burst or not, and few blocks know of few.
+inline const std::vector<SimulatedDeviations> &simulated_bursts() {
+    static const std::vector<SimulatedDeviations> all = {
+        {"bursts of 50 calls, 20 % of the time", 0.0, 0.0, 0.0, 0.05, 0.0, 0.2}};
+    return all;
+}
+
 /// A cell whose median is 1, measured in blocks.
 class SimulatedCell {
 public:
     SimulatedCell(const SimulatedDeviations &deviations, std::uint64_t seed)
         : deviations_(deviations), spread_(std::hypot(deviations.samples, deviations.blocks)),
-          // Outliers are above nearly all else, so the median of all is a little above that of the rest.
-          shift_(spread_ * normal_quantile(0.5 / (1.0 - deviations.outliers))), random_(seed), state_(normal()) {}
+          // Outliers and bursts are above nearly all else, so the median of all is a little above that of the rest.
+          shift_(spread_ * normal_quantile(0.5 / (1.0 - deviations.outliers) / (1.0 - deviations.bursts))),
+          random_(seed), state_(normal()) {}
 
     /// The mean of what is simulated: of a log-normal distribution, and outliers of 6 times as much.
-    double mean() const { return std::exp(spread_ * spread_ / 2.0 - shift_) * (1.0 + 5.0 * deviations_.outliers); }
+    double mean() const {
+        return std::exp(spread_ * spread_ / 2.0 - shift_) * (1.0 + 5.0 * deviations_.outliers) *
+               (1.0 + deviations_.bursts);
+    }
 
     /// A block of so many samples, at the end of `values`; between blocks other cells are measured, or calls discarded.
     void measure(long count, std::vector<double> &values) {
@@ -73,7 +85,7 @@ public:
     double next() {
         advance();
         const double outlier = uniform() < deviations_.outliers ? 2.0 + 8.0 * uniform() : 1.0;
-        return std::exp(deviations_.samples * state_) * outlier;
+        return std::exp(deviations_.samples * state_) * outlier * (in_burst_ ? 2.0 : 1.0);
     }
 
 private:
@@ -87,6 +99,12 @@ private:
     void advance() {
         const double r = deviations_.autocorrelation;
         state_ = r * state_ + std::sqrt(1.0 - r * r) * normal();
+        if (deviations_.bursts > 0.0) {
+            constexpr double calls = 50.0; // in a burst, in the mean
+            const double leave = 1.0 / calls;
+            const double enter = leave * deviations_.bursts / (1.0 - deviations_.bursts);
+            in_burst_ = uniform() < (in_burst_ ? 1.0 - leave : enter);
+        }
     }
 
     SimulatedDeviations deviations_;
@@ -94,6 +112,7 @@ private:
     double shift_;
     std::mt19937_64 random_;
     double state_;
+    bool in_burst_ = false;
 };
 
 } // namespace bench
