@@ -25,6 +25,8 @@ ROOT = Path(__file__).resolve().parents[2]
 MOST_CELLS = 2000  # per figure: some take thousands of samples
 # Of the mean it is the mean of 1000 samples that is promised: of fewer, 2 % outliers are too few to be known.
 MEAN_RULE = "fixed(samples=1000)"
+# That a warm-up may take for settled; the cell's slope tells of them.
+SLOW_TRENDS = ("30 %, falling to 1/e in 50 calls", "100 %, falling evenly over 500 calls")
 MEDIAN_RULES = (
     "fixed(samples=30)",
     "fixed(samples=40)",
@@ -77,21 +79,22 @@ def simulate(experiments: int) -> Findings:
 
 def promises(stops: list[dict[str, Any]], warmups: list[dict[str, Any]]) -> list[Promise]:
     """Returns what is promised of the intervals and rules of downbeat-bench."""
-    made = [
-        covers(f"median, {one['rule']}, {one['deviations']}", one["median"])
-        for one in stops
-        if one["rule"] in MEDIAN_RULES and not one["deviations"].startswith("bursts")
-    ]
-    made += [
-        covers(f"mean, {MEAN_RULE}, {one['deviations']}", one["mean"])
-        for one in stops
-        if one["rule"] == MEAN_RULE and not one["deviations"].startswith("bursts")
-    ]
+    made = []
+    for one in stops:
+        if one["deviations"].startswith("bursts"):
+            continue  # not promised: one launch cannot know of them
+        what = f"median, {one['rule']}, {one['deviations']}"
+        if one["rule"] in MEDIAN_RULES:
+            # What the step hides makes intervals wide, and nothing is gained by promising that they are.
+            stepped = "in steps of" in one["deviations"]
+            made.append(at_least(what, one["median"], 0.92) if stepped else covers(what, one["median"]))
+        if one["rule"] == MEAN_RULE:
+            made.append(covers(f"mean, {MEAN_RULE}, {one['deviations']}", one["mean"]))
     for one in warmups:
         what = f"noise {one['noise']:g}, autocorrelation {one['autocorrelation']:g}"
         if one["trend"] == "none":
             made.append(at_least(f"stationary before max, {what}", one["settled"], 0.95))
-        elif one["trend"] != "30 %, falling to 1/e in 50 calls" or one["noise"] < 0.05:
+        elif one["trend"] not in SLOW_TRENDS or (one["trend"] == SLOW_TRENDS[0] and one["noise"] < 0.05):
             made.append(at_most(f"left of {one['trend']}, {what}", one["excess"], 0.01))
     return made
 
@@ -102,10 +105,10 @@ def run_simulation(cells: int) -> list[dict[str, Any]]:
     Raises:
         SystemExit: it is not built.
     """
-    programs = sorted(ROOT.glob("build/*/bin/downbeat-bench-simulation"))
+    programs = sorted(ROOT.glob("build/*/bin/downbeat-bench-simulation"), key=lambda one: one.stat().st_mtime)
     if not programs:
         raise SystemExit("bench-statistics: no build/*/bin/downbeat-bench-simulation; make bench-statistics builds it")
-    done = subprocess.run([programs[0], str(cells)], capture_output=True, text=True, check=True)
+    done = subprocess.run([programs[-1], str(cells)], capture_output=True, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 

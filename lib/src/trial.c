@@ -12,7 +12,7 @@
 /* What process 0 makes of the largest lag of the round before, which lasted so long. Returns whether there is to be
  * another. */
 static int learn(struct db_state *state, int round, int64_t lag_ns, double lasted_ns, int64_t longest_ns) {
-    if (lasted_ns > (double)(COLD_SHARE * longest_ns))
+    if (round > 0 && lasted_ns > (double)(COLD_SHARE * longest_ns)) /* for the first all wait until all are there */
         return 0;
     if (round <= COLD_ROUNDS)
         return 1;

@@ -55,7 +55,7 @@ int main(int argc, char **argv) {
         /* Ranks sleep until their clocks show the deadline, so that only their clocks' errors keep them apart. */
         CHECK(!all || skew <= errors + ROUNDING);
     }
-    CHECK_THAT(valid, >=, CALLS / 2); /* of messages with a heavy tail some are late */
+    CHECK_THAT(valid, >=, CALLS / 5); /* frequencies are hardly known so soon, and messages with a heavy tail late */
 
     MPIX_Harmonize_stats stats;
     CHECK(MPIX_Harmonize_get_stats(MPI_COMM_WORLD, &stats) == MPI_SUCCESS);
