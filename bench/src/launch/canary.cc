@@ -5,6 +5,7 @@
 #include "mpi/simulation.h"
 
 #include <algorithm>
+#include <exception>
 #include <limits>
 #include <memory>
 #include <new>
@@ -66,6 +67,9 @@ Canary::Canary(const Communicator &comm) : comm_(comm) {
 }
 
 Canary::~Canary() {
+    if (std::uncaught_exceptions() > 0) {
+        return; // the others may know nothing of it, and freeing waits for them
+    }
     if (window_ != MPI_WIN_NULL) {
         MPI_Win_free(&window_);
     }

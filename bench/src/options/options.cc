@@ -129,9 +129,8 @@ void declare(CommandLine &line, Words &words, const std::vector<ExperimentName> 
                 "give up on a block after N attempts per valid sample requested [default 20]");
     line.option("--observe", words.observed, "RANK", "rank that metric latency_observed reports [default 0]");
     line.option("--published", words.published, "PAPER",
-                fmt::format("the whole configuration of a paper, {}: its clocks, and --sync and --timing unless they "
-                            "are given; downbeat-bench list published shows what it has",
-                            join(component_names("published"))));
+                "the whole configuration of a paper, e.g. hunold2015: its clocks, and --sync and --timing unless they "
+                "are given; downbeat-bench list published shows what it has");
     line.option("--tolerance", words.tolerance, "SECONDS",
                 "reject a sample if a rank starts later than this after its planned start [default: the library's "
                 "setting tolerance, 0.5e-6]");

@@ -16,6 +16,7 @@ from downbeat.show.table import entry, word, wrapped
 from downbeat.statistics.modes import unseen_text
 from downbeat.statistics.power import POWER
 from downbeat.statistics.verdicts import FEW_ALIKE, NOT_AMONG_MANY, NOT_SIGNIFICANT
+from downbeat.text import printable
 from downbeat.units import microseconds
 
 NOTE_LINES = 8  # of one note; more cells than that are better read from a file
@@ -222,7 +223,8 @@ def undecided(frame: pd.DataFrame) -> list[str]:
     lines = []
     whys = open_.assign(reason=[explanation(frame, row) for _, row in open_.iterrows()])
     for (verdict, why), rows in whys.groupby(["verdict", "reason"], sort=False):
-        names = [" ".join(word(row[name]) for name in shown) for _, row in rows.iterrows()]
+        # Before lines are wrapped, which makes spaces of what control characters are.
+        names = [printable(" ".join(word(row[name]) for name in shown)) for _, row in rows.iterrows()]
         many = rows.index.isin(helped).any() or len(names) == len(frame)
         which = f"{len(names)} cells" if many and len(names) > 1 else ", ".join(names)
         lines.append(f"{verdict}, {why}: {which}")

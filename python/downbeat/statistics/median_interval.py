@@ -34,8 +34,8 @@ def median_interval(samples: ArrayLike, blocks: ArrayLike | None = None, confide
     uncertain: by what it varies by from block to block, by Student's distribution, but no less than for independent
     samples; where there are fewer than 5 blocks, no less than what the autocorrelation of the ranks leaves of the
     number of samples (that of the samples is hidden by outliers). These are the numbers that downbeat-bench stores as
-    `<metric>_median_low`, `_median_high` and `_effective`. The interval holds for this launch alone; the next may be
-    elsewhere, see `geometric_mean_interval`.
+    `<metric>_median_low`, `_median_high` and `_effective`, but for latencies, whose step it takes into account. The
+    interval holds for this launch alone; the next may be elsewhere, see `geometric_mean_interval`.
 
     Args:
         samples: the valid ones of a cell, shape (samples,), in the order in which they were measured; any unit.

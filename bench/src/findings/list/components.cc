@@ -36,7 +36,8 @@ std::string list_parameter(const ListedParameter &parameter) {
     const std::string valid =
         parameter.kind.empty() ? parameter.values.describe() : fmt::format("any of kind {}", parameter.kind);
     const bool fixed = parameter.values.choices.size() == 1;
-    return fmt::format("    {:<24} {}\n", fmt::format("{}={}", parameter.name, parameter.value),
+    const std::string setting = fmt::format("    {}={}", parameter.name, parameter.value);
+    return fmt::format("{:<28}{}{}\n", setting, setting.size() < indent ? " " : "\n" + std::string(indent, ' '),
                        fill(fixed ? parameter.meaning : fmt::format("{} ({})", parameter.meaning, valid), indent));
 }
 
