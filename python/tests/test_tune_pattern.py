@@ -18,7 +18,7 @@ from downbeat.tune.target import find_target
 
 SOURCE = Path(__file__).with_name("planted_bcast.c")
 PATTERN = "one_late(rank=0)"
-EFFORT = Effort(6, 20, 120, 1, "after_last_entry", "20e-6", PATTERN, "300us")
+EFFORT = Effort(12, 20, 120, 1, "after_last_entry", "20e-6", PATTERN, "300us")
 MARGIN, CONFIDENCE = 0.05, 0.95
 
 
