@@ -63,23 +63,31 @@ def test_both_directions_see_the_same_drift(data: xr.Dataset) -> None:
     assert abs(forth + back) < tolerance
 
 
-def expected_error(at: np.ndarray, offset: np.ndarray) -> tuple[float, float]:
+def weights_of(bound: np.ndarray) -> np.ndarray:
+    """Returns the weight of each offset: its error is taken to be as large as its bound."""
+    weights = np.maximum(bound, bound.max() / 1e4) ** -2
+    return weights / weights.mean()
+
+
+def expected_error(at: np.ndarray, offset: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
     """Returns half of the 95 % intervals of slope and of the value at 0, as bench/src/drift/line.h describes them."""
     count, waves, student = len(at), 4, 2.776445
     position = (np.arange(count) + 0.5) / count
-    columns = [np.ones(count), at - at.mean()] + [np.cos(np.pi * (wave + 2) * position) for wave in range(waves)]
-    basis = np.linalg.qr(np.stack(columns, axis=1))[0][:, 2:]
-    unit = student * np.sqrt(((basis.T @ (offset - offset.mean())) ** 2).mean())
-    spread = ((at - at.mean()) ** 2).sum()
-    return unit / np.sqrt(spread), unit * np.sqrt(1 / count + at.mean() ** 2 / spread)
+    middle, root = (weights * at).mean(), np.sqrt(weights)
+    columns = [np.ones(count), at - middle] + [np.cos(np.pi * (wave + 2) * position) for wave in range(waves)]
+    basis = np.linalg.qr(np.stack(columns, axis=1) * root[:, np.newaxis])[0][:, 2:]
+    unit = student * np.sqrt(((basis.T @ (root * (offset - (weights * offset).mean()))) ** 2).mean())
+    spread = (weights * (at - middle) ** 2).sum()
+    return unit / np.sqrt(spread), unit * np.sqrt(1 / count + middle**2 / spread)
 
 
 def test_intervals_of_the_line_follow(data: xr.Dataset) -> None:
     for pair in range(2):
         one = data.isel(pair=pair)
         at, offset = one["at"].values, one.offset.values
-        slope, intercept = np.polyfit(at, offset - offset[0], 1)
-        of_slope, of_intercept = expected_error(at, offset)
+        weights = weights_of(one.offset_bound.values)
+        slope, intercept = np.polyfit(at, offset - offset[0], 1, w=np.sqrt(weights))
+        of_slope, of_intercept = expected_error(at, offset, weights)
         residual = offset - offset[0] - (intercept + slope * at)
         for name, expected in {
             "skew_low": slope - of_slope,
@@ -87,7 +95,8 @@ def test_intervals_of_the_line_follow(data: xr.Dataset) -> None:
             "intercept": offset[0] + intercept,
             "intercept_low": offset[0] + intercept - of_intercept,
             "intercept_high": offset[0] + intercept + of_intercept,
-            "r_squared": 1 - (residual**2).sum() / ((offset - offset.mean()) ** 2).sum(),
+            "r_squared": 1
+            - (weights * residual**2).sum() / (weights * (offset - (weights * offset).mean()) ** 2).sum(),
         }.items():
             assert float(one[name]) == pytest.approx(expected, rel=1e-6, abs=1e-11), name
         assert float(one.skew_low) < float(one.skew_high)
@@ -98,10 +107,11 @@ def test_what_is_derived_follows(data: xr.Dataset) -> None:
     for pair in range(2):
         one = data.isel(pair=pair)
         at, offset = one["at"].values - one["at"].values[0], one.offset.values - one.offset.values[0]
-        slope, intercept = np.polyfit(at, offset, 1)
+        root = np.sqrt(weights_of(one.offset_bound.values))
+        slope, intercept = np.polyfit(at, offset, 1, w=root)
         residual = offset - (intercept + slope * at)
         half = (COUNT + 1) // 2
-        predicted = np.polyval(np.polyfit(at[:half], offset[:half], 1), at[-1])
+        predicted = np.polyval(np.polyfit(at[:half], offset[:half], 1, w=root[:half]), at[-1])
         for name, expected in {
             "skew": slope,
             "duration": at[-1],
