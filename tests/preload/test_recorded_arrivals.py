@@ -143,7 +143,7 @@ def run_arrivals(*arguments: object) -> subprocess.CompletedProcess[str]:
 def test_a_baseline_of_downbeat_run_stands_beside_the_operations(tmp_path: Path) -> None:
     trace, baseline = tmp_path / "trace", tmp_path / "baseline"
     recorded(trace, "openmpi", [program("openmpi", "planned"), "40", "2000000"])
-    run = [sys.executable, "-m", "downbeat", "run", "allreduce", "-m", "8", "-n", "2", "-r", "20", "--launches", "1"]
+    run = [sys.executable, "-m", "downbeat", "run", "allreduce", "-m", "8", "-n", "2", "-r", "20", "--launches", "5"]
     run += ["--sync", "harmonize", "--tolerance", "5e-6", "--mpi", "openmpi", "-o", str(baseline)]
     assert subprocess.run(run, capture_output=True, check=False).returncode == 0
     content: dict[str, Any] = json.loads(run_arrivals(trace, "--baseline", baseline, "--json", "-").stdout)
