@@ -66,7 +66,7 @@ def test_both_directions_see_the_same_drift(data: xr.Dataset) -> None:
 def weights_of(bound: np.ndarray) -> np.ndarray:
     """Returns the weight of each offset: its error is taken to be as large as its bound."""
     weights = np.maximum(bound, bound.max() / 1e4) ** -2
-    return weights / weights.mean()
+    return np.asarray(weights / weights.mean())
 
 
 def expected_error(at: np.ndarray, offset: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
