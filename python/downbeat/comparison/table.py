@@ -20,6 +20,7 @@ from downbeat.text import printable
 from downbeat.units import microseconds
 
 NOTE_LINES = 8  # of one note; more cells than that are better read from a file
+MOST_NAMES = 12  # of cells that were compared, in one line
 ORDER = ("faster", "slower", "equivalent", "undecided", "unmatched")
 SYNCHRONIZER = "synchronizer"
 BARRIER, COMMON_START = "mpi_barrier", "harmonize"
@@ -226,6 +227,7 @@ def undecided(frame: pd.DataFrame) -> list[str]:
         # Before lines are wrapped, which makes spaces of what control characters are.
         names = [printable(" ".join(word(row[name]) for name in shown)) for _, row in rows.iterrows()]
         many = rows.index.isin(helped).any() or len(names) == len(frame)
+        many |= verdict == "undecided" and len(names) > MOST_NAMES
         which = f"{len(names)} cells" if many and len(names) > 1 else ", ".join(names)
         lines.append(f"{verdict}, {why}: {which}")
     power = open_[np.isfinite(open_["detectable_ratio"]) & open_["reason"].isin(MORE_LAUNCHES)]

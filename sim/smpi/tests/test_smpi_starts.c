@@ -30,7 +30,7 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     int ranks_per_node = argc > 1 ? atoi(argv[1]) : 1;
 
-    for (int i = 0; i < 3; ++i) { /* until frequencies are known */
+    for (int i = 0; i < 6; ++i) { /* until frequencies are known */
         CHECK(MPIX_Harmonize_sync(MPI_COMM_WORLD) == MPI_SUCCESS);
         sg_actor_sleep_for(0.01);
     }
@@ -55,7 +55,7 @@ int main(int argc, char **argv) {
         /* Ranks sleep until their clocks show the deadline, so that only their clocks' errors keep them apart. */
         CHECK(!all || skew <= errors + ROUNDING);
     }
-    CHECK_THAT(valid, >=, CALLS / 5); /* frequencies are hardly known so soon, and messages with a heavy tail late */
+    CHECK_THAT(valid, >=, CALLS / 2); /* of messages with a heavy tail some are late */
 
     MPIX_Harmonize_stats stats;
     CHECK(MPIX_Harmonize_get_stats(MPI_COMM_WORLD, &stats) == MPI_SUCCESS);
