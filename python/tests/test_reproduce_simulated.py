@@ -95,7 +95,8 @@ def test_the_command_lists_and_refuses(tmp_path: Path) -> None:
 @needs_simgrid
 def test_exit_skew_is_judged_in_true_time(tmp_path: Path) -> None:
     figure = FIGURES["schuchart2023-fig3"]
-    site = simulated_site(figure, [4, 8], SMALL, launches=2)
+    # Ways back take longer, so that clocks are off by more than the nanosecond in which true time is counted.
+    site = simulated_site(figure, [4, 8], SMALL.replace(")", ",asymmetry=0.2)"), launches=2)
     results = perform(figure, site, tmp_path, again=False, say=lambda _: None)
     assert not results.lacking()
     section = figure_section(figure, results)
@@ -109,9 +110,9 @@ def test_exit_skew_is_judged_in_true_time(tmp_path: Path) -> None:
     assert "tools/launch --simulate 'fat-tree(nodes=4," in section.commands[0]
     data = results.datasets("n8")[0].sel(synchronizer="harmonize")
     measured, true = (np.ptp(data[name].to_numpy(), axis=1) for name in ("exit", "true_exit"))
-    # Two nodes have two clocks, and what is measured has their error.
+    # Two nodes have two clocks: what is measured lacks their error.
     assert np.all(true < 0.5e-6)
-    assert np.any(true != measured)
+    assert np.median(true) > np.median(measured)
 
 
 @needs_simgrid
