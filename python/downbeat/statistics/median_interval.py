@@ -11,6 +11,7 @@ from scipy import special
 
 from downbeat.statistics.autocorrelation import autocorrelation, effective_number
 from downbeat.statistics.location import check_confidence
+from downbeat.statistics.steps import LEFT_BY_INTERPOLATION, grouped_value
 
 LEAST_PER_BLOCK = 4  # samples: with fewer the share below the median is nearly a given number
 ENOUGH_BLOCKS = 5  # also show the effect of autocorrelation; with both, intervals are too wide
@@ -26,7 +27,9 @@ class MedianInterval:
     effective: float
 
 
-def median_interval(samples: ArrayLike, blocks: ArrayLike | None = None, confidence: float = 0.95) -> MedianInterval:
+def median_interval(
+    samples: ArrayLike, blocks: ArrayLike | None = None, confidence: float = 0.95, step: float = 0.0
+) -> MedianInterval:
     """Returns the median of one launch's samples with an interval of order statistics.
 
     No distribution is assumed, and an outlier counts as any other sample: the interval is of interpolated order
@@ -34,8 +37,8 @@ def median_interval(samples: ArrayLike, blocks: ArrayLike | None = None, confide
     uncertain: by what it varies by from block to block, by Student's distribution, but no less than for independent
     samples; where there are fewer than 5 blocks, no less than what the autocorrelation of the ranks leaves of the
     number of samples (that of the samples is hidden by outliers). These are the numbers that downbeat-bench stores as
-    `<metric>_median_low`, `_median_high` and `_effective`, but for latencies, whose step it takes into account. The
-    interval holds for this launch alone; the next may be elsewhere, see `geometric_mean_interval`.
+    `<metric>_median_low`, `_median_high` and `_effective`. The interval holds for this launch alone; the next may be
+    elsewhere, see `geometric_mean_interval`.
 
     Args:
         samples: the valid ones of a cell, shape (samples,), in the order in which they were measured; any unit.
@@ -43,6 +46,7 @@ def median_interval(samples: ArrayLike, blocks: ArrayLike | None = None, confide
             know what others would have shown.
         confidence: of the interval, between 0 and 1; with few samples the interval is all of their range, and its
             confidence lower.
+        step: as `grouped_median` has it; the interval is wider by what it hides.
 
     Returns:
         In the unit of the samples; NaN throughout and `effective` 0 where there are none.
@@ -61,14 +65,16 @@ def median_interval(samples: ArrayLike, blocks: ArrayLike | None = None, confide
     if count == 0:
         return MedianInterval(math.nan, math.nan, math.nan, 0.0)
     ordered = np.sort(values)
-    median = float(np.median(ordered))
-    by_blocks, equal_blocks = half_by_blocks(np.sign(median - values) / 2, numbers, confidence)
+    median = grouped_value(ordered, (count - 1) / 2, step)
+    below = np.clip((median - values) / step, -0.5, 0.5) if step > 0 else np.sign(median - values) / 2
+    by_blocks, equal_blocks = half_by_blocks(below, numbers, confidence)
     worth = effective_number(count, autocorrelation(ranks(values))) if equal_blocks < ENOUGH_BLOCKS else count
     z = float(special.ndtri(0.5 + confidence / 2))
     half = max(z * 0.5 / math.sqrt(worth), by_blocks)
     middle = (count - 1) / 2  # in ranks from 0
-    low, high = np.interp([middle - count * half, middle + count * half], np.arange(count), ordered)
-    return MedianInterval(median, float(low), float(high), min((z * 0.5 / half) ** 2, float(count)))
+    low, high = (grouped_value(ordered, middle + side * count * half, step) for side in (-1, 1))
+    hidden = LEFT_BY_INTERPOLATION * step
+    return MedianInterval(median, low - hidden, high + hidden, min((z * 0.5 / half) ** 2, float(count)))
 
 
 def half_by_blocks(

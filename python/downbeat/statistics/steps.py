@@ -29,22 +29,27 @@ def grouped_median(samples: ArrayLike, step: float) -> float:
             number. 0: none, and the result is the median.
     """
     ordered = np.sort(np.asarray(samples, dtype=float))
-    median = float(np.median(ordered))
+    return grouped_value(ordered, (ordered.size - 1) / 2, step)
+
+
+def grouped_value(ordered: NDArray[np.float64], rank: float, step: float) -> float:
+    """Returns the value of a rank, from 0, of sorted values as `grouped_median` takes them."""
+    rank = min(max(rank, 0.0), ordered.size - 1.0)
+    value = float(np.interp(rank, np.arange(ordered.size), ordered))
     if not step > 0:
-        return median
-    # The result is within half a step of the median, where only readings within a step of it count in part.
-    first = int(np.searchsorted(ordered, median - step))
-    last = int(np.searchsorted(ordered, median + step, side="right"))
+        return value
+    # The result is within half a step of one of the two readings beside the rank; those within a step count in part.
+    low, high = ordered[int(np.floor(rank))], ordered[int(np.ceil(rank))]
+    first = int(np.searchsorted(ordered, low - step))
+    last = int(np.searchsorted(ordered, high + step, side="right"))
     near = ordered[first:last]
-    if not near.size:  # the middle of two readings that are farther apart
-        return median
     edges = np.concatenate([near - step / 2, near + step / 2])
     order = np.argsort(edges, kind="stable")
     slopes = np.cumsum(np.repeat([1.0, -1.0], near.size)[order]) / step
     below = first + np.concatenate([[0.0], np.cumsum(slopes[:-1] * np.diff(edges[order]))])
-    half, little = ordered.size / 2, 1e-9 * ordered.size
-    # Both ends of the gap where half of the readings are on either side of one.
-    return float(np.interp([half - little, half + little], below, edges[order]).mean())
+    wanted, little = rank + 0.5, 1e-9 * ordered.size
+    # Both ends of the gap where the readings are on either side of one.
+    return float(np.interp([wanted - little, wanted + little], below, edges[order]).mean())
 
 
 def step_in(durations: ArrayLike) -> float:
