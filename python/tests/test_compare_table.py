@@ -278,7 +278,8 @@ def test_the_description_has_all_parts_in_order() -> None:
         "bcast         8   2.000  1.000  0.500  0.400-0.600  equivalent",
         "",
         "equivalent: the interval is within 2 % of 1; 10 launches leave unseen what",
-        "  happens in up to 26 % of launches, and whether each resembles the one before",
+        "  happens in up to 26 % of launches (29 show 10 %, 59 show 5 %), and whether",
+        "  launches are correlated",
         "A and B differ in much",
     ]
     with_history = frame_of(

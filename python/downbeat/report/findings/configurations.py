@@ -11,6 +11,7 @@ from downbeat.comparison.judging import UNMATCHED
 from downbeat.errors import UsageError
 from downbeat.experiment.experiment import Experiment
 from downbeat.report.numbers_text import counted, listed, over_cells
+from downbeat.statistics.modes import unseen_text
 from downbeat.summaries.barrier_ratio import REFERENCE
 from downbeat.summaries.cells import measured_cells
 
@@ -45,12 +46,14 @@ def configuration_sentence(
     counts = [
         f"{verdicts[name]} {name}" for name in ("faster", "slower", "equivalent", "undecided") if name in verdicts
     ]
+    launches = table.loc[table["verdict"] == "equivalent", ["launches_a", "launches_b"]].to_numpy(dtype=float)
+    unseen = f"; {unseen_text(int(launches.min()))}" if launches.size else ""
     first, other = (next(iter(side.values())) for side in sides)
     conditions = (",".join(f"{name}={value}" for name, value in side.items()) for side in sides)
     start = " from a common start" if len(sides[0]) > 1 else ""
     ratios = table["ratio"].dropna()
     latency = f"; its latency is {over_cells(ratios)} as long" if len(ratios) else ""
     return (
-        f"{other} against {first}{start}: {listed(counts)} of {counted(len(table), 'cell')}{latency}. Cell by cell: "
+        f"{other} against {first}{start}: {listed(counts)} of {counted(len(table), 'cell')}{latency}{unseen}. Cell by cell: "
         f"{shlex.join(['downbeat', 'compare', str(experiment.path), *conditions])}"
     )
