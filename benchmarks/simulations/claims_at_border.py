@@ -12,7 +12,7 @@ from downbeat.reproduce.evidence import Evidence, every, factor_between, factor_
 from downbeat.reproduce.figure import Finding
 from downbeat.reproduce.judgement import judge
 
-from benchmarks.promises import at_most
+from benchmarks.promises import at_most, by_chance
 from benchmarks.simulations.findings import Findings, Table, show_progress
 
 CLAIMS = 5  # of a figure
@@ -57,7 +57,7 @@ def simulate(experiments: int) -> Findings:
     count = max(experiments // 5, 20)
     rows: list[tuple[str | float, ...]] = []
     promises = []
-    limit = 0.05 + 3 * float(np.sqrt(0.05 * 0.95 / count))  # what chance adds to 5 %
+    limit = 0.05 + by_chance(0.05, count)
     for kind, draw in KINDS.items():
         show_progress(f"claims at the border: {kind}")
         shares = [wrong(random, draw, launches, count) for launches in LAUNCHES]

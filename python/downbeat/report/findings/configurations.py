@@ -54,6 +54,6 @@ def configuration_sentence(
     ratios = table["ratio"].dropna()
     latency = f"; its latency is {over_cells(ratios)} as long" if len(ratios) else ""
     return (
-        f"{other} against {first}{start}: {listed(counts)} of {counted(len(table), 'cell')}{latency}{unseen}. Cell by cell: "
-        f"{shlex.join(['downbeat', 'compare', str(experiment.path), *conditions])}"
+        f"{other} against {first}{start}: {listed(counts)} of {counted(len(table), 'cell')}{latency}{unseen}. "
+        f"Cell by cell: {shlex.join(['downbeat', 'compare', str(experiment.path), *conditions])}"
     )
