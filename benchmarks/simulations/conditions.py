@@ -16,10 +16,10 @@ from downbeat.statistics.independent import compare_independent
 from downbeat.statistics.location import geometric_mean_interval
 from downbeat.statistics.median_interval import median_interval
 from downbeat.statistics.pairs import compare_paired
-from downbeat.statistics.simulated import Floats
+from downbeat.statistics.simulated import Floats, autoregressive
 from downbeat.statistics.steps import LEFT_BY_INTERPOLATION, grouped_median
 from downbeat.statistics.verdicts import MARGIN
-from scipy import optimize, signal, special
+from scipy import optimize, special
 
 from benchmarks.promises import Promise, at_least, at_most, by_chance
 from benchmarks.simulations.findings import Findings, Table, show_progress
@@ -126,13 +126,6 @@ def draw(random: np.random.Generator, kind: str) -> Conditions:
         if name == kind or (kind == SEVERAL and random.random() < 0.5):
             made = replace(made, **{field: random.uniform(*ends) for field, ends in ranges.items()})
     return made
-
-
-def autoregressive(random: np.random.Generator, shape: tuple[int, ...], r1: float) -> Floats:
-    """Returns standard normal series along the last axis with an autocorrelation at lag 1."""
-    shocks = random.normal(size=shape)
-    shocks[..., 1:] *= math.sqrt(1 - r1**2)
-    return np.asarray(signal.lfilter([1], [1, -r1], shocks, axis=-1))
 
 
 def in_bursts(random: np.random.Generator, launches: int, samples: int, share: float) -> Floats:

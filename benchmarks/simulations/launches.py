@@ -16,7 +16,7 @@ from downbeat.statistics.across_sessions import compare_across_sessions
 from downbeat.statistics.location import geometric_mean_interval
 from downbeat.statistics.modes import FALSE_ALARMS, FEWEST_IN_ORDER, correlation, two_modes, unseen_share
 from downbeat.statistics.pairs import compare_paired
-from scipy import signal
+from downbeat.statistics.simulated import autoregressive
 
 from benchmarks.promises import at_least, at_most
 from benchmarks.simulations.findings import Findings, Table, show_progress
@@ -42,9 +42,7 @@ def mixed(share: float, factor: float) -> Draw:
 
 def correlated(random: np.random.Generator, launches: int) -> tuple[np.ndarray, np.ndarray]:
     """Draws logarithms of autocorrelated launches, none of them in a slow mode."""
-    shocks = random.normal(size=launches)
-    shocks[1:] *= np.sqrt(1 - AR**2)
-    return DEVIATION * signal.lfilter([1], [1, -AR], shocks), np.zeros(launches, bool)
+    return DEVIATION * autoregressive(random, (launches,), AR), np.zeros(launches, bool)
 
 
 KINDS: dict[str, tuple[float, Draw]] = {

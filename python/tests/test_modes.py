@@ -13,13 +13,11 @@ from downbeat.reproduce.evidence import factor_of
 from downbeat.reproduce.figure import Finding
 from downbeat.reproduce.judgement import judge
 from downbeat.statistics.modes import correlation, inflation, launches_to_see, two_modes, unseen_share, unseen_text
-from scipy import signal
+from downbeat.statistics.simulated import autoregressive
 
 
 def resembling(random: np.random.Generator, launches: int) -> np.ndarray:
-    shocks = random.normal(size=launches)
-    shocks[1:] *= 0.6
-    return np.asarray(0.02 * signal.lfilter([1], [1, -0.8], shocks))
+    return 0.02 * autoregressive(random, (launches,), 0.8)
 
 
 def test_launches_leave_a_share_unseen() -> None:
