@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -122,10 +123,11 @@ def draw(random: np.random.Generator, kind: str) -> Conditions:
         own=between(0.002, 0.02),
         paired=bool(random.integers(2)),
     )
+    disturbed: dict[str, Any] = {}
     for name, ranges in DISTURBANCES.items():
         if name == kind or (kind == SEVERAL and random.random() < 0.5):
-            made = replace(made, **{field: random.uniform(*ends) for field, ends in ranges.items()})
-    return made
+            disturbed |= {field: random.uniform(*ends) for field, ends in ranges.items()}
+    return replace(made, **disturbed)
 
 
 def in_bursts(random: np.random.Generator, launches: int, samples: int, share: float) -> Floats:
