@@ -1,6 +1,6 @@
-"""How often claims of a figure are called seen: if none is true, and with the effect that its paper reports.
+"""How often claims of a figure are called seen: without any effect, and with the effect that its paper reports.
 
-The drawers that ship read made-up launches; only the drawing is left out.
+The shipped drawers read made-up launches; only the drawing is left out.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ DRAWERS = ("draw_panels", "draw_boxes", "draw_matrix", "draw_timelines")
 
 @contextlib.contextmanager
 def nothing_drawn() -> Iterator[None]:
-    """Lets the drawers that ship find their claims without drawing, which takes a hundred times as long."""
+    """Lets the shipped drawers find their claims without drawing, which takes a hundred times as long."""
 
     def picture(name: str, title: str, caption: str, *_: object) -> Picture:
         return Picture(name, title, caption, Drawing(), pd.DataFrame())
@@ -55,14 +55,14 @@ def nothing_drawn() -> Iterator[None]:
 def shown(figure: str, world: World, maker: Maker) -> dict[str, bool | None]:
     """Returns what becomes of each claim of a figure in one experiment."""
     draw, results = FIGURES[figure].draw, world(maker)
-    # Some drawers can be asked for their claims alone, which saves the time of preparing what is drawn.
+    # Some drawers return their claims alone, which saves the time of preparing the picture.
     judged = judge(draw.findings(results) if hasattr(draw, "findings") else draw(results).findings)
     return {one.finding.claim: one.agrees for one in judged if one.finding.is_claim}
 
 
 @dataclass(frozen=True)
 class Shares:
-    """What became of the claims of a figure.
+    """The verdicts on the claims of a figure.
 
     Attributes:
         claims: that launches decide.

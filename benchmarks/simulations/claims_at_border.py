@@ -1,6 +1,6 @@
-"""How often the tests behind claims of figures are wrong where they are wrong most easily: at the border of a claim.
+"""How often the tests behind claims of figures are wrong in the hardest case: at the border of a claim.
 
-Five claims of a figure are judged together, each by a parameter that lies where it only just does not count.
+Five claims of a figure are judged together; the true value of each is exactly at its border.
 """
 
 from __future__ import annotations

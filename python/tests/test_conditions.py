@@ -1,4 +1,4 @@
-"""Conditions drawn at random (benchmarks/simulations/conditions.py): their samples have the true median that is used."""
+"""Conditions drawn at random (benchmarks/simulations/conditions.py): samples have the true median."""
 
 from __future__ import annotations
 

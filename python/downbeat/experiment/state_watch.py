@@ -1,4 +1,4 @@
-"""The state of the machine, watched for some seconds: the round trip of a cache line between two busy ranks."""
+"""Watches the state of the machine for some seconds: the round trip of a cache line between two busy ranks."""
 
 from __future__ import annotations
 

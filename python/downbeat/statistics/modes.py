@@ -1,4 +1,4 @@
-"""Launches that are not of one kind, or not independent: what an interval over them cannot know, and what they show."""
+"""Launches in several modes, or correlated: what they show, and what an interval over them cannot know."""
 
 from __future__ import annotations
 
