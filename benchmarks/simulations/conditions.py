@@ -73,7 +73,7 @@ class Conditions:
         ratio: B / A.
         launches: of A and of B.
         samples: per launch.
-        shared: deviation of a launch, of logarithms; of A and B alike if they are pairs.
+        shared: deviation of a launch, of logarithms; the same for A and B if they are pairs.
         own: deviation of A or B in a launch, of logarithms.
         paired: whether launches are pairs.
         mode_share: of B's launches that take `slowness` times as long.

@@ -29,7 +29,7 @@ FACTORS = ("sizes", "sync", "algorithm", "barrier-algorithm", "timing", "pattern
 
 
 def start_seconds(ranks: int) -> float:
-    """Returns the time that a launch takes besides measuring."""
+    """Returns the time that a launch takes in addition to measuring."""
     return START_SECONDS + RANK_START_SECONDS * ranks
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 
 from downbeat.comparison.compare import compare
 from downbeat.comparison.judging import UNMATCHED
+from downbeat.comparison.table import DECIDED
 from downbeat.errors import UsageError
 from downbeat.experiment.experiment import Experiment
 from downbeat.report.numbers_text import counted, listed, over_cells
@@ -43,11 +44,9 @@ def configuration_sentence(
     """Says how B compares with A; `table` is of `compare`."""
     table = table[table["verdict"] != UNMATCHED]
     verdicts = table["verdict"].value_counts()
-    counts = [
-        f"{verdicts[name]} {name}" for name in ("faster", "slower", "equivalent", "undecided") if name in verdicts
-    ]
-    launches = table.loc[table["verdict"] == "equivalent", ["launches_a", "launches_b"]].to_numpy(dtype=float)
-    unseen = f"; {unseen_text(int(launches.min()))}" if launches.size else ""
+    counts = [f"{verdicts[name]} {name}" for name in (*DECIDED, "undecided") if name in verdicts]
+    fewest = table.loc[table["verdict"].isin(DECIDED), ["launches_a", "launches_b"]].min().min()
+    unseen = f"; {unseen_text(int(fewest))}" if fewest > 0 else ""
     first, other = (next(iter(side.values())) for side in sides)
     conditions = (",".join(f"{name}={value}" for name, value in side.items()) for side in sides)
     start = " from a common start" if len(sides[0]) > 1 else ""
