@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 
 
@@ -28,6 +29,11 @@ class Promise:
 def covers(what: str, share: float) -> Promise:
     """Promises that nominal 95 % intervals hold the truth in this share of the experiments: 92 to 98 %."""
     return Promise(what, share, "0.92 to 0.98", 0.92 <= share <= 0.98)
+
+
+def by_chance(share: float, experiments: int) -> float:
+    """Returns how far off a share so many experiments may be by chance: three standard errors."""
+    return 3 * math.sqrt(share * (1 - share) / experiments)
 
 
 def at_most(what: str, figure: float, limit: float, unit: str = "") -> Promise:

@@ -8,10 +8,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/time.h>
 #include <thread>
+#include <unistd.h>
 
 namespace bench {
 namespace {
@@ -307,6 +310,33 @@ TEST(Canary, OfRanksThatShareAProcessorIsNone) {
     const Crowded crowded;
     for (int i = 0; i < 5; ++i) {
         EXPECT_TRUE(std::isnan(canary.read()));
+    }
+}
+
+/// While it lives, odd ranks stop for 2 ms every few, longer than a reading waits.
+class Absent {
+public:
+    explicit Absent(int rank) : before_(std::signal(SIGALRM, [](int) { ::usleep(2000); })) {
+        const itimerval often{{0, 2500}, {0, rank % 2 == 1 ? 100 : 0}};
+        setitimer(ITIMER_REAL, &often, nullptr);
+    }
+    ~Absent() {
+        const itimerval never{};
+        setitimer(ITIMER_REAL, &never, nullptr);
+        std::signal(SIGALRM, before_);
+    }
+
+private:
+    void (*before_)(int);
+};
+
+TEST(Canary, GivesUpAPartnerThatDoesNotAnswer) {
+    const Communicator comm;
+    Canary canary(comm);
+    const Absent absent(comm.rank());
+    for (int i = 0; i < 200; ++i) {
+        const double reading = canary.read();
+        EXPECT_TRUE(std::isnan(reading) || (reading > 0.0 && reading < 500e-6));
     }
 }
 

@@ -1,9 +1,9 @@
 """What `downbeat tune` makes of algorithms that are equal: false rules, and prices of choosing after MPI_Barrier.
 
-Launch medians of six algorithms in 8 cells: what a launch gives all of its cells deviates by 5 %, each algorithm's own
-part by 4 %, from a common start and after the barrier independently. Six that are equal to the default must not get
-rules. Six that are equal, and 20 % below it, are chosen by luck, from a common start and after the barrier by another:
-between them there is no price, and none must be reported.
+Launch medians of six algorithms in 8 cells: launches deviate by 5 %, and each algorithm by 4 % more, independently from
+a common start and after the barrier. Six algorithms that equal the default must not get rules. Of six equal algorithms
+20 % below it, chance chooses one from a common start and another after the barrier: there is no price between them, and
+none must be reported.
 """
 
 from __future__ import annotations

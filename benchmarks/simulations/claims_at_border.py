@@ -1,6 +1,6 @@
-"""How often the tests behind claims of figures are wrong where they are wrong most easily: at the border of a claim.
+"""How often the tests behind claims of figures are wrong in the hardest case: at the border of a claim.
 
-Five claims of a figure are judged together, each by a parameter that lies where it only just does not count.
+Five claims of a figure are judged together; the true value of each is exactly at its border.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from downbeat.reproduce.evidence import Evidence, every, factor_between, factor_
 from downbeat.reproduce.figure import Finding
 from downbeat.reproduce.judgement import judge
 
-from benchmarks.promises import at_most
+from benchmarks.promises import at_most, by_chance
 from benchmarks.simulations.findings import Findings, Table, show_progress
 
 CLAIMS = 5  # of a figure
@@ -57,7 +57,7 @@ def simulate(experiments: int) -> Findings:
     count = max(experiments // 5, 20)
     rows: list[tuple[str | float, ...]] = []
     promises = []
-    limit = 0.05 + 3 * float(np.sqrt(0.05 * 0.95 / count))  # what chance adds to 5 %
+    limit = 0.05 + by_chance(0.05, count)
     for kind, draw in KINDS.items():
         show_progress(f"claims at the border: {kind}")
         shares = [wrong(random, draw, launches, count) for launches in LAUNCHES]

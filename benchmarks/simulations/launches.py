@@ -1,7 +1,7 @@
 """What intervals and verdicts over launches are worth if these are not normal or not independent, and what is said.
 
-An interval that does not hold the truth is no harm where the program says so: it names two modes, or a resemblance of
-launches to the one before, or how large a share of launches may be of a kind that it has not seen.
+An interval may miss the truth where the program says so: it names two modes, a correlation of launches, or the share of
+launches that may be in a mode that it has not seen.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from downbeat.statistics.across_sessions import compare_across_sessions
 from downbeat.statistics.location import geometric_mean_interval
 from downbeat.statistics.modes import FALSE_ALARMS, FEWEST_IN_ORDER, correlation, two_modes, unseen_share
 from downbeat.statistics.pairs import compare_paired
-from scipy import signal
+from downbeat.statistics.simulated import autoregressive
 
 from benchmarks.promises import at_least, at_most
 from benchmarks.simulations.findings import Findings, Table, show_progress
@@ -31,7 +31,7 @@ Draw = Callable[[np.random.Generator, int], tuple[np.ndarray, np.ndarray]]
 
 
 def mixed(share: float, factor: float) -> Draw:
-    """Returns how launches are drawn of which a share takes longer: logarithms of mean 0, and which do."""
+    """Returns a function that draws launches: logarithms with mean 0, and which launches are in the slow mode."""
 
     def draw(random: np.random.Generator, launches: int) -> tuple[np.ndarray, np.ndarray]:
         slow = random.random(launches) < share
@@ -41,10 +41,8 @@ def mixed(share: float, factor: float) -> Draw:
 
 
 def correlated(random: np.random.Generator, launches: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draws launches of which each resembles the one before."""
-    shocks = random.normal(size=launches)
-    shocks[1:] *= np.sqrt(1 - AR**2)
-    return DEVIATION * signal.lfilter([1], [1, -AR], shocks), np.zeros(launches, bool)
+    """Draws logarithms of autocorrelated launches, none of them in a slow mode."""
+    return DEVIATION * autoregressive(random, (launches,), AR), np.zeros(launches, bool)
 
 
 KINDS: dict[str, tuple[float, Draw]] = {

@@ -3,9 +3,10 @@
 #include "coverage.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <fmt/format.h>
-#include <utility>
+#include <functional>
 
 namespace bench {
 namespace {
@@ -23,16 +24,22 @@ void simulate_stopping(const std::string &rule, int cells) {
     }
 }
 
-void simulate_warmup(const std::string &trend, const std::function<double(double)> &factor, int blocks) {
-    const auto stationary = make_rule(all_warmup_rules(), "stationary");
+/// What call i takes, over what it takes in the end.
+struct Trend {
+    const char *name;
+    std::function<double(double)> factor;
+};
+
+void simulate_warmup(const std::string &rule, const Trend &trend, int blocks) {
+    const auto warmup = make_rule(all_warmup_rules(), rule);
     for (const double noise : {0.01, 0.05}) {
         for (const double autocorrelation : {0.0, 0.6, 0.8}) {
             const SimulatedDeviations deviations{"", autocorrelation, 0.02, 0.0, noise};
-            const WarmupOutcome found = warm_up(*stationary, deviations, factor, blocks, 1);
-            fmt::print(R"({{"kind": "warmup", "trend": "{}", "noise": {}, "autocorrelation": {}, "settled": {}, )"
-                       R"("calls": {}, "excess": {}}})"
+            const WarmupOutcome found = warm_up(*warmup, deviations, trend.factor, blocks, 1);
+            fmt::print(R"({{"kind": "warmup", "rule": "{}", "trend": "{}", "noise": {}, "autocorrelation": {}, )"
+                       R"("settled": {}, "calls": {}, "excess": {}}})"
                        "\n",
-                       trend, noise, autocorrelation, found.settled, found.calls, found.excess);
+                       rule, trend.name, noise, autocorrelation, found.settled, found.calls, found.excess);
         }
     }
 }
@@ -50,17 +57,18 @@ int main(int argc, char **argv) {
                              "fixed(samples=1000)", "budget(time=400ms)", "precision"}) {
         bench::simulate_stopping(rule, cells);
     }
-    bench::simulate_warmup(
-        "none", [](double) { return 1.0; }, cells);
-    bench::simulate_warmup(
-        "100 %, falling to 1/e in 10 calls", [](double i) { return 1.0 + std::exp(-i / 10); }, cells);
-    bench::simulate_warmup(
-        "100 %, falling to 1/e in 30 calls", [](double i) { return 1.0 + std::exp(-i / 30); }, cells);
-    bench::simulate_warmup(
-        "30 %, falling to 1/e in 50 calls", [](double i) { return 1.0 + 0.3 * std::exp(-i / 50); }, cells);
-    bench::simulate_warmup(
-        "100 %, falling evenly over 500 calls", [](double i) { return std::max(1.0, 2.0 - i / 500); }, cells);
-    bench::simulate_warmup(
-        "100 % for 30 calls", [](double i) { return i < 30 ? 2.0 : 1.0; }, cells);
+    const bench::Trend trends[] = {
+        {"none", [](double) { return 1.0; }},
+        {"100 %, falling to 1/e in 10 calls", [](double i) { return 1.0 + std::exp(-i / 10); }},
+        {"100 %, falling to 1/e in 30 calls", [](double i) { return 1.0 + std::exp(-i / 30); }},
+        {"30 %, falling to 1/e in 50 calls", [](double i) { return 1.0 + 0.3 * std::exp(-i / 50); }},
+        {"100 %, falling evenly over 500 calls", [](double i) { return std::max(1.0, 2.0 - i / 500); }},
+        {"100 % for 30 calls", [](double i) { return i < 30 ? 2.0 : 1.0; }},
+    };
+    for (const char *rule : {"stationary", "stationary(window=50)"}) {
+        for (const bench::Trend &trend : trends) {
+            bench::simulate_warmup(rule, trend, cells);
+        }
+    }
     return 0;
 }

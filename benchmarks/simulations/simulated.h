@@ -11,7 +11,7 @@
 
 namespace bench {
 
-/// What samples of a simulated cell differ by. Standard deviations of logarithms: 0.05 is 5 %.
+/// Causes of differences between samples of a simulated cell. Standard deviations of logarithms: 0.05 is 5 %.
 struct SimulatedDeviations {
     std::string name;
     double autocorrelation = 0.0; // of samples that follow each other, at lag 1, without the outliers
@@ -47,7 +47,7 @@ inline const std::vector<SimulatedDeviations> &simulated_steps() {
     return all;
 }
 
-/// What intervals of one launch do not see: a block is in a burst or not, and few blocks know of few.
+/// Intervals of one launch do not cover bursts: a block is in a burst or not, and few blocks show few bursts.
 inline const std::vector<SimulatedDeviations> &simulated_bursts() {
     static const std::vector<SimulatedDeviations> all = {
         {"bursts of 50 calls, 20 % of the time", 0.0, 0.0, 0.0, 0.05, 0.0, 0.2}};
@@ -89,7 +89,7 @@ public:
     }
 
 private:
-    /// As the difference of two stamps shows it, the first of which is anywhere within a step.
+    /// The difference of two stamps of a clock with a step; the first is anywhere within a step.
     double read(double time) {
         return deviations_.step > 0.0 ? std::floor(time / deviations_.step + 1.0 - uniform()) * deviations_.step : time;
     }

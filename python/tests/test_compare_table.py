@@ -138,12 +138,12 @@ def test_the_legend_explains_what_is_there() -> None:
     both = {"where_a": COMMON_START, "where_b": BARRIER}
     reads = "reads lower, higher: the same operation takes less, more time after mpi_barrier than harmonize"
     within = "equivalent: the interval is within 2 % of 1"
-    unseen = f"; {unseen_text(10)}"
+    unseen = f"verdicts are on the launches there are: {unseen_text(10)}"
     alone = "; of each cell alone, not corrected for 2 cells"
-    assert legend(frame_of(cell(), cell(verdict="equivalent"), **both)) == [reads, within + alone + unseen]
-    assert legend(frame_of(cell(verdict="equivalent"), **both)) == [within + unseen]
-    assert legend(frame_of(cell(verdict="slower"), **both)) == [reads]
-    assert legend(frame_of(cell())) == []
+    assert legend(frame_of(cell(), cell(verdict="equivalent"), **both)) == [reads, within + alone, unseen]
+    assert legend(frame_of(cell(verdict="equivalent"), **both)) == [within, unseen]
+    assert legend(frame_of(cell(verdict="slower"), **both)) == [reads, unseen]
+    assert legend(frame_of(cell(verdict="undecided"))) == []
 
 
 def test_sides_say_what_they_are() -> None:
@@ -277,8 +277,10 @@ def test_the_description_has_all_parts_in_order() -> None:
         "operation  size     old    new  ratio     interval  new is",
         "bcast         8   2.000  1.000  0.500  0.400-0.600  equivalent",
         "",
-        "equivalent: the interval is within 2 % of 1; 10 launches leave unseen what",
-        "  happens in up to 26 % of launches, and whether each resembles the one before",
+        "equivalent: the interval is within 2 % of 1",
+        "verdicts are on the launches there are: 10 launches leave unseen what happens in",
+        "  up to 26 % of launches (29 show 10 %, 59 show 5 %), and whether launches are",
+        "  correlated",
         "A and B differ in much",
     ]
     with_history = frame_of(
@@ -286,4 +288,4 @@ def test_the_description_has_all_parts_in_order() -> None:
     )
     lines = describe(with_history)
     assert lines[5:8] == ["  A       before, 6 sessions", "  B       after, 10 launches", "  history 6 experiments"]
-    assert lines[-1].endswith("faster")  # without a note
+    assert lines[-3].startswith("verdicts are on the launches there are: 10 launches")  # not of sessions

@@ -411,7 +411,7 @@ def watched(directory: Path, trips: list[float], **attributes: str) -> Finding:
     with netCDF4.Dataset(write_launch(fake.directory / "any-2.nc", [cell], **attributes), "a") as file:
         file["block"][:] = np.repeat(np.arange(len(trips)), samples)
         file.createVariable("canary", "f8", ("sample",))[:] = np.repeat(trips, samples)
-    return watch(fake.library("x"), TWO_PROCESSORS)
+    return watch(fake.library("x"), TWO_PROCESSORS, 2.0)
 
 
 @pytest.mark.parametrize("name", WITH_READINGS)
@@ -430,12 +430,14 @@ def test_a_machine_that_is_not_watched_says_why(tmp_path: Path) -> None:
     old, broken = FakeBench(tmp_path / "old"), FakeBench(tmp_path / "broken", "echo 'no slots' >&2; exit 1")
     one_processor = Machine(allowed=frozenset({0}))
     findings = [
-        watch(None, TWO_PROCESSORS),
-        watch(old.library("x"), one_processor),
-        watch(old.library("x"), TWO_PROCESSORS),
-        watch(broken.library("x"), TWO_PROCESSORS),
+        watch(broken.library("x"), TWO_PROCESSORS, 0.0),
+        watch(None, TWO_PROCESSORS, 2.0),
+        watch(old.library("x"), one_processor, 2.0),
+        watch(old.library("x"), TWO_PROCESSORS, 2.0),
+        watch(broken.library("x"), TWO_PROCESSORS, 2.0),
     ]
     assert [(finding.verdict, finding.seen) for finding in findings] == [
+        ("notice", "not watched: --seconds is 0"),
         ("notice", "not watched: no downbeat-bench starts"),
         ("notice", "not watched: ranks need two processors, and one may be used here"),
         ("notice", f"not watched: {old.bench} reads no round trips"),

@@ -1,4 +1,4 @@
-"""Launches of two kinds, or of which each resembles the one before: what is seen of them, and what is said."""
+"""Launches in two modes, and correlated launches: what is found, and what is said."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ from downbeat.experiment.plan import LaunchKey
 from downbeat.reproduce.evidence import factor_of
 from downbeat.reproduce.figure import Finding
 from downbeat.reproduce.judgement import judge
-from downbeat.statistics.modes import correlation, inflation, two_modes, unseen_share, unseen_text
-from scipy import signal
+from downbeat.statistics.modes import correlation, inflation, launches_to_see, two_modes, unseen_share, unseen_text
+from downbeat.statistics.simulated import autoregressive
 
 
 def resembling(random: np.random.Generator, launches: int) -> np.ndarray:
-    shocks = random.normal(size=launches)
-    shocks[1:] *= 0.6
-    return np.asarray(0.02 * signal.lfilter([1], [1, -0.8], shocks))
+    return 0.02 * autoregressive(random, (launches,), 0.8)
 
 
 def test_launches_leave_a_share_unseen() -> None:
     for launches in (1, 5, 10, 30):
         assert (1 - unseen_share(launches)) ** launches == pytest.approx(0.05)
-    assert unseen_text(5).startswith("5 launches leave unseen what happens in up to 45 % of launches, and whether")
-    assert unseen_text(30) == "30 launches leave unseen what happens in up to 10 % of launches"
+    assert [launches_to_see(share) for share in (0.05, 0.1, 0.45)] == [59, 29, 6]
+    missed = "launches leave unseen what happens in up to"
+    more = "of launches (29 show 10 %, 59 show 5 %), and whether launches are correlated"
+    assert unseen_text(5) == f"5 {missed} 45 % {more}"
+    assert unseen_text(30) == f"30 {missed} 10 % of launches (59 show 5 %)"
+    assert unseen_text(59) == f"59 {missed} 5 % of launches"
 
 
 @pytest.mark.parametrize("launches", [5, 10, 30])

@@ -223,7 +223,7 @@ def test_libraries_are_compared_from_a_common_start(tmp_path: Path) -> None:
     (sentence,) = configuration_sentences(open_experiment(tmp_path / "a"))
     assert re.match(
         r"B 1 against A 1 from a common start: 3 slower of 3 cells; its latency is (1\.99|2) times \(median; "
-        r"(1\.99|2) times in single cells\) as long\. Cell by cell: downbeat compare .*/a "
+        r"(1\.99|2) times in single cells\) as long; 5 launches leave unseen .*\. Cell by cell: downbeat compare .*/a "
         r"'library=A 1,synchronizer=harmonize' 'library=B 1,synchronizer=harmonize'",
         sentence,
     )

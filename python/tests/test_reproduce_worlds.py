@@ -1,6 +1,6 @@
 """Claims of figures in simulated worlds: seen with the effect that the paper reports, and not without any.
 
-`make bench-statistics` does the same with 200 experiments for each figure.
+`make bench-statistics` does the same with 50 experiments for each figure.
 """
 
 from __future__ import annotations

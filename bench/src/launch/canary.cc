@@ -13,14 +13,14 @@
 namespace bench {
 namespace {
 
-// A batch is long compared to reading the clock; of several, one is rid of interruptions.
+// A batch is long compared to reading the clock; one of several is undisturbed.
 constexpr int batches = 8;
 constexpr std::uint32_t line_trips = 16;
 constexpr int message_trips = 2;
 
-// Some microseconds, much longer than a line takes: whoever waits so long waits for a partner without a processor.
-constexpr int patience = 10000;
-constexpr double longest = 500e-6; // s; then even a partner who is never there at the time is given up
+// Some microseconds, much longer than a line takes: after so many looks the partner has no processor.
+constexpr long patience = 10000;
+constexpr double longest = 500e-6; // s, of a reading; a partner that does not answer by then is given up
 
 constexpr std::uint32_t stop = std::numeric_limits<std::uint32_t>::max();
 
@@ -62,7 +62,7 @@ Canary::Canary(const Communicator &comm) : comm_(comm) {
     // The same place for both, whose addresses differ by pages.
     auto room = static_cast<std::size_t>(bytes);
     memory = std::align(line_size, line_size, memory, room);
-    line_ = asks_ ? new (memory) Line(0) : static_cast<Line *>(memory);
+    line_ = asks_ ? new (memory) Line : static_cast<Line *>(memory);
     check(MPI_Barrier(pairs_), "MPI_Barrier");
 }
 
@@ -98,20 +98,19 @@ double Canary::read() {
     return slowest > 0.0 ? slowest : std::numeric_limits<double>::quiet_NaN();
 }
 
-// Odd numbers are this rank's, even ones the partner's.
 double Canary::time_line() const {
     double best = 0.0;
-    const double begin = steady_time();
-    double now = begin;
+    double now = steady_time();
+    const double end = now + longest;
     std::uint32_t number = 0;
-    for (int batch = 0; batch <= batches && now - begin < longest; ++batch) {
+    for (int batch = 0; batch <= batches && now < end; ++batch) {
         const double before = now;
         bool undisturbed = batch > 0; // in the first one the two meet
         for (std::uint32_t trip = 0; trip < line_trips; ++trip) {
-            line_->store(++number, std::memory_order_release);
-            ++number;
-            int looks = 0;
-            while (line_->load(std::memory_order_acquire) != number) {
+            line_->asked.store(++number, std::memory_order_release);
+            long looks = 0;
+            while (line_->answered.load(std::memory_order_acquire) != number &&
+                   (looks <= patience || steady_time() < end)) {
                 if (++looks > patience) {
                     give_way();
                 }
@@ -127,21 +126,23 @@ double Canary::time_line() const {
             best = time;
         }
     }
-    line_->store(stop, std::memory_order_release);
+    line_->asked.store(stop, std::memory_order_release);
     return best;
 }
 
+// Needs no bound: `stop` always comes, and the reduction that follows would wait for the partner, too.
 void Canary::return_line() const {
     std::uint32_t last = 0;
-    for (int looks = 0;; ++looks) {
-        const std::uint32_t number = line_->load(std::memory_order_acquire);
+    for (long looks = 0;; ++looks) {
+        const std::uint32_t number = line_->asked.load(std::memory_order_acquire);
         if (number == stop) {
-            line_->store(0, std::memory_order_release); // for the next reading, which begins with a barrier
+            line_->answered.store(0, std::memory_order_relaxed); // for the next reading, which begins with a barrier
+            line_->asked.store(0, std::memory_order_relaxed);
             return;
         }
         if (number != last) {
-            last = number + 1;
-            line_->store(last, std::memory_order_release);
+            last = number;
+            line_->answered.store(last, std::memory_order_release);
             looks = 0;
         } else if (looks > patience) {
             give_way();

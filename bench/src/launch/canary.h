@@ -18,12 +18,16 @@ public:
     Canary(const Canary &) = delete;
     Canary &operator=(const Canary &) = delete;
 
-    /// Collective. Seconds, the slowest pair's; some tens of microseconds are spent. At rank 0; NaN elsewhere, where
-    /// there is one rank, in a simulation, and where ranks share a processor and so never meet.
+    /// Collective; takes some tens of microseconds. Seconds, of the slowest pair, at rank 0. NaN on other ranks, with
+    /// one rank, in a simulation, and where no pair had both processors at once within 500 us.
     double read();
 
 private:
-    using Line = std::atomic<std::uint32_t>;
+    /// Two words of one cache line, so that a late answer does not overwrite the end of a reading.
+    struct Line {
+        std::atomic<std::uint32_t> asked = 0;
+        std::atomic<std::uint32_t> answered = 0;
+    };
 
     double time_line() const;
     void return_line() const;

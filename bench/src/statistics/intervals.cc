@@ -13,21 +13,21 @@ namespace {
 
 constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
 
-// Of a block with fewer values the share below the median is nearly a given number, and says nothing of the block.
+// In smaller blocks the share below the median can take too few values to show anything.
 constexpr std::size_t least_per_block = 4;
 
-// Of a step, the largest error of an interpolated median where only the place of the stamps within a step makes values
-// differ: 0.09 of one rank, 0.12 of the mean of two, 0.2 of that of any number.
+// The largest error of an interpolated median, in steps, if values differ only by where stamps are within a step: 0.09
+// for one rank, 0.12 for the mean of two, 0.2 for the mean of any number.
 constexpr double left_by_interpolation = 0.2;
 
-// From so many blocks on they show what autocorrelation does, too; asked for besides, it makes intervals too wide.
+// This many blocks also show the effect of autocorrelation; with both, intervals are too wide.
 constexpr long enough_blocks = 5;
 
 double mean_of(std::span<const double> values) {
     return std::reduce(values.begin(), values.end()) / static_cast<double>(values.size());
 }
 
-/// At lag 1, of deviations from a mean; 0 if all are 0. Estimates from few values are too low by (1 + 3 r) / n
+/// Autocorrelation at lag 1 of deviations from a mean, 0 if all are 0. Corrects the bias of few values, -(1 + 3 r) / n
 /// (Marriott and Pope 1954).
 double autocorrelation(std::span<const double> deviations) {
     const double variance = std::inner_product(deviations.begin(), deviations.end(), deviations.begin(), 0.0);
@@ -44,12 +44,12 @@ double effective_number(double count, double r1) {
 }
 
 struct BlockInterval {
-    double half = 0.0; // of its width
-    long worth = 1;    // equal blocks; 1 where blocks say nothing of each other
+    double half = 0.0; // half of its width
+    long worth = 1;    // number of equal blocks; 1 if blocks cannot be compared
 };
 
-/// Of the mean of `deviations`, by how their sum varies from block to block. Blocks of unequal sizes are worth as many
-/// equal ones as the squares of their sizes say (Kish 1965).
+/// The interval of the mean of `deviations`, from how their sums vary from block to block. The squares of the sizes of
+/// unequal blocks say how many equal ones they are worth (Kish 1965).
 BlockInterval interval_by_blocks(std::span<const double> deviations, BlockSizes blocks, double confidence) {
     const auto count = static_cast<double>(deviations.size());
     std::size_t filled = 0;
@@ -70,7 +70,7 @@ BlockInterval interval_by_blocks(std::span<const double> deviations, BlockSizes 
     return {student_quantile(0.5 + confidence / 2.0, worth - 1) * std::sqrt(variance) / count, worth};
 }
 
-/// Of the ranks of values from their mean; what is alike shares one.
+/// The ranks of values less their mean; equal values share a rank.
 std::vector<double> rank_deviations(std::span<const double> values) {
     std::vector<std::size_t> order(values.size());
     std::iota(order.begin(), order.end(), 0);
@@ -89,7 +89,7 @@ std::vector<double> rank_deviations(std::span<const double> values) {
     return deviations;
 }
 
-/// Where so many of the sorted values lie below: each is spread evenly over a step around it.
+/// The point with `below` of the sorted values below it, each value spread evenly over a step around it.
 double spread_value(std::span<const double> sorted, double below, double step) {
     const double little = 1e-9 * static_cast<double>(sorted.size());
     const auto first_with = [&](double wanted) {
@@ -117,7 +117,7 @@ double spread_value(std::span<const double> sorted, double below, double step) {
     return std::midpoint(first_with(below - little), first_with(below + little)); // the middle of a gap
 }
 
-/// By its rank from 0.
+/// The value of a rank, from 0.
 double value_at(std::span<const double> sorted, double rank, double step) {
     const double last = static_cast<double>(sorted.size()) - 1.0;
     const double within = std::clamp(rank, 0.0, last);
@@ -145,7 +145,7 @@ MedianInterval median_interval(std::span<const double> values, BlockSizes blocks
     std::sort(sorted.begin(), sorted.end());
     const double middle = (count - 1.0) / 2.0; // rank, from 0
     const double median = value_at(sorted, middle, step);
-    std::vector<double> below; // or not: 1/2 or -1/2, and between them where a step holds the median
+    std::vector<double> below; // 1/2 below the median, -1/2 above, between within a step of it
     for (const double value : values) {
         const double distance = median - value;
         below.push_back(step > 0.0       ? std::clamp(distance / step, -0.5, 0.5)
@@ -179,7 +179,7 @@ MeanInterval mean_interval(std::span<const double> values, BlockSizes blocks, do
     if (worth < 2.0) {
         return {mean, no_value, worth};
     }
-    // The mean follows values that hang together; so their deviation is underestimated by what they are worth.
+    // The mean follows correlated values, so their deviation is too small, as if there were only `worth` of them.
     const double squares = std::inner_product(deviations.begin(), deviations.end(), deviations.begin(), 0.0);
     const double deviation = std::sqrt(squares / count * worth / (worth - 1.0));
     const double t = student_quantile(0.5 + confidence / 2.0, static_cast<long>(worth) - 1);

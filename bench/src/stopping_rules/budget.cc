@@ -5,8 +5,8 @@
 namespace bench {
 namespace {
 
-// Of the first block, from which the pace of the others is taken: few, because a sample may take a large part of the
-// budget, and enough that a single slow one does not set the pace.
+// The first block sets the pace of the others: few samples, because one may take a large part of the budget, but enough
+// that a single slow one does not count much.
 constexpr long first_block = 10; // samples
 
 class Budget : public StoppingRule {

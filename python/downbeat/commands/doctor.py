@@ -32,7 +32,9 @@ def doctor(
     ] = None,
     bench: Annotated[list[str] | None, BENCH] = None,
     launcher: Annotated[str | None, LAUNCHER] = None,
-    seconds: Annotated[float, typer.Option(metavar="S", help="Seconds of noise measurement; 0: none.")] = 2.0,
+    seconds: Annotated[
+        float, typer.Option(metavar="S", help="Seconds of noise measurement; 0: no noise, no states.")
+    ] = 2.0,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write the findings as JSON; - for standard output.")
     ] = None,
@@ -74,7 +76,7 @@ def doctor(
         advice = "run 'make build' in a checkout, or give its path with --bench PATH"
         findings.append(Finding("libraries", "no downbeat-bench found, so no MPI library was tried", "notice", advice))
     started = (library for library, start in zip(chosen, starts, strict=True) if start.started)
-    findings.append(watch(next(started, None), machine))
+    findings.append(watch(next(started, None), machine, seconds))
     if not is_standard_output(json_file):
         console = Screen()
         print_findings(console, findings, min(console.width, WIDEST) if console.is_terminal else 80)

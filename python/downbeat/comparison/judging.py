@@ -112,8 +112,8 @@ def assumption(comparisons: Sequence[Comparison], paired: bool, history: bool) -
     if history:
         sessions = max((one.sessions or 0 for one in comparisons), default=0)
         # With two modes of sessions, 8 to 12 % of equal cells are called different by a history of 5 in one of them.
-        share = f", of which {sessions} may miss what {100 * unseen_share(sessions):.0f} % do" if sessions else ""
-        return f"A and B differ in time and circumstances no more than the experiments of the history do{share}"
+        missed = f"; {sessions} can miss what {100 * unseen_share(sessions):.0f} % of sessions do" if sessions else ""
+        return f"A and B differ in time and circumstances no more than the experiments of the history do{missed}"
     shares = [
         false_verdicts(one.error, one.freedom, SESSION_DEVIATION, significance(one.confidence))
         for one in comparisons

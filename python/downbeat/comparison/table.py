@@ -21,7 +21,8 @@ from downbeat.units import microseconds
 
 NOTE_LINES = 8  # of one note; more cells than that are better read from a file
 MOST_NAMES = 12  # of cells that were compared, in one line
-ORDER = ("faster", "slower", "equivalent", "undecided", "unmatched")
+DECIDED = ("faster", "slower", "equivalent")
+ORDER = (*DECIDED, "undecided", "unmatched")
 SYNCHRONIZER = "synchronizer"
 BARRIER, COMMON_START = "mpi_barrier", "harmonize"
 # Of one operation after two synchronizers neither is faster: the same call is read lower or higher.
@@ -174,12 +175,12 @@ def legend(frame: pd.DataFrame) -> list[str]:
         names = [str(frame.attrs[where][SYNCHRONIZER]) for where in ("where_b", "where_a")]
         lines.append(f"reads lower, higher: the same operation takes less, more time after {names[0]} than {names[1]}")
     if "equivalent" in verdicts:
-        equivalent = frame[frame["verdict"] == "equivalent"]
         cells = f"; of each cell alone, not corrected for {len(frame)} cells" if len(frame) > 1 else ""
-        fewest = int(equivalent[["launches_a", "launches_b"]].to_numpy(dtype=float).min())
-        lines.append(
-            f"equivalent: the interval is within {100 * frame.attrs['margin']:g} % of 1{cells}; {unseen_text(fewest)}"
-        )
+        lines.append(f"equivalent: the interval is within {100 * frame.attrs['margin']:g} % of 1{cells}")
+    sides = ["launches_b"] if frame.attrs.get("history_is_a") else ["launches_a", "launches_b"]
+    fewest = frame.loc[frame["verdict"].isin(DECIDED), sides].min().min()
+    if fewest > 0:
+        lines.append(f"verdicts are on the launches there are: {unseen_text(int(fewest))}")
     return lines
 
 

@@ -1,4 +1,4 @@
-"""How long a launch takes, roughly, and after how long it hangs: both follow its ranks and its cells."""
+"""Estimates how long a launch takes, and when it hangs, from its ranks and its cells."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FACTORS = ("sizes", "sync", "algorithm", "barrier-algorithm", "timing", "pattern
 
 
 def start_seconds(ranks: int) -> float:
-    """Returns what a launch takes beside what it measures."""
+    """Returns the time that a launch takes in addition to measuring."""
     return START_SECONDS + RANK_START_SECONDS * ranks
 
 
@@ -64,7 +64,7 @@ def most_cells(measurement: Measurement) -> int:
 
 
 def time_limit(measurement: Measurement, ranks: int, simulated: bool = False) -> float:
-    """Returns after how many seconds a launch hangs, where nobody said."""
+    """Returns after how many seconds a launch counts as hung, by default."""
     unbounded = MOST_REPETITIONS if "stop" in measurement.options else REPETITIONS
     repetitions = int(measurement.options.get("repetitions", unbounded))
     samples = most_cells(measurement) * repetitions

@@ -22,7 +22,7 @@ STRICT = 0.16  # share of sets of independent launches of which a few more are m
 
 @dataclass(frozen=True)
 class CellKey:
-    """A cell under a configuration: what is measured again by every launch."""
+    """A cell under a configuration, which every launch measures again."""
 
     library: str
     ranks: int
@@ -111,7 +111,7 @@ class Estimates:
         return {cell: geometric_mean_interval(list(medians.values())) for cell, medians in self.medians.items()}
 
     def widest(self) -> float:
-        """Returns the largest relative width of a cell's interval; infinite where one launch is all that is known.
+        """Returns the largest relative width of a cell's interval; infinite with one launch.
 
         Launches that resemble the one before count as fewer that are independent.
         """
@@ -150,5 +150,5 @@ class Estimates:
 
 
 def width_of(interval: Interval) -> float:
-    """Returns how wide an interval is beside its estimate; infinite where there is none."""
+    """Returns the width of an interval relative to its estimate; infinite where there is none."""
     return float("inf") if np.isnan(interval.width) else interval.width

@@ -1,4 +1,4 @@
-"""Two modes of launches, or a resemblance of each to the one before: intervals over launches know of neither."""
+"""Two modes of launches, and correlated launches: intervals over launches know of neither."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Pace:
 
 
 def time_left(seconds: float | None, complete: int, total: int) -> str:
-    """Returns how long the other launches take, as far as is known."""
+    """Returns how long the remaining launches take, as far as is known."""
     if complete >= total:
         return f"{complete} of {total} launches complete"
     if not seconds:
@@ -71,7 +71,7 @@ def time_left(seconds: float | None, complete: int, total: int) -> str:
 
 
 def cell_table(estimates: Estimates, most: int | None = None) -> Table:
-    """Returns the table of what is known of the cells.
+    """Returns the table of the cells' estimates so far.
 
     Args:
         estimates: of the launches so far.
@@ -93,7 +93,7 @@ def cell_table(estimates: Estimates, most: int | None = None) -> Table:
 
 
 def sorted_cells(intervals: dict[CellKey, Interval]) -> Iterator[tuple[CellKey, Interval]]:
-    """Returns cells so that what is to be compared stands together: operations as they came, then sizes."""
+    """Returns cells with those to be compared side by side: operations in their order, then sizes."""
     operations = list(dict.fromkeys(cell.values()["operation"] for cell in intervals))
 
     def place(cell: CellKey) -> tuple[object, ...]:
@@ -118,7 +118,7 @@ def numbers(interval: Interval) -> list[str]:
 
 
 def begin_line(plan: Plan, directory: Path, complete: int, total: int) -> str:
-    """Returns what is about to be done."""
+    """Returns what is about to run."""
     already = f", {complete} of them complete" if complete else ""
     return f"{plan.name}: {total} launch{'es' if total > 1 else ''}{already}, into {directory}"
 

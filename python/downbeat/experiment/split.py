@@ -1,4 +1,4 @@
-"""How time is split between launches and repetitions, once the first launches show how much either differ.
+"""Splits time between launches and repetitions, once the first launches show how much each varies.
 
 Kalibera and Jones 2013, section 9: what varies more is repeated more, what costs more is repeated less.
 """

@@ -1,4 +1,4 @@
-"""The state of the machine, watched for some seconds: the round trip of a cache line between two busy ranks."""
+"""Watches the state of the machine for some seconds: the round trip of a cache line between two busy ranks."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ WATCH = Measurement(
 WINDOW = 5  # blocks
 
 
-def watch(library: Library | None, machine: Machine) -> Finding:
-    """Watches the machine by ranks of a library that starts; None: there is none."""
+def watch(library: Library | None, machine: Machine, seconds: float) -> Finding:
+    """Watches the machine by ranks of a library that starts (None: there is none), unless doctor may take no time."""
+    if not seconds:
+        return unwatched("--seconds is 0", "leave it out to watch for 5 s")
     if library is None:
         return unwatched("no downbeat-bench starts", "see libraries")
     if len(machine.allowed) < RANKS:

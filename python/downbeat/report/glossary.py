@@ -28,7 +28,8 @@ GLOSSARY = (
     ),
     (
         "slower, faster",
-        "significantly so over launches: t test, corrected for the number of cells, with a rank test as guard",
+        "significantly so over launches: t test, corrected for the number of cells, with a rank test as guard; "
+        "launches of another kind may be unseen",
     ),
     ("reads higher, reads lower", "the same of one operation after two synchronizers, where only these differ"),
     (

@@ -85,7 +85,7 @@ def compare_across_sessions(
 
 
 def lacking_launches(sessions: Sessions, numbers: Sequence[int]) -> list[tuple[float, int]]:
-    """Returns what fewer launches than a session of the history has add to the variance, with its freedom.
+    """Returns the variance added by having fewer launches than a session of the history, with its freedom.
 
     More of them take nothing away: the variance of sessions is not made smaller by a difference of two estimates.
     """

@@ -1,4 +1,4 @@
-"""How samples that follow each other hang together, and what they are worth because of it."""
+"""The autocorrelation of samples, and how many independent ones they are worth."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 def autocorrelation(values: ArrayLike) -> float:
     """Returns the autocorrelation at lag 1: products of successive deviations over squares (Box and Jenkins 1970).
 
-    Of n values that is too low by (1 + 3 r) / n, which is made good (Marriott and Pope 1954).
+    Of n values it is too low by (1 + 3 r) / n, which is corrected (Marriott and Pope 1954).
 
     Args:
         values: shape (samples,), in the order in which they were measured; any unit.
@@ -31,9 +31,8 @@ def autocorrelation(values: ArrayLike) -> float:
 def effective_number(count: int, r1: float) -> float:
     """Returns how many independent values autocorrelated ones are worth.
 
-    By the first-order autoregressive process: n (1 - r1) / (1 + r1) (Bayley and Hammersley 1946). A negative `r1`
-    counts as 0, for alternating noise is no reason to believe more than was measured; the least is 1. As downbeat-bench
-    does.
+    For a first-order autoregressive process: n (1 - r1) / (1 + r1) (Bayley and Hammersley 1946), at least 1. A negative
+    `r1` counts as 0: alternating noise does not add information. downbeat-bench computes the same.
 
     Args:
         count: of the values.

@@ -1,4 +1,4 @@
-"""Compares launches of two experiments that have nothing in common but what was measured."""
+"""Compares launches of two experiments that are not pairs."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from downbeat.statistics.autocorrelation import autocorrelation, effective_numbe
 from downbeat.statistics.location import check_confidence
 from downbeat.statistics.steps import LEFT_BY_INTERPOLATION, grouped_value
 
-LEAST_PER_BLOCK = 4  # samples: with fewer the share below the median is nearly a given number
+LEAST_PER_BLOCK = 4  # samples: with fewer the share below the median can take too few values
 ENOUGH_BLOCKS = 5  # also show the effect of autocorrelation; with both, intervals are too wide
 
 
@@ -32,20 +32,19 @@ def median_interval(
 ) -> MedianInterval:
     """Returns the median of one launch's samples with an interval of order statistics.
 
-    No distribution is assumed, and an outlier counts as any other sample: the interval is of interpolated order
-    statistics (Hettmansperger and Sheather 1986), as far from the middle as the share of samples below the median is
-    uncertain: by what it varies by from block to block, by Student's distribution, but no less than for independent
-    samples; where there are fewer than 5 blocks, no less than what the autocorrelation of the ranks leaves of the
-    number of samples (that of the samples is hidden by outliers). These are the numbers that downbeat-bench stores as
-    `<metric>_median_low`, `_median_high` and `_effective`. The interval holds for this launch alone; the next may be
-    elsewhere, see `geometric_mean_interval`.
+    No distribution is assumed, and an outlier counts like any other sample. The interval is between interpolated order
+    statistics (Hettmansperger and Sheather 1986). Their distance from the middle is the uncertainty of the share of
+    samples below the median: how much it varies from block to block, by Student's distribution, but no less than for
+    independent samples; with fewer than 5 blocks, no less than for the effective number of samples by the
+    autocorrelation of their ranks (outliers would hide that of the samples). downbeat-bench stores these numbers as
+    `<metric>_median_low`, `_median_high` and `_effective`. The interval is that of this launch alone, see
+    `geometric_mean_interval`.
 
     Args:
         samples: the valid ones of a cell, shape (samples,), in the order in which they were measured; any unit.
-        blocks: the block of each, as a launch's samples have it; all one by default. Of one block the interval does not
-            know what others would have shown.
-        confidence: of the interval, between 0 and 1; with few samples the interval is all of their range, and its
-            confidence lower.
+        blocks: the block of each, as in a launch's samples; one by default, which ignores differences between blocks.
+        confidence: of the interval, between 0 and 1; with few samples the interval is their whole range, at a lower
+            confidence.
         step: as `grouped_median` has it; the interval is wider by what it hides.
 
     Returns:
@@ -82,7 +81,7 @@ def half_by_blocks(
 ) -> tuple[float, int]:
     """Returns half the width of the interval of a mean, by how deviations from it vary from block to block.
 
-    Blocks of unequal sizes are worth as many equal ones as the squares of their sizes say (Kish 1965).
+    The squares of the sizes of unequal blocks say how many equal ones they are worth (Kish 1965).
 
     Args:
         deviations: shape (samples,).

@@ -1,4 +1,4 @@
-"""Launches that are not of one kind, or not independent: what an interval over them cannot know, and what they show."""
+"""Launches in several modes, or correlated: what they show, and what an interval over them cannot know."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ DRAWN = 20_000
 MOST_DRAWN = 60  # launches: with more, gaps are smaller still
 CORRELATED = 0.05  # share of series of independent launches that are taken for correlated
 UNSEEN = 0.05  # the probability with which a mode of `unseen_share` is missed
+ASKED_SHARES = (0.10, 0.05)  # for which `unseen_text` names the launches that show them
 
 
 def unseen_share(launches: int) -> float:
@@ -35,11 +36,19 @@ def unseen_share(launches: int) -> float:
     return 1 - math.pow(UNSEEN, 1 / launches)
 
 
+def launches_to_see(share: float) -> int:
+    """Returns how many launches include one of a mode of this share, with 95 % confidence; inverts `unseen_share`."""
+    return math.ceil(math.log(UNSEEN) / math.log1p(-share))
+
+
 def unseen_text(launches: int) -> str:
-    """Says what so many launches leave unseen."""
-    share = f"what happens in up to {100 * unseen_share(launches):.0f} % of launches"
-    whether = ", and whether each resembles the one before" if launches < FEWEST_IN_ORDER else ""
-    return f"{launches} launch{'es leave' if launches > 1 else ' leaves'} unseen {share}{whether}"
+    """Says what so many launches can miss, and how many more would show it."""
+    needed = [(launches_to_see(share), share) for share in ASKED_SHARES if launches_to_see(share) > launches]
+    more = f" ({', '.join(f'{count} show {100 * share:.0f} %' for count, share in needed)})" if needed else ""
+    order = ", and whether launches are correlated" if launches < FEWEST_IN_ORDER else ""
+    plural = "es leave" if launches > 1 else " leaves"
+    share = f"{100 * unseen_share(launches):.0f} % of launches"
+    return f"{launches} launch{plural} unseen what happens in up to {share}{more}{order}"
 
 
 def two_modes(values: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:

@@ -7,7 +7,7 @@ import math
 
 POWER = 0.9  # usual where a missed difference costs more than a few launches
 LARGEST_RATIO = 1e6  # beyond which no search goes
-MOST_LAUNCHES = 100_000  # beyond which nobody will go
+MOST_LAUNCHES = 100_000  # more than anybody will start
 ROUNDING = 1e-9  # of degrees of freedom that are added up
 COMPUTABLE = 1e4  # the noncentrality up to which scipy's distribution is reliable
 
@@ -44,7 +44,7 @@ def power_of_shift(shift: float, freedom: int, level: float) -> float:
 
     critical = float(stats.t.isf(level / 2, freedom))
     if shift > COMPUTABLE:
-        # The mean's own scatter is nothing beside it: what counts is that the deviation is not seen too large.
+        # The scatter of the mean is negligible: what counts is that the deviation is not estimated too large.
         largest = min(shift / critical, COMPUTABLE)
         return float(stats.chi2.cdf(freedom * largest**2, freedom))
     return float(stats.nct.sf(critical, freedom, shift))

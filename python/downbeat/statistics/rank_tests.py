@@ -1,4 +1,4 @@
-"""Wilcoxon's tests (Wilcoxon 1945), which look at ranks alone: an outlying launch weighs no more than any other."""
+"""Wilcoxon's tests (Wilcoxon 1945), which use ranks alone: an outlying launch counts like any other."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-# With more pairs, or more values on both sides together, the normal approximation is as good.
+# With more pairs, or more values on both sides together, the normal approximation is good enough.
 MOST_EXACT = 100
 MOST_EXACT_SUM = 60
 # Logarithms of ratios that differ by less are equal: the rest is rounding, and would break ties.
@@ -75,7 +75,7 @@ def rank_sum(a: ArrayLike, b: ArrayLike) -> float:
     if np.ptp(both) == 0:
         return 1.0
     if both.size > MOST_EXACT_SUM:
-        from scipy import stats  # takes as long to load as all else of a report, and few have so many launches
+        from scipy import stats  # loads as slowly as the rest of a report, and few have so many launches
 
         return float(stats.mannwhitneyu(first, second).pvalue)
     doubled = doubled_ranks(both)

@@ -1,4 +1,4 @@
-"""How much sessions deviate: experiments of the same at other times, between which the machine changed a little."""
+"""How much sessions deviate: the same experiment at several times, between which the machine changed a little."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Sessions:
 
     @property
     def deviation(self) -> float:
-        """Between sessions alone, standard deviation of logarithms; 0 where launches explain all, NaN if unknown.
+        """Standard deviation between sessions alone, of logarithms; 0 if launches explain it, NaN if unknown.
 
         For people to read. Verdicts rest on `variance`, which is estimated without a difference that could be negative.
         """

@@ -44,6 +44,13 @@ class Deviations:
     outlier_factors: tuple[float, float] = (2.0, 10.0)
 
 
+def autoregressive(random: np.random.Generator, shape: tuple[int, ...], r1: float) -> Floats:
+    """Returns standard normal series along the last axis, first-order autoregressive with autocorrelation r1."""
+    shocks = random.normal(size=shape)
+    shocks[..., 1:] *= np.sqrt(1 - r1**2)  # the first is drawn from the stationary distribution
+    return np.asarray(signal.lfilter([1], [1, -r1], shocks, axis=-1))
+
+
 def simulate_launches(
     random: np.random.Generator,
     launches: int,
@@ -72,10 +79,7 @@ def simulate_launches(
     if launch_factors is None:
         launch_factors = simulate_launch_factors(random, launches, deviations)
     level = np.log(launch_factors) + random.normal(0, deviations.cell, launches)
-    r1 = deviations.autocorrelation
-    shocks = random.normal(size=(launches, samples))
-    shocks[:, 1:] *= np.sqrt(1 - r1**2)  # the first is drawn from the stationary distribution
-    noise = deviations.sample * signal.lfilter([1], [1, -r1], shocks, axis=1)
+    noise = deviations.sample * autoregressive(random, (launches, samples), deviations.autocorrelation)
     if deviations.block:
         block = np.arange(samples) * deviations.blocks // samples
         noise += random.normal(0, deviations.block, (launches, deviations.blocks))[:, block]

@@ -1,19 +1,19 @@
-"""What the step of a clock hides: stamps advance by it, so that few distinct durations are read of short operations."""
+"""What the step of a clock hides: stamps advance by it, so short operations have few distinct durations."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-# Of a step of the samples, the error that `grouped_median` has at most where nothing but the step makes samples differ:
-# 0.09 for one rank, 0.12 for the mean of two, 0.2 for that of any number (binomial).
+# The largest error of `grouped_median`, in steps, if samples differ only by the step: 0.09 for one rank, 0.12 for the
+# mean of two, 0.2 for the mean of any number (binomial).
 LEFT_BY_INTERPOLATION = 0.2
-TOLERANCE = 0.05e-9  # s: durations that differ by less are the same, but for the rounding of stamps
+TOLERANCE = 0.05e-9  # s: durations that differ by less are equal, as stamps are rounded
 SHORTEST = 10 * TOLERANCE  # s: steps that can be told from noise
-LONGEST = 20e-6  # s: of longer durations the correction of a clock's rate moves the grid
+LONGEST = 20e-6  # s: the correction of a clock's rate moves longer durations off the grid
 SHARE_ON_GRID = 0.99
 FEWEST_GAPS = 8  # any few numbers are on a grid
-MOST_DURATIONS = 100_000  # are as good as all of them
+MOST_DURATIONS = 100_000  # more would not change the result
 
 
 def grouped_median(samples: ArrayLike, step: float) -> float:

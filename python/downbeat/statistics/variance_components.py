@@ -1,4 +1,4 @@
-"""How much launches differ from each other, how much samples within one; and how to split the time between the two."""
+"""The variance between launches and within them, and how to split time between launches and samples."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from scipy import stats
 
 from downbeat.statistics.median_interval import median_interval
 
-FEWEST_REPETITIONS = 50  # the t interval of a launch's median is a guess below
-MOST_REPETITIONS = 10_000  # by then a median is far more precise than launches agree
+FEWEST_REPETITIONS = 50  # with fewer the t interval of a launch's median is a guess
+MOST_REPETITIONS = 10_000  # with more a median is far more precise than launches agree
 FEWEST_LAUNCHES = 5  # as for a verdict (verdicts.py)
-MOST_LAUNCHES = 100_000  # beyond which nobody will go
+MOST_LAUNCHES = 100_000  # more than anybody will start
 ONE_SIGMA = 0.6827  # the confidence of an interval of one standard deviation to either side
 
 

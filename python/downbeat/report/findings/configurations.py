@@ -8,9 +8,11 @@ import pandas as pd
 
 from downbeat.comparison.compare import compare
 from downbeat.comparison.judging import UNMATCHED
+from downbeat.comparison.table import DECIDED
 from downbeat.errors import UsageError
 from downbeat.experiment.experiment import Experiment
 from downbeat.report.numbers_text import counted, listed, over_cells
+from downbeat.statistics.modes import unseen_text
 from downbeat.summaries.barrier_ratio import REFERENCE
 from downbeat.summaries.cells import measured_cells
 
@@ -42,15 +44,15 @@ def configuration_sentence(
     """Says how B compares with A; `table` is of `compare`."""
     table = table[table["verdict"] != UNMATCHED]
     verdicts = table["verdict"].value_counts()
-    counts = [
-        f"{verdicts[name]} {name}" for name in ("faster", "slower", "equivalent", "undecided") if name in verdicts
-    ]
+    counts = [f"{verdicts[name]} {name}" for name in (*DECIDED, "undecided") if name in verdicts]
+    fewest = table.loc[table["verdict"].isin(DECIDED), ["launches_a", "launches_b"]].min().min()
+    unseen = f"; {unseen_text(int(fewest))}" if fewest > 0 else ""
     first, other = (next(iter(side.values())) for side in sides)
     conditions = (",".join(f"{name}={value}" for name, value in side.items()) for side in sides)
     start = " from a common start" if len(sides[0]) > 1 else ""
     ratios = table["ratio"].dropna()
     latency = f"; its latency is {over_cells(ratios)} as long" if len(ratios) else ""
     return (
-        f"{other} against {first}{start}: {listed(counts)} of {counted(len(table), 'cell')}{latency}. Cell by cell: "
-        f"{shlex.join(['downbeat', 'compare', str(experiment.path), *conditions])}"
+        f"{other} against {first}{start}: {listed(counts)} of {counted(len(table), 'cell')}{latency}{unseen}. "
+        f"Cell by cell: {shlex.join(['downbeat', 'compare', str(experiment.path), *conditions])}"
     )
