@@ -14,7 +14,10 @@ ROOT = Path(__file__).parents[1]
 # In these folders processes are measured, or there are more of them than processors.
 ALONE = {ROOT / "tests" / name for name in ("bench", "conformance", "hosts", "preload", "smoke")} | {ROOT / "lab"}
 # Left to make test-all: what is installed, packaged, or takes long.
-THOROUGH = {ROOT / "tests" / name for name in ("abi", "bench", "conformance", "docs", "hosts", "install", "packaging")}
+THOROUGH = {
+    ROOT / "tests" / name
+    for name in ("abi", "bench", "conformance", "docs", "hosts", "install", "languages", "packaging")
+}
 THOROUGH |= {ROOT / "lab", ROOT / "benchmarks"}
 
 

@@ -56,6 +56,7 @@ def test_the_gate_of_two_builds(tmp_path: Path, ratio: float, status: int) -> No
         assert run(gate, old.bench, script(tmp_path / "broken", "#!/bin/sh\nexit 7\n")) == 1
 
 
+@pytest.mark.thorough
 def test_the_nightly_gate(tmp_path: Path) -> None:
     fake = FakeBench(tmp_path / "fake")
     nightly = prepare(tmp_path, "nightly", f"--mpi fake --bench {fake.bench} --launcher '{fake.launcher} -n {{ranks}}'")
