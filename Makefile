@@ -169,7 +169,7 @@ setup-docs:
 	@tools/setup docs
 
 setup-lint:
-	@tools/setup build downbeat test languages openmpi
+	@tools/setup build downbeat docs lint test languages openmpi
 
 setup-test:
 	@tools/setup build downbeat test openmpi

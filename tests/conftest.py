@@ -18,7 +18,7 @@ THOROUGH = {
     ROOT / "tests" / name
     for name in ("abi", "bench", "conformance", "docs", "hosts", "install", "languages", "packaging")
 }
-THOROUGH |= {ROOT / "lab", ROOT / "benchmarks"}
+THOROUGH |= {ROOT / "lab", ROOT / "benchmarks", ROOT / "tools" / "tests" / "test_prose.py"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -30,7 +30,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if not ALONE.isdisjoint(item.path.parents) and item.get_closest_marker("shared") is None:
             item.add_marker(pytest.mark.alone)
-        if not THOROUGH.isdisjoint(item.path.parents):
+        if not THOROUGH.isdisjoint((item.path, *item.path.parents)):
             item.add_marker(pytest.mark.thorough)
         if is_brief(item, config.getoption("--mpi")):
             item.add_marker(pytest.mark.brief)
