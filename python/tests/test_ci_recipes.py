@@ -43,6 +43,7 @@ def test_there_are_two_scripts() -> None:
     assert [name for _, name in SCRIPTS] == ["gate", "nightly"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("ratio", "status"), [(1.0, 0), (1.2, 3)], ids=["alike", "slower"])
 def test_the_gate_of_two_builds(tmp_path: Path, ratio: float, status: int) -> None:
     old, new = FakeBench(tmp_path / "old"), FakeBench(tmp_path / "new")

@@ -261,6 +261,7 @@ def test_real_launches_under_two_libraries_survive_a_kill(tmp_path: Path) -> Non
     assert json.loads((tmp_path / "bcast" / places.MACHINE).read_text(encoding="utf-8"))["findings"]
 
 
+@pytest.mark.thorough
 def test_intel_mpi_measures_several_algorithms(tmp_path: Path) -> None:
     arguments = ["reduce", "-m", "8", "-r", "5", "-n", "2", "--mpi", "intelmpi", "--sync", "mpi_barrier"]
     done = run(*arguments, "--launches", "1", "--algorithm", "reduce=1,2", where=tmp_path)
