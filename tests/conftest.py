@@ -13,7 +13,7 @@ heed_signals()
 ROOT = Path(__file__).parents[1]
 # In these folders processes are measured, or there are more of them than processors.
 ALONE = {ROOT / "tests" / name for name in ("bench", "conformance", "hosts", "preload", "smoke")} | {ROOT / "lab"}
-# Left to make test-all: what is installed, packaged, or takes long.
+# Left to make test-all: installation, packages, and tests that take long.
 THOROUGH = {
     ROOT / "tests" / name
     for name in ("abi", "bench", "conformance", "docs", "hosts", "install", "languages", "packaging")
@@ -47,7 +47,7 @@ def is_brief(item: pytest.Item, chosen: str) -> bool:
 
 @pytest.fixture(scope="session", params=list(LIBRARIES))
 def each_library(request: pytest.FixtureRequest) -> str:
-    """Returns the name of each MPI library; what it was built with lies in build/<name>."""
+    """Returns the name of each MPI library; its build tree is build/<name>."""
     name: str = request.param
     return name
 

@@ -1,4 +1,4 @@
-/* Every clock synchronization scheme against known truth: each process's true error lies within the bound that the
+/* Every clock synchronization scheme against known truth: each process's true error is within the bound that the
  * library reports, directly after and later. Virtual time tries them under more conditions (test_schemes_*.c). */
 #include "check_mpi.h"
 #include "clock.h"
@@ -256,8 +256,7 @@ static void studies(void) {
     OK(MPI_Barrier(comm));
 }
 
-/* What two clocks may have drifted apart from the first exchange to the last is in the bound, beside half of the
- * smallest round trip. */
+/* The bound has the drift that is possible from the first exchange to the last, and half of the smallest round trip. */
 static void bounds_of_long_studies_allow_for_drift(void) {
     Downbeat_offset found;
     OK(set_one(comm, "max_skew", "1e-3"));

@@ -163,6 +163,6 @@ def main() -> None:
 try:
     main()
 except BaseException:
-    # Else the other ranks would wait for this one for ever.
+    # Without this the other ranks would hang.
     sys.excepthook(*sys.exc_info())
     MPI.COMM_WORLD.Abort(1)

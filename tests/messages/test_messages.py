@@ -1,4 +1,4 @@
-"""What the library says on standard error: one line per launch, not one per rank."""
+"""The library writes one line per launch to standard error, not one per rank."""
 
 from __future__ import annotations
 

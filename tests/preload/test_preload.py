@@ -155,7 +155,7 @@ def test_each_library_records(each_library: str, trace_directory: Path) -> None:
     assert list(persistent["round"]) == [1, 2, 3, 4]
     assert persistent["operation"].eq("allreduce").all()
     assert persistent["sequence"].nunique() == 1
-    # What MPI_Pcontrol switched off is not there, but counted.
+    # Calls that MPI_Pcontrol switched off are not recorded, but counted.
     world = plain[plain["communicator"].str.startswith("MPI_COMM_WORLD")]
     assert world["sequence"].iloc[-1] - world["sequence"].iloc[-2] == 3  # it, and the persistent one
 
@@ -335,7 +335,7 @@ def test_the_sidecar_has_the_mean_of_the_program(mpi: str, tmp_path: Path) -> No
         own = means.groupby("bytes")["mean"].agg(["mean", "max"]) * 1e-6
         found = pd.DataFrame(rows)[["mean_s", "mean_of_slowest_rank_s"]].to_numpy()
         differences.append(np.abs(found - own.to_numpy()) - 0.02 * own.to_numpy())
-    # Of each number, in the run in which it was best.
+    # The smallest difference of each number over the runs.
     assert np.min(differences, axis=0).max() < 0.1e-6
 
 

@@ -107,7 +107,7 @@ def test_what_a_rank_waits_for_a_nonblocking_collective_is_what_the_program_saw(
             assert np.quantile(np.abs(mine["wait"] - seen)[some], 0.5) <= limit
     overlap = second * (waited - entry)
     for rank, mine in enumerate((first, other)):
-        # Of the overlap the call itself is no part.
+        # The overlap does not include the call itself.
         between = mine["overlap"] + (mine["returned"] - mine["entry"])
         assert np.quantile(np.abs(between - overlap[:, rank])[kept], 0.5) <= 0.5e-6
         assert np.quantile(mine["overlap"][kept], 0.5) < 1.2 * computes
