@@ -91,6 +91,7 @@ def test_synchronizations_between_keep_the_bound_low(trace_directory: Path) -> N
     assert 4 <= processes["syncs"][0] <= 9
 
 
+@pytest.mark.thorough
 @under_each_mpi
 def test_stamps_of_two_hosts_are_within_their_bounds(mpi: str, trace_directory: Path) -> None:
     need_hosts()
@@ -310,6 +311,7 @@ def sidecar(directory: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+@pytest.mark.thorough
 @DEBIAN
 def test_the_sidecar_has_the_mean_of_the_program(mpi: str, tmp_path: Path) -> None:
     # An interruption between the program's reading of its clock and ours is in one mean only: the best of several runs.

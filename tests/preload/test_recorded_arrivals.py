@@ -17,6 +17,7 @@ from downbeat.launchers.bench import built
 from programs import program, run_traced
 from scipy.stats import theilslopes
 
+pytestmark = pytest.mark.thorough
 DEBIAN = pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 CALLS = 200
 PERIOD, STEP = 2_000_000, 20_000  # ns: between calls; rank 1 comes 0 to 4 steps late (planned.c)
