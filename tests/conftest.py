@@ -18,7 +18,8 @@ THOROUGH = {
     ROOT / "tests" / name
     for name in ("abi", "bench", "conformance", "docs", "hosts", "install", "languages", "packaging")
 }
-THOROUGH |= {ROOT / "lab", ROOT / "benchmarks", ROOT / "tools" / "tests" / "test_prose.py"}
+THOROUGH |= {ROOT / "benchmarks", ROOT / "lab", ROOT / "papers" / "tests" / "test_simulated_figures.py"}
+THOROUGH |= {ROOT / "tools" / "tests" / "test_prose.py"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
