@@ -7,7 +7,6 @@ PREFIX ?= /usr/local
 WERROR ?= ON
 OUTPUT := $(or $(OUTPUT),results/$(shell date +%Y-%m-%d-%H%M%S))
 
-# Debian's get every test; those that tools/setup fetches get fewer.
 DEBIAN_MPIS := openmpi mpich
 MPIS        := $(DEBIAN_MPIS) openmpi5 mpich5 intelmpi
 # No library: simulates thousands of ranks.
@@ -16,12 +15,13 @@ ifeq ($(filter $(MPI),$(MPIS) $(SIMULATOR)),)
 $(error MPI is '$(MPI)'; valid are: $(MPIS) $(SIMULATOR))
 endif
 
+TREES       := $(MPIS) $(SIMULATOR) sanitize sanitize-nightly tsan abi
+
 VENV  = .venv/bin
 # One per core that this process may use, at least two.
 RANKS = $(shell python3 -c 'import os; print(max(2, len(os.sched_getaffinity(0))))')
-CTEST = ctest --parallel $(shell nproc) --preset
 
-# MPICH 5 and Intel MPI have MPICH's ABI: `make test` compiles the C++ that needs MPI for MPICH 4, and links it again for
+# MPICH 5 and Intel MPI have MPICH's ABI: `make test-all` compiles the C++ that needs MPI for MPICH 4, and links it again for
 # them. With MPI=, and in everything that is installed, it is compiled with the library's own header.
 FROM_mpich5   = $(if $(CHOSEN),,$(CURDIR)/build/mpich)
 FROM_intelmpi = $(FROM_mpich5)
@@ -34,16 +34,19 @@ define configure
 	    >build/$(1)/configure.log 2>&1 || { cat build/$(1)/configure.log; exit 1; }
 endef
 
-# $(call build,preset,targets): all targets if none is named. A preset x-preload builds other targets in the tree of preset x.
+# tools/stages shows how far a build is.
+QUIET ?= --quiet
+
+# $(call build,preset,targets): all targets if none is named. A preset x-nightly builds other targets in the tree of preset x.
 define build
-	@echo 'building build/$(1:-preload=)'
-	$(call configure,$(1:-preload=))
-	@cmake --build --preset $(1) $(if $(2),--target $(2)) -- --quiet
+	@echo 'building build/$(1:-nightly=)'
+	$(call configure,$(1:-nightly=))
+	@cmake --build --preset $(1) $(if $(2),--target $(2)) -- $(QUIET)
 endef
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: $(shell sed -n 's/^\([a-z][a-z-]*\):.*/\1/p' Makefile) $(foreach m,$(MPIS) $(SIMULATOR) sanitize abi,build-$m ctest-$m ctest-brief-$m nightly-$m)
+.PHONY: $(shell sed -n 's/^\([a-z][a-z-]*\):.*/\1/p' Makefile) $(TREES:%=build-%)
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{printf "make %-17s %s\n", $$1, $$2}'
@@ -58,36 +61,17 @@ run: setup-run ## install what is missing, build, measure barrier, bcast, reduce
 	    --mpi $(MPI) --ranks $(RANKS) --output $(OUTPUT)
 	$(VENV)/downbeat report $(OUTPUT)
 
-test: $(if $(CHOSEN),test-one,test-all) ## install what is missing, build, run all tests, under all five MPI libraries; MPI=: under one
-
-test-all: setup-test $(foreach m,$(MPIS) $(SIMULATOR),build-$m) build-sanitize build-abi lint-brief \
-    ctest-openmpi ctest-$(SIMULATOR) $(foreach m,$(filter-out openmpi,$(MPIS)),ctest-brief-$m) ctest-sanitize ctest-brief-abi pytest
-
-test-one: setup-test build-$(MPI) ctest-$(MPI)
-	$(if $(filter $(SIMULATOR),$(MPI)),$(VENV)/pytest python/tests/test_simulation.py, \
-	    $(VENV)/pytest benchmarks python tools tests --mpi $(MPI))
-
-nightly: setup-test lint-all build-openmpi $(foreach m,$(MPIS),nightly-$m) ## run what make test leaves out: clang-tidy and the analyzer on C++, more tests, more sanitizers, each library by its own headers, fuzz, validate, bench-statistics, bench-soak, bench-faults, 10^4 conditions of bench-scale
-	@tools/setup nightly harnesses
-	$(call build,sanitize-preload)
-	@$(CTEST) sanitize-preload
-	$(call build,sanitize,downbeat-bench)
-	$(VENV)/pytest --mpi openmpi --sanitize tests/bench
-	$(call build,tsan)
-	@$(CTEST) tsan
-	$(VENV)/pytest -m nightly python tests
-	@tools/setup --newest build/newest downbeat test
-	build/newest/bin/pytest -m 'not nightly and not alone' python
-	$(MAKE) --no-print-directory fuzz validate bench-statistics bench-soak bench-faults
-	$(MAKE) --no-print-directory bench-scale SCALE='--random 10000 --seed '$$(date +%Y%m%d)
+dev: ## in a warm tree: build, run the tests without MPI, and those of what differs from the last commit
+test: ## install what is missing, build for one MPI library, Open MPI or MPI=, run its brief tests, check the format
+test-all: ## run what make test leaves out: all five MPI libraries, simulations, sanitizers, installation, site, browser
+nightly: ## run what test-all leaves out: analyzer, valgrind, thread sanitizer, many more inputs, faults and conditions
+dev test test-all nightly:
+	@tools/stages $@ $(if $(CHOSEN),--mpi $(CHOSEN))
 
 fuzz: setup-test ## fuzz the C and C++ parsers with clang's libFuzzer, 10^6 inputs each
 	@tools/setup fuzz
 	$(call build,fuzz)
-	@$(CTEST) fuzz
-
-$(foreach m,$(MPIS),nightly-$m): nightly-%:
-	@$(MAKE) --no-print-directory build MPI=$*
+	@ctest --preset fuzz
 
 coverage: setup-test ## report which lines, branches and functions the tests never run: build/coverage/
 	@tools/setup coverage
@@ -98,7 +82,7 @@ coverage: setup-test ## report which lines, branches and functions the tests nev
 mutation: setup-lint build-openmpi ## plant defects in the code, one at a time, and list those that no test notices, hours; MUTATION='--rooms lib --mutants 60'
 	$(VENV)/python tools/mutate $(MUTATION)
 
-validate: setup-test $(foreach m,$(or $(CHOSEN),$(MPIS)),build-$m) ## check the results of every collective on 1 to 8 ranks, under all five MPI libraries; MPI=: one
+validate: setup-all $(foreach m,$(or $(CHOSEN),$(MPIS)),build-$m) ## check the results of every collective on 1 to 8 ranks, under all five MPI libraries; MPI=: one
 	tools/validate --mpi $(or $(CHOSEN),$(MPIS))
 
 bench: setup-bench $(foreach m,$(DEBIAN_MPIS),build-$m) ## measure Downbeat itself against MPI_Barrier, under Open MPI and MPICH, and downbeat.mpi against C
@@ -171,7 +155,7 @@ lint: ## check rooms, format and words, run static analysis
 clean: ## remove build/, not results/
 	rm -rf build
 
-lock: ## write tools/locks: the newest Python packages that pyproject.toml allows, with hashes; what tools/setup installs from then on
+lock: ## write tools/lock.txt: the newest Python packages that pyproject.toml allows, with hashes; what tools/setup installs from then on
 	@tools/setup lock
 	@$(VENV)/python tools/lock
 
@@ -185,26 +169,17 @@ setup-docs:
 	@tools/setup docs
 
 setup-lint:
-	@tools/setup build downbeat test languages openmpi
+	@tools/setup build downbeat docs lint test languages openmpi
 
 setup-test:
-	@tools/setup build downbeat docs test languages $(or $(CHOSEN),$(MPIS) $(SIMULATOR))
+	@tools/setup build downbeat test openmpi
 
-$(foreach m,$(MPIS) $(SIMULATOR) sanitize abi,build-$m): build-%:
+setup-all:
+	@tools/setup build downbeat $(or $(CHOSEN),$(MPIS))
+
+$(TREES:%=build-%): build-%:
 	$(call build,$*)
 
 ifeq ($(CHOSEN),)
 build-mpich5 build-intelmpi: build-mpich
 endif
-
-$(foreach m,$(MPIS) $(SIMULATOR) sanitize,ctest-$m): ctest-%: build-%
-	@$(CTEST) $*
-
-$(foreach m,$(filter-out openmpi,$(MPIS)) abi,ctest-brief-$m): ctest-brief-%: build-%
-	@$(CTEST) brief-$*
-
-# Two at a time, a file on one process, where next to nothing is measured and processes mostly wait; the rest needs the
-# processors for itself.
-pytest: setup-test $(foreach m,$(MPIS) $(SIMULATOR),build-$m) build-abi
-	$(VENV)/pytest -m 'not nightly and not alone' --numprocesses 2 --dist loadfile benchmarks python tools tests
-	$(VENV)/pytest -m 'alone and not nightly' benchmarks tests

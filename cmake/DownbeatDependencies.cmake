@@ -1,10 +1,10 @@
-# What downbeat-bench needs besides MPI: CLI11, fmt, nlohmann-json and netCDF-C, of the system or of CMAKE_PREFIX_PATH, else
-# the headers in DOWNBEAT_HEADERS and the library DOWNBEAT_NETCDF_LIBRARY, as `downbeat build` names them (docs/install.md).
+# downbeat-bench needs MPI, and CLI11, fmt, nlohmann-json and netCDF-C: from the system or from CMAKE_PREFIX_PATH, else the
+# headers in DOWNBEAT_HEADERS and the library DOWNBEAT_NETCDF_LIBRARY, which `downbeat build` names (docs/install.md).
 set(DOWNBEAT_HEADERS "" CACHE PATH "Directory with CLI/, fmt/, nlohmann/ and netcdf.h, where the system has them not")
 set(DOWNBEAT_NETCDF_LIBRARY "" CACHE FILEPATH "libnetcdf to link with netcdf.h of DOWNBEAT_HEADERS")
 set(missing "")
 
-# Of headers alone; system headers, whose warnings are not ours.
+# A library of headers alone. They are system headers: their warnings are not ours.
 function(downbeat_header_library target header)
     if(NOT TARGET ${target} AND DOWNBEAT_HEADERS AND EXISTS "${DOWNBEAT_HEADERS}/${header}")
         add_library(${target} INTERFACE IMPORTED GLOBAL)

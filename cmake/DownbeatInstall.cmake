@@ -48,7 +48,7 @@ install(FILES "${PROJECT_BINARY_DIR}/downbeatConfig.cmake" "${PROJECT_BINARY_DIR
         DESTINATION ${package_dir})
 
 # pkg-config. The library belongs to one MPI library; its flags are written out, so that a plain cc finds that one and
-# no other, also where an MPI library ships no .pc file of its own. For C++ they leave out the removed C++ bindings.
+# no other, even if an MPI library ships no .pc file of its own. For C++ they leave out the removed C++ bindings.
 set(pc_mpi_cflags ${MPI_C_COMPILE_OPTIONS} -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX)
 foreach(dir IN LISTS MPI_C_INCLUDE_DIRS)
     list(APPEND pc_mpi_cflags "-I${dir}")

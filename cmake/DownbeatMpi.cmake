@@ -1,9 +1,9 @@
 # Finds the MPI library: MPI::MPI_C and MPI::MPI_CXX. DOWNBEAT_MPI names one of the libraries below (docs/mpi-libraries.md);
 # where it is empty, the library that CMake finds is taken. With DOWNBEAT_MPI_ABI programs are built for the standard ABI,
-# and run under every library that has it. `simgrid` is no library but a simulator (DownbeatSimgrid.cmake).
+# and run under every library that has it. `simgrid` is a simulator, not a library (DownbeatSimgrid.cmake).
 include(CheckCSourceCompiles)
 
-# What mpi.h of each library says of itself; openmpi and mpich are the system's, of whatever version.
+# How mpi.h identifies each library; openmpi and mpich are the system's, of any version.
 set(downbeat_mpis openmpi mpich openmpi5 mpich5 intelmpi simgrid)
 set(is_openmpi "defined OPEN_MPI")
 set(is_mpich "defined MPICH_VERSION && !defined I_MPI_VERSION")
@@ -23,7 +23,7 @@ if(DOWNBEAT_MPI STREQUAL "simgrid")
 endif()
 
 # Debian installs several libraries side by side, each compiler wrapper with its library's name as suffix; those that
-# tools/setup fetches lie in .mpi. A place that the user gives goes first, a plain wrapper on the path comes last.
+# tools/setup fetches are in .mpi. A place that the user gives goes first, a plain wrapper on the path comes last.
 if(DOWNBEAT_MPI OR DOWNBEAT_MPI_ABI)
     set(places ${MPI_HOME} $ENV{MPI_HOME} "${PROJECT_SOURCE_DIR}/.mpi/${DOWNBEAT_MPI}")
     list(TRANSFORM places APPEND /bin)

@@ -12,7 +12,7 @@ if(DOWNBEAT_SANITIZE)
         add_compile_options(-fsanitize=fuzzer-no-link)
     endif()
     # Environment of the tests. MPI libraries keep memory until the process ends; what they leak is listed in lsan.supp.
-    # What they do with threads of their own is listed in tsan.supp.
+    # Races of their own threads are listed in tsan.supp.
     set(DOWNBEAT_SANITIZE_ENVIRONMENT
         "ASAN_OPTIONS=detect_leaks=1:fast_unwind_on_malloc=0"
         "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0"

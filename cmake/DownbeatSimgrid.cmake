@@ -1,4 +1,4 @@
-# MPI as SimGrid's SMPI simulates it (docs/simulation.md): MPI::MPI_C and MPI::MPI_CXX, as find_package(MPI) makes them.
+# MPI as SimGrid's SMPI simulates it (docs/simulation.md): MPI::MPI_C and MPI::MPI_CXX, like those of find_package(MPI).
 #
 # Not by smpicc, which would replace malloc, free and the clocks by its own in every source: the library reads simulated
 # time through its own clock.

@@ -1,5 +1,5 @@
 # The compiler's warnings, for everything in this project.
-# -Wold-style-cast and -Wcast-qual are left out: MPI_COMM_WORLD and the like are macros with C casts.
+# -Wold-style-cast and -Wcast-qual are left out: MPI_COMM_WORLD and similar handles are macros with C casts.
 add_compile_options(
     -Wall
     -Wextra

@@ -1,4 +1,4 @@
-"""The MPI libraries that tests run under, and signals as in a terminal."""
+"""Which tests are brief and which need the processors for themselves; signals as in a terminal."""
 
 from __future__ import annotations
 
@@ -10,34 +10,51 @@ from terminal_signals import heed_signals
 
 heed_signals()
 
+ROOT = Path(__file__).parents[1]
+# In these folders processes are measured, or there are more of them than processors.
+ALONE = {ROOT / "tests" / name for name in ("bench", "conformance", "hosts", "preload", "smoke")} | {ROOT / "lab"}
+# Left to make test-all: installation, packages, and tests that take long.
+THOROUGH = {
+    ROOT / "tests" / name
+    for name in ("abi", "bench", "conformance", "docs", "hosts", "install", "languages", "packaging")
+}
+THOROUGH |= {ROOT / "benchmarks", ROOT / "lab", ROOT / "papers" / "tests" / "test_simulated_figures.py"}
+THOROUGH |= {ROOT / "tools" / "tests" / "test_prose.py"}
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--mpi", choices=list(LIBRARIES), help="only what is tested under this MPI library")
-    parser.addoption("--sanitize", action="store_true", help="run downbeat-bench of build/sanitize; with --mpi openmpi")
-
-
-# In these folders processes are measured, or there are more of them than processors.
-ALONE = {Path(__file__).parent / name for name in ("bench", "conformance", "hosts", "preload")}
+    parser.addoption("--mpi", choices=list(LIBRARIES), default="openmpi", help="the MPI library of brief tests")
+    parser.addoption("--sanitize", action="store_true", help="run downbeat-bench of build/sanitize; with -k openmpi")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         if not ALONE.isdisjoint(item.path.parents) and item.get_closest_marker("shared") is None:
             item.add_marker(pytest.mark.alone)
-    chosen = config.getoption("--mpi")
-    if chosen is None:
-        return
-    kept = [item for item in items if isinstance(item, pytest.Function) and chosen in parameters(item)]
-    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-    items[:] = kept
+        if not THOROUGH.isdisjoint((item.path, *item.path.parents)):
+            item.add_marker(pytest.mark.thorough)
+        if is_brief(item, config.getoption("--mpi")):
+            item.add_marker(pytest.mark.brief)
 
 
-def parameters(item: pytest.Function) -> list[object]:
-    return list(item.callspec.params.values()) if hasattr(item, "callspec") else []
+def is_brief(item: pytest.Item, chosen: str) -> bool:
+    """Whether make test runs it: under the chosen library, or under Open MPI where the test does not name one."""
+    if item.get_closest_marker("thorough") or item.get_closest_marker("nightly"):
+        return False
+    values = item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
+    named = {value for value in values if isinstance(value, str)} & set(LIBRARIES)
+    return named <= {chosen} if named else chosen == "openmpi" or "library" in getattr(item, "fixturenames", ())
 
 
 @pytest.fixture(scope="session", params=list(LIBRARIES))
 def each_library(request: pytest.FixtureRequest) -> str:
-    """Returns the name of each MPI library; what it was built with lies in build/<name>."""
+    """Returns the name of each MPI library; its build tree is build/<name>."""
     name: str = request.param
+    return name
+
+
+@pytest.fixture(scope="session")
+def library(request: pytest.FixtureRequest) -> str:
+    """Returns the name of the MPI library that was chosen."""
+    name: str = request.config.getoption("--mpi")
     return name

@@ -17,7 +17,7 @@ static inline void check_fail(void) { exit(1); }
         }                                                                                                              \
     } while (0)
 
-/* CHECK_THAT(a, <=, b): tells both values. */
+/* CHECK_THAT(a, <=, b): shows both values. */
 #define CHECK_THAT(left, relation, right)                                                                              \
     do {                                                                                                               \
         double left_value = (double)(left);                                                                            \

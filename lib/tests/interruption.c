@@ -21,7 +21,7 @@ void interrupt_completion(int count, void (*how)(void)) {
 /* The first is the reduction. */
 void interrupt_before_wait(void (*how)(void)) { interrupt_completion(2, how); }
 
-/* The first look at the clock from there on tells whether the deadline can still be met, the second is the wait's. */
+/* The first reading of the clock from there on decides whether the deadline can be met, the second is the wait's. */
 static void expect_wait(void) { looks_due = 2; }
 
 /* The third begins the spin. */

@@ -22,7 +22,7 @@ static inline const char *region_line(const char *path, const char *region) {
     return NULL;
 }
 
-/* The number behind `key` that comes first behind `within`. */
+/* The first number after `key` that follows `within`. */
 static inline double number_in(const char *line, const char *within, const char *key) {
     char text[64];
     CHECK(line != NULL);

@@ -1,4 +1,4 @@
-/* What fails on one process alone, memory or a setting, is an error on all of them: none waits for ever. */
+/* If memory or a setting fails on one process, all processes get an error: none of them hangs. */
 #include "check_mpi.h"
 
 #include <stdint.h>

@@ -150,7 +150,7 @@ static void settings(MPI_Comm comm) {
     value_of(comm, "tolerance", value);
     CHECK(strcmp(value, "2e-06") == 0);
 
-    /* What is told can be given back. */
+    /* The settings that the library returns can be set. */
     OK(MPIX_Harmonize_get_info(comm, &info));
     OK(MPIX_Harmonize_set_info(comm, info));
     OK(MPI_Info_free(&info));

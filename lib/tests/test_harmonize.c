@@ -1,4 +1,4 @@
-/* What MPIX_Harmonize promises, checked on a clock that all ranks of one machine share. */
+/* The promises of MPIX_Harmonize, checked on a clock that all ranks of one machine share. */
 #include "check_mpi.h"
 
 #include <math.h>
@@ -102,8 +102,8 @@ static void misses_are_told_and_cost_no_synchronization(void) {
     set("slack", "auto");
 }
 
-/* All are told the same with the next call. The truth lies between what a process knows before it leaves, its lag
- * beyond the slack, and what the clock shows after. */
+/* The next call reports the same lateness to all. The true lateness is between the lag beyond the slack, which a
+ * process knows before it leaves, and the time that the clock shows after. */
 static void lateness_is_that_of_the_latest(void) {
     set("slack", "1e-9");
     for (int i = 0; i < 20; ++i) {
@@ -148,7 +148,7 @@ static void first_timestamps_tell_what_flags_cannot(void) {
         CHECK(all[0] && all[1]);
 }
 
-/* Of a process that does not know its clock well enough, and only of one that does not. */
+/* Counted for processes that do not know their clock well enough, and for no others. */
 static void unsure_clocks_are_counted(void) {
     set("share", "never");
     set("flag_error", "1e-9"); /* beyond any software */
@@ -228,8 +228,8 @@ static void delays(void) {
     CHECK_THAT(deadlines[0], ==, -deadlines[1]);
 }
 
-/* Of instants of the global clock. With a tolerance of 10 s no interruption of the wait makes a process late. One of 1
- * ms just before the call does, which happens in a few calls at most. */
+/* Waits for instants of the global clock. With a tolerance of 10 s no interruption of the wait makes a process late.
+ * One of 1 ms just before the call does, which happens in a few calls at most. */
 static void waits_until(void) {
     int flag;
     int in_time = 0;
@@ -294,7 +294,7 @@ static struct instant instant(void) {
 }
 
 /* Process 0's global clock never jumps, whatever is changed: between two readings it advances by as much as true time,
- * which lies between that from just after the first to just before the second, and that around both. */
+ * which is between that from just after the first to just before the second, and that around both. */
 static void global_clock_goes_on(void) {
     const char *const clocks[] = {"monotonic", "realtime", "wtime", "monotonic_raw"};
     for (int i = 0; i < 4; ++i) {

@@ -4,7 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
+#include <unistd.h>
 
 static int broken; /* MPI has an error, and finds no attribute */
 
@@ -75,10 +75,14 @@ static void leave_a_communicator(void) {
     OK(MPIX_Harmonize(comm, &flag));
 }
 
+#define NO_FILE "test_lifecycle.json"
+
 /* lifecycle COUNT */
 int main(int argc, char **argv) {
-    MPI_Init(&argc, &argv);
     int flag;
+    remove(NO_FILE);
+    setenv("DOWNBEAT_REGIONS", NO_FILE, 1);
+    MPI_Init(&argc, &argv);
     leave_a_communicator();
     OK(MPIX_Harmonize(MPI_COMM_WORLD, &flag));
     duplicates_begin_anew();
@@ -87,5 +91,6 @@ int main(int argc, char **argv) {
     setenv("DOWNBEAT_CLOCK", "monotonic", 1); /* opened in no time, unlike the TSC */
     many(argc > 1 ? atoi(argv[1]) : 1);
     MPI_Finalize();
+    CHECK(access(NO_FILE, F_OK) != 0); /* without a region there is none */
     return 0;
 }

@@ -110,7 +110,8 @@ static void a_miss_costs_a_synchronization_and_half_the_slack_again(void) {
     CHECK_THAT(missed, >=, 5);
 }
 
-/* A wide error bound alone is no reason to synchronize; to the default it is. The age of 1.0 s is. */
+/* The default synchronizes when the error bound is wide. The published method does so only when a clock is 1.0 s old.
+ */
 static void clocks_are_due_by_age_alone(void) {
     const char *const methods[] = {"published", "auto"};
     set("sync", "hca3_offset"); /* whose bound grows by max_skew, whatever is known of the clocks */
@@ -203,7 +204,7 @@ static int is_told_as(MPI_Comm other, const char *name) {
     return found && strcmp(value, name) == 0;
 }
 
-/* The key of a paper comes first, whatever the order, and tells whether its settings are in force. */
+/* The key of a paper comes first, whatever the order, and says whether its settings are in force. */
 static void a_paper_is_one_key(void) {
     MPI_Comm other;
     MPI_Info info;

@@ -1,4 +1,4 @@
-/* Regions: what MPI_Finalize tells of them against what is known of them, and what cannot be measured. */
+/* Regions: the report of MPI_Finalize against known values, and regions that cannot be measured. */
 #include "check_mpi.h"
 #include "downbeat/region.h"
 #include "region_file.h"
@@ -57,7 +57,7 @@ static void measure(MPI_Comm comm, const char *name, int samples) {
     }
 }
 
-/* What is true of the valid samples of region "known", at rank 0; sums. */
+/* True sums over the valid samples of region "known", at rank 0. */
 static struct {
     int samples;
     int valid;
@@ -75,7 +75,7 @@ static double extreme(double value, MPI_Op op, MPI_Comm comm) {
     return result;
 }
 
-/* The region's stamps lie between this program's, whatever the machine does in the meantime. */
+/* The region's stamps are between this program's, whatever the machine does in the meantime. */
 static void measure_known(MPI_Comm comm) {
     OK(set_one(comm, "clock", "monotonic_raw")); /* as the truth, to the last digit: nothing is calibrated */
     OK(set_one(comm, "validation", "offset=20e-3,skew=9e-6,wander=0.5e-6,seed=1"));
@@ -292,7 +292,7 @@ int main(int argc, char **argv) {
     OK(MPIX_Harmonize_get_stats(comm, &stats));
     oversubscribed = stats.oversubscribed;
 #ifdef __SANITIZE_ADDRESS__
-    OK(set_one(comm, "tolerance", "2e-5")); /* instrumented, the way from the wait's end to the stamp takes 0.5 us */
+    OK(set_one(comm, "tolerance", "2e-5")); /* instrumented, 0.5 us pass between the wait's end and the stamp */
 #endif
     gathers = 0;
     measure(comm, "long run", oversubscribed ? LONG_RUN / 2 : LONG_RUN);

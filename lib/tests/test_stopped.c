@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #define STOPPED_SECONDS 5e-3
-/* As in slack_auto.c: a window of 512 lags, a new slack every 32 calls, from lags that are told a call or two later;
- * and s above the lag that it is chosen for, with what a double is off. */
+/* As in slack_auto.c: a window of 512 lags, a new slack every 32 calls, from lags that are reported a call or two
+ * later; and seconds above the lag that it is chosen for, with the rounding of a double. */
 #define CALLS_TO_FORGET 560
 #define SLACK_MARGIN 251e-9
 
@@ -132,7 +132,8 @@ int main(int argc, char **argv) {
     }
     CHECK(covered);
 
-    /* A clock that is set back ends the wait before the deadline. Whoever yields looks more often before the spin. */
+    /* A clock that is set back ends the wait before the deadline. A process that yields reads the clock more often
+     * before it spins. */
     OK(set_one(comm, "slack", "5e-4"));
     int ended = before.oversubscribed;
     for (int attempt = 0; attempt < 100 && !ended; ++attempt) {

@@ -31,7 +31,8 @@ static void subset_while_others_work(void) {
     OK(MPI_Comm_free(&part));
 }
 
-/* Two communicators with the same processes, in opposite order, by turns; the settings of one are not the other's. */
+/* Two communicators with the same processes, in opposite order, alternately; the settings of one are not the other's.
+ */
 static void two_interleaved(void) {
     MPI_Comm forward;
     MPI_Comm backward;

@@ -43,6 +43,7 @@ def test_there_are_two_scripts() -> None:
     assert [name for _, name in SCRIPTS] == ["gate", "nightly"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("ratio", "status"), [(1.0, 0), (1.2, 3)], ids=["alike", "slower"])
 def test_the_gate_of_two_builds(tmp_path: Path, ratio: float, status: int) -> None:
     old, new = FakeBench(tmp_path / "old"), FakeBench(tmp_path / "new")
@@ -56,6 +57,7 @@ def test_the_gate_of_two_builds(tmp_path: Path, ratio: float, status: int) -> No
         assert run(gate, old.bench, script(tmp_path / "broken", "#!/bin/sh\nexit 7\n")) == 1
 
 
+@pytest.mark.thorough
 def test_the_nightly_gate(tmp_path: Path) -> None:
     fake = FakeBench(tmp_path / "fake")
     nightly = prepare(tmp_path, "nightly", f"--mpi fake --bench {fake.bench} --launcher '{fake.launcher} -n {{ranks}}'")

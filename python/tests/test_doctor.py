@@ -451,6 +451,7 @@ def doctor(*arguments: str) -> subprocess.CompletedProcess[str]:
     return downbeat("doctor", *arguments, where=Path())
 
 
+@pytest.mark.thorough
 def test_the_command_tells_and_writes_what_it_found(tmp_path: Path) -> None:
     done = doctor("--mpi", "openmpi,mpich", "--ranks", "2", "--seconds", "0.1", "--json", str(tmp_path / "doctor.json"))
     assert (done.returncode, done.stderr) == (0, "")

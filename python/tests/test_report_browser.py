@@ -16,7 +16,10 @@ from matplotlib.image import imread
 from numpy.typing import NDArray
 from report_data import barrier_cells, cell, write_experiment
 
-pytestmark = pytest.mark.skipif(not chromium.PROGRAM, reason="chromium is not installed")
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.skipif(not chromium.PROGRAM, reason="chromium is not installed"),
+]
 LONG = "iallreduce(compute=auto,tests=4,type=double_complex,in_place=true)"
 PHONE, NARROW, SCREEN = 360, 420, 1280
 HEIGHT = 3000  # of a window: its screenshot has several pictures

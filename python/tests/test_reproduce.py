@@ -158,6 +158,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Results]:
     return {}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", FIGURES)
 def test_downbeat_bench_takes_what_is_run_and_the_page_shows_it(
     name: str, quick: Site, measured: dict[str, Results], tmp_path: Path

@@ -22,6 +22,7 @@ from downbeat.reproduce.registry import FIGURES
 from downbeat.reproduce.simulated import REFUSED, SYSTEMS, check_simulated, simulated_site, source_of
 from downbeat_command import downbeat
 
+pytestmark = pytest.mark.thorough
 needs_simgrid = pytest.mark.skipif(
     not (shutil.which("smpirun") and platform_object() and built(NAME)), reason="run 'make build MPI=simgrid'"
 )

@@ -149,6 +149,7 @@ def check(experiment: Experiment, before: dict[str, tuple[int, bytes, bytes]], s
     assert files == {places.RECORD, places.SAMPLES, "stdout.txt", "stderr.txt"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("count", [50, pytest.param(10_000, marks=pytest.mark.nightly)])
 def test_interrupted_and_resumed(count: int, tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
     seed = random.randrange(2**32)

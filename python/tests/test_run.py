@@ -219,6 +219,7 @@ def test_a_launcher_of_the_site_starts_real_ranks(tmp_path: Path) -> None:
     assert launched.open().sizes["rank"] == 2
 
 
+@pytest.mark.thorough
 def test_real_launches_under_two_libraries_survive_a_kill(tmp_path: Path) -> None:
     arguments = ["bcast", "-m", "8,1K", "-r", "20", "-n", "2", "--mpi", "openmpi,mpich", "--launches", "3"]
     arguments += ["--max-attempts", "1000"]  # however busy the machine is
@@ -260,6 +261,7 @@ def test_real_launches_under_two_libraries_survive_a_kill(tmp_path: Path) -> Non
     assert json.loads((tmp_path / "bcast" / places.MACHINE).read_text(encoding="utf-8"))["findings"]
 
 
+@pytest.mark.thorough
 def test_intel_mpi_measures_several_algorithms(tmp_path: Path) -> None:
     arguments = ["reduce", "-m", "8", "-r", "5", "-n", "2", "--mpi", "intelmpi", "--sync", "mpi_barrier"]
     done = run(*arguments, "--launches", "1", "--algorithm", "reduce=1,2", where=tmp_path)

@@ -14,6 +14,7 @@ from downbeat.launchers.bench import built
 from downbeat.launchers.simulation import NAME, SpecificationError, parse_platform, platform_object, without_seed
 from downbeat_command import downbeat
 
+pytestmark = pytest.mark.thorough
 needs_simgrid = pytest.mark.skipif(
     not (shutil.which("smpirun") and platform_object() and built(NAME)), reason="run 'make build MPI=simgrid'"
 )

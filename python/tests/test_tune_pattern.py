@@ -34,6 +34,7 @@ def planted(tmp_path: Path) -> Library:
     return Library("openmpi", str(bench))
 
 
+@pytest.mark.thorough
 def test_the_planted_winner_is_chosen_under_the_pattern_and_the_other_one_without(
     planted: Library, tmp_path: Path
 ) -> None:

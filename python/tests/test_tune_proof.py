@@ -132,6 +132,7 @@ def proofs_of(target: Target, rules: list[Rule], cells: list[Cell], directory: P
 SIZES = (56, 64, 128)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("mpi", "collective", "algorithm"),
     [
@@ -151,6 +152,7 @@ def test_open_mpi_obeys_at_the_sizes_of_the_rule_and_at_no_other(
     assert all("messages" in proof.by for proof in proofs.values())
 
 
+@pytest.mark.thorough
 def test_open_mpi_obeys_on_the_ranks_of_the_rule_and_on_no_others(tmp_path: Path) -> None:
     target = target_of("openmpi", tmp_path)
     cells = [Cell("bcast", ranks, 64) for ranks in (3, 4, 5)]
@@ -158,6 +160,7 @@ def test_open_mpi_obeys_on_the_ranks_of_the_rule_and_on_no_others(tmp_path: Path
     assert {cell.ranks: proof.verdict for cell, proof in proofs.items()} == {3: "proven", 4: "proven", 5: "proven"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("collective", "algorithm"), [("barrier", "double_ring"), ("scan", "recursive_doubling")])
 def test_open_mpi_obeys_rules_without_sizes(collective: str, algorithm: str, tmp_path: Path) -> None:
     target = target_of("openmpi", tmp_path)
@@ -167,6 +170,7 @@ def test_open_mpi_obeys_rules_without_sizes(collective: str, algorithm: str, tmp
     assert {proof.verdict for proof in proofs.values()} == {"proven"}
 
 
+@pytest.mark.thorough
 def test_a_default_that_no_trace_tells_from_the_rules_algorithm_is_not_proven(tmp_path: Path) -> None:
     """On 2 ranks a broadcast is one message, by a chain as by default."""
     target = target_of("openmpi", tmp_path)
@@ -176,6 +180,7 @@ def test_a_default_that_no_trace_tells_from_the_rules_algorithm_is_not_proven(tm
     assert "of the default are those of chain" in proofs[cells[0]].by
 
 
+@pytest.mark.thorough
 def test_open_mpi_rules_for_allgatherv_which_one_launch_can_have_one_of(tmp_path: Path) -> None:
     target = target_of("openmpi", tmp_path)
     cells = [Cell("allgatherv", 4, size) for size in (56, 64, 128)]
@@ -183,6 +188,7 @@ def test_open_mpi_rules_for_allgatherv_which_one_launch_can_have_one_of(tmp_path
     assert {proof.verdict for proof in proofs.values()} == {"proven"}
 
 
+@pytest.mark.thorough
 def test_rules_that_are_not_switched_on_fail_the_proof(tmp_path: Path) -> None:
     target = target_of("openmpi", tmp_path)
     variables = write_files(target, target.form.write([Rule("bcast", 4, 64, 127, "pipeline")]), tmp_path)
@@ -213,6 +219,7 @@ def test_mpich_obeys_a_rule_whose_messages_nobody_can_count(mpi: str, algorithm:
     assert proofs == {cell: Proof("proven", "late arrivals")}
 
 
+@pytest.mark.thorough
 def test_mpich_without_the_files_of_its_rules_fails_the_proof(tmp_path: Path) -> None:
     target = target_of("mpich5", tmp_path)
     cell = Cell("bcast", 2, 64)
@@ -221,6 +228,7 @@ def test_mpich_without_the_files_of_its_rules_fails_the_proof(tmp_path: Path) ->
     assert proofs == {cell: Proof("failed", "late arrivals are not those of scatter_ring_allgather")}
 
 
+@pytest.mark.thorough
 def test_mpich_5_obeys_at_the_sizes_of_the_rule_and_at_no_other(tmp_path: Path) -> None:
     """On 4 ranks its device reduces at the root, which calls the operator three times; a binomial tree does not."""
     target = target_of("mpich5", tmp_path)
@@ -255,6 +263,7 @@ def test_mpich_takes_the_trees_and_computes_what_it_should(mpi: str, tmp_path: P
     assert run_bench(target.library, 2, arguments, variables, 120).status != 0, "the file was not read"
 
 
+@pytest.mark.thorough
 def test_intel_obeys_a_rule_for_its_number_of_ranks(tmp_path: Path) -> None:
     target = target_of("intelmpi", tmp_path)
     rules = [Rule("reduce", 2, 0, None, "7"), Rule("reduce", 4, 0, None, "1")]
@@ -263,6 +272,7 @@ def test_intel_obeys_a_rule_for_its_number_of_ranks(tmp_path: Path) -> None:
     assert [proofs[cell].verdict for cell in cells] == ["proven", "proven"]
 
 
+@pytest.mark.thorough
 def test_what_cannot_run_is_left_out_with_the_reason(tmp_path: Path) -> None:
     target = target_of("openmpi", tmp_path)
     usable = probe(target, "barrier", 3, {"validate": ""}, tmp_path, 60)

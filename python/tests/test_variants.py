@@ -235,6 +235,7 @@ def test_an_experiment_alone_needs_two_variants(tmp_path: Path) -> None:
     assert found.stderr.count("\n") == 1
 
 
+@pytest.mark.thorough
 def test_real_variants_of_an_operation_and_a_variable(tmp_path: Path) -> None:
     """Two shared objects of one name, under a real MPI; one of them takes longer."""
     include = Path(__file__).resolve().parents[2] / "lib/include"

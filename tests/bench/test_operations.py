@@ -95,7 +95,7 @@ def test_who_sends_old_contents_is_known_and_refused(mpi: str, tmp_path: Path, n
 MOST_RANKS = {"openmpi": 8, "mpich": 3}
 
 
-# More than two ranks share processors and take their time, so `make test` has the variety with more in it.
+# More than two ranks share processors and take their time, so `make test-all` has the variety with more in it.
 CASES = [
     pytest.param(ranks, given, id=f"{name}-{ranks}", marks=[pytest.mark.nightly] if ranks > 2 and not given else [])
     for ranks in RANKS

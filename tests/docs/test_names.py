@@ -14,7 +14,7 @@ FOLDERS = "bench|benchmarks|bindings|cmake|conformance|docs|examples|lib|packagi
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_files_that_a_page_names_exist(page: Path) -> None:
-    """Of a path such as `lib/src/sync_<name>.c`, the folder."""
+    """Checks the folder of a path such as `lib/src/sync_<name>.c`."""
     text = page.read_text(encoding="utf-8")
     named = re.findall(rf"(?<![\w./-])(?:{FOLDERS})/[\w./<>-]*[\w>/]", re.sub(r"https?://\S+", "", text))
     places = {one if "<" not in one else one.partition("<")[0].rpartition("/")[0] for one in named}

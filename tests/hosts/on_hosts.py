@@ -18,7 +18,7 @@ ROUNDING_NS = 1.0
 
 
 def under(*names: str) -> pytest.MarkDecorator:
-    """Runs a test under these MPI libraries in `make test`, and under all in `make nightly`."""
+    """Runs a test under these MPI libraries in `make test-all`, and under all in `make nightly`."""
     others = [pytest.param(name, marks=pytest.mark.nightly) for name in LIBRARIES if name not in names]
     return pytest.mark.parametrize("mpi", [*names, *others])
 

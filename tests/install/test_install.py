@@ -1,4 +1,4 @@
-"""What is installed works for its users: pkg-config and CMake, for C, C++ and Fortran; man pages, examples."""
+"""An installation works for its users: pkg-config and CMake, for C, C++ and Fortran; man pages, examples."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FORTRAN_CONSUMER = Path(__file__).resolve().parent / "fortran_consumer"
 PREFIX = "/opt/downbeat"
 DOC = "share/doc/downbeat"
 CONSUMERS = [f"{language}-{library}" for language in ("c", "cxx") for library in ("downbeat", "downbeat_static")]
-# What does not depend on the MPI library.
+# Tests that do not depend on the MPI library.
 once = pytest.mark.parametrize("mpi", ["openmpi"], indirect=True, scope="module")
 COMPILERS = [("cc", "-std=c11", "consumer.c"), ("c++", "-std=c++20", "consumer.cc")]
 
@@ -131,9 +131,9 @@ def test_pkg_config(
     static = ["--static"] if library == "static" else []
     env = {"PKG_CONFIG_PATH": str(pc_dir)}
     flags = shlex.split(run("pkg-config", *static, "--cflags", "--libs", "downbeat", env=env))
-    # Who asks for the authors' library, as their OSU benchmarks do, gets the same.
+    # The authors' OSU benchmarks ask for their library, and get this one.
     assert shlex.split(run("pkg-config", *static, "--cflags", "--libs", "mpix-harmonize", env=env)) == flags
-    if library == "static":  # both libraries lie there, and -l would take the shared one
+    if library == "static":  # both libraries are there, and -l would take the shared one
         flags = ["-l:libdownbeat.a" if flag == "-ldownbeat" else flag for flag in flags]
     program = tmp_path / "consumer"
     command, standard, source = compiler
@@ -286,7 +286,7 @@ def test_man_page_of_a_function_has_its_arguments_and_types(installed: Path) -> 
 
 
 def test_in_a_directory_of_the_system_there_is_no_run_path(tmp_path: Path) -> None:
-    """What a Debian package is made of: its library is where the loader looks."""
+    """Debian packages are made this way: the library is where the loader searches."""
     options = ["-DCMAKE_INSTALL_PREFIX=/usr", "-DDOWNBEAT_BUILD_BENCH=OFF", "-DDOWNBEAT_BUILD_TESTS=OFF"]
     run("cmake", "-S", ROOT, "-B", tmp_path, "-G", "Ninja", "-DDOWNBEAT_MPI=openmpi", *options)
     libs = re.search(r"^Libs: (.*)$", (tmp_path / "pkgconfig/downbeat.pc").read_text(encoding="utf-8"), re.MULTILINE)
@@ -323,7 +323,7 @@ def test_example_my_operation(mpi: str, installed: Path, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("source", ["imbalance.c", "imbalance.f90"])
 def test_example_region(mpi: str, installed: Path, tmp_path: Path, source: str) -> None:
-    """What is computed takes a known time, and rank 1 computes for longer."""
+    """The computation takes a known time, and rank 1 computes for longer."""
     build_example("region", installed, tmp_path, source)
     iterations, work, step = 400, 200e-6, 100e-6  # s
     file = tmp_path / "regions.json"

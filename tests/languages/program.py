@@ -71,7 +71,7 @@ def settings() -> None:
 
 
 def truth() -> None:
-    """As test_truth.c: the true error is within the bound, directly after a synchronization and later."""
+    """As test_sync.c: the true error is within the bound, directly after a synchronization and later."""
     mpi.set_info(comm, {"validation": "offset=100,skew=9e-6,wander=0.5e-6,seed=1"})
     assert mpi.stats(comm).clock_domains == comm.size
     for pause in (0, 0, 0, 0.3):
@@ -163,6 +163,6 @@ def main() -> None:
 try:
     main()
 except BaseException:
-    # Else the other ranks would wait for this one for ever.
+    # Without this the other ranks would hang.
     sys.excepthook(*sys.exc_info())
     MPI.COMM_WORLD.Abort(1)

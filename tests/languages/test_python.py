@@ -33,7 +33,7 @@ def launch(
     mpi: str, ranks: int, *words: str | Path, python: str = sys.executable, **variables: str
 ) -> subprocess.CompletedProcess[str]:
     """Runs a program in Python."""
-    # The wheels of mpi4py take the MPI library that they are told to.
+    # The wheels of mpi4py take the MPI library that this variable names.
     chosen = {"MPI4PY_LIBMPI": str(libmpi(mpi))} if python == sys.executable else {}
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), **chosen, **variables}
     command = ["tools/launch", "--mpi", mpi, "-n", str(ranks), "--timeout", "120", python, *words]

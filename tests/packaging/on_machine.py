@@ -1,4 +1,4 @@
-"""What tests of packaging/ share: tools that may not be installed, and the source archive."""
+"""Tools that may not be installed, and the source archive, for tests of packaging/."""
 
 from __future__ import annotations
 

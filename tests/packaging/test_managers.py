@@ -102,7 +102,7 @@ for one in recipe.render(rattler_build.VariantConfig.from_file(sys.argv[1] + "/v
 
 @pytest.mark.nightly
 def test_conda_makes_a_library_for_each_mpi_and_one_command() -> None:
-    # The linter of the Dockerfile lies in the same environment.
+    # The linter of the Dockerfile is in the same environment.
     python = Path(tool("hadolint")).with_name("python")
     printed = run(python, "-c", RENDER, PACKAGING / "conda", cwd=ROOT)
     assert set(printed.splitlines()) == {"libdownbeat openmpi", "libdownbeat mpich", "downbeat -"}

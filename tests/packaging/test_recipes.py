@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGING = ROOT / "packaging"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 VERSION = PROJECT["version"]
-# Of the command; cmake and ninja are for `downbeat build`, which a package manager's builds make needless.
+# Needed by the command; cmake and ninja are for `downbeat build`, which a package manager's builds make needless.
 PYTHON = {re.split(r"\W", one)[0].lower() for one in PROJECT["dependencies"]} - {"cmake", "ninja"}
 CONFIGS = sorted(PACKAGING.glob("easybuild/*.eb"))
 # By the names of CMake; what a recipe calls them.

@@ -1,5 +1,5 @@
-/* A program without any knowledge of Downbeat: collectives with planned delays, checked by test_preload.py. What it
- * prints as time is the processor's counter, which all processes of a machine share, even on hosts made of namespaces.
+/* A program without any knowledge of Downbeat: collectives with planned delays, checked by test_preload.py. It
+ * prints times of the processor's counter, which all processes of a machine share, even on hosts made of namespaces.
  */
 #include <mpi.h>
 #include <stdint.h>

@@ -17,6 +17,7 @@ from downbeat.launchers.bench import built
 from programs import program, run_traced
 from scipy.stats import theilslopes
 
+pytestmark = pytest.mark.thorough
 DEBIAN = pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 CALLS = 200
 PERIOD, STEP = 2_000_000, 20_000  # ns: between calls; rank 1 comes 0 to 4 steps late (planned.c)
@@ -107,7 +108,7 @@ def test_what_a_rank_waits_for_a_nonblocking_collective_is_what_the_program_saw(
             assert np.quantile(np.abs(mine["wait"] - seen)[some], 0.5) <= limit
     overlap = second * (waited - entry)
     for rank, mine in enumerate((first, other)):
-        # Of the overlap the call itself is no part.
+        # The overlap does not include the call itself.
         between = mine["overlap"] + (mine["returned"] - mine["entry"])
         assert np.quantile(np.abs(between - overlap[:, rank])[kept], 0.5) <= 0.5e-6
         assert np.quantile(mine["overlap"][kept], 0.5) < 1.2 * computes

@@ -94,6 +94,7 @@ def test_ranks_without_a_core_of_their_own_are_told_to_yield(crowded: str, varia
     assert seen(CORES + 1, **{variable: "0"}) == {"0"}  # what the user has set stays
 
 
+@pytest.mark.thorough
 def test_open_mpi_5_starts_without_a_home() -> None:
     command = [sys.executable, str(LAUNCH), "--mpi", "openmpi5", "-n", "1", "sh", "-c", "test -d $HOME"]
     without = {name: value for name, value in os.environ.items() if name != "HOME"}

@@ -119,7 +119,7 @@ contains
         call release_info(NUMBER(info))
     end subroutine
 
-    ! As test_truth.c: the true error is within the bound, directly after a synchronization and later.
+    ! As test_sync.c: the true error is within the bound, directly after a synchronization and later.
     subroutine truth()
         double precision :: error, bound, expected
         type(MPIX_Harmonize_stats) :: stats

@@ -1,4 +1,4 @@
-/* What every consumer does, in C and in C++: one harmonized start, then it says how many processes left it. */
+/* Every consumer, in C and in C++, makes one harmonized start and says how many processes left it. */
 #ifndef START_H
 #define START_H
 
