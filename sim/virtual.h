@@ -13,9 +13,9 @@
 #ifndef DOWNBEAT_VIRTUAL_H
 #define DOWNBEAT_VIRTUAL_H
 
-#include "clock.h"
-#include "clock_map.h"
-#include "message.h"
+#include "base/message.h"
+#include "clock/clock.h"
+#include "clock/clock_map.h"
 
 #include <stdint.h>
 

@@ -3,7 +3,7 @@
 #ifndef DOWNBEAT_VIRTUAL_STATE_H
 #define DOWNBEAT_VIRTUAL_STATE_H
 
-#include "harmonize.h"
+#include "start/harmonize.h"
 #include "virtual.h"
 
 /* What is asked for. */

@@ -1,7 +1,7 @@
 #include "virtual_sync.h"
 
+#include "base/registry.h"
 #include "check.h"
-#include "registry.h"
 
 #include <math.h>
 #include <string.h>

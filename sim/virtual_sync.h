@@ -2,9 +2,9 @@
 #ifndef DOWNBEAT_VIRTUAL_SYNC_H
 #define DOWNBEAT_VIRTUAL_SYNC_H
 
-#include "levels.h"
-#include "scheme.h"
-#include "sync.h"
+#include "start/scheme.h"
+#include "sync/levels.h"
+#include "sync/sync.h"
 #include "virtual.h"
 
 struct virtual_sync {

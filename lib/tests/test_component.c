@@ -1,8 +1,8 @@
 /* Scheme strings: what they mean, how they are written back, and that nothing is ever ignored. */
+#include "base/registry.h"
 #include "check.h"
-#include "registry.h"
-#include "scheme.h"
-#include "sync.h"
+#include "start/scheme.h"
+#include "sync/sync.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* When clocks are synchronized again, and how deep the tree is then: each rule on both sides of its limit, on a clock
  * that shows what it is told to. */
 #include "check.h"
-#include "schedule.h"
+#include "start/schedule.h"
 
 #include <math.h>
 

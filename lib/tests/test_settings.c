@@ -1,6 +1,6 @@
 /* Settings from the environment: defaults, both ends of every range, and what they come to. Without MPI. */
 #include "check.h"
-#include "settings.h"
+#include "start/settings.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Every clock synchronization scheme, with every estimator and every drift model, against known truth: each process's
  * true error lies within the bound that the library reports, directly after and later. */
 #include "check_mpi.h"
-#include "clock.h"
+#include "clock/clock.h"
 #include "downbeat/clock.h"
 
 #include <math.h>

@@ -68,7 +68,7 @@ sg::Host *make_host(sg::NetZone *zone, unsigned long id) {
     return zone->create_host("node-" + std::to_string(id), speed);
 }
 
-/// Tells the hosts how waits end: lib/src/clock_simulated.c.
+/// Tells the hosts how waits end: lib/src/clock/clock_simulated.c.
 void set_waits(const sg::Engine &engine, const Spec &spec) {
     if (spec.at("late_share") <= 0.0) {
         return;

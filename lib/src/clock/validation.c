@@ -1,0 +1,185 @@
+#define _POSIX_C_SOURCE 200809L
+#include "clock/validation.h"
+
+#include "base/split_mix.h"
+#include "clock/clock.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SINES 3
+#define TWO_PI 6.283185307179586
+
+/* Incommensurable, from the length of a few resynchronizations to that of a long benchmark. */
+static const double period_ns[SINES] = {1.7e9, 7.3e9, 31.1e9};
+
+struct db_validation_clock {
+    struct db_clock inner;
+    int64_t origin;
+    double ns_per_tick;
+    double offset_ns;
+    double skew;
+    double fastest; /* bound of its rate */
+    double amplitude_ns[SINES];
+    double phase[SINES];
+};
+
+/* Uniform in [-1, 1). */
+static double draw(uint64_t *state) { return (double)(db_split_mix(state) >> 11) * 0x1p-52 - 1.0; }
+
+double db_validation_at(const struct db_clock *clock, int64_t true_ticks) {
+    const struct db_validation_clock *self = clock->data.validation.state;
+    double x = (double)(true_ticks - self->origin) * self->ns_per_tick;
+    double wander = 0.0;
+    for (int i = 0; i < SINES; ++i)
+        wander += self->amplitude_ns[i] * sin(TWO_PI * x / period_ns[i] + self->phase[i]);
+    return x + self->offset_ns + self->skew * x + wander;
+}
+
+int64_t db_validation_true_ticks(const struct db_clock *clock) {
+    return db_clock_read(&clock->data.validation.state->inner);
+}
+
+static int64_t validation_read(const struct db_clock *clock) {
+    return (int64_t)floor(db_validation_at(clock, db_validation_true_ticks(clock)));
+}
+
+static int64_t validation_wait_until(const struct db_clock *clock, int64_t ticks) {
+    const struct db_validation_clock *self = clock->data.validation.state;
+    for (;;) {
+        int64_t now = db_validation_true_ticks(clock);
+        double shown = db_validation_at(clock, now);
+        if (shown >= (double)ticks)
+            return (int64_t)floor(shown);
+        /* Too short a time if anything: a clock in simulated time sleeps until then, and must not come late. */
+        double left = ((double)ticks - shown) / (self->fastest * self->ns_per_tick);
+        self->inner.type->wait_until(&self->inner, now + (int64_t)fmax(1.0, left));
+    }
+}
+
+static void validation_close(struct db_clock *clock) { free(clock->data.validation.state); }
+
+/* Not in the registry: it is put around a clock, never opened by name. */
+static const struct db_clock_type validation_type = {
+    .component = {.described = {.name = "validation", .summary = "", .source = "", .parameters = DB_NO_PARAMETERS}},
+    .open = NULL,
+    .read = validation_read,
+    .wait_until = validation_wait_until,
+    .close = validation_close};
+
+int db_validation_wraps(const struct db_clock *clock) { return clock->type == &validation_type; }
+
+const char *db_validation_true_identity(const struct db_clock *clock) {
+    const struct db_clock *inner = &clock->data.validation.state->inner;
+    return inner->type->global ? inner->type->component.described.name : inner->identity;
+}
+
+int db_validation_wrap(struct db_clock *clock, const struct db_validation *validation, int rank, int64_t origin,
+                       double ns_per_tick) {
+    struct db_validation_clock *self = calloc(1, sizeof *self);
+    if (self == NULL)
+        return -1;
+    int group = rank / validation->ranks_per_clock;
+    uint64_t state = validation->seed * 0x2545f4914f6cdd1dU + (uint64_t)group;
+    db_split_mix(&state);
+    self->inner = *clock;
+    self->origin = origin;
+    self->ns_per_tick = ns_per_tick;
+    self->offset_ns = validation->offset * 1e9 * draw(&state);
+    self->skew = validation->skew * draw(&state);
+    self->fastest = 1.0 + fabs(self->skew) + validation->wander;
+    for (int i = 0; i < SINES; ++i) {
+        /* A sine of amplitude A and period T deviates in frequency by up to 2 pi A / T: equal shares of the bound. */
+        self->amplitude_ns[i] = validation->wander / SINES * period_ns[i] / TWO_PI;
+        self->phase[i] = TWO_PI * draw(&state);
+    }
+
+    memset(clock, 0, sizeof *clock);
+    clock->type = &validation_type;
+    clock->ns_per_tick = 1.0;
+    clock->resolution_ns = self->inner.resolution_ns;
+    clock->simulated = self->inner.simulated;
+    clock->absolute = 1; /* what is added decides whether that is so */
+    clock->data.validation.state = self;
+    if (self->inner.identity[0] != '\0')
+        snprintf(clock->identity, sizeof clock->identity, "%.100s+%d", self->inner.identity,
+                 validation->false_claim ? -1 : group);
+    return 0;
+}
+
+static int parse_number(const char *text, double low, double high, double *value) {
+    char *end;
+    errno = 0;
+    *value = strtod(text, &end);
+    return end != text && *end == '\0' && errno == 0 && *value >= low && *value <= high ? 0 : -1;
+}
+
+static int assign(struct db_validation *validation, const char *key, const char *text) {
+    double value;
+    if (strcmp(key, "offset") == 0)
+        return parse_number(text, 0.0, 1e6, &validation->offset);
+    if (strcmp(key, "skew") == 0)
+        return parse_number(text, 0.0, 0.1, &validation->skew);
+    if (strcmp(key, "wander") == 0)
+        return parse_number(text, 0.0, 0.1, &validation->wander);
+    if (strcmp(key, "seed") == 0) {
+        if (parse_number(text, 0.0, 0x1p53, &value) != 0 || value != floor(value))
+            return -1;
+        validation->seed = (uint64_t)value;
+        return 0;
+    }
+    if (strcmp(key, "ranks_per_clock") == 0) {
+        if (parse_number(text, 1.0, 1e9, &value) != 0 || value != floor(value))
+            return -1;
+        validation->ranks_per_clock = (int)value;
+        return 0;
+    }
+    if (strcmp(key, "false_claim") == 0) {
+        if (parse_number(text, 0.0, 1.0, &value) != 0 || value != floor(value))
+            return -1;
+        validation->false_claim = (int)value;
+        return 0;
+    }
+    return -1;
+}
+
+const char *db_validation_parse(struct db_validation *validation, const char *text) {
+    static const char valid[] = "off, or a list such as offset=1e-3,skew=20e-6,wander=1e-6,seed=1,ranks_per_clock=1,"
+                                "false_claim=0 (s, relative, relative, integer >= 0, integer >= 1, 0 or 1)";
+    memset(validation, 0, sizeof *validation);
+    validation->ranks_per_clock = 1;
+    if (strcmp(text, "off") == 0)
+        return NULL;
+    validation->enabled = 1;
+
+    char copy[256];
+    if (strlen(text) >= sizeof copy)
+        return valid;
+    strcpy(copy, text);
+    char *rest = copy;
+    while (rest != NULL) {
+        char *item = rest;
+        rest = strchr(item, ',');
+        if (rest != NULL)
+            *rest++ = '\0';
+        char *value = strchr(item, '=');
+        if (value == NULL)
+            return valid;
+        *value++ = '\0';
+        if (assign(validation, item, value) != 0)
+            return valid;
+    }
+    return NULL;
+}
+
+void db_validation_format(const struct db_validation *validation, char *text, size_t size) {
+    if (!validation->enabled)
+        snprintf(text, size, "off");
+    else
+        snprintf(text, size, "offset=%.9g,skew=%.9g,wander=%.9g,seed=%llu,ranks_per_clock=%d,false_claim=%d",
+                 validation->offset, validation->skew, validation->wander, (unsigned long long)validation->seed,
+                 validation->ranks_per_clock, validation->false_claim);
+}

@@ -1,0 +1,119 @@
+/* The other public functions: the global clock, what the last call did, statistics and settings. */
+#include "start/state.h"
+
+#define NS 1e-9
+
+/* The beginning of every local query: checks the state, and the output argument. */
+static int question(MPI_Comm comm, const char *function, const void *answer, struct db_state **state) {
+    DB_TRY(db_check_mpi(function));
+    if (comm != MPI_COMM_NULL && answer == NULL)
+        return db_raise(comm, MPI_ERR_ARG);
+    return db_raise(comm, db_state_find(comm, state));
+}
+
+int MPIX_Harmonize_deadline(MPI_Comm comm, double *deadline) {
+    struct db_state *state;
+    DB_TRY(question(comm, "MPIX_Harmonize_deadline", deadline, &state));
+    if (state->calls == 0)
+        return db_raise(comm, MPI_ERR_OTHER);
+    *deadline = (double)state->deadline_ns * NS;
+    return MPI_SUCCESS;
+}
+
+int MPIX_Harmonize_verdict(MPI_Comm comm, int *verdict) {
+    struct db_state *state;
+    DB_TRY(question(comm, "MPIX_Harmonize_verdict", verdict, &state));
+    *verdict = state->verdict;
+    return MPI_SUCCESS;
+}
+
+int MPIX_Harmonize_time(MPI_Comm comm, double *time) {
+    struct db_state *state;
+    DB_TRY(question(comm, "MPIX_Harmonize_time", time, &state));
+    int64_t ticks = db_clock_read(&state->clock);
+    *time = ((double)state->map.global_ns + db_map_elapsed_ns(&state->map, ticks)) * NS;
+    return MPI_SUCCESS;
+}
+
+int MPIX_Harmonize_error_bound(MPI_Comm comm, double *bound) {
+    struct db_state *state;
+    DB_TRY(question(comm, "MPIX_Harmonize_error_bound", bound, &state));
+    *bound = db_map_bound_ns(&state->map, db_clock_read(&state->clock)) * NS;
+    return MPI_SUCCESS;
+}
+
+int MPIX_Harmonize_expected_error(MPI_Comm comm, double *error) {
+    struct db_state *state;
+    DB_TRY(question(comm, "MPIX_Harmonize_expected_error", error, &state));
+    *error = db_map_deviation_ns(&state->map, db_clock_read(&state->clock)) * NS;
+    return MPI_SUCCESS;
+}
+
+int MPIX_Harmonize_lateness(MPI_Comm comm, double *lateness) {
+    struct db_state *state;
+    DB_TRY(question(comm, "MPIX_Harmonize_lateness", lateness, &state));
+    if (state->calls < 2)
+        return db_raise(comm, MPI_ERR_OTHER);
+    *lateness = (double)state->lateness_ns * NS;
+    return MPI_SUCCESS;
+}
+
+int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats) {
+    struct db_state *state;
+    DB_TRY(question(comm, "MPIX_Harmonize_get_stats", stats, &state));
+    int64_t ticks = db_clock_read(&state->clock);
+    double passed_ns = db_map_elapsed_ns(&state->local, ticks);
+    *stats = (MPIX_Harmonize_stats){
+        .calls = state->calls,
+        .late_arrivals = state->late_arrivals,
+        .late_exits = state->late_exits,
+        .unsure_clocks = state->unsure_clocks,
+        .contradictions = state->contradictions,
+        .unflagged_exits = state->unflagged_exits,
+        .invalid_calls = state->invalid_calls,
+        .syncs = state->syncs,
+        .sync_seconds = state->sync_ns * NS,
+        .sync_share = passed_ns > 0.0 ? state->sync_ns / passed_ns : 0.0,
+        .sync_messages = state->sync_messages,
+        .slack = (double)state->slack_ns * NS,
+        .lag = (double)state->lag_ns * NS,
+        .error_bound = db_map_bound_ns(&state->map, ticks) * NS,
+        .expected_error = db_map_deviation_ns(&state->map, ticks) * NS,
+        .clock_domains = state->domain.count,
+        .oversubscribed = state->oversubscribed,
+    };
+    return MPI_SUCCESS;
+}
+
+int MPIX_Harmonize_get_info(MPI_Comm comm, MPI_Info *info_used) {
+    struct db_state *state;
+    DB_TRY(question(comm, "MPIX_Harmonize_get_info", info_used, &state));
+    return db_raise(comm, db_settings_to_info(&state->settings, info_used));
+}
+
+int MPIX_Harmonize_sync(MPI_Comm comm) {
+    struct db_state *state;
+    DB_TRY(db_check_mpi("MPIX_Harmonize_sync"));
+    int code = db_state_prepare(comm, &state);
+    if (code == MPI_SUCCESS)
+        code = db_state_synchronize(state);
+    return db_raise(comm, code);
+}
+
+/* Applies the keys of info, if all processes can. */
+static int change_settings(struct db_state *state, MPI_Info info) {
+    struct db_offer offer = {.settings = state->settings};
+    struct db_reason reason = {""};
+    int code = db_settings_from_info(&offer.settings, info, &reason);
+    DB_TRY(db_state_agree(state->channel.comm, &offer, code, &reason));
+    return db_state_configure(state, &offer);
+}
+
+int MPIX_Harmonize_set_info(MPI_Comm comm, MPI_Info info) {
+    struct db_state *state;
+    DB_TRY(db_check_mpi("MPIX_Harmonize_set_info"));
+    int code = db_state_prepare(comm, &state);
+    if (code == MPI_SUCCESS)
+        code = change_settings(state, info);
+    return db_raise(comm, code);
+}

@@ -1,0 +1,3 @@
+#include <downbeat/clock.h>
+
+const char *Downbeat_version(void) { return DB_VERSION; }

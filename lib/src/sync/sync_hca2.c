@@ -1,0 +1,22 @@
+/* HCA, second approach (Hunold 2015, section 6, hierarchical_intercepts; HCA2 in Hunold 2018): slopes and intercepts in
+ * the tree, each intercept by an offset measured after the fit; models merged by Eq. 1. */
+#include "sync/sync.h"
+
+static const Downbeat_parameter parameters[] = {
+    DB_FIT_PARAMETERS("1000", "mean_rtt"),
+    {"intercept", "skampi", "intercept of each pair's line: an estimator of a fresh offset, or fit", "intercept", 0, 0,
+     0},
+    {.name = NULL},
+};
+
+static int synchronize(const struct db_node *self, const struct db_sync_group *group, struct db_clock_map *map) {
+    struct db_learning learning = db_learning_fit(self);
+    return db_tree_up(group, &learning, map);
+}
+
+const struct db_sync_type db_sync_hca2 = {
+    .component = {.described = {.name = "hca2",
+                                .summary = "tree from the leaves up, models merged; linear drift; O(log p)",
+                                .source = "Hunold 2015, section 6, second approach; Hunold 2018",
+                                .parameters = parameters}},
+    .synchronize = synchronize};
