@@ -1,7 +1,7 @@
 #include "base/error.h"
 #include "base/patience.h"
 
-int db_agree(MPI_Comm comm, int code, const struct db_reason *reason) {
+int db_agree_on_error(MPI_Comm comm, int code, const struct db_reason *reason) {
     int rank;
     int size;
     DB_TRY(MPI_Comm_rank(comm, &rank));

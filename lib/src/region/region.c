@@ -95,7 +95,7 @@ static int compare_names(const struct db_state *state, const char *name) {
             &reason, MPI_ERR_ARG,
             "Downbeat_region_begin: rank %d begins region '%s', but rank 0 begins '%s'; use the same name on all ranks",
             state->rank, name, (const char *)words);
-    return db_agree(state->channel.comm, code, &reason);
+    return db_agree_on_error(state->channel.comm, code, &reason);
 }
 
 /* Some process cannot begin: prints the reason, and returns the error on all. An open sample of the region ends on all
@@ -116,7 +116,7 @@ static int refuse(const struct db_state *state, const char *name, struct Downbea
                           name, state->rank);
     if (region != NULL)
         region->open = 0;
-    return db_agree(state->channel.comm, code, &reason);
+    return db_agree_on_error(state->channel.comm, code, &reason);
 }
 
 /* Agrees on the region to begin. Collective. */
@@ -152,7 +152,7 @@ static int create(struct db_state *state, const char *name, struct Downbeat_regi
         if (code == MPI_SUCCESS && state->rank == 0)
             code = db_region_store_find(state, name, &made->told);
     }
-    code = db_agree(state->channel.comm, code, &reason);
+    code = db_agree_on_error(state->channel.comm, code, &reason);
     if (code != MPI_SUCCESS) {
         if (made != NULL)
             release(made);
@@ -191,7 +191,7 @@ static int begin_sample(struct Downbeat_region_state *region) {
 
 /* Between deadline and a reading. */
 static double after_deadline_ns(const struct Downbeat_region_state *region, int64_t ticks) {
-    const struct db_clock_map *map = &region->state->map;
+    const struct db_clock_map *map = &region->state->clocks.map;
     return db_map_elapsed_ns(map, ticks) + (double)(map->global_ns - region->deadline);
 }
 
@@ -203,11 +203,11 @@ static int begin(struct db_state *state, const char *name, Downbeat_region *hand
         DB_TRY(create(state, name, &region));
     DB_TRY(begin_sample(region));
     *handle = region;
-    region->origin = state->local.ticks;
+    region->origin = state->clocks.local.ticks;
     region->open = 1;
     int code = db_harmonize(state, 0.0, &region->flag);
-    region->deadline = state->deadline_ns;
-    region->entry = db_clock_read(&state->clock); /* late: from here on it counts */
+    region->deadline = state->call.deadline_ns;
+    region->entry = db_clock_read(&state->clocks.clock); /* late: from here on it counts */
     region->entry_ns = after_deadline_ns(region, region->entry);
     return code;
 }
@@ -223,7 +223,7 @@ int Downbeat_region_begin(MPI_Comm comm, const char *name, Downbeat_region *regi
 
 /* The rule of downbeat-bench. */
 static int64_t judge(const struct Downbeat_region_state *region) {
-    if (region->origin != region->state->local.ticks) /* the clock was changed: the stamps do not fit together */
+    if (region->origin != region->state->clocks.local.ticks) /* the clock was changed: the stamps do not fit together */
         return DB_PART_UNFINISHED;
     if (!region->flag)
         return DB_PART_LATE_FLAG;
@@ -235,17 +235,17 @@ int Downbeat_region_end(Downbeat_region *region) {
         return db_raise(MPI_COMM_NULL, MPI_ERR_ARG);
     struct Downbeat_region_state *ended = *region;
     const struct db_state *state = ended->state;
-    int64_t exit = db_clock_read(&state->clock); /* early: up to here it counts */
+    int64_t exit = db_clock_read(&state->clocks.clock); /* early: up to here it counts */
     *region = NULL;
     if (!ended->open)
         return db_raise(state->attribute.comm, MPI_ERR_OTHER);
     ended->open = 0;
     ended->parts[ended->count - 1] =
         (struct db_region_part){.quality = judge(ended),
-                                .latency = (double)(exit - ended->entry) * state->map.ns_per_tick,
+                                .latency = (double)(exit - ended->entry) * state->clocks.map.ns_per_tick,
                                 .entry = ended->entry_ns,
                                 .exit = after_deadline_ns(ended, exit),
-                                .bound = db_map_bound_ns(&state->map, exit)};
+                                .bound = db_map_bound_ns(&state->clocks.map, exit)};
     return MPI_SUCCESS;
 }
 

@@ -2,7 +2,8 @@
 #include "start/harmonize.h"
 
 #include "clock/wait.h"
-#include "start/agree.h"
+#include "start/clocks.h"
+#include "start/decision.h"
 #include "start/schedule.h"
 
 #include <math.h>
@@ -10,46 +11,31 @@
 /* A century of delay is a mistake, and would overflow. */
 #define MAX_DELAY_SECONDS 3e9
 
-/* No message takes that long: a process was without a processor. From then on, until so many calls have gone well,
- * whoever waits for it sleeps. Two processes that spin until the other has its turn never meet. */
-#define AWAY_NS 1000000
-#define PATIENT_CALLS 8
-
 /* Longest time to record a call, ns: if the slack leaves that much time, recording is free. */
 #define OBSERVE_NS 250
 
 /* Process 0 gives the slack controller its observations of the previous call. */
 static void observe(struct db_state *state) {
-    if (!state->observed)
+    if (!state->root.observed)
         return;
-    state->observed = 0;
-    db_slack_observe(state->slack, &state->observation);
+    state->root.observed = 0;
+    db_slack_observe(state->slack, &state->root.observation);
 }
 
 /* Process 0 sets the deadline. `all` have reported on the last call. */
 static void decide(struct db_state *state, const struct db_report *all, struct db_decision *decision) {
     decision->slack_ns = db_slack_next(state->slack);
-    int64_t now = db_map_global_ns(&state->map, db_clock_read(&state->clock));
+    int64_t now = db_map_global_ns(&state->clocks.map, db_clock_read(&state->clocks.clock));
     decision->deadline_ns = now + decision->slack_ns;
-    if (state->calls > 0) {
-        state->observed = 1;
-        state->observation = (struct db_slack_call){.lag_ns = all->lag_ns,
-                                                    .given_ns = state->slack_ns,
-                                                    .rest_ns = now - state->decided_ns - state->slack_ns,
-                                                    .late = all->lag_ns <= state->slack_ns &&
-                                                            all->lateness_ns > state->settings.tolerance_ns};
+    if (state->counters.calls > 0) {
+        state->root.observed = 1;
+        state->root.observation = (struct db_slack_call){.lag_ns = all->lag_ns,
+                                                         .given_ns = state->call.slack_ns,
+                                                         .rest_ns = now - state->root.decided_ns - state->call.slack_ns,
+                                                         .late = all->lag_ns <= state->call.slack_ns &&
+                                                                 all->lateness_ns > state->settings.tolerance_ns};
     }
-    state->decided_ns = now;
-}
-
-enum db_patience db_patience_after(struct db_state *state, const struct db_report *all) {
-    if (state->oversubscribed)
-        return DB_YIELD;
-    if (all->lag_ns > AWAY_NS || all->lateness_ns > AWAY_NS)
-        state->patient_calls = PATIENT_CALLS;
-    else if (state->patient_calls > 0)
-        --state->patient_calls;
-    return state->patient_calls > 0 ? DB_SLEEP : DB_BLOCK;
+    state->root.decided_ns = now;
 }
 
 /* A difference in frequency and the rank that saw it, so that the maximum has both. */
@@ -62,9 +48,9 @@ static int64_t contradiction(double difference, int rank) {
 
 static void tell_contradiction(struct db_state *state, int64_t contradicted) {
     struct db_reason reason;
-    if (contradicted == 0 || state->told)
+    if (contradicted == 0 || state->root.told)
         return;
-    state->told = 1;
+    state->root.told = 1;
     db_explain(&reason, MPI_ERR_OTHER,
                "the clock of rank %d moved against the others as if its frequency were off by %.3g ppm, which max_skew "
                "(%g ppm) and max_wander (%g ppm) exclude: it was set, it stepped, or its frequency is off or has "
@@ -75,68 +61,61 @@ static void tell_contradiction(struct db_state *state, int64_t contradicted) {
     db_tell(reason.text);
 }
 
-/* What this process has to say of the last call. */
-static struct db_report report_of(const struct db_state *state) {
-    double late_ns = (double)(state->left - state->released) * state->map.ns_per_tick;
-    return (struct db_report){.lag_ns = state->lag_ns,
+static struct db_report report_of(struct db_state *state) {
+    double late_ns = (double)(state->call.left - state->call.released) * state->clocks.map.ns_per_tick;
+    double contradicted = db_clocks_take_contradiction(state);
+    return (struct db_report){.lag_ns = state->call.lag_ns,
                               .lateness_ns = late_ns > 0.0 ? llrint(late_ns) : 0,
-                              .invalid = state->invalid,
+                              .invalid = state->call.invalid,
                               .stale = db_schedule_wants(state),
-                              .contradicted =
-                                  state->contradicted > 0.0 ? contradiction(state->contradicted, state->rank) : 0};
+                              .contradicted = contradicted > 0.0 ? contradiction(contradicted, state->rank) : 0};
 }
 
 /* All processes agree on a deadline; clocks are synchronized first where any needs it (Schuchart 2023, Alg. 1).
  * `arrived`: a reading before this process reported. */
-static int agree(struct db_state *state, struct db_decision *decision, int64_t *arrived) {
+static int agree_on_deadline(struct db_state *state, struct db_decision *decision, int64_t *arrived) {
     struct db_report all = {0};
     const struct db_report mine = report_of(state);
-    *arrived = db_clock_read(&state->clock);
-    state->contradicted = 0.0;
-    DB_TRY(db_gather_reports(&state->channel, &mine, &all));
+    *arrived = db_clock_read(&state->clocks.clock);
+    DB_TRY(db_gather_reports(state, &mine, &all));
     *decision = (struct db_decision){.lateness_ns = all.lateness_ns, .invalid = all.invalid};
     if (state->rank == 0) {
-        decision->patience = db_patience_after(state, &all);
+        decision->patience = db_waiting_next(state, &all);
         tell_contradiction(state, all.contradicted);
         int missed = db_slack_judge(state->slack, all.invalid != 0);
         if (missed || (all.stale && db_schedule_allows(state, (int)all.stale)))
             decision->synchronize = db_schedule_depth(state);
+        else
+            decide(state, &all, decision);
     }
-    if (state->rank == 0 && !decision->synchronize)
-        decide(state, &all, decision);
-    DB_TRY(db_spread_decision(&state->channel, decision));
-    state->patience = (enum db_patience)decision->patience;
+    DB_TRY(db_spread_decision(state, decision));
     if (!decision->synchronize)
         return MPI_SUCCESS;
 
-    double spent_ns = state->sync_ns;
-    if (state->sync_depth != decision->synchronize)
-        state->fresh.lasted_ns = 0.0;
-    state->sync_depth = (int)decision->synchronize;
-    DB_TRY(db_state_synchronize(state));
-    state->due_sync_ns += state->sync_ns - spent_ns;
+    DB_TRY(db_clocks_synchronize_due(state, (int)decision->synchronize));
     /* Processes leave the synchronization one after another: gather them before the deadline is set. */
     struct db_report nothing = {0};
     struct db_report ready;
-    *arrived = db_clock_read(&state->clock);
-    DB_TRY(db_gather_reports(&state->channel, &nothing, &ready));
+    *arrived = db_clock_read(&state->clocks.clock);
+    DB_TRY(db_gather_reports(state, &nothing, &ready));
     if (state->rank == 0)
         decide(state, &all, decision);
-    return db_spread_decision(&state->channel, decision);
+    return db_spread_decision(state, decision);
 }
 
 /* Process 0 decides after all have reported and before any is ready. Where this process's clock says otherwise, it is
  * off by that much at least; a clock that steps shows here at once, if by more than messages take. */
 static void check_order(struct db_state *state, const struct db_decision *decision, int64_t arrived, int64_t ready) {
-    const struct db_clock_map *map = &state->map;
+    const struct db_clock_map *map = &state->clocks.map;
     int64_t decided_ns = decision->deadline_ns - decision->slack_ns;
     int64_t early_ns = decided_ns - db_map_global_ns(map, ready);
     int64_t ahead_ns = db_map_global_ns(map, arrived) - decided_ns;
     double off_ns = (double)(early_ns > ahead_ns ? early_ns : ahead_ns);
     double likely_ns = (double)state->settings.tolerance_ns + 4.0 * db_map_deviation_ns(map, ready);
-    double allowed_ns = fmin(db_map_bound_ns(map, ready), likely_ns) + state->clock.resolution_ns + DB_ROUNDING_NS;
+    double allowed_ns =
+        fmin(db_map_bound_ns(map, ready), likely_ns) + state->clocks.clock.resolution_ns + DB_ROUNDING_NS;
     if (off_ns > allowed_ns)
-        db_state_contradict(state, off_ns / fmax(1.0, db_map_elapsed_ns(map, ready)));
+        db_clocks_contradict(state, off_ns / fmax(1.0, db_map_elapsed_ns(map, ready)));
 }
 
 /* When a process may leave, and when it is too late. */
@@ -146,15 +125,15 @@ struct release {
 };
 
 static struct release release_at(const struct db_state *state, int64_t global_ns) {
-    return (struct release){.ticks = db_map_ticks(&state->map, global_ns),
-                            .latest = db_map_ticks(&state->map, global_ns + state->settings.tolerance_ns)};
+    return (struct release){.ticks = db_map_ticks(&state->clocks.map, global_ns),
+                            .latest = db_map_ticks(&state->clocks.map, global_ns + state->settings.tolerance_ns)};
 }
 
 /* Waits, and returns whether the process left in time. `late`: it arrived too late already. Do as little as possible
  * from here to the return: the kernel may take the processor away at any moment, and a delay after the last clock
  * reading goes unnoticed. */
 static int leave_in_time(const struct db_state *state, const struct release *release, int late, int64_t *left) {
-    *left = db_wait_until(&state->clock, release->ticks, state->patience);
+    *left = db_wait_until(&state->clocks.clock, release->ticks, state->waiting.patience);
     return !late && *left <= release->latest && *left >= release->ticks; /* a clock may be set back meanwhile */
 }
 
@@ -165,34 +144,34 @@ int db_harmonize(struct db_state *state, double delay, int *flag) {
     }
     struct db_decision decision;
     int64_t arrived;
-    DB_TRY(agree(state, &decision, &arrived));
+    DB_TRY(agree_on_deadline(state, &decision, &arrived));
 
     struct release release = release_at(state, decision.deadline_ns + (int64_t)llrint(delay * 1e9));
-    int64_t ready = db_clock_read(&state->clock);
-    int64_t lag_ns = db_map_global_ns(&state->map, ready) - (decision.deadline_ns - decision.slack_ns);
+    int64_t ready = db_clock_read(&state->clocks.clock);
+    int64_t lag_ns = db_map_global_ns(&state->clocks.map, ready) - (decision.deadline_ns - decision.slack_ns);
     int late = ready > release.ticks;
     check_order(state, &decision, arrived, ready);
     int unsure = db_schedule_unsure(state, release.ticks);
 
-    state->verdict = state->calls == 0 ? MPI_UNDEFINED : !decision.invalid;
-    state->lateness_ns = decision.lateness_ns;
-    state->invalid_calls += state->calls > 0 && decision.invalid;
-    ++state->calls;
-    state->late_arrivals += late;
-    state->deadline_ns = decision.deadline_ns;
-    state->slack_ns = decision.slack_ns;
-    state->lag_ns = lag_ns > 0 ? lag_ns : 0;
-    state->released = release.ticks;
+    state->call.verdict = state->counters.calls == 0 ? MPI_UNDEFINED : !decision.invalid;
+    state->call.lateness_ns = decision.lateness_ns;
+    state->counters.invalid_calls += state->counters.calls > 0 && decision.invalid;
+    ++state->counters.calls;
+    state->counters.late_arrivals += late;
+    state->call.deadline_ns = decision.deadline_ns;
+    state->call.slack_ns = decision.slack_ns;
+    state->call.lag_ns = lag_ns > 0 ? lag_ns : 0;
+    state->call.released = release.ticks;
 
     if (state->rank == 0 && decision.slack_ns - lag_ns > OBSERVE_NS)
         observe(state);
-    int in_time = leave_in_time(state, &release, late, &state->left);
+    int in_time = leave_in_time(state, &release, late, &state->call.left);
     int before_wait = state->settings.slack->flag_before_wait;
     *flag = before_wait ? !late : in_time && !unsure;
-    state->invalid = !*flag;
-    state->late_exits += !before_wait && !in_time && !late;
-    state->unsure_clocks += !before_wait && unsure;
-    state->unflagged_exits += *flag && !in_time;
+    state->call.invalid = !*flag;
+    state->counters.late_exits += !before_wait && !in_time && !late;
+    state->counters.unsure_clocks += !before_wait && unsure;
+    state->counters.unflagged_exits += *flag && !in_time;
     return MPI_SUCCESS;
 }
 
@@ -219,6 +198,6 @@ int MPIX_Harmonize_wait_until(MPI_Comm comm, double time, int *flag) {
         return db_raise(comm, code);
     struct release release = release_at(state, (int64_t)llrint(time * 1e9));
     int64_t left;
-    *flag = leave_in_time(state, &release, db_clock_read(&state->clock) > release.ticks, &left);
+    *flag = leave_in_time(state, &release, db_clock_read(&state->clocks.clock) > release.ticks, &left);
     return MPI_SUCCESS;
 }

@@ -11,16 +11,16 @@ int Downbeat_get_clock(MPI_Comm comm, Downbeat_clock *clock) {
         return db_raise(comm, MPI_ERR_ARG);
     DB_TRY(db_raise(comm, db_state_find(comm, &state)));
     *clock = (Downbeat_clock){.read = read_clock,
-                              .clock = &state->clock,
-                              .ticks = state->map.ticks,
-                              .global = state->map.global_ns,
-                              .tick = state->map.ns_per_tick,
-                              .bound = state->map.bound_ns,
-                              .growth = state->map.growth,
-                              .ramp = state->map.ramp,
-                              .variance = state->map.uncertainty.offset,
-                              .cross = state->map.uncertainty.cross,
-                              .rate = state->map.uncertainty.rate,
-                              .walk = state->map.uncertainty.walk};
+                              .clock = &state->clocks.clock,
+                              .ticks = state->clocks.map.ticks,
+                              .global = state->clocks.map.global_ns,
+                              .tick = state->clocks.map.ns_per_tick,
+                              .bound = state->clocks.map.bound_ns,
+                              .growth = state->clocks.map.growth,
+                              .ramp = state->clocks.map.ramp,
+                              .variance = state->clocks.map.uncertainty.offset,
+                              .cross = state->clocks.map.uncertainty.cross,
+                              .rate = state->clocks.map.uncertainty.rate,
+                              .walk = state->clocks.map.uncertainty.walk};
     return MPI_SUCCESS;
 }

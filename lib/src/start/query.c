@@ -1,5 +1,5 @@
 /* The other public functions: the global clock, what the last call did, statistics and settings. */
-#include "start/state.h"
+#include "start/clocks.h"
 
 #define NS 1e-9
 
@@ -14,73 +14,73 @@ static int question(MPI_Comm comm, const char *function, const void *answer, str
 int MPIX_Harmonize_deadline(MPI_Comm comm, double *deadline) {
     struct db_state *state;
     DB_TRY(question(comm, "MPIX_Harmonize_deadline", deadline, &state));
-    if (state->calls == 0)
+    if (state->counters.calls == 0)
         return db_raise(comm, MPI_ERR_OTHER);
-    *deadline = (double)state->deadline_ns * NS;
+    *deadline = (double)state->call.deadline_ns * NS;
     return MPI_SUCCESS;
 }
 
 int MPIX_Harmonize_verdict(MPI_Comm comm, int *verdict) {
     struct db_state *state;
     DB_TRY(question(comm, "MPIX_Harmonize_verdict", verdict, &state));
-    *verdict = state->verdict;
+    *verdict = state->call.verdict;
     return MPI_SUCCESS;
 }
 
 int MPIX_Harmonize_time(MPI_Comm comm, double *time) {
     struct db_state *state;
     DB_TRY(question(comm, "MPIX_Harmonize_time", time, &state));
-    int64_t ticks = db_clock_read(&state->clock);
-    *time = ((double)state->map.global_ns + db_map_elapsed_ns(&state->map, ticks)) * NS;
+    int64_t ticks = db_clock_read(&state->clocks.clock);
+    *time = ((double)state->clocks.map.global_ns + db_map_elapsed_ns(&state->clocks.map, ticks)) * NS;
     return MPI_SUCCESS;
 }
 
 int MPIX_Harmonize_error_bound(MPI_Comm comm, double *bound) {
     struct db_state *state;
     DB_TRY(question(comm, "MPIX_Harmonize_error_bound", bound, &state));
-    *bound = db_map_bound_ns(&state->map, db_clock_read(&state->clock)) * NS;
+    *bound = db_map_bound_ns(&state->clocks.map, db_clock_read(&state->clocks.clock)) * NS;
     return MPI_SUCCESS;
 }
 
 int MPIX_Harmonize_expected_error(MPI_Comm comm, double *error) {
     struct db_state *state;
     DB_TRY(question(comm, "MPIX_Harmonize_expected_error", error, &state));
-    *error = db_map_deviation_ns(&state->map, db_clock_read(&state->clock)) * NS;
+    *error = db_map_deviation_ns(&state->clocks.map, db_clock_read(&state->clocks.clock)) * NS;
     return MPI_SUCCESS;
 }
 
 int MPIX_Harmonize_lateness(MPI_Comm comm, double *lateness) {
     struct db_state *state;
     DB_TRY(question(comm, "MPIX_Harmonize_lateness", lateness, &state));
-    if (state->calls < 2)
+    if (state->counters.calls < 2)
         return db_raise(comm, MPI_ERR_OTHER);
-    *lateness = (double)state->lateness_ns * NS;
+    *lateness = (double)state->call.lateness_ns * NS;
     return MPI_SUCCESS;
 }
 
 int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats) {
     struct db_state *state;
     DB_TRY(question(comm, "MPIX_Harmonize_get_stats", stats, &state));
-    int64_t ticks = db_clock_read(&state->clock);
-    double passed_ns = db_map_elapsed_ns(&state->local, ticks);
+    int64_t ticks = db_clock_read(&state->clocks.clock);
+    double passed_ns = db_map_elapsed_ns(&state->clocks.local, ticks);
     *stats = (MPIX_Harmonize_stats){
-        .calls = state->calls,
-        .late_arrivals = state->late_arrivals,
-        .late_exits = state->late_exits,
-        .unsure_clocks = state->unsure_clocks,
-        .contradictions = state->contradictions,
-        .unflagged_exits = state->unflagged_exits,
-        .invalid_calls = state->invalid_calls,
-        .syncs = state->syncs,
-        .sync_seconds = state->sync_ns * NS,
-        .sync_share = passed_ns > 0.0 ? state->sync_ns / passed_ns : 0.0,
-        .sync_messages = state->sync_messages,
-        .slack = (double)state->slack_ns * NS,
-        .lag = (double)state->lag_ns * NS,
-        .error_bound = db_map_bound_ns(&state->map, ticks) * NS,
-        .expected_error = db_map_deviation_ns(&state->map, ticks) * NS,
-        .clock_domains = state->domain.count,
-        .oversubscribed = state->oversubscribed,
+        .calls = state->counters.calls,
+        .late_arrivals = state->counters.late_arrivals,
+        .late_exits = state->counters.late_exits,
+        .unsure_clocks = state->counters.unsure_clocks,
+        .contradictions = state->syncs.contradictions,
+        .unflagged_exits = state->counters.unflagged_exits,
+        .invalid_calls = state->counters.invalid_calls,
+        .syncs = state->syncs.count,
+        .sync_seconds = state->syncs.spent_ns * NS,
+        .sync_share = passed_ns > 0.0 ? state->syncs.spent_ns / passed_ns : 0.0,
+        .sync_messages = state->syncs.messages,
+        .slack = (double)state->call.slack_ns * NS,
+        .lag = (double)state->call.lag_ns * NS,
+        .error_bound = db_map_bound_ns(&state->clocks.map, ticks) * NS,
+        .expected_error = db_map_deviation_ns(&state->clocks.map, ticks) * NS,
+        .clock_domains = state->clocks.domain.count,
+        .oversubscribed = state->waiting.oversubscribed,
     };
     return MPI_SUCCESS;
 }
@@ -96,7 +96,7 @@ int MPIX_Harmonize_sync(MPI_Comm comm) {
     DB_TRY(db_check_mpi("MPIX_Harmonize_sync"));
     int code = db_state_prepare(comm, &state);
     if (code == MPI_SUCCESS)
-        code = db_state_synchronize(state);
+        code = db_clocks_synchronize(state);
     return db_raise(comm, code);
 }
 

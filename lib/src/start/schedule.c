@@ -21,31 +21,31 @@
 #define MOST_SERVED 256
 
 static double age_ns(const struct db_state *state, int64_t ticks) {
-    return (double)(ticks - state->fresh.ticks) * state->clock.ns_per_tick;
+    return (double)(ticks - state->syncs.last.ticks) * state->clocks.clock.ns_per_tick;
 }
 
 int db_schedule_unsure(const struct db_state *state, int64_t ticks) {
-    return state->doubt > 0.0 || age_ns(state, ticks) > state->trust_ns ||
-           db_map_deviation_ns(&state->map, ticks) > state->flag_error_ns;
+    return state->syncs.doubt > 0.0 || age_ns(state, ticks) > state->thresholds.trust_ns ||
+           db_map_deviation_ns(&state->clocks.map, ticks) > state->thresholds.flag_error_ns;
 }
 
 int db_schedule_wants(const struct db_state *state) {
-    int64_t ticks = db_clock_read(&state->clock);
+    int64_t ticks = db_clock_read(&state->clocks.clock);
     const struct db_settings *settings = &state->settings;
-    double deviation_ns = db_map_deviation_ns(&state->map, ticks);
-    int old = age_ns(state, ticks) > state->max_age_ns;
-    int untrusted = deviation_ns > state->flag_error_ns || (old && isfinite(state->trust_ns));
+    double deviation_ns = db_map_deviation_ns(&state->clocks.map, ticks);
+    int old = age_ns(state, ticks) > state->thresholds.max_age_ns;
+    int untrusted = deviation_ns > state->thresholds.flag_error_ns || (old && isfinite(state->thresholds.trust_ns));
     int own_schedule = settings->slack->age_ns > 0.0 || settings->max_age_ns > 0.0;
-    if (!own_schedule && (state->doubt > 0.0 || untrusted))
+    if (!own_schedule && (state->syncs.doubt > 0.0 || untrusted))
         return DB_NEEDED;
     if (old)
         return DB_WANTED;
     if (settings->slack->age_ns > 0.0)
         return 0;
-    double bound_ns = fmax(settings->max_error_ns, BOUND_GROWTH * state->fresh.bound_ns);
-    if (db_map_bound_ns(&state->map, ticks) > bound_ns)
+    double bound_ns = fmax(settings->max_error_ns, BOUND_GROWTH * state->syncs.last.bound_ns);
+    if (db_map_bound_ns(&state->clocks.map, ticks) > bound_ns)
         return 1;
-    return deviation_ns > fmax(state->target_error_ns, DEVIATION_GROWTH * state->fresh.deviation_ns);
+    return deviation_ns > fmax(state->thresholds.target_error_ns, DEVIATION_GROWTH * state->syncs.last.deviation_ns);
 }
 
 static double served(int depth, int clocks) { return depth * ceil(pow(clocks, 1.0 / depth)); }
@@ -58,17 +58,17 @@ int db_schedule_first_depth(int clocks) {
 }
 
 int db_schedule_depth(const struct db_state *state) {
-    int depth = state->sync_depth;
-    int pays = served(depth + 1, state->domain.count) < 0.7 * served(depth, state->domain.count);
-    int slow = fmin(state->fresh.lasted_ns, state->fresh.lasted_before_ns) > LONG_SYNC_NS;
+    int depth = state->syncs.depth;
+    int pays = served(depth + 1, state->clocks.domain.count) < 0.7 * served(depth, state->clocks.domain.count);
+    int slow = fmin(state->syncs.last.lasted_ns, state->syncs.last.lasted_before_ns) > LONG_SYNC_NS;
     return slow && pays ? depth + 1 : depth;
 }
 
 int db_schedule_allows(const struct db_state *state, int wanted) {
     if (state->settings.max_age_ns > 0.0 || state->settings.slack->age_ns > 0.0)
         return 1;
-    double passed_ns = db_map_elapsed_ns(&state->local, db_clock_read(&state->clock));
-    double advance_ns = ADVANCE_SYNCS * state->fresh.lasted_ns * fmax(0.0, 1.0 - passed_ns / PAID_BACK_NS);
+    double passed_ns = db_map_elapsed_ns(&state->clocks.local, db_clock_read(&state->clocks.clock));
+    double advance_ns = ADVANCE_SYNCS * state->syncs.last.lasted_ns * fmax(0.0, 1.0 - passed_ns / PAID_BACK_NS);
     double share = wanted == DB_NEEDED ? NEEDED_SHARE : SHARE;
-    return state->due_sync_ns <= share * passed_ns + advance_ns;
+    return state->syncs.due_ns <= share * passed_ns + advance_ns;
 }

@@ -450,7 +450,7 @@ static int name_difference(MPI_Comm comm, const struct db_settings *settings) {
                               "setting %s is '%.200s' on rank %d and '%.200s' on rank 0; give all ranks the same",
                               setting->key, own, rank, theirs);
     }
-    return db_agree(comm, code, &reason);
+    return db_agree_on_error(comm, code, &reason);
 }
 
 int db_settings_agree(MPI_Comm comm, struct db_offer *offer, int code, const struct db_reason *reason) {
@@ -464,7 +464,7 @@ int db_settings_agree(MPI_Comm comm, struct db_offer *offer, int code, const str
     offer->domain = most.domain;
     offer->identity = most.identity;
     if (most.failed)
-        return db_agree(comm, code, reason);
+        return db_agree_on_error(comm, code, reason);
     return db_are_alike(&most.settings) ? MPI_SUCCESS : name_difference(comm, &offer->settings);
 }
 

@@ -25,14 +25,22 @@ struct db_settings {
     const struct db_slack_type *slack;
     int64_t slack_ns; /* from decision to deadline where it is fixed, else 0 */
     int64_t tolerance_ns;
-    double max_age_ns; /* 0: follows from scheme and slack, db_settings_max_age_ns */
+    double max_age_ns; /* 0: follows from scheme and slack, as the next two */
     double max_error_ns;
-    double target_error_ns; /* 0: db_settings_target_error_ns */
-    double flag_error_ns;   /* a process whose expected error is above has flag 0; 0: db_settings_flag_error_ns */
-    double max_skew;        /* relative, as max_wander */
+    double target_error_ns;
+    double flag_error_ns; /* a process whose expected error is above has flag 0 */
+    double max_skew;      /* relative, as max_wander */
     double max_wander;
     char regions[DB_PATH_SIZE]; /* file that regions are written to; "off": none */
     int regions_table;          /* DB_TABLE_* */
+};
+
+/* What follows from the settings; infinite where it does not matter. */
+struct db_thresholds {
+    double max_age_ns;      /* the age at which clocks are synchronized again */
+    double target_error_ns; /* the expected error above which they are */
+    double flag_error_ns;   /* the expected error above which a process's flag is 0 ... */
+    double trust_ns;        /* ... and the age of the last comparison, whatever error is expected */
 };
 
 /* Built-in defaults, changed by the environment variables DOWNBEAT_*. Returns MPI_ERR_ARG and the reason if a variable
@@ -63,27 +71,12 @@ struct db_offer {
     struct db_alike identity;
 };
 
-/* As db_agree, and whether all processes have the same settings, but for what regions are written to, which process 0
- * decides. If not, all return MPI_ERR_ARG, and a process that differs from process 0 names the first such setting. One
- * collective operation if all is well. */
+/* As db_agree_on_error, and whether all processes have the same settings, but for what regions are written to, which
+ * process 0 decides. If not, all return MPI_ERR_ARG, and a process that differs from process 0 names the first such
+ * setting. One collective operation if all is well. */
 int db_settings_agree(MPI_Comm comm, struct db_offer *offer, int code, const struct db_reason *reason);
 
-/* The age at which clocks are synchronized again. */
-double db_settings_max_age_ns(const struct db_settings *settings);
-
-/* Whether the scheme estimates expected errors. */
-int db_settings_expects(const struct db_settings *settings);
-
-/* The expected error above which clocks are synchronized again; infinite where it does not matter: who sets an age has
- * a schedule of their own. */
-double db_settings_target_error_ns(const struct db_settings *settings);
-
-/* The age of the last comparison above which a process's flag is 0, whatever error is expected; infinite where it does
- * not matter. */
-double db_settings_trust_ns(const struct db_settings *settings);
-
-/* The expected error above which a process's flag is 0; infinite where it does not matter. */
-double db_settings_flag_error_ns(const struct db_settings *settings, int processes);
+struct db_thresholds db_settings_thresholds(const struct db_settings *settings, int processes, int domains);
 
 /* Creates an info object with every key and its value; settings->clock must be known. */
 int db_settings_to_info(const struct db_settings *settings, MPI_Info *info);

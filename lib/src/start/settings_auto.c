@@ -1,4 +1,4 @@
-/* What settings come to that are left to the library. */
+/* Thresholds that follow from the settings. */
 #include "start/settings.h"
 
 #include <math.h>
@@ -13,34 +13,24 @@
 #define ERRORS_PER_TOLERANCE 8.0
 #define ERRORS_PER_TOLERANCE_OF_TWO 5.0
 
-int db_settings_expects(const struct db_settings *settings) {
-    const struct db_sync_type *type = (const struct db_sync_type *)settings->sync.nodes[0].component;
-    return type->expecting;
-}
-
-double db_settings_target_error_ns(const struct db_settings *settings) {
-    if (settings->target_error_ns > 0.0)
-        return settings->target_error_ns;
-    return db_settings_expects(settings) && settings->max_age_ns == 0.0 ? TARGET_ERROR_NS : (double)INFINITY;
-}
-
-double db_settings_trust_ns(const struct db_settings *settings) {
-    return db_settings_expects(settings) && settings->max_age_ns == 0.0 ? LONGEST_TRUST_NS : (double)INFINITY;
-}
-
-double db_settings_flag_error_ns(const struct db_settings *settings, int processes) {
-    if (settings->flag_error_ns > 0.0)
-        return settings->flag_error_ns;
+struct db_thresholds db_settings_thresholds(const struct db_settings *settings, int processes, int domains) {
+    const struct db_sync_type *scheme = (const struct db_sync_type *)settings->sync.nodes[0].component;
+    int own_schedule = settings->max_age_ns > 0.0; /* if the user sets an age, it alone counts */
     double errors = processes > 2 ? ERRORS_PER_TOLERANCE : ERRORS_PER_TOLERANCE_OF_TWO;
-    return db_settings_expects(settings) ? (double)settings->tolerance_ns / errors : (double)INFINITY;
-}
-
-/* Schuchart 2023, Alg. 1, line 7, and what keeps the share of time that goes into synchronization at 1 % where drift is
- * fitted. */
-double db_settings_max_age_ns(const struct db_settings *settings) {
-    if (settings->max_age_ns > 0.0)
-        return settings->max_age_ns;
-    if (settings->slack->age_ns > 0.0)
-        return settings->slack->age_ns;
-    return fmax(LONGEST_UNCOMPARED_NS, 100.0 * db_scheme_sum(&settings->sync, "over") * 1e9);
+    struct db_thresholds thresholds = {
+        .max_age_ns = settings->max_age_ns,
+        .target_error_ns = scheme->expecting && !own_schedule ? TARGET_ERROR_NS : (double)INFINITY,
+        .flag_error_ns = scheme->expecting ? (double)settings->tolerance_ns / errors : (double)INFINITY,
+        .trust_ns = scheme->expecting && !own_schedule && domains > 1 ? LONGEST_TRUST_NS : (double)INFINITY,
+    };
+    if (settings->target_error_ns > 0.0)
+        thresholds.target_error_ns = settings->target_error_ns;
+    if (settings->flag_error_ns > 0.0)
+        thresholds.flag_error_ns = settings->flag_error_ns;
+    /* Schuchart 2023, Alg. 1, line 7; and what keeps synchronizations that fit drift to 1 % of the time. */
+    if (!own_schedule)
+        thresholds.max_age_ns = settings->slack->age_ns > 0.0
+                                    ? settings->slack->age_ns
+                                    : fmax(LONGEST_UNCOMPARED_NS, 100.0 * db_scheme_sum(&settings->sync, "over") * 1e9);
+    return thresholds;
 }

@@ -22,9 +22,9 @@ static int begin_study(struct study *study, const struct db_state *state, int as
     if (timeline != DOWNBEAT_LOCAL && timeline != DOWNBEAT_GLOBAL)
         return MPI_ERR_ARG;
     study->channel = state->channel;
-    study->local = state->local;
-    study->timeline.clock = &state->clock;
-    study->timeline.map = timeline == DOWNBEAT_GLOBAL ? &state->map : &study->local;
+    study->local = state->clocks.local;
+    study->timeline.clock = &state->clocks.clock;
+    study->timeline.map = timeline == DOWNBEAT_GLOBAL ? &state->clocks.map : &study->local;
     study->asking = state->rank == asker;
     study->peer = study->asking ? answerer : asker;
     return MPI_SUCCESS;
@@ -108,7 +108,7 @@ static int ask(const struct study *study, const struct db_state *state, const ch
         DB_TRY(decline(study));
         return code;
     }
-    return measure(study, &chosen.nodes[0], state->settings.max_skew + 2.0 * state->local_rate_error, found);
+    return measure(study, &chosen.nodes[0], state->settings.max_skew + 2.0 * state->clocks.local_rate_error, found);
 }
 
 int Downbeat_measure(MPI_Comm comm, int asker, int answerer, int timeline, const char *estimator,

@@ -1,7 +1,6 @@
 #include "start/trial.h"
 
-#include "start/agree.h"
-#include "start/harmonize.h"
+#include "start/decision.h"
 
 /* The first are slow. The others are enough for a controller of lags to begin. */
 #define COLD_ROUNDS 4
@@ -25,22 +24,22 @@ static int learn(struct db_state *state, int round, int64_t lag_ns, double laste
 int db_trial_rounds(struct db_state *state, int64_t longest_ns) {
     struct db_report report = {0};
     int more = 1;
-    int64_t begin = db_clock_read(&state->clock);
+    int64_t begin = db_clock_read(&state->clocks.clock);
     for (int round = 0; more; ++round) {
         struct db_report all;
         struct db_decision decision = {0};
-        DB_TRY(db_gather_reports(&state->channel, &report, &all));
+        DB_TRY(db_gather_reports(state, &report, &all));
         if (state->rank == 0) {
-            int64_t now = db_clock_read(&state->clock);
-            double lasted_ns = (double)(now - begin) * state->clock.ns_per_tick;
+            int64_t now = db_clock_read(&state->clocks.clock);
+            double lasted_ns = (double)(now - begin) * state->clocks.clock.ns_per_tick;
             begin = now;
             decision.invalid = !learn(state, round, all.lag_ns, lasted_ns, longest_ns);
-            decision.patience = db_patience_after(state, &all);
-            decision.deadline_ns = db_map_global_ns(&state->map, now);
+            decision.patience = db_waiting_next(state, &all);
+            decision.deadline_ns = db_map_global_ns(&state->clocks.map, now);
         }
-        DB_TRY(db_spread_decision(&state->channel, &decision));
-        report.lag_ns = db_map_global_ns(&state->map, db_clock_read(&state->clock)) - decision.deadline_ns;
-        state->patience = (enum db_patience)decision.patience;
+        DB_TRY(db_spread_decision(state, &decision));
+        report.lag_ns =
+            db_map_global_ns(&state->clocks.map, db_clock_read(&state->clocks.clock)) - decision.deadline_ns;
         more = !decision.invalid;
     }
     return MPI_SUCCESS;
@@ -48,14 +47,13 @@ int db_trial_rounds(struct db_state *state, int64_t longest_ns) {
 
 int db_trial_broadcasts(struct db_state *state, int count, int64_t *mean_ns) {
     int64_t ticks = 0;
-    state->patience = state->oversubscribed ? DB_YIELD : DB_BLOCK;
-    state->patient_calls = 0;
+    db_waiting_trust(state);
     for (int i = 0; i < count; ++i) {
         int64_t word = 0;
-        int64_t begin = db_clock_read(&state->clock);
+        int64_t begin = db_clock_read(&state->clocks.clock);
         DB_TRY(db_broadcast(&state->channel, &word, 1));
-        ticks += db_clock_read(&state->clock) - begin;
+        ticks += db_clock_read(&state->clocks.clock) - begin;
     }
-    int64_t mine = llrint((double)ticks * state->clock.ns_per_tick / count);
+    int64_t mine = llrint((double)ticks * state->clocks.clock.ns_per_tick / count);
     return db_reduce_max(&state->channel, &mine, mean_ns, 1);
 }

@@ -8,8 +8,8 @@
 static int share_true_time(const struct db_state *state, int *shared) {
     char identity[DB_IDENTITY_SIZE] = "";
     const char *mine = "";
-    if (db_validation_wraps(&state->clock))
-        mine = db_validation_true_identity(&state->clock);
+    if (db_validation_wraps(&state->clocks.clock))
+        mine = db_validation_true_identity(&state->clocks.clock);
     strncpy(identity, mine, sizeof identity - 1);
     DB_TRY(MPI_Bcast(identity, sizeof identity, MPI_CHAR, 0, state->channel.comm));
     int same = mine[0] != '\0' && strcmp(identity, mine) == 0;
@@ -18,7 +18,7 @@ static int share_true_time(const struct db_state *state, int *shared) {
 
 /* The reading of a process's clock, in ns with fractions, when the true clock shows `true_ticks`. */
 static double shown_at(const struct db_state *state, const struct db_clock_map *map, int64_t true_ticks) {
-    double local = db_validation_at(&state->clock, true_ticks);
+    double local = db_validation_at(&state->clocks.clock, true_ticks);
     return (local - (double)map->ticks) * map->ns_per_tick + (double)map->global_ns;
 }
 
@@ -28,7 +28,7 @@ static int true_offset(const struct db_state *state, const struct db_clock_map *
     DB_TRY(share_true_time(state, &shared));
     if (!shared)
         return MPI_ERR_OTHER;
-    int64_t true_ticks = db_validation_true_ticks(&state->clock);
+    int64_t true_ticks = db_validation_true_ticks(&state->clocks.clock);
     DB_TRY(MPI_Bcast(&true_ticks, 1, MPI_INT64_T, 0, state->channel.comm));
     double mine = shown_at(state, map, true_ticks);
     double reference = mine;
@@ -44,7 +44,7 @@ int MPIX_Harmonize_true_error(MPI_Comm comm, double *error) {
         return db_raise(comm, MPI_ERR_ARG);
     int code = db_state_prepare(comm, &state);
     if (code == MPI_SUCCESS)
-        code = true_offset(state, &state->map, error);
+        code = true_offset(state, &state->clocks.map, error);
     return db_raise(comm, code);
 }
 
@@ -55,7 +55,7 @@ int Downbeat_true_offset(MPI_Comm comm, int timeline, double *offset) {
         return db_raise(comm, MPI_ERR_ARG);
     int code = db_state_find(comm, &state);
     if (code == MPI_SUCCESS) {
-        code = true_offset(state, timeline == DOWNBEAT_GLOBAL ? &state->map : &state->local, offset);
+        code = true_offset(state, timeline == DOWNBEAT_GLOBAL ? &state->clocks.map : &state->clocks.local, offset);
     }
     return db_raise(comm, code);
 }

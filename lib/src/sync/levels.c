@@ -50,10 +50,16 @@ static int divide(struct db_levels *levels, MPI_Comm *scope, int rank, const str
     return MPI_Comm_size(*scope, &within->size);
 }
 
+void db_levels_none(struct db_levels *levels) {
+    for (int i = 0; i < DB_LEVELS; ++i)
+        levels->level[i] = (struct db_level){.channel.comm = MPI_COMM_NULL};
+}
+
 int db_levels_divide(struct db_levels *levels, const struct db_channel *channel, const struct db_node *hierarchical) {
+    db_levels_none(levels);
     for (int i = 0; i < DB_LEVELS; ++i) {
-        levels->level[i] = (struct db_level){.channel = *channel};
-        levels->level[i].channel.comm = MPI_COMM_NULL;
+        levels->level[i].channel.patience = channel->patience;
+        levels->level[i].channel.messages = channel->messages;
     }
     int rank;
     MPI_Comm scope;

@@ -24,6 +24,9 @@ struct db_levels {
     struct db_level level[DB_LEVELS];
 };
 
+/* No levels: nothing to free. */
+void db_levels_none(struct db_levels *levels);
+
 /* Divides the processes of `channel` into the levels that the node of `hierarchical` does not skip. Collective. */
 int db_levels_divide(struct db_levels *levels, const struct db_channel *channel, const struct db_node *hierarchical);
 
