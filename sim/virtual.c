@@ -28,7 +28,7 @@ struct virtual_world *virtual_create(const struct virtual_model *model, int size
 
 void virtual_free(struct virtual_world *world) {
     for (int i = 0; i < world->size; ++i)
-        free(world->processes[i].ways);
+        free(world->processes[i].paths);
     for (int i = 0; i < world->group_count; ++i) {
         free(world->groups[i].members);
         free(world->groups[i].rank_of);

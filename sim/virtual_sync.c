@@ -202,7 +202,7 @@ double virtual_sync_check_all(const struct virtual_model *model, int size) {
     return largest;
 }
 
-struct virtual_model virtual_rough(const struct virtual_network *network, double (*way_ns)(int, int, double)) {
+struct virtual_model virtual_rough(const struct virtual_network *network, double (*path_ns)(int, int, double)) {
     struct virtual_model model = {.seed = 1,
                                   .network = *network,
                                   .offset_ns = 1e9,
@@ -211,7 +211,7 @@ struct virtual_model virtual_rough(const struct virtual_network *network, double
                                   .calibration = 1e-6,
                                   .ns_per_tick = 0.4347,
                                   .read_ns = 20};
-    model.network.way_ns = way_ns;
+    model.network.path_ns = path_ns;
     return model;
 }
 

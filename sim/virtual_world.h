@@ -36,9 +36,9 @@ struct message {
     int64_t words[];
 };
 
-/* The way from one process to another. */
-struct way {
-    int destination; /* -1: no way is kept here */
+/* The path from one process to another. */
+struct path {
+    int destination; /* -1: no path is kept here */
     long sent_in_run;
     uint64_t sent; /* numbers the delays: never reset */
     double last_arrival_ns;
@@ -64,9 +64,9 @@ struct process {
     double next_pause_ns;
 
     /* To those that it has sent to, which are few: a table, open addressing, its size a power of two. */
-    struct way *ways;
-    int ways_size;
-    int ways_used;
+    struct path *paths;
+    int paths_size;
+    int paths_used;
 };
 
 struct virtual_world {

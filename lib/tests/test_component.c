@@ -64,7 +64,7 @@ static void values(void) {
 }
 
 static void shortest_form(void) {
-    written_back_as("disciplined(radix=0,rounds=1,mates=4,offset=skampi(max=40,min=6))", "disciplined");
+    written_back_as("disciplined(radix=0,rounds=1,peers=4,offset=skampi(max=40,min=6))", "disciplined");
     written_back_as("disciplined(rounds=4,over=0.5)", "disciplined(rounds=4,over=0.5)");
     written_back_as("hca3_offset", "hca3_offset");
     written_back_as("hca3_offset(offset=skampi)", "hca3_offset");
@@ -101,7 +101,7 @@ static const Downbeat_parameter documented[] = {
     {"disciplined.radix", "0", NULL, NULL, 0, 1e6, 1},
     {"disciplined.rounds", "1", NULL, NULL, 1, 16, 1},
     {"disciplined.over", "0", NULL, NULL, 0, 3600, 0},
-    {"disciplined.mates", "4", NULL, NULL, 0, 4, 1},
+    {"disciplined.peers", "4", NULL, NULL, 0, 4, 1},
     {"disciplined.offset", "skampi(min=6,max=40)", NULL, "offset", 0, 0, 0},
     {"hca3_offset.offset", "skampi", NULL, "offset", 0, 0, 0},
     {"hca3.fit", "500", NULL, NULL, 2, 1e6, 1},

@@ -143,7 +143,7 @@ static void delays_are_as_given(void) {
     CHECK_THAT(trips.ns[ROUND_TRIPS - 1], <=, 2 * 1500 + overhead_ns + 1);
 
     struct virtual_network uneven = virtual_quiet;
-    uneven.way_ns = slow_there;
+    uneven.path_ns = slow_there;
     measure_round_trips(&uneven, 0.0, &trips);
     CHECK_THAT(fabs(trips.ns[ROUND_TRIPS / 2] - (2 * 1500 + 3000 + overhead_ns)), <=, 1);
 

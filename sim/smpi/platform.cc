@@ -150,9 +150,9 @@ public:
         for (const sg::Link *link : links) {
             latency += link->get_latency();
         }
-        // Up by half of it, down by the other half: the mean of both ways stays.
-        const double way = number_of(source) < number_of(destination) ? 1.0 : -1.0;
-        double delay = latency * (1.0 + way * asymmetry_ / 2.0);
+        // Up by half of it, down by the other half: the mean of both directions stays.
+        const double direction = number_of(source) < number_of(destination) ? 1.0 : -1.0;
+        double delay = latency * (1.0 + direction * asymmetry_ / 2.0);
         if (jitter_ > 0.0) {
             delay -= jitter_ * std::log(uniform());
         }

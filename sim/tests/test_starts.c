@@ -65,7 +65,7 @@ static void check(const struct virtual_starts *starts, double median_ns, double 
     virtual_outcome_free(&outcome);
 }
 
-/* Where latencies are the same both ways: the share of errors within one and two standard deviations; at least `one`
+/* Without path asymmetry: the share of errors within one and two standard deviations; at least `one`
  * and `two`. */
 static void check_honesty(const struct virtual_starts *starts, double one, double two) {
     struct virtual_outcome outcome = virtual_starts_run(starts);
@@ -123,7 +123,7 @@ static void flags_are_worth_synchronizations(void) {
     virtual_outcome_free(&outcome);
 }
 
-/* The processes whose way to process 5 takes 30 us longer than they know, for one call of each ten. */
+/* The one-way delay to process 5 is 30 us longer than known, for one call of each ten. */
 static double late_for_5(int source, int destination, double true_ns) {
     (void)source;
     return destination == 5 && fmod(true_ns, 1e9) > 0.9e9 ? 30e3 : 0.0;
@@ -133,7 +133,7 @@ static double late_for_5(int source, int destination, double true_ns) {
 static void lateness_is_told(void) {
     struct virtual_starts starts = starts_of(16, 100e6, 6.05e9);
     starts.model.network.tail_share = 0.0;
-    starts.model.network.way_ns = late_for_5;
+    starts.model.network.path_ns = late_for_5;
     starts.jitter_ns = 0.0;
     struct virtual_outcome outcome = virtual_starts_run(&starts);
     int late = 0;

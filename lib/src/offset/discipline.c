@@ -41,10 +41,10 @@ static double raise_limits(struct db_history *history, const struct db_offset *o
 
 static double width(const struct db_offset *point) { return fmax(0.0, point->upper_ns - point->lower_ns); }
 
-/* Variances of the offsets. Both ways of an exchange take at least the latency of the network; what they take more
- * widens the interval, and moves its middle by up to half of that. If it was distributed over the two ways at random,
- * the middle is off by a twelfth of its square (variance). The latency itself is not known, but is a little less than
- * the smallest width of all: by how much follows from how much wider the others are. */
+/* Variances of the offsets. Both one-way delays of an exchange are at least the latency of the network; any excess
+ * widens the interval, and moves its middle by up to half of it. If the excess is divided between the two at random,
+ * the variance of the middle is a twelfth of its square. The latency itself is not known, but is a little less than the
+ * smallest width of all: by how much follows from how much wider the others are. */
 static void weigh(const struct db_history *history, double resolution_ns, double variances[DB_HISTORY]) {
     int count = history->count;
     double sorted[DB_HISTORY] = {0.0};

@@ -22,12 +22,12 @@ struct db_history {
     double wander;
 };
 
-#define DB_MAX_MATES 4
+#define DB_MAX_PEERS 4
 
 /* Of all clocks that a process compares its own with, in one level of a hierarchy. */
 struct db_histories {
     struct db_history reference;
-    struct db_history mates[DB_MAX_MATES];
+    struct db_history peers[DB_MAX_PEERS];
 };
 
 /* What is assumed of a pair. */

@@ -49,7 +49,7 @@ int db_exchange_begin(const struct db_asker *asker);
 int db_exchange_ask(const struct db_asker *asker, struct db_exchange *exchange);
 
 /* Ends the exchanges. The peer reports its own error here and not with each answer, because computation between
- * timestamp and answer would make the way back longer than the way there. */
+ * timestamp and answer would lengthen the one-way delay back. */
 int db_exchange_stop(const struct db_asker *asker, struct db_standing *standing);
 
 /* Answers `peer` until it stops. */

@@ -5,22 +5,22 @@
  * The tree is wide: each level adds half a round trip to the bound, and each process that a reference serves takes it
  * some exchanges.
  *
- * Two ways of a connection that do not take the same time move an offset by half of the difference. No exchange shows
- * that, and it adds up along the tree. So in a large group every process has some mates as well, other processes in
- * other branches, and takes the mean of what its reference and its mates lead to. */
+ * Path asymmetry moves an offset by half of the difference between the one-way delays. No exchange shows that, and it
+ * adds up along the tree. So in a large group every process also has some peers in other branches, and takes the mean
+ * of what its reference and its peers lead to. */
 #include "sync/sync.h"
 
 #include "base/error.h"
 #include "clock/wait.h"
 
-enum { RADIX, ROUNDS, OVER, MATES, OFFSET };
+enum { RADIX, ROUNDS, OVER, PEERS, OFFSET };
 
 static const Downbeat_parameter parameters[] = {
     {"radix", "0", "processes with the same reference, and it, per level; 0: as wide as 1 % of the time allows", NULL,
      0, 1e6, 1},
     {"rounds", "1", "rounds of comparisons in each synchronization", NULL, 1, 16, 1},
     {"over", "0", "seconds to spread the rounds over, at least", NULL, 0, 3600, 0},
-    {"mates", "4", "other processes that each is compared with, if there are 32 or more", NULL, 0, DB_MAX_MATES, 1},
+    {"peers", "4", "other processes that each is compared with, if there are 32 or more", NULL, 0, DB_MAX_PEERS, 1},
     {"offset", "skampi(min=6,max=40)", "estimator of the offset between two local clocks", "offset", 0, 0, 0},
     {.name = NULL},
 };
@@ -122,8 +122,8 @@ struct round {
     const struct db_sync_group *group;
     int last;                /* the global clock comes with it */
     struct db_clock_map map; /* from the reference */
-    struct db_clock_map models[DB_MAX_MATES];
-    int count; /* of models, from the mates */
+    struct db_clock_map models[DB_MAX_PEERS];
+    int count; /* of models, from the peers */
 };
 
 /* Compares with another process, and in the last round makes the model that leads from local time to its global clock.
@@ -152,11 +152,11 @@ static int learn(int reference, void *argument) {
     return MPI_SUCCESS;
 }
 
-static int learn_from_mate(int mate, int number, void *argument) {
+static int learn_from_peer(int peer, int number, void *argument) {
     struct round *round = argument;
     const struct db_sync_group *group = round->group;
     DB_TRY(
-        follow(round, mate, &group->pairs[1 + number], &group->histories->mates[number], &round->models[round->count]));
+        follow(round, peer, &group->pairs[1 + number], &group->histories->peers[number], &round->models[round->count]));
     round->count += round->last;
     return MPI_SUCCESS;
 }
@@ -171,11 +171,11 @@ static int teach(int learner, void *argument) {
 }
 
 /* The mean of models of one clock, at the time of the first. Each counts by the inverse of its bound: what no exchange
- * shows adds up along the way to process 0, and so does the bound. */
+ * shows adds up along the path to process 0, and so does the bound. */
 static struct db_clock_map mean_of(const struct db_clock_map models[], int count) {
     struct db_clock_map mean = models[0];
-    double shares[1 + DB_MAX_MATES];
-    double apart_ns[1 + DB_MAX_MATES]; /* from the first */
+    double shares[1 + DB_MAX_PEERS];
+    double apart_ns[1 + DB_MAX_PEERS]; /* from the first */
     double sum = 0.0;
     double mean_apart_ns = 0.0;
     for (int i = 0; i < count; ++i) {
@@ -213,9 +213,9 @@ static struct db_clock_map mean_of(const struct db_clock_map models[], int count
     return mean;
 }
 
-/* The global clock, by what the reference and the mates lead to. */
+/* The global clock, by what the reference and the peers lead to. */
 static struct db_clock_map outcome(const struct round *round) {
-    struct db_clock_map models[1 + DB_MAX_MATES] = {db_sync_from_local(round->group, &round->map)};
+    struct db_clock_map models[1 + DB_MAX_PEERS] = {db_sync_from_local(round->group, &round->map)};
     for (int i = 0; i < round->count; ++i)
         models[1 + i] = round->models[i];
     struct db_clock_map model = mean_of(models, 1 + round->count);
@@ -238,7 +238,7 @@ static int synchronize(const struct db_node *self, const struct db_sync_group *g
         }
         round.last = i == rounds - 1;
         DB_TRY(db_tree_wide(group, radix, learn, teach, &round));
-        DB_TRY(db_mates(group, radix, db_whole(self, MATES), learn_from_mate, teach, &round));
+        DB_TRY(db_peers(group, radix, db_whole(self, PEERS), learn_from_peer, teach, &round));
     }
     *map = round.count > 0 ? outcome(&round) : round.map;
     return MPI_SUCCESS;

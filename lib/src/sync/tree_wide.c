@@ -2,8 +2,8 @@
  * ranks. One rank leads each block. On each level of the tree the leader of a block is the reference of the leaders of
  * the blocks in it; the largest blocks come first. With radix 2 that is a binomial tree.
  *
- * Rank 0 leads all. By turns the highest and the lowest rank leads a block, so that what ways to higher ranks take
- * longer than those back is added on one level and taken back on the next. */
+ * Rank 0 leads all. By turns the highest and the lowest rank leads a block, so that path asymmetry that depends on the
+ * direction of ranks is added on one level and taken back on the next. */
 #include "sync/sync.h"
 
 #include "base/error.h"
