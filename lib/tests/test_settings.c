@@ -66,7 +66,7 @@ static void names(void) {
     CHECK(with("CLOCK", "wtime").clock == &db_clock_wtime);
     refused("CLOCK", "rdtsc", "valid: tsc, monotonic_raw, monotonic, realtime, wtime");
     CHECK(with("SHARE", "verified").share && !with("SHARE", "never").share);
-    refused("SHARE", "always", "valid: verified, never");
+    refused("SHARE", "always", "valid: never, verified");
     CHECK(with("REGIONS", "off").regions[3] == '\0');
     refused("REGIONS", "", "valid: off, or the name of a file");
     CHECK_THAT(with("REGIONS_TABLE", "stdout").regions_table, ==, DB_TABLE_STDOUT);

@@ -9,6 +9,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,46 +21,122 @@ extern char **environ;
 #define PYTHON_VARIABLE "DOWNBEAT_LIBRARY=" /* the file of this library, for downbeat.mpi */
 #define TEXT_SIZE DOWNBEAT_MAX_MESSAGE
 
-/* A setting: its key, and how its text is read and written. parse returns 0, or -1 with the valid values, preceded by
- * the problem if it is not obvious. */
+/* A setting: its key, and how the text of a member of struct db_settings is read and written. parse returns 0, or -1
+ * with the valid values, preceded by the problem if it is not obvious. */
 struct setting {
     const char *key;
-    int (*parse)(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]);
-    void (*format)(const struct db_settings *settings, char text[TEXT_SIZE]);
+    int (*parse)(const struct setting *self, void *member, const char *text, char *valid);
+    void (*format)(const struct setting *self, const void *member, char *text);
+    size_t place; /* of the member */
+    double scale; /* numbers: of the member, and the range of the text */
+    double low;
+    double high;
+    const char *const *words; /* by value, ends with NULL */
+    int on_root;              /* 1: process 0's counts */
 };
 
-static const void *parse_name(const void *const *registry, const char *text, char valid[TEXT_SIZE]) {
+#define SECONDS 1e9 /* in ns */
+
+static int parse_setting(const struct setting *self, struct db_settings *settings, const char *text, char *valid) {
+    return self->parse(self, (char *)settings + self->place, text, valid);
+}
+
+static void format_setting(const struct setting *self, const struct db_settings *settings, char *text) {
+    self->format(self, (const char *)settings + self->place, text);
+}
+
+static const void *parse_name(const void *const *registry, const char *text, char *valid) {
     const void *entry = db_registry_find(registry, text);
-    if (entry == NULL) {
-        snprintf(valid, TEXT_SIZE, "valid: ");
-        db_registry_names(registry, valid, TEXT_SIZE);
-    }
+    snprintf(valid, TEXT_SIZE, "valid: ");
+    db_registry_names(registry, valid, TEXT_SIZE);
     return entry;
 }
 
-static int parse_number(const char *text, double low, double high, double *value, char valid[TEXT_SIZE]) {
+static int parse_number(const struct setting *self, void *member, const char *text, char *valid) {
     char *end;
     errno = 0;
     double number = strtod(text, &end);
-    if (end == text || *end != '\0' || errno != 0 || !(number >= low && number <= high)) {
-        snprintf(valid, TEXT_SIZE, "valid: a number from %g to %g", low, high);
+    if (end == text || *end != '\0' || errno != 0 || !(number >= self->low && number <= self->high)) {
+        snprintf(valid, TEXT_SIZE, "valid: a number from %g to %g", self->low, self->high);
         return -1;
     }
-    *value = number;
+    *(double *)member = number * self->scale;
     return 0;
 }
 
-static int parse_clock(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
-    settings->clock = parse_name(db_clock_types, text, valid);
-    return settings->clock != NULL ? 0 : -1;
+static void format_number(const struct setting *self, const void *member, char *text) {
+    snprintf(text, TEXT_SIZE, "%.9g", *(const double *)member / self->scale);
 }
 
-static void format_clock(const struct db_settings *settings, char text[TEXT_SIZE]) {
-    snprintf(text, TEXT_SIZE, "%s", settings->clock->component.described.name);
+/* Seconds, kept as whole ns. */
+static int parse_ns(const struct setting *self, void *member, const char *text, char *valid) {
+    double ns;
+    if (parse_number(self, &ns, text, valid) != 0)
+        return -1;
+    *(int64_t *)member = (int64_t)(ns + 0.5);
+    return 0;
+}
+
+static void format_ns(const struct setting *self, const void *member, char *text) {
+    snprintf(text, TEXT_SIZE, "%.9g", (double)*(const int64_t *)member / self->scale);
+}
+
+/* A time, or a word: auto, kept as 0, leaves it to the library (settings_auto.c); off, where that makes sense, is
+ * infinite. */
+static int parse_time(const struct setting *self, void *member, const char *text, char *valid) {
+    int can_be_off = self->words != NULL;
+    double *ns = member;
+    if (strcmp(text, "auto") == 0)
+        *ns = 0.0;
+    else if (can_be_off && strcmp(text, "off") == 0)
+        *ns = INFINITY;
+    else if (parse_number(self, ns, text, valid) != 0) {
+        snprintf(valid, TEXT_SIZE, "valid: auto, %sor seconds from %g to %g", can_be_off ? "off, " : "", self->low,
+                 self->high);
+        return -1;
+    }
+    return 0;
+}
+
+static void format_time(const struct setting *self, const void *member, char *text) {
+    double ns = *(const double *)member;
+    if (ns == 0.0 || isinf(ns))
+        snprintf(text, TEXT_SIZE, "%s", ns == 0.0 ? "auto" : "off");
+    else
+        format_number(self, member, text);
+}
+
+static int parse_word(const struct setting *self, void *member, const char *text, char *valid) {
+    size_t length = (size_t)snprintf(valid, TEXT_SIZE, "valid: ");
+    for (int i = 0; self->words[i] != NULL; ++i) {
+        if (strcmp(text, self->words[i]) == 0) {
+            *(int *)member = i;
+            return 0;
+        }
+        length += (size_t)snprintf(valid + length, TEXT_SIZE - length, "%s%s", i > 0 ? ", " : "", self->words[i]);
+    }
+    return -1;
+}
+
+static void format_word(const struct setting *self, const void *member, char *text) {
+    snprintf(text, TEXT_SIZE, "%s", self->words[*(const int *)member]);
+}
+
+static int parse_clock(const struct setting *self, void *member, const char *text, char *valid) {
+    const struct db_clock_type **clock = member;
+    (void)self;
+    *clock = parse_name(db_clock_types, text, valid);
+    return *clock != NULL ? 0 : -1;
+}
+
+static void format_clock(const struct setting *self, const void *member, char *text) {
+    const struct db_clock_type *clock = *(const struct db_clock_type *const *)member;
+    (void)self;
+    snprintf(text, TEXT_SIZE, "%s", clock != NULL ? clock->component.described.name : "default");
 }
 
 /* MPIX_Harmonize_get_info must be able to return it. */
-static int check_length(const char *text, char valid[TEXT_SIZE]) {
+static int check_length(const char *text, char *valid) {
     if (strlen(text) < MPI_MAX_INFO_VAL)
         return 0;
     snprintf(valid, TEXT_SIZE, "valid: at most %d characters, the limit for info values in this MPI library",
@@ -67,158 +144,67 @@ static int check_length(const char *text, char valid[TEXT_SIZE]) {
     return -1;
 }
 
-static int parse_sync(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
+static void format_sync(const struct setting *self, const void *member, char *text) {
+    (void)self;
+    db_scheme_format(member, text, TEXT_SIZE);
+}
+
+static int parse_sync(const struct setting *self, void *member, const char *text, char *valid) {
     char back[TEXT_SIZE];
-    if (db_scheme_parse(&settings->sync, "scheme", text, valid) != 0)
+    if (db_scheme_parse(member, "scheme", text, valid) != 0)
         return -1;
-    db_scheme_format(&settings->sync, back, sizeof back);
+    format_sync(self, member, back);
     return check_length(back, valid);
 }
 
-static void format_sync(const struct db_settings *settings, char text[TEXT_SIZE]) {
-    db_scheme_format(&settings->sync, text, TEXT_SIZE);
-}
-
-static int parse_share(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
-    settings->share = strcmp(text, "verified") == 0;
-    if (settings->share || strcmp(text, "never") == 0)
-        return 0;
-    snprintf(valid, TEXT_SIZE, "valid: verified, never");
-    return -1;
-}
-
-static void format_share(const struct db_settings *settings, char text[TEXT_SIZE]) {
-    snprintf(text, TEXT_SIZE, "%s", settings->share ? "verified" : "never");
-}
-
-static int parse_slack(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
-    const double low = 1e-9;
-    const double high = 3600.0;
-    double seconds = 0.0;
-    const struct db_slack_type *named = db_registry_find(db_slack_types, text);
-    if (named == NULL && parse_number(text, low, high, &seconds, valid) != 0) {
-        snprintf(valid, TEXT_SIZE, "valid: ");
-        db_registry_names(db_slack_types, valid, TEXT_SIZE);
+static int parse_slack(const struct setting *self, void *member, const char *text, char *valid) {
+    struct db_settings *settings = member;
+    const struct db_slack_type *named = parse_name(db_slack_types, text, valid);
+    char ignored[TEXT_SIZE];
+    settings->slack_ns = 0;
+    if (named == NULL && parse_ns(self, &settings->slack_ns, text, ignored) != 0) {
         size_t length = strlen(valid);
-        snprintf(valid + length, TEXT_SIZE - length, ", or seconds from %g to %g", low, high);
+        snprintf(valid + length, TEXT_SIZE - length, ", or seconds from %g to %g", self->low, self->high);
         return -1;
     }
     settings->slack = named != NULL ? named : &db_slack_fixed;
-    settings->slack_ns = (int64_t)(seconds * 1e9 + 0.5);
     return 0;
 }
 
-static void format_slack(const struct db_settings *settings, char text[TEXT_SIZE]) {
+static void format_slack(const struct setting *self, const void *member, char *text) {
+    const struct db_settings *settings = member;
     if (settings->slack == &db_slack_fixed)
-        snprintf(text, TEXT_SIZE, "%.9g", (double)settings->slack_ns * 1e-9);
+        format_ns(self, &settings->slack_ns, text);
     else
         snprintf(text, TEXT_SIZE, "%s", settings->slack->component.described.name);
 }
 
-/* A time, or a word: auto, kept as 0, leaves it to the library (settings_auto.c); off, where that makes sense, is
- * infinite. */
-static int parse_time(double *ns, const char *text, double low, int can_be_off, char valid[TEXT_SIZE]) {
-    const double high = 1e6;
-    double seconds = 0.0;
-    if (can_be_off && strcmp(text, "off") == 0)
-        seconds = INFINITY;
-    else if (strcmp(text, "auto") != 0 && parse_number(text, low, high, &seconds, valid) != 0) {
-        snprintf(valid, TEXT_SIZE, "valid: auto, %sor seconds from %g to %g", can_be_off ? "off, " : "", low, high);
+static int parse_validation(const struct setting *self, void *member, const char *text, char *valid) {
+    const char *message = db_validation_parse(member, text);
+    (void)self;
+    if (message != NULL)
+        snprintf(valid, TEXT_SIZE, "valid: %s", message);
+    return message == NULL ? 0 : -1;
+}
+
+static void format_validation(const struct setting *self, const void *member, char *text) {
+    (void)self;
+    db_validation_format(member, text, TEXT_SIZE);
+}
+
+static int parse_path(const struct setting *self, void *member, const char *text, char *valid) {
+    (void)self;
+    if (text[0] == '\0' || strlen(text) >= DB_PATH_SIZE) {
+        snprintf(valid, TEXT_SIZE, "valid: off, or the name of a file, at most %d characters", DB_PATH_SIZE - 1);
         return -1;
     }
-    *ns = seconds * 1e9;
-    return 0;
-}
-
-static void format_time(double ns, char text[TEXT_SIZE]) {
-    if (ns == 0.0 || isinf(ns))
-        snprintf(text, TEXT_SIZE, "%s", ns == 0.0 ? "auto" : "off");
-    else
-        snprintf(text, TEXT_SIZE, "%.9g", ns * 1e-9);
-}
-
-#define TIME_SETTING(NAME, LOW, CAN_BE_OFF)                                                                            \
-    static int parse_##NAME(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {                   \
-        return parse_time(&settings->NAME##_ns, text, LOW, CAN_BE_OFF, valid);                                         \
-    }                                                                                                                  \
-    static void format_##NAME(const struct db_settings *settings, char text[TEXT_SIZE]) {                              \
-        format_time(settings->NAME##_ns, text);                                                                        \
-    }
-
-TIME_SETTING(max_age, 1e-6, 0)
-TIME_SETTING(target_error, 1e-9, 0)
-TIME_SETTING(flag_error, 1e-9, 1)
-
-static int parse_tolerance(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
-    double seconds;
-    if (parse_number(text, 0.0, 3600.0, &seconds, valid) != 0)
-        return -1;
-    settings->tolerance_ns = (int64_t)(seconds * 1e9 + 0.5);
-    return 0;
-}
-
-static void format_tolerance(const struct db_settings *settings, char text[TEXT_SIZE]) {
-    snprintf(text, TEXT_SIZE, "%.9g", (double)settings->tolerance_ns * 1e-9);
-}
-
-/* The settings that are a plain number. */
-#define NUMBER_SETTING(NAME, MEMBER, LOW, HIGH, SCALE)                                                                 \
-    static int parse_##NAME(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {                   \
-        double value;                                                                                                  \
-        if (parse_number(text, LOW, HIGH, &value, valid) != 0)                                                         \
-            return -1;                                                                                                 \
-        settings->MEMBER = value * (SCALE);                                                                            \
-        return 0;                                                                                                      \
-    }                                                                                                                  \
-    static void format_##NAME(const struct db_settings *settings, char text[TEXT_SIZE]) {                              \
-        snprintf(text, TEXT_SIZE, "%.9g", settings->MEMBER / (SCALE));                                                 \
-    }
-
-NUMBER_SETTING(max_error, max_error_ns, 1e-9, 1e6, 1e9)
-NUMBER_SETTING(max_skew, max_skew, 0.0, 0.1, 1.0)
-NUMBER_SETTING(max_wander, max_wander, 0.0, 0.1, 1.0)
-
-static int parse_validation(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
-    const char *message = db_validation_parse(&settings->validation, text);
-    if (message == NULL)
-        return 0;
-    snprintf(valid, TEXT_SIZE, "valid: %s", message);
-    return -1;
-}
-
-static void format_validation(const struct db_settings *settings, char text[TEXT_SIZE]) {
-    db_validation_format(&settings->validation, text, TEXT_SIZE);
-}
-
-static int parse_regions(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
-    if (text[0] == '\0' || strlen(text) >= sizeof settings->regions) {
-        snprintf(valid, TEXT_SIZE, "valid: off, or the name of a file, at most %zu characters",
-                 sizeof settings->regions - 1);
-        return -1;
-    }
-    strcpy(settings->regions, text);
+    strcpy(member, text);
     return check_length(text, valid);
 }
 
-static void format_regions(const struct db_settings *settings, char text[TEXT_SIZE]) {
-    snprintf(text, TEXT_SIZE, "%s", settings->regions);
-}
-
-static const char *const table_names[] = {
-    [DB_TABLE_OFF] = "off", [DB_TABLE_STDOUT] = "stdout", [DB_TABLE_STDERR] = "stderr"};
-
-static int parse_regions_table(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
-    for (int i = DB_TABLE_OFF; i <= DB_TABLE_STDERR; ++i)
-        if (strcmp(text, table_names[i]) == 0) {
-            settings->regions_table = i;
-            return 0;
-        }
-    snprintf(valid, TEXT_SIZE, "valid: off, stdout, stderr");
-    return -1;
-}
-
-static void format_regions_table(const struct db_settings *settings, char text[TEXT_SIZE]) {
-    snprintf(text, TEXT_SIZE, "%s", table_names[settings->regions_table]);
+static void format_path(const struct setting *self, const void *member, char *text) {
+    (void)self;
+    snprintf(text, TEXT_SIZE, "%s", (const char *)member);
 }
 
 static const struct setting *find_setting(const char *key);
@@ -234,13 +220,14 @@ static void publish(struct db_settings *settings, const struct db_component *pap
     char ignored[TEXT_SIZE];
     for (const Downbeat_parameter *p = setting_from(paper->described.parameters); p->name != NULL;
          p = setting_from(p + 1))
-        find_setting(p->name)->parse(settings, p->value, ignored);
+        parse_setting(find_setting(p->name), settings, p->value, ignored);
 }
 
-static int parse_published(struct db_settings *settings, const char *text, char valid[TEXT_SIZE]) {
+static int parse_published(const struct setting *self, void *member, const char *text, char *valid) {
     const struct db_component *paper = db_registry_find(db_published, text);
+    (void)self;
     if (paper != NULL)
-        publish(settings, paper);
+        publish(member, paper);
     else if (strcmp(text, "off") != 0) {
         snprintf(valid, TEXT_SIZE, "valid: off, ");
         db_registry_names(db_published, valid, TEXT_SIZE);
@@ -256,8 +243,8 @@ static int is_published(const struct db_settings *settings, const struct db_comp
     publish(&theirs, paper);
     for (const Downbeat_parameter *p = setting_from(paper->described.parameters); p->name != NULL;
          p = setting_from(p + 1)) {
-        find_setting(p->name)->format(settings, own);
-        find_setting(p->name)->format(&theirs, text);
+        format_setting(find_setting(p->name), settings, own);
+        format_setting(find_setting(p->name), &theirs, text);
         if (strcmp(own, text) != 0)
             return 0;
     }
@@ -265,37 +252,40 @@ static int is_published(const struct db_settings *settings, const struct db_comp
 }
 
 /* Nothing is kept: the paper whose settings are in force, whoever set them. */
-static void format_published(const struct db_settings *settings, char text[TEXT_SIZE]) {
+static void format_published(const struct setting *self, const void *member, char *text) {
     const void *const *paper = db_published;
-    while (*paper != NULL && !is_published(settings, *paper))
+    (void)self;
+    while (*paper != NULL && !is_published(member, *paper))
         ++paper;
     snprintf(text, TEXT_SIZE, "%s", *paper == NULL ? "off" : ((const struct db_component *)*paper)->described.name);
 }
 
-#define SETTING(NAME)                                                                                                  \
-    { .key = #NAME, .parse = parse_##NAME, .format = format_##NAME }
+#define SETTING(NAME, KIND, ...)                                                                                       \
+    &(const struct setting) { .key = #NAME, .parse = parse_##KIND, .format = format_##KIND, __VA_ARGS__ }
+#define IN(MEMBER) .place = offsetof(struct db_settings, MEMBER)
 
-static const struct setting setting_clock = SETTING(clock);
-static const struct setting setting_sync = SETTING(sync);
-static const struct setting setting_share = SETTING(share);
-static const struct setting setting_slack = SETTING(slack);
-static const struct setting setting_tolerance = SETTING(tolerance);
-static const struct setting setting_max_age = SETTING(max_age);
-static const struct setting setting_max_error = SETTING(max_error);
-static const struct setting setting_target_error = SETTING(target_error);
-static const struct setting setting_flag_error = SETTING(flag_error);
-static const struct setting setting_max_skew = SETTING(max_skew);
-static const struct setting setting_max_wander = SETTING(max_wander);
-static const struct setting setting_validation = SETTING(validation);
-static const struct setting setting_regions = SETTING(regions);
-static const struct setting setting_regions_table = SETTING(regions_table);
-static const struct setting setting_published = SETTING(published);
+static const char *const off[] = {"off", NULL};
+static const char *const share_words[] = {"never", "verified", NULL};
+static const char *const table_words[] = {
+    [DB_TABLE_OFF] = "off", [DB_TABLE_STDOUT] = "stdout", [DB_TABLE_STDERR] = "stderr", NULL};
 
 static const void *const settings_registry[] = {
-    &setting_clock,      &setting_sync,          &setting_share,      &setting_slack,
-    &setting_tolerance,  &setting_max_age,       &setting_max_error,  &setting_target_error,
-    &setting_flag_error, &setting_max_skew,      &setting_max_wander, &setting_validation,
-    &setting_regions,    &setting_regions_table, &setting_published,  NULL,
+    SETTING(clock, clock, IN(clock)),
+    SETTING(sync, sync, IN(sync)),
+    SETTING(share, word, IN(share), .words = share_words),
+    SETTING(slack, slack, .scale = SECONDS, .low = 1e-9, .high = 3600.0),
+    SETTING(tolerance, ns, IN(tolerance_ns), .scale = SECONDS, .high = 3600.0),
+    SETTING(max_age, time, IN(max_age_ns), .scale = SECONDS, .low = 1e-6, .high = 1e6),
+    SETTING(max_error, number, IN(max_error_ns), .scale = SECONDS, .low = 1e-9, .high = 1e6),
+    SETTING(target_error, time, IN(target_error_ns), .scale = SECONDS, .low = 1e-9, .high = 1e6),
+    SETTING(flag_error, time, IN(flag_error_ns), .scale = SECONDS, .low = 1e-9, .high = 1e6, .words = off),
+    SETTING(max_skew, number, IN(max_skew), .scale = 1.0, .high = 0.1),
+    SETTING(max_wander, number, IN(max_wander), .scale = 1.0, .high = 0.1),
+    SETTING(validation, validation, IN(validation)),
+    SETTING(regions, path, IN(regions), .on_root = 1),
+    SETTING(regions_table, word, IN(regions_table), .words = table_words, .on_root = 1),
+    SETTING(published, published, .place = 0),
+    NULL,
 };
 
 static const struct setting *find_setting(const char *key) { return db_registry_find(settings_registry, key); }
@@ -342,7 +332,7 @@ int db_settings_from_environment(struct db_settings *settings, struct db_reason 
     char valid[TEXT_SIZE];
     /* A paper's settings first: others change them, whatever their order. */
     const char *paper = getenv(PREFIX "PUBLISHED");
-    if (paper != NULL && parse_published(settings, paper, valid) != 0)
+    if (paper != NULL && parse_published(NULL, settings, paper, valid) != 0)
         return db_explain(reason, MPI_ERR_ARG, "environment variable " PREFIX "PUBLISHED=%s is not valid; %s", paper,
                           valid);
     for (char **variable = environ; variable != NULL && *variable != NULL; ++variable) {
@@ -354,7 +344,7 @@ int db_settings_from_environment(struct db_settings *settings, struct db_reason 
             continue;
         int name_length = (int)(value - *variable);
         key_of_variable(*variable, key);
-        const struct setting *setting = db_registry_find(settings_registry, key);
+        const struct setting *setting = find_setting(key);
         if (setting == NULL) {
             list_keys(valid);
             return db_explain(reason, MPI_ERR_ARG,
@@ -362,7 +352,7 @@ int db_settings_from_environment(struct db_settings *settings, struct db_reason 
                               " followed by one of %s, in capitals",
                               name_length, *variable, valid);
         }
-        if (setting != &setting_published && setting->parse(settings, value + 1, valid) != 0)
+        if (setting->parse != parse_published && parse_setting(setting, settings, value + 1, valid) != 0)
             return db_explain(reason, MPI_ERR_ARG, "environment variable %s is not valid; %s", *variable, valid);
     }
     return MPI_SUCCESS;
@@ -380,7 +370,7 @@ int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db
     DB_TRY(MPI_Info_get_nkeys(info, &count));
     DB_TRY(MPI_Info_get(info, "published", TEXT_SIZE - 1, paper, &papers)); /* first, as above; refused below */
     if (papers)
-        parse_published(&changed, paper, ignored);
+        parse_published(NULL, &changed, paper, ignored);
     for (int i = 0; i < count; ++i) {
         char key[MPI_MAX_INFO_KEY + 1];
         char value[TEXT_SIZE];
@@ -389,7 +379,7 @@ int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db
         int found;
         DB_TRY(MPI_Info_get_nthkey(info, i, key));
         DB_TRY(MPI_Info_get_valuelen(info, key, &length, &found));
-        const struct setting *setting = db_registry_find(settings_registry, key);
+        const struct setting *setting = find_setting(key);
         if (setting == NULL) {
             list_keys(valid);
             return db_explain(reason, MPI_ERR_INFO_KEY, "info key '%s' is unknown; valid: %s", key, valid);
@@ -399,32 +389,21 @@ int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db
                               "info key %s: the value is too long; valid: at most %d characters", key, TEXT_SIZE - 1);
         DB_TRY(MPI_Info_get(info, key, TEXT_SIZE - 1, value, &found));
         struct db_settings other = changed;
-        if (setting->parse(setting == &setting_published ? &other : &changed, value, valid) != 0)
+        if (parse_setting(setting, setting->parse == parse_published ? &other : &changed, value, valid) != 0)
             return db_explain(reason, MPI_ERR_INFO_VALUE, "info key %s cannot be '%s'; %s", key, value, valid);
     }
     *settings = changed;
     return MPI_SUCCESS;
 }
 
-/* Of regions, process 0's settings count. */
-static int is_everywhere(const struct setting *setting) {
-    return setting != &setting_regions && setting != &setting_regions_table;
-}
-
-static void format(const struct setting *setting, const struct db_settings *settings, char text[TEXT_SIZE]) {
-    if (setting == &setting_clock && settings->clock == NULL)
-        snprintf(text, TEXT_SIZE, "default");
-    else
-        setting->format(settings, text);
-}
-
 static int64_t hash(const struct db_settings *settings) {
     uint64_t value = DB_HASH;
     char text[TEXT_SIZE];
     for (const void *const *entry = settings_registry; *entry != NULL; ++entry) {
-        if (!is_everywhere(*entry))
+        const struct setting *setting = *entry;
+        if (setting->on_root)
             continue;
-        format(*entry, settings, text);
+        format_setting(setting, settings, text);
         value = db_hash(value, text);
     }
     return (int64_t)value;
@@ -440,9 +419,9 @@ static int name_difference(MPI_Comm comm, const struct db_settings *settings) {
         const struct setting *setting = *entry;
         char own[TEXT_SIZE];
         char theirs[TEXT_SIZE];
-        if (!is_everywhere(setting))
+        if (setting->on_root)
             continue;
-        format(setting, settings, own);
+        format_setting(setting, settings, own);
         strcpy(theirs, own);
         DB_TRY(MPI_Bcast(theirs, TEXT_SIZE, MPI_CHAR, 0, comm));
         if (code == MPI_SUCCESS && strcmp(own, theirs) != 0)
@@ -473,7 +452,7 @@ int db_settings_to_info(const struct db_settings *settings, MPI_Info *info) {
     for (const void *const *entry = settings_registry; *entry != NULL; ++entry) {
         const struct setting *setting = *entry;
         char text[TEXT_SIZE];
-        setting->format(settings, text);
+        format_setting(setting, settings, text);
         int code = MPI_Info_set(*info, setting->key, text);
         if (code != MPI_SUCCESS) {
             MPI_Info_free(info);
