@@ -20,7 +20,10 @@ const void *const db_sync_within_types[] = {&db_level_propagate, FLAT, NULL};
 
 int db_sync_run(const struct db_node *chosen, const struct db_sync_group *group, struct db_clock_map *map) {
     const struct db_sync_type *type = (const struct db_sync_type *)chosen->component;
-    return type->synchronize(chosen, group, map);
+    if (type->order == NULL)
+        return type->synchronize(chosen, group, map);
+    const struct db_learning learning = type->fits ? db_learning_fit(chosen) : db_learning_offset(chosen);
+    return type->order(group, &learning, map);
 }
 
 struct db_clock_map db_sync_from_local(const struct db_sync_group *group, const struct db_clock_map *map) {

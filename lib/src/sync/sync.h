@@ -38,6 +38,10 @@ struct db_sync_type {
     /* Collective over the group. Process 0's map is the global clock and stays as it is; the others' is set. `self` has
      * the parameters. */
     int (*synchronize)(const struct db_node *self, const struct db_sync_group *group, struct db_clock_map *map);
+    /* Instead of `synchronize`: pairs learn in one of the three orders below, a line if the scheme `fits` one, by the
+     * parameters of drift.h. */
+    int (*order)(const struct db_sync_group *group, const struct db_learning *learning, struct db_clock_map *map);
+    int fits;
 };
 
 extern const struct db_sync_type db_sync_disciplined;

@@ -4,14 +4,9 @@
 
 static const Downbeat_parameter parameters[] = {DB_OFFSET_PARAMETER("cristian"), {.name = NULL}};
 
-static int synchronize(const struct db_node *self, const struct db_sync_group *group, struct db_clock_map *map) {
-    struct db_learning learning = db_learning_offset(self);
-    return db_one_by_one(group, &learning, map);
-}
-
 const struct db_sync_type db_sync_cristian = {
     .component = {.described = {.name = "cristian",
                                 .summary = "every process with process 0, one after another; offset only; O(p)",
                                 .source = "Niethammer 2016, section III.A",
                                 .parameters = parameters}},
-    .synchronize = synchronize};
+    .order = db_one_by_one};

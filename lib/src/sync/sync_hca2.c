@@ -9,14 +9,10 @@ static const Downbeat_parameter parameters[] = {
     {.name = NULL},
 };
 
-static int synchronize(const struct db_node *self, const struct db_sync_group *group, struct db_clock_map *map) {
-    struct db_learning learning = db_learning_fit(self);
-    return db_tree_up(group, &learning, map);
-}
-
 const struct db_sync_type db_sync_hca2 = {
     .component = {.described = {.name = "hca2",
                                 .summary = "tree from the leaves up, models merged; linear drift; O(log p)",
                                 .source = "Hunold 2015, section 6, second approach; Hunold 2018",
                                 .parameters = parameters}},
-    .synchronize = synchronize};
+    .fits = 1,
+    .order = db_tree_up};

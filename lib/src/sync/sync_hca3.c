@@ -7,15 +7,11 @@ static const Downbeat_parameter parameters[] = {
     {.name = NULL},
 };
 
-static int synchronize(const struct db_node *self, const struct db_sync_group *group, struct db_clock_map *map) {
-    struct db_learning learning = db_learning_fit(self);
-    return db_tree_down(group, &learning, map);
-}
-
 const struct db_sync_type db_sync_hca3 = {
     .component = {.described = {.name = "hca3",
                                 .summary = "tree from process 0 down, each synchronized process is the reference for "
                                            "the next; linear drift; O(log p)",
                                 .source = "Hunold 2018; Schuchart 2023, section 4",
                                 .parameters = parameters}},
-    .synchronize = synchronize};
+    .fits = 1,
+    .order = db_tree_down};

@@ -3,14 +3,9 @@
 
 static const Downbeat_parameter parameters[] = {DB_OFFSET_PARAMETER("skampi"), {.name = NULL}};
 
-static int synchronize(const struct db_node *self, const struct db_sync_group *group, struct db_clock_map *map) {
-    struct db_learning learning = db_learning_offset(self);
-    return db_tree_down(group, &learning, map);
-}
-
 const struct db_sync_type db_sync_hca3_offset = {
     .component = {.described = {.name = "hca3_offset",
                                 .summary = "tree from process 0 down; offset only; O(log p)",
                                 .source = "Hunold 2018; Schuchart 2023, sections 4 and 6",
                                 .parameters = parameters}},
-    .synchronize = synchronize};
+    .order = db_tree_down};

@@ -4,15 +4,10 @@
 
 static const Downbeat_parameter parameters[] = {DB_OFFSET_PARAMETER("netgauge"), {.name = NULL}};
 
-static int synchronize(const struct db_node *self, const struct db_sync_group *group, struct db_clock_map *map) {
-    struct db_learning learning = db_learning_offset(self);
-    return db_tree_up(group, &learning, map);
-}
-
 const struct db_sync_type db_sync_netgauge = {
     .component = {.described = {.name = "netgauge",
                                 .summary =
                                     "tree from the leaves up, offsets gathered and scattered; offset only; O(log p)",
                                 .source = "Hoefler 2008, section 3.2",
                                 .parameters = parameters}},
-    .synchronize = synchronize};
+    .order = db_tree_up};
