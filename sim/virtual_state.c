@@ -189,7 +189,7 @@ static void mark_blind(struct run *run, const struct virtual_turn *turn) {
         all[i].blind = 1;
 }
 
-static void conclude(struct run *run) {
+static void sum_up(struct run *run) {
     const struct db_state *first = &run->states[0];
     struct virtual_outcome *outcome = &run->outcome;
     for (int i = 0; i < run->calls; ++i)
@@ -236,7 +236,7 @@ struct virtual_outcome virtual_starts_run(const struct virtual_starts *starts) {
         run.first_exit[i] = INFINITY;
     }
     virtual_run(run.world, take_part, &run);
-    conclude(&run);
+    sum_up(&run);
     for (int i = 0; i < starts->size; ++i)
         free(run.states[i].clocks.histories);
     free(run.states[0].slack);

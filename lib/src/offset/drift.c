@@ -199,7 +199,7 @@ static int measure(const struct db_learning *learning, const struct db_asker *as
     return db_exchange_stop(asker, peer);
 }
 
-static struct db_clock_map conclude(const struct db_learning *learning, struct findings *findings,
+static struct db_clock_map model_of(const struct db_learning *learning, struct findings *findings,
                                     const struct db_limits *limits, double resolution_ns) {
     findings->fresh.drift_ns = limits->skew * findings->fresh.duration_ns;
     for (int i = 0; i < learning->fit_points; ++i)
@@ -242,7 +242,7 @@ int db_drift_learn(const struct db_learning *learning, const struct db_limits *l
         /* The peer's time may run faster or slower than the clock that it represents. */
         const struct db_limits allowed = {
             .skew = limits->skew + peer.growth, .wander = limits->wander, .ramp = limits->ramp};
-        *model = conclude(&possible, &findings, &allowed, asker->timeline.clock->resolution_ns);
+        *model = model_of(&possible, &findings, &allowed, asker->timeline.clock->resolution_ns);
         model->bound_ns += peer.bound_ns + asker->timeline.clock->resolution_ns + DB_ROUNDING_NS;
         model->growth += peer.growth;
         model->ramp = fmax(model->ramp, peer.ramp);

@@ -2,6 +2,7 @@
  * between samples: beginning a region is collective, so all processes have begun the same number. */
 #include <downbeat/region.h>
 
+#include "base/hash.h"
 #include "region/region_store.h"
 #include "start/harmonize.h"
 #include "utf8_length.h"
@@ -43,19 +44,10 @@ static void release(struct Downbeat_region_state *region) {
 
 /* Values that all processes must agree on before a region begins. Reduced to the maximum of each word. */
 struct question {
-    int64_t name; /* hash, and its complement: the maxima fit together only if all are the same */
-    int64_t complement;
-    int64_t open; /* 1 where this process has not ended the region */
-    int64_t bad;  /* 1 where an argument is not valid */
+    struct db_alike name; /* its hash */
+    int64_t open;         /* 1 where this process has not ended the region */
+    int64_t bad;          /* 1 where an argument is not valid */
 };
-
-/* FNV-1a (Fowler, Noll, Vo). */
-static int64_t hash(const char *name) {
-    uint64_t value = 0xcbf29ce484222325U;
-    for (; *name != '\0'; ++name)
-        value = (value ^ (unsigned char)*name) * 0x100000001b3U;
-    return (int64_t)value;
-}
 
 static int valid_name(const char *name) {
     size_t length = 0;
@@ -70,14 +62,14 @@ static int valid_name(const char *name) {
     return length > 0 && length < DB_REGION_NAME_SIZE;
 }
 
-static void conclude(struct db_dependent *dependent);
-static void destroy(struct db_dependent *dependent);
+static void gather_rest(struct db_dependent *dependent);
+static void destroy_region(struct db_dependent *dependent);
 
 /* The state's region of that name, or NULL. */
 static struct Downbeat_region_state *look_up(const struct db_state *state, const char *name) {
     for (struct db_dependent *each = state->dependents; each != NULL; each = each->next) {
         struct Downbeat_region_state *region = (struct Downbeat_region_state *)each;
-        if (each->destroy == destroy && strcmp(region->name, name) == 0)
+        if (each->destroy == destroy_region && strcmp(region->name, name) == 0)
             return region;
     }
     return NULL;
@@ -119,17 +111,19 @@ static int refuse(const struct db_state *state, const char *name, struct Downbea
     return db_agree_on_error(state->channel.comm, code, &reason);
 }
 
-/* Agrees on the region to begin. Collective. */
-static int agree(const struct db_state *state, const char *name, struct Downbeat_region_state *region, int bad) {
+/* Collective. */
+static int agree_on_region(const struct db_state *state, const char *name, struct Downbeat_region_state *region,
+                           int bad) {
     enum { WORDS = sizeof(struct question) / sizeof(int64_t) };
-    int64_t value = bad ? 0 : hash(name);
-    struct question mine = {.name = value, .complement = ~value, .open = region != NULL && region->open, .bad = bad};
+    struct question mine = {.name = db_alike(bad ? 0 : (int64_t)db_hash(DB_HASH, name)),
+                            .open = region != NULL && region->open,
+                            .bad = bad};
     struct question all = mine;
     DB_TRY(db_reduce_max(&state->channel, (const int64_t *)&mine, (int64_t *)&all, WORDS));
     DB_TRY(db_broadcast(&state->channel, (int64_t *)&all, WORDS));
     if (all.bad || all.open)
         return refuse(state, name, region, bad);
-    return all.name == ~all.complement ? MPI_SUCCESS : compare_names(state, name);
+    return db_are_alike(&all.name) ? MPI_SUCCESS : compare_names(state, name);
 }
 
 /* A region that this communicator does not have yet; collective. */
@@ -138,7 +132,7 @@ static int create(struct db_state *state, const char *name, struct Downbeat_regi
     struct Downbeat_region_state *made = calloc(1, sizeof *made);
     int code = made != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
     if (made != NULL) {
-        made->dependent = (struct db_dependent){.conclude = conclude, .destroy = destroy};
+        made->dependent = (struct db_dependent){.conclude = gather_rest, .destroy = destroy_region};
         made->state = state;
         made->gathering = MPI_REQUEST_NULL;
         strncpy(made->name, name, sizeof made->name - 1);
@@ -179,7 +173,7 @@ static int finish_gathering(struct Downbeat_region_state *region) {
     return MPI_SUCCESS;
 }
 
-/* A sample that has not ended is unfinished. Makes room for it first. */
+/* Makes room for a sample. */
 static int begin_sample(struct Downbeat_region_state *region) {
     if (region->count == region->longest) {
         DB_TRY(start_gathering(region));
@@ -198,7 +192,7 @@ static double after_deadline_ns(const struct Downbeat_region_state *region, int6
 static int begin(struct db_state *state, const char *name, Downbeat_region *handle) {
     int bad = !valid_name(name) || handle == NULL;
     struct Downbeat_region_state *region = bad ? NULL : look_up(state, name);
-    DB_TRY(agree(state, name, region, bad));
+    DB_TRY(agree_on_region(state, name, region, bad));
     if (region == NULL) /* on all processes alike */
         DB_TRY(create(state, name, &region));
     DB_TRY(begin_sample(region));
@@ -249,15 +243,13 @@ int Downbeat_region_end(Downbeat_region *region) {
     return MPI_SUCCESS;
 }
 
-/* Begins to gather what is left. */
-static void conclude(struct db_dependent *dependent) {
+static void gather_rest(struct db_dependent *dependent) {
     struct Downbeat_region_state *region = (struct Downbeat_region_state *)dependent;
     if (region->count > 0 && start_gathering(region) != MPI_SUCCESS)
         region->gathered = 0;
 }
 
-/* Takes in what was gathered. */
-static void destroy(struct db_dependent *dependent) {
+static void destroy_region(struct db_dependent *dependent) {
     struct Downbeat_region_state *region = (struct Downbeat_region_state *)dependent;
     if (region->gathered > 0 && finish_gathering(region) != MPI_SUCCESS)
         db_tell("samples of a region are lost: MPI could not gather them");

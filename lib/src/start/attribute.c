@@ -123,8 +123,8 @@ static int create_keys(void) {
     return MPI_SUCCESS;
 }
 
-/* The record of this process. The lock must be held. */
-static int process_record(struct process **process) {
+/* Finds the record of this process, or makes it. The lock must be held. */
+static int find_record(struct process **process) {
     int found = 0;
     if (process_key == MPI_KEYVAL_INVALID)
         DB_TRY(create_keys());
@@ -142,37 +142,49 @@ static int process_record(struct process **process) {
     return code;
 }
 
-int db_attribute_reserve(void) {
-    struct process *process;
+/* The record, locked; NULL, and not locked, with an error. */
+static struct process *lock_record(int *code) {
+    struct process *process = NULL;
     pthread_mutex_lock(&lock);
-    int code = process_record(&process);
+    *code = find_record(&process);
+    if (*code == MPI_SUCCESS)
+        return process;
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+static int unlock_record(int code) {
     pthread_mutex_unlock(&lock);
     return code;
 }
 
+int db_attribute_reserve(void) {
+    int code;
+    return lock_record(&code) != NULL ? unlock_record(code) : code;
+}
+
 int db_attribute_attach(struct db_attribute *attribute) {
-    struct process *process;
-    pthread_mutex_lock(&lock);
-    int code = process_record(&process);
-    if (code == MPI_SUCCESS && attribute->comm != shared_world())
+    int code;
+    struct process *process = lock_record(&code);
+    if (process == NULL)
+        return code;
+    if (attribute->comm != shared_world())
         code = MPI_Comm_set_attr(attribute->comm, attribute_key, attribute);
     if (code == MPI_SUCCESS)
         link_to(process, attribute);
-    pthread_mutex_unlock(&lock);
-    return code;
+    return unlock_record(code);
 }
 
 /* The attribute of a communicator that has none of MPI. */
 static int find_in_record(MPI_Comm comm, struct db_attribute **attribute) {
-    struct process *process;
-    pthread_mutex_lock(&lock);
-    int code = process_record(&process);
-    if (code == MPI_SUCCESS)
-        for (struct db_attribute *each = process->first; each != NULL; each = each->next)
-            if (each->comm == comm)
-                *attribute = each;
-    pthread_mutex_unlock(&lock);
-    return code;
+    int code;
+    const struct process *process = lock_record(&code);
+    if (process == NULL)
+        return code;
+    for (struct db_attribute *each = process->first; each != NULL; each = each->next)
+        if (each->comm == comm)
+            *attribute = each;
+    return unlock_record(code);
 }
 
 int db_attribute_find(MPI_Comm comm, struct db_attribute **attribute) {
@@ -209,37 +221,31 @@ int db_check_mpi(const char *function) {
 }
 
 int db_attribute_first_time(int *first) {
-    struct process *process;
-    pthread_mutex_lock(&lock);
-    int code = process_record(&process);
-    if (code == MPI_SUCCESS) {
-        *first = !process->told;
-        process->told = 1;
-    }
-    pthread_mutex_unlock(&lock);
-    return code;
+    int code;
+    struct process *process = lock_record(&code);
+    if (process == NULL)
+        return code;
+    *first = !process->told;
+    process->told = 1;
+    return unlock_record(code);
 }
 
 int db_attribute_keep(struct db_kept *(*make)(void), struct db_kept **kept) {
-    struct process *process;
-    pthread_mutex_lock(&lock);
-    int code = process_record(&process);
-    if (code == MPI_SUCCESS && process->kept == NULL)
+    int code;
+    struct process *process = lock_record(&code);
+    if (process == NULL)
+        return code;
+    if (process->kept == NULL)
         process->kept = make();
-    if (code == MPI_SUCCESS && process->kept == NULL)
-        code = MPI_ERR_NO_MEM;
-    if (code == MPI_SUCCESS)
-        *kept = process->kept;
-    pthread_mutex_unlock(&lock);
-    return code;
+    *kept = process->kept;
+    return unlock_record(*kept != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM);
 }
 
 int db_attribute_visit_known(void (*visit)(struct db_known *known, void *argument), void *argument) {
-    struct process *process;
-    pthread_mutex_lock(&lock);
-    int code = process_record(&process);
-    if (code == MPI_SUCCESS)
-        visit(&process->known, argument);
-    pthread_mutex_unlock(&lock);
-    return code;
+    int code;
+    struct process *process = lock_record(&code);
+    if (process == NULL)
+        return code;
+    visit(&process->known, argument);
+    return unlock_record(code);
 }

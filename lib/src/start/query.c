@@ -1,9 +1,13 @@
-/* The other public functions: the global clock, what the last call did, statistics and settings. */
+/* Public functions that ask and set: clocks, the last call, statistics, settings. */
 #include "start/clocks.h"
+
+#include <downbeat/clock.h>
 
 #define NS 1e-9
 
-/* The beginning of every local query: checks the state, and the output argument. */
+const char *Downbeat_version(void) { return DB_VERSION; }
+
+/* Begins a local query: finds the state, and checks the output argument. */
 static int question(MPI_Comm comm, const char *function, const void *answer, struct db_state **state) {
     DB_TRY(db_check_mpi(function));
     if (comm != MPI_COMM_NULL && answer == NULL)
@@ -55,6 +59,26 @@ int MPIX_Harmonize_lateness(MPI_Comm comm, double *lateness) {
     if (state->counters.calls < 2)
         return db_raise(comm, MPI_ERR_OTHER);
     *lateness = (double)state->call.lateness_ns * NS;
+    return MPI_SUCCESS;
+}
+
+static int64_t read_clock(const void *clock) { return db_clock_read(clock); }
+
+int Downbeat_get_clock(MPI_Comm comm, Downbeat_clock *clock) {
+    struct db_state *state;
+    DB_TRY(question(comm, "Downbeat_get_clock", clock, &state));
+    *clock = (Downbeat_clock){.read = read_clock,
+                              .clock = &state->clocks.clock,
+                              .ticks = state->clocks.map.ticks,
+                              .global = state->clocks.map.global_ns,
+                              .tick = state->clocks.map.ns_per_tick,
+                              .bound = state->clocks.map.bound_ns,
+                              .growth = state->clocks.map.growth,
+                              .ramp = state->clocks.map.ramp,
+                              .variance = state->clocks.map.uncertainty.offset,
+                              .cross = state->clocks.map.uncertainty.cross,
+                              .rate = state->clocks.map.uncertainty.rate,
+                              .walk = state->clocks.map.uncertainty.walk};
     return MPI_SUCCESS;
 }
 
