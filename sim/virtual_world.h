@@ -1,5 +1,5 @@
-/* What the parts of the virtual world share: virtual.c (processes and their turns), virtual_clock.c (time),
- * virtual_message.c and virtual_collective.c (what message.h asks for). */
+/* What the parts of the virtual world share. Each uses those before it: virtual_turns.c (whose turn it is),
+ * virtual_clock.c (time), virtual_message.c and virtual_collective.c (message.h), virtual.c (worlds and runs). */
 #ifndef DOWNBEAT_VIRTUAL_WORLD_H
 #define DOWNBEAT_VIRTUAL_WORLD_H
 
