@@ -138,7 +138,7 @@ static void describe(struct comm *comm, uint64_t origin) {
     comm->number = recording_add_communicator(&entry);
 }
 
-static struct comm *find(MPI_Comm handle, uint64_t origin) {
+static struct comm *find_comm(MPI_Comm handle, uint64_t origin) {
     void *value = NULL;
     int found = 0;
     ++inside;
@@ -155,17 +155,17 @@ static struct comm *find(MPI_Comm handle, uint64_t origin) {
     return comm;
 }
 
-static struct comm *look_up(MPI_Comm handle, uint64_t origin) {
+static struct comm *cached_comm(MPI_Comm handle, uint64_t origin) {
     if (handle == MPI_COMM_NULL)
         return NULL;
     struct cached *place = &cache[((uintptr_t)handle >> 4 ^ (uintptr_t)handle) % CACHED];
     if (place->handle != handle || place->generation != generation || place->comm == NULL)
-        *place = (struct cached){handle, find(handle, origin), generation};
+        *place = (struct cached){handle, find_comm(handle, origin), generation};
     return place->comm;
 }
 
 struct comm *communicator_of(MPI_Comm handle) {
-    return look_up(handle, 0);
+    return cached_comm(handle, 0);
 }
 
 /* --- where communicators are made */
@@ -243,7 +243,7 @@ static uint64_t between_groups(MPI_Comm handle, int tag) {
         ++inside;                                                                                                      \
         int code = REAL(Name) arguments;                                                                               \
         if (code == MPI_SUCCESS)                                                                                       \
-            look_up(*newcomm, origin);                                                                                 \
+            cached_comm(*newcomm, origin);                                                                             \
         --inside;                                                                                                      \
         return code;                                                                                                   \
     }
@@ -253,7 +253,7 @@ MAKERS(MAKER)
 /* A duplicate that is there when its request is complete; what it is called is settled by the call. */
 void communicators_made(MPI_Comm handle, uint64_t origin) {
     ++inside;
-    look_up(handle, origin);
+    cached_comm(handle, origin);
     --inside;
 }
 

@@ -45,7 +45,7 @@ static void link_last(struct expected *one) {
     *link = one;
 }
 
-static struct expected *add(MPI_Request request, const struct call *call) {
+static struct expected *remember(MPI_Request request, const struct call *call) {
     struct expected *one = own_spare;
     own_spare = NULL;
     pthread_mutex_lock(&lock);
@@ -65,10 +65,10 @@ static struct expected *add(MPI_Request request, const struct call *call) {
     return one;
 }
 
-void completion_expect(MPI_Request request, const struct call *call) { add(request, call); }
+void completion_expect(MPI_Request request, const struct call *call) { remember(request, call); }
 
 void completion_expect_persistent(MPI_Request request, const struct call *call, int root) {
-    struct expected *one = add(request, call);
+    struct expected *one = remember(request, call);
     if (one != NULL) {
         one->root = root;
         one->persistent = 1;
@@ -76,7 +76,7 @@ void completion_expect_persistent(MPI_Request request, const struct call *call, 
 }
 
 void completion_expect_communicator(MPI_Request request, const MPI_Comm *handle, uint64_t origin) {
-    struct expected *one = add(request, &(struct call){.comm = NULL});
+    struct expected *one = remember(request, &(struct call){.comm = NULL});
     if (one != NULL) {
         one->made = handle;
         one->origin = origin;
@@ -137,7 +137,7 @@ static int may_own(void) {
     return owner;
 }
 
-static void release(struct expected *one) {
+static void give_back(struct expected *one) {
     --outstanding;
     if (own_spare == NULL && may_own())
         own_spare = one;
@@ -172,13 +172,13 @@ static void complete(struct expected *one, int64_t begin, int64_t now) {
     }
     one->started = 0;
     if (!one->persistent)
-        release(one);
+        give_back(one);
 }
 
 /* Not complete, and nobody will say so. */
 static void lose(struct expected *one) {
     if (one != NULL && !one->persistent)
-        release(one);
+        give_back(one);
 }
 
 static int nothing_expected(void) { return inside || outstanding == 0; }
@@ -327,7 +327,7 @@ WRAP(MPI_Request_free);
 int MPI_Request_free(MPI_Request *request) {
     struct expected *one = nothing_expected() ? NULL : take(*request, 1);
     if (one != NULL)
-        release(one);
+        give_back(one);
     return REAL(MPI_Request_free)(request);
 }
 

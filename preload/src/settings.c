@@ -89,7 +89,7 @@ static const struct setting known[] = {
 };
 enum { KNOWN = sizeof known / sizeof known[0] };
 
-static const struct setting *find(const char *name, size_t length) {
+static const struct setting *known_setting(const char *name, size_t length) {
     for (int i = 0; i < KNOWN; ++i)
         if (strlen(known[i].name) == length && strncmp(known[i].name, name, length) == 0)
             return &known[i];
@@ -104,7 +104,7 @@ int settings_read(struct settings *settings, char problem[SETTINGS_PROBLEM_SIZE]
         if (value == NULL || strncmp(*variable, PREFIX, strlen(PREFIX)) != 0)
             continue;
         const char *name = *variable + strlen(PREFIX);
-        const struct setting *setting = find(name, (size_t)(value - name));
+        const struct setting *setting = known_setting(name, (size_t)(value - name));
         if (setting == NULL) {
             for (int i = 0; i < KNOWN; ++i) {
                 size_t length = strlen(valid);

@@ -326,7 +326,7 @@ static int write_row(FILE *file, const struct row *row) {
     return code;
 }
 
-static int write_file(const char *path, struct row *rows, int64_t count) {
+static int write_rows(const char *path, struct row *rows, int64_t count) {
     struct output_file output;
     int code;
     FILE *file = output_begin(&output, path, 0, &code);
@@ -395,7 +395,7 @@ void starts_write(const char *path) {
     }
     struct row *all = rank == 0 ? malloc((size_t)total + 1) : NULL;
     PMPI_Gatherv(mine, bytes, MPI_BYTE, all, each, rank == 0 ? each + size : NULL, MPI_BYTE, 0, MPI_COMM_WORLD);
-    int code = rank == 0 ? write_file(path, all, total / (int64_t)sizeof(struct row)) : 0;
+    int code = rank == 0 ? write_rows(path, all, total / (int64_t)sizeof(struct row)) : 0;
     if (code != 0)
         say("cannot write '%s': %s", path, output_reason(code));
     free(mine);

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,7 @@ struct db_validation_clock {
 };
 
 /* Uniform in [-1, 1). */
-static double draw(uint64_t *state) { return (double)(db_split_mix(state) >> 11) * 0x1p-52 - 1.0; }
+static double draw_symmetric(uint64_t *state) { return (double)(db_split_mix(state) >> 11) * 0x1p-52 - 1.0; }
 
 double db_validation_at(const struct db_clock *clock, int64_t true_ticks) {
     const struct db_validation_clock *self = clock->data.validation.state;
@@ -82,19 +83,19 @@ int db_validation_wrap(struct db_clock *clock, const struct db_validation *valid
     struct db_validation_clock *self = calloc(1, sizeof *self);
     if (self == NULL)
         return -1;
-    int group = rank / validation->ranks_per_clock;
-    uint64_t state = validation->seed * 0x2545f4914f6cdd1dU + (uint64_t)group;
+    int group = rank / (int)validation->ranks_per_clock;
+    uint64_t state = (uint64_t)validation->seed * 0x2545f4914f6cdd1dU + (uint64_t)group;
     db_split_mix(&state);
     self->inner = *clock;
     self->origin = origin;
     self->ns_per_tick = ns_per_tick;
-    self->offset_ns = validation->offset * 1e9 * draw(&state);
-    self->skew = validation->skew * draw(&state);
+    self->offset_ns = validation->offset * 1e9 * draw_symmetric(&state);
+    self->skew = validation->skew * draw_symmetric(&state);
     self->fastest = 1.0 + fabs(self->skew) + validation->wander;
     for (int i = 0; i < SINES; ++i) {
         /* A sine of amplitude A and period T deviates in frequency by up to 2 pi A / T: equal shares of the bound. */
         self->amplitude_ns[i] = validation->wander / SINES * period_ns[i] / TWO_PI;
-        self->phase[i] = TWO_PI * draw(&state);
+        self->phase[i] = TWO_PI * draw_symmetric(&state);
     }
 
     memset(clock, 0, sizeof *clock);
@@ -106,41 +107,37 @@ int db_validation_wrap(struct db_clock *clock, const struct db_validation *valid
     clock->data.validation.state = self;
     if (self->inner.identity[0] != '\0')
         snprintf(clock->identity, sizeof clock->identity, "%.100s+%d", self->inner.identity,
-                 validation->false_claim ? -1 : group);
+                 validation->false_claim != 0.0 ? -1 : group);
     return 0;
 }
 
-static int parse_number(const char *text, double low, double high, double *value) {
-    char *end;
-    errno = 0;
-    *value = strtod(text, &end);
-    return end != text && *end == '\0' && errno == 0 && *value >= low && *value <= high ? 0 : -1;
-}
+static const struct field {
+    const char *name;
+    size_t place; /* in struct db_validation, whose members are all numbers */
+    double high;
+    double low;
+    int whole;
+} fields[] = {
+    {"offset", offsetof(struct db_validation, offset), 1e6, 0.0, 0},
+    {"skew", offsetof(struct db_validation, skew), 0.1, 0.0, 0},
+    {"wander", offsetof(struct db_validation, wander), 0.1, 0.0, 0},
+    {"seed", offsetof(struct db_validation, seed), 0x1p53, 0.0, 1},
+    {"ranks_per_clock", offsetof(struct db_validation, ranks_per_clock), 1e9, 1.0, 1},
+    {"false_claim", offsetof(struct db_validation, false_claim), 1.0, 0.0, 1},
+};
+enum { FIELDS = sizeof fields / sizeof *fields };
 
 static int assign(struct db_validation *validation, const char *key, const char *text) {
-    double value;
-    if (strcmp(key, "offset") == 0)
-        return parse_number(text, 0.0, 1e6, &validation->offset);
-    if (strcmp(key, "skew") == 0)
-        return parse_number(text, 0.0, 0.1, &validation->skew);
-    if (strcmp(key, "wander") == 0)
-        return parse_number(text, 0.0, 0.1, &validation->wander);
-    if (strcmp(key, "seed") == 0) {
-        if (parse_number(text, 0.0, 0x1p53, &value) != 0 || value != floor(value))
+    char *end;
+    for (int i = 0; i < FIELDS; ++i) {
+        if (strcmp(key, fields[i].name) != 0)
+            continue;
+        errno = 0;
+        double value = strtod(text, &end);
+        if (end == text || *end != '\0' || errno != 0 || !(value >= fields[i].low && value <= fields[i].high) ||
+            (fields[i].whole && value != floor(value)))
             return -1;
-        validation->seed = (uint64_t)value;
-        return 0;
-    }
-    if (strcmp(key, "ranks_per_clock") == 0) {
-        if (parse_number(text, 1.0, 1e9, &value) != 0 || value != floor(value))
-            return -1;
-        validation->ranks_per_clock = (int)value;
-        return 0;
-    }
-    if (strcmp(key, "false_claim") == 0) {
-        if (parse_number(text, 0.0, 1.0, &value) != 0 || value != floor(value))
-            return -1;
-        validation->false_claim = (int)value;
+        *(double *)((char *)validation + fields[i].place) = value;
         return 0;
     }
     return -1;
@@ -178,8 +175,9 @@ const char *db_validation_parse(struct db_validation *validation, const char *te
 void db_validation_format(const struct db_validation *validation, char *text, size_t size) {
     if (!validation->enabled)
         snprintf(text, size, "off");
-    else
-        snprintf(text, size, "offset=%.9g,skew=%.9g,wander=%.9g,seed=%llu,ranks_per_clock=%d,false_claim=%d",
-                 validation->offset, validation->skew, validation->wander, (unsigned long long)validation->seed,
-                 validation->ranks_per_clock, validation->false_claim);
+    for (int i = 0; validation->enabled && i < FIELDS; ++i) {
+        size_t length = i > 0 ? strlen(text) : 0;
+        snprintf(text + length, size - length, fields[i].whole ? "%s%s=%.0f" : "%s%s=%.9g", i > 0 ? "," : "",
+                 fields[i].name, *(const double *)((const char *)validation + fields[i].place));
+    }
 }

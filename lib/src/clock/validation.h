@@ -18,12 +18,12 @@ struct db_validation_clock;
 /* Setting `validation`. */
 struct db_validation {
     int enabled;
-    double offset;       /* s: offsets are drawn from +-offset, uniformly */
-    double skew;         /* relative: skews are drawn from +-skew, uniformly */
-    double wander;       /* relative: bound of the wander's deviation of frequency */
-    uint64_t seed;       /* of all draws */
-    int ranks_per_clock; /* this many consecutive ranks share a clock, as the processes of a node do */
-    int false_claim;     /* every process claims to share its clock with all others: the verification must notice */
+    double offset;          /* s: offsets are drawn from +-offset, uniformly */
+    double skew;            /* relative: skews are drawn from +-skew, uniformly */
+    double wander;          /* relative: bound of the wander's deviation of frequency */
+    double seed;            /* of all draws; this and the following are whole */
+    double ranks_per_clock; /* this many consecutive ranks share a clock, as the processes of a node do */
+    double false_claim; /* 1: every process claims to share its clock with all others: the verification must notice */
 };
 
 /* Parses `text` ("off", or "offset=1e-3,seed=7" and the like). Returns NULL, or a description of the valid values. */

@@ -81,7 +81,7 @@ struct filter {
 };
 
 /* One more offset, `after` ns later. */
-static void follow(struct filter *filter, double after, double offset, double variance) {
+static void update(struct filter *filter, double after, double offset, double variance) {
     filter->uncertainty = db_uncertainty_after(&filter->uncertainty, after);
     struct db_uncertainty *p = &filter->uncertainty;
     double innovation = offset - (filter->offset + filter->rate * after);
@@ -105,7 +105,7 @@ static struct filter run(const struct db_history *history, const double variance
     struct filter filter = {.offset = points[0].offset_ns,
                             .uncertainty = {.offset = variances[0], .rate = skew * skew / 3.0, .walk = walk}};
     for (int i = 1; i < history->count; ++i) {
-        follow(&filter, (double)(points[i].at - points[i - 1].at), points[i].offset_ns, variances[i]);
+        update(&filter, (double)(points[i].at - points[i - 1].at), points[i].offset_ns, variances[i]);
         filter.uncertainty.rate += points[i].turn * points[i].turn;
     }
     return filter;

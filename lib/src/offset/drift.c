@@ -47,7 +47,7 @@ static struct db_clock_map offset_model(const struct db_offset *offset, double s
 
 static double line_at(const struct db_line *line, double time) { return line->value + line->slope * (time - line->at); }
 
-static double width(const struct db_offset *point) { return fabs(point->upper_ns - point->lower_ns); }
+static double interval_width(const struct db_offset *point) { return fabs(point->upper_ns - point->lower_ns); }
 
 /* Least squares (Hunold 2015, Alg. 4, line 20). A point counts by the inverse square of the width of its interval: with
  * equal widths that is the plain fit, and a point that was measured while the machine was disturbed cannot bend the
@@ -59,7 +59,7 @@ static struct db_line fit(const struct db_offset *points, int count, double reso
     double squares = 0.0;
     double products = 0.0;
     for (int i = 0; i < count; ++i) {
-        double scale = width(&points[i]) + resolution_ns + 1.0; /* never 0 */
+        double scale = interval_width(&points[i]) + resolution_ns + 1.0; /* never 0 */
         double weight = 1.0 / (scale * scale);
         double time = (double)(points[i].at - points[0].at);
         double offset = points[i].offset_ns - points[0].offset_ns;
@@ -79,7 +79,7 @@ static struct db_line fit(const struct db_offset *points, int count, double reso
 static const struct db_offset *narrowest(const struct db_offset *points, int count) {
     const struct db_offset *best = points;
     for (int i = 1; i < count; ++i)
-        if (width(&points[i]) < width(best))
+        if (interval_width(&points[i]) < interval_width(best))
             best = &points[i];
     return best;
 }
@@ -186,8 +186,8 @@ struct findings {
     struct db_offset fresh;   /* with fit_points: the intercept, if it is not the fit's; without: the offset */
 };
 
-static int measure(const struct db_learning *learning, const struct db_asker *asker, struct db_pair *pair,
-                   struct findings *findings, struct db_standing *peer) {
+static int measure_all(const struct db_learning *learning, const struct db_asker *asker, struct db_pair *pair,
+                       struct findings *findings, struct db_standing *peer) {
     DB_TRY(db_exchange_begin(asker));
     pair->mean_rtt_ns = 0.0;
     if (learning->fit_points <= 0)
@@ -237,7 +237,7 @@ int db_drift_learn(const struct db_learning *learning, const struct db_limits *l
             possible.fit_points = FEW_POINTS;
     }
     struct db_standing peer;
-    int code = measure(&possible, asker, pair, &findings, &peer);
+    int code = measure_all(&possible, asker, pair, &findings, &peer);
     if (code == MPI_SUCCESS) {
         /* The peer's time may run faster or slower than the clock that it represents. */
         const struct db_limits allowed = {

@@ -19,7 +19,7 @@ static const Downbeat_parameter parameters[] = {
 /* Alg. 3, line 3: the connection setup of the first messages is not part of the round trip. */
 #define WARM_UP 5
 
-static int compare_round_trips(const void *a, const void *b) {
+static int compare_values(const void *a, const void *b) {
     int64_t x = *(const int64_t *)a;
     int64_t y = *(const int64_t *)b;
     return (x > y) - (x < y);
@@ -27,7 +27,7 @@ static int compare_round_trips(const void *a, const void *b) {
 
 /* Mean without outliers, i.e. without values more than 1.5 interquartile ranges from the quartiles (Tukey). */
 static double robust_mean(int64_t *values, int count) {
-    qsort(values, (size_t)count, sizeof *values, compare_round_trips);
+    qsort(values, (size_t)count, sizeof *values, compare_values);
     int quarter = count / 4;
     double first = (double)values[quarter];
     double third = (double)values[count - 1 - quarter];

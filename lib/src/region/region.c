@@ -36,7 +36,7 @@ struct Downbeat_region_state {
     int gathered; /* samples that are being gathered */
 };
 
-static void release(struct Downbeat_region_state *region) {
+static void free_region(struct Downbeat_region_state *region) {
     free(region->parts);
     free(region->all);
     free(region);
@@ -66,7 +66,7 @@ static void gather_rest(struct db_dependent *dependent);
 static void destroy_region(struct db_dependent *dependent);
 
 /* The state's region of that name, or NULL. */
-static struct Downbeat_region_state *look_up(const struct db_state *state, const char *name) {
+static struct Downbeat_region_state *find_region(const struct db_state *state, const char *name) {
     for (struct db_dependent *each = state->dependents; each != NULL; each = each->next) {
         struct Downbeat_region_state *region = (struct Downbeat_region_state *)each;
         if (each->destroy == destroy_region && strcmp(region->name, name) == 0)
@@ -92,7 +92,8 @@ static int compare_names(const struct db_state *state, const char *name) {
 
 /* Some process cannot begin: prints the reason, and returns the error on all. An open sample of the region ends on all
  * processes. */
-static int refuse(const struct db_state *state, const char *name, struct Downbeat_region_state *region, int bad) {
+static int explain_refusal(const struct db_state *state, const char *name, struct Downbeat_region_state *region,
+                           int bad) {
     struct db_reason reason = {""};
     int code = MPI_SUCCESS;
     if (bad)
@@ -122,12 +123,12 @@ static int agree_on_region(const struct db_state *state, const char *name, struc
     DB_TRY(db_reduce_max(&state->channel, (const int64_t *)&mine, (int64_t *)&all, WORDS));
     DB_TRY(db_broadcast(&state->channel, (int64_t *)&all, WORDS));
     if (all.bad || all.open)
-        return refuse(state, name, region, bad);
+        return explain_refusal(state, name, region, bad);
     return db_are_alike(&all.name) ? MPI_SUCCESS : compare_names(state, name);
 }
 
 /* A region that this communicator does not have yet; collective. */
-static int create(struct db_state *state, const char *name, struct Downbeat_region_state **region) {
+static int create_region(struct db_state *state, const char *name, struct Downbeat_region_state **region) {
     struct db_reason reason = {"out of memory"};
     struct Downbeat_region_state *made = calloc(1, sizeof *made);
     int code = made != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
@@ -149,7 +150,7 @@ static int create(struct db_state *state, const char *name, struct Downbeat_regi
     code = db_agree_on_error(state->channel.comm, code, &reason);
     if (code != MPI_SUCCESS) {
         if (made != NULL)
-            release(made);
+            free_region(made);
         return code;
     }
     db_state_add_dependent(state, &made->dependent);
@@ -189,12 +190,12 @@ static double after_deadline_ns(const struct Downbeat_region_state *region, int6
     return db_map_elapsed_ns(map, ticks) + (double)(map->global_ns - region->deadline);
 }
 
-static int begin(struct db_state *state, const char *name, Downbeat_region *handle) {
+static int begin_region(struct db_state *state, const char *name, Downbeat_region *handle) {
     int bad = !valid_name(name) || handle == NULL;
-    struct Downbeat_region_state *region = bad ? NULL : look_up(state, name);
+    struct Downbeat_region_state *region = bad ? NULL : find_region(state, name);
     DB_TRY(agree_on_region(state, name, region, bad));
     if (region == NULL) /* on all processes alike */
-        DB_TRY(create(state, name, &region));
+        DB_TRY(create_region(state, name, &region));
     DB_TRY(begin_sample(region));
     *handle = region;
     region->origin = state->clocks.local.ticks;
@@ -211,12 +212,12 @@ int Downbeat_region_begin(MPI_Comm comm, const char *name, Downbeat_region *regi
     DB_TRY(db_check_mpi("Downbeat_region_begin"));
     int code = db_state_prepare(comm, &state);
     if (code == MPI_SUCCESS)
-        code = begin(state, name, region);
+        code = begin_region(state, name, region);
     return code == MPI_SUCCESS ? MPI_SUCCESS : db_raise(comm, code);
 }
 
 /* The rule of downbeat-bench. */
-static int64_t judge(const struct Downbeat_region_state *region) {
+static int64_t quality_of(const struct Downbeat_region_state *region) {
     if (region->origin != region->state->clocks.local.ticks) /* the clock was changed: the stamps do not fit together */
         return DB_PART_UNFINISHED;
     if (!region->flag)
@@ -235,7 +236,7 @@ int Downbeat_region_end(Downbeat_region *region) {
         return db_raise(state->attribute.comm, MPI_ERR_OTHER);
     ended->open = 0;
     ended->parts[ended->count - 1] =
-        (struct db_region_part){.quality = judge(ended),
+        (struct db_region_part){.quality = quality_of(ended),
                                 .latency = (double)(exit - ended->entry) * state->clocks.map.ns_per_tick,
                                 .entry = ended->entry_ns,
                                 .exit = after_deadline_ns(ended, exit),
@@ -253,5 +254,5 @@ static void destroy_region(struct db_dependent *dependent) {
     struct Downbeat_region_state *region = (struct Downbeat_region_state *)dependent;
     if (region->gathered > 0 && finish_gathering(region) != MPI_SUCCESS)
         db_tell("samples of a region are lost: MPI could not gather them");
-    release(region);
+    free_region(region);
 }

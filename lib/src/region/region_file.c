@@ -121,7 +121,7 @@ static void name_file(const char *path, int world_rank, char *name, size_t size)
 }
 
 /* All entries that go to the same file as `first` does. Returns 0 or an error number. */
-static int write_file(const char *name, int named, const struct db_region_entry *first) {
+static int write_entries(const char *name, int named, const struct db_region_entry *first) {
     struct output_file output;
     int code;
     FILE *file = output_begin(&output, name, named, &code);
@@ -151,7 +151,7 @@ static void write_files(const struct db_region_entry *first, int world_rank) {
             continue;
         name_file(entry->settings.regions, world_rank, name, sizeof name);
         int named = world_rank == 0 && strcmp(entry->settings.regions, DB_REGIONS_DEFAULT) != 0;
-        int code = write_file(name, named, entry);
+        int code = write_entries(name, named, entry);
         if (code == 0)
             continue;
         db_explain(&reason, MPI_ERR_OTHER,

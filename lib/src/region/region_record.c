@@ -60,13 +60,15 @@ static void add_rejected(struct db_region_record *record, const struct db_region
 }
 
 /* In [0, limit): the bias is below limit / 2^64. */
-static long long draw(uint64_t *state, long long limit) { return (long long)(db_split_mix(state) % (uint64_t)limit); }
+static long long draw_below(uint64_t *state, long long limit) {
+    return (long long)(db_split_mix(state) % (uint64_t)limit);
+}
 
 /* Where the figures of the newest valid sample are kept, or NULL (Vitter 1985, algorithm R). */
 static double *place(struct db_region_record *record) {
     if (record->kept_count < DB_REGION_KEPT)
         return record->kept[record->kept_count++];
-    long long drawn = draw(&record->random, record->valid);
+    long long drawn = draw_below(&record->random, record->valid);
     return drawn < DB_REGION_KEPT ? record->kept[drawn] : NULL;
 }
 
@@ -121,7 +123,7 @@ void db_region_record_add(struct db_region_record *record, const struct db_regio
         add_rejected(record, parts, stride, worst);
 }
 
-static int compare(const void *a, const void *b) {
+static int compare_figures(const void *a, const void *b) {
     double difference = *(const double *)a - *(const double *)b;
     return (difference > 0.0) - (difference < 0.0);
 }
@@ -142,7 +144,7 @@ int db_region_record_summarize(const struct db_region_record *record, int figure
         return -1;
     for (int i = 0; i < count; ++i)
         sorted[i] = record->kept[i][figure];
-    qsort(sorted, (size_t)count, sizeof *sorted, compare);
+    qsort(sorted, (size_t)count, sizeof *sorted, compare_figures);
     *summary = (struct db_region_summary){
         .mean = record->sum[figure] / (double)record->valid,
         .median = quantile(sorted, count, 0.5),

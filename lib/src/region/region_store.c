@@ -63,8 +63,8 @@ static int find_world_ranks(const struct db_state *state, int *world_ranks) {
     return code;
 }
 
-static int create(const struct db_state *state, const char *name, const int *world_ranks,
-                  struct db_region_entry **entry) {
+static int create_entry(const struct db_state *state, const char *name, const int *world_ranks,
+                        struct db_region_entry **entry) {
     int length;
     struct db_region_entry *made = calloc(1, sizeof *made);
     if (made == NULL)
@@ -90,7 +90,7 @@ static int find_entry(struct store *store, const struct db_state *state, const c
     while (*link != NULL && !db_region_record_is((*link)->record, name, state->size, world_ranks))
         link = &(*link)->next;
     if (*link == NULL)
-        DB_TRY(create(state, name, world_ranks, link));
+        DB_TRY(create_entry(state, name, world_ranks, link));
     (*link)->lock = &store->lock;
     *entry = *link;
     return MPI_SUCCESS;

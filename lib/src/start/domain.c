@@ -43,7 +43,7 @@ static int let_compare(const struct db_channel *candidates, int size, const stru
 
 /* Compares this process's clock with process 0's: shared if 0 lies in a narrow interval for the offset. Asks no more
  * once that is known and one of the two has lost its processor. */
-static int compare(const struct db_asker *asker, int *shared) {
+static int compare_clocks(const struct db_asker *asker, int *shared) {
     struct db_series series = {0};
     int quick = 0;
     int more = 1;
@@ -81,7 +81,7 @@ static int verify(const struct db_channel *candidates, int rank, int size, struc
     const struct db_timeline timeline = {.clock = clock, .map = &scale};
     const struct db_asker asker = {.channel = candidates, .peer = 0, .timeline = timeline};
     *shared = 1;
-    DB_TRY(rank == 0 ? let_compare(candidates, size, &timeline) : compare(&asker, shared));
+    DB_TRY(rank == 0 ? let_compare(candidates, size, &timeline) : compare_clocks(&asker, shared));
     *shared = *shared && strcmp(claim.identity, clock->identity) == 0;
     if (*shared)
         clock->domain = claim.domain;
@@ -102,8 +102,8 @@ static void join_all(struct db_domain *domain, const struct db_channel *channel,
 }
 
 /* Makes the communicators where there are several domains, and one has several members. */
-static int divide(struct db_domain *domain, const struct db_channel *channel, const struct db_channel *candidates,
-                  int shared, int leader, int rank) {
+static int divide_candidates(struct db_domain *domain, const struct db_channel *channel,
+                             const struct db_channel *candidates, int shared, int leader, int rank) {
     domain->owned = 1;
     domain->leaders.comm = MPI_COMM_NULL;
     if (candidates->comm != MPI_COMM_NULL)
@@ -134,7 +134,7 @@ static int find_among(struct db_domain *domain, const struct db_channel *channel
     if (!leader)
         domain->bound_ns = clock->resolution_ns;
     if (domain->count > 1)
-        return divide(domain, channel, candidates, shared, leader, rank);
+        return divide_candidates(domain, channel, candidates, shared, leader, rank);
     join_all(domain, channel, clock, rank);
     return MPI_SUCCESS;
 }

@@ -15,7 +15,7 @@
 #define OBSERVE_NS 250
 
 /* Process 0 gives the slack controller its observations of the previous call. */
-static void observe(struct db_state *state) {
+static void pass_observation(struct db_state *state) {
     if (!state->root.observed)
         return;
     state->root.observed = 0;
@@ -23,7 +23,7 @@ static void observe(struct db_state *state) {
 }
 
 /* Process 0 sets the deadline. `all` have reported on the last call. */
-static void decide(struct db_state *state, const struct db_report *all, struct db_decision *decision) {
+static void set_deadline(struct db_state *state, const struct db_report *all, struct db_decision *decision) {
     decision->slack_ns = db_slack_next(state->slack);
     int64_t now = db_map_global_ns(&state->clocks.map, db_clock_read(&state->clocks.clock));
     decision->deadline_ns = now + decision->slack_ns;
@@ -86,7 +86,7 @@ static int agree_on_deadline(struct db_state *state, struct db_decision *decisio
         if (missed || (all.stale && db_schedule_allows(state, (int)all.stale)))
             decision->synchronize = db_schedule_depth(state);
         else
-            decide(state, &all, decision);
+            set_deadline(state, &all, decision);
     }
     DB_TRY(db_spread_decision(state, decision));
     if (!decision->synchronize)
@@ -99,7 +99,7 @@ static int agree_on_deadline(struct db_state *state, struct db_decision *decisio
     *arrived = db_clock_read(&state->clocks.clock);
     DB_TRY(db_gather_reports(state, &nothing, &ready));
     if (state->rank == 0)
-        decide(state, &all, decision);
+        set_deadline(state, &all, decision);
     return db_spread_decision(state, decision);
 }
 
@@ -139,7 +139,7 @@ static int leave_in_time(const struct db_state *state, const struct release *rel
 
 int db_harmonize(struct db_state *state, double delay, int *flag) {
     if (state->rank == 0) {
-        observe(state); /* if the last call left no time for it */
+        pass_observation(state); /* if the last call left no time for it */
         db_slack_adapt(state->slack);
     }
     struct db_decision decision;
@@ -164,7 +164,7 @@ int db_harmonize(struct db_state *state, double delay, int *flag) {
     state->call.released = release.ticks;
 
     if (state->rank == 0 && decision.slack_ns - lag_ns > OBSERVE_NS)
-        observe(state);
+        pass_observation(state);
     int in_time = leave_in_time(state, &release, late, &state->call.left);
     int before_wait = state->settings.slack->flag_before_wait;
     *flag = before_wait ? !late : in_time && !unsure;

@@ -72,8 +72,8 @@ static const Downbeat_parameter *parameters_of(const struct db_node *node) {
 
 static int parse_component(struct parser *parser, const char *kind, int *index);
 
-static int parse_number(const struct parser *parser, const struct db_node *node, const Downbeat_parameter *parameter,
-                        const char *word, double *number) {
+static int parse_bounded(const struct parser *parser, const struct db_node *node, const Downbeat_parameter *parameter,
+                         const char *word, double *number) {
     char *end;
     errno = 0;
     *number = strtod(word, &end);
@@ -100,7 +100,7 @@ static int parse_value(struct parser *parser, int index, int place) {
     }
     char word[WORD_SIZE];
     take_word(parser, word);
-    return parse_number(parser, node, parameter, word, &node->values[place].number);
+    return parse_bounded(parser, node, parameter, word, &node->values[place].number);
 }
 
 static int refuse_parameter(const struct parser *parser, const struct db_node *node, const char *name) {

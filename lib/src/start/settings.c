@@ -396,7 +396,7 @@ int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db
     return MPI_SUCCESS;
 }
 
-static int64_t hash(const struct db_settings *settings) {
+static int64_t hash_settings(const struct db_settings *settings) {
     uint64_t value = DB_HASH;
     char text[TEXT_SIZE];
     for (const void *const *entry = settings_registry; *entry != NULL; ++entry) {
@@ -438,7 +438,7 @@ int db_settings_agree(MPI_Comm comm, struct db_offer *offer, int code, const str
         struct db_alike domain;
         struct db_alike identity;
         int64_t failed;
-    } most = {db_alike(hash(&offer->settings)), offer->domain, offer->identity, code != MPI_SUCCESS};
+    } most = {db_alike(hash_settings(&offer->settings)), offer->domain, offer->identity, code != MPI_SUCCESS};
     DB_TRY(db_allreduce(comm, &most, sizeof most / sizeof(int64_t), MPI_INT64_T, MPI_MAX));
     offer->domain = most.domain;
     offer->identity = most.identity;

@@ -138,7 +138,7 @@ static struct db_state *new_state(MPI_Comm comm, int rank) {
 }
 
 /* What may fail on some processes alone, and must be known to all before they go on: memory, settings, the clock. */
-static int begin(MPI_Comm comm, MPI_Comm channel, struct db_offer *offer, struct db_state **made) {
+static int prepare_parts(MPI_Comm comm, MPI_Comm channel, struct db_offer *offer, struct db_state **made) {
     struct db_reason reason = {""};
     int rank;
     DB_TRY(MPI_Comm_set_errhandler(channel, MPI_ERRORS_RETURN));
@@ -151,7 +151,7 @@ static int begin(MPI_Comm comm, MPI_Comm channel, struct db_offer *offer, struct
     return db_state_agree(channel, offer, code, &reason);
 }
 
-static int create(MPI_Comm comm, struct db_state **state) {
+static int create_state(MPI_Comm comm, struct db_state **state) {
     int inter;
     DB_TRY(MPI_Comm_test_inter(comm, &inter));
     if (inter)
@@ -160,7 +160,7 @@ static int create(MPI_Comm comm, struct db_state **state) {
     struct db_state *made = NULL;
     MPI_Comm channel;
     DB_TRY(db_duplicate(comm, &channel));
-    int code = begin(comm, channel, &offer, &made);
+    int code = prepare_parts(comm, channel, &offer, &made);
     if (made == NULL) {
         MPI_Comm_free(&channel);
         return code;
@@ -179,7 +179,7 @@ static int create(MPI_Comm comm, struct db_state **state) {
 }
 
 /* NULL if comm has no state. */
-static int look_up(MPI_Comm comm, struct db_state **state) {
+static int look_up_state(MPI_Comm comm, struct db_state **state) {
     struct db_attribute *attribute;
     DB_TRY(db_attribute_find(comm, &attribute));
     *state = (struct db_state *)attribute;
@@ -187,11 +187,11 @@ static int look_up(MPI_Comm comm, struct db_state **state) {
 }
 
 int db_state_prepare(MPI_Comm comm, struct db_state **state) {
-    DB_TRY(look_up(comm, state));
-    return *state != NULL ? MPI_SUCCESS : create(comm, state);
+    DB_TRY(look_up_state(comm, state));
+    return *state != NULL ? MPI_SUCCESS : create_state(comm, state);
 }
 
 int db_state_find(MPI_Comm comm, struct db_state **state) {
-    DB_TRY(look_up(comm, state));
+    DB_TRY(look_up_state(comm, state));
     return *state != NULL ? MPI_SUCCESS : MPI_ERR_OTHER;
 }

@@ -64,7 +64,8 @@ int Downbeat_record(MPI_Comm comm, int asker, int answerer, int timeline, int co
     return db_raise(comm, code);
 }
 
-static int measure(const struct study *study, const struct db_node *estimator, double skew, Downbeat_offset *found) {
+static int measure_offset(const struct study *study, const struct db_node *estimator, double skew,
+                          Downbeat_offset *found) {
     const struct db_asker asker = asker_of(study);
     struct db_pair pair = {0};
     struct db_offset offset;
@@ -108,7 +109,8 @@ static int ask(const struct study *study, const struct db_state *state, const ch
         DB_TRY(decline(study));
         return code;
     }
-    return measure(study, &chosen.nodes[0], state->settings.max_skew + 2.0 * state->clocks.local_rate_error, found);
+    return measure_offset(study, &chosen.nodes[0], state->settings.max_skew + 2.0 * state->clocks.local_rate_error,
+                          found);
 }
 
 int Downbeat_measure(MPI_Comm comm, int asker, int answerer, int timeline, const char *estimator,

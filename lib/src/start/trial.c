@@ -10,7 +10,7 @@
 
 /* What process 0 makes of the largest lag of the round before, which lasted so long. Returns whether there is to be
  * another. */
-static int learn(struct db_state *state, int round, int64_t lag_ns, double lasted_ns, int64_t longest_ns) {
+static int observe_round(struct db_state *state, int round, int64_t lag_ns, double lasted_ns, int64_t longest_ns) {
     if (round > 0 && lasted_ns > (double)(COLD_SHARE * longest_ns)) /* for the first all wait until all are there */
         return 0;
     if (round <= COLD_ROUNDS)
@@ -33,7 +33,7 @@ int db_trial_rounds(struct db_state *state, int64_t longest_ns) {
             int64_t now = db_clock_read(&state->clocks.clock);
             double lasted_ns = (double)(now - begin) * state->clocks.clock.ns_per_tick;
             begin = now;
-            decision.invalid = !learn(state, round, all.lag_ns, lasted_ns, longest_ns);
+            decision.invalid = !observe_round(state, round, all.lag_ns, lasted_ns, longest_ns);
             decision.patience = db_waiting_next(state, &all);
             decision.deadline_ns = db_map_global_ns(&state->clocks.map, now);
         }

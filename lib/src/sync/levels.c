@@ -33,7 +33,7 @@ static int join_firsts(MPI_Comm scope, MPI_Comm group, int rank, struct db_level
 }
 
 /* Divides `scope`, which is freed, into groups, and these into the levels further below. */
-static int divide(struct db_levels *levels, MPI_Comm *scope, int rank, const struct db_node *hierarchical) {
+static int divide_scope(struct db_levels *levels, MPI_Comm *scope, int rank, const struct db_node *hierarchical) {
     for (int i = DB_NODES; i < DB_WITHIN; ++i) {
         if (db_is(db_child(hierarchical, i), &db_level_skip))
             continue;
@@ -65,7 +65,7 @@ int db_levels_divide(struct db_levels *levels, const struct db_channel *channel,
     MPI_Comm scope;
     DB_TRY(MPI_Comm_rank(channel->comm, &rank));
     DB_TRY(MPI_Comm_dup(channel->comm, &scope));
-    int code = divide(levels, &scope, rank, hierarchical);
+    int code = divide_scope(levels, &scope, rank, hierarchical);
     MPI_Comm_free(&scope);
     return code;
 }

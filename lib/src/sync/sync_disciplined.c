@@ -84,8 +84,8 @@ static struct db_offset both(const struct db_offset *first, const struct db_offs
     return offset;
 }
 
-static int measure(const struct db_node *self, const struct db_sync_group *group, const struct db_asker *asker,
-                   struct db_pair *pair, struct db_offset *offset) {
+static int measure_repeatedly(const struct db_node *self, const struct db_sync_group *group,
+                              const struct db_asker *asker, struct db_pair *pair, struct db_offset *offset) {
     const struct db_node *estimator = db_child(self, OFFSET);
     int repetitions = db_is(estimator, &db_offset_skampi) ? repetitions_for(self, group) : 1;
     DB_TRY(db_offset_measure(estimator, asker, pair, offset));
@@ -98,8 +98,8 @@ static int measure(const struct db_node *self, const struct db_sync_group *group
 }
 
 /* Compares the two local clocks. */
-static int compare(const struct db_node *self, const struct db_sync_group *group, int reference, struct db_pair *pair,
-                   struct db_history *history) {
+static int compare_local(const struct db_node *self, const struct db_sync_group *group, int reference,
+                         struct db_pair *pair, struct db_history *history) {
     if (history->reference != reference)
         *history = (struct db_history){.reference = reference};
     struct db_clock_map predicted = prediction(group, history);
@@ -108,7 +108,7 @@ static int compare(const struct db_node *self, const struct db_sync_group *group
     struct db_offset offset;
     struct db_standing standing;
     DB_TRY(db_exchange_begin(&asker));
-    DB_TRY(measure(self, group, &asker, pair, &offset));
+    DB_TRY(measure_repeatedly(self, group, &asker, pair, &offset));
     DB_TRY(db_exchange_stop(&asker, &standing));
     offset = against_local(group, &predicted, &offset);
     double contradicted = db_history_add(history, &offset, &group->limits, group->clock->resolution_ns);
@@ -128,10 +128,10 @@ struct round {
 
 /* Compares with another process, and in the last round makes the model that leads from local time to its global clock.
  */
-static int follow(const struct round *round, int other, struct db_pair *pair, struct db_history *history,
-                  struct db_clock_map *model) {
+static int learn_from(const struct round *round, int other, struct db_pair *pair, struct db_history *history,
+                      struct db_clock_map *model) {
     const struct db_sync_group *group = round->group;
-    DB_TRY(compare(round->self, group, other, pair, history));
+    DB_TRY(compare_local(round->self, group, other, pair, history));
     if (!round->last)
         return MPI_SUCCESS;
     struct db_clock_map theirs;
@@ -146,7 +146,7 @@ static int learn(int reference, void *argument) {
     struct round *round = argument;
     const struct db_sync_group *group = round->group;
     struct db_clock_map model;
-    DB_TRY(follow(round, reference, &group->pairs[0], &group->histories->reference, &model));
+    DB_TRY(learn_from(round, reference, &group->pairs[0], &group->histories->reference, &model));
     if (round->last)
         db_sync_adopt(group, &model, &round->map);
     return MPI_SUCCESS;
@@ -155,8 +155,8 @@ static int learn(int reference, void *argument) {
 static int learn_from_peer(int peer, int number, void *argument) {
     struct round *round = argument;
     const struct db_sync_group *group = round->group;
-    DB_TRY(
-        follow(round, peer, &group->pairs[1 + number], &group->histories->peers[number], &round->models[round->count]));
+    DB_TRY(learn_from(round, peer, &group->pairs[1 + number], &group->histories->peers[number],
+                      &round->models[round->count]));
     round->count += round->last;
     return MPI_SUCCESS;
 }

@@ -59,13 +59,13 @@ static int receive_subtree(const struct tree *tree, int count) {
     return MPI_SUCCESS;
 }
 
-static int learn(const struct tree *tree, int reference, int round) {
+static int learn_reference(const struct tree *tree, int reference, int round) {
     const struct db_sync_group *group = tree->group;
     return db_sync_learn(group, tree->learning, reference, &group->pairs[round], tree->below);
 }
 
 /* This process's local time is what it answers with. */
-static int teach(const struct tree *tree, int learner) {
+static int teach_learner(const struct tree *tree, int learner) {
     return db_sync_teach(tree->group, learner, &tree->group->local);
 }
 
@@ -73,13 +73,13 @@ static int remaining_round(const struct tree *tree) {
     const struct db_channel *channel = &tree->group->channel;
     int rank = tree->group->rank;
     if (rank >= tree->power) {
-        DB_TRY(learn(tree, rank - tree->power, 0));
+        DB_TRY(learn_reference(tree, rank - tree->power, 0));
         return db_send(channel, (const int64_t *)tree->below, MODEL_WORDS, rank - tree->power);
     }
     int learner = rank + tree->power;
     if (learner >= tree->group->size)
         return MPI_SUCCESS;
-    DB_TRY(teach(tree, learner));
+    DB_TRY(teach_learner(tree, learner));
     return db_receive(channel, (int64_t *)tree->above, MODEL_WORDS, learner);
 }
 
@@ -89,12 +89,12 @@ static int go_up(const struct tree *tree) {
     int round = 1;
     int step = 1;
     for (; step < tree->reach; step *= 2, ++round) {
-        DB_TRY(teach(tree, rank + step));
+        DB_TRY(teach_learner(tree, rank + step));
         DB_TRY(receive_subtree(tree, step));
     }
     if (rank == 0 || rank >= tree->power)
         return MPI_SUCCESS;
-    DB_TRY(learn(tree, rank - step, round));
+    DB_TRY(learn_reference(tree, rank - step, round));
     return send_subtree(tree, step, rank - step);
 }
 
