@@ -188,8 +188,8 @@ static const Downbeat_component *described(const void *entry) {
 
 double virtual_sync_check_all(const struct virtual_model *model, int size) {
     double largest = 0.0;
-    for (const void *const *scheme = db_sync_flat_types; *scheme != NULL; ++scheme)
-        for (size_t i = 0; i < ESTIMATORS; ++i) {
+    for (const void *const *scheme = db_sync_types; *scheme != NULL; ++scheme)
+        for (size_t i = 0; i < ESTIMATORS && !((const struct db_component *)*scheme)->outermost; ++i) {
             const char *name = described(*scheme)->name;
             const char *fit = fits_drift(described(*scheme)) ? "fit=3,over=0.02," : "";
             char text[256];

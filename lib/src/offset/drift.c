@@ -12,15 +12,7 @@ const struct db_component db_intercept_fit = {.described = {.name = "fit",
 
 const struct db_node db_intercept_of_fit = {.component = &db_intercept_fit};
 
-const void *const db_intercept_types[] = {
-    &db_intercept_fit,
-    &db_offset_skampi,
-    &db_offset_netgauge,
-    &db_offset_mean_rtt,
-    &db_offset_cristian,
-    &db_offset_best_rtt,
-    NULL,
-};
+const struct db_component *const db_intercept_words[] = {&db_intercept_fit, NULL};
 
 struct db_learning db_learning_fit(const struct db_node *scheme) {
     return (struct db_learning){.offset = db_child(scheme, DB_OFFSET),

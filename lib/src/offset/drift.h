@@ -40,16 +40,16 @@ struct db_learning {
     const struct db_node *intercept; /* estimator of a fresh offset on the line, or db_intercept_fit */
 };
 
-/* Sources of a line's intercept: the fit, or any offset estimator. Registries (registry.h). */
+/* A line's intercept is that of the fit, or comes from any offset estimator. */
 extern const struct db_component db_intercept_fit;
-extern const struct db_node db_intercept_of_fit; /* db_intercept_fit, chosen */
-extern const void *const db_intercept_types[];
+extern const struct db_node db_intercept_of_fit;              /* db_intercept_fit, chosen */
+extern const struct db_component *const db_intercept_words[]; /* of parameter DB_INTERCEPT */
 
 /* Parameters of schemes that fit drift, in this order: */
 enum { DB_FIT, DB_OVER, DB_OFFSET, DB_INTERCEPT };
 
-/* Their descriptions, except the last one's. Counts are the published ones; a line learned from a short burst is worse
- * a second later than no line, so by default the points are spread. */
+/* Their descriptions, except that of an intercept which is never the fit's. Counts are the published ones; a line
+ * learned from a short burst is worse a second later than no line, so by default the points are spread. */
 #define DB_FIT_PARAMETERS(POINTS, ESTIMATOR)                                                                           \
     {"fit", POINTS, "fit points (N_FITPTS)", NULL, 2, 1e6, 1},                                                         \
         {"over", "1", "seconds to spread the fit points over, at least; 0: back to back, as published", NULL, 0,       \
@@ -57,6 +57,8 @@ enum { DB_FIT, DB_OVER, DB_OFFSET, DB_INTERCEPT };
     {                                                                                                                  \
         "offset", ESTIMATOR, "estimator of the offset at each fit point", "offset", 0, 0, 0                            \
     }
+#define DB_INTERCEPT_PARAMETER(DEFAULT)                                                                                \
+    { "intercept", DEFAULT, "intercept of the line: fit, or an estimator of a fresh offset", "offset", 0, 0, 0 }
 
 /* The request of a scheme's node with parameters DB_FIT .. DB_INTERCEPT. */
 struct db_learning db_learning_fit(const struct db_node *scheme);

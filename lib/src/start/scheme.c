@@ -17,9 +17,8 @@ static const struct {
     const char *kind;
     const void *const *registry;
 } kinds[] = {
-    {"scheme", db_sync_types},        {"flat", db_sync_flat_types}, {"level", db_sync_level_types},
-    {"within", db_sync_within_types}, {"offset", db_offset_types},  {"intercept", db_intercept_types},
-    {"clock", db_clock_types},        {"slack", db_slack_types},    {"published", db_published},
+    {"scheme", db_sync_types}, {"offset", db_offset_types}, {"clock", db_clock_types},
+    {"slack", db_slack_types}, {"published", db_published},
 };
 
 /* The registry of a kind of component, or NULL if there is no such kind. */
@@ -51,6 +50,7 @@ __attribute__((format(printf, 2, 3))) static int refuse(const struct parser *par
 }
 
 #define WORD_SIZE 40
+#define NAMES_SIZE (DOWNBEAT_MAX_MESSAGE / 2)
 
 /* Takes a word up to one of the characters that mean something; words that are too long are cut off, and unknown. */
 static void take_word(struct parser *parser, char word[WORD_SIZE]) {
@@ -70,7 +70,8 @@ static const Downbeat_parameter *parameters_of(const struct db_node *node) {
     return node->component->described.parameters;
 }
 
-static int parse_component(struct parser *parser, const char *kind, int *index);
+static int parse_component(struct parser *parser, const char *kind, const struct db_component *const *words,
+                           int *index);
 
 static int parse_bounded(const struct parser *parser, const struct db_node *node, const Downbeat_parameter *parameter,
                          const char *word, double *number) {
@@ -93,7 +94,7 @@ static int parse_value(struct parser *parser, int index, int place) {
     const Downbeat_parameter *parameter = &parameters_of(node)[place];
     if (parameter->kind != NULL) {
         int child;
-        if (parse_component(parser, parameter->kind, &child) != 0)
+        if (parse_component(parser, parameter->kind, node->component->words[place], &child) != 0)
             return -1;
         node->values[place].child = child - index;
         return 0;
@@ -104,7 +105,7 @@ static int parse_value(struct parser *parser, int index, int place) {
 }
 
 static int refuse_parameter(const struct parser *parser, const struct db_node *node, const char *name) {
-    char names[DOWNBEAT_MAX_MESSAGE / 2] = "";
+    char names[NAMES_SIZE] = "";
     for (const Downbeat_parameter *parameter = parameters_of(node); parameter->name != NULL; ++parameter)
         snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", names[0] == '\0' ? "" : ", ",
                  parameter->name);
@@ -155,16 +156,35 @@ static int fill_in(struct parser *parser, int index, const int given[DB_MAX_PARA
     return 0;
 }
 
-static int parse_component(struct parser *parser, const char *kind, int *index) {
-    char name[WORD_SIZE];
-    take_word(parser, name);
-    const void *const *registry = components_of(kind);
-    const struct db_component *component = db_registry_find(registry, name);
-    if (component == NULL) {
-        char names[DOWNBEAT_MAX_MESSAGE / 2] = "";
-        db_registry_names(registry, names, sizeof names);
-        return refuse(parser, "'%s' is unknown; choose one of %s", name, names);
+/* Whether the component has that name. Appends its own to `names`. */
+static int is_called(const struct db_component *component, const char *name, char names[NAMES_SIZE]) {
+    size_t length = strlen(names);
+    snprintf(names + length, NAMES_SIZE - length, "%s%s", length > 0 ? ", " : "", component->described.name);
+    return strcmp(component->described.name, name) == 0;
+}
+
+/* The component of that kind, or the word; NULL, and all names, if there is none. */
+static const struct db_component *find_choice(const char *kind, const struct db_component *const *words, int nested,
+                                              const char *name, char names[NAMES_SIZE]) {
+    for (; words != NULL && *words != NULL; ++words)
+        if (is_called(*words, name, names))
+            return *words;
+    for (const void *const *each = components_of(kind); each != NULL && *each != NULL; ++each) {
+        const struct db_component *component = *each;
+        if (!(nested && component->outermost) && is_called(component, name, names))
+            return component;
     }
+    return NULL;
+}
+
+static int parse_component(struct parser *parser, const char *kind, const struct db_component *const *words,
+                           int *index) {
+    char name[WORD_SIZE];
+    char names[NAMES_SIZE] = "";
+    take_word(parser, name);
+    const struct db_component *component = find_choice(kind, words, parser->scheme->count > 0, name, names);
+    if (component == NULL)
+        return refuse(parser, "'%s' is unknown; choose one of %s", name, names);
     if (parser->scheme->count == DB_MAX_NODES)
         return refuse(parser, "too many components; use at most %d", DB_MAX_NODES);
 
@@ -185,7 +205,7 @@ int db_scheme_parse(struct db_scheme *scheme, const char *kind, const char *text
     struct parser parser = {.rest = text, .scheme = scheme, .message = message};
     int index;
     scheme->count = 0;
-    if (parse_component(&parser, kind, &index) != 0)
+    if (parse_component(&parser, kind, NULL, &index) != 0)
         return -1;
     if (*parser.rest != '\0')
         return refuse(&parser, "unexpected '%s' after '%.*s'; nothing may follow", parser.rest,
@@ -198,8 +218,7 @@ int Downbeat_check(const char *kind, const char *text, char message[DOWNBEAT_MAX
     message[0] = '\0';
     if (kind == NULL || text == NULL || components_of(kind) == NULL || strcmp(kind, "clock") == 0 ||
         strcmp(kind, "slack") == 0 || strcmp(kind, "published") == 0) {
-        snprintf(message, DOWNBEAT_MAX_MESSAGE,
-                 "unknown kind of component; choose one of scheme, offset, intercept, flat, level, within");
+        snprintf(message, DOWNBEAT_MAX_MESSAGE, "unknown kind of component; choose one of scheme, offset");
         return MPI_ERR_ARG;
     }
     return db_scheme_parse(&scheme, kind, text, message) == 0 ? MPI_SUCCESS : MPI_ERR_ARG;

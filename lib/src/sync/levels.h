@@ -10,7 +10,7 @@
 /* Also the order of the parameters of `hierarchical`. */
 enum { DB_NODES, DB_SOCKETS, DB_NUMA, DB_WITHIN, DB_LEVELS };
 
-/* Alternatives to a scheme for a level: skip the level; clocks are shared below. */
+/* Words for a level in place of a scheme: skip the level; clocks are shared below. */
 extern const struct db_component db_level_skip;
 extern const struct db_component db_level_propagate;
 

@@ -1,22 +1,11 @@
 #include "sync/sync.h"
 
 #include "base/error.h"
-#include "sync/levels.h"
-
-#define FLAT                                                                                                           \
-    &db_sync_disciplined, &db_sync_hca3_offset, &db_sync_hca3, &db_sync_hca2, &db_sync_hca, &db_sync_jk,               \
-        &db_sync_netgauge, &db_sync_skampi, &db_sync_cristian
 
 const void *const db_sync_types[] = {
-    FLAT,
-    &db_sync_hierarchical,
-    &db_sync_none,
-    NULL,
+    &db_sync_disciplined, &db_sync_hca3_offset, &db_sync_hca3,     &db_sync_hca2,         &db_sync_hca,  &db_sync_jk,
+    &db_sync_netgauge,    &db_sync_skampi,      &db_sync_cristian, &db_sync_hierarchical, &db_sync_none, NULL,
 };
-
-const void *const db_sync_flat_types[] = {FLAT, NULL};
-const void *const db_sync_level_types[] = {&db_level_skip, &db_level_propagate, FLAT, NULL};
-const void *const db_sync_within_types[] = {&db_level_propagate, FLAT, NULL};
 
 int db_sync_run(const struct db_node *chosen, const struct db_sync_group *group, struct db_clock_map *map) {
     const struct db_sync_type *type = (const struct db_sync_type *)chosen->component;

@@ -56,12 +56,8 @@ extern const struct db_sync_type db_sync_cristian;
 extern const struct db_sync_type db_sync_hierarchical;
 extern const struct db_sync_type db_sync_none;
 
-/* Registries (registry.h); the first is the default. All schemes; those for one level of a hierarchy; alternatives to a
- * scheme for a level. */
+/* Registry (registry.h); the first is the default. */
 extern const void *const db_sync_types[];
-extern const void *const db_sync_flat_types[];
-extern const void *const db_sync_level_types[];
-extern const void *const db_sync_within_types[];
 
 /* Synchronizes by the chosen scheme. */
 int db_sync_run(const struct db_node *chosen, const struct db_sync_group *group, struct db_clock_map *map);

@@ -4,8 +4,7 @@
 
 static const Downbeat_parameter parameters[] = {
     DB_FIT_PARAMETERS("1000", "mean_rtt"),
-    {"intercept", "skampi", "intercept of each pair's line: an estimator of a fresh offset, or fit", "intercept", 0, 0,
-     0},
+    DB_INTERCEPT_PARAMETER("skampi"),
     {.name = NULL},
 };
 
@@ -13,6 +12,7 @@ const struct db_sync_type db_sync_hca2 = {
     .component = {.described = {.name = "hca2",
                                 .summary = "tree from the leaves up, models merged; linear drift; O(log p)",
                                 .source = "Hunold 2015, section 6, second approach; Hunold 2018",
-                                .parameters = parameters}},
+                                .parameters = parameters},
+                  .words = {[DB_INTERCEPT] = db_intercept_words}},
     .fits = 1,
     .order = db_tree_up};

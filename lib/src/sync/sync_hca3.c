@@ -3,7 +3,7 @@
 
 static const Downbeat_parameter parameters[] = {
     DB_FIT_PARAMETERS("500", "skampi"),
-    {"intercept", "fit", "intercept of the line: fit, or an estimator of a fresh offset", "intercept", 0, 0, 0},
+    DB_INTERCEPT_PARAMETER("fit"),
     {.name = NULL},
 };
 
@@ -12,6 +12,7 @@ const struct db_sync_type db_sync_hca3 = {
                                 .summary = "tree from process 0 down, each synchronized process is the reference for "
                                            "the next; linear drift; O(log p)",
                                 .source = "Hunold 2018; Schuchart 2023, section 4",
-                                .parameters = parameters}},
+                                .parameters = parameters},
+                  .words = {[DB_INTERCEPT] = db_intercept_words}},
     .fits = 1,
     .order = db_tree_down};

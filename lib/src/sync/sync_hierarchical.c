@@ -5,13 +5,16 @@
 #include "sync/levels.h"
 
 static const Downbeat_parameter parameters[] = {
-    {"nodes", "hca3_offset", "scheme between nodes", "flat", 0, 0, 0},
-    {"sockets", "skip", "scheme between the sockets of a node", "level", 0, 0, 0},
-    {"numa", "skip", "scheme between the NUMA domains of a socket, or of a node where sockets are skipped", "level", 0,
-     0, 0},
-    {"within", "propagate", "scheme between the processes of the lowest level", "within", 0, 0, 0},
+    {"nodes", "hca3_offset", "scheme between nodes", "scheme", 0, 0, 0},
+    {"sockets", "skip", "skip, propagate, or a scheme between the sockets of a node", "scheme", 0, 0, 0},
+    {"numa", "skip",
+     "skip, propagate, or a scheme between the NUMA domains of a socket (of a node where sockets are skipped)",
+     "scheme", 0, 0, 0},
+    {"within", "propagate", "propagate, or a scheme between the processes of the lowest level", "scheme", 0, 0, 0},
     {.name = NULL},
 };
+
+static const struct db_component *const words[] = {&db_level_skip, &db_level_propagate, NULL};
 
 static int synchronize(const struct db_node *self, const struct db_sync_group *group, struct db_clock_map *map) {
     const struct db_node *scheme = NULL;
@@ -40,6 +43,8 @@ const struct db_sync_type db_sync_hierarchical = {
                        .summary =
                            "separate schemes between nodes, sockets and NUMA domains, and within the lowest level",
                        .source = "Hunold 2018; Schuchart 2023, section 4",
-                       .parameters = parameters}},
+                       .parameters = parameters},
+         .words = {[DB_SOCKETS] = words, [DB_NUMA] = words, [DB_WITHIN] = words + 1},
+         .outermost = 1},
     .divided = 1,
     .synchronize = synchronize};

@@ -4,7 +4,7 @@
 
 static const Downbeat_parameter parameters[] = {
     DB_FIT_PARAMETERS("1000", "mean_rtt"),
-    {"intercept", "fit", "intercept of the line: fit, or an estimator of a fresh offset", "intercept", 0, 0, 0},
+    DB_INTERCEPT_PARAMETER("fit"),
     {.name = NULL},
 };
 
@@ -12,6 +12,7 @@ const struct db_sync_type db_sync_jk = {
     .component = {.described = {.name = "jk",
                                 .summary = "every process with process 0, one after another; linear drift; O(p)",
                                 .source = "Jones, Koenig 2012; Hunold 2015, sections 2 and 6",
-                                .parameters = parameters}},
+                                .parameters = parameters},
+                  .words = {[DB_INTERCEPT] = db_intercept_words}},
     .fits = 1,
     .order = db_one_by_one};

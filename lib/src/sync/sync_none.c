@@ -78,6 +78,7 @@ const struct db_sync_type db_sync_none = {
     .component = {.described = {.name = "none",
                                 .summary = "clocks that are global by hardware: compared, never corrected",
                                 .source = "",
-                                .parameters = parameters}},
+                                .parameters = parameters},
+                  .outermost = 1},
     .refusing = 1,
     .synchronize = synchronize};
