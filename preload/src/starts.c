@@ -9,6 +9,7 @@
 
 #include "collectives.h"
 #include "crc32.h"
+#include "json_text.h"
 #include "output_file.h"
 
 #include <mpix_harmonize.h>
@@ -88,11 +89,7 @@ void starts_left(struct call *call, int code) {
     --inside;
     if (code != MPI_SUCCESS)
         return;
-    if (call->record != NULL) {
-        call->record->returned = call->exit;
-        call->record->exit = call->exit;
-        atomic_store_explicit(&call->record->state, RECORD_COMPLETE, memory_order_release);
-    }
+    call_complete(call);
     struct waiting_sample *waiting = waiting_of(call->comm);
     if (waiting == NULL)
         return;
@@ -257,15 +254,8 @@ static void add_row(struct row *sum, const struct row *row) {
 }
 
 static void write_text(FILE *file, const char *name, const char *text) {
-    fprintf(file, ",\"%s\":\"", name);
-    for (; *text != '\0'; ++text)
-        if (*text == '"' || *text == '\\')
-            fprintf(file, "\\%c", *text);
-        else if ((unsigned char)*text < 0x20)
-            fprintf(file, "\\u%04x", (unsigned)*text);
-        else
-            fputc(*text, file);
-    fputc('"', file);
+    fprintf(file, ",\"%s\":", name);
+    write_json_text(file, text);
 }
 
 static void write_seconds(FILE *file, const char *name, int known, double ns) {

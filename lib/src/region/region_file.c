@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "region/region_file.h"
 
+#include "json_text.h"
 #include "output_file.h"
 
 #include <errno.h>
@@ -11,19 +12,6 @@
 #define SCHEMA_VERSION 1 /* as that of downbeat-bench */
 #define S 1e-9
 #define US 1e-3
-
-static void write_string(FILE *file, const char *text) {
-    fputc('"', file);
-    for (; *text != '\0'; ++text) {
-        if ((unsigned char)*text < 0x20)
-            fprintf(file, "\\u%04x", (unsigned)*text);
-        else if (*text == '"' || *text == '\\')
-            fprintf(file, "\\%c", *text);
-        else
-            fputc(*text, file);
-    }
-    fputc('"', file);
-}
 
 static void write_kind(FILE *file, const char *record) {
     fprintf(file, "{\"schema_version\":%d,\"record\":\"%s\"", SCHEMA_VERSION, record);
@@ -45,7 +33,7 @@ static void write_context(FILE *file) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     write_kind(file, "context");
     fprintf(file, ",\"downbeat_version\":\"%s\",\"date\":\"%s\",\"mpi_library\":", DB_VERSION, date);
-    write_string(file, library);
+    write_json_text(file, library);
     fprintf(file, ",\"mpi_standard\":\"%d.%d\",\"world_size\":%d}\n", version, subversion, size);
 }
 
@@ -89,9 +77,9 @@ static void write_region(FILE *file, const struct db_region_entry *entry) {
     const struct db_region_record *record = entry->record;
     write_kind(file, "region");
     fprintf(file, ",\"region\":");
-    write_string(file, record->name);
+    write_json_text(file, record->name);
     fprintf(file, ",\"communicator\":");
-    write_string(file, entry->communicator);
+    write_json_text(file, entry->communicator);
     fprintf(file,
             ",\"ranks\":%d,\"samples\":%lld,\"valid\":%lld,\"rejected\":%lld,\"late_flag\":%lld,\"late_entry\":%lld,"
             "\"unfinished\":%lld,\"kept\":%d",
