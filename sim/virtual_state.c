@@ -77,9 +77,9 @@ static void *allocate(size_t count, size_t size) {
     return memory;
 }
 
-/* How far a process's global clock is from process 0's now, against what it says of itself. Process 0's map is the one
+/* Compares the true error of a process's global clock with its own bound and expected error. Process 0's map is the one
  * of the same call: it changes in a synchronization only, which this process takes part in. */
-static void look_at_clock(struct run *run, int process, int counts, struct virtual_start *start) {
+static void check_clock(struct run *run, int process, int counts, struct virtual_start *start) {
     const struct db_state *state = &run->states[process];
     double now_ns = virtual_here_ns();
     int64_t ticks = virtual_ticks(run->world, process, now_ns);
@@ -113,7 +113,7 @@ static void count_flag(struct run *run, int process, int flag) {
     run->outcome.both += doubted && !in_time;
 }
 
-/* What this process is told of the call before. */
+/* The lateness that this process is told of the call before. */
 static void note_told(struct run *run, int process, int call) {
     struct virtual_start *before = &run->outcome.all[call - 1];
     double told_ns = (double)run->states[process].call.lateness_ns;
@@ -123,7 +123,7 @@ static void note_told(struct run *run, int process, int call) {
 
 static void count_start(struct run *run, int process, int call, int flag) {
     struct virtual_start *start = &run->outcome.all[call];
-    double exit_ns = virtual_read_ns(); /* an interruption after the last look is for nobody to see */
+    double exit_ns = virtual_read_ns(); /* an interruption after the last reading cannot be seen */
     run->first_exit[call] = fmin(run->first_exit[call], exit_ns);
     run->last_exit[call] = fmax(run->last_exit[call], exit_ns);
     start->valid &= flag;
@@ -134,7 +134,7 @@ static void count_start(struct run *run, int process, int call, int flag) {
     start->slack_ns = (double)state->call.slack_ns;
     start->lag_ns = fmax(start->lag_ns, (double)state->call.lag_ns);
     start->syncs = state->syncs.count;
-    look_at_clock(run, process, call >= run->skipped, start);
+    check_clock(run, process, call >= run->skipped, start);
 }
 
 /* Uniform in [0, 1), different for each process and call. */

@@ -70,7 +70,7 @@ void clocks_end(void) {
     --inside;
 }
 
-/* On process 0: whether it is time, and how many collectives later somebody shall ask again. */
+/* On process 0: whether it is time, and after how many collectives to ask again. */
 static void decide_due(int64_t words[2]) {
     int64_t now = recording_ticks();
     double tick = recording_tick_ns() * 1e-9;

@@ -36,7 +36,7 @@ static struct expected **bucket_of(MPI_Request request) {
     return &buckets[((uint64_t)(uintptr_t)request * 0x9e3779b97f4a7c15U) >> 52];
 }
 
-/* Behind others with the same handle: MPI libraries give one handle to all operations that completed at once. */
+/* After others with the same handle: MPI libraries give one handle to all operations that completed at once. */
 static void link_last(struct expected *one) {
     struct expected **link = bucket_of(one->request);
     while (*link != NULL)
@@ -173,7 +173,7 @@ static void complete(struct expected *one, int64_t begin, int64_t now) {
         give_back(one);
 }
 
-/* Not complete, and nobody will say so. */
+/* Not complete, and its completion will not be seen. */
 static void lose(struct expected *one) {
     if (one != NULL && !one->persistent)
         give_back(one);
@@ -195,7 +195,7 @@ static struct expected **take_all(int requests, const MPI_Request *handles) {
     return scratch;
 }
 
-/* When a call looks at a request; it matters for ours only. */
+/* When a call begins to wait for a request; it matters for ours only. */
 static int64_t begin_of(const void *ours) { return ours != NULL ? recording_ticks() : 0; }
 
 /* After a call that completes all of its requests, or none (`done`); what failed is lost. */

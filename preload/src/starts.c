@@ -1,4 +1,4 @@
-/* Barriers with a common start, and the sidecar: what a benchmark that cannot discard a sample cannot know.
+/* Barriers with a common start, and the sidecar file: what a benchmark cannot know that discards no sample.
  *
  * A sample is the time from the exit of a harmonized barrier to the end of the next collective on its communicator, as
  * the loops of OSU and IMB measure it. Whether all processes left the barrier in time is known one barrier later, at no
@@ -181,7 +181,7 @@ int starts_barrier(struct call *call) {
     return MPIX_Harmonize(call->comm->handle, &flag);
 }
 
-/* Nobody will know the last verdicts. */
+/* The last verdicts will never be known. */
 static void give_up(struct waiting_sample *waiting) {
     for (int i = 0; i < 2; ++i) {
         if (waiting->unresolved != TRACE_NONE)

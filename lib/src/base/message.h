@@ -15,7 +15,7 @@
 struct db_channel {
     MPI_Comm comm;
     const enum db_patience *patience; /* that of all channels of a state; NULL: DB_BLOCK */
-    long long *messages;              /* counts what db_send and db_receive send and receive; NULL: nobody counts */
+    long long *messages;              /* counts what db_send and db_receive send and receive; NULL: not counted */
 };
 
 static inline enum db_patience db_patience_of(const struct db_channel *channel) {
@@ -39,7 +39,7 @@ int db_scatter(const struct db_channel *channel, const int64_t *words, int64_t *
 int db_start_gather(const struct db_channel *channel, const int64_t *words, int64_t *all, int count,
                     MPI_Request *request);
 
-/* Completes what was begun; `request` may be MPI_REQUEST_NULL. */
+/* Completes a gather; `request` may be MPI_REQUEST_NULL. */
 int db_complete(const struct db_channel *channel, MPI_Request *request);
 
 #endif

@@ -6,11 +6,11 @@
 #include <sched.h>
 #include <time.h>
 
-/* After this many unsuccessful tests, the wait is a long one: for a turn in a synchronization, for the next fit point,
- * or for a process without a processor. One that only yields then slows down the pair whose turn it is, and its round
- * trips; so it naps, longer and longer. Without yields it looks for about 1 ms first: a nap costs more than any
- * message, and the processes of a loaded machine get their processors at its ticks, mostly at the same ones. */
-#define LOOKS_BEFORE_NAPS 20000
+/* After this many unsuccessful polls the wait is a long one: for a turn in a synchronization, for the next fit point,
+ * or for a process without a processor. A process that only yields would slow down the round trips of the pair whose
+ * turn it is; so it naps, longer and longer. Without yields it polls for about 1 ms first: a nap costs more than any
+ * message, and on a loaded machine processes get their processors at scheduler ticks, mostly the same ones. */
+#define POLLS_BEFORE_NAPS 20000
 #define YIELDS_BEFORE_NAPS 500
 #define SHORTEST_NAP_NS 50000
 #define LONGEST_NAP_NS 800000
@@ -18,14 +18,14 @@
 int db_await(MPI_Request *request, enum db_patience patience) {
     if (patience == DB_BLOCK)
         return MPI_Wait(request, MPI_STATUS_IGNORE);
-    int before_naps = patience == DB_YIELD ? YIELDS_BEFORE_NAPS : LOOKS_BEFORE_NAPS;
+    int before_naps = patience == DB_YIELD ? YIELDS_BEFORE_NAPS : POLLS_BEFORE_NAPS;
     long nap_ns = SHORTEST_NAP_NS;
-    for (int looks = 0;; ++looks) {
+    for (int polls = 0;; ++polls) {
         int done;
         DB_TRY(MPI_Test(request, &done, MPI_STATUS_IGNORE));
         if (done)
             return MPI_SUCCESS;
-        if (looks >= before_naps) {
+        if (polls >= before_naps) {
             nanosleep(&(struct timespec){.tv_nsec = nap_ns}, NULL);
             nap_ns = 2 * nap_ns < LONGEST_NAP_NS ? 2 * nap_ns : LONGEST_NAP_NS;
         } else if (patience == DB_YIELD) {

@@ -1,4 +1,4 @@
-/* Of a simulation: every process has a processor of its own, and SMPI has no MPI_Comm_idup. */
+/* In a simulation every process has its own processor, and SMPI has no MPI_Comm_idup. */
 #include "base/patience.h"
 
 int db_await(MPI_Request *request, enum db_patience patience) {

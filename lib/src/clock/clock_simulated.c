@@ -16,10 +16,11 @@ static double drawn(uint64_t seed, int64_t ticks) {
     return (double)(db_mix(z) >> 11) * 0x1p-53;
 }
 
-/* A clock that is made from this one waits once more for what it rounded: that is no wait of its own. */
+/* A clock built on this one waits again for what it rounded off; that does not count as a wait. */
 #define LEAST_NS 50
 
-/* Some waits end late, as if the system had taken the process away: the host says by how much, and how many do. */
+/* Some waits end late, as if the kernel had preempted the process; the host's properties say how many, and by how much.
+ */
 static void wake_late(int64_t ticks) {
     const_sg_host_t host = sg_host_self();
     const char *share = sg_host_get_property_value(host, "late_share");

@@ -65,7 +65,7 @@ static int counter_invariant(void) { return 0; }
 
 /* Long enough for about 3 ppm with readings good to some 30 ns; refine does the rest. */
 #define CALIBRATION_NS 10000000
-/* Of the wait's end that must poll as fast as it can: a pause takes up to 150 cycles. */
+/* The end of a wait, polled without pauses, which take up to 150 cycles each. */
 #define POLL_NS 500
 
 /* The monotonic clock that NTP does not steer: a slew of 500 ppm during the calibration would break all bounds. */
@@ -87,7 +87,7 @@ static int tsc_open(struct db_clock *clock) {
     clock->data.counter.anchor_ticks = anchor.outer;
     clock->data.counter.anchor_ns = anchor.inner;
     clock->data.counter.anchor_width = anchor.width;
-    /* Asleep: where others want the processor, it would be gone for longer after that. */
+    /* Asleep: a process that spins would lose a contended processor for longer afterwards. */
     nanosleep(&(struct timespec){.tv_nsec = CALIBRATION_NS}, NULL);
     calibrate(clock);
     return 0;

@@ -55,7 +55,7 @@ static int64_t validation_wait_until(const struct db_clock *clock, int64_t ticks
         double shown = db_validation_at(clock, now);
         if (shown >= (double)ticks)
             return (int64_t)floor(shown);
-        /* Too short a time if anything: a clock in simulated time sleeps until then, and must not come late. */
+        /* Rather too short than too long: a simulated clock sleeps until then, and must not be late. */
         double left = ((double)ticks - shown) / (self->fastest * self->ns_per_tick);
         self->inner.type->wait_until(&self->inner, now + (int64_t)fmax(1.0, left));
     }

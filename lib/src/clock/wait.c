@@ -9,8 +9,8 @@
 #define SLEEP_MARGIN_NS 100000.0
 /* A yield may give a time slice away: the last stretch is spun. */
 #define YIELD_MARGIN_NS 5000.0
-/* Where processors are not shared among processes, but with others perhaps: a longer spin may use up the time slice,
- * and end late. Who sleeps keeps its right to the processor, and is up early enough to be given it. */
+/* If other programs want the processor, a longer spin may use up the time slice and end late. A process that sleeps
+ * keeps its claim to the processor, and wakes early enough to get it back. */
 #define LONG_WAIT_NS 1000000.0
 #define LONG_WAIT_MARGIN_NS 500000.0
 

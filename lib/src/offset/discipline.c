@@ -16,7 +16,7 @@ static const struct {
 } walks[] = {{0.3e-9, 0.25}, {1e-9, 0.3}, {3e-9, 0.3}, {10e-9, 0.12}, {30e-9, 0.025}, {100e-9, 0.005}, {500e-9, 1e-5}};
 #define WALKS (sizeof walks / sizeof *walks)
 
-/* As much as max_skew can be set to: what looks like more is a clock that was set. */
+/* The largest max_skew: a larger difference means that a clock was set. */
 #define MOST_SKEW 0.1
 
 struct db_limits db_history_limits(const struct db_history *history, const struct db_limits *limits) {
@@ -25,7 +25,7 @@ struct db_limits db_history_limits(const struct db_history *history, const struc
                               .ramp = limits->ramp};
 }
 
-/* Assumes twice of what was seen. Returns the difference in frequency. */
+/* Assumes twice what was measured. Returns the difference in frequency. */
 static double raise_limits(struct db_history *history, const struct db_offset *offset, const struct db_limits *limits) {
     const struct db_offset *first = &history->points[0];
     const struct db_offset *last = &history->points[history->count - 1];
@@ -91,7 +91,7 @@ static void update(struct filter *filter, double after, double offset, double va
     filter->offset += filter->rate * after + gain * innovation;
     filter->rate += rate_gain * innovation;
     filter->log_likelihood -= (log(expected) + innovation * innovation / expected) / 2.0;
-    /* That is 1 - gain, which would round to 0 where nothing is known any more, as after days without an offset. */
+    /* 1 - gain, which would round to 0 after days without an offset. */
     double left = variance / expected;
     p->rate -= rate_gain * p->cross;
     p->cross *= left;
@@ -147,11 +147,11 @@ static void run_all(const struct db_history *history, const double variances[DB_
         filters[i] = run(history, variances, skew, walks[i].walk * walks[i].walk * 1e-9);
 }
 
-/* How many standard deviations away an offset is not to be expected; and where none of all that was known is left. One
- * of 16,384 processes is 4 away in each synchronization. */
+/* So many standard deviations away an offset is unexpected; so many away, all that was known is given up. One of 16,384
+ * processes is 4 away in each synchronization. */
 #define SURPRISE 5.0
 #define DISBELIEF 8.0
-/* Nobody knows when a frequency turned: it may be off by more than the mean since the last offset. */
+/* When a frequency changed is unknown: it may be off by more than the mean since the last offset. */
 #define TURNED_RATE 4.0
 
 /* By how much the last offset is off, where the filter that ends before it does not lead there; else 0. */
@@ -164,7 +164,7 @@ static double surprise(const struct filter *before, const struct db_offset *last
 
 /* If no walk leads to the last offset, the clock was set by less than the limits exclude, and all before is forgotten.
  * If only their mean does not, the frequency may have turned at once. */
-static void look_at_last(struct db_history *history, double skew, double resolution_ns) {
+static void check_last(struct db_history *history, double skew, double resolution_ns) {
     double variances[DB_HISTORY];
     struct filter filters[WALKS];
     struct db_history before = *history;
@@ -202,7 +202,7 @@ double db_history_add(struct db_history *history, const struct db_offset *offset
         return contradicted;
     }
     history->wander /= 2.0;
-    look_at_last(history, assumed.skew, resolution_ns);
+    check_last(history, assumed.skew, resolution_ns);
     return 0.0;
 }
 

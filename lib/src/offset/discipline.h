@@ -24,7 +24,7 @@ struct db_history {
 
 #define DB_MAX_PEERS 4
 
-/* Of all clocks that a process compares its own with, in one level of a hierarchy. */
+/* The clocks that a process compares its own with, on one level of a hierarchy. */
 struct db_histories {
     struct db_history reference;
     struct db_history peers[DB_MAX_PEERS];

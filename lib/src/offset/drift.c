@@ -211,8 +211,8 @@ static struct db_clock_map model_of(const struct db_learning *learning, struct f
     return model;
 }
 
-/* Without memory, so many points have to do: the peer, who answers until it is told to stop, must not wait for ever,
- * and the bound follows from what was measured. */
+/* If memory runs out, so many points will do: the peer answers until it is told to stop, and the bound follows from
+ * what was measured. */
 enum { FEW_POINTS = 16 };
 
 int db_drift_learn(const struct db_learning *learning, const struct db_limits *limits, const struct db_asker *asker,

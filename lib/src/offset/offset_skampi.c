@@ -35,7 +35,7 @@ static int measure(const struct db_node *self, const struct db_asker *asker, str
         if (series.count >= min && (double)series.shortest_ns <= GOOD_RTT * (double)pair->best_rtt_ns + tolerance_ns)
             break;
         if (series.count >= max) {
-            /* The best belongs to other conditions, or was a stroke of luck: expect less of the next time. */
+            /* The best round trip was lucky, or conditions have changed: expect less next time. */
             pair->best_rtt_ns += (series.shortest_ns - pair->best_rtt_ns) / 2;
             break;
         }

@@ -48,7 +48,7 @@ static void write_number(FILE *file, const char *name, int known, double value) 
 static void write_figure(FILE *file, const struct db_region_record *record, int figure) {
     struct db_region_summary found = {0};
     int known = record->valid > 0 && db_region_record_summarize(record, figure, &found) == 0;
-    /* Exits and entries of two processes lie between, where it is no latency: one bound for either. */
+    /* All but latencies compare the clocks of two processes: one bound for each. */
     int bounds = figure == DB_LATENCY_AVG || figure == DB_LATENCY_MAX ? 0 : 2;
     fprintf(file, "%s\"%s\":{\"unit\":\"s\"", figure == 0 ? "" : ",", db_region_figures[figure]);
     write_number(file, "error_bound", known, bounds * record->bound * S);

@@ -49,7 +49,7 @@ static void unlink_from(struct db_attribute *attribute) {
         attribute->next->link = attribute->link;
 }
 
-/* Takes the whole list of a process, which ends: its attributes are in no list any more. */
+/* Takes the whole list of a process that ends. */
 static struct db_attribute *take_list(struct process *process) {
     struct db_attribute *first = process->first;
     process->first = NULL;

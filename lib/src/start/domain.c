@@ -18,8 +18,7 @@
 
 enum { DONE = 0 }; /* else a question, exchange.h */
 
-/* What process 0 of the candidates says of its clock: the same counter must be scaled the same way by all, or its large
- * readings would differ. */
+/* Process 0's claim about its clock. All must scale one counter alike, or its large readings would differ. */
 struct claim {
     char identity[DB_IDENTITY_SIZE];
     int64_t domain;
@@ -27,7 +26,7 @@ struct claim {
     double ns_per_tick;
 };
 
-/* Process 0's part of the comparison: answers all others, one after another, as often as they ask. */
+/* Process 0 answers all others, one after another, as often as they ask. */
 static int let_compare(const struct db_channel *candidates, int size, const struct db_timeline *timeline) {
     for (int peer = 1; peer < size; ++peer)
         for (;;) {
@@ -88,7 +87,7 @@ static int verify(const struct db_channel *candidates, int rank, int size, struc
     return MPI_SUCCESS;
 }
 
-/* Whether it is the same on all processes, and known. */
+/* Whether a number is the same on all processes, and known. */
 static int is_shared(const struct db_alike *most) { return db_are_alike(most) && most->value != 0; }
 
 /* All processes are one domain. */

@@ -50,8 +50,8 @@ static struct processors processors_here(void) {
     return here;
 }
 
-/* Unites the processors of all processes of comm, and says whether they are too few, if all are on one node. */
-static int look_at(MPI_Comm comm, const struct processors *here, int *one_node, int *oversubscribed) {
+/* Unites the processors of all processes of comm; if all are on one node, finds whether they are too few. */
+static int count_processors(MPI_Comm comm, const struct processors *here, int *one_node, int *oversubscribed) {
     struct processors all = *here;
     int bound_count = count_bits(here->single);
     int size;
@@ -70,12 +70,12 @@ static int look_at(MPI_Comm comm, const struct processors *here, int *one_node, 
 int db_processors_oversubscribed(MPI_Comm comm, int *oversubscribed) {
     const struct processors here = processors_here();
     int one_node;
-    DB_TRY(look_at(comm, &here, &one_node, oversubscribed));
+    DB_TRY(count_processors(comm, &here, &one_node, oversubscribed));
     if (one_node)
         return MPI_SUCCESS;
     MPI_Comm node;
     DB_TRY(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
-    int code = look_at(node, &here, &one_node, oversubscribed);
+    int code = count_processors(node, &here, &one_node, oversubscribed);
     MPI_Comm_free(&node);
     DB_TRY(code);
     return db_allreduce(comm, oversubscribed, 1, MPI_INT, MPI_MAX);

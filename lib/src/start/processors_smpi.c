@@ -1,4 +1,4 @@
-/* Of a simulation: every process has a processor of its own, however many run on the machine that simulates. */
+/* In a simulation every process has its own processor, however many run on the machine that simulates. */
 #include "start/processors.h"
 
 int db_processors_oversubscribed(MPI_Comm comm, int *oversubscribed) {

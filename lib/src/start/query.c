@@ -7,7 +7,7 @@
 
 const char *Downbeat_version(void) { return DB_VERSION; }
 
-/* Begins a local query: finds the state, and checks the output argument. */
+/* Begins a local query: checks the output argument, and finds the state. */
 static int question(MPI_Comm comm, const char *function, const void *answer, struct db_state **state) {
     DB_TRY(db_check_mpi(function));
     if (comm != MPI_COMM_NULL && answer == NULL)

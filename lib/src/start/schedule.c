@@ -1,14 +1,14 @@
 #include "start/schedule.h"
 
-/* Where bound or expected error were large from the beginning, a synchronization pays only once they have grown by
- * these factors. */
+/* If bound or expected error were large from the beginning, a synchronization pays only once they have grown by these
+ * factors. */
 #define BOUND_GROWTH 2.0
 #define DEVIATION_GROWTH 1.5
 
-/* Of all time; and how many synchronizations may come in advance, so that clocks are known soon after the beginning,
- * and until when that is paid back. */
+/* The share of all time; how many synchronizations may be spent in advance, so that clocks are known early, and when
+ * that is paid back. */
 #define SHARE 0.01
-/* Where flags would otherwise be 0: each of those costs a whole call. */
+/* The share if flags would otherwise be 0, each of which costs a call. */
 #define NEEDED_SHARE 0.1
 #define ADVANCE_SYNCS 8.0
 #define PAID_BACK_NS 20e9

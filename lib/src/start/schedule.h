@@ -4,8 +4,8 @@
 
 #include "start/state.h"
 
-/* Whether this process's clock should be: because of its age, because drift may have raised the error bound above the
- * limit, or because the expected error has risen above the target. Needed: because its flag would be 0 else. */
+/* Whether this process's clock should be synchronized: because of its age, because drift may have raised the error
+ * bound above the limit, or because the expected error exceeds the target. Needed: otherwise its flag would be 0. */
 enum { DB_WANTED = 1, DB_NEEDED = 2 };
 int db_schedule_wants(const struct db_state *state);
 
@@ -13,8 +13,8 @@ int db_schedule_wants(const struct db_state *state);
  * expected error is too large. */
 int db_schedule_unsure(const struct db_state *state, int64_t ticks);
 
-/* Whether time may be spent on what is wanted or needed, as process 0 sees it: where no age is asked for, 1 % of all
- * time in the long run, or 10 %. */
+/* Whether time may be spent on what is wanted or needed, as process 0 sees it: if no age is set, 1 % of all time in the
+ * long run, or 10 %. */
 int db_schedule_allows(const struct db_state *state, int wanted);
 
 /* Levels of the tree of the first synchronization of so many clocks, and of the next one, as process 0 sees it. Each

@@ -13,26 +13,26 @@
 #include <math.h>
 #include <string.h>
 
-/* Above the lag it was chosen for. Around its minimum the cost is flat, so the side with fewer repeated calls is taken:
- * with 2 ranks of one node 1.2 % of the calls were rejected with 0.1 us, 0.9 % with this. */
+/* Added to the chosen lag. The cost is flat around its minimum, so take the side with fewer repeated calls: with 2
+ * ranks of one node 1.2 % of the calls were rejected with 0.1 us, 0.9 % with this. */
 #define MARGIN_NS 250
 /* No slack is longer than REACH times what the last valid call needed, and GROWTH more after each miss since then
  * (Schuchart 2023, Alg. 1, line 15, which never takes that back). */
 #define REACH 16
 #define GROWTH 1.5
-/* The first call is made once, and a program that makes no other loses all if it is late: so many times the usual lag
- * of trial rounds; so much where there is none. */
+/* The first slack: so many times the usual lag of the trial rounds, or this long without any. A program that makes a
+ * single call loses everything if it is late. */
 #define FIRST_REACH 8
 #define FIRST_NS 30000
-/* A longer lag in the rounds before it tells of a process without a processor. */
+/* A longer lag in a trial round means that a process had no processor. */
 #define LONGEST_TRIAL_NS 1000000
 /* The least cost moves slowly, and computing it costs. */
 #define COMPUTE_EVERY 32
 #define MISS_DECAY 0.9
-/* Above, the last calls say more of what is going on; the window counts as much as a few of them. */
+/* Above this, the last calls say more than the window, which counts as much as a few of them. */
 #define BURST_MISSES 1.5
 #define WINDOW_CALLS 4.0
-/* Of the smoothing of C and h. One call counts for no more than LONG_REST times as much as is usual, or a pause of the
+/* Weight of a call in the smoothed C and h. A call counts for at most LONG_REST times the usual, or a pause of the
  * application would pass for the price of a repeated call. */
 #define WEIGHT (1.0 / 64.0)
 #define LONG_REST 4.0
@@ -65,7 +65,7 @@ static void insert(struct db_slack_lags *lags, int32_t lag_ns) {
     lags->next = (lags->next + 1) % DB_SLACK_WINDOW;
 }
 
-/* Of a valid call with that slack, which a share of the calls meets. */
+/* The cost of a valid call with that slack, which a share of the calls meets. */
 static double cost(const struct db_slack_lags *lags, double slack_ns, double share) {
     double late_per_ns = lags->late / fmax(1.0, lags->waited_ns);
     return (lags->rest_ns + slack_ns) * (1.0 + late_per_ns * slack_ns) / share;

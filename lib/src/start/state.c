@@ -137,7 +137,7 @@ static struct db_state *new_state(MPI_Comm comm, int rank) {
     return made;
 }
 
-/* What may fail on some processes alone, and must be known to all before they go on: memory, settings, the clock. */
+/* Memory, settings, the clock: they may fail on some processes only, and all must know before they go on. */
 static int prepare_parts(MPI_Comm comm, MPI_Comm channel, struct db_offer *offer, struct db_state **made) {
     struct db_reason reason = {""};
     int rank;

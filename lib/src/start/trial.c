@@ -5,11 +5,11 @@
 /* The first are slow. The others are enough for a controller of lags to begin. */
 #define COLD_ROUNDS 4
 #define ROUNDS 19
-/* However slow the first are: in a longer one, a process was without a processor. */
+/* The first are slow, but not slower: in a longer one, a process had no processor. */
 #define COLD_SHARE 5
 
-/* What process 0 makes of the largest lag of the round before, which lasted so long. Returns whether there is to be
- * another. */
+/* Process 0 observes the largest lag of the round before, which lasted so long. Returns whether another is to follow.
+ */
 static int observe_round(struct db_state *state, int round, int64_t lag_ns, double lasted_ns, int64_t longest_ns) {
     if (round > 0 && lasted_ns > (double)(COLD_SHARE * longest_ns)) /* for the first all wait until all are there */
         return 0;

@@ -4,8 +4,8 @@
 
 #define NS 1e-9
 
-/* The two ends of a study, and the clock that they look at. */
-struct study {
+/* One end of a connection, and the clock that it reads. */
+struct connection {
     struct db_channel channel;
     struct db_clock_map local;
     struct db_timeline timeline;
@@ -15,31 +15,33 @@ struct study {
 
 static int in_group(int rank, const struct db_state *state) { return rank >= 0 && rank < state->size; }
 
-static int begin_study(struct study *study, const struct db_state *state, int asker, int answerer, int timeline) {
+static int begin_exchanges(struct connection *connection, const struct db_state *state, int asker, int answerer,
+                           int timeline) {
     if (!in_group(asker, state) || !in_group(answerer, state) || asker == answerer ||
         (state->rank != asker && state->rank != answerer))
         return MPI_ERR_RANK;
     if (timeline != DOWNBEAT_LOCAL && timeline != DOWNBEAT_GLOBAL)
         return MPI_ERR_ARG;
-    study->channel = state->channel;
-    study->local = state->clocks.local;
-    study->timeline.clock = &state->clocks.clock;
-    study->timeline.map = timeline == DOWNBEAT_GLOBAL ? &state->clocks.map : &study->local;
-    study->asking = state->rank == asker;
-    study->peer = study->asking ? answerer : asker;
+    connection->channel = state->channel;
+    connection->local = state->clocks.local;
+    connection->timeline.clock = &state->clocks.clock;
+    connection->timeline.map = timeline == DOWNBEAT_GLOBAL ? &state->clocks.map : &connection->local;
+    connection->asking = state->rank == asker;
+    connection->peer = connection->asking ? answerer : asker;
     return MPI_SUCCESS;
 }
 
-static struct db_asker asker_of(const struct study *study) {
-    return (struct db_asker){.channel = &study->channel, .peer = study->peer, .timeline = study->timeline};
+static struct db_asker asker_of(const struct connection *connection) {
+    return (struct db_asker){
+        .channel = &connection->channel, .peer = connection->peer, .timeline = connection->timeline};
 }
 
-static int answer(const struct study *study) {
-    return db_exchange_serve(&study->channel, study->peer, &study->timeline);
+static int answer(const struct connection *connection) {
+    return db_exchange_serve(&connection->channel, connection->peer, &connection->timeline);
 }
 
-static int record(const struct study *study, int count, Downbeat_exchange *exchanges) {
-    const struct db_asker asker = asker_of(study);
+static int record(const struct connection *connection, int count, Downbeat_exchange *exchanges) {
+    const struct db_asker asker = asker_of(connection);
     DB_TRY(db_exchange_begin(&asker));
     for (int i = 0; i < count; ++i) {
         struct db_exchange exchange;
@@ -52,21 +54,21 @@ static int record(const struct study *study, int count, Downbeat_exchange *excha
 
 int Downbeat_record(MPI_Comm comm, int asker, int answerer, int timeline, int count, Downbeat_exchange *exchanges) {
     struct db_state *state;
-    struct study study;
+    struct connection connection;
     DB_TRY(db_check_mpi("Downbeat_record"));
     int code = db_state_find(comm, &state);
     if (code == MPI_SUCCESS)
-        code = begin_study(&study, state, asker, answerer, timeline);
-    if (code == MPI_SUCCESS && (count < 1 || (study.asking && exchanges == NULL)))
+        code = begin_exchanges(&connection, state, asker, answerer, timeline);
+    if (code == MPI_SUCCESS && (count < 1 || (connection.asking && exchanges == NULL)))
         code = MPI_ERR_ARG;
     if (code == MPI_SUCCESS)
-        code = study.asking ? record(&study, count, exchanges) : answer(&study);
+        code = connection.asking ? record(&connection, count, exchanges) : answer(&connection);
     return db_raise(comm, code);
 }
 
-static int measure_offset(const struct study *study, const struct db_node *estimator, double skew,
+static int measure_offset(const struct connection *connection, const struct db_node *estimator, double skew,
                           Downbeat_offset *found) {
-    const struct db_asker asker = asker_of(study);
+    const struct db_asker asker = asker_of(connection);
     struct db_pair pair = {0};
     struct db_offset offset;
     struct db_standing standing;
@@ -75,7 +77,7 @@ static int measure_offset(const struct study *study, const struct db_node *estim
     DB_TRY(db_exchange_stop(&asker, &standing));
     *found = (Downbeat_offset){
         .offset = offset.offset_ns * NS,
-        .bound = (db_offset_bound(&offset) + skew * offset.duration_ns + study->timeline.clock->resolution_ns +
+        .bound = (db_offset_bound(&offset) + skew * offset.duration_ns + connection->timeline.clock->resolution_ns +
                   DB_ROUNDING_NS) *
                  NS,
         .deviation = offset.deviation_ns * NS,
@@ -87,15 +89,16 @@ static int measure_offset(const struct study *study, const struct db_node *estim
 }
 
 /* Lets the answerer go. */
-static int decline(const struct study *study) {
-    const struct db_asker asker = asker_of(study);
+static int decline(const struct connection *connection) {
+    const struct db_asker asker = asker_of(connection);
     struct db_standing standing;
     DB_TRY(db_exchange_begin(&asker));
     return db_exchange_stop(&asker, &standing);
 }
 
 /* The asker's part: an estimator that is not valid must not leave the answerer waiting. */
-static int ask(const struct study *study, const struct db_state *state, const char *estimator, Downbeat_offset *found) {
+static int ask(const struct connection *connection, const struct db_state *state, const char *estimator,
+               Downbeat_offset *found) {
     struct db_scheme chosen;
     struct db_reason reason;
     char message[DOWNBEAT_MAX_MESSAGE];
@@ -106,22 +109,22 @@ static int ask(const struct study *study, const struct db_state *state, const ch
             code = -db_explain(&reason, code, "estimator '%s': %s", text, message);
             db_tell_error(reason.text);
         }
-        DB_TRY(decline(study));
+        DB_TRY(decline(connection));
         return code;
     }
-    return measure_offset(study, &chosen.nodes[0], state->settings.max_skew + 2.0 * state->clocks.local_rate_error,
+    return measure_offset(connection, &chosen.nodes[0], state->settings.max_skew + 2.0 * state->clocks.local_rate_error,
                           found);
 }
 
 int Downbeat_measure(MPI_Comm comm, int asker, int answerer, int timeline, const char *estimator,
                      Downbeat_offset *found) {
     struct db_state *state;
-    struct study study;
+    struct connection connection;
     DB_TRY(db_check_mpi("Downbeat_measure"));
     int code = db_state_find(comm, &state);
     if (code == MPI_SUCCESS)
-        code = begin_study(&study, state, asker, answerer, timeline);
+        code = begin_exchanges(&connection, state, asker, answerer, timeline);
     if (code == MPI_SUCCESS)
-        code = study.asking ? ask(&study, state, estimator, found) : answer(&study);
+        code = connection.asking ? ask(&connection, state, estimator, found) : answer(&connection);
     return db_raise(comm, code);
 }
