@@ -17,6 +17,7 @@
 #include "clock/clock.h"
 #include "clock/clock_map.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define VIRTUAL_SINES 3
@@ -92,6 +93,12 @@ struct virtual_model {
 };
 
 struct virtual_world;
+
+/* Zeroed memory, or the end. */
+void *virtual_allocate(size_t count, size_t size);
+
+/* Compares doubles, for qsort. */
+int virtual_ascending(const void *a, const void *b);
 
 /* Processes 0 .. size - 1, at true time 0. */
 struct virtual_world *virtual_create(const struct virtual_model *model, int size);

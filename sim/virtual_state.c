@@ -71,12 +71,6 @@ struct run {
     long long from_syncs;
 };
 
-static void *allocate(size_t count, size_t size) {
-    void *memory = calloc(count, size);
-    CHECK(memory != NULL);
-    return memory;
-}
-
 /* Compares the true error of a process's global clock with its own bound and expected error. Process 0's map is the one
  * of the same call: it changes in a synchronization only, which this process takes part in. */
 static void check_clock(struct run *run, int process, int counts, struct virtual_start *start) {
@@ -145,7 +139,7 @@ static void prepare(const struct run *run, int process) {
     state->channel = run->channel;
     state->channel.messages = &state->messages;
     state->rank = process;
-    state->slack = process == 0 ? allocate(1, sizeof *state->slack) : NULL;
+    state->slack = process == 0 ? virtual_allocate(1, sizeof *state->slack) : NULL;
     state->size = run->wanted->size;
     state->call.verdict = MPI_UNDEFINED;
     db_levels_none(&state->clocks.levels);
@@ -225,11 +219,11 @@ struct virtual_outcome virtual_starts_run(const struct virtual_starts *starts) {
     CHECK(run.skipped >= 0);
     run.outcome.count = run.calls - run.skipped;
     run.outcome.early_count = run.skipped;
-    run.outcome.all = allocate((size_t)run.calls, sizeof *run.outcome.all);
+    run.outcome.all = virtual_allocate((size_t)run.calls, sizeof *run.outcome.all);
     run.outcome.starts = run.outcome.all + run.skipped;
-    run.first_exit = allocate((size_t)run.calls, sizeof *run.first_exit);
-    run.last_exit = allocate((size_t)run.calls, sizeof *run.last_exit);
-    run.states = allocate((size_t)starts->size, sizeof *run.states);
+    run.first_exit = virtual_allocate((size_t)run.calls, sizeof *run.first_exit);
+    run.last_exit = virtual_allocate((size_t)run.calls, sizeof *run.last_exit);
+    run.states = virtual_allocate((size_t)starts->size, sizeof *run.states);
     for (int i = 0; i < run.calls; ++i) {
         run.outcome.all[i].valid = 1;
         run.outcome.all[i].told_ns = -1.0;

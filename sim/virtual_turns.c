@@ -10,6 +10,12 @@ void *virtual_allocate(size_t count, size_t size) {
     return memory;
 }
 
+int virtual_ascending(const void *a, const void *b) {
+    double left = *(const double *)a;
+    double right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
 void virtual_make_ready(struct process *process) {
     struct virtual_world *world = process->world;
     process->next_ready = NULL;

@@ -87,9 +87,6 @@ struct virtual_world {
 /* The process that runs; NULL between runs. */
 extern struct process *virtual_self;
 
-/* Zeroed memory, or the end. */
-void *virtual_allocate(size_t count, size_t size);
-
 /* Puts a process into the queue of those whose turn will come. */
 void virtual_make_ready(struct process *process);
 

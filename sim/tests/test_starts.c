@@ -25,12 +25,6 @@ static struct virtual_starts starts_of(int size, double period_ns, double until_
                                    .until_ns = until_ns};
 }
 
-static int ascending(const void *a, const void *b) {
-    double left = *(const double *)a;
-    double right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 /* What must hold of every run: quantiles of the exit skew in ns, and what the library says of itself. */
 static void check(const struct virtual_starts *starts, double median_ns, double percentile_99_ns) {
     struct virtual_outcome outcome = virtual_starts_run(starts);
@@ -48,7 +42,7 @@ static void check(const struct virtual_starts *starts, double median_ns, double 
         CHECK_THAT(start->skew_ns, <=, 500.0 + start->expected_ns);
         skews[valid++] = start->skew_ns;
     }
-    qsort(skews, (size_t)valid, sizeof *skews, ascending);
+    qsort(skews, (size_t)valid, sizeof *skews, virtual_ascending);
     CHECK_THAT(valid, >=, 0.6 * outcome.count);
     CHECK_THAT(skews[valid / 2], <=, median_ns);
     CHECK_THAT(skews[valid * 99 / 100], <=, percentile_99_ns);

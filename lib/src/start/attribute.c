@@ -241,11 +241,9 @@ int db_attribute_keep(struct db_kept *(*make)(void), struct db_kept **kept) {
     return unlock_record(*kept != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM);
 }
 
-int db_attribute_visit_known(void (*visit)(struct db_known *known, void *argument), void *argument) {
-    int code;
-    struct process *process = lock_record(&code);
-    if (process == NULL)
-        return code;
-    visit(&process->known, argument);
-    return unlock_record(code);
+struct db_known *db_attribute_lock_known(int *code) {
+    struct process *process = lock_record(code);
+    return process != NULL ? &process->known : NULL;
 }
+
+void db_attribute_unlock_known(void) { unlock_record(MPI_SUCCESS); }

@@ -43,7 +43,8 @@ struct db_kept {
 /* The one thing that this process keeps; `make` makes it at the first call, and returns NULL when out of memory. */
 int db_attribute_keep(struct db_kept *(*make)(void), struct db_kept **kept);
 
-/* Runs `visit`, one thread at a time, on what this process knows. */
-int db_attribute_visit_known(void (*visit)(struct db_known *known, void *argument), void *argument);
+/* What this process knows, for one thread at a time, until it is unlocked; NULL, and not locked, with an error. */
+struct db_known *db_attribute_lock_known(int *code);
+void db_attribute_unlock_known(void);
 
 #endif

@@ -16,8 +16,6 @@
 #define QUICK 10
 #define MOST 1000
 
-enum { DONE = 0 }; /* else a question, exchange.h */
-
 /* Process 0's claim about its clock. All must scale one counter alike, or its large readings would differ. */
 struct claim {
     char identity[DB_IDENTITY_SIZE];
@@ -26,17 +24,10 @@ struct claim {
     double ns_per_tick;
 };
 
-/* Process 0 answers all others, one after another, as often as they ask. */
+/* Process 0 answers all others, one after another. */
 static int let_compare(const struct db_channel *candidates, int size, const struct db_timeline *timeline) {
     for (int peer = 1; peer < size; ++peer)
-        for (;;) {
-            int64_t word;
-            DB_TRY(db_receive(candidates, &word, 1, peer));
-            if (word == DONE)
-                break;
-            int64_t answer = db_timeline_now(timeline);
-            DB_TRY(db_send(candidates, &answer, 1, peer));
-        }
+        DB_TRY(db_exchange_serve(candidates, peer, timeline));
     return MPI_SUCCESS;
 }
 
@@ -46,7 +37,9 @@ static int compare_clocks(const struct db_asker *asker, int *shared) {
     struct db_series series = {0};
     int quick = 0;
     int more = 1;
+    struct db_standing standing;
     *shared = 0;
+    DB_TRY(db_exchange_begin(asker));
     while (more) {
         struct db_exchange exchange;
         DB_TRY(db_series_ask(&series, asker, &exchange));
@@ -57,8 +50,7 @@ static int compare_clocks(const struct db_asker *asker, int *shared) {
         *shared = fabs(offset_ns) <= error_ns && error_ns <= NARROW_NS;
         more = fabs(offset_ns) <= error_ns && series.count < MOST && !(*shared && (slow || quick >= QUICK));
     }
-    int64_t word = DONE;
-    return db_send(asker->channel, &word, 1, asker->peer);
+    return db_exchange_stop(asker, &standing);
 }
 
 /* The number of a domain that is found now: no other process makes the same. */

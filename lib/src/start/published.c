@@ -6,9 +6,12 @@
     { NAME, VALUE, MEANING, DB_PUBLISHED_SETTING, 0, 0, 0 }
 #define OPTION(NAME, VALUE, MEANING)                                                                                   \
     { NAME, VALUE, MEANING, DB_PUBLISHED_OPTION, 0, 0, 0 }
-#define NEVER_AGAIN                                                                                                    \
-    SETTING("max_age", "1000000", "clocks are synchronized once, at the start"),                                       \
+/* Every process by itself, at the start, never again. */
+#define ONCE                                                                                                           \
+    SETTING("share", "never", "every process is synchronized by itself"),                                              \
+        SETTING("max_age", "1000000", "clocks are synchronized once, at the start"),                                   \
         SETTING("max_error", "1000000", "however far they drift apart")
+#define WINDOWS(SYNC, MEANING) OPTION("--sync", SYNC, MEANING), OPTION("--timing", "window", "global times")
 
 static const struct db_component schuchart2023 = {
     .described = {.name = "schuchart2023",
@@ -32,10 +35,8 @@ static const struct db_component hunold2015 = {
         .source = "Hunold 2015, Alg. 1 to 4, Fig. 2 (4)",
         .parameters = (const Downbeat_parameter[]){
             SETTING("sync", "hca(over=0)", "first approach; fit=1000 is N_FITPTS, mean_rtt(exchanges=100) N_EXCHANGES"),
-            SETTING("share", "never", "every process is synchronized by itself"),
-            NEVER_AGAIN,
-            OPTION("--sync", "window(growth=1)", "windows of a fixed size"),
-            OPTION("--timing", "window", "global times"),
+            ONCE,
+            WINDOWS("window(growth=1)", "windows of a fixed size"),
             {.name = NULL}}}};
 
 static const struct db_component hoefler2008 = {
@@ -44,10 +45,8 @@ static const struct db_component hoefler2008 = {
                   .source = "Hoefler 2008, section 3",
                   .parameters = (const Downbeat_parameter[]){
                       SETTING("sync", "netgauge", "tree from the leaves up, shortest round trips"),
-                      SETTING("share", "never", "every process is synchronized by itself"),
-                      NEVER_AGAIN,
-                      OPTION("--sync", "window", "windows that grow when they are missed"),
-                      OPTION("--timing", "window", "global times"),
+                      ONCE,
+                      WINDOWS("window", "windows that grow when they are missed"),
                       {.name = NULL}}}};
 
 static const struct db_component niethammer2016 = {
@@ -57,8 +56,7 @@ static const struct db_component niethammer2016 = {
                   .source = "Niethammer 2016, section III, listings 1 and 2",
                   .parameters = (const Downbeat_parameter[]){
                       SETTING("sync", "cristian", "every process with process 0, 100 exchanges"),
-                      SETTING("share", "never", "every process is synchronized by itself"),
-                      NEVER_AGAIN,
+                      ONCE,
                       OPTION("--sync", "mpi_barrier,roundtime(lead=10ms)", "listing 1, listing 2"),
                       {.name = NULL}}}};
 
