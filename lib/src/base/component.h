@@ -22,6 +22,10 @@ struct db_component {
     int outermost; /* 1: never a parameter of another component */
 };
 
+/* The public part, for initializers. */
+#define DB_DESCRIBED(NAME, SUMMARY, SOURCE, PARAMETERS)                                                                \
+    .described = {.name = (NAME), .summary = (SUMMARY), .source = (SOURCE), .parameters = (PARAMETERS)}
+
 /* The list of a component that has none. */
 #define DB_NO_PARAMETERS ((const Downbeat_parameter[]){{.name = NULL}})
 

@@ -36,10 +36,7 @@ static int64_t spin(clockid_t id, int64_t ticks) {
         (void)clock;                                                                                                   \
         return spin(ID, ticks);                                                                                        \
     }                                                                                                                  \
-    const struct db_clock_type db_clock_##NAME = {.component = {.described = {.name = #NAME,                           \
-                                                                              .summary = (SUMMARY),                    \
-                                                                              .source = "",                            \
-                                                                              .parameters = DB_NO_PARAMETERS}},        \
+    const struct db_clock_type db_clock_##NAME = {.component = {DB_DESCRIBED(#NAME, SUMMARY, "", DB_NO_PARAMETERS)},   \
                                                   .open = NAME##_open,                                                 \
                                                   .read = NAME##_read,                                                 \
                                                   .wait_until = NAME##_wait_until}

@@ -52,10 +52,8 @@ static int64_t simulated_wait_until(const struct db_clock *clock, int64_t ticks)
 }
 
 const struct db_clock_type db_clock_simulated = {
-    .component = {.described = {.name = "simulated",
-                                .summary = "simulated time; the processes of a simulated host share it",
-                                .source = "",
-                                .parameters = DB_NO_PARAMETERS}},
+    .component = {DB_DESCRIBED("simulated", "simulated time; the processes of a simulated host share it", "",
+                               DB_NO_PARAMETERS)},
     .open = simulated_open,
     .read = simulated_read,
     .global = 1,

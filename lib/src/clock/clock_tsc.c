@@ -116,11 +116,9 @@ static void tsc_refine(struct db_clock *clock) {
 }
 
 const struct db_clock_type db_clock_tsc = {
-    .component =
-        {.described = {.name = "tsc",
-                       .summary = "the processor's counter, if it is invariant; calibrated against CLOCK_MONOTONIC_RAW",
-                       .source = "",
-                       .parameters = DB_NO_PARAMETERS}},
+    .component = {DB_DESCRIBED("tsc",
+                               "the processor's counter, if it is invariant; calibrated against CLOCK_MONOTONIC_RAW",
+                               "", DB_NO_PARAMETERS)},
     .open = tsc_open,
     .read = tsc_read,
     .wait_until = tsc_wait_until,

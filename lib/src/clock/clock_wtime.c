@@ -29,10 +29,7 @@ static int64_t wtime_wait_until(const struct db_clock *clock, int64_t ticks) {
 }
 
 const struct db_clock_type db_clock_wtime = {
-    .component = {.described = {.name = "wtime",
-                                .summary = "MPI_Wtime; never assumed to be shared",
-                                .source = "",
-                                .parameters = DB_NO_PARAMETERS}},
+    .component = {DB_DESCRIBED("wtime", "MPI_Wtime; never assumed to be shared", "", DB_NO_PARAMETERS)},
     .open = wtime_open,
     .read = wtime_read,
     .wait_until = wtime_wait_until};

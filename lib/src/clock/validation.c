@@ -65,7 +65,7 @@ static void validation_close(struct db_clock *clock) { free(clock->data.validati
 
 /* Not in the registry: it is put around a clock, never opened by name. */
 static const struct db_clock_type validation_type = {
-    .component = {.described = {.name = "validation", .summary = "", .source = "", .parameters = DB_NO_PARAMETERS}},
+    .component = {DB_DESCRIBED("validation", "", "", DB_NO_PARAMETERS)},
     .open = NULL,
     .read = validation_read,
     .wait_until = validation_wait_until,
@@ -150,7 +150,7 @@ const char *db_validation_parse(struct db_validation *validation, const char *te
     validation->ranks_per_clock = 1;
     if (strcmp(text, "off") == 0)
         return NULL;
-    validation->enabled = 1;
+    validation->enabled = 1.0;
 
     char copy[256];
     if (strlen(text) >= sizeof copy)

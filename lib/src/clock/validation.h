@@ -15,9 +15,9 @@
 struct db_clock;
 struct db_validation_clock;
 
-/* Setting `validation`. */
+/* Setting `validation`: numbers alone, so that two can be compared as memory. */
 struct db_validation {
-    int enabled;
+    double enabled;         /* 1 or 0 */
     double offset;          /* s: offsets are drawn from +-offset, uniformly */
     double skew;            /* relative: skews are drawn from +-skew, uniformly */
     double wander;          /* relative: bound of the wander's deviation of frequency */

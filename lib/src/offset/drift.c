@@ -5,10 +5,8 @@
 
 #include <stdlib.h>
 
-const struct db_component db_intercept_fit = {.described = {.name = "fit",
-                                                            .summary = "the intercept of the fitted line",
-                                                            .source = "Jones, Koenig 2012",
-                                                            .parameters = DB_NO_PARAMETERS}};
+const struct db_component db_intercept_fit = {
+    DB_DESCRIBED("fit", "the intercept of the fitted line", "Jones, Koenig 2012", DB_NO_PARAMETERS)};
 
 const struct db_node db_intercept_of_fit = {.component = &db_intercept_fit};
 

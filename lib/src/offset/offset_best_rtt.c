@@ -44,8 +44,6 @@ static int measure(const struct db_node *self, const struct db_asker *asker, str
 }
 
 const struct db_offset_type db_offset_best_rtt = {
-    .component = {.described = {.name = "best_rtt",
-                                .summary = "mean over the exchanges with the smallest round trips",
-                                .source = "Hoefler 2008, section 3.1",
-                                .parameters = parameters}},
+    .component = {DB_DESCRIBED("best_rtt", "mean over the exchanges with the smallest round trips",
+                               "Hoefler 2008, section 3.1", parameters)},
     .measure = measure};

@@ -38,9 +38,7 @@ static int measure(const struct db_node *self, const struct db_asker *asker, str
 }
 
 const struct db_offset_type db_offset_cristian = {
-    .component = {.described = {.name = "cristian",
-                                .summary =
-                                    "mean midpoint of all exchanges; the timer's delay is subtracted from the latency",
-                                .source = "Cristian 1989; Niethammer 2016, section III.A, Eq. 2 and 3",
-                                .parameters = parameters}},
+    .component = {DB_DESCRIBED("cristian",
+                               "mean midpoint of all exchanges; the timer's delay is subtracted from the latency",
+                               "Cristian 1989; Niethammer 2016, section III.A, Eq. 2 and 3", parameters)},
     .measure = measure};

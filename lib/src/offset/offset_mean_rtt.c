@@ -82,8 +82,6 @@ static int measure(const struct db_node *self, const struct db_asker *asker, str
 }
 
 const struct db_offset_type db_offset_mean_rtt = {
-    .component = {.described = {.name = "mean_rtt",
-                                .summary = "median answer, corrected by half the mean round trip (without outliers)",
-                                .source = "Jones, Koenig 2012; Hunold 2015, Alg. 3 and 4",
-                                .parameters = parameters}},
+    .component = {DB_DESCRIBED("mean_rtt", "median answer, corrected by half the mean round trip (without outliers)",
+                               "Jones, Koenig 2012; Hunold 2015, Alg. 3 and 4", parameters)},
     .measure = measure};

@@ -31,10 +31,7 @@ static int measure(const struct db_node *self, const struct db_asker *asker, str
 }
 
 const struct db_offset_type db_offset_netgauge = {
-    .component =
-        {.described = {.name = "netgauge",
-                       .summary =
-                           "exchange with the smallest round trip; stops after a number in a row without a smaller one",
-                       .source = "Hoefler 2008, section 3.1",
-                       .parameters = parameters}},
+    .component = {DB_DESCRIBED(
+        "netgauge", "exchange with the smallest round trip; stops after a number in a row without a smaller one",
+        "Hoefler 2008, section 3.1", parameters)},
     .measure = measure};

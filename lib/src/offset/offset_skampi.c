@@ -46,11 +46,9 @@ static int measure(const struct db_node *self, const struct db_asker *asker, str
 }
 
 const struct db_offset_type db_offset_skampi = {
-    .component =
-        {.described = {.name = "skampi",
-                       .summary =
-                           "midpoint of the interval that all exchanges allow; stops early after a short round trip",
-                       .source = "Worsch, Reussner, Augustin 2002; Hunold 2015, section 2",
-                       .parameters = parameters},
-         .check = check},
+    .component = {DB_DESCRIBED(
+                      "skampi",
+                      "midpoint of the interval that all exchanges allow; stops early after a short round trip",
+                      "Worsch, Reussner, Augustin 2002; Hunold 2015, section 2", parameters),
+                  .check = check},
     .measure = measure};

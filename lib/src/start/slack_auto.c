@@ -157,12 +157,9 @@ static int begin(struct db_state *state) {
 }
 
 const struct db_slack_type db_slack_auto = {
-    .component =
-        {.described = {.name = "auto",
-                       .summary =
-                           "the slack that makes a valid call cheapest, from the last 512 calls; adapts up and down",
-                       .source = "",
-                       .parameters = DB_NO_PARAMETERS}},
+    .component = {DB_DESCRIBED(
+        "auto", "the slack that makes a valid call cheapest, from the last 512 calls; adapts up and down", "",
+        DB_NO_PARAMETERS)},
     .begin = begin,
     .next = next,
     .observe = observe,

@@ -7,9 +7,5 @@ static int begin(struct db_state *state) { return db_trial_rounds(state, 0); }
 
 static int64_t next(const struct db_slack *slack) { return slack->fixed_ns; }
 
-const struct db_slack_type db_slack_fixed = {.component = {.described = {.name = "fixed",
-                                                                         .summary = "always the same",
-                                                                         .source = "",
-                                                                         .parameters = DB_NO_PARAMETERS}},
-                                             .begin = begin,
-                                             .next = next};
+const struct db_slack_type db_slack_fixed = {
+    .component = {DB_DESCRIBED("fixed", "always the same", "", DB_NO_PARAMETERS)}, .begin = begin, .next = next};

@@ -50,11 +50,10 @@ static int judge(struct db_slack *slack, int missed) {
 static int64_t next(const struct db_slack *slack) { return (int64_t)slack->growing.slack_ns; }
 
 const struct db_slack_type db_slack_published = {
-    .component = {.described = {.name = "published",
-                                .summary = "Alg. 1 as published: a miss synchronizes the clocks and raises the slack "
-                                           "by half, permanently; the flag is decided before the wait",
-                                .source = "Schuchart 2023, Alg. 1",
-                                .parameters = DB_NO_PARAMETERS}},
+    .component = {DB_DESCRIBED("published",
+                               "Alg. 1 as published: a miss synchronizes the clocks and raises the slack "
+                               "by half, permanently; the flag is decided before the wait",
+                               "Schuchart 2023, Alg. 1", DB_NO_PARAMETERS)},
     .flag_before_wait = 1,
     .age_ns = AGE_NS,
     .begin = begin,

@@ -66,20 +66,13 @@ void db_state_add_dependent(struct db_state *state, struct db_dependent *depende
     *link = dependent;
 }
 
-static int same_validation(const struct db_validation *a, const struct db_validation *b) {
-    char texts[2][256];
-    db_validation_format(a, texts[0], sizeof texts[0]);
-    db_validation_format(b, texts[1], sizeof texts[1]);
-    return strcmp(texts[0], texts[1]) == 0;
-}
-
 /* May leave some of it undone where the scheme refuses the clocks. */
 static int apply(struct db_state *state, struct db_offer *wanted) {
     const struct db_settings *settings = &wanted->settings;
     const struct db_settings *old = &state->settings;
     int first = state->clocks.map.version == 0;
     int other_clock = first || settings->clock != old->clock || settings->share != old->share ||
-                      !same_validation(&settings->validation, &old->validation);
+                      memcmp(&settings->validation, &old->validation, sizeof old->validation) != 0;
     int other_sync = other_clock || !db_scheme_equal(&settings->sync, &old->sync);
     int other_slack = other_clock || settings->slack != old->slack || settings->slack_ns != old->slack_ns;
 

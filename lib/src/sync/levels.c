@@ -3,15 +3,13 @@
 #include "base/error.h"
 #include "sync/topology.h"
 
-const struct db_component db_level_skip = {
-    .described = {.name = "skip", .summary = "skip this level", .source = "", .parameters = DB_NO_PARAMETERS}};
+const struct db_component db_level_skip = {DB_DESCRIBED("skip", "skip this level", "", DB_NO_PARAMETERS)};
 
 const struct db_component db_level_propagate = {
-    .described = {.name = "propagate",
-                  .summary = "processes verified to share a clock use one map; all others are synchronized by the "
-                             "scheme of the level above",
-                  .source = "Schuchart 2023, section 4",
-                  .parameters = DB_NO_PARAMETERS}};
+    DB_DESCRIBED("propagate",
+                 "processes verified to share a clock use one map; all others are synchronized by the "
+                 "scheme of the level above",
+                 "Schuchart 2023, section 4", DB_NO_PARAMETERS)};
 
 /* Splits `scope` into the groups of one level. */
 static int split(MPI_Comm scope, int level, int rank, MPI_Comm *group) {

@@ -5,8 +5,6 @@
 static const Downbeat_parameter parameters[] = {DB_OFFSET_PARAMETER("cristian"), {.name = NULL}};
 
 const struct db_sync_type db_sync_cristian = {
-    .component = {.described = {.name = "cristian",
-                                .summary = "every process with process 0, one after another; offset only; O(p)",
-                                .source = "Niethammer 2016, section III.A",
-                                .parameters = parameters}},
+    .component = {DB_DESCRIBED("cristian", "every process with process 0, one after another; offset only; O(p)",
+                               "Niethammer 2016, section III.A", parameters)},
     .order = db_one_by_one};

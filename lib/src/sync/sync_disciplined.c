@@ -245,11 +245,10 @@ static int synchronize(const struct db_node *self, const struct db_sync_group *g
 }
 
 const struct db_sync_type db_sync_disciplined = {
-    .component = {.described = {.name = "disciplined",
-                                .summary = "wide tree from process 0 down; every process keeps the offsets to its "
-                                           "reference, rate and offset follow from all of them",
-                                .source = "",
-                                .parameters = parameters},
+    .component = {DB_DESCRIBED("disciplined",
+                               "wide tree from process 0 down; every process keeps the offsets to its "
+                               "reference, rate and offset follow from all of them",
+                               "", parameters),
                   .check = check},
     .expecting = 1,
     .synchronize = synchronize};

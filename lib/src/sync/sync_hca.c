@@ -38,9 +38,8 @@ static int synchronize(const struct db_node *self, const struct db_sync_group *g
 }
 
 const struct db_sync_type db_sync_hca = {
-    .component = {.described = {.name = "hca",
-                                .summary = "slopes in a tree from the leaves up, intercepts with process 0 one after "
-                                           "another; linear drift; O(log p) + O(p)",
-                                .source = "Hunold 2015, Alg. 1 to 4, first approach",
-                                .parameters = parameters}},
+    .component = {DB_DESCRIBED("hca",
+                               "slopes in a tree from the leaves up, intercepts with process 0 one after "
+                               "another; linear drift; O(log p) + O(p)",
+                               "Hunold 2015, Alg. 1 to 4, first approach", parameters)},
     .synchronize = synchronize};

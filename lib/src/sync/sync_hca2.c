@@ -9,10 +9,8 @@ static const Downbeat_parameter parameters[] = {
 };
 
 const struct db_sync_type db_sync_hca2 = {
-    .component = {.described = {.name = "hca2",
-                                .summary = "tree from the leaves up, models merged; linear drift; O(log p)",
-                                .source = "Hunold 2015, section 6, second approach; Hunold 2018",
-                                .parameters = parameters},
+    .component = {DB_DESCRIBED("hca2", "tree from the leaves up, models merged; linear drift; O(log p)",
+                               "Hunold 2015, section 6, second approach; Hunold 2018", parameters),
                   .words = {[DB_INTERCEPT] = db_intercept_words}},
     .fits = 1,
     .order = db_tree_up};

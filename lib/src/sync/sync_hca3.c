@@ -8,11 +8,10 @@ static const Downbeat_parameter parameters[] = {
 };
 
 const struct db_sync_type db_sync_hca3 = {
-    .component = {.described = {.name = "hca3",
-                                .summary = "tree from process 0 down, each synchronized process is the reference for "
-                                           "the next; linear drift; O(log p)",
-                                .source = "Hunold 2018; Schuchart 2023, section 4",
-                                .parameters = parameters},
+    .component = {DB_DESCRIBED("hca3",
+                               "tree from process 0 down, each synchronized process is the reference for "
+                               "the next; linear drift; O(log p)",
+                               "Hunold 2018; Schuchart 2023, section 4", parameters),
                   .words = {[DB_INTERCEPT] = db_intercept_words}},
     .fits = 1,
     .order = db_tree_down};

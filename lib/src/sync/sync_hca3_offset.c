@@ -4,8 +4,6 @@
 static const Downbeat_parameter parameters[] = {DB_OFFSET_PARAMETER("skampi"), {.name = NULL}};
 
 const struct db_sync_type db_sync_hca3_offset = {
-    .component = {.described = {.name = "hca3_offset",
-                                .summary = "tree from process 0 down; offset only; O(log p)",
-                                .source = "Hunold 2018; Schuchart 2023, sections 4 and 6",
-                                .parameters = parameters}},
+    .component = {DB_DESCRIBED("hca3_offset", "tree from process 0 down; offset only; O(log p)",
+                               "Hunold 2018; Schuchart 2023, sections 4 and 6", parameters)},
     .order = db_tree_down};

@@ -38,13 +38,9 @@ static int synchronize(const struct db_node *self, const struct db_sync_group *g
 }
 
 const struct db_sync_type db_sync_hierarchical = {
-    .component =
-        {.described = {.name = "hierarchical",
-                       .summary =
-                           "separate schemes between nodes, sockets and NUMA domains, and within the lowest level",
-                       .source = "Hunold 2018; Schuchart 2023, section 4",
-                       .parameters = parameters},
-         .words = {[DB_SOCKETS] = words, [DB_NUMA] = words, [DB_WITHIN] = words + 1},
-         .outermost = 1},
+    .component = {DB_DESCRIBED("hierarchical",
+                               "separate schemes between nodes, sockets and NUMA domains, and within the lowest level",
+                               "Hunold 2018; Schuchart 2023, section 4", parameters),
+                  .words = {[DB_SOCKETS] = words, [DB_NUMA] = words, [DB_WITHIN] = words + 1}, .outermost = 1},
     .divided = 1,
     .synchronize = synchronize};

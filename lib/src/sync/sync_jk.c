@@ -9,10 +9,8 @@ static const Downbeat_parameter parameters[] = {
 };
 
 const struct db_sync_type db_sync_jk = {
-    .component = {.described = {.name = "jk",
-                                .summary = "every process with process 0, one after another; linear drift; O(p)",
-                                .source = "Jones, Koenig 2012; Hunold 2015, sections 2 and 6",
-                                .parameters = parameters},
+    .component = {DB_DESCRIBED("jk", "every process with process 0, one after another; linear drift; O(p)",
+                               "Jones, Koenig 2012; Hunold 2015, sections 2 and 6", parameters),
                   .words = {[DB_INTERCEPT] = db_intercept_words}},
     .fits = 1,
     .order = db_one_by_one};

@@ -5,9 +5,7 @@
 static const Downbeat_parameter parameters[] = {DB_OFFSET_PARAMETER("netgauge"), {.name = NULL}};
 
 const struct db_sync_type db_sync_netgauge = {
-    .component = {.described = {.name = "netgauge",
-                                .summary =
-                                    "tree from the leaves up, offsets gathered and scattered; offset only; O(log p)",
-                                .source = "Hoefler 2008, section 3.2",
-                                .parameters = parameters}},
+    .component = {DB_DESCRIBED("netgauge",
+                               "tree from the leaves up, offsets gathered and scattered; offset only; O(log p)",
+                               "Hoefler 2008, section 3.2", parameters)},
     .order = db_tree_up};

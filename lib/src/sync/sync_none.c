@@ -75,10 +75,7 @@ static int synchronize(const struct db_node *self, const struct db_sync_group *g
 }
 
 const struct db_sync_type db_sync_none = {
-    .component = {.described = {.name = "none",
-                                .summary = "clocks that are global by hardware: compared, never corrected",
-                                .source = "",
-                                .parameters = parameters},
+    .component = {DB_DESCRIBED("none", "clocks that are global by hardware: compared, never corrected", "", parameters),
                   .outermost = 1},
     .refusing = 1,
     .synchronize = synchronize};

@@ -5,8 +5,6 @@
 static const Downbeat_parameter parameters[] = {DB_OFFSET_PARAMETER("skampi"), {.name = NULL}};
 
 const struct db_sync_type db_sync_skampi = {
-    .component = {.described = {.name = "skampi",
-                                .summary = "every process with process 0, one after another; offset only; O(p)",
-                                .source = "Worsch, Reussner, Augustin 2002; Hunold 2015, section 2",
-                                .parameters = parameters}},
+    .component = {DB_DESCRIBED("skampi", "every process with process 0, one after another; offset only; O(p)",
+                               "Worsch, Reussner, Augustin 2002; Hunold 2015, section 2", parameters)},
     .order = db_one_by_one};
