@@ -150,7 +150,7 @@ const char *db_validation_parse(struct db_validation *validation, const char *te
     validation->ranks_per_clock = 1;
     if (strcmp(text, "off") == 0)
         return NULL;
-    validation->enabled = 1.0;
+    validation->enabled = 1;
 
     char copy[256];
     if (strlen(text) >= sizeof copy)
@@ -180,4 +180,11 @@ void db_validation_format(const struct db_validation *validation, char *text, si
         snprintf(text + length, size - length, fields[i].whole ? "%s%s=%.0f" : "%s%s=%.9g", i > 0 ? "," : "",
                  fields[i].name, *(const double *)((const char *)validation + fields[i].place));
     }
+}
+
+int db_validation_same(const struct db_validation *a, const struct db_validation *b) {
+    char texts[2][256];
+    db_validation_format(a, texts[0], sizeof texts[0]);
+    db_validation_format(b, texts[1], sizeof texts[1]);
+    return strcmp(texts[0], texts[1]) == 0;
 }

@@ -15,9 +15,9 @@
 struct db_clock;
 struct db_validation_clock;
 
-/* Setting `validation`: numbers alone, so that two can be compared as memory. */
+/* Setting `validation`. */
 struct db_validation {
-    double enabled;         /* 1 or 0 */
+    int enabled;
     double offset;          /* s: offsets are drawn from +-offset, uniformly */
     double skew;            /* relative: skews are drawn from +-skew, uniformly */
     double wander;          /* relative: bound of the wander's deviation of frequency */
@@ -31,6 +31,8 @@ const char *db_validation_parse(struct db_validation *validation, const char *te
 
 /* Writes the specification so that db_validation_parse reads it back. */
 void db_validation_format(const struct db_validation *validation, char *text, size_t size);
+
+int db_validation_same(const struct db_validation *a, const struct db_validation *b);
 
 /* Puts the validation clock of `rank` around `clock`, which must be open; db_clock_close frees it. True time is (ticks
  * - origin) * ns_per_tick on the inner clock, with values that all processes have agreed on. Returns 0, or -1 when out

@@ -72,7 +72,7 @@ static int apply(struct db_state *state, struct db_offer *wanted) {
     const struct db_settings *old = &state->settings;
     int first = state->clocks.map.version == 0;
     int other_clock = first || settings->clock != old->clock || settings->share != old->share ||
-                      memcmp(&settings->validation, &old->validation, sizeof old->validation) != 0;
+                      !db_validation_same(&settings->validation, &old->validation);
     int other_sync = other_clock || !db_scheme_equal(&settings->sync, &old->sync);
     int other_slack = other_clock || settings->slack != old->slack || settings->slack_ns != old->slack_ns;
 
