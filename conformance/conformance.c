@@ -15,66 +15,15 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { TEXT = 300 };
 
-/* Of the running check, on this process. */
-static char failure[TEXT];
-static char notes[4 * TEXT];
-static const char *skipped;
-
 /* For the alarm, which may do little: what to print if the running check never ends. */
 static char hanging[TEXT];
-
-void expect(int condition, const char *format, ...) {
-    if (condition || failure[0] != '\0')
-        return;
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(failure, sizeof failure, format, arguments);
-    va_end(arguments);
-}
-
-void expect_success(int code, const char *call) {
-    char text[MPI_MAX_ERROR_STRING] = "";
-    int length;
-    if (code == MPI_SUCCESS)
-        return;
-    MPI_Error_string(code, text, &length);
-    expect(0, "%.80s: %.200s", call, text);
-}
-
-void skip(const char *reason) { skipped = reason; }
-
-void note(const char *format, ...) {
-    size_t length = strlen(notes);
-    va_list arguments;
-    va_start(arguments, format);
-    length += (size_t)snprintf(notes + length, sizeof notes - length, "# ");
-    if (length < sizeof notes)
-        length += (size_t)vsnprintf(notes + length, sizeof notes - length, format, arguments);
-    va_end(arguments);
-    if (length < sizeof notes)
-        snprintf(notes + length, sizeof notes - length, "\n");
-}
-
-double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
-void pause_for(double seconds) {
-    struct timespec time = {.tv_sec = (time_t)seconds};
-    time.tv_nsec = (long)((seconds - (double)time.tv_sec) * 1e9);
-    nanosleep(&time, NULL);
-}
 
 static const struct check *const tables[] = {
     checks_of_time, checks_of_flags, checks_of_communicators, checks_of_messages, checks_of_threads, checks_of_errors,
@@ -183,27 +132,6 @@ static void watch(const struct run *run, int number, const struct check *check, 
     alarm((unsigned)timeout + (run->rank == 0 ? 0u : 5u));
 }
 
-/* Prints what all processes found, and returns whether it was good. */
-static int conclude(const struct run *run, int number, const struct check *check) {
-    int mine = failure[0] != '\0' ? run->rank : run->size;
-    int failed;
-    MPI_Allreduce(&mine, &failed, 1, MPI_INT, MPI_MIN, run->world);
-    if (failed < run->size)
-        MPI_Bcast(failure, sizeof failure, MPI_CHAR, failed, run->world);
-    if (run->rank == 0) {
-        printf("%sok %d - %s: %s", failed < run->size ? "not " : "", number, check->name, check->promise);
-        if (failed == run->size && skipped != NULL)
-            printf(" # SKIP %s", skipped);
-        printf("\n%s", notes);
-        if (failed < run->size)
-            printf("# process %d: %s\n", failed, failure);
-        fflush(stdout);
-    }
-    failure[0] = notes[0] = '\0';
-    skipped = NULL;
-    return failed == run->size;
-}
-
 /* Processes whose clocks agree: those of one node, if no message between them and its lowest process arrives before it
  * was sent. */
 static void find_nodes(struct run *run) {
@@ -307,7 +235,7 @@ int main(int argc, char **argv) {
                 continue;
             watch(&run, ++number, check, options.timeout);
             check->body(&run);
-            failures += !conclude(&run, number, check);
+            failures += !print_result(&run, number, check);
         }
     }
 
@@ -318,7 +246,7 @@ int main(int argc, char **argv) {
     if (finalizes) {
         OK(HARMONIZE(left, &flag));
         OK(HARMONIZE(MPI_COMM_WORLD, &flag));
-        failures += failure[0] != '\0';
+        failures += has_failed();
     }
     MPI_Comm_free(&run.node);
     MPI_Comm_free(&run.world);
@@ -326,6 +254,6 @@ int main(int argc, char **argv) {
     alarm(0);
     stopper_end();
     if (run.rank == 0 && finalizes)
-        printf("%sok %d - %s: %s\n", failure[0] != '\0' ? "not " : "", number, finalize.name, finalize.promise);
+        printf("%sok %d - %s: %s\n", has_failed() ? "not " : "", number, finalize.name, finalize.promise);
     return failures > 0;
 }

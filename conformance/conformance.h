@@ -61,6 +61,12 @@ void note(const char *format, ...)
 #endif
     ;
 
+/* Whether the running check has failed on this process. */
+int has_failed(void);
+
+/* Ends the check: prints what all processes found, and returns whether it was good. */
+int print_result(const struct run *run, int number, const struct check *check);
+
 /* Seconds on a clock that all processes of a node share. */
 double now(void);
 void pause_for(double seconds);

@@ -37,7 +37,7 @@ static const struct option {
     {OPTION("tick", tick), 0.4347e-9, 1e-11, 1e-3, 0.2e-9, 1e-9, 50, "s of a clock"},
     {OPTION("resolution", resolution), 0, 0, 1e-3, 1e-9, 1e-6, 30, "s between two readings that differ"},
     {OPTION("read", read), 20e-9, 1e-9, 1e-3, 10e-9, 200e-9, 50, "s that it takes to read a clock"},
-    {OPTION("network", network), 1.5e-6, 1e-8, 1, 1e-6, 1e-3, 100, "s one way, the shortest"},
+    {OPTION("network", network), 1.5e-6, 1e-8, 1, 1e-6, 1e-3, 100, "s, the shortest one-way delay"},
     {OPTION("noise", noise), 0.1, 0, 1e3, 1e-3, 0.3, 100, "mean of what is on top (exponential), of the shortest"},
     {OPTION("tail", tail), 0.2 / 1.5, 0, 1e6, 0.1, 10, 50, "scale of a heavy tail (Pareto 1.5), of the shortest"},
     {OPTION("tail-share", tail_share), 0.1, 0, 1, 1e-4, 0.1, 50, "of the messages that have it"},

@@ -14,22 +14,9 @@
     "line.\n"                                                                                                          \
     "Skews, bounds and expected errors are of the calls after the first second, or after --absent-after.\n"
 
-static int ascending(const void *a, const void *b) {
-    double left = *(const double *)a;
-    double right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 static double quantile(double *values, int count, double level) {
-    qsort(values, (size_t)count, sizeof *values, ascending);
+    qsort(values, (size_t)count, sizeof *values, virtual_ascending);
     return count == 0 ? (double)NAN : values[(int)(level * (count - 1))];
-}
-
-static double *allocate(int count) {
-    double *memory = calloc((size_t)count, sizeof *memory);
-    if (memory == NULL)
-        exit(1);
-    return memory;
 }
 
 static void print_ns(const char *name, double ns) {
@@ -59,9 +46,9 @@ static int measure_starts(const struct condition *condition) {
     const struct virtual_starts starts = condition_starts(condition);
     struct virtual_outcome outcome = virtual_starts_run(&starts);
     const struct verdict verdict = condition_judge(condition, &outcome);
-    double *skews = allocate(outcome.count);
-    double *bounds = allocate(outcome.count);
-    double *expected = allocate(outcome.count);
+    double *skews = virtual_allocate((size_t)outcome.count, sizeof(double));
+    double *bounds = virtual_allocate((size_t)outcome.count, sizeof(double));
+    double *expected = virtual_allocate((size_t)outcome.count, sizeof(double));
     int valid = 0;
     for (int i = 0; i < outcome.count; ++i) {
         const struct virtual_start *start = &outcome.starts[i];

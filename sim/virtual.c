@@ -3,14 +3,6 @@
 
 #include <math.h>
 
-struct process *virtual_self;
-
-void *virtual_allocate(size_t count, size_t size) {
-    void *memory = calloc(count, size);
-    CHECK(memory != NULL);
-    return memory;
-}
-
 struct virtual_world *virtual_create(const struct virtual_model *model, int size) {
     struct virtual_world *world = virtual_allocate(1, sizeof *world);
     world->model = *model;
@@ -28,7 +20,7 @@ struct virtual_world *virtual_create(const struct virtual_model *model, int size
 
 void virtual_free(struct virtual_world *world) {
     for (int i = 0; i < world->size; ++i)
-        free(world->processes[i].ways);
+        free(world->processes[i].paths);
     for (int i = 0; i < world->group_count; ++i) {
         free(world->groups[i].members);
         free(world->groups[i].rank_of);
@@ -36,22 +28,6 @@ void virtual_free(struct virtual_world *world) {
     free(world->groups);
     free(world->processes);
     free(world);
-}
-
-struct virtual_oscillator *virtual_oscillator(struct virtual_world *world, int process) {
-    return &world->processes[process].oscillator;
-}
-
-void virtual_make_ready(struct process *process) {
-    struct virtual_world *world = process->world;
-    process->next_ready = NULL;
-    *world->last_ready = process;
-    world->last_ready = &process->next_ready;
-}
-
-void virtual_suspend(void) {
-    struct process *waiting = virtual_self;
-    coroutine_switch(&waiting->coroutine, &waiting->world->scheduler);
 }
 
 static void live(void) {

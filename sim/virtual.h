@@ -13,10 +13,11 @@
 #ifndef DOWNBEAT_VIRTUAL_H
 #define DOWNBEAT_VIRTUAL_H
 
-#include "clock.h"
-#include "clock_map.h"
-#include "message.h"
+#include "base/message.h"
+#include "clock/clock.h"
+#include "clock/clock_map.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define VIRTUAL_SINES 3
@@ -46,7 +47,7 @@ struct virtual_oscillator {
 };
 
 /* One-way delays, ns: fixed + Exp(exponential) + Pareto of shape 1.5 and scale `tail`, for a share of the messages, +
- * what the path itself adds: a difference of its own, always the same, and what it adds at that time. */
+ * what the path adds: an asymmetry that is always the same, and a delay that depends on the time. */
 struct virtual_network {
     double overhead_ns; /* of sending a message, and of receiving one, to the process that does */
     double fixed_ns;
@@ -56,7 +57,7 @@ struct virtual_network {
     double tail_most_ns; /* no tail is longer; 0: as it comes */
     double upward_ns;    /* paths to processes with higher numbers take this longer */
     double asymmetry_ns; /* every path takes up to this longer */
-    double (*way_ns)(int source, int destination, double true_ns); /* NULL: nothing */
+    double (*path_ns)(int source, int destination, double true_ns); /* NULL: nothing */
 };
 
 /* Always the same delay. */
@@ -92,6 +93,12 @@ struct virtual_model {
 };
 
 struct virtual_world;
+
+/* Zeroed memory, or the end. */
+void *virtual_allocate(size_t count, size_t size);
+
+/* Compares doubles, for qsort. */
+int virtual_ascending(const void *a, const void *b);
 
 /* Processes 0 .. size - 1, at true time 0. */
 struct virtual_world *virtual_create(const struct virtual_model *model, int size);

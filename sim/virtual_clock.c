@@ -6,6 +6,10 @@
 
 #define TWO_PI 6.283185307179586
 
+struct virtual_oscillator *virtual_oscillator(struct virtual_world *world, int process) {
+    return &world->processes[process].oscillator;
+}
+
 /* The next pause begins after a random time. */
 static void draw_pause(struct process *process, double from_ns) {
     double every_ns = process->world->model.pause_every_ns;

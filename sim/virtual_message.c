@@ -55,37 +55,37 @@ static int process_of(int group, int rank) {
     return members->members[rank];
 }
 
-/* The place of a way in the table, or the free one where it belongs. */
-static struct way *place_of(const struct process *process, int destination) {
-    unsigned mask = (unsigned)process->ways_size - 1;
+/* The place of a path in the table, or the free one where it belongs. */
+static struct path *place_of(const struct process *process, int destination) {
+    unsigned mask = (unsigned)process->paths_size - 1;
     unsigned place = (unsigned)destination * 2654435761U & mask;
-    while (process->ways[place].destination != -1 && process->ways[place].destination != destination)
+    while (process->paths[place].destination != -1 && process->paths[place].destination != destination)
         place = (place + 1) & mask;
-    return &process->ways[place];
+    return &process->paths[place];
 }
 
 static void make_room(struct process *process) {
-    struct way *old = process->ways;
-    int size = process->ways_size;
-    process->ways_size = size == 0 ? 8 : 2 * size;
-    process->ways = virtual_allocate((size_t)process->ways_size, sizeof *process->ways);
-    for (int i = 0; i < process->ways_size; ++i)
-        process->ways[i].destination = -1;
+    struct path *old = process->paths;
+    int size = process->paths_size;
+    process->paths_size = size == 0 ? 8 : 2 * size;
+    process->paths = virtual_allocate((size_t)process->paths_size, sizeof *process->paths);
+    for (int i = 0; i < process->paths_size; ++i)
+        process->paths[i].destination = -1;
     for (int i = 0; i < size; ++i)
         if (old[i].destination != -1)
             *place_of(process, old[i].destination) = old[i];
     free(old);
 }
 
-static struct way *way_to(struct process *process, int destination) {
-    if (2 * process->ways_used >= process->ways_size)
+static struct path *path_to(struct process *process, int destination) {
+    if (2 * process->paths_used >= process->paths_size)
         make_room(process);
-    struct way *way = place_of(process, destination);
-    if (way->destination == -1) {
-        way->destination = destination;
-        ++process->ways_used;
+    struct path *path = place_of(process, destination);
+    if (path->destination == -1) {
+        path->destination = destination;
+        ++process->paths_used;
     }
-    return way;
+    return path;
 }
 
 static double delay_ns(const struct virtual_world *world, int source, int destination, uint64_t number) {
@@ -100,8 +100,8 @@ static double delay_ns(const struct virtual_world *world, int source, int destin
         delay += network->upward_ns;
     if (network->asymmetry_ns > 0.0)
         delay += network->asymmetry_ns * unit_of(((uint64_t)source << 32) + (uint64_t)destination + 7);
-    if (network->way_ns != NULL)
-        delay += network->way_ns(source, destination, virtual_self->now_ns);
+    if (network->path_ns != NULL)
+        delay += network->path_ns(source, destination, virtual_self->now_ns);
     return delay;
 }
 
@@ -112,20 +112,20 @@ static int matches(const struct envelope *a, const struct envelope *b) {
 int virtual_send(int group, enum kind kind, const int64_t *words, int count, int rank) {
     int destination = process_of(group, rank);
     struct process *receiver = &virtual_self->world->processes[destination];
-    struct way *way = way_to(virtual_self, destination);
+    struct path *path = path_to(virtual_self, destination);
     struct message *message = malloc(sizeof *message + (size_t)count * sizeof *words);
     CHECK(message != NULL);
 
     virtual_work(virtual_self->world->model.network.overhead_ns);
-    ++way->sent_in_run;
-    double delay = delay_ns(virtual_self->world, virtual_self->index, destination, way->sent++);
+    ++path->sent_in_run;
+    double delay = delay_ns(virtual_self->world, virtual_self->index, destination, path->sent++);
     *message = (struct message){.envelope = {.source = virtual_self->index, .group = group, .kind = kind},
                                 /* Messages do not overtake each other. */
-                                .arrival_ns = fmax(virtual_self->now_ns + delay, way->last_arrival_ns),
+                                .arrival_ns = fmax(virtual_self->now_ns + delay, path->last_arrival_ns),
                                 .depth = virtual_self->depth + 1,
                                 .count = count};
     memcpy(message->words, words, (size_t)count * sizeof *words);
-    way->last_arrival_ns = message->arrival_ns;
+    path->last_arrival_ns = message->arrival_ns;
 
     *receiver->inbox_end = message;
     receiver->inbox_end = &message->next;
@@ -184,19 +184,19 @@ int db_receive(const struct db_channel *channel, int64_t *words, int count, int 
 }
 
 void virtual_forget_sent(struct process *process) {
-    for (int i = 0; i < process->ways_size; ++i)
-        process->ways[i].sent_in_run = 0;
+    for (int i = 0; i < process->paths_size; ++i)
+        process->paths[i].sent_in_run = 0;
 }
 
 long virtual_messages(const struct virtual_world *world) {
     long messages = 0;
     for (int i = 0; i < world->size; ++i)
-        for (int j = 0; j < world->processes[i].ways_size; ++j)
-            messages += world->processes[i].ways[j].sent_in_run; /* 0 where no way is kept */
+        for (int j = 0; j < world->processes[i].paths_size; ++j)
+            messages += world->processes[i].paths[j].sent_in_run; /* 0 where no path is kept */
     return messages;
 }
 
 long virtual_messages_between(const struct virtual_world *world, int source, int destination) {
     const struct process *process = &world->processes[source];
-    return process->ways_size == 0 ? 0 : place_of(process, destination)->sent_in_run;
+    return process->paths_size == 0 ? 0 : place_of(process, destination)->sent_in_run;
 }

@@ -31,7 +31,7 @@ struct db_clock_pair db_clock_read_pair(const struct db_clock *outer, const stru
     return (struct db_clock_pair){.outer = now, .inner = now};
 }
 
-/* In place of domain.c and one_error.c: nobody shares a clock, and nothing fails. */
+/* In place of domain.c and agree_on_error.c: nobody shares a clock, and nothing fails. */
 
 int64_t db_domain_identity(const struct db_clock *clock) {
     (void)clock;
@@ -48,7 +48,7 @@ int db_domain_find(struct db_domain *domain, const struct db_channel *channel, s
 
 void db_domain_free(struct db_domain *domain) { (void)domain; }
 
-int db_agree(MPI_Comm comm, int code, const struct db_reason *reason) {
+int db_agree_on_error(MPI_Comm comm, int code, const struct db_reason *reason) {
     (void)comm;
     (void)reason;
     CHECK(code == MPI_SUCCESS);
@@ -71,27 +71,21 @@ struct run {
     long long from_syncs;
 };
 
-static void *allocate(size_t count, size_t size) {
-    void *memory = calloc(count, size);
-    CHECK(memory != NULL);
-    return memory;
-}
-
-/* How far a process's global clock is from process 0's now, against what it says of itself. Process 0's map is the one
+/* Compares the true error of a process's global clock with its own bound and expected error. Process 0's map is the one
  * of the same call: it changes in a synchronization only, which this process takes part in. */
-static void look_at_clock(struct run *run, int process, int counts, struct virtual_start *start) {
+static void check_clock(struct run *run, int process, int counts, struct virtual_start *start) {
     const struct db_state *state = &run->states[process];
     double now_ns = virtual_here_ns();
     int64_t ticks = virtual_ticks(run->world, process, now_ns);
-    double deviation_ns = db_map_deviation_ns(&state->map, ticks);
-    double bound_ns = db_map_bound_ns(&state->map, ticks);
+    double deviation_ns = db_map_deviation_ns(&state->clocks.map, ticks);
+    double bound_ns = db_map_bound_ns(&state->clocks.map, ticks);
     start->expected_ns = fmax(start->expected_ns, deviation_ns);
     start->bound_ns = fmax(start->bound_ns, bound_ns);
     if (process == 0)
         return;
     struct virtual_outcome *outcome = &run->outcome;
-    double error_ns = fabs(virtual_global_ns(run->world, process, &state->map, now_ns) -
-                           virtual_global_ns(run->world, 0, &run->states[0].map, now_ns));
+    double error_ns = fabs(virtual_global_ns(run->world, process, &state->clocks.map, now_ns) -
+                           virtual_global_ns(run->world, 0, &run->states[0].clocks.map, now_ns));
     start->beyond_bound += error_ns > bound_ns;
     if (!counts)
         return;
@@ -105,35 +99,36 @@ static void look_at_clock(struct run *run, int process, int counts, struct virtu
 /* Why flags are 0, by hand. A wait that nothing interrupts ends within two readings. */
 static void count_flag(struct run *run, int process, int flag) {
     const struct db_state *state = &run->states[process];
-    double over_ns = (double)(state->left - state->released) * state->map.ns_per_tick;
+    double over_ns = (double)(state->call.left - state->call.released) * state->clocks.map.ns_per_tick;
     int in_time = over_ns <= 2.0 * run->wanted->model.read_ns;
     run->outcome.refused += !flag;
-    int doubted = db_map_deviation_ns(&state->map, state->released) > run->wanted->doubt_ns;
+    int doubted = db_map_deviation_ns(&state->clocks.map, state->call.released) > run->wanted->doubt_ns;
     run->outcome.doubted += doubted;
     run->outcome.both += doubted && !in_time;
 }
 
-/* What this process is told of the call before. */
+/* The lateness that this process is told of the call before. */
 static void note_told(struct run *run, int process, int call) {
     struct virtual_start *before = &run->outcome.all[call - 1];
-    double told_ns = (double)run->states[process].lateness_ns;
+    double told_ns = (double)run->states[process].call.lateness_ns;
     CHECK(before->told_ns < 0.0 || told_ns == before->told_ns);
     before->told_ns = told_ns;
 }
 
 static void count_start(struct run *run, int process, int call, int flag) {
     struct virtual_start *start = &run->outcome.all[call];
-    double exit_ns = virtual_read_ns(); /* an interruption after the last look is for nobody to see */
+    double exit_ns = virtual_read_ns(); /* an interruption after the last reading cannot be seen */
     run->first_exit[call] = fmin(run->first_exit[call], exit_ns);
     run->last_exit[call] = fmax(run->last_exit[call], exit_ns);
     start->valid &= flag;
     const struct db_state *state = &run->states[process];
-    double late_ns = virtual_global_ns(run->world, 0, &run->states[0].map, exit_ns) - (double)state->deadline_ns;
+    double late_ns =
+        virtual_global_ns(run->world, 0, &run->states[0].clocks.map, exit_ns) - (double)state->call.deadline_ns;
     start->late_ns = fmax(start->late_ns, late_ns);
-    start->slack_ns = (double)state->slack_ns;
-    start->lag_ns = fmax(start->lag_ns, (double)state->lag_ns);
-    start->syncs = state->syncs;
-    look_at_clock(run, process, call >= run->skipped, start);
+    start->slack_ns = (double)state->call.slack_ns;
+    start->lag_ns = fmax(start->lag_ns, (double)state->call.lag_ns);
+    start->syncs = state->syncs.count;
+    check_clock(run, process, call >= run->skipped, start);
 }
 
 /* Uniform in [0, 1), different for each process and call. */
@@ -144,11 +139,10 @@ static void prepare(const struct run *run, int process) {
     state->channel = run->channel;
     state->channel.messages = &state->messages;
     state->rank = process;
-    state->slack = process == 0 ? allocate(1, sizeof *state->slack) : NULL;
+    state->slack = process == 0 ? virtual_allocate(1, sizeof *state->slack) : NULL;
     state->size = run->wanted->size;
-    state->verdict = MPI_UNDEFINED;
-    for (int i = 0; i < DB_LEVELS; ++i)
-        state->levels.level[i].channel.comm = MPI_COMM_NULL;
+    state->call.verdict = MPI_UNDEFINED;
+    db_levels_none(&state->clocks.levels);
     struct db_offer offer = {.settings = run->settings, .clock = *virtual_clock()};
     CHECK(db_state_configure(state, &offer) == MPI_SUCCESS);
 }
@@ -162,8 +156,8 @@ static void take_part(int process, void *argument) {
         double absent_ns = call < run->skipped ? 0.0 : wanted->absent_ns;
         virtual_rest_until(call * wanted->period_ns + absent_ns + wanted->jitter_ns * jitter_of(process, call));
         if (process == 0 && call == run->skipped) {
-            run->from_sync_ns = state->sync_ns;
-            run->from_syncs = state->syncs;
+            run->from_sync_ns = state->syncs.spent_ns;
+            run->from_syncs = state->syncs.count;
         }
         int flag;
         CHECK(db_harmonize(state, 0.0, &flag) == MPI_SUCCESS);
@@ -189,7 +183,7 @@ static void mark_blind(struct run *run, const struct virtual_turn *turn) {
         all[i].blind = 1;
 }
 
-static void conclude(struct run *run) {
+static void sum_up(struct run *run) {
     const struct db_state *first = &run->states[0];
     struct virtual_outcome *outcome = &run->outcome;
     for (int i = 0; i < run->calls; ++i)
@@ -198,16 +192,16 @@ static void conclude(struct run *run) {
         const struct virtual_oscillator *oscillator = virtual_oscillator(run->world, i);
         for (int k = 0; k < oscillator->turn_count; ++k)
             mark_blind(run, &oscillator->turns[k]);
-        outcome->late += run->states[i].late_arrivals + run->states[i].late_exits;
-        outcome->contradictions += run->states[i].contradictions;
-        outcome->unsure += run->states[i].unsure_clocks;
+        outcome->late += run->states[i].counters.late_arrivals + run->states[i].counters.late_exits;
+        outcome->contradictions += run->states[i].syncs.contradictions;
+        outcome->unsure += run->states[i].counters.unsure_clocks;
     }
-    outcome->depth = first->sync_depth;
+    outcome->depth = first->syncs.depth;
     outcome->lags = first->slack->lags.count;
-    outcome->syncs = first->syncs;
-    outcome->syncs_counted = first->syncs - run->from_syncs;
-    outcome->sync_share = (first->sync_ns - run->from_sync_ns) / (run->wanted->until_ns - run->wanted->from_ns);
-    outcome->sync_ns = first->sync_ns / (double)first->syncs;
+    outcome->syncs = first->syncs.count;
+    outcome->syncs_counted = first->syncs.count - run->from_syncs;
+    outcome->sync_share = (first->syncs.spent_ns - run->from_sync_ns) / (run->wanted->until_ns - run->wanted->from_ns);
+    outcome->sync_ns = first->syncs.spent_ns / (double)first->syncs.count;
 }
 
 struct virtual_outcome virtual_starts_run(const struct virtual_starts *starts) {
@@ -225,20 +219,20 @@ struct virtual_outcome virtual_starts_run(const struct virtual_starts *starts) {
     CHECK(run.skipped >= 0);
     run.outcome.count = run.calls - run.skipped;
     run.outcome.early_count = run.skipped;
-    run.outcome.all = allocate((size_t)run.calls, sizeof *run.outcome.all);
+    run.outcome.all = virtual_allocate((size_t)run.calls, sizeof *run.outcome.all);
     run.outcome.starts = run.outcome.all + run.skipped;
-    run.first_exit = allocate((size_t)run.calls, sizeof *run.first_exit);
-    run.last_exit = allocate((size_t)run.calls, sizeof *run.last_exit);
-    run.states = allocate((size_t)starts->size, sizeof *run.states);
+    run.first_exit = virtual_allocate((size_t)run.calls, sizeof *run.first_exit);
+    run.last_exit = virtual_allocate((size_t)run.calls, sizeof *run.last_exit);
+    run.states = virtual_allocate((size_t)starts->size, sizeof *run.states);
     for (int i = 0; i < run.calls; ++i) {
         run.outcome.all[i].valid = 1;
         run.outcome.all[i].told_ns = -1.0;
         run.first_exit[i] = INFINITY;
     }
     virtual_run(run.world, take_part, &run);
-    conclude(&run);
+    sum_up(&run);
     for (int i = 0; i < starts->size; ++i)
-        free(run.states[i].histories);
+        free(run.states[i].clocks.histories);
     free(run.states[0].slack);
     free(run.states);
     free(run.last_exit);

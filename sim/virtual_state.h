@@ -3,7 +3,7 @@
 #ifndef DOWNBEAT_VIRTUAL_STATE_H
 #define DOWNBEAT_VIRTUAL_STATE_H
 
-#include "harmonize.h"
+#include "start/harmonize.h"
 #include "virtual.h"
 
 /* What is asked for. */
@@ -21,7 +21,7 @@ struct virtual_starts {
 
 /* One call. */
 struct virtual_start {
-    double skew_ns;         /* from the first exit to the last, in true time: the last looks at the clock */
+    double skew_ns;         /* from the first exit to the last, in true time: the last readings of the clock */
     double expected_ns;     /* largest expected error of a clock */
     double bound_ns;        /* largest bound */
     double late_ns;         /* from the deadline on process 0's clock to the last exit */
@@ -29,7 +29,7 @@ struct virtual_start {
     double slack_ns;        /* that process 0 gave */
     double lag_ns;          /* largest of all processes */
     int valid;              /* all flags were 1 */
-    int blind;              /* a clock has turned, and nobody has compared it since */
+    int blind;              /* a clock has turned, and was not compared since */
     long long syncs;        /* so far */
     long long beyond_bound; /* clocks whose error was beyond the bound */
 };
@@ -40,7 +40,7 @@ struct virtual_outcome {
     struct virtual_start *starts;
     int early_count;
     struct virtual_start *all;
-    long long errors;       /* clock errors looked at: of every process but 0, at every start that counts */
+    long long errors;       /* clock errors measured: of every process but 0, at every start that counts */
     long long within[2];    /* those within one and two standard deviations */
     long long beyond_bound; /* those beyond the bound */
     double largest_share;   /* of its bound that an error took up */

@@ -1,7 +1,7 @@
 #include "virtual_sync.h"
 
+#include "base/registry.h"
 #include "check.h"
-#include "registry.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,12 +19,6 @@ static const char *const parameters[] = {"(min=3,max=6)", "(stop=3)", "(rtt=5,ex
 /* Before the pairs of each process, and after the last, is one that no scheme may touch. */
 #define STRIDE (PAIRS + 1)
 
-static void *allocate(size_t count, size_t size) {
-    void *memory = calloc(count, size);
-    CHECK(memory != NULL);
-    return memory;
-}
-
 static struct db_level level_of(const struct db_channel *channel, int rank, int size) {
     return (struct db_level){.channel = *channel, .rank = rank, .size = size};
 }
@@ -32,7 +26,7 @@ static struct db_level level_of(const struct db_channel *channel, int rank, int 
 /* The first process of each node takes part between the nodes, all take part within. */
 static void divide(struct virtual_sync *sync, int node_size) {
     int nodes = (sync->size + node_size - 1) / node_size;
-    int *members = allocate((size_t)sync->size, sizeof *members);
+    int *members = virtual_allocate((size_t)sync->size, sizeof *members);
     for (int node = 0; node < nodes; ++node)
         members[node] = node * node_size;
     struct db_channel leaders = virtual_channel(sync->world, members, nodes);
@@ -61,10 +55,10 @@ struct virtual_sync virtual_sync_create(const struct virtual_model *model, int s
                                            .wander = 4.0 * model->wander,
                                            .ramp = 2.0 * model->ramp * 1e-9},
                                 .stagger_ns = 1e6,
-                                .levels = allocate((size_t)size, sizeof *sync.levels),
-                                .maps = allocate((size_t)size, sizeof *sync.maps),
-                                .pairs = allocate((size_t)size * STRIDE + 1, sizeof *sync.pairs),
-                                .histories = allocate((size_t)size * DB_LEVELS, sizeof *sync.histories)};
+                                .levels = virtual_allocate((size_t)size, sizeof *sync.levels),
+                                .maps = virtual_allocate((size_t)size, sizeof *sync.maps),
+                                .pairs = virtual_allocate((size_t)size * STRIDE + 1, sizeof *sync.pairs),
+                                .histories = virtual_allocate((size_t)size * DB_LEVELS, sizeof *sync.histories)};
     if (db_scheme_parse(&sync.scheme, "scheme", scheme, message) != 0) {
         fprintf(stderr, "%s\n", message);
         check_fail();
@@ -188,8 +182,8 @@ static const Downbeat_component *described(const void *entry) {
 
 double virtual_sync_check_all(const struct virtual_model *model, int size) {
     double largest = 0.0;
-    for (const void *const *scheme = db_sync_flat_types; *scheme != NULL; ++scheme)
-        for (size_t i = 0; i < ESTIMATORS; ++i) {
+    for (const void *const *scheme = db_sync_types; *scheme != NULL; ++scheme)
+        for (size_t i = 0; i < ESTIMATORS && !((const struct db_component *)*scheme)->outermost; ++i) {
             const char *name = described(*scheme)->name;
             const char *fit = fits_drift(described(*scheme)) ? "fit=3,over=0.02," : "";
             char text[256];
@@ -202,7 +196,7 @@ double virtual_sync_check_all(const struct virtual_model *model, int size) {
     return largest;
 }
 
-struct virtual_model virtual_rough(const struct virtual_network *network, double (*way_ns)(int, int, double)) {
+struct virtual_model virtual_rough(const struct virtual_network *network, double (*path_ns)(int, int, double)) {
     struct virtual_model model = {.seed = 1,
                                   .network = *network,
                                   .offset_ns = 1e9,
@@ -211,17 +205,11 @@ struct virtual_model virtual_rough(const struct virtual_network *network, double
                                   .calibration = 1e-6,
                                   .ns_per_tick = 0.4347,
                                   .read_ns = 20};
-    model.network.way_ns = way_ns;
+    model.network.path_ns = path_ns;
     return model;
 }
 
-static int ascending(const void *a, const void *b) {
-    double left = *(const double *)a;
-    double right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 double virtual_median(double *values, int count) {
-    qsort(values, (size_t)count, sizeof *values, ascending);
+    qsort(values, (size_t)count, sizeof *values, virtual_ascending);
     return (values[(count - 1) / 2] + values[count / 2]) / 2.0;
 }

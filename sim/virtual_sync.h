@@ -2,9 +2,9 @@
 #ifndef DOWNBEAT_VIRTUAL_SYNC_H
 #define DOWNBEAT_VIRTUAL_SYNC_H
 
-#include "levels.h"
-#include "scheme.h"
-#include "sync.h"
+#include "start/scheme.h"
+#include "sync/levels.h"
+#include "sync/sync.h"
 #include "virtual.h"
 
 struct virtual_sync {
@@ -50,7 +50,7 @@ double virtual_sync_check_all(const struct virtual_model *model, int size);
 /* A world for that: offsets up to 1 s, frequencies within 10 ppm, part of which wanders, and calibrations that are off
  * by up to 1 ppm. */
 struct virtual_model virtual_rough(const struct virtual_network *network,
-                                   double (*way_ns)(int source, int destination, double true_ns));
+                                   double (*path_ns)(int source, int destination, double true_ns));
 
 /* The median of `count` values, which it sorts. */
 double virtual_median(double *values, int count);

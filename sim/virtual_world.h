@@ -1,5 +1,5 @@
-/* What the parts of the virtual world share: virtual.c (processes and their turns), virtual_clock.c (time),
- * virtual_message.c and virtual_collective.c (what message.h asks for). */
+/* What the parts of the virtual world share. Each uses those before it: virtual_turns.c (whose turn it is),
+ * virtual_clock.c (time), virtual_message.c and virtual_collective.c (message.h), virtual.c (worlds and runs). */
 #ifndef DOWNBEAT_VIRTUAL_WORLD_H
 #define DOWNBEAT_VIRTUAL_WORLD_H
 
@@ -36,9 +36,9 @@ struct message {
     int64_t words[];
 };
 
-/* The way from one process to another. */
-struct way {
-    int destination; /* -1: no way is kept here */
+/* The path from one process to another. */
+struct path {
+    int destination; /* -1: no path is kept here */
     long sent_in_run;
     uint64_t sent; /* numbers the delays: never reset */
     double last_arrival_ns;
@@ -64,9 +64,9 @@ struct process {
     double next_pause_ns;
 
     /* To those that it has sent to, which are few: a table, open addressing, its size a power of two. */
-    struct way *ways;
-    int ways_size;
-    int ways_used;
+    struct path *paths;
+    int paths_size;
+    int paths_used;
 };
 
 struct virtual_world {
@@ -86,9 +86,6 @@ struct virtual_world {
 
 /* The process that runs; NULL between runs. */
 extern struct process *virtual_self;
-
-/* Zeroed memory, or the end. */
-void *virtual_allocate(size_t count, size_t size);
 
 /* Puts a process into the queue of those whose turn will come. */
 void virtual_make_ready(struct process *process);

@@ -1,4 +1,5 @@
-/* What downbeat.F90 calls: the functions of C, with Fortran's integer handles. Only MPI itself can convert those. */
+/* What the Fortran module calls: the functions of C, with Fortran's integer handles. Only MPI itself can convert those.
+ */
 #include <downbeat/clock.h>
 #include <downbeat/region.h>
 #include <mpix_harmonize.h>

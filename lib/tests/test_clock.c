@@ -1,8 +1,8 @@
 /* Local clocks, without MPI but for MPI_Wtime. */
+#include "base/registry.h"
 #include "check.h"
-#include "clock.h"
-#include "registry.h"
-#include "wait.h"
+#include "clock/clock.h"
+#include "clock/wait.h"
 
 #include <mpi.h>
 

@@ -1,6 +1,6 @@
 /* Clock maps: global times, bounds and expected errors by hand. */
 #include "check.h"
-#include "clock_map.h"
+#include "clock/clock_map.h"
 
 static void near(double found, double expected) { CHECK_THAT(fabs(found - expected), <=, 1e-9 * fabs(expected)); }
 

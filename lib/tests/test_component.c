@@ -1,8 +1,8 @@
 /* Scheme strings: what they mean, how they are written back, and that nothing is ever ignored. */
+#include "base/registry.h"
 #include "check.h"
-#include "registry.h"
-#include "scheme.h"
-#include "sync.h"
+#include "start/scheme.h"
+#include "sync/sync.h"
 
 #include <string.h>
 
@@ -64,7 +64,7 @@ static void values(void) {
 }
 
 static void shortest_form(void) {
-    written_back_as("disciplined(radix=0,rounds=1,mates=4,offset=skampi(max=40,min=6))", "disciplined");
+    written_back_as("disciplined(radix=0,rounds=1,peers=4,offset=skampi(max=40,min=6))", "disciplined");
     written_back_as("disciplined(rounds=4,over=0.5)", "disciplined(rounds=4,over=0.5)");
     written_back_as("hca3_offset", "hca3_offset");
     written_back_as("hca3_offset(offset=skampi)", "hca3_offset");
@@ -78,7 +78,7 @@ static void shortest_form(void) {
 }
 
 static void every_name(void) {
-    const char *const kinds[] = {"scheme", "flat", "level", "within", "offset", "intercept"};
+    const char *const kinds[] = {"scheme", "offset"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
         const Downbeat_component *const *components = Downbeat_components(kinds[i]);
         CHECK(components != NULL && *components != NULL);
@@ -101,17 +101,17 @@ static const Downbeat_parameter documented[] = {
     {"disciplined.radix", "0", NULL, NULL, 0, 1e6, 1},
     {"disciplined.rounds", "1", NULL, NULL, 1, 16, 1},
     {"disciplined.over", "0", NULL, NULL, 0, 3600, 0},
-    {"disciplined.mates", "4", NULL, NULL, 0, 4, 1},
+    {"disciplined.peers", "4", NULL, NULL, 0, 4, 1},
     {"disciplined.offset", "skampi(min=6,max=40)", NULL, "offset", 0, 0, 0},
     {"hca3_offset.offset", "skampi", NULL, "offset", 0, 0, 0},
     {"hca3.fit", "500", NULL, NULL, 2, 1e6, 1},
     {"hca3.over", "1", NULL, NULL, 0, 3600, 0},
     {"hca3.offset", "skampi", NULL, "offset", 0, 0, 0},
-    {"hca3.intercept", "fit", NULL, "intercept", 0, 0, 0},
+    {"hca3.intercept", "fit", NULL, "offset", 0, 0, 0},
     {"hca2.fit", "1000", NULL, NULL, 2, 1e6, 1},
     {"hca2.over", "1", NULL, NULL, 0, 3600, 0},
     {"hca2.offset", "mean_rtt", NULL, "offset", 0, 0, 0},
-    {"hca2.intercept", "skampi", NULL, "intercept", 0, 0, 0},
+    {"hca2.intercept", "skampi", NULL, "offset", 0, 0, 0},
     {"hca.fit", "1000", NULL, NULL, 2, 1e6, 1},
     {"hca.over", "1", NULL, NULL, 0, 3600, 0},
     {"hca.offset", "mean_rtt", NULL, "offset", 0, 0, 0},
@@ -119,14 +119,14 @@ static const Downbeat_parameter documented[] = {
     {"jk.fit", "1000", NULL, NULL, 2, 1e6, 1},
     {"jk.over", "1", NULL, NULL, 0, 3600, 0},
     {"jk.offset", "mean_rtt", NULL, "offset", 0, 0, 0},
-    {"jk.intercept", "fit", NULL, "intercept", 0, 0, 0},
+    {"jk.intercept", "fit", NULL, "offset", 0, 0, 0},
     {"netgauge.offset", "netgauge", NULL, "offset", 0, 0, 0},
     {"skampi.offset", "skampi", NULL, "offset", 0, 0, 0},
     {"cristian.offset", "cristian", NULL, "offset", 0, 0, 0},
-    {"hierarchical.nodes", "hca3_offset", NULL, "flat", 0, 0, 0},
-    {"hierarchical.sockets", "skip", NULL, "level", 0, 0, 0},
-    {"hierarchical.numa", "skip", NULL, "level", 0, 0, 0},
-    {"hierarchical.within", "propagate", NULL, "within", 0, 0, 0},
+    {"hierarchical.nodes", "hca3_offset", NULL, "scheme", 0, 0, 0},
+    {"hierarchical.sockets", "skip", NULL, "scheme", 0, 0, 0},
+    {"hierarchical.numa", "skip", NULL, "scheme", 0, 0, 0},
+    {"hierarchical.within", "propagate", NULL, "scheme", 0, 0, 0},
     {"none.offset", "skampi", NULL, "offset", 0, 0, 0},
     {"skampi.min", "10", NULL, NULL, 1, 1e6, 1},
     {"skampi.max", "100", NULL, NULL, 1, 1e6, 1},

@@ -1,7 +1,7 @@
 /* A disciplined clock against the same model without a filter: offsets and rate as one Gaussian process, conditioned on
  * all measurements at once. */
 #include "check.h"
-#include "discipline.h"
+#include "offset/discipline.h"
 
 #include <math.h>
 #include <stdlib.h>

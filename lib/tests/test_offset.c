@@ -1,9 +1,9 @@
 /* Every offset estimator over simulated exchanges, where the offset is known. Without MPI: this file stands in for
  * exchange.c. */
+#include "base/error.h"
 #include "check.h"
-#include "error.h"
-#include "offset.h"
-#include "scheme.h"
+#include "offset/offset.h"
+#include "start/scheme.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* Where processes share processors, the library never blocks in MPI: who spins keeps the processor from the one that it
  * waits for. Here each process is told that it shares. Until a deadline that is far away, everybody sleeps. */
+#include "base/message.h"
 #include "check_mpi.h"
-#include "message.h"
-#include "processors.h"
+#include "start/processors.h"
 
 #include <math.h>
 #include <stdlib.h>

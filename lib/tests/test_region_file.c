@@ -1,6 +1,6 @@
 /* Files and tables of regions, to the letter, from records that are known. On each rank by itself. */
-#include "../src/region_file.h" /* there is one beside this file, too */
 #include "check_mpi.h"
+#include "region/region_file.h" /* there is one beside this file, too */
 
 #include <fcntl.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* What is told of a region, against closed forms. No MPI. */
 #include "check.h"
-#include "region_record.h"
+#include "region/region_record.h"
 
 #include <math.h>
 

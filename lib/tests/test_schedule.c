@@ -1,7 +1,7 @@
 /* When clocks are synchronized again, and how deep the tree is then: each rule on both sides of its limit, on a clock
  * that shows what it is told to. */
 #include "check.h"
-#include "schedule.h"
+#include "start/schedule.h"
 
 #include <math.h>
 
@@ -16,27 +16,27 @@ static const struct db_clock_type told = {.read = read_now};
 
 /* Two ticks to a nanosecond; nothing is due. */
 static struct db_state state_at_rest(void) {
-    return (struct db_state){.clock = {.type = &told, .ns_per_tick = 0.5},
-                             .settings = {.slack = &db_slack_auto, .max_error_ns = 1e12},
-                             .local = {.ns_per_tick = 0.5},
-                             .map = {.ns_per_tick = 0.5},
-                             .max_age_ns = INFINITY,
-                             .flag_error_ns = INFINITY,
-                             .trust_ns = INFINITY,
-                             .target_error_ns = INFINITY};
+    return (struct db_state){.settings = {.slack = &db_slack_auto, .max_error_ns = 1e12},
+                             .clocks.clock = {.type = &told, .ns_per_tick = 0.5},
+                             .clocks.local = {.ns_per_tick = 0.5},
+                             .clocks.map = {.ns_per_tick = 0.5},
+                             .thresholds.max_age_ns = INFINITY,
+                             .thresholds.flag_error_ns = INFINITY,
+                             .thresholds.trust_ns = INFINITY,
+                             .thresholds.target_error_ns = INFINITY};
 }
 
 static int wants_after(const struct db_state *state, double ns) {
-    now = llrint(ns / state->clock.ns_per_tick);
+    now = llrint(ns / state->clocks.clock.ns_per_tick);
     return db_schedule_wants(state);
 }
 
 static void age_is_limited(void) {
     struct db_state state = state_at_rest();
-    state.max_age_ns = 5e9;
+    state.thresholds.max_age_ns = 5e9;
     CHECK(!wants_after(&state, 5e9));
     CHECK(wants_after(&state, 5e9 + 1.0));
-    state.fresh.ticks = 2000; /* 1 us */
+    state.syncs.last.ticks = 2000; /* 1 us */
     CHECK(!wants_after(&state, 5e9 + 1000.0));
     CHECK(wants_after(&state, 5e9 + 1001.0));
 }
@@ -44,9 +44,9 @@ static void age_is_limited(void) {
 /* 100 ns from the beginning, and 1 ns more each millisecond. */
 static void bound_may_double(void) {
     struct db_state state = state_at_rest();
-    state.map.bound_ns = 100.0;
-    state.map.growth = 1e-6;
-    state.fresh.bound_ns = 100.0;
+    state.clocks.map.bound_ns = 100.0;
+    state.clocks.map.growth = 1e-6;
+    state.syncs.last.bound_ns = 100.0;
     state.settings.max_error_ns = 150.0;
     CHECK(!wants_after(&state, 99e6));
     CHECK(wants_after(&state, 101e6));
@@ -55,20 +55,20 @@ static void bound_may_double(void) {
     CHECK(wants_after(&state, 151e6));
     state.settings.slack = &db_slack_published; /* by age alone */
     CHECK(!wants_after(&state, 1e9));
-    state.max_age_ns = 1e9;
+    state.thresholds.max_age_ns = 1e9;
     CHECK(wants_after(&state, 1.1e9));
 }
 
 /* 10 ns from the beginning, 10 sqrt(2) ns after 0.1 s. */
 static void expected_error_may_grow_by_half(void) {
     struct db_state state = state_at_rest();
-    state.map.bound_ns = 1e6;
-    state.map.uncertainty = (struct db_uncertainty){.offset = 100.0, .rate = 1e-14};
-    state.fresh.deviation_ns = 10.0;
-    state.target_error_ns = 12.0;
+    state.clocks.map.bound_ns = 1e6;
+    state.clocks.map.uncertainty = (struct db_uncertainty){.offset = 100.0, .rate = 1e-14};
+    state.syncs.last.deviation_ns = 10.0;
+    state.thresholds.target_error_ns = 12.0;
     CHECK(!wants_after(&state, 0.11e9)); /* 14.9 ns */
     CHECK(wants_after(&state, 0.113e9)); /* 15.1 ns */
-    state.target_error_ns = 20.0;
+    state.thresholds.target_error_ns = 20.0;
     CHECK(!wants_after(&state, 0.17e9)); /* 19.7 ns */
     CHECK(wants_after(&state, 0.175e9)); /* 20.2 ns */
 }
@@ -82,10 +82,10 @@ static void first_tree_is_as_shallow_as_can_be_paid_for(void) {
 
 static int depth_of(int depth, int clocks, double lasted_ns, double lasted_before_ns) {
     struct db_state state = state_at_rest();
-    state.sync_depth = depth;
-    state.domain.count = clocks;
-    state.fresh.lasted_ns = lasted_ns;
-    state.fresh.lasted_before_ns = lasted_before_ns;
+    state.syncs.depth = depth;
+    state.clocks.domain.count = clocks;
+    state.syncs.last.lasted_ns = lasted_ns;
+    state.syncs.last.lasted_before_ns = lasted_before_ns;
     return db_schedule_depth(&state);
 }
 
@@ -102,25 +102,25 @@ static void slow_trees_become_deeper(void) {
 }
 
 static int allowed_after(struct db_state *state, double ns, double due_sync_ns) {
-    now = llrint(ns / state->clock.ns_per_tick);
-    state->due_sync_ns = due_sync_ns;
+    now = llrint(ns / state->clocks.clock.ns_per_tick);
+    state->syncs.due_ns = due_sync_ns;
     return db_schedule_allows(state, DB_WANTED);
 }
 
 /* Where its flag would be 0: in doubt, or with an error that a synchronization makes small enough. */
 static void what_flags_need_may_take_longer(void) {
     struct db_state state = state_at_rest();
-    state.map.uncertainty.offset = 100.0; /* 10 ns */
-    state.map.bound_ns = 1e6;
-    state.fresh.deviation_ns = 5.0;
-    state.flag_error_ns = 10.5;
+    state.clocks.map.uncertainty.offset = 100.0; /* 10 ns */
+    state.clocks.map.bound_ns = 1e6;
+    state.syncs.last.deviation_ns = 5.0;
+    state.thresholds.flag_error_ns = 10.5;
     CHECK_THAT(wants_after(&state, 1e3), ==, 0);
-    state.flag_error_ns = 9.5;
+    state.thresholds.flag_error_ns = 9.5;
     CHECK_THAT(wants_after(&state, 1e3), ==, DB_NEEDED);
-    state.fresh.deviation_ns = 9.6; /* no better after one: several may be */
+    state.syncs.last.deviation_ns = 9.6; /* no better after one: several may be */
     CHECK_THAT(wants_after(&state, 1e3), ==, DB_NEEDED);
     CHECK(db_schedule_unsure(&state, 2000));
-    state.doubt = 1e-6;
+    state.syncs.doubt = 1e-6;
     CHECK_THAT(wants_after(&state, 1e3), ==, DB_NEEDED);
     state.settings.slack = &db_slack_published; /* as who asks for an age */
     CHECK_THAT(wants_after(&state, 1e3), ==, 0);
@@ -131,26 +131,26 @@ static void what_flags_need_may_take_longer(void) {
 
     /* An old comparison is needed where age counts in the flag. */
     state.settings.slack = &db_slack_auto;
-    state.doubt = 0.0;
-    state.flag_error_ns = 10.5;
-    state.max_age_ns = 1e9;
+    state.syncs.doubt = 0.0;
+    state.thresholds.flag_error_ns = 10.5;
+    state.thresholds.max_age_ns = 1e9;
     CHECK_THAT(wants_after(&state, 1.1e9), ==, DB_WANTED);
     CHECK(!db_schedule_unsure(&state, llrint(3e9)));
-    state.trust_ns = 1.2e9;
+    state.thresholds.trust_ns = 1.2e9;
     CHECK_THAT(wants_after(&state, 1.1e9), ==, DB_NEEDED);
     CHECK(!db_schedule_unsure(&state, llrint(2.3e9)) && db_schedule_unsure(&state, llrint(2.5e9))); /* 0.5 ns each */
 
-    state.due_sync_ns = 3.9e9;
-    now = llrint(40e9 / state.clock.ns_per_tick);
+    state.syncs.due_ns = 3.9e9;
+    now = llrint(40e9 / state.clocks.clock.ns_per_tick);
     CHECK(db_schedule_allows(&state, DB_NEEDED) && !db_schedule_allows(&state, DB_WANTED));
-    state.due_sync_ns = 4.1e9;
+    state.syncs.due_ns = 4.1e9;
     CHECK(!db_schedule_allows(&state, DB_NEEDED));
 }
 
 /* 1 % of all time, and eight synchronizations in advance, paid back within 20 s. */
 static void time_is_limited(void) {
     struct db_state state = state_at_rest();
-    state.fresh.lasted_ns = 1e6;
+    state.syncs.last.lasted_ns = 1e6;
     CHECK(allowed_after(&state, 0.0, 8e6));
     CHECK(!allowed_after(&state, 0.0, 8.1e6));
     CHECK(allowed_after(&state, 10e9, 103.9e6));

@@ -167,7 +167,7 @@ static void asymmetry_biases_by_half(void) {
         "hca3(fit=10,over=0.1)",
     };
     struct virtual_model model = fine_with(&virtual_quiet);
-    model.network.way_ns = slower_from_process_0;
+    model.network.path_ns = slower_from_process_0;
     for (size_t i = 0; i < sizeof schemes / sizeof *schemes; ++i) {
         struct virtual_sync sync = virtual_sync_create(&model, 2, 2, schemes[i]);
         virtual_sync_run(&sync);
@@ -252,7 +252,7 @@ static struct drift drift_of(const char *scheme) {
 /* Where clocks wander, peers help to know where they are and not where they go: it is the own oscillator that wanders,
  * and process 0's. The expected error says so. */
 static void peers_do_not_keep_clocks_from_wandering(void) {
-    struct drift alone = drift_of("disciplined(radix=64,mates=0)");
+    struct drift alone = drift_of("disciplined(radix=64,peers=0)");
     struct drift with = drift_of("disciplined(radix=64)");
     CHECK_THAT(fabs(with.true_ns / alone.true_ns - 1.0), <=, 0.05);
     CHECK_THAT(with.expected_ns, >=, with.true_ns);

@@ -1,5 +1,5 @@
-/* Ways of a connection that do not take the same time: what becomes of them in the tree and with mates. Exchanges show
- * nothing of it. In virtual time without noise, clocks that differ by their offsets alone. Without MPI. */
+/* Path asymmetry: what becomes of it in the tree and with peers. Exchanges show nothing of it. In virtual time without
+ * noise, clocks that differ by their offsets alone. Without MPI. */
 #include "check.h"
 #include "virtual_sync.h"
 
@@ -8,7 +8,7 @@
 
 #define MANY 1024
 
-/* A fifth of what one way takes: how much longer paths are, upwards or each at random. */
+/* A fifth of the one-way delay: how much longer paths are, upwards or each at random. */
 #define LONGEST_NS 300.0
 static const struct virtual_network upward = {.overhead_ns = 100.0, .fixed_ns = 1500.0, .upward_ns = LONGEST_NS};
 static const struct virtual_network at_random = {.overhead_ns = 100.0, .fixed_ns = 1500.0, .asymmetry_ns = LONGEST_NS};
@@ -57,47 +57,47 @@ static void levels_take_each_others_asymmetry_back(void) {
     } trees[] = {{2, "2"}, {8, "2"}, {100, "2"}, {27, "3"}, {100, "10"}, {1000, "10"}, {1000, "32"}, {128, "128"}};
     for (size_t i = 0; i < sizeof trees / sizeof *trees; ++i) {
         char scheme[64];
-        snprintf(scheme, sizeof scheme, "disciplined(radix=%s,mates=0)", trees[i].radix);
+        snprintf(scheme, sizeof scheme, "disciplined(radix=%s,peers=0)", trees[i].radix);
         struct errors errors = errors_of(trees[i].size, scheme, &upward);
         CHECK_THAT(errors.spread_ns, >=, LONGEST_NS / 2.0 - 5.0);
         CHECK_THAT(errors.spread_ns, <=, LONGEST_NS / 2.0 + 5.0 * 10);
     }
 }
 
-/* Each in the mean of five: 0.58 of the error in a tree of one level, where mates have errors of their own and of the
+/* Each in the mean of five: 0.58 of the error in a tree of one level, where peers have errors of their own and of the
  * comparison; less is gained in two, where those of one block share that of its leader. */
-static void mates_average(void) {
-    struct errors alone = errors_of(128, "disciplined(radix=128,mates=0)", &at_random);
+static void peers_average(void) {
+    struct errors alone = errors_of(128, "disciplined(radix=128,peers=0)", &at_random);
     struct errors with = errors_of(128, "disciplined(radix=128)", &at_random);
     CHECK_THAT(with.rms_ns, <=, 0.62 * alone.rms_ns);
     CHECK_THAT(with.spread_ns, <=, 0.75 * alone.spread_ns);
 
-    alone = errors_of(MANY, "disciplined(mates=0)", &at_random);
-    struct errors two = errors_of(MANY, "disciplined(mates=2)", &at_random);
+    alone = errors_of(MANY, "disciplined(peers=0)", &at_random);
+    struct errors two = errors_of(MANY, "disciplined(peers=2)", &at_random);
     with = errors_of(MANY, "disciplined", &at_random);
     CHECK_THAT(two.rms_ns, <=, 0.8 * alone.rms_ns);
     CHECK_THAT(with.rms_ns, <=, 0.9 * two.rms_ns);
 }
 
 /* They do not bring back what the levels of the tree have taken away. */
-static void mates_are_on_both_sides(void) {
+static void peers_are_on_both_sides(void) {
     struct errors one_level = errors_of(128, "disciplined(radix=128)", &upward);
     CHECK_THAT(one_level.spread_ns, <=, LONGEST_NS / 2.0 + 5.0);
     struct errors two_levels = errors_of(MANY, "disciplined", &upward);
     CHECK_THAT(two_levels.spread_ns, <=, 0.8 * LONGEST_NS);
 }
 
-/* All ways to process 20, but for that from its reference, 40 us longer than those back. */
+/* All paths to process 20, but for that from its reference, are 40 us longer than those back. */
 static double longer_to_20(int source, int destination, double true_ns) {
     (void)true_ns;
     return source > 0 && destination == 20 ? 40e3 : 0.0;
 }
 
-/* What all mates say may be further off than the bound of the reference. The bound of the mean says so. */
-static void bounds_hold_with_bad_mates(void) {
+/* What all peers say may be further off than the bound of the reference. The bound of the mean says so. */
+static void bounds_hold_with_bad_peers(void) {
     struct virtual_network network = virtual_quiet;
-    network.way_ns = longer_to_20;
-    struct errors alone = errors_of(64, "disciplined(radix=64,mates=0)", &network);
+    network.path_ns = longer_to_20;
+    struct errors alone = errors_of(64, "disciplined(radix=64,peers=0)", &network);
     CHECK_THAT(alone.spread_ns, <=, 10.0);
     struct errors with = errors_of(64, "disciplined(radix=64)", &network);
     CHECK_THAT(with.spread_ns, >=, 2000.0);
@@ -112,11 +112,11 @@ static double slowly_the_other_way(int source, int destination, double true_ns) 
     return source == 20 && destination > 0 ? fmax(0.0, 600e3 - there_ns) : 0.0;
 }
 
-/* Mates that all lead to another rate move that of the mean: its bound grows by that, too. */
+/* Peers that all lead to another rate move that of the mean: its bound grows by that, too. */
 static void bounds_hold_with_mates_of_another_rate(void) {
     struct virtual_model model = {
         .seed = 1, .network = virtual_quiet, .offset_ns = 1e9, .skew = 20e-6, .ns_per_tick = 0.4347, .read_ns = 20};
-    model.network.way_ns = slowly_the_other_way;
+    model.network.path_ns = slowly_the_other_way;
     struct virtual_sync sync = virtual_sync_create(&model, 64, 64, "disciplined(radix=64)");
     for (int i = 0; i < 16; ++i) {
         virtual_pass_until(sync.world, 1e9 + 10e9 * i);
@@ -130,26 +130,26 @@ static void bounds_hold_with_mates_of_another_rate(void) {
     virtual_sync_free(&sync);
 }
 
-/* What each process does with its mates, in order. */
+/* What each process does with its peers, in order. */
 struct meeting {
-    int mate;
+    int peer;
     int number;
     int learns;
 };
 
 struct meetings {
     int count;
-    struct meeting meeting[2 * DB_MAX_MATES];
+    struct meeting meeting[2 * DB_MAX_PEERS];
 };
 
-static int note(struct meetings *meetings, int mate, int number, int learns) {
-    CHECK_THAT(meetings->count, <, 2 * DB_MAX_MATES);
-    meetings->meeting[meetings->count++] = (struct meeting){.mate = mate, .number = number, .learns = learns};
+static int note(struct meetings *meetings, int peer, int number, int learns) {
+    CHECK_THAT(meetings->count, <, 2 * DB_MAX_PEERS);
+    meetings->meeting[meetings->count++] = (struct meeting){.peer = peer, .number = number, .learns = learns};
     return 0;
 }
 
-static int note_learned(int mate, int number, void *argument) { return note(argument, mate, number, 1); }
-static int note_taught(int mate, void *argument) { return note(argument, mate, -1, 0); }
+static int note_learned(int peer, int number, void *argument) { return note(argument, peer, number, 1); }
+static int note_taught(int peer, void *argument) { return note(argument, peer, -1, 0); }
 
 static struct meetings meetings[MANY];
 
@@ -157,26 +157,26 @@ static void meet(int size, int radix, int count) {
     memset(meetings, 0, sizeof meetings);
     for (int rank = 0; rank < size; ++rank) {
         struct db_sync_group group = {.rank = rank, .size = size, .depth = 1};
-        CHECK(db_mates(&group, radix, count, note_learned, note_taught, &meetings[rank]) == 0);
+        CHECK(db_peers(&group, radix, count, note_learned, note_taught, &meetings[rank]) == 0);
     }
 }
 
-/* Counts the mates of higher and of lower rank that a process learns from. */
-static void mates_of(int rank, int *higher, int *lower) {
+/* Counts the peers of higher and of lower rank that a process learns from. */
+static void peers_of(int rank, int *higher, int *lower) {
     *higher = *lower = 0;
     for (int i = 0; i < meetings[rank].count; ++i) {
         const struct meeting *meeting = &meetings[rank].meeting[i];
-        *higher += meeting->learns && meeting->mate > rank;
-        *lower += meeting->learns && meeting->mate < rank;
+        *higher += meeting->learns && meeting->peer > rank;
+        *lower += meeting->learns && meeting->peer < rank;
     }
 }
 
-static void small_groups_have_no_mates(void) {
-    meet(31, 31, DB_MAX_MATES);
+static void small_groups_have_no_peers(void) {
+    meet(31, 31, DB_MAX_PEERS);
     for (int rank = 0; rank < 31; ++rank)
         CHECK_THAT(meetings[rank].count, ==, 0);
-    meet(32, 32, DB_MAX_MATES);
-    CHECK_THAT(meetings[16].count, ==, 2 * DB_MAX_MATES);
+    meet(32, 32, DB_MAX_PEERS);
+    CHECK_THAT(meetings[16].count, ==, 2 * DB_MAX_PEERS);
 }
 
 static void on_one_level_they_are_neighbors(void) {
@@ -184,13 +184,13 @@ static void on_one_level_they_are_neighbors(void) {
     int lower;
     meet(100, 100, 4);
     for (int rank = 0; rank < 100; ++rank) {
-        mates_of(rank, &higher, &lower);
+        peers_of(rank, &higher, &lower);
         CHECK_THAT(higher, ==, lower);
         CHECK_THAT(higher, ==, rank == 0 || rank == 99 ? 0 : rank == 1 || rank == 98 ? 1 : 2);
     }
     CHECK_THAT(meetings[0].count, ==, 2); /* answers 1 and 2, and asks nobody */
     meet(100, 100, 2);
-    mates_of(50, &higher, &lower);
+    peers_of(50, &higher, &lower);
     CHECK_THAT(higher, ==, 1);
     CHECK_THAT(lower, ==, 1);
 }
@@ -202,27 +202,27 @@ static void on_more_levels_they_are_in_other_blocks(void) {
     for (int rank = 0; rank < 105; ++rank) {
         int block = rank / 10;
         int last = rank % 10 < 5 ? 10 : 9;
-        mates_of(rank, &higher, &lower);
+        peers_of(rank, &higher, &lower);
         CHECK_THAT(higher, ==, rank == 0 ? 0 : fmin(2, last - block));
         CHECK_THAT(lower, ==, fmin(2, block));
         for (int i = 0; i < meetings[rank].count; ++i) {
-            int mate = meetings[rank].meeting[i].mate;
-            CHECK_THAT(mate % 10, ==, rank % 10);
-            CHECK_THAT(abs(mate / 10 - block), <=, 2);
-            CHECK_THAT(mate, !=, rank);
+            int peer = meetings[rank].meeting[i].peer;
+            CHECK_THAT(peer % 10, ==, rank % 10);
+            CHECK_THAT(abs(peer / 10 - block), <=, 2);
+            CHECK_THAT(peer, !=, rank);
         }
     }
 }
 
-/* A mate has a number of its own, so that what is known of it is not taken for that of another. */
-static void numbers_are_those_of_mates(void) {
-    meet(1000, 32, DB_MAX_MATES);
+/* A peer has a number of its own, so that what is known of it is not taken for that of another. */
+static void numbers_are_those_of_peers(void) {
+    meet(1000, 32, DB_MAX_PEERS);
     for (int rank = 0; rank < 1000; ++rank) {
-        int seen[DB_MAX_MATES] = {0};
+        int seen[DB_MAX_PEERS] = {0};
         for (int i = 0; i < meetings[rank].count; ++i)
             if (meetings[rank].meeting[i].learns)
                 ++seen[meetings[rank].meeting[i].number];
-        for (int i = 0; i < DB_MAX_MATES; ++i)
+        for (int i = 0; i < DB_MAX_PEERS; ++i)
             CHECK_THAT(seen[i], <=, 1);
     }
 }
@@ -230,13 +230,13 @@ static void numbers_are_those_of_mates(void) {
 int main(void) {
     trees_are_as_wide_as_needed();
     levels_take_each_others_asymmetry_back();
-    mates_average();
-    mates_are_on_both_sides();
-    bounds_hold_with_bad_mates();
+    peers_average();
+    peers_are_on_both_sides();
+    bounds_hold_with_bad_peers();
     bounds_hold_with_mates_of_another_rate();
-    small_groups_have_no_mates();
+    small_groups_have_no_peers();
     on_one_level_they_are_neighbors();
     on_more_levels_they_are_in_other_blocks();
-    numbers_are_those_of_mates();
+    numbers_are_those_of_peers();
     return 0;
 }

@@ -76,9 +76,9 @@ static double there_at_random(int source, int destination, double true_ns) {
 static const struct virtual_network instant = {.fixed_ns = 1.0};
 
 static void where_nothing_else_takes_time(void) {
-    double (*const ways[])(int, int, double) = {only_there, only_back, now_there_now_back, there_at_random};
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i) {
-        struct virtual_model model = virtual_rough(&instant, ways[i]);
+    double (*const paths[])(int, int, double) = {only_there, only_back, now_there_now_back, there_at_random};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; ++i) {
+        struct virtual_model model = virtual_rough(&instant, paths[i]);
         model.read_ns = 0.0;
         CHECK_THAT(virtual_sync_check_all(&model, 2), >, 0.99);
         virtual_sync_check_all(&model, 5);

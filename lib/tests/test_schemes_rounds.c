@@ -162,7 +162,7 @@ static double twice_as_slow(int source, int destination, double true_ns) {
 static void skampi_forgets(void) {
     const struct virtual_model quiet = clocks_on(&virtual_quiet);
     struct virtual_model slow = quiet;
-    slow.network.way_ns = twice_as_slow;
+    slow.network.path_ns = twice_as_slow;
     struct virtual_sync before = virtual_sync_create(&quiet, 2, 2, "skampi(offset=skampi(min=10,max=100))");
     struct virtual_sync after = virtual_sync_create(&slow, 2, 2, "skampi(offset=skampi(min=10,max=100))");
     virtual_sync_run(&before);
@@ -201,7 +201,7 @@ static long netgauge_exchanges(const struct virtual_model *model, int stop) {
 static void netgauge_stops_after_n(void) {
     const struct virtual_model exact = {.seed = 1, .network = virtual_quiet, .ns_per_tick = 1.0, .read_ns = 20};
     struct virtual_model slow_begin = exact;
-    slow_begin.network.way_ns = slow_at_first;
+    slow_begin.network.path_ns = slow_at_first;
     const int stops[] = {5, 7, 100};
     for (int i = 0; i < 3; ++i) {
         CHECK_THAT(netgauge_exchanges(&exact, stops[i]), ==, stops[i] + 1);

@@ -1,6 +1,6 @@
 /* Settings from the environment: defaults, both ends of every range, and what they come to. Without MPI. */
 #include "check.h"
-#include "settings.h"
+#include "start/settings.h"
 
 #include <math.h>
 #include <string.h>
@@ -36,6 +36,10 @@ static void refused(const char *key, const char *value, const char *valid) {
     CHECK(strstr(reason.text, key) != NULL && strstr(reason.text, value) != NULL);
 }
 
+static struct db_thresholds thresholds_of(const struct db_settings *settings, int processes) {
+    return db_settings_thresholds(settings, processes, processes);
+}
+
 static void near(double found, double expected) { CHECK_THAT(fabs(found - expected), <=, 1e-12 * fabs(expected)); }
 
 static void defaults(void) {
@@ -52,17 +56,17 @@ static void defaults(void) {
     CHECK(strcmp(settings.regions, "downbeat-regions.json") == 0);
     CHECK_THAT(settings.regions_table, ==, DB_TABLE_OFF);
     /* What they come to. */
-    near(db_settings_max_age_ns(&settings), 1e9);
-    near(db_settings_target_error_ns(&settings), 25.0);
-    near(db_settings_flag_error_ns(&settings, 2), 100.0);
-    near(db_settings_flag_error_ns(&settings, 3), 62.5);
+    near(thresholds_of(&settings, 2).max_age_ns, 1e9);
+    near(thresholds_of(&settings, 2).target_error_ns, 25.0);
+    near(thresholds_of(&settings, 2).flag_error_ns, 100.0);
+    near(thresholds_of(&settings, 3).flag_error_ns, 62.5);
 }
 
 static void names(void) {
     CHECK(with("CLOCK", "wtime").clock == &db_clock_wtime);
     refused("CLOCK", "rdtsc", "valid: tsc, monotonic_raw, monotonic, realtime, wtime");
     CHECK(with("SHARE", "verified").share && !with("SHARE", "never").share);
-    refused("SHARE", "always", "valid: verified, never");
+    refused("SHARE", "always", "valid: never, verified");
     CHECK(with("REGIONS", "off").regions[3] == '\0');
     refused("REGIONS", "", "valid: off, or the name of a file");
     CHECK_THAT(with("REGIONS_TABLE", "stdout").regions_table, ==, DB_TABLE_STDOUT);
@@ -143,24 +147,24 @@ static void papers(void) {
 /* What is left to the library, where something else is asked for. */
 static void consequences(void) {
     struct db_settings settings = with("MAX_AGE", "0.5");
-    near(db_settings_max_age_ns(&settings), 0.5e9);
-    CHECK(isinf(db_settings_target_error_ns(&settings))); /* who sets an age has a schedule of their own */
-    near(db_settings_flag_error_ns(&settings, 2), 100.0);
-    near(db_settings_flag_error_ns(&settings, 3), 62.5);
+    near(thresholds_of(&settings, 2).max_age_ns, 0.5e9);
+    CHECK(isinf(thresholds_of(&settings, 2).target_error_ns)); /* who sets an age has a schedule of their own */
+    near(thresholds_of(&settings, 2).flag_error_ns, 100.0);
+    near(thresholds_of(&settings, 3).flag_error_ns, 62.5);
     settings = with("TARGET_ERROR", "2e-9");
-    near(db_settings_target_error_ns(&settings), 2.0);
+    near(thresholds_of(&settings, 2).target_error_ns, 2.0);
     settings = with("FLAG_ERROR", "3e-9");
-    near(db_settings_flag_error_ns(&settings, 3), 3.0);
+    near(thresholds_of(&settings, 3).flag_error_ns, 3.0);
     settings = with("TOLERANCE", "8e-9");
-    near(db_settings_flag_error_ns(&settings, 3), 1.0);
+    near(thresholds_of(&settings, 3).flag_error_ns, 1.0);
     settings = with("SLACK", "published");
-    near(db_settings_max_age_ns(&settings), db_slack_published.age_ns);
+    near(thresholds_of(&settings, 2).max_age_ns, db_slack_published.age_ns);
     /* 1 % of the time goes into spread fits; other schemes that say nothing of expected errors last a second. */
     settings = with("SYNC", "hca3(over=2)");
-    near(db_settings_max_age_ns(&settings), 200e9);
-    CHECK(isinf(db_settings_target_error_ns(&settings)) && isinf(db_settings_flag_error_ns(&settings, 3)));
+    near(thresholds_of(&settings, 2).max_age_ns, 200e9);
+    CHECK(isinf(thresholds_of(&settings, 2).target_error_ns) && isinf(thresholds_of(&settings, 3).flag_error_ns));
     settings = with("SYNC", "hca3_offset");
-    near(db_settings_max_age_ns(&settings), 1e9);
+    near(thresholds_of(&settings, 2).max_age_ns, 1e9);
 }
 
 static void unknown_variables(void) {

@@ -1,7 +1,7 @@
 /* The slack controllers: the default against brute force, and against its promise, that slack grows with the lags and
  * shrinks again; that of Schuchart 2023, Alg. 1, against the algorithm; both on the same lags. */
 #include "check.h"
-#include "slack.h"
+#include "start/slack.h"
 
 #include <math.h>
 #include <stdint.h>

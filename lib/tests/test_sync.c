@@ -1,7 +1,7 @@
 /* Every clock synchronization scheme against known truth: each process's true error is within the bound that the
  * library reports, directly after and later. Virtual time tries them under more conditions (test_schemes_*.c). */
 #include "check_mpi.h"
-#include "clock.h"
+#include "clock/clock.h"
 #include "downbeat/clock.h"
 
 #include <math.h>

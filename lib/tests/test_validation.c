@@ -1,8 +1,8 @@
 /* The validation clock does what it is told: offset, skew and wander as given, the same for a seed. Without MPI. */
+#include "base/split_mix.h"
 #include "check.h"
-#include "clock.h"
-#include "split_mix.h"
-#include "validation.h"
+#include "clock/clock.h"
+#include "clock/validation.h"
 
 #include <math.h>
 #include <string.h>

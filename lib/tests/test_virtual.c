@@ -115,12 +115,6 @@ static double slow_there(int source, int destination, double true_ns) {
     return source < destination ? 3000.0 * slowness : 0.0;
 }
 
-static int ascending(const void *a, const void *b) {
-    double left = *(const double *)a;
-    double right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 static void measure_round_trips(const struct virtual_network *network, double begin_ns, struct round_trips *trips) {
     struct virtual_model with_network = with(11, network);
     struct virtual_world *world = virtual_create(&with_network, 2);
@@ -130,7 +124,7 @@ static void measure_round_trips(const struct virtual_network *network, double be
     CHECK_THAT(virtual_messages_between(world, 0, 1), ==, ROUND_TRIPS);
     CHECK_THAT(virtual_messages(world), ==, 2 * ROUND_TRIPS);
     CHECK_THAT(virtual_depth(world), ==, 2 * ROUND_TRIPS);
-    qsort(trips->ns, ROUND_TRIPS, sizeof *trips->ns, ascending);
+    qsort(trips->ns, ROUND_TRIPS, sizeof *trips->ns, virtual_ascending);
     virtual_free(world);
 }
 
@@ -143,7 +137,7 @@ static void delays_are_as_given(void) {
     CHECK_THAT(trips.ns[ROUND_TRIPS - 1], <=, 2 * 1500 + overhead_ns + 1);
 
     struct virtual_network uneven = virtual_quiet;
-    uneven.way_ns = slow_there;
+    uneven.path_ns = slow_there;
     measure_round_trips(&uneven, 0.0, &trips);
     CHECK_THAT(fabs(trips.ns[ROUND_TRIPS / 2] - (2 * 1500 + 3000 + overhead_ns)), <=, 1);
 

@@ -1,7 +1,7 @@
 /* How a wait leaves the processor: it sleeps for most of a long time, yields for the rest where processes share
  * processors, and spins at the end, on a clock that passes by what it is asked to. */
 #include "check.h"
-#include "wait.h"
+#include "clock/wait.h"
 
 #include <sched.h>
 

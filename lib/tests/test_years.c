@@ -1,7 +1,7 @@
 /* A communicator as it is after years: counters beyond 31 and 32 bits, a global clock that was prepared 30 days ago.
  * Both are set, not lived through. */
 #include "check_mpi.h"
-#include "state.h"
+#include "start/state.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -29,16 +29,16 @@ static MPI_Comm prepared(void) {
 
 static void set_counters(MPI_Comm comm, long long to) {
     struct db_state *state = state_of(comm);
-    state->calls = to;
-    state->late_arrivals = to;
-    state->late_exits = to;
-    state->unsure_clocks = to;
-    state->unflagged_exits = to;
-    state->invalid_calls = to;
-    state->syncs = to;
+    state->counters.calls = to;
+    state->counters.late_arrivals = to;
+    state->counters.late_exits = to;
+    state->counters.unsure_clocks = to;
+    state->counters.unflagged_exits = to;
+    state->counters.invalid_calls = to;
+    state->syncs.count = to;
     state->messages = to;
-    state->sync_messages = to;
-    state->map.version = to;
+    state->syncs.messages = to;
+    state->clocks.map.version = to;
 }
 
 /* EVENTS starts; returns how many had a flag of 0 here, and in `of_all` how many had one anywhere. */
@@ -126,17 +126,17 @@ static void counters_pass(long long limit) {
     CHECK_THAT(stats.sync_messages, >, limit); /* many per synchronization */
     CHECK_THAT(stats.sync_messages - before, <, 100000);
     CHECK_THAT(state_of(comm)->messages - before, ==, stats.sync_messages - before);
-    CHECK_THAT((double)(state_of(comm)->map.version - before), ==, EVENTS);
+    CHECK_THAT((double)(state_of(comm)->clocks.map.version - before), ==, EVENTS);
     OK(MPI_Comm_free(&comm));
 }
 
 /* Moves the moment at which comm was prepared into the past, as if nobody had called anything since. */
 static void grow_old(MPI_Comm comm, double ns) {
     struct db_state *state = state_of(comm);
-    int64_t ticks = llrint(ns / state->clock.ns_per_tick);
-    state->map.ticks -= ticks;
-    state->local.ticks -= ticks;
-    state->fresh.ticks -= ticks;
+    int64_t ticks = llrint(ns / state->clocks.clock.ns_per_tick);
+    state->clocks.map.ticks -= ticks;
+    state->clocks.local.ticks -= ticks;
+    state->syncs.last.ticks -= ticks;
 }
 
 static void time_keeps_its_resolution(MPI_Comm comm) {

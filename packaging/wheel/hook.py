@@ -25,7 +25,7 @@ SOURCE = (
     "bench/compile_mpi_sources.cmake",
     "bench/src",
     "bindings/fortran/CMakeLists.txt",
-    "bindings/fortran/downbeat.F90",
+    "bindings/fortran/downbeat.F90.in",
     "bindings/fortran/shim.c",
     "cmake",
     "examples",

@@ -56,6 +56,15 @@ void call_enter(struct call *call, int64_t bytes, int root) {
     atomic_store_explicit(&record->state, RECORD_ENTERED, memory_order_release);
 }
 
+void call_complete(const struct call *call) {
+    if (call->record == NULL)
+        return;
+    if (call->kind == KIND_BLOCKING)
+        call->record->returned = call->exit;
+    call->record->exit = call->exit;
+    atomic_store_explicit(&call->record->state, RECORD_COMPLETE, memory_order_release);
+}
+
 /* Stores are few, and come after the timestamp: those of the operation may still be on their way, and a program that
  * measures would wait for them here. */
 void call_leave(struct call *call, int code) {
@@ -64,11 +73,8 @@ void call_leave(struct call *call, int code) {
     --inside;
     if (call->sample != NULL && code == MPI_SUCCESS)
         *call->sample = call->exit;
-    if (call->record != NULL && code == MPI_SUCCESS) {
-        call->record->returned = call->exit;
-        call->record->exit = call->exit;
-        atomic_store_explicit(&call->record->state, RECORD_COMPLETE, memory_order_release);
-    }
+    if (code == MPI_SUCCESS)
+        call_complete(call);
     if (call->comm->everyone && settings.sync_every > 0.0)
         clocks_after_collective();
 }

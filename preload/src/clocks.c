@@ -70,8 +70,8 @@ void clocks_end(void) {
     --inside;
 }
 
-/* On process 0: whether it is time, and how many collectives later somebody shall ask again. */
-static void decide(int64_t words[2]) {
+/* On process 0: whether it is time, and after how many collectives to ask again. */
+static void decide_due(int64_t words[2]) {
     int64_t now = recording_ticks();
     double tick = recording_tick_ns() * 1e-9;
     double each = (double)(now - decided) * tick / (double)(counted - decided_at);
@@ -90,7 +90,7 @@ void clocks_after_collective(void) {
     int64_t words[2] = {0, 0};
     ++inside;
     if (rank == 0)
-        decide(words);
+        decide_due(words);
     int code = PMPI_Bcast(words, 2, MPI_INT64_T, 0, everyone);
     --inside;
     if (code != MPI_SUCCESS)

@@ -138,7 +138,7 @@ static void describe(struct comm *comm, uint64_t origin) {
     comm->number = recording_add_communicator(&entry);
 }
 
-static struct comm *find(MPI_Comm handle, uint64_t origin) {
+static struct comm *find_comm(MPI_Comm handle, uint64_t origin) {
     void *value = NULL;
     int found = 0;
     ++inside;
@@ -155,17 +155,17 @@ static struct comm *find(MPI_Comm handle, uint64_t origin) {
     return comm;
 }
 
-static struct comm *look_up(MPI_Comm handle, uint64_t origin) {
+static struct comm *cached_comm(MPI_Comm handle, uint64_t origin) {
     if (handle == MPI_COMM_NULL)
         return NULL;
     struct cached *place = &cache[((uintptr_t)handle >> 4 ^ (uintptr_t)handle) % CACHED];
     if (place->handle != handle || place->generation != generation || place->comm == NULL)
-        *place = (struct cached){handle, find(handle, origin), generation};
+        *place = (struct cached){handle, find_comm(handle, origin), generation};
     return place->comm;
 }
 
 struct comm *communicator_of(MPI_Comm handle) {
-    return look_up(handle, 0);
+    return cached_comm(handle, 0);
 }
 
 /* --- where communicators are made */
@@ -235,7 +235,8 @@ static uint64_t between_groups(MPI_Comm handle, int tag) {
     X(MPI_Intercomm_merge, (MPI_Comm intercomm, int high, MPI_Comm *newcomm), (intercomm, high, newcomm),              \
       child_of(intercomm))
 
-#define MAKER(Name, parameters, arguments, origin)                                                                     \
+/* A function that makes a communicator, and what follows when it has. */
+#define MAKER(Name, parameters, arguments, made)                                                                       \
     WRAP(Name);                                                                                                        \
     int Name parameters {                                                                                              \
         if (inside || !begun)                                                                                          \
@@ -243,37 +244,27 @@ static uint64_t between_groups(MPI_Comm handle, int tag) {
         ++inside;                                                                                                      \
         int code = REAL(Name) arguments;                                                                               \
         if (code == MPI_SUCCESS)                                                                                       \
-            look_up(*newcomm, origin);                                                                                 \
+            made;                                                                                                      \
         --inside;                                                                                                      \
         return code;                                                                                                   \
     }
 
-MAKERS(MAKER)
+#define AT_ONCE(Name, parameters, arguments, origin) MAKER(Name, parameters, arguments, cached_comm(*newcomm, origin))
+MAKERS(AT_ONCE)
 
 /* A duplicate that is there when its request is complete; what it is called is settled by the call. */
 void communicators_made(MPI_Comm handle, uint64_t origin) {
     ++inside;
-    look_up(handle, origin);
+    cached_comm(handle, origin);
     --inside;
 }
 
-#define LATE_MAKER(Name, parameters, arguments)                                                                        \
-    WRAP(Name);                                                                                                        \
-    int Name parameters {                                                                                              \
-        if (inside || !begun)                                                                                          \
-            return REAL(Name) arguments;                                                                               \
-        ++inside;                                                                                                      \
-        int code = REAL(Name) arguments;                                                                               \
-        if (code == MPI_SUCCESS)                                                                                       \
-            completion_expect_communicator(*request, newcomm, child_of(comm));                                         \
-        --inside;                                                                                                      \
-        return code;                                                                                                   \
-    }
-
-LATE_MAKER(MPI_Comm_idup, (MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request), (comm, newcomm, request))
+#define LATER(Name, parameters, arguments)                                                                             \
+    MAKER(Name, parameters, arguments, completion_expect_communicator(*request, newcomm, child_of(comm)))
+LATER(MPI_Comm_idup, (MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request), (comm, newcomm, request))
 #ifdef HAVE_MPI_COMM_IDUP_WITH_INFO
-LATE_MAKER(MPI_Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request),
-           (comm, info, newcomm, request))
+LATER(MPI_Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request),
+      (comm, info, newcomm, request))
 #endif
 
 WRAP(MPI_Comm_set_name);

@@ -36,7 +36,7 @@ static struct expected **bucket_of(MPI_Request request) {
     return &buckets[((uint64_t)(uintptr_t)request * 0x9e3779b97f4a7c15U) >> 52];
 }
 
-/* Behind others with the same handle: MPI libraries give one handle to all operations that completed at once. */
+/* After others with the same handle: MPI libraries give one handle to all operations that completed at once. */
 static void link_last(struct expected *one) {
     struct expected **link = bucket_of(one->request);
     while (*link != NULL)
@@ -45,7 +45,7 @@ static void link_last(struct expected *one) {
     *link = one;
 }
 
-static struct expected *add(MPI_Request request, const struct call *call) {
+static struct expected *remember(MPI_Request request, const struct call *call) {
     struct expected *one = own_spare;
     own_spare = NULL;
     pthread_mutex_lock(&lock);
@@ -65,10 +65,10 @@ static struct expected *add(MPI_Request request, const struct call *call) {
     return one;
 }
 
-void completion_expect(MPI_Request request, const struct call *call) { add(request, call); }
+void completion_expect(MPI_Request request, const struct call *call) { remember(request, call); }
 
 void completion_expect_persistent(MPI_Request request, const struct call *call, int root) {
-    struct expected *one = add(request, call);
+    struct expected *one = remember(request, call);
     if (one != NULL) {
         one->root = root;
         one->persistent = 1;
@@ -76,7 +76,7 @@ void completion_expect_persistent(MPI_Request request, const struct call *call, 
 }
 
 void completion_expect_communicator(MPI_Request request, const MPI_Comm *handle, uint64_t origin) {
-    struct expected *one = add(request, &(struct call){.comm = NULL});
+    struct expected *one = remember(request, &(struct call){.comm = NULL});
     if (one != NULL) {
         one->made = handle;
         one->origin = origin;
@@ -137,7 +137,7 @@ static int may_own(void) {
     return owner;
 }
 
-static void release(struct expected *one) {
+static void give_back(struct expected *one) {
     --outstanding;
     if (own_spare == NULL && may_own())
         own_spare = one;
@@ -162,23 +162,21 @@ static void complete(struct expected *one, int64_t begin, int64_t now) {
     } else if (!one->persistent || one->started) {
         struct call *call = &one->call;
         call->exit = now;
-        if (call->record != NULL) {
+        if (call->record != NULL)
             call->record->waited = begin;
-            call->record->exit = now;
-            atomic_store_explicit(&call->record->state, RECORD_COMPLETE, memory_order_release);
-        }
+        call_complete(call);
         if (call->comm != NULL && call->comm->waiting != NULL)
             starts_completed(call);
     }
     one->started = 0;
     if (!one->persistent)
-        release(one);
+        give_back(one);
 }
 
-/* Not complete, and nobody will say so. */
+/* Not complete, and its completion will not be seen. */
 static void lose(struct expected *one) {
     if (one != NULL && !one->persistent)
-        release(one);
+        give_back(one);
 }
 
 static int nothing_expected(void) { return inside || outstanding == 0; }
@@ -197,77 +195,50 @@ static struct expected **take_all(int requests, const MPI_Request *handles) {
     return scratch;
 }
 
-static void put_back_all(int requests, struct expected **all) {
-    for (int i = 0; i < requests; ++i)
-        put_back(all[i]);
-}
-
-/* When a call looks at a request; it matters for ours only. */
+/* When a call begins to wait for a request; it matters for ours only. */
 static int64_t begin_of(const void *ours) { return ours != NULL ? recording_ticks() : 0; }
 
-WRAP(MPI_Wait);
-int MPI_Wait(MPI_Request *request, MPI_Status *status) {
-    if (nothing_expected())
-        return REAL(MPI_Wait)(request, status);
-    struct expected *one = take(*request, 0);
-    int64_t begin = begin_of(one);
-    int code = REAL(MPI_Wait)(request, status);
-    if (one != NULL && code == MPI_SUCCESS)
-        complete(one, begin, recording_ticks());
-    else
-        lose(one);
-    return code;
-}
-
-WRAP(MPI_Test);
-int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
-    if (nothing_expected())
-        return REAL(MPI_Test)(request, flag, status);
-    struct expected *one = take(*request, 0);
-    int64_t begin = begin_of(one);
-    int code = REAL(MPI_Test)(request, flag, status);
-    if (code != MPI_SUCCESS)
-        lose(one);
-    else if (*flag && one != NULL)
-        complete(one, begin, recording_ticks());
-    else
-        put_back(one);
-    return code;
-}
-
-WRAP(MPI_Waitall);
-int MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]) {
-    struct expected **all = nothing_expected() || count <= 0 ? NULL : take_all(count, array_of_requests);
-    int64_t begin = begin_of(all);
-    int code = REAL(MPI_Waitall)(count, array_of_requests, array_of_statuses);
-    if (all == NULL)
-        return code;
+/* After a call that completes all of its requests, or none (`done`); what failed is lost. */
+static void complete_all(int requests, struct expected **all, int64_t begin, int code, int done) {
     int64_t now = recording_ticks();
-    for (int i = 0; i < count; ++i)
-        if (code == MPI_SUCCESS)
-            complete(all[i], begin, now);
-        else
-            lose(all[i]);
-    return code;
-}
-
-WRAP(MPI_Testall);
-int MPI_Testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Status array_of_statuses[]) {
-    struct expected **all = nothing_expected() || count <= 0 ? NULL : take_all(count, array_of_requests);
-    int64_t begin = begin_of(all);
-    int code = REAL(MPI_Testall)(count, array_of_requests, flag, array_of_statuses);
-    if (all == NULL)
-        return code;
-    int64_t now = recording_ticks();
-    for (int i = 0; i < count; ++i)
+    for (int i = 0; i < requests; ++i)
         if (code != MPI_SUCCESS)
             lose(all[i]);
-        else if (*flag)
+        else if (done)
             complete(all[i], begin, now);
         else
             put_back(all[i]);
-    return code;
 }
+
+#define ONE(Name, parameters, arguments, done)                                                                         \
+    WRAP(Name);                                                                                                        \
+    int Name parameters {                                                                                              \
+        struct expected *one = nothing_expected() ? NULL : take(*request, 0);                                          \
+        int64_t begin = begin_of(one);                                                                                 \
+        int code = REAL(Name) arguments;                                                                               \
+        if (one != NULL)                                                                                               \
+            complete_all(1, &one, begin, code, done);                                                                  \
+        return code;                                                                                                   \
+    }
+
+ONE(MPI_Wait, (MPI_Request * request, MPI_Status *status), (request, status), 1)
+ONE(MPI_Test, (MPI_Request * request, int *flag, MPI_Status *status), (request, flag, status), *flag)
+
+#define ALL(Name, parameters, arguments, done)                                                                         \
+    WRAP(Name);                                                                                                        \
+    int Name parameters {                                                                                              \
+        struct expected **all = nothing_expected() || count <= 0 ? NULL : take_all(count, array_of_requests);          \
+        int64_t begin = begin_of(all);                                                                                 \
+        int code = REAL(Name) arguments;                                                                               \
+        if (all != NULL)                                                                                               \
+            complete_all(count, all, begin, code, done);                                                               \
+        return code;                                                                                                   \
+    }
+
+ALL(MPI_Waitall, (int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]),
+    (count, array_of_requests, array_of_statuses), 1)
+ALL(MPI_Testall, (int count, MPI_Request array_of_requests[], int *flag, MPI_Status array_of_statuses[]),
+    (count, array_of_requests, flag, array_of_statuses), *flag)
 
 /* What is left when those at `indices` are complete. */
 static void complete_some(int requests, struct expected **all, int64_t begin, int found, const int *indices) {
@@ -276,58 +247,38 @@ static void complete_some(int requests, struct expected **all, int64_t begin, in
         complete(all[indices[i]], begin, now);
         all[indices[i]] = NULL;
     }
-    put_back_all(requests, all);
+    for (int i = 0; i < requests; ++i)
+        put_back(all[i]);
 }
 
-WRAP(MPI_Waitany);
-int MPI_Waitany(int count, MPI_Request array_of_requests[], int *index, MPI_Status *status) {
-    struct expected **all = nothing_expected() || count <= 0 ? NULL : take_all(count, array_of_requests);
-    int64_t begin = begin_of(all);
-    int code = REAL(MPI_Waitany)(count, array_of_requests, index, status);
-    if (all != NULL)
-        complete_some(count, all, begin, code == MPI_SUCCESS && *index != MPI_UNDEFINED, index);
-    return code;
-}
+/* A call that completes some of its requests: `found` of them, at `indices`. */
+#define SOME(Name, parameters, arguments, found, indices)                                                              \
+    WRAP(Name);                                                                                                        \
+    int Name parameters {                                                                                              \
+        struct expected **all = nothing_expected() || count <= 0 ? NULL : take_all(count, array_of_requests);          \
+        int64_t begin = begin_of(all);                                                                                 \
+        int code = REAL(Name) arguments;                                                                               \
+        if (all != NULL)                                                                                               \
+            complete_some(count, all, begin, code == MPI_SUCCESS ? found : 0, indices);                                \
+        return code;                                                                                                   \
+    }
 
-WRAP(MPI_Testany);
-int MPI_Testany(int count, MPI_Request array_of_requests[], int *index, int *flag, MPI_Status *status) {
-    struct expected **all = nothing_expected() || count <= 0 ? NULL : take_all(count, array_of_requests);
-    int64_t begin = begin_of(all);
-    int code = REAL(MPI_Testany)(count, array_of_requests, index, flag, status);
-    if (all != NULL)
-        complete_some(count, all, begin, code == MPI_SUCCESS && *flag && *index != MPI_UNDEFINED, index);
-    return code;
-}
-
-WRAP(MPI_Waitsome);
-int MPI_Waitsome(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
-                 MPI_Status array_of_statuses[]) {
-    struct expected **all = nothing_expected() || incount <= 0 ? NULL : take_all(incount, array_of_requests);
-    int64_t begin = begin_of(all);
-    int code = REAL(MPI_Waitsome)(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
-    if (all != NULL)
-        complete_some(incount, all, begin, code == MPI_SUCCESS && *outcount != MPI_UNDEFINED ? *outcount : 0,
-                      array_of_indices);
-    return code;
-}
-
-WRAP(MPI_Testsome);
-int MPI_Testsome(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
-                 MPI_Status array_of_statuses[]) {
-    struct expected **all = nothing_expected() || incount <= 0 ? NULL : take_all(incount, array_of_requests);
-    int64_t begin = begin_of(all);
-    int code = REAL(MPI_Testsome)(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
-    if (all != NULL)
-        complete_some(incount, all, begin, code == MPI_SUCCESS && *outcount != MPI_UNDEFINED ? *outcount : 0,
-                      array_of_indices);
-    return code;
-}
+SOME(MPI_Waitany, (int count, MPI_Request array_of_requests[], int *index, MPI_Status *status),
+     (count, array_of_requests, index, status), *index != MPI_UNDEFINED, index)
+SOME(MPI_Testany, (int count, MPI_Request array_of_requests[], int *index, int *flag, MPI_Status *status),
+     (count, array_of_requests, index, flag, status), *flag &&*index != MPI_UNDEFINED, index)
+SOME(MPI_Waitsome,
+     (int count, MPI_Request array_of_requests[], int *found, int indices[], MPI_Status array_of_statuses[]),
+     (count, array_of_requests, found, indices, array_of_statuses), *found != MPI_UNDEFINED ? *found : 0, indices)
+SOME(MPI_Testsome,
+     (int count, MPI_Request array_of_requests[], int *found, int indices[], MPI_Status array_of_statuses[]),
+     (count, array_of_requests, found, indices, array_of_statuses), *found != MPI_UNDEFINED ? *found : 0, indices)
 
 WRAP(MPI_Request_free);
 int MPI_Request_free(MPI_Request *request) {
     struct expected *one = nothing_expected() ? NULL : take(*request, 1);
     if (one != NULL)
-        release(one);
+        give_back(one);
     return REAL(MPI_Request_free)(request);
 }
 

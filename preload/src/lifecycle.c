@@ -79,7 +79,7 @@ static void name_job(int rank) {
 }
 
 /* If any process has a problem, the first one says so, and all end. */
-static void agree(int rank, const char *problem) {
+static void end_on_problem(int rank, const char *problem) {
     int mine = problem[0] != '\0' ? rank : INT_MAX;
     int lowest = INT_MAX;
     PMPI_Allreduce(&mine, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
@@ -91,7 +91,7 @@ static void agree(int rank, const char *problem) {
     exit(2);
 }
 
-static void begin(void) {
+static void begin_recording(void) {
     char problem[SETTINGS_PROBLEM_SIZE] = "";
     char path[PATH_SIZE];
     int rank;
@@ -100,7 +100,7 @@ static void begin(void) {
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &size);
     settings_read(&settings, problem);
-    agree(rank, problem);
+    end_on_problem(rank, problem);
     name_job(rank);
     part_path(path, rank);
     int code = make_directory(settings.directory);
@@ -109,11 +109,11 @@ static void begin(void) {
     if (code != 0)
         snprintf(problem, sizeof problem,
                  "cannot write '%.400s': %s; choose another directory with DOWNBEAT_PRELOAD_DIR", path, strerror(code));
-    agree(rank, problem);
+    end_on_problem(rank, problem);
     PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
     if (clocks_begin() != MPI_SUCCESS)
         snprintf(problem, sizeof problem, "the clocks cannot be synchronized; nothing is recorded");
-    agree(rank, problem);
+    end_on_problem(rank, problem);
     --inside;
     communicators_begin();
     begun = 1;
@@ -157,7 +157,7 @@ static void join_node(void) {
     PMPI_Comm_free(&node);
 }
 
-static void end(void) {
+static void end_recording(void) {
     char path[PATH_SIZE];
     active = 0;
     begun = 0;
@@ -211,7 +211,7 @@ int MPI_Init(int *argc, char ***argv) {
     int code = REAL(MPI_Init)(argc, argv);
     inside = outer;
     if (code == MPI_SUCCESS && !inside && !begun)
-        begin();
+        begin_recording();
     return code;
 }
 
@@ -222,14 +222,14 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
     int code = REAL(MPI_Init_thread)(argc, argv, required, provided);
     inside = outer;
     if (code == MPI_SUCCESS && !inside && !begun)
-        begin();
+        begin_recording();
     return code;
 }
 
 WRAP(MPI_Finalize);
 int MPI_Finalize(void) {
     if (begun && !inside)
-        end();
+        end_recording();
     int outer = inside++;
     int code = REAL(MPI_Finalize)();
     inside = outer;

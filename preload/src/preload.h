@@ -100,6 +100,9 @@ int call_begin(struct call *call, int operation, int kind, MPI_Comm comm, const 
 /* Takes the entry's timestamp, and sets `inside`. */
 void call_enter(struct call *call, int64_t bytes, int root);
 
+/* The call's record, if it has one, is complete: it ended at `exit`. */
+void call_complete(const struct call *call);
+
 /* The end of a blocking call, of the call that starts a nonblocking one, and of the call that makes a persistent one.
  * `code` is MPI's. */
 void call_leave(struct call *call, int code);

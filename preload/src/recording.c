@@ -180,7 +180,7 @@ struct trace_record *recording_take(void) {
 }
 
 /* The next entry of a table; the lock is of those who add. */
-static uint32_t next(_Atomic int64_t *count, int64_t capacity, _Atomic int64_t *dropped) {
+static uint32_t next_entry(_Atomic int64_t *count, int64_t capacity, _Atomic int64_t *dropped) {
     if (*count < capacity)
         return (uint32_t)*count;
     ++*dropped;
@@ -190,7 +190,7 @@ static uint32_t next(_Atomic int64_t *count, int64_t capacity, _Atomic int64_t *
 #define ADD(table, entry)                                                                                              \
     do {                                                                                                               \
         pthread_mutex_lock(&own.lock);                                                                                 \
-        uint32_t number = next(&own.header->table, own.header->table##_capacity, &own.header->table##_dropped);        \
+        uint32_t number = next_entry(&own.header->table, own.header->table##_capacity, &own.header->table##_dropped);  \
         if (number != TRACE_NONE) {                                                                                    \
             own.table[number] = *(entry);                                                                              \
             ++own.header->table;                                                                                       \

@@ -39,7 +39,8 @@ static int parse_dir(struct settings *settings, const char *text, char valid[VAL
     return 0;
 }
 
-static int parse_whole(const char *text, long long low, long long high, int64_t *value, char valid[VALID_SIZE]) {
+static int parse_whole(const char *text, long long low, int64_t *value, char valid[VALID_SIZE]) {
+    const long long high = 4000000000LL;
     char *end;
     errno = 0;
     long long number = strtoll(text, &end, 10);
@@ -52,11 +53,11 @@ static int parse_whole(const char *text, long long low, long long high, int64_t 
 }
 
 static int parse_records(struct settings *settings, const char *text, char valid[VALID_SIZE]) {
-    return parse_whole(text, 1, 4000000000LL, &settings->records, valid);
+    return parse_whole(text, 1, &settings->records, valid);
 }
 
 static int parse_skip(struct settings *settings, const char *text, char valid[VALID_SIZE]) {
-    return parse_whole(text, 0, 4000000000LL, &settings->skip, valid);
+    return parse_whole(text, 0, &settings->skip, valid);
 }
 
 static int parse_sync_every(struct settings *settings, const char *text, char valid[VALID_SIZE]) {
@@ -89,7 +90,7 @@ static const struct setting known[] = {
 };
 enum { KNOWN = sizeof known / sizeof known[0] };
 
-static const struct setting *find(const char *name, size_t length) {
+static const struct setting *known_setting(const char *name, size_t length) {
     for (int i = 0; i < KNOWN; ++i)
         if (strlen(known[i].name) == length && strncmp(known[i].name, name, length) == 0)
             return &known[i];
@@ -104,7 +105,7 @@ int settings_read(struct settings *settings, char problem[SETTINGS_PROBLEM_SIZE]
         if (value == NULL || strncmp(*variable, PREFIX, strlen(PREFIX)) != 0)
             continue;
         const char *name = *variable + strlen(PREFIX);
-        const struct setting *setting = find(name, (size_t)(value - name));
+        const struct setting *setting = known_setting(name, (size_t)(value - name));
         if (setting == NULL) {
             for (int i = 0; i < KNOWN; ++i) {
                 size_t length = strlen(valid);

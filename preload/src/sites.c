@@ -21,9 +21,9 @@ static int entries;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 PER_THREAD struct entry cache[CACHED];
 
-static uint64_t hash(const void *address) { return (uint64_t)(uintptr_t)address * 0x9e3779b97f4a7c15U; }
+static uint64_t hash_address(const void *address) { return (uint64_t)(uintptr_t)address * 0x9e3779b97f4a7c15U; }
 
-static uint32_t add(const void *address) {
+static uint32_t record_site(const void *address) {
     struct trace_site site = {.offset = (uint64_t)(uintptr_t)address, .module = "", .symbol = ""};
     Dl_info found;
     if (dladdr(address, &found) != 0) {
@@ -39,14 +39,14 @@ static uint32_t add(const void *address) {
     return recording_add_site(&site);
 }
 
-static uint32_t look_up(const void *address) {
+static uint32_t find_site(const void *address) {
     pthread_mutex_lock(&lock);
-    uint64_t place = hash(address) % TABLE;
+    uint64_t place = hash_address(address) % TABLE;
     while (table[place].address != NULL && table[place].address != address)
         place = (place + 1) % TABLE;
     uint32_t number = table[place].number;
     if (table[place].address == NULL) {
-        number = add(address);
+        number = record_site(address);
         if (entries < TABLE / 2) {
             ++entries;
             table[place] = (struct entry){address, number};
@@ -57,9 +57,9 @@ static uint32_t look_up(const void *address) {
 }
 
 uint32_t site_of(const void *address) {
-    struct entry *cached = &cache[(hash(address) >> 32) % CACHED];
+    struct entry *cached = &cache[(hash_address(address) >> 32) % CACHED];
     if (cached->address != address)
-        *cached = (struct entry){address, look_up(address)};
+        *cached = (struct entry){address, find_site(address)};
     return cached->number;
 }
 

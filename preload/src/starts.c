@@ -1,4 +1,4 @@
-/* Barriers with a common start, and the sidecar: what a benchmark that cannot discard a sample cannot know.
+/* Barriers with a common start, and the sidecar file: what a benchmark cannot know that discards no sample.
  *
  * A sample is the time from the exit of a harmonized barrier to the end of the next collective on its communicator, as
  * the loops of OSU and IMB measure it. Whether all processes left the barrier in time is known one barrier later, at no
@@ -9,6 +9,7 @@
 
 #include "collectives.h"
 #include "crc32.h"
+#include "json_text.h"
 #include "output_file.h"
 
 #include <mpix_harmonize.h>
@@ -88,11 +89,7 @@ void starts_left(struct call *call, int code) {
     --inside;
     if (code != MPI_SUCCESS)
         return;
-    if (call->record != NULL) {
-        call->record->returned = call->exit;
-        call->record->exit = call->exit;
-        atomic_store_explicit(&call->record->state, RECORD_COMPLETE, memory_order_release);
-    }
+    call_complete(call);
     struct waiting_sample *waiting = waiting_of(call->comm);
     if (waiting == NULL)
         return;
@@ -184,7 +181,7 @@ int starts_barrier(struct call *call) {
     return MPIX_Harmonize(call->comm->handle, &flag);
 }
 
-/* Nobody will know the last verdicts. */
+/* The last verdicts will never be known. */
 static void give_up(struct waiting_sample *waiting) {
     for (int i = 0; i < 2; ++i) {
         if (waiting->unresolved != TRACE_NONE)
@@ -257,15 +254,8 @@ static void add_row(struct row *sum, const struct row *row) {
 }
 
 static void write_text(FILE *file, const char *name, const char *text) {
-    fprintf(file, ",\"%s\":\"", name);
-    for (; *text != '\0'; ++text)
-        if (*text == '"' || *text == '\\')
-            fprintf(file, "\\%c", *text);
-        else if ((unsigned char)*text < 0x20)
-            fprintf(file, "\\u%04x", (unsigned)*text);
-        else
-            fputc(*text, file);
-    fputc('"', file);
+    fprintf(file, ",\"%s\":", name);
+    write_json_text(file, text);
 }
 
 static void write_seconds(FILE *file, const char *name, int known, double ns) {
@@ -326,7 +316,7 @@ static int write_row(FILE *file, const struct row *row) {
     return code;
 }
 
-static int write_file(const char *path, struct row *rows, int64_t count) {
+static int write_rows(const char *path, struct row *rows, int64_t count) {
     struct output_file output;
     int code;
     FILE *file = output_begin(&output, path, 0, &code);
@@ -395,7 +385,7 @@ void starts_write(const char *path) {
     }
     struct row *all = rank == 0 ? malloc((size_t)total + 1) : NULL;
     PMPI_Gatherv(mine, bytes, MPI_BYTE, all, each, rank == 0 ? each + size : NULL, MPI_BYTE, 0, MPI_COMM_WORLD);
-    int code = rank == 0 ? write_file(path, all, total / (int64_t)sizeof(struct row)) : 0;
+    int code = rank == 0 ? write_rows(path, all, total / (int64_t)sizeof(struct row)) : 0;
     if (code != 0)
         say("cannot write '%s': %s", path, output_reason(code));
     free(mine);

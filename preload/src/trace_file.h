@@ -99,7 +99,7 @@ struct trace_start {
     int64_t samples;    /* that are in sum_ns */
     int64_t valid;      /* with all flags 1 */
     int64_t rejected;   /* with a flag of 0 */
-    int64_t unresolved; /* nobody knows: there was no further barrier */
+    int64_t unresolved; /* unknown: no barrier followed */
     int64_t skipped;    /* at the beginning, as asked */
     double sum_ns;
     double min_ns;

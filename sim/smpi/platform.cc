@@ -68,7 +68,7 @@ sg::Host *make_host(sg::NetZone *zone, unsigned long id) {
     return zone->create_host("node-" + std::to_string(id), speed);
 }
 
-/// Tells the hosts how waits end: lib/src/clock_simulated.c.
+/// Tells the hosts how waits end: lib/src/clock/clock_simulated.c.
 void set_waits(const sg::Engine &engine, const Spec &spec) {
     if (spec.at("late_share") <= 0.0) {
         return;
@@ -150,9 +150,9 @@ public:
         for (const sg::Link *link : links) {
             latency += link->get_latency();
         }
-        // Up by half of it, down by the other half: the mean of both ways stays.
-        const double way = number_of(source) < number_of(destination) ? 1.0 : -1.0;
-        double delay = latency * (1.0 + way * asymmetry_ / 2.0);
+        // Up by half of it, down by the other half: the mean of both directions stays.
+        const double direction = number_of(source) < number_of(destination) ? 1.0 : -1.0;
+        double delay = latency * (1.0 + direction * asymmetry_ / 2.0);
         if (jitter_ > 0.0) {
             delay -= jitter_ * std::log(uniform());
         }

@@ -25,12 +25,6 @@ static struct virtual_starts starts_of(int size, double period_ns, double until_
                                    .until_ns = until_ns};
 }
 
-static int ascending(const void *a, const void *b) {
-    double left = *(const double *)a;
-    double right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 /* What must hold of every run: quantiles of the exit skew in ns, and what the library says of itself. */
 static void check(const struct virtual_starts *starts, double median_ns, double percentile_99_ns) {
     struct virtual_outcome outcome = virtual_starts_run(starts);
@@ -48,7 +42,7 @@ static void check(const struct virtual_starts *starts, double median_ns, double 
         CHECK_THAT(start->skew_ns, <=, 500.0 + start->expected_ns);
         skews[valid++] = start->skew_ns;
     }
-    qsort(skews, (size_t)valid, sizeof *skews, ascending);
+    qsort(skews, (size_t)valid, sizeof *skews, virtual_ascending);
     CHECK_THAT(valid, >=, 0.6 * outcome.count);
     CHECK_THAT(skews[valid / 2], <=, median_ns);
     CHECK_THAT(skews[valid * 99 / 100], <=, percentile_99_ns);
@@ -65,7 +59,7 @@ static void check(const struct virtual_starts *starts, double median_ns, double 
     virtual_outcome_free(&outcome);
 }
 
-/* Where latencies are the same both ways: the share of errors within one and two standard deviations; at least `one`
+/* Without path asymmetry: the share of errors within one and two standard deviations; at least `one`
  * and `two`. */
 static void check_honesty(const struct virtual_starts *starts, double one, double two) {
     struct virtual_outcome outcome = virtual_starts_run(starts);
@@ -123,7 +117,7 @@ static void flags_are_worth_synchronizations(void) {
     virtual_outcome_free(&outcome);
 }
 
-/* The processes whose way to process 5 takes 30 us longer than they know, for one call of each ten. */
+/* The one-way delay to process 5 is 30 us longer than known, for one call of each ten. */
 static double late_for_5(int source, int destination, double true_ns) {
     (void)source;
     return destination == 5 && fmod(true_ns, 1e9) > 0.9e9 ? 30e3 : 0.0;
@@ -133,7 +127,7 @@ static double late_for_5(int source, int destination, double true_ns) {
 static void lateness_is_told(void) {
     struct virtual_starts starts = starts_of(16, 100e6, 6.05e9);
     starts.model.network.tail_share = 0.0;
-    starts.model.network.way_ns = late_for_5;
+    starts.model.network.path_ns = late_for_5;
     starts.jitter_ns = 0.0;
     struct virtual_outcome outcome = virtual_starts_run(&starts);
     int late = 0;

@@ -1,6 +1,6 @@
 /* DOWNBEAT_*: each line of the input is a variable, KEY=value. What is accepted must read back as it is written. */
 #define _GNU_SOURCE
-#include "settings.h"
+#include "start/settings.h"
 #include "variables.h"
 
 #include <stdio.h>

@@ -31,7 +31,7 @@ ROOMS = {
         # In virtual time, without MPI, and on one or two ranks. Not under valgrind: memory is the sanitizers' matter.
         Room(
             "lib",
-            ("lib/src/*.c", "lib/src/*.h"),
+            ("lib/src/*/*.c", "lib/src/*/*.h"),
             r"^test_(?!.*(valgrind|-np[3-9])|fortran|lifecycle-many|starts-1(024|6384)).*",
             ("lib/tests/all", "sim/tests/all"),
         ),

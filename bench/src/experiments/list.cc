@@ -105,14 +105,10 @@ struct Kind {
     std::vector<ListedComponent> (*components)();
 };
 
-const std::array<Kind, 19> &all_kinds() {
-    static const std::array<Kind, 19> all = {{
+const std::array<Kind, 15> &all_kinds() {
+    static const std::array<Kind, 15> all = {{
         {"scheme", "clock synchronization schemes (setting sync)", [] { return library_components("scheme"); }},
         {"offset", "estimators of the offset between two clocks", [] { return library_components("offset"); }},
-        {"intercept", "methods for the intercept of a fitted line", [] { return library_components("intercept"); }},
-        {"flat", "schemes for the node level of scheme hierarchical", [] { return library_components("flat"); }},
-        {"level", "choices for its socket and NUMA levels", [] { return library_components("level"); }},
-        {"within", "choices for its lowest level", [] { return library_components("within"); }},
         {"clock", "local clocks (setting clock)", [] { return library_components("clock"); }},
         {"slack", "methods that choose how far ahead MPIX_Harmonize sets the deadline (setting slack)",
          [] { return library_components("slack"); }},

@@ -31,7 +31,8 @@ typedef struct Downbeat_parameter {
     const char *name;    /* NULL ends a list */
     const char *value;   /* default, as you would write it */
     const char *meaning; /* one line, with its unit */
-    const char *kind;    /* NULL: a number; otherwise a component of this kind (see Downbeat_components) */
+    const char *kind;    /* NULL: a number; otherwise a component of this kind (Downbeat_components), or a word that
+                            `meaning` names */
     double low;          /* for a number: smallest and largest valid value */
     double high;
     int whole; /* for a number: 1 if it must be an integer */
@@ -50,10 +51,6 @@ typedef struct Downbeat_component {
  *   IN   kind  (string), one of
  *                "scheme"     clock synchronization schemes (setting sync)
  *                "offset"     estimators of the offset between two clocks
- *                "intercept"  methods for the intercept of a fitted line
- *                "flat"       schemes for the node level of scheme hierarchical
- *                "level"      choices for its socket and NUMA levels
- *                "within"     choices for its lowest level
  *                "clock"      local clocks (setting clock)
  *                "slack"      methods that choose how far ahead deadlines are set (setting slack)
  *                "published"  configurations of papers (setting published); their parameters are of the kinds
@@ -67,7 +64,7 @@ const Downbeat_component *const *Downbeat_components(const char *kind);
 
 /* Downbeat_check: checks whether a text is a valid component.
  *
- *   IN   kind     as for Downbeat_components, except "clock", "slack" and "published" (string)
+ *   IN   kind     "scheme" or "offset" (string)
  *   IN   text     e.g. "hca3(fit=500)" (string)
  *   OUT  message  the problem and the valid values, in one line without a newline; "" if the text is valid (string of
  *                 at most DOWNBEAT_MAX_MESSAGE characters, including the terminating 0)

@@ -1,0 +1,54 @@
+#include "base/message.h"
+
+#include "base/error.h"
+
+#include <stddef.h>
+
+#define TAG 0 /* the communicator is private, so one tag will do */
+
+/* A blocking call, or a nonblocking one that is waited for with more patience. */
+#define CALL(BLOCKING, NONBLOCKING, CHANNEL, ...)                                                                      \
+    do {                                                                                                               \
+        MPI_Request request;                                                                                           \
+        if (db_patience_of(CHANNEL) == DB_BLOCK)                                                                       \
+            return BLOCKING(__VA_ARGS__);                                                                              \
+        DB_TRY(NONBLOCKING(__VA_ARGS__, &request));                                                                    \
+        return db_await(&request, db_patience_of(CHANNEL));                                                            \
+    } while (0)
+#define RECEIVE(...) MPI_Recv(__VA_ARGS__, MPI_STATUS_IGNORE)
+
+static void count_message(const struct db_channel *channel) {
+    if (channel->messages != NULL)
+        ++*channel->messages;
+}
+
+int db_send(const struct db_channel *channel, const int64_t *words, int count, int destination) {
+    count_message(channel);
+    CALL(MPI_Send, MPI_Isend, channel, words, count, MPI_INT64_T, destination, TAG, channel->comm);
+}
+
+int db_receive(const struct db_channel *channel, int64_t *words, int count, int source) {
+    count_message(channel);
+    CALL(RECEIVE, MPI_Irecv, channel, words, count, MPI_INT64_T, source, TAG, channel->comm);
+}
+
+int db_reduce_max(const struct db_channel *channel, const int64_t *words, int64_t *result, int count) {
+    CALL(MPI_Reduce, MPI_Ireduce, channel, words, result, count, MPI_INT64_T, MPI_MAX, 0, channel->comm);
+}
+
+int db_broadcast(const struct db_channel *channel, int64_t *words, int count) {
+    CALL(MPI_Bcast, MPI_Ibcast, channel, words, count, MPI_INT64_T, 0, channel->comm);
+}
+
+int db_scatter(const struct db_channel *channel, const int64_t *words, int64_t *mine, int count) {
+    CALL(MPI_Scatter, MPI_Iscatter, channel, words, count, MPI_INT64_T, mine, count, MPI_INT64_T, 0, channel->comm);
+}
+
+int db_start_gather(const struct db_channel *channel, const int64_t *words, int64_t *all, int count,
+                    MPI_Request *request) {
+    return MPI_Igather(words, count, MPI_INT64_T, all, count, MPI_INT64_T, 0, channel->comm, request);
+}
+
+int db_complete(const struct db_channel *channel, MPI_Request *request) {
+    return db_await(request, db_patience_of(channel));
+}

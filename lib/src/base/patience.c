@@ -1,0 +1,47 @@
+#define _POSIX_C_SOURCE 200809L
+#include "base/patience.h"
+
+#include "base/error.h"
+
+#include <sched.h>
+#include <time.h>
+
+/* After this many unsuccessful polls the wait is a long one: for a turn in a synchronization, for the next fit point,
+ * or for a process without a processor. A process that only yields would slow down the round trips of the pair whose
+ * turn it is; so it naps, longer and longer. Without yields it polls for about 1 ms first: a nap costs more than any
+ * message, and on a loaded machine processes get their processors at scheduler ticks, mostly the same ones. */
+#define POLLS_BEFORE_NAPS 20000
+#define YIELDS_BEFORE_NAPS 500
+#define SHORTEST_NAP_NS 50000
+#define LONGEST_NAP_NS 800000
+
+int db_await(MPI_Request *request, enum db_patience patience) {
+    if (patience == DB_BLOCK)
+        return MPI_Wait(request, MPI_STATUS_IGNORE);
+    int before_naps = patience == DB_YIELD ? YIELDS_BEFORE_NAPS : POLLS_BEFORE_NAPS;
+    long nap_ns = SHORTEST_NAP_NS;
+    for (int polls = 0;; ++polls) {
+        int done;
+        DB_TRY(MPI_Test(request, &done, MPI_STATUS_IGNORE));
+        if (done)
+            return MPI_SUCCESS;
+        if (polls >= before_naps) {
+            nanosleep(&(struct timespec){.tv_nsec = nap_ns}, NULL);
+            nap_ns = 2 * nap_ns < LONGEST_NAP_NS ? 2 * nap_ns : LONGEST_NAP_NS;
+        } else if (patience == DB_YIELD) {
+            sched_yield();
+        }
+    }
+}
+
+int db_allreduce(MPI_Comm comm, void *words, int count, MPI_Datatype type, MPI_Op op) {
+    MPI_Request request;
+    DB_TRY(MPI_Iallreduce(MPI_IN_PLACE, words, count, type, op, comm, &request));
+    return db_await(&request, DB_SLEEP);
+}
+
+int db_duplicate(MPI_Comm comm, MPI_Comm *duplicate) {
+    MPI_Request request;
+    DB_TRY(MPI_Comm_idup(comm, duplicate, &request));
+    return db_await(&request, DB_SLEEP);
+}

@@ -1,0 +1,13 @@
+/* In a simulation every process has its own processor, and SMPI has no MPI_Comm_idup. */
+#include "base/patience.h"
+
+int db_await(MPI_Request *request, enum db_patience patience) {
+    (void)patience;
+    return MPI_Wait(request, MPI_STATUS_IGNORE);
+}
+
+int db_allreduce(MPI_Comm comm, void *words, int count, MPI_Datatype type, MPI_Op op) {
+    return MPI_Allreduce(MPI_IN_PLACE, words, count, type, op, comm);
+}
+
+int db_duplicate(MPI_Comm comm, MPI_Comm *duplicate) { return MPI_Comm_dup(comm, duplicate); }

@@ -1,0 +1,70 @@
+#include "clock/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef DB_SIMULATED
+/* No other clock stands still while other processes are simulated. */
+const void *const db_clock_types[] = {&db_clock_simulated, NULL};
+static const struct db_clock_type *const first_choice = &db_clock_simulated;
+static const struct db_clock_type *const second_choice = &db_clock_simulated;
+#else
+const void *const db_clock_types[] = {
+    &db_clock_tsc, &db_clock_monotonic_raw, &db_clock_monotonic, &db_clock_realtime, &db_clock_wtime, NULL,
+};
+static const struct db_clock_type *const first_choice = &db_clock_tsc;
+static const struct db_clock_type *const second_choice = &db_clock_monotonic_raw;
+#endif
+
+/* MPI_Wtime of MPICH steps by 238 ns: many readings may pass before a step is seen. */
+#define RESOLUTION_STEPS 8
+#define RESOLUTION_READINGS 10000
+#define PAIRS 64
+
+static double measure_resolution_ns(const struct db_clock *clock) {
+    int64_t smallest = INT64_MAX;
+    int64_t last = db_clock_read(clock);
+    for (int reading = 0, steps = 0; reading < RESOLUTION_READINGS && steps < RESOLUTION_STEPS; ++reading) {
+        int64_t now = db_clock_read(clock);
+        if (now > last) {
+            ++steps;
+            if (now - last < smallest)
+                smallest = now - last;
+        }
+        last = now;
+    }
+    return smallest == INT64_MAX ? 0.0 : (double)smallest * clock->ns_per_tick;
+}
+
+int db_clock_open(struct db_clock *clock, const struct db_clock_type *type) {
+    memset(clock, 0, sizeof *clock);
+    if (type == NULL) {
+        if (db_clock_open(clock, first_choice) == 0)
+            return 0;
+        type = second_choice;
+    }
+    clock->type = type;
+    clock->ns_per_tick = 1.0;
+    if (type->open(clock) != 0)
+        return -1;
+    clock->resolution_ns = measure_resolution_ns(clock);
+    return 0;
+}
+
+void db_clock_close(struct db_clock *clock) {
+    if (clock->type != NULL && clock->type->close != NULL)
+        clock->type->close(clock);
+    memset(clock, 0, sizeof *clock);
+}
+
+struct db_clock_pair db_clock_read_pair(const struct db_clock *outer, const struct db_clock *inner) {
+    struct db_clock_pair best = {.width = INT64_MAX};
+    for (int i = 0; i < PAIRS; ++i) {
+        int64_t before = db_clock_read(outer);
+        int64_t reading = db_clock_read(inner);
+        int64_t width = db_clock_read(outer) - before;
+        if (width < best.width)
+            best = (struct db_clock_pair){.outer = before + width / 2, .inner = reading, .width = width};
+    }
+    return best;
+}

@@ -1,0 +1,190 @@
+#define _POSIX_C_SOURCE 200809L
+#include "clock/validation.h"
+
+#include "base/split_mix.h"
+#include "clock/clock.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SINES 3
+#define TWO_PI 6.283185307179586
+
+/* Incommensurable, from the length of a few resynchronizations to that of a long benchmark. */
+static const double period_ns[SINES] = {1.7e9, 7.3e9, 31.1e9};
+
+struct db_validation_clock {
+    struct db_clock inner;
+    int64_t origin;
+    double ns_per_tick;
+    double offset_ns;
+    double skew;
+    double fastest; /* bound of its rate */
+    double amplitude_ns[SINES];
+    double phase[SINES];
+};
+
+/* Uniform in [-1, 1). */
+static double draw_symmetric(uint64_t *state) { return (double)(db_split_mix(state) >> 11) * 0x1p-52 - 1.0; }
+
+double db_validation_at(const struct db_clock *clock, int64_t true_ticks) {
+    const struct db_validation_clock *self = clock->data.validation.state;
+    double x = (double)(true_ticks - self->origin) * self->ns_per_tick;
+    double wander = 0.0;
+    for (int i = 0; i < SINES; ++i)
+        wander += self->amplitude_ns[i] * sin(TWO_PI * x / period_ns[i] + self->phase[i]);
+    return x + self->offset_ns + self->skew * x + wander;
+}
+
+int64_t db_validation_true_ticks(const struct db_clock *clock) {
+    return db_clock_read(&clock->data.validation.state->inner);
+}
+
+static int64_t validation_read(const struct db_clock *clock) {
+    return (int64_t)floor(db_validation_at(clock, db_validation_true_ticks(clock)));
+}
+
+static int64_t validation_wait_until(const struct db_clock *clock, int64_t ticks) {
+    const struct db_validation_clock *self = clock->data.validation.state;
+    for (;;) {
+        int64_t now = db_validation_true_ticks(clock);
+        double shown = db_validation_at(clock, now);
+        if (shown >= (double)ticks)
+            return (int64_t)floor(shown);
+        /* Rather too short than too long: a simulated clock sleeps until then, and must not be late. */
+        double left = ((double)ticks - shown) / (self->fastest * self->ns_per_tick);
+        self->inner.type->wait_until(&self->inner, now + (int64_t)fmax(1.0, left));
+    }
+}
+
+static void validation_close(struct db_clock *clock) { free(clock->data.validation.state); }
+
+/* Not in the registry: it is put around a clock, never opened by name. */
+static const struct db_clock_type validation_type = {
+    .component = {DB_DESCRIBED("validation", "", "", DB_NO_PARAMETERS)},
+    .open = NULL,
+    .read = validation_read,
+    .wait_until = validation_wait_until,
+    .close = validation_close};
+
+int db_validation_wraps(const struct db_clock *clock) { return clock->type == &validation_type; }
+
+const char *db_validation_true_identity(const struct db_clock *clock) {
+    const struct db_clock *inner = &clock->data.validation.state->inner;
+    return inner->type->global ? inner->type->component.described.name : inner->identity;
+}
+
+int db_validation_wrap(struct db_clock *clock, const struct db_validation *validation, int rank, int64_t origin,
+                       double ns_per_tick) {
+    struct db_validation_clock *self = calloc(1, sizeof *self);
+    if (self == NULL)
+        return -1;
+    int group = rank / (int)validation->ranks_per_clock;
+    uint64_t state = (uint64_t)validation->seed * 0x2545f4914f6cdd1dU + (uint64_t)group;
+    db_split_mix(&state);
+    self->inner = *clock;
+    self->origin = origin;
+    self->ns_per_tick = ns_per_tick;
+    self->offset_ns = validation->offset * 1e9 * draw_symmetric(&state);
+    self->skew = validation->skew * draw_symmetric(&state);
+    self->fastest = 1.0 + fabs(self->skew) + validation->wander;
+    for (int i = 0; i < SINES; ++i) {
+        /* A sine of amplitude A and period T deviates in frequency by up to 2 pi A / T: equal shares of the bound. */
+        self->amplitude_ns[i] = validation->wander / SINES * period_ns[i] / TWO_PI;
+        self->phase[i] = TWO_PI * draw_symmetric(&state);
+    }
+
+    memset(clock, 0, sizeof *clock);
+    clock->type = &validation_type;
+    clock->ns_per_tick = 1.0;
+    clock->resolution_ns = self->inner.resolution_ns;
+    clock->simulated = self->inner.simulated;
+    clock->absolute = 1; /* what is added decides whether that is so */
+    clock->data.validation.state = self;
+    if (self->inner.identity[0] != '\0')
+        snprintf(clock->identity, sizeof clock->identity, "%.100s+%d", self->inner.identity,
+                 validation->false_claim != 0.0 ? -1 : group);
+    return 0;
+}
+
+static const struct field {
+    const char *name;
+    size_t place; /* in struct db_validation, whose members are all numbers */
+    double high;
+    double low;
+    int whole;
+} fields[] = {
+    {"offset", offsetof(struct db_validation, offset), 1e6, 0.0, 0},
+    {"skew", offsetof(struct db_validation, skew), 0.1, 0.0, 0},
+    {"wander", offsetof(struct db_validation, wander), 0.1, 0.0, 0},
+    {"seed", offsetof(struct db_validation, seed), 0x1p53, 0.0, 1},
+    {"ranks_per_clock", offsetof(struct db_validation, ranks_per_clock), 1e9, 1.0, 1},
+    {"false_claim", offsetof(struct db_validation, false_claim), 1.0, 0.0, 1},
+};
+enum { FIELDS = sizeof fields / sizeof *fields };
+
+static int assign(struct db_validation *validation, const char *key, const char *text) {
+    char *end;
+    for (int i = 0; i < FIELDS; ++i) {
+        if (strcmp(key, fields[i].name) != 0)
+            continue;
+        errno = 0;
+        double value = strtod(text, &end);
+        if (end == text || *end != '\0' || errno != 0 || !(value >= fields[i].low && value <= fields[i].high) ||
+            (fields[i].whole && value != floor(value)))
+            return -1;
+        *(double *)((char *)validation + fields[i].place) = value;
+        return 0;
+    }
+    return -1;
+}
+
+const char *db_validation_parse(struct db_validation *validation, const char *text) {
+    static const char valid[] = "off, or a list such as offset=1e-3,skew=20e-6,wander=1e-6,seed=1,ranks_per_clock=1,"
+                                "false_claim=0 (s, relative, relative, integer >= 0, integer >= 1, 0 or 1)";
+    memset(validation, 0, sizeof *validation);
+    validation->ranks_per_clock = 1;
+    if (strcmp(text, "off") == 0)
+        return NULL;
+    validation->enabled = 1;
+
+    char copy[256];
+    if (strlen(text) >= sizeof copy)
+        return valid;
+    strcpy(copy, text);
+    char *rest = copy;
+    while (rest != NULL) {
+        char *item = rest;
+        rest = strchr(item, ',');
+        if (rest != NULL)
+            *rest++ = '\0';
+        char *value = strchr(item, '=');
+        if (value == NULL)
+            return valid;
+        *value++ = '\0';
+        if (assign(validation, item, value) != 0)
+            return valid;
+    }
+    return NULL;
+}
+
+void db_validation_format(const struct db_validation *validation, char *text, size_t size) {
+    if (!validation->enabled)
+        snprintf(text, size, "off");
+    for (int i = 0; validation->enabled && i < FIELDS; ++i) {
+        size_t length = i > 0 ? strlen(text) : 0;
+        snprintf(text + length, size - length, fields[i].whole ? "%s%s=%.0f" : "%s%s=%.9g", i > 0 ? "," : "",
+                 fields[i].name, *(const double *)((const char *)validation + fields[i].place));
+    }
+}
+
+int db_validation_same(const struct db_validation *a, const struct db_validation *b) {
+    char texts[2][256];
+    db_validation_format(a, texts[0], sizeof texts[0]);
+    db_validation_format(b, texts[1], sizeof texts[1]);
+    return strcmp(texts[0], texts[1]) == 0;
+}

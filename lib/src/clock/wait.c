@@ -1,0 +1,46 @@
+#define _POSIX_C_SOURCE 200809L
+#include "clock/wait.h"
+
+#include <math.h>
+#include <sched.h>
+#include <time.h>
+
+/* A sleep ends late by the kernel's timer slack (50 us unless changed) and a wake-up. */
+#define SLEEP_MARGIN_NS 100000.0
+/* A yield may give a time slice away: the last stretch is spun. */
+#define YIELD_MARGIN_NS 5000.0
+/* If other programs want the processor, a longer spin may use up the time slice and end late. A process that sleeps
+ * keeps its claim to the processor, and wakes early enough to get it back. */
+#define LONG_WAIT_NS 1000000.0
+#define LONG_WAIT_MARGIN_NS 500000.0
+
+static void sleep_for(double ns) {
+    struct timespec time = {.tv_sec = (time_t)(ns / 1e9)};
+    time.tv_nsec = (long)(ns - (double)time.tv_sec * 1e9);
+    nanosleep(&time, NULL);
+}
+
+/* Returns whether it is nearly time; if not, the clock was set back. */
+static int leave_processor_until(const struct db_clock *clock, int64_t ticks, int yields) {
+    double longest_ns = yields ? SLEEP_MARGIN_NS : LONG_WAIT_NS;
+    double margin_ns = yields ? SLEEP_MARGIN_NS : LONG_WAIT_MARGIN_NS;
+    double before_ns = INFINITY;
+    for (;;) {
+        double remaining_ns = (double)(ticks - db_clock_read(clock)) * clock->ns_per_tick;
+        if (remaining_ns > before_ns)
+            return 0;
+        before_ns = remaining_ns;
+        if (remaining_ns > longest_ns)
+            sleep_for(remaining_ns - margin_ns);
+        else if (yields && remaining_ns > YIELD_MARGIN_NS)
+            sched_yield();
+        else
+            return 1;
+    }
+}
+
+int64_t db_wait_until(const struct db_clock *clock, int64_t ticks, enum db_patience patience) {
+    if (!clock->simulated && !leave_processor_until(clock, ticks, patience == DB_YIELD))
+        return db_clock_read(clock);
+    return clock->type->wait_until(clock, ticks);
+}

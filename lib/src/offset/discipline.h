@@ -1,0 +1,47 @@
+/* A clock that is disciplined by another: what a process has learned of its reference's clock over many
+ * synchronizations becomes a rate, an offset, the error to be expected and a bound of the error.
+ *
+ * Offsets are kept between the two local clocks, so that what either side corrects in its global clock is not taken for
+ * drift. */
+#ifndef DOWNBEAT_DISCIPLINE_H
+#define DOWNBEAT_DISCIPLINE_H
+
+#include "offset/drift.h"
+
+#define DB_HISTORY 16
+
+/* The last offsets of the reference's local clock against the own, in the order of time. Empty if zeroed. */
+struct db_history {
+    int reference;
+    int count;
+    struct db_offset points[DB_HISTORY];
+
+    /* At least so much is assumed of a pair that has refuted the limits. A frequency stays where it is; that it changes
+     * is half as likely with each offset that fits. */
+    double skew;
+    double wander;
+};
+
+#define DB_MAX_PEERS 4
+
+/* The clocks that a process compares its own with, on one level of a hierarchy. */
+struct db_histories {
+    struct db_history reference;
+    struct db_history peers[DB_MAX_PEERS];
+};
+
+/* What is assumed of a pair. */
+struct db_limits db_history_limits(const struct db_history *history, const struct db_limits *limits);
+
+/* Adds an offset. If no two clocks within the limits have such offsets, one of them was set, or its frequency is
+ * outside them or has changed: then all that was known before is forgotten, more is assumed, and the difference in
+ * frequency that would explain this offset is returned, relative, at least 1e-9; else 0. What was known is also
+ * forgotten where nothing led to expect this offset. */
+double db_history_add(struct db_history *history, const struct db_offset *offset, const struct db_limits *limits,
+                      double resolution_ns);
+
+/* From own local time to the reference's. The history is not empty. */
+struct db_clock_map db_discipline(const struct db_history *history, const struct db_limits *limits,
+                                  double resolution_ns);
+
+#endif

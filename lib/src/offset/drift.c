@@ -1,0 +1,243 @@
+#include "offset/drift.h"
+
+#include "base/error.h"
+#include "clock/wait.h"
+
+#include <stdlib.h>
+
+const struct db_component db_intercept_fit = {
+    DB_DESCRIBED("fit", "the intercept of the fitted line", "Jones, Koenig 2012", DB_NO_PARAMETERS)};
+
+const struct db_node db_intercept_of_fit = {.component = &db_intercept_fit};
+
+const struct db_component *const db_intercept_words[] = {&db_intercept_fit, NULL};
+
+struct db_learning db_learning_fit(const struct db_node *scheme) {
+    return (struct db_learning){.offset = db_child(scheme, DB_OFFSET),
+                                .fit_points = db_whole(scheme, DB_FIT),
+                                .over_ns = db_number(scheme, DB_OVER) * 1e9,
+                                .intercept = db_child(scheme, DB_INTERCEPT)};
+}
+
+struct db_learning db_learning_offset(const struct db_node *scheme) {
+    return (struct db_learning){.offset = db_child(scheme, 0)};
+}
+
+/* Model time = global_ns + (local time - ticks) * ns_per_tick. Offset only: the drift that is allowed for is all there
+ * is to know of the other clock's frequency. */
+static struct db_clock_map offset_model(const struct db_offset *offset, double skew) {
+    double bound_ns = db_offset_bound(offset) + offset->drift_ns;
+    return (struct db_clock_map){.ticks = offset->at,
+                                 .global_ns = offset->at + llrint(offset->offset_ns),
+                                 .ns_per_tick = 1.0,
+                                 .bound_ns = bound_ns,
+                                 .growth = skew,
+                                 .uncertainty = db_uncertainty_within(bound_ns, skew)};
+}
+
+static double line_at(const struct db_line *line, double time) { return line->value + line->slope * (time - line->at); }
+
+static double interval_width(const struct db_offset *point) { return fabs(point->upper_ns - point->lower_ns); }
+
+/* Least squares (Hunold 2015, Alg. 4, line 20). A point counts by the inverse square of the width of its interval: with
+ * equal widths that is the plain fit, and a point that was measured while the machine was disturbed cannot bend the
+ * line. Relative to the first point, so that large timestamps cost no digits. */
+static struct db_line fit(const struct db_offset *points, int count, double resolution_ns) {
+    double weights = 0.0;
+    double times = 0.0;
+    double offsets = 0.0;
+    double squares = 0.0;
+    double products = 0.0;
+    for (int i = 0; i < count; ++i) {
+        double scale = interval_width(&points[i]) + resolution_ns + 1.0; /* never 0 */
+        double weight = 1.0 / (scale * scale);
+        double time = (double)(points[i].at - points[0].at);
+        double offset = points[i].offset_ns - points[0].offset_ns;
+        weights += weight;
+        times += weight * time;
+        offsets += weight * offset;
+        squares += weight * time * time;
+        products += weight * time * offset;
+    }
+    double variance = squares - times * times / weights;
+    double covariance = products - times * offsets / weights;
+    return (struct db_line){.at = (double)points[0].at + times / weights,
+                            .value = points[0].offset_ns + offsets / weights,
+                            .slope = variance > 0.0 ? covariance / variance : 0.0};
+}
+
+static const struct db_offset *narrowest(const struct db_offset *points, int count) {
+    const struct db_offset *best = points;
+    for (int i = 1; i < count; ++i)
+        if (interval_width(&points[i]) < interval_width(best))
+            best = &points[i];
+    return best;
+}
+
+/* A pair of offsets confines the mean slope between them. At the end of that time the slope differs by half of what the
+ * ramp allows for it, and since then by all. A long time confines the mean best, a short one says most of now: which
+ * pair is best depends on how wide the intervals are. */
+static void confine(struct db_slopes *possible, const struct db_offset *early, const struct db_offset *late, double now,
+                    double ramp, double resolution_ns) {
+    double span = (double)(late->at - early->at);
+    if (span <= 0.0)
+        return;
+    double margin = early->drift_ns + late->drift_ns + 2.0 * (resolution_ns + DB_ROUNDING_NS);
+    double since = ramp * (now - (double)late->at + span / 2.0);
+    possible->smallest = fmax(possible->smallest, (late->lower_ns - early->upper_ns - margin) / span - since);
+    possible->largest = fmin(possible->largest, (late->upper_ns - early->lower_ns + margin) / span + since);
+}
+
+int db_drift_slopes(const struct db_offset *points, int count, const struct db_limits *limits, double resolution_ns,
+                    struct db_slopes *possible) {
+    /* All pairs of the narrowest offset of each part. */
+    enum { PARTS = 16 };
+    const struct db_offset *kept[PARTS];
+    int parts = count < PARTS ? count : PARTS;
+    double now = (double)points[count - 1].at;
+    *possible = (struct db_slopes){-(double)INFINITY, INFINITY};
+    for (int i = 0; i < parts; ++i) {
+        int64_t first = (int64_t)i * count / parts;
+        int64_t end = (int64_t)(i + 1) * count / parts;
+        kept[i] = narrowest(points + first, (int)(end - first));
+        for (int k = 0; k < i; ++k)
+            confine(possible, kept[k], kept[i], now, limits->ramp, resolution_ns);
+    }
+    if (possible->smallest > limits->skew || possible->largest < -limits->skew)
+        return 0;
+    possible->smallest = fmax(possible->smallest, -limits->skew);
+    possible->largest = fmin(possible->largest, limits->skew);
+    return possible->smallest <= possible->largest + limits->wander;
+}
+
+/* How far the slope can be from the true one at any time until now; without any measurement it was within the skew. */
+static double slope_error(double slope, const struct db_slopes *possible, const struct db_limits *limits) {
+    double error = fmax(fabs(slope - possible->smallest), fabs(possible->largest - slope)) + limits->wander;
+    return fmin(error, limits->skew + fabs(slope));
+}
+
+/* The bound of the line's error at `time`: each point confines it there, and from there on the slope's error does. */
+static double line_bound(const struct db_line *line, const struct db_offset *points, int count, double time,
+                         double growth, double ramp) {
+    double bound = INFINITY;
+    for (int i = 0; i < count; ++i) {
+        const struct db_offset *point = &points[i];
+        struct db_offset predicted = *point;
+        predicted.offset_ns = line_at(line, (double)point->at);
+        double here = db_offset_bound(&predicted) + point->drift_ns;
+        double since = fabs(time - (double)point->at);
+        bound = fmin(bound, here + since * (growth + since * ramp / 2.0));
+    }
+    return bound;
+}
+
+struct db_clock_map db_drift_model(const struct db_line *line, const struct db_offset *points, int count,
+                                   const struct db_limits *limits, double resolution_ns) {
+    struct db_line possible_line = *line;
+    struct db_slopes possible;
+    db_drift_slopes(points, count, limits, resolution_ns, &possible);
+    double smallest = fmin(possible.smallest, possible.largest);
+    double largest = fmax(possible.smallest, possible.largest);
+    possible_line.slope = fmin(fmax(line->slope, smallest), largest);
+    double slope = possible_line.slope;
+    double error = slope_error(slope, &possible, limits);
+
+    int64_t time = points[count - 1].at;
+    double bound_ns = line_bound(&possible_line, points, count, (double)time, error, limits->ramp);
+    double growth = error / (1.0 + slope); /* per ns of the peer's time */
+    return (struct db_clock_map){
+        .ticks = time,
+        .global_ns = time + llrint(line_at(&possible_line, (double)time)),
+        .ns_per_tick = 1.0 + slope,
+        .bound_ns = bound_ns,
+        .growth = growth,
+        .ramp = limits->ramp,
+        .uncertainty = db_uncertainty_within(bound_ns, growth),
+    };
+}
+
+/* Measures the fit points; the i-th not before its share of the time has passed. */
+static int measure_points(const struct db_learning *learning, const struct db_asker *asker, struct db_pair *pair,
+                          struct db_offset *points) {
+    const struct db_timeline *timeline = &asker->timeline;
+    double start = (double)db_timeline_now(timeline);
+    for (int i = 0; i < learning->fit_points; ++i) {
+        double due = start + learning->over_ns * i / (learning->fit_points - 1);
+        if (learning->over_ns > 0.0)
+            db_wait_until(timeline->clock, db_map_ticks(timeline->map, llrint(due)), db_patience_of(asker->channel));
+        DB_TRY(db_offset_measure(learning->offset, asker, pair, &points[i]));
+    }
+    return MPI_SUCCESS;
+}
+
+/* The measurement, until the peer has reported its own error. */
+struct findings {
+    struct db_offset *points; /* fit_points of them */
+    struct db_offset fresh;   /* with fit_points: the intercept, if it is not the fit's; without: the offset */
+};
+
+static int measure_all(const struct db_learning *learning, const struct db_asker *asker, struct db_pair *pair,
+                       struct findings *findings, struct db_standing *peer) {
+    DB_TRY(db_exchange_begin(asker));
+    pair->mean_rtt_ns = 0.0;
+    if (learning->fit_points <= 0)
+        DB_TRY(db_offset_measure(learning->offset, asker, pair, &findings->fresh));
+    else
+        DB_TRY(measure_points(learning, asker, pair, findings->points));
+    if (learning->fit_points > 0 && !db_is(learning->intercept, &db_intercept_fit))
+        DB_TRY(db_offset_measure(learning->intercept, asker, pair, &findings->fresh));
+    return db_exchange_stop(asker, peer);
+}
+
+static struct db_clock_map model_of(const struct db_learning *learning, struct findings *findings,
+                                    const struct db_limits *limits, double resolution_ns) {
+    findings->fresh.drift_ns = limits->skew * findings->fresh.duration_ns;
+    for (int i = 0; i < learning->fit_points; ++i)
+        findings->points[i].drift_ns = limits->skew * findings->points[i].duration_ns;
+    if (learning->fit_points <= 0)
+        return offset_model(&findings->fresh, limits->skew);
+    struct db_line fitted = fit(findings->points, learning->fit_points, resolution_ns);
+    struct db_clock_map line = db_drift_model(&fitted, findings->points, learning->fit_points, limits, resolution_ns);
+    if (db_is(learning->intercept, &db_intercept_fit))
+        return line;
+    /* Hunold 2015, Alg. 4, line 26. */
+    struct db_clock_map model = offset_model(&findings->fresh, limits->skew);
+    model.ns_per_tick = line.ns_per_tick;
+    model.growth = line.growth;
+    model.ramp = line.ramp;
+    model.uncertainty.rate = line.uncertainty.rate;
+    return model;
+}
+
+/* If memory runs out, so many points will do: the peer answers until it is told to stop, and the bound follows from
+ * what was measured. */
+enum { FEW_POINTS = 16 };
+
+int db_drift_learn(const struct db_learning *learning, const struct db_limits *limits, const struct db_asker *asker,
+                   struct db_pair *pair, struct db_clock_map *model) {
+    struct db_learning possible = *learning;
+    struct db_offset few[FEW_POINTS] = {{0}};
+    struct db_offset *many = NULL;
+    struct findings findings = {.points = few};
+    if (learning->fit_points > FEW_POINTS) {
+        many = malloc((size_t)learning->fit_points * sizeof *many);
+        if (many != NULL)
+            findings.points = many;
+        else
+            possible.fit_points = FEW_POINTS;
+    }
+    struct db_standing peer;
+    int code = measure_all(&possible, asker, pair, &findings, &peer);
+    if (code == MPI_SUCCESS) {
+        /* The peer's time may run faster or slower than the clock that it represents. */
+        const struct db_limits allowed = {
+            .skew = limits->skew + peer.growth, .wander = limits->wander, .ramp = limits->ramp};
+        *model = model_of(&possible, &findings, &allowed, asker->timeline.clock->resolution_ns);
+        model->bound_ns += peer.bound_ns + asker->timeline.clock->resolution_ns + DB_ROUNDING_NS;
+        model->growth += peer.growth;
+        model->ramp = fmax(model->ramp, peer.ramp);
+        model->uncertainty = db_uncertainty_sum(&model->uncertainty, &peer.uncertainty);
+    }
+    free(many);
+    return code;
+}

@@ -1,0 +1,37 @@
+/* Netgauge and NBCBench (Hoefler 2008, section 3.1): the offset of the exchange with the smallest round trip, after as
+ * many exchanges as it takes until N in a row have brought no smaller one. */
+#include "offset/offset.h"
+
+#include "base/error.h"
+
+enum { STOP };
+
+static const Downbeat_parameter parameters[] = {
+    {"stop", "100", "stop after this many exchanges in a row without a smaller round trip (N)", NULL, 1, 1e6, 1},
+    {.name = NULL},
+};
+
+static int measure(const struct db_node *self, const struct db_asker *asker, struct db_pair *pair,
+                   struct db_offset *offset) {
+    (void)pair;
+    int stop = db_whole(self, STOP);
+    struct db_series series = {0};
+    struct db_exchange best;
+    DB_TRY(db_series_ask(&series, asker, &best));
+    for (int in_vain = 0; in_vain < stop; ++in_vain) {
+        struct db_exchange exchange;
+        DB_TRY(db_series_ask(&series, asker, &exchange));
+        if (db_round_trip(&exchange) < db_round_trip(&best)) {
+            best = exchange;
+            in_vain = -1;
+        }
+    }
+    *offset = db_series_conclude(&series, best.sent + db_round_trip(&best) / 2, db_midpoint(&best));
+    return MPI_SUCCESS;
+}
+
+const struct db_offset_type db_offset_netgauge = {
+    .component = {DB_DESCRIBED(
+        "netgauge", "exchange with the smallest round trip; stops after a number in a row without a smaller one",
+        "Hoefler 2008, section 3.1", parameters)},
+    .measure = measure};

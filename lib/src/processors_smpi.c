@@ -1,8 +1,0 @@
-/* Of a simulation: every process has a processor of its own, however many run on the machine that simulates. */
-#include "processors.h"
-
-int db_processors_oversubscribed(MPI_Comm comm, int *oversubscribed) {
-    (void)comm;
-    *oversubscribed = 0;
-    return MPI_SUCCESS;
-}

@@ -1,0 +1,213 @@
+#include "start/clocks.h"
+
+#include "start/known.h"
+#include "start/schedule.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct db_sync_type *scheme_of(const struct db_settings *settings) {
+    return (const struct db_sync_type *)settings->sync.nodes[0].component;
+}
+
+int db_clocks_refused_by(const struct db_settings *settings) { return scheme_of(settings)->refusing; }
+
+/* Frequencies differ as those of the oscillators do, and by what either side's calibration is off, which is taken to be
+ * the same on both sides. */
+static struct db_limits limits_of(const struct db_settings *settings, double rate_error) {
+    return (struct db_limits){
+        .skew = settings->max_skew + 2.0 * rate_error, .wander = settings->max_wander, .ramp = DB_MAX_RAMP * 1e-9};
+}
+
+/* Synchronizes the representatives of the domains. */
+static int synchronize_leaders(struct db_state *state, int64_t begin, int64_t global_ns, struct db_reason *reason,
+                               double *contradicted) {
+    struct db_clocks *clocks = &state->clocks;
+    struct db_sync_group group = {
+        .channel = clocks->domain.leaders,
+        .rank = clocks->domain.place,
+        .size = clocks->domain.count,
+        .clock = &clocks->clock,
+        .local = {.ticks = begin, .ns_per_tick = clocks->clock.ns_per_tick},
+        .limits = limits_of(&state->settings, clocks->clock.rate_error),
+        .lasting = clocks->local,
+        .lasting_limits = limits_of(&state->settings, clocks->local_rate_error),
+        .depth = state->syncs.depth,
+        .histories = clocks->histories,
+        .pairs = clocks->pairs,
+        .reason = reason,
+        .contradicted = contradicted,
+        .levels = &clocks->levels,
+    };
+    if (group.rank == 0)
+        clocks->map = (struct db_clock_map){.version = clocks->map.version,
+                                            .ticks = begin,
+                                            .global_ns = global_ns,
+                                            .ns_per_tick = clocks->clock.ns_per_tick};
+    return db_sync_run(&state->settings.sync.nodes[0], &group, &clocks->map);
+}
+
+void db_clocks_contradict(struct db_state *state, double difference) {
+    ++state->syncs.contradictions;
+    state->syncs.doubt = difference;
+    state->syncs.contradicted = fmax(state->syncs.contradicted, difference);
+}
+
+double db_clocks_take_contradiction(struct db_state *state) {
+    double difference = state->syncs.contradicted;
+    state->syncs.contradicted = 0.0;
+    return difference;
+}
+
+/* Two maps of one global clock are no further apart than their bounds. Returns the difference in frequency that would
+ * explain it if they are, else 0. */
+static double contradiction_of(const struct db_clock_map *before, const struct db_clock_map *after, int64_t ticks) {
+    double apart_ns = fabs((double)(db_map_global_ns(after, ticks) - db_map_global_ns(before, ticks)));
+    double allowed_ns = db_map_bound_ns(before, ticks) + db_map_bound_ns(after, ticks) + DB_ROUNDING_NS;
+    return apart_ns > allowed_ns ? apart_ns / fmax(1.0, db_map_elapsed_ns(before, ticks)) : 0.0;
+}
+
+int db_clocks_synchronize(struct db_state *state) {
+    struct db_clock *clock = &state->clocks.clock;
+    struct db_clock_map *map = &state->clocks.map;
+    const struct db_domain *domain = &state->clocks.domain;
+    struct db_synchronizations *syncs = &state->syncs;
+    const struct db_clock_map before = *map;
+    double contradicted = 0.0;
+    int64_t begin = db_clock_read(clock);
+    long long messages = state->messages;
+
+    /* A better rate takes effect from now on, and here only, so that the clock does not jump. */
+    int64_t global_ns = db_map_global_ns(map, begin);
+    if (clock->type->refine != NULL)
+        clock->type->refine(clock);
+
+    struct db_reason reason = {""};
+    int code = MPI_SUCCESS;
+    if (domain->leaders.comm != MPI_COMM_NULL)
+        code = synchronize_leaders(state, begin, global_ns, &reason, &contradicted);
+    if (db_clocks_refused_by(&state->settings))
+        code = db_agree_on_error(state->channel.comm, code, &reason);
+    DB_TRY(code);
+    if (domain->members.comm != MPI_COMM_NULL) {
+        /* One clock, one map: ticks mean the same in the whole domain, and no difference is to be expected. */
+        DB_TRY(db_broadcast(&domain->members, (int64_t *)map, sizeof *map / sizeof(int64_t)));
+        map->bound_ns += domain->bound_ns;
+    }
+    map->version = before.version + 1;
+    if (syncs->last.ticks != 0)
+        contradicted = fmax(contradicted, contradiction_of(&before, map, db_clock_read(clock)));
+    syncs->doubt = 0.0;
+    if (contradicted > 0.0)
+        db_clocks_contradict(state, contradicted);
+    ++syncs->count;
+    syncs->messages += state->messages - messages;
+    syncs->last.ticks = db_clock_read(clock);
+    syncs->last.bound_ns = db_map_bound_ns(map, syncs->last.ticks);
+    syncs->last.deviation_ns = db_map_deviation_ns(map, syncs->last.ticks);
+    syncs->last.lasted_before_ns = syncs->last.lasted_ns;
+    syncs->last.lasted_ns = (double)(syncs->last.ticks - begin) * clock->ns_per_tick;
+    syncs->spent_ns += syncs->last.lasted_ns;
+    return MPI_SUCCESS;
+}
+
+int db_clocks_synchronize_due(struct db_state *state, int depth) {
+    double spent_ns = state->syncs.spent_ns;
+    if (state->syncs.depth != depth)
+        state->syncs.last.lasted_ns = 0.0;
+    state->syncs.depth = depth;
+    DB_TRY(db_clocks_synchronize(state));
+    state->syncs.due_ns += state->syncs.spent_ns - spent_ns;
+    return MPI_SUCCESS;
+}
+
+/* Makes a validation clock of the clock, if that is asked for. Collective. */
+static int wrap_clock(const struct db_state *state, struct db_offer *offer) {
+    struct db_clock *clock = &offer->clock;
+    struct db_reason reason = {""};
+    int code = MPI_SUCCESS;
+    if (!offer->settings.validation.enabled)
+        return MPI_SUCCESS;
+
+    /* True time is the same function of the shared counter everywhere, so process 0's scale holds for all. */
+    int64_t origin = db_clock_read(clock);
+    double ns_per_tick = clock->ns_per_tick;
+    DB_TRY(MPI_Bcast(&origin, 1, MPI_INT64_T, 0, state->channel.comm));
+    DB_TRY(MPI_Bcast(&ns_per_tick, 1, MPI_DOUBLE, 0, state->channel.comm));
+    if (db_validation_wrap(clock, &offer->settings.validation, state->rank, origin, ns_per_tick) != 0)
+        code = db_explain(&reason, MPI_ERR_NO_MEM, "out of memory");
+    return db_agree_on_error(state->channel.comm, code, &reason);
+}
+
+/* The global clock continues on another local clock; before the first one, it begins. */
+static struct db_clock_map continued_map(const struct db_clocks *clocks, const struct db_clock *clock) {
+    if (clocks->map.version == 0)
+        return (struct db_clock_map){.ticks = db_clock_read(clock), .ns_per_tick = clock->ns_per_tick};
+    struct db_clock_pair now = db_clock_read_pair(&clocks->clock, clock);
+    return (struct db_clock_map){.version = clocks->map.version,
+                                 .ticks = now.inner,
+                                 .global_ns = db_map_global_ns(&clocks->map, now.outer),
+                                 .ns_per_tick = clock->ns_per_tick};
+}
+
+int db_clocks_change(struct db_state *state, struct db_offer *offer) {
+    struct db_clocks *clocks = &state->clocks;
+    struct db_domain domain = {0};
+    int code = wrap_clock(state, offer);
+    if (code == MPI_SUCCESS)
+        code = db_domain_find(&domain, &state->channel, offer);
+    if (code == MPI_SUCCESS)
+        code = db_known_keep_domain(&offer->clock);
+    if (code != MPI_SUCCESS) {
+        db_domain_free(&domain);
+        db_clock_close(&offer->clock);
+        return code;
+    }
+    const struct db_clock clock = offer->clock;
+    clocks->map = continued_map(clocks, &clock);
+    db_domain_free(&clocks->domain);
+    db_clock_close(&clocks->clock);
+    clocks->domain = domain;
+    clocks->clock = clock;
+    clocks->local = (struct db_clock_map){.ticks = clocks->map.ticks, .ns_per_tick = clock.ns_per_tick};
+    clocks->local_rate_error = clock.rate_error;
+    return MPI_SUCCESS;
+}
+
+/* Forgets all other clocks, and makes room to learn of them. Collective. */
+static int forget(struct db_state *state, size_t levels) {
+    struct db_clocks *clocks = &state->clocks;
+    struct db_reason reason = {""};
+    int code = MPI_SUCCESS;
+    free(clocks->histories);
+    clocks->histories = NULL;
+    if (clocks->domain.count == 1)
+        return MPI_SUCCESS;
+    if (clocks->domain.leaders.comm != MPI_COMM_NULL) {
+        clocks->histories = calloc(levels, sizeof *clocks->histories + DB_MAX_PAIRS * sizeof *clocks->pairs);
+        if (clocks->histories == NULL)
+            code = db_explain(&reason, MPI_ERR_NO_MEM, "out of memory");
+        else
+            clocks->pairs = (struct db_pair *)(clocks->histories + levels);
+    }
+    return db_agree_on_error(state->channel.comm, code, &reason);
+}
+
+int db_clocks_divide(struct db_state *state) {
+    struct db_clocks *clocks = &state->clocks;
+    int divided = scheme_of(&state->settings)->divided;
+    db_levels_free(&clocks->levels);
+    DB_TRY(forget(state, divided ? DB_LEVELS : 1));
+    memset(&state->syncs.last, 0, sizeof state->syncs.last);
+    state->syncs.depth = db_schedule_first_depth(clocks->domain.count);
+    if (!divided || clocks->domain.leaders.comm == MPI_COMM_NULL)
+        return MPI_SUCCESS;
+    return db_levels_divide(&clocks->levels, &clocks->domain.leaders, &state->settings.sync.nodes[0]);
+}
+
+void db_clocks_free(struct db_clocks *clocks) {
+    db_levels_free(&clocks->levels);
+    db_domain_free(&clocks->domain);
+    db_clock_close(&clocks->clock);
+    free(clocks->histories);
+}

@@ -1,0 +1,51 @@
+#include "start/decision.h"
+
+#include "start/processors.h"
+
+/* No message takes that long: a process had no processor. From then on, until so many calls have gone well, processes
+ * sleep while they wait for a message. Two that spin until the other has its turn never meet. */
+#define AWAY_NS 1000000
+#define PATIENT_CALLS 8
+#define FIRST_PATIENT_CALLS 2
+
+int db_gather_reports(const struct db_state *state, const struct db_report *mine, struct db_report *all) {
+    enum { WORDS = sizeof *mine / sizeof(int64_t) };
+    return db_reduce_max(&state->channel, (const int64_t *)mine, (int64_t *)all, WORDS);
+}
+
+int db_spread_decision(struct db_state *state, struct db_decision *decision) {
+    enum { WORDS = sizeof *decision / sizeof(int64_t) };
+    DB_TRY(db_broadcast(&state->channel, (int64_t *)decision, WORDS));
+    state->waiting.patience = (enum db_patience)decision->patience;
+    return MPI_SUCCESS;
+}
+
+int db_waiting_begin(struct db_state *state) {
+    struct db_waiting *waiting = &state->waiting;
+    int first = 0;
+    DB_TRY(db_processors_oversubscribed(state->channel.comm, &waiting->oversubscribed));
+    waiting->patience = waiting->oversubscribed ? DB_YIELD : DB_SLEEP;
+    waiting->patient_calls = FIRST_PATIENT_CALLS;
+    if (waiting->oversubscribed && state->rank == 0)
+        DB_TRY(db_attribute_first_time(&first));
+    if (first)
+        db_tell("more processes than processors on a node: a process without a processor at the deadline starts late "
+                "and gets flag 0; run at most one process per processor");
+    return MPI_SUCCESS;
+}
+
+enum db_patience db_waiting_next(struct db_state *state, const struct db_report *all) {
+    struct db_waiting *waiting = &state->waiting;
+    if (waiting->oversubscribed)
+        return DB_YIELD;
+    if (all->lag_ns > AWAY_NS || all->lateness_ns > AWAY_NS)
+        waiting->patient_calls = PATIENT_CALLS;
+    else if (waiting->patient_calls > 0)
+        --waiting->patient_calls;
+    return waiting->patient_calls > 0 ? DB_SLEEP : DB_BLOCK;
+}
+
+void db_waiting_trust(struct db_state *state) {
+    state->waiting.patience = state->waiting.oversubscribed ? DB_YIELD : DB_BLOCK;
+    state->waiting.patient_calls = 0;
+}

@@ -1,0 +1,44 @@
+/* Reports and decisions: processes report to process 0, and its decision comes back. Nothing here reads a clock, and
+ * the wait does not depend on how the deadline was agreed on. */
+#ifndef DOWNBEAT_DECISION_H
+#define DOWNBEAT_DECISION_H
+
+#include "start/state.h"
+
+/* A process's report on the last call, and its requests for this one. Each word is reduced to its maximum: with bit
+ * flags in one word, a maximum would lose all but the highest. */
+struct db_report {
+    int64_t lag_ns;       /* from the decision to the moment this process was ready */
+    int64_t lateness_ns;  /* from its release to the moment it left */
+    int64_t invalid;      /* 1 if its flag was 0 */
+    int64_t stale;        /* db_schedule_wants */
+    int64_t contradicted; /* the contradiction that its clock showed, or 0 */
+};
+
+/* Process 0's decision. */
+struct db_decision {
+    int64_t deadline_ns; /* on the global clock; has no meaning if `synchronize` */
+    int64_t slack_ns;
+    int64_t lateness_ns; /* of the latest process in the last call */
+    int64_t invalid;     /* 1 if any process's flag was 0 in it */
+    int64_t patience;    /* of the messages from then on: enum db_patience */
+    int64_t synchronize; /* not 0: clocks first, in a tree of this many levels, then agree again */
+};
+
+/* Returns at process 0 when all have reported. `all` is set there only. */
+int db_gather_reports(const struct db_state *state, const struct db_report *mine, struct db_report *all);
+
+/* Sends process 0's decision to all, which adopt its patience. */
+int db_spread_decision(struct db_state *state, struct db_decision *decision);
+
+/* Finds out whether processors are oversubscribed. Until it is known whether every process has its own, messages sleep.
+ * Collective. */
+int db_waiting_begin(struct db_state *state);
+
+/* How patient the messages after this one are to be, as process 0 sees it. `all` have reported on the last call. */
+enum db_patience db_waiting_next(struct db_state *state, const struct db_report *all);
+
+/* Every process is taken to have its processor, unless they are oversubscribed. */
+void db_waiting_trust(struct db_state *state);
+
+#endif

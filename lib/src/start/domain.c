@@ -1,0 +1,173 @@
+#define _POSIX_C_SOURCE 200809L
+#include "start/domain.h"
+
+#include "base/error.h"
+#include "base/hash.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A wider interval cannot show whether two clocks are the same. No two different clocks of one booted kernel are known
+ * that are closer together than this. */
+#define NARROW_NS 50000.0
+/* Quick exchanges that are enough, and exchanges that are too many. */
+#define QUICK 10
+#define MOST 1000
+
+/* Process 0's claim about its clock. All must scale one counter alike, or its large readings would differ. */
+struct claim {
+    char identity[DB_IDENTITY_SIZE];
+    int64_t domain;
+    int64_t ticks;
+    double ns_per_tick;
+};
+
+/* Process 0 answers all others, one after another. */
+static int let_compare(const struct db_channel *candidates, int size, const struct db_timeline *timeline) {
+    for (int peer = 1; peer < size; ++peer)
+        DB_TRY(db_exchange_serve(candidates, peer, timeline));
+    return MPI_SUCCESS;
+}
+
+/* Compares this process's clock with process 0's: shared if 0 lies in a narrow interval for the offset. Asks no more
+ * once that is known and one of the two has lost its processor. */
+static int compare_clocks(const struct db_asker *asker, int *shared) {
+    struct db_series series = {0};
+    int quick = 0;
+    int more = 1;
+    struct db_standing standing;
+    *shared = 0;
+    DB_TRY(db_exchange_begin(asker));
+    while (more) {
+        struct db_exchange exchange;
+        DB_TRY(db_series_ask(&series, asker, &exchange));
+        double error_ns = (double)(series.upper - series.lower) / 2.0 + asker->timeline.clock->resolution_ns;
+        double offset_ns = (double)series.lower + (double)(series.upper - series.lower) / 2.0;
+        int slow = (double)db_round_trip(&exchange) > 2.0 * NARROW_NS;
+        quick += !slow;
+        *shared = fabs(offset_ns) <= error_ns && error_ns <= NARROW_NS;
+        more = fabs(offset_ns) <= error_ns && series.count < MOST && !(*shared && (slow || quick >= QUICK));
+    }
+    return db_exchange_stop(asker, &standing);
+}
+
+/* The number of a domain that is found now: no other process makes the same. */
+static int64_t new_domain(const struct db_clock *clock) {
+    char process[64];
+    snprintf(process, sizeof process, "%ld %lld", (long)getpid(), (long long)db_clock_read(clock));
+    return (int64_t)db_hash(db_hash(DB_HASH, clock->identity), process);
+}
+
+/* Whether this process shares the clock of process 0 of the candidates: both report the same identity, and the
+ * comparison confirms it, now or for an earlier communicator. */
+static int verify(const struct db_channel *candidates, int rank, int size, struct db_clock *clock, int *shared) {
+    struct claim claim = {.domain = clock->domain, .ticks = db_clock_read(clock), .ns_per_tick = clock->ns_per_tick};
+    memcpy(claim.identity, clock->identity, sizeof claim.identity);
+    if (claim.domain == 0)
+        claim.domain = new_domain(clock);
+    DB_TRY(db_broadcast(candidates, (int64_t *)&claim, sizeof claim / sizeof(int64_t)));
+    const struct db_clock_map scale = {.ticks = claim.ticks, .ns_per_tick = claim.ns_per_tick};
+    const struct db_timeline timeline = {.clock = clock, .map = &scale};
+    const struct db_asker asker = {.channel = candidates, .peer = 0, .timeline = timeline};
+    *shared = 1;
+    DB_TRY(rank == 0 ? let_compare(candidates, size, &timeline) : compare_clocks(&asker, shared));
+    *shared = *shared && strcmp(claim.identity, clock->identity) == 0;
+    if (*shared)
+        clock->domain = claim.domain;
+    return MPI_SUCCESS;
+}
+
+/* Whether a number is the same on all processes, and known. */
+static int is_shared(const struct db_alike *most) { return db_are_alike(most) && most->value != 0; }
+
+/* All processes are one domain. */
+static void join_all(struct db_domain *domain, const struct db_channel *channel, const struct db_clock *clock,
+                     int rank) {
+    domain->members = *channel;
+    domain->leaders.comm = rank == 0 ? MPI_COMM_SELF : MPI_COMM_NULL;
+    domain->count = 1;
+    domain->place = rank;
+    domain->bound_ns = rank == 0 ? 0.0 : clock->resolution_ns;
+}
+
+/* Makes the communicators where there are several domains, and one has several members. */
+static int divide_candidates(struct db_domain *domain, const struct db_channel *channel,
+                             const struct db_channel *candidates, int shared, int leader, int rank) {
+    domain->owned = 1;
+    domain->leaders.comm = MPI_COMM_NULL;
+    if (candidates->comm != MPI_COMM_NULL)
+        DB_TRY(MPI_Comm_split(candidates->comm, shared ? 0 : MPI_UNDEFINED, rank, &domain->members.comm));
+    DB_TRY(MPI_Comm_split(channel->comm, leader ? 0 : MPI_UNDEFINED, rank, &domain->leaders.comm));
+    return leader ? MPI_Comm_rank(domain->leaders.comm, &domain->place) : MPI_SUCCESS;
+}
+
+/* Verifies which candidates share a clock, and divides accordingly. */
+static int find_among(struct db_domain *domain, const struct db_channel *channel, const struct db_channel *candidates,
+                      struct db_clock *clock, int rank, int size) {
+    int shared = 0;
+    int leader = 1;
+    int place;
+    int count;
+    if (candidates->comm != MPI_COMM_NULL) {
+        DB_TRY(MPI_Comm_rank(candidates->comm, &place));
+        DB_TRY(MPI_Comm_size(candidates->comm, &count));
+        if (count > 1)
+            DB_TRY(verify(candidates, place, count, clock, &shared));
+        leader = !shared || place == 0;
+    }
+    domain->count = leader;
+    DB_TRY(db_allreduce(channel->comm, &domain->count, 1, MPI_INT, MPI_SUM));
+    if (domain->count == size) /* a communicator of thousands takes time and memory to make */
+        return MPI_SUCCESS;
+    /* One clock of one kernel, and the exchange did not refute it: only the error of the reading remains. */
+    if (!leader)
+        domain->bound_ns = clock->resolution_ns;
+    if (domain->count > 1)
+        return divide_candidates(domain, channel, candidates, shared, leader, rank);
+    join_all(domain, channel, clock, rank);
+    return MPI_SUCCESS;
+}
+
+int64_t db_domain_identity(const struct db_clock *clock) {
+    return clock->identity[0] != '\0' ? (int64_t)db_hash(DB_HASH, clock->identity) : 0;
+}
+
+int db_domain_find(struct db_domain *domain, const struct db_channel *channel, struct db_offer *offer) {
+    struct db_clock *clock = &offer->clock;
+    int size;
+    *domain = (struct db_domain){.members = *channel, .leaders = *channel};
+    domain->members.comm = MPI_COMM_NULL;
+    DB_TRY(MPI_Comm_rank(channel->comm, &domain->place));
+    DB_TRY(MPI_Comm_size(channel->comm, &size));
+    domain->count = size;
+    if (!offer->settings.share || size == 1)
+        return MPI_SUCCESS;
+
+    int rank = domain->place;
+    if (is_shared(&offer->domain)) {
+        join_all(domain, channel, clock, rank);
+        return MPI_SUCCESS;
+    }
+    if (is_shared(&offer->identity))
+        return find_among(domain, channel, channel, clock, rank, size);
+
+    const int64_t identity = db_domain_identity(clock);
+    struct db_channel candidates = *channel;
+    DB_TRY(MPI_Comm_split(channel->comm, identity != 0 ? (int)(identity & 0x7fffffff) : MPI_UNDEFINED, rank,
+                          &candidates.comm));
+    int code = find_among(domain, channel, &candidates, clock, rank, size);
+    if (candidates.comm != MPI_COMM_NULL)
+        MPI_Comm_free(&candidates.comm);
+    return code;
+}
+
+void db_domain_free(struct db_domain *domain) {
+    if (!domain->owned)
+        return;
+    if (domain->members.comm != MPI_COMM_NULL)
+        MPI_Comm_free(&domain->members.comm);
+    if (domain->leaders.comm != MPI_COMM_NULL)
+        MPI_Comm_free(&domain->leaders.comm);
+}

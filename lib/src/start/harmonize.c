@@ -1,0 +1,203 @@
+/* MPIX_Harmonize and MPIX_Harmonize_delayed: agree on a deadline, wait for it, report whether it was met. */
+#include "start/harmonize.h"
+
+#include "clock/wait.h"
+#include "start/clocks.h"
+#include "start/decision.h"
+#include "start/schedule.h"
+
+#include <math.h>
+
+/* A century of delay is a mistake, and would overflow. */
+#define MAX_DELAY_SECONDS 3e9
+
+/* Longest time to record a call, ns: if the slack leaves that much time, recording is free. */
+#define OBSERVE_NS 250
+
+/* Process 0 gives the slack controller its observations of the previous call. */
+static void pass_observation(struct db_state *state) {
+    if (!state->root.observed)
+        return;
+    state->root.observed = 0;
+    db_slack_observe(state->slack, &state->root.observation);
+}
+
+/* Process 0 sets the deadline. `all` have reported on the last call. */
+static void set_deadline(struct db_state *state, const struct db_report *all, struct db_decision *decision) {
+    decision->slack_ns = db_slack_next(state->slack);
+    int64_t now = db_map_global_ns(&state->clocks.map, db_clock_read(&state->clocks.clock));
+    decision->deadline_ns = now + decision->slack_ns;
+    if (state->counters.calls > 0) {
+        state->root.observed = 1;
+        state->root.observation = (struct db_slack_call){.lag_ns = all->lag_ns,
+                                                         .given_ns = state->call.slack_ns,
+                                                         .rest_ns = now - state->root.decided_ns - state->call.slack_ns,
+                                                         .late = all->lag_ns <= state->call.slack_ns &&
+                                                                 all->lateness_ns > state->settings.tolerance_ns};
+    }
+    state->root.decided_ns = now;
+}
+
+/* A difference in frequency and the rank that saw it, so that the maximum has both. */
+#define RANK_BITS 24
+#define MOST_PPB ((double)((int64_t)1 << (62 - RANK_BITS)))
+
+static int64_t contradiction(double difference, int rank) {
+    return (int64_t)fmin(MOST_PPB, ceil(difference * 1e9)) << RANK_BITS | rank;
+}
+
+static void tell_contradiction(struct db_state *state, int64_t contradicted) {
+    struct db_reason reason;
+    if (contradicted == 0 || state->root.told)
+        return;
+    state->root.told = 1;
+    db_explain(&reason, MPI_ERR_OTHER,
+               "the clock of rank %d moved against the others as if its frequency were off by %.3g ppm, which max_skew "
+               "(%g ppm) and max_wander (%g ppm) exclude: it was set, it stepped, or its frequency is off or has "
+               "changed; starts have flag 0 until it is known again; if that happens again, raise max_skew or choose "
+               "another clock",
+               (int)(contradicted & (((int64_t)1 << RANK_BITS) - 1)), (double)(contradicted >> RANK_BITS) * 1e-3,
+               state->settings.max_skew * 1e6, state->settings.max_wander * 1e6);
+    db_tell(reason.text);
+}
+
+static struct db_report report_of(struct db_state *state) {
+    double late_ns = (double)(state->call.left - state->call.released) * state->clocks.map.ns_per_tick;
+    double contradicted = db_clocks_take_contradiction(state);
+    return (struct db_report){.lag_ns = state->call.lag_ns,
+                              .lateness_ns = late_ns > 0.0 ? llrint(late_ns) : 0,
+                              .invalid = state->call.invalid,
+                              .stale = db_schedule_wants(state),
+                              .contradicted = contradicted > 0.0 ? contradiction(contradicted, state->rank) : 0};
+}
+
+/* All processes agree on a deadline; clocks are synchronized first where any needs it (Schuchart 2023, Alg. 1).
+ * `arrived`: a reading before this process reported. */
+static int agree_on_deadline(struct db_state *state, struct db_decision *decision, int64_t *arrived) {
+    struct db_report all = {0};
+    const struct db_report mine = report_of(state);
+    *arrived = db_clock_read(&state->clocks.clock);
+    DB_TRY(db_gather_reports(state, &mine, &all));
+    *decision = (struct db_decision){.lateness_ns = all.lateness_ns, .invalid = all.invalid};
+    if (state->rank == 0) {
+        decision->patience = db_waiting_next(state, &all);
+        tell_contradiction(state, all.contradicted);
+        int missed = db_slack_judge(state->slack, all.invalid != 0);
+        if (missed || (all.stale && db_schedule_allows(state, (int)all.stale)))
+            decision->synchronize = db_schedule_depth(state);
+        else
+            set_deadline(state, &all, decision);
+    }
+    DB_TRY(db_spread_decision(state, decision));
+    if (!decision->synchronize)
+        return MPI_SUCCESS;
+
+    DB_TRY(db_clocks_synchronize_due(state, (int)decision->synchronize));
+    /* Processes leave the synchronization one after another: gather them before the deadline is set. */
+    struct db_report nothing = {0};
+    struct db_report ready;
+    *arrived = db_clock_read(&state->clocks.clock);
+    DB_TRY(db_gather_reports(state, &nothing, &ready));
+    if (state->rank == 0)
+        set_deadline(state, &all, decision);
+    return db_spread_decision(state, decision);
+}
+
+/* Process 0 decides after all have reported and before any is ready. Where this process's clock says otherwise, it is
+ * off by that much at least; a clock that steps shows here at once, if by more than messages take. */
+static void check_order(struct db_state *state, const struct db_decision *decision, int64_t arrived, int64_t ready) {
+    const struct db_clock_map *map = &state->clocks.map;
+    int64_t decided_ns = decision->deadline_ns - decision->slack_ns;
+    int64_t early_ns = decided_ns - db_map_global_ns(map, ready);
+    int64_t ahead_ns = db_map_global_ns(map, arrived) - decided_ns;
+    double off_ns = (double)(early_ns > ahead_ns ? early_ns : ahead_ns);
+    double likely_ns = (double)state->settings.tolerance_ns + 4.0 * db_map_deviation_ns(map, ready);
+    double allowed_ns =
+        fmin(db_map_bound_ns(map, ready), likely_ns) + state->clocks.clock.resolution_ns + DB_ROUNDING_NS;
+    if (off_ns > allowed_ns)
+        db_clocks_contradict(state, off_ns / fmax(1.0, db_map_elapsed_ns(map, ready)));
+}
+
+/* When a process may leave, and when it is too late. */
+struct release {
+    int64_t ticks;
+    int64_t latest;
+};
+
+static struct release release_at(const struct db_state *state, int64_t global_ns) {
+    return (struct release){.ticks = db_map_ticks(&state->clocks.map, global_ns),
+                            .latest = db_map_ticks(&state->clocks.map, global_ns + state->settings.tolerance_ns)};
+}
+
+/* Waits, and returns whether the process left in time. `late`: it arrived too late already. Do as little as possible
+ * from here to the return: the kernel may take the processor away at any moment, and a delay after the last clock
+ * reading goes unnoticed. */
+static int leave_in_time(const struct db_state *state, const struct release *release, int late, int64_t *left) {
+    *left = db_wait_until(&state->clocks.clock, release->ticks, state->waiting.patience);
+    return !late && *left <= release->latest && *left >= release->ticks; /* a clock may be set back meanwhile */
+}
+
+int db_harmonize(struct db_state *state, double delay, int *flag) {
+    if (state->rank == 0) {
+        pass_observation(state); /* if the last call left no time for it */
+        db_slack_adapt(state->slack);
+    }
+    struct db_decision decision;
+    int64_t arrived;
+    DB_TRY(agree_on_deadline(state, &decision, &arrived));
+
+    struct release release = release_at(state, decision.deadline_ns + (int64_t)llrint(delay * 1e9));
+    int64_t ready = db_clock_read(&state->clocks.clock);
+    int64_t lag_ns = db_map_global_ns(&state->clocks.map, ready) - (decision.deadline_ns - decision.slack_ns);
+    int late = ready > release.ticks;
+    check_order(state, &decision, arrived, ready);
+    int unsure = db_schedule_unsure(state, release.ticks);
+
+    state->call.verdict = state->counters.calls == 0 ? MPI_UNDEFINED : !decision.invalid;
+    state->call.lateness_ns = decision.lateness_ns;
+    state->counters.invalid_calls += state->counters.calls > 0 && decision.invalid;
+    ++state->counters.calls;
+    state->counters.late_arrivals += late;
+    state->call.deadline_ns = decision.deadline_ns;
+    state->call.slack_ns = decision.slack_ns;
+    state->call.lag_ns = lag_ns > 0 ? lag_ns : 0;
+    state->call.released = release.ticks;
+
+    if (state->rank == 0 && decision.slack_ns - lag_ns > OBSERVE_NS)
+        pass_observation(state);
+    int in_time = leave_in_time(state, &release, late, &state->call.left);
+    int before_wait = state->settings.slack->flag_before_wait;
+    *flag = before_wait ? !late : in_time && !unsure;
+    state->call.invalid = !*flag;
+    state->counters.late_exits += !before_wait && !in_time && !late;
+    state->counters.unsure_clocks += !before_wait && unsure;
+    state->counters.unflagged_exits += *flag && !in_time;
+    return MPI_SUCCESS;
+}
+
+int MPIX_Harmonize_delayed(MPI_Comm comm, double delay, int *flag) {
+    struct db_state *state;
+    DB_TRY(db_check_mpi("MPIX_Harmonize"));
+    if (flag == NULL || !(delay >= 0.0 && delay <= MAX_DELAY_SECONDS))
+        return db_raise(comm, MPI_ERR_ARG);
+    int code = db_state_prepare(comm, &state);
+    if (code == MPI_SUCCESS)
+        code = db_harmonize(state, delay, flag);
+    return code == MPI_SUCCESS ? MPI_SUCCESS : db_raise(comm, code);
+}
+
+int MPIX_Harmonize(MPI_Comm comm, int *flag) { return MPIX_Harmonize_delayed(comm, 0.0, flag); }
+
+int MPIX_Harmonize_wait_until(MPI_Comm comm, double time, int *flag) {
+    struct db_state *state;
+    DB_TRY(db_check_mpi("MPIX_Harmonize_wait_until"));
+    if (comm != MPI_COMM_NULL && (flag == NULL || !(fabs(time) <= MAX_DELAY_SECONDS)))
+        return db_raise(comm, MPI_ERR_ARG);
+    int code = db_state_find(comm, &state);
+    if (code != MPI_SUCCESS)
+        return db_raise(comm, code);
+    struct release release = release_at(state, (int64_t)llrint(time * 1e9));
+    int64_t left;
+    *flag = leave_in_time(state, &release, db_clock_read(&state->clocks.clock) > release.ticks, &left);
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,82 @@
+#define _GNU_SOURCE
+#include "start/processors.h"
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/patience.h"
+#include "clock/clock.h"
+
+#include <sched.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { WORDS = sizeof(cpu_set_t) / sizeof(uint64_t) };
+
+/* The processors of processes, one bit each. Those that are bound to a single one are compared among themselves too: in
+ * the union of all, a third process with two processors would hide two that are bound to one. */
+struct processors {
+    uint64_t all[WORDS];
+    uint64_t single[WORDS];
+    uint64_t node; /* where this process is */
+    uint64_t complement;
+};
+
+static int count_bits(const uint64_t words[WORDS]) {
+    cpu_set_t set;
+    memcpy(&set, words, sizeof set);
+    return CPU_COUNT(&set);
+}
+
+/* 0: unknown. */
+static uint64_t node_here(void) {
+    char name[MPI_MAX_PROCESSOR_NAME + 1] = "";
+    char kernel[DB_IDENTITY_SIZE];
+    int length;
+    db_clock_identify(kernel, "node", 0);
+    if (kernel[0] == '\0' || MPI_Get_processor_name(name, &length) != MPI_SUCCESS)
+        return 0;
+    return db_hash(db_hash(DB_HASH, kernel), name);
+}
+
+static struct processors processors_here(void) {
+    struct processors here = {.node = node_here()};
+    cpu_set_t mine;
+    if (sched_getaffinity(0, sizeof mine, &mine) != 0)
+        memset(&mine, 0xff, sizeof mine); /* more processors than the mask can hold: enough */
+    memcpy(here.all, &mine, sizeof mine);
+    if (CPU_COUNT(&mine) == 1)
+        memcpy(here.single, &mine, sizeof mine);
+    here.complement = ~here.node;
+    return here;
+}
+
+/* Unites the processors of all processes of comm; if all are on one node, finds whether they are too few. */
+static int count_processors(MPI_Comm comm, const struct processors *here, int *one_node, int *oversubscribed) {
+    struct processors all = *here;
+    int bound_count = count_bits(here->single);
+    int size;
+    DB_TRY(MPI_Comm_size(comm, &size));
+    MPI_Request requests[2];
+    DB_TRY(
+        MPI_Iallreduce(MPI_IN_PLACE, &all, sizeof all / sizeof(uint64_t), MPI_UINT64_T, MPI_BOR, comm, &requests[0]));
+    DB_TRY(MPI_Iallreduce(MPI_IN_PLACE, &bound_count, 1, MPI_INT, MPI_SUM, comm, &requests[1]));
+    DB_TRY(db_await(&requests[0], DB_SLEEP));
+    DB_TRY(db_await(&requests[1], DB_SLEEP));
+    *one_node = (all.node & all.complement) == 0 && all.node != 0; /* a bit that differs is in both */
+    *oversubscribed = size > count_bits(all.all) || bound_count > count_bits(all.single);
+    return MPI_SUCCESS;
+}
+
+int db_processors_oversubscribed(MPI_Comm comm, int *oversubscribed) {
+    const struct processors here = processors_here();
+    int one_node;
+    DB_TRY(count_processors(comm, &here, &one_node, oversubscribed));
+    if (one_node)
+        return MPI_SUCCESS;
+    MPI_Comm node;
+    DB_TRY(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+    int code = count_processors(node, &here, &one_node, oversubscribed);
+    MPI_Comm_free(&node);
+    DB_TRY(code);
+    return db_allreduce(comm, oversubscribed, 1, MPI_INT, MPI_MAX);
+}

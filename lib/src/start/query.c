@@ -1,0 +1,143 @@
+/* Public functions that ask and set: clocks, the last call, statistics, settings. */
+#include "start/clocks.h"
+
+#include <downbeat/clock.h>
+
+#define NS 1e-9
+
+const char *Downbeat_version(void) { return DB_VERSION; }
+
+/* Begins a local query: checks the output argument, and finds the state. */
+static int question(MPI_Comm comm, const char *function, const void *answer, struct db_state **state) {
+    DB_TRY(db_check_mpi(function));
+    if (comm != MPI_COMM_NULL && answer == NULL)
+        return db_raise(comm, MPI_ERR_ARG);
+    return db_raise(comm, db_state_find(comm, state));
+}
+
+int MPIX_Harmonize_deadline(MPI_Comm comm, double *deadline) {
+    struct db_state *state;
+    DB_TRY(question(comm, "MPIX_Harmonize_deadline", deadline, &state));
+    if (state->counters.calls == 0)
+        return db_raise(comm, MPI_ERR_OTHER);
+    *deadline = (double)state->call.deadline_ns * NS;
+    return MPI_SUCCESS;
+}
+
+int MPIX_Harmonize_verdict(MPI_Comm comm, int *verdict) {
+    struct db_state *state;
+    DB_TRY(question(comm, "MPIX_Harmonize_verdict", verdict, &state));
+    *verdict = state->call.verdict;
+    return MPI_SUCCESS;
+}
+
+int MPIX_Harmonize_time(MPI_Comm comm, double *time) {
+    struct db_state *state;
+    DB_TRY(question(comm, "MPIX_Harmonize_time", time, &state));
+    int64_t ticks = db_clock_read(&state->clocks.clock);
+    *time = ((double)state->clocks.map.global_ns + db_map_elapsed_ns(&state->clocks.map, ticks)) * NS;
+    return MPI_SUCCESS;
+}
+
+int MPIX_Harmonize_error_bound(MPI_Comm comm, double *bound) {
+    struct db_state *state;
+    DB_TRY(question(comm, "MPIX_Harmonize_error_bound", bound, &state));
+    *bound = db_map_bound_ns(&state->clocks.map, db_clock_read(&state->clocks.clock)) * NS;
+    return MPI_SUCCESS;
+}
+
+int MPIX_Harmonize_expected_error(MPI_Comm comm, double *error) {
+    struct db_state *state;
+    DB_TRY(question(comm, "MPIX_Harmonize_expected_error", error, &state));
+    *error = db_map_deviation_ns(&state->clocks.map, db_clock_read(&state->clocks.clock)) * NS;
+    return MPI_SUCCESS;
+}
+
+int MPIX_Harmonize_lateness(MPI_Comm comm, double *lateness) {
+    struct db_state *state;
+    DB_TRY(question(comm, "MPIX_Harmonize_lateness", lateness, &state));
+    if (state->counters.calls < 2)
+        return db_raise(comm, MPI_ERR_OTHER);
+    *lateness = (double)state->call.lateness_ns * NS;
+    return MPI_SUCCESS;
+}
+
+static int64_t read_clock(const void *clock) { return db_clock_read(clock); }
+
+int Downbeat_get_clock(MPI_Comm comm, Downbeat_clock *clock) {
+    struct db_state *state;
+    DB_TRY(question(comm, "Downbeat_get_clock", clock, &state));
+    *clock = (Downbeat_clock){.read = read_clock,
+                              .clock = &state->clocks.clock,
+                              .ticks = state->clocks.map.ticks,
+                              .global = state->clocks.map.global_ns,
+                              .tick = state->clocks.map.ns_per_tick,
+                              .bound = state->clocks.map.bound_ns,
+                              .growth = state->clocks.map.growth,
+                              .ramp = state->clocks.map.ramp,
+                              .variance = state->clocks.map.uncertainty.offset,
+                              .cross = state->clocks.map.uncertainty.cross,
+                              .rate = state->clocks.map.uncertainty.rate,
+                              .walk = state->clocks.map.uncertainty.walk};
+    return MPI_SUCCESS;
+}
+
+int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats) {
+    struct db_state *state;
+    DB_TRY(question(comm, "MPIX_Harmonize_get_stats", stats, &state));
+    int64_t ticks = db_clock_read(&state->clocks.clock);
+    double passed_ns = db_map_elapsed_ns(&state->clocks.local, ticks);
+    *stats = (MPIX_Harmonize_stats){
+        .calls = state->counters.calls,
+        .late_arrivals = state->counters.late_arrivals,
+        .late_exits = state->counters.late_exits,
+        .unsure_clocks = state->counters.unsure_clocks,
+        .contradictions = state->syncs.contradictions,
+        .unflagged_exits = state->counters.unflagged_exits,
+        .invalid_calls = state->counters.invalid_calls,
+        .syncs = state->syncs.count,
+        .sync_seconds = state->syncs.spent_ns * NS,
+        .sync_share = passed_ns > 0.0 ? state->syncs.spent_ns / passed_ns : 0.0,
+        .sync_messages = state->syncs.messages,
+        .slack = (double)state->call.slack_ns * NS,
+        .lag = (double)state->call.lag_ns * NS,
+        .error_bound = db_map_bound_ns(&state->clocks.map, ticks) * NS,
+        .expected_error = db_map_deviation_ns(&state->clocks.map, ticks) * NS,
+        .clock_domains = state->clocks.domain.count,
+        .oversubscribed = state->waiting.oversubscribed,
+    };
+    return MPI_SUCCESS;
+}
+
+int MPIX_Harmonize_get_info(MPI_Comm comm, MPI_Info *info_used) {
+    struct db_state *state;
+    DB_TRY(question(comm, "MPIX_Harmonize_get_info", info_used, &state));
+    return db_raise(comm, db_settings_to_info(&state->settings, info_used));
+}
+
+int MPIX_Harmonize_sync(MPI_Comm comm) {
+    struct db_state *state;
+    DB_TRY(db_check_mpi("MPIX_Harmonize_sync"));
+    int code = db_state_prepare(comm, &state);
+    if (code == MPI_SUCCESS)
+        code = db_clocks_synchronize(state);
+    return db_raise(comm, code);
+}
+
+/* Applies the keys of info, if all processes can. */
+static int change_settings(struct db_state *state, MPI_Info info) {
+    struct db_offer offer = {.settings = state->settings};
+    struct db_reason reason = {""};
+    int code = db_settings_from_info(&offer.settings, info, &reason);
+    DB_TRY(db_state_agree(state->channel.comm, &offer, code, &reason));
+    return db_state_configure(state, &offer);
+}
+
+int MPIX_Harmonize_set_info(MPI_Comm comm, MPI_Info info) {
+    struct db_state *state;
+    DB_TRY(db_check_mpi("MPIX_Harmonize_set_info"));
+    int code = db_state_prepare(comm, &state);
+    if (code == MPI_SUCCESS)
+        code = change_settings(state, info);
+    return db_raise(comm, code);
+}

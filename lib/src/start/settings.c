@@ -1,0 +1,463 @@
+#define _GNU_SOURCE
+#include "start/settings.h"
+
+#include "base/hash.h"
+#include "base/patience.h"
+#include "base/registry.h"
+#include "start/published.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern char **environ;
+
+#define PREFIX "DOWNBEAT_"
+#define PRELOAD_PREFIX "DOWNBEAT_PRELOAD_"  /* settings of libdownbeat-preload, which checks them */
+#define PYTHON_VARIABLE "DOWNBEAT_LIBRARY=" /* the file of this library, for downbeat.mpi */
+#define TEXT_SIZE DOWNBEAT_MAX_MESSAGE
+
+/* A setting: its key, and how the text of a member of struct db_settings is read and written. parse returns 0, or -1
+ * with the valid values, preceded by the problem if it is not obvious. */
+struct setting {
+    const char *key;
+    int (*parse)(const struct setting *self, void *member, const char *text, char *valid);
+    void (*format)(const struct setting *self, const void *member, char *text);
+    size_t place; /* of the member */
+    double scale; /* numbers: of the member, and the range of the text */
+    double low;
+    double high;
+    const char *const *words; /* by value, ends with NULL */
+    int on_root;              /* 1: process 0's counts */
+};
+
+#define SECONDS 1e9 /* in ns */
+
+static int parse_setting(const struct setting *self, struct db_settings *settings, const char *text, char *valid) {
+    return self->parse(self, (char *)settings + self->place, text, valid);
+}
+
+static void format_setting(const struct setting *self, const struct db_settings *settings, char *text) {
+    self->format(self, (const char *)settings + self->place, text);
+}
+
+static const void *parse_name(const void *const *registry, const char *text, char *valid) {
+    const void *entry = db_registry_find(registry, text);
+    snprintf(valid, TEXT_SIZE, "valid: ");
+    db_registry_names(registry, valid, TEXT_SIZE);
+    return entry;
+}
+
+static int parse_number(const struct setting *self, void *member, const char *text, char *valid) {
+    char *end;
+    errno = 0;
+    double number = strtod(text, &end);
+    if (end == text || *end != '\0' || errno != 0 || !(number >= self->low && number <= self->high)) {
+        snprintf(valid, TEXT_SIZE, "valid: a number from %g to %g", self->low, self->high);
+        return -1;
+    }
+    *(double *)member = number * self->scale;
+    return 0;
+}
+
+static void format_number(const struct setting *self, const void *member, char *text) {
+    snprintf(text, TEXT_SIZE, "%.9g", *(const double *)member / self->scale);
+}
+
+/* Seconds, kept as whole ns. */
+static int parse_ns(const struct setting *self, void *member, const char *text, char *valid) {
+    double ns;
+    if (parse_number(self, &ns, text, valid) != 0)
+        return -1;
+    *(int64_t *)member = (int64_t)(ns + 0.5);
+    return 0;
+}
+
+static void format_ns(const struct setting *self, const void *member, char *text) {
+    snprintf(text, TEXT_SIZE, "%.9g", (double)*(const int64_t *)member / self->scale);
+}
+
+/* A time, or a word: auto, kept as 0, leaves it to the library (settings_auto.c); off, where that makes sense, is
+ * infinite. */
+static int parse_time(const struct setting *self, void *member, const char *text, char *valid) {
+    int can_be_off = self->words != NULL;
+    double *ns = member;
+    if (strcmp(text, "auto") == 0)
+        *ns = 0.0;
+    else if (can_be_off && strcmp(text, "off") == 0)
+        *ns = INFINITY;
+    else if (parse_number(self, ns, text, valid) != 0) {
+        snprintf(valid, TEXT_SIZE, "valid: auto, %sor seconds from %g to %g", can_be_off ? "off, " : "", self->low,
+                 self->high);
+        return -1;
+    }
+    return 0;
+}
+
+static void format_time(const struct setting *self, const void *member, char *text) {
+    double ns = *(const double *)member;
+    if (ns == 0.0 || isinf(ns))
+        snprintf(text, TEXT_SIZE, "%s", ns == 0.0 ? "auto" : "off");
+    else
+        format_number(self, member, text);
+}
+
+static int parse_word(const struct setting *self, void *member, const char *text, char *valid) {
+    size_t length = (size_t)snprintf(valid, TEXT_SIZE, "valid: ");
+    for (int i = 0; self->words[i] != NULL; ++i) {
+        if (strcmp(text, self->words[i]) == 0) {
+            *(int *)member = i;
+            return 0;
+        }
+        length += (size_t)snprintf(valid + length, TEXT_SIZE - length, "%s%s", i > 0 ? ", " : "", self->words[i]);
+    }
+    return -1;
+}
+
+static void format_word(const struct setting *self, const void *member, char *text) {
+    snprintf(text, TEXT_SIZE, "%s", self->words[*(const int *)member]);
+}
+
+static int parse_clock(const struct setting *self, void *member, const char *text, char *valid) {
+    const struct db_clock_type **clock = member;
+    (void)self;
+    *clock = parse_name(db_clock_types, text, valid);
+    return *clock != NULL ? 0 : -1;
+}
+
+static void format_clock(const struct setting *self, const void *member, char *text) {
+    const struct db_clock_type *clock = *(const struct db_clock_type *const *)member;
+    (void)self;
+    snprintf(text, TEXT_SIZE, "%s", clock != NULL ? clock->component.described.name : "default");
+}
+
+/* MPIX_Harmonize_get_info must be able to return it. */
+static int check_length(const char *text, char *valid) {
+    if (strlen(text) < MPI_MAX_INFO_VAL)
+        return 0;
+    snprintf(valid, TEXT_SIZE, "valid: at most %d characters, the limit for info values in this MPI library",
+             MPI_MAX_INFO_VAL - 1);
+    return -1;
+}
+
+static void format_sync(const struct setting *self, const void *member, char *text) {
+    (void)self;
+    db_scheme_format(member, text, TEXT_SIZE);
+}
+
+static int parse_sync(const struct setting *self, void *member, const char *text, char *valid) {
+    char back[TEXT_SIZE];
+    if (db_scheme_parse(member, "scheme", text, valid) != 0)
+        return -1;
+    format_sync(self, member, back);
+    return check_length(back, valid);
+}
+
+static int parse_slack(const struct setting *self, void *member, const char *text, char *valid) {
+    struct db_settings *settings = member;
+    const struct db_slack_type *named = parse_name(db_slack_types, text, valid);
+    char ignored[TEXT_SIZE];
+    settings->slack_ns = 0;
+    if (named == NULL && parse_ns(self, &settings->slack_ns, text, ignored) != 0) {
+        size_t length = strlen(valid);
+        snprintf(valid + length, TEXT_SIZE - length, ", or seconds from %g to %g", self->low, self->high);
+        return -1;
+    }
+    settings->slack = named != NULL ? named : &db_slack_fixed;
+    return 0;
+}
+
+static void format_slack(const struct setting *self, const void *member, char *text) {
+    const struct db_settings *settings = member;
+    if (settings->slack == &db_slack_fixed)
+        format_ns(self, &settings->slack_ns, text);
+    else
+        snprintf(text, TEXT_SIZE, "%s", settings->slack->component.described.name);
+}
+
+static int parse_validation(const struct setting *self, void *member, const char *text, char *valid) {
+    const char *message = db_validation_parse(member, text);
+    (void)self;
+    if (message != NULL)
+        snprintf(valid, TEXT_SIZE, "valid: %s", message);
+    return message == NULL ? 0 : -1;
+}
+
+static void format_validation(const struct setting *self, const void *member, char *text) {
+    (void)self;
+    db_validation_format(member, text, TEXT_SIZE);
+}
+
+static int parse_path(const struct setting *self, void *member, const char *text, char *valid) {
+    (void)self;
+    if (text[0] == '\0' || strlen(text) >= DB_PATH_SIZE) {
+        snprintf(valid, TEXT_SIZE, "valid: off, or the name of a file, at most %d characters", DB_PATH_SIZE - 1);
+        return -1;
+    }
+    strcpy(member, text);
+    return check_length(text, valid);
+}
+
+static void format_path(const struct setting *self, const void *member, char *text) {
+    (void)self;
+    snprintf(text, TEXT_SIZE, "%s", (const char *)member);
+}
+
+static const struct setting *find_setting(const char *key);
+
+/* Returns the next of a paper's parameters that is a setting, or one without a name. */
+static const Downbeat_parameter *setting_from(const Downbeat_parameter *parameter) {
+    while (parameter->name != NULL && strcmp(parameter->kind, DB_PUBLISHED_SETTING) != 0)
+        ++parameter;
+    return parameter;
+}
+
+static void publish(struct db_settings *settings, const struct db_component *paper) {
+    char ignored[TEXT_SIZE];
+    for (const Downbeat_parameter *p = setting_from(paper->described.parameters); p->name != NULL;
+         p = setting_from(p + 1))
+        parse_setting(find_setting(p->name), settings, p->value, ignored);
+}
+
+static int parse_published(const struct setting *self, void *member, const char *text, char *valid) {
+    const struct db_component *paper = db_registry_find(db_published, text);
+    (void)self;
+    if (paper != NULL)
+        publish(member, paper);
+    else if (strcmp(text, "off") != 0) {
+        snprintf(valid, TEXT_SIZE, "valid: off, ");
+        db_registry_names(db_published, valid, TEXT_SIZE);
+        return -1;
+    }
+    return 0;
+}
+
+static int is_published(const struct db_settings *settings, const struct db_component *paper) {
+    struct db_settings theirs = *settings;
+    char own[TEXT_SIZE];
+    char text[TEXT_SIZE];
+    publish(&theirs, paper);
+    for (const Downbeat_parameter *p = setting_from(paper->described.parameters); p->name != NULL;
+         p = setting_from(p + 1)) {
+        format_setting(find_setting(p->name), settings, own);
+        format_setting(find_setting(p->name), &theirs, text);
+        if (strcmp(own, text) != 0)
+            return 0;
+    }
+    return 1;
+}
+
+/* Nothing is kept: the paper whose settings are in force, whoever set them. */
+static void format_published(const struct setting *self, const void *member, char *text) {
+    const void *const *paper = db_published;
+    (void)self;
+    while (*paper != NULL && !is_published(member, *paper))
+        ++paper;
+    snprintf(text, TEXT_SIZE, "%s", *paper == NULL ? "off" : ((const struct db_component *)*paper)->described.name);
+}
+
+#define SETTING(NAME, KIND, ...)                                                                                       \
+    &(const struct setting) { .key = #NAME, .parse = parse_##KIND, .format = format_##KIND, __VA_ARGS__ }
+#define IN(MEMBER) .place = offsetof(struct db_settings, MEMBER)
+
+static const char *const off[] = {"off", NULL};
+static const char *const share_words[] = {"never", "verified", NULL};
+static const char *const table_words[] = {
+    [DB_TABLE_OFF] = "off", [DB_TABLE_STDOUT] = "stdout", [DB_TABLE_STDERR] = "stderr", NULL};
+
+static const void *const settings_registry[] = {
+    SETTING(clock, clock, IN(clock)),
+    SETTING(sync, sync, IN(sync)),
+    SETTING(share, word, IN(share), .words = share_words),
+    SETTING(slack, slack, .scale = SECONDS, .low = 1e-9, .high = 3600.0),
+    SETTING(tolerance, ns, IN(tolerance_ns), .scale = SECONDS, .high = 3600.0),
+    SETTING(max_age, time, IN(max_age_ns), .scale = SECONDS, .low = 1e-6, .high = 1e6),
+    SETTING(max_error, number, IN(max_error_ns), .scale = SECONDS, .low = 1e-9, .high = 1e6),
+    SETTING(target_error, time, IN(target_error_ns), .scale = SECONDS, .low = 1e-9, .high = 1e6),
+    SETTING(flag_error, time, IN(flag_error_ns), .scale = SECONDS, .low = 1e-9, .high = 1e6, .words = off),
+    SETTING(max_skew, number, IN(max_skew), .scale = 1.0, .high = 0.1),
+    SETTING(max_wander, number, IN(max_wander), .scale = 1.0, .high = 0.1),
+    SETTING(validation, validation, IN(validation)),
+    SETTING(regions, path, IN(regions), .on_root = 1),
+    SETTING(regions_table, word, IN(regions_table), .words = table_words, .on_root = 1),
+    SETTING(published, published, .place = 0),
+    NULL,
+};
+
+static const struct setting *find_setting(const char *key) { return db_registry_find(settings_registry, key); }
+
+static void list_keys(char text[TEXT_SIZE]) {
+    text[0] = '\0';
+    db_registry_names(settings_registry, text, TEXT_SIZE);
+}
+
+/* "DOWNBEAT_MAX_AGE" is key "max_age". */
+static void key_of_variable(const char *variable, char key[TEXT_SIZE]) {
+    const char *name = variable + strlen(PREFIX);
+    size_t length = 0;
+    for (; *name != '\0' && *name != '=' && length < TEXT_SIZE - 1; ++name)
+        key[length++] = isupper((unsigned char)*name) || *name == '_' || isdigit((unsigned char)*name)
+                            ? (char)tolower((unsigned char)*name)
+                            : '?';
+    key[length] = '\0';
+}
+
+static int has_prefix(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
+
+int db_settings_from_environment(struct db_settings *settings, struct db_reason *reason) {
+    *settings = (struct db_settings){
+        .clock = NULL,
+        .share = 1,
+        .slack = &db_slack_auto,
+        .slack_ns = 0,
+        .tolerance_ns = 500,
+        .max_age_ns = 0.0,
+        .max_error_ns = 5e3,
+        .target_error_ns = 0.0,
+        .flag_error_ns = 0.0,
+        .max_skew = 650e-6,   /* two oscillators of +-300 ppm (Hoefler 2008, section 2.2), and some */
+        .max_wander = 0.2e-6, /* what is not slow: DB_MAX_RAMP comes on top */
+        .regions = DB_REGIONS_DEFAULT,
+        .regions_table = DB_TABLE_OFF,
+    };
+    db_validation_parse(&settings->validation, "off");
+    char ignored[DOWNBEAT_MAX_MESSAGE];
+    db_scheme_parse(&settings->sync, "scheme", "disciplined", ignored);
+
+    char key[TEXT_SIZE];
+    char valid[TEXT_SIZE];
+    /* A paper's settings first: others change them, whatever their order. */
+    const char *paper = getenv(PREFIX "PUBLISHED");
+    if (paper != NULL && parse_published(NULL, settings, paper, valid) != 0)
+        return db_explain(reason, MPI_ERR_ARG, "environment variable " PREFIX "PUBLISHED=%s is not valid; %s", paper,
+                          valid);
+    for (char **variable = environ; variable != NULL && *variable != NULL; ++variable) {
+        if (!has_prefix(*variable, PREFIX) || has_prefix(*variable, PRELOAD_PREFIX) ||
+            has_prefix(*variable, PYTHON_VARIABLE))
+            continue;
+        const char *value = strchr(*variable, '=');
+        if (value == NULL)
+            continue;
+        int name_length = (int)(value - *variable);
+        key_of_variable(*variable, key);
+        const struct setting *setting = find_setting(key);
+        if (setting == NULL) {
+            list_keys(valid);
+            return db_explain(reason, MPI_ERR_ARG,
+                              "environment variable %.*s is unknown; valid names: " PREFIX
+                              " followed by one of %s, in capitals",
+                              name_length, *variable, valid);
+        }
+        if (setting->parse != parse_published && parse_setting(setting, settings, value + 1, valid) != 0)
+            return db_explain(reason, MPI_ERR_ARG, "environment variable %s is not valid; %s", *variable, valid);
+    }
+    return MPI_SUCCESS;
+}
+
+int db_settings_from_info(struct db_settings *settings, MPI_Info info, struct db_reason *reason) {
+    struct db_settings changed = *settings;
+    if (info == MPI_INFO_NULL)
+        return MPI_SUCCESS;
+
+    int count;
+    int papers = 0;
+    char paper[TEXT_SIZE];
+    char ignored[TEXT_SIZE];
+    DB_TRY(MPI_Info_get_nkeys(info, &count));
+    DB_TRY(MPI_Info_get(info, "published", TEXT_SIZE - 1, paper, &papers)); /* first, as above; refused below */
+    if (papers)
+        parse_published(NULL, &changed, paper, ignored);
+    for (int i = 0; i < count; ++i) {
+        char key[MPI_MAX_INFO_KEY + 1];
+        char value[TEXT_SIZE];
+        char valid[TEXT_SIZE];
+        int length;
+        int found;
+        DB_TRY(MPI_Info_get_nthkey(info, i, key));
+        DB_TRY(MPI_Info_get_valuelen(info, key, &length, &found));
+        const struct setting *setting = find_setting(key);
+        if (setting == NULL) {
+            list_keys(valid);
+            return db_explain(reason, MPI_ERR_INFO_KEY, "info key '%s' is unknown; valid: %s", key, valid);
+        }
+        if (length >= TEXT_SIZE) /* MPI_Info_get would cut it off */
+            return db_explain(reason, MPI_ERR_INFO_VALUE,
+                              "info key %s: the value is too long; valid: at most %d characters", key, TEXT_SIZE - 1);
+        DB_TRY(MPI_Info_get(info, key, TEXT_SIZE - 1, value, &found));
+        struct db_settings other = changed;
+        if (parse_setting(setting, setting->parse == parse_published ? &other : &changed, value, valid) != 0)
+            return db_explain(reason, MPI_ERR_INFO_VALUE, "info key %s cannot be '%s'; %s", key, value, valid);
+    }
+    *settings = changed;
+    return MPI_SUCCESS;
+}
+
+static int64_t hash_settings(const struct db_settings *settings) {
+    uint64_t value = DB_HASH;
+    char text[TEXT_SIZE];
+    for (const void *const *entry = settings_registry; *entry != NULL; ++entry) {
+        const struct setting *setting = *entry;
+        if (setting->on_root)
+            continue;
+        format_setting(setting, settings, text);
+        value = db_hash(value, text);
+    }
+    return (int64_t)value;
+}
+
+/* Collective, where settings differ: finds the first that is not process 0's. */
+static int name_difference(MPI_Comm comm, const struct db_settings *settings) {
+    struct db_reason reason = {""};
+    int rank;
+    int code = MPI_SUCCESS;
+    DB_TRY(MPI_Comm_rank(comm, &rank));
+    for (const void *const *entry = settings_registry; *entry != NULL; ++entry) {
+        const struct setting *setting = *entry;
+        char own[TEXT_SIZE];
+        char theirs[TEXT_SIZE];
+        if (setting->on_root)
+            continue;
+        format_setting(setting, settings, own);
+        strcpy(theirs, own);
+        DB_TRY(MPI_Bcast(theirs, TEXT_SIZE, MPI_CHAR, 0, comm));
+        if (code == MPI_SUCCESS && strcmp(own, theirs) != 0)
+            code = db_explain(&reason, MPI_ERR_ARG,
+                              "setting %s is '%.200s' on rank %d and '%.200s' on rank 0; give all ranks the same",
+                              setting->key, own, rank, theirs);
+    }
+    return db_agree_on_error(comm, code, &reason);
+}
+
+int db_settings_agree(MPI_Comm comm, struct db_offer *offer, int code, const struct db_reason *reason) {
+    struct {
+        struct db_alike settings;
+        struct db_alike domain;
+        struct db_alike identity;
+        int64_t failed;
+    } most = {db_alike(hash_settings(&offer->settings)), offer->domain, offer->identity, code != MPI_SUCCESS};
+    DB_TRY(db_allreduce(comm, &most, sizeof most / sizeof(int64_t), MPI_INT64_T, MPI_MAX));
+    offer->domain = most.domain;
+    offer->identity = most.identity;
+    if (most.failed)
+        return db_agree_on_error(comm, code, reason);
+    return db_are_alike(&most.settings) ? MPI_SUCCESS : name_difference(comm, &offer->settings);
+}
+
+int db_settings_to_info(const struct db_settings *settings, MPI_Info *info) {
+    DB_TRY(MPI_Info_create(info));
+    for (const void *const *entry = settings_registry; *entry != NULL; ++entry) {
+        const struct setting *setting = *entry;
+        char text[TEXT_SIZE];
+        format_setting(setting, settings, text);
+        int code = MPI_Info_set(*info, setting->key, text);
+        if (code != MPI_SUCCESS) {
+            MPI_Info_free(info);
+            return code;
+        }
+    }
+    return MPI_SUCCESS;
+}

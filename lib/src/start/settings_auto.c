@@ -1,0 +1,36 @@
+/* Thresholds that follow from the settings. */
+#include "start/settings.h"
+
+#include <math.h>
+
+#define TARGET_ERROR_NS 25.0
+/* The longest that a clock goes uncompared, however sure of itself: two that begin to warm up by 100 ppb/s are 0.1 us
+ * apart then; and the longest that it is trusted where the comparison is late: 0.2 us. */
+#define LONGEST_UNCOMPARED_NS 1e9
+#define LONGEST_TRUST_NS 1.5e9
+/* What the flag promises, the tolerance and one expected error, must be many of those of the clocks: the difference of
+ * any two of many processes is beyond 4.5 times either's in one of 10^5 cases. Process 0 has none. */
+#define ERRORS_PER_TOLERANCE 8.0
+#define ERRORS_PER_TOLERANCE_OF_TWO 5.0
+
+struct db_thresholds db_settings_thresholds(const struct db_settings *settings, int processes, int domains) {
+    const struct db_sync_type *scheme = (const struct db_sync_type *)settings->sync.nodes[0].component;
+    int own_schedule = settings->max_age_ns > 0.0; /* if the user sets an age, it alone counts */
+    double errors = processes > 2 ? ERRORS_PER_TOLERANCE : ERRORS_PER_TOLERANCE_OF_TWO;
+    struct db_thresholds thresholds = {
+        .max_age_ns = settings->max_age_ns,
+        .target_error_ns = scheme->expecting && !own_schedule ? TARGET_ERROR_NS : (double)INFINITY,
+        .flag_error_ns = scheme->expecting ? (double)settings->tolerance_ns / errors : (double)INFINITY,
+        .trust_ns = scheme->expecting && !own_schedule && domains > 1 ? LONGEST_TRUST_NS : (double)INFINITY,
+    };
+    if (settings->target_error_ns > 0.0)
+        thresholds.target_error_ns = settings->target_error_ns;
+    if (settings->flag_error_ns > 0.0)
+        thresholds.flag_error_ns = settings->flag_error_ns;
+    /* Schuchart 2023, Alg. 1, line 7; and what keeps synchronizations that fit drift to 1 % of the time. */
+    if (!own_schedule)
+        thresholds.max_age_ns = settings->slack->age_ns > 0.0
+                                    ? settings->slack->age_ns
+                                    : fmax(LONGEST_UNCOMPARED_NS, 100.0 * db_scheme_sum(&settings->sync, "over") * 1e9);
+    return thresholds;
+}

@@ -1,0 +1,190 @@
+#include "start/state.h"
+
+#include "start/clocks.h"
+#include "start/decision.h"
+#include "start/known.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void conclude_state(struct db_attribute *attribute) {
+    const struct db_state *state = (const struct db_state *)attribute;
+    for (struct db_dependent *each = state->dependents; each != NULL; each = each->next)
+        each->conclude(each);
+}
+
+static void destroy_state(struct db_attribute *attribute) {
+    struct db_state *state = (struct db_state *)attribute;
+    while (state->dependents != NULL) {
+        struct db_dependent *first = state->dependents;
+        state->dependents = first->next;
+        first->destroy(first);
+    }
+    db_clocks_free(&state->clocks);
+    free(state->slack);
+    if (state->channel.comm != MPI_COMM_NULL)
+        MPI_Comm_free(&state->channel.comm);
+    free(state);
+}
+
+/* Names the other clocks: which of them this machine has is known only once one is opened. */
+static int explain_missing_clock(struct db_reason *reason, const struct db_clock_type *missing) {
+    char others[DOWNBEAT_MAX_MESSAGE / 2] = "";
+    for (const void *const *entry = db_clock_types; *entry != NULL; ++entry) {
+        const struct db_clock_type *type = *entry;
+        if (type != missing)
+            snprintf(others + strlen(others), sizeof others - strlen(others), "%s%s", others[0] == '\0' ? "" : ", ",
+                     type->component.described.name);
+    }
+    return db_explain(reason, MPI_ERR_OTHER, "clock '%s' is not available on this machine; choose one of %s",
+                      missing->component.described.name, others);
+}
+
+int db_state_agree(MPI_Comm comm, struct db_offer *offer, int code, struct db_reason *reason) {
+    struct db_clock *clock = &offer->clock;
+    /* A process's first clock is calibrated here, asleep: all processes wake from that at once, and go on together. */
+    if (code == MPI_SUCCESS) {
+        code = db_known_clock(clock, offer->settings.clock);
+        if (code == MPI_ERR_OTHER)
+            code = explain_missing_clock(reason, clock->type);
+    }
+    int known = !offer->settings.validation.enabled; /* else only once the validation clock is put around it */
+    offer->domain = db_alike(known ? clock->domain : 0);
+    offer->identity = db_alike(known ? db_domain_identity(clock) : 0);
+    code = db_settings_agree(comm, offer, code, reason);
+    if (code == MPI_SUCCESS)
+        offer->settings.clock = clock->type;
+    return code;
+}
+
+void db_state_add_dependent(struct db_state *state, struct db_dependent *dependent) {
+    struct db_dependent **link = &state->dependents;
+    while (*link != NULL)
+        link = &(*link)->next;
+    dependent->next = NULL;
+    *link = dependent;
+}
+
+/* May leave some of it undone where the scheme refuses the clocks. */
+static int apply(struct db_state *state, struct db_offer *wanted) {
+    const struct db_settings *settings = &wanted->settings;
+    const struct db_settings *old = &state->settings;
+    int first = state->clocks.map.version == 0;
+    int other_clock = first || settings->clock != old->clock || settings->share != old->share ||
+                      !db_validation_same(&settings->validation, &old->validation);
+    int other_sync = other_clock || !db_scheme_equal(&settings->sync, &old->sync);
+    int other_slack = other_clock || settings->slack != old->slack || settings->slack_ns != old->slack_ns;
+
+    if (other_clock)
+        DB_TRY(db_clocks_change(state, wanted));
+    state->settings = *settings;
+    state->thresholds = db_settings_thresholds(settings, state->size, state->clocks.domain.count);
+    if (other_sync) {
+        DB_TRY(db_clocks_divide(state));
+        DB_TRY(db_clocks_synchronize(state));
+    }
+    if (other_slack) {
+        if (state->rank == 0)
+            db_slack_init(state->slack, settings->slack, settings->slack_ns);
+        DB_TRY(settings->slack->begin(state));
+    }
+    return MPI_SUCCESS;
+}
+
+int db_state_configure(struct db_state *state, struct db_offer *wanted) {
+    struct db_offer before = {.settings = state->settings};
+    struct db_reason reason = {""};
+    int first = state->clocks.map.version == 0;
+    int code = apply(state, wanted);
+    if (code != MPI_SUCCESS && !first && db_clocks_refused_by(&wanted->settings)) {
+        DB_TRY(db_state_agree(state->channel.comm, &before, MPI_SUCCESS, &reason));
+        DB_TRY(apply(state, &before));
+    }
+    return code;
+}
+
+/* Everything that a new state needs, except its channel and the attribute. */
+static int build(struct db_state *state, struct db_offer *offer) {
+    DB_TRY(MPI_Comm_size(state->channel.comm, &state->size));
+    DB_TRY(db_waiting_begin(state));
+    state->channel.patience = &state->waiting.patience;
+    state->channel.messages = &state->messages;
+    return db_state_configure(state, offer);
+}
+
+static struct db_state *new_state(MPI_Comm comm, int rank) {
+    struct db_state *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return NULL;
+    made->rank = rank;
+    made->slack = rank == 0 ? malloc(sizeof *made->slack) : NULL;
+    if (rank == 0 && made->slack == NULL) {
+        free(made);
+        return NULL;
+    }
+    made->attribute = (struct db_attribute){.comm = comm, .conclude = conclude_state, .destroy = destroy_state};
+    made->call.verdict = MPI_UNDEFINED;
+    made->channel.comm = MPI_COMM_NULL;
+    db_levels_none(&made->clocks.levels);
+    return made;
+}
+
+/* Memory, settings, the clock: they may fail on some processes only, and all must know before they go on. */
+static int prepare_parts(MPI_Comm comm, MPI_Comm channel, struct db_offer *offer, struct db_state **made) {
+    struct db_reason reason = {""};
+    int rank;
+    DB_TRY(MPI_Comm_set_errhandler(channel, MPI_ERRORS_RETURN));
+    DB_TRY(MPI_Comm_rank(channel, &rank));
+    *made = new_state(comm, rank);
+    int code = db_settings_from_environment(&offer->settings, &reason);
+    int reserved = *made == NULL ? MPI_ERR_NO_MEM : db_attribute_reserve();
+    if (code == MPI_SUCCESS && reserved != MPI_SUCCESS)
+        code = db_explain(&reason, reserved, "out of memory, or of keys for attributes");
+    return db_state_agree(channel, offer, code, &reason);
+}
+
+static int create_state(MPI_Comm comm, struct db_state **state) {
+    int inter;
+    DB_TRY(MPI_Comm_test_inter(comm, &inter));
+    if (inter)
+        return MPI_ERR_COMM;
+    struct db_offer offer = {0};
+    struct db_state *made = NULL;
+    MPI_Comm channel;
+    DB_TRY(db_duplicate(comm, &channel));
+    int code = prepare_parts(comm, channel, &offer, &made);
+    if (made == NULL) {
+        MPI_Comm_free(&channel);
+        return code;
+    }
+    made->channel.comm = channel;
+    if (code == MPI_SUCCESS)
+        code = build(made, &offer);
+    if (code == MPI_SUCCESS)
+        code = db_attribute_attach(&made->attribute);
+    if (code != MPI_SUCCESS) {
+        destroy_state(&made->attribute);
+        return code;
+    }
+    *state = made;
+    return MPI_SUCCESS;
+}
+
+/* NULL if comm has no state. */
+static int look_up_state(MPI_Comm comm, struct db_state **state) {
+    struct db_attribute *attribute;
+    DB_TRY(db_attribute_find(comm, &attribute));
+    *state = (struct db_state *)attribute;
+    return MPI_SUCCESS;
+}
+
+int db_state_prepare(MPI_Comm comm, struct db_state **state) {
+    DB_TRY(look_up_state(comm, state));
+    return *state != NULL ? MPI_SUCCESS : create_state(comm, state);
+}
+
+int db_state_find(MPI_Comm comm, struct db_state **state) {
+    DB_TRY(look_up_state(comm, state));
+    return *state != NULL ? MPI_SUCCESS : MPI_ERR_OTHER;
+}

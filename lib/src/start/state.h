@@ -1,0 +1,129 @@
+/* Downbeat's state of a communicator: an attribute of it, with a private duplicate for messages. Each part is written
+ * by one file. */
+#ifndef DOWNBEAT_STATE_H
+#define DOWNBEAT_STATE_H
+
+#include "base/error.h"
+#include "base/message.h"
+#include "clock/clock.h"
+#include "clock/clock_map.h"
+#include "offset/offset.h"
+#include "start/attribute.h"
+#include "start/domain.h"
+#include "start/settings.h"
+#include "start/slack.h"
+#include "sync/levels.h"
+#include "sync/sync.h"
+
+#include <mpix_harmonize.h>
+
+/* What another file hangs on a state, e.g. a region: concluded and destroyed with it (attribute.h). */
+struct db_dependent {
+    void (*conclude)(struct db_dependent *dependent);
+    void (*destroy)(struct db_dependent *dependent);
+    struct db_dependent *next; /* of the state's */
+};
+
+/* How processes wait for messages. */
+struct db_waiting {
+    int oversubscribed;
+    enum db_patience patience; /* of all channels */
+    int patient_calls;         /* on process 0: to come */
+};
+
+struct db_clocks {
+    struct db_clock clock;
+    struct db_clock_map local; /* its time since it was opened, at the rate that it was taken to have then */
+    double local_rate_error;   /* bound of that rate's error, relative */
+    struct db_domain domain;
+    struct db_clock_map map;
+    struct db_levels levels;        /* where the scheme asks for them */
+    struct db_histories *histories; /* by level of the scheme; NULL where there is no other clock */
+    struct db_pair *pairs;          /* DB_MAX_PAIRS by level, in the same memory */
+};
+
+struct db_synchronizations {
+    struct {
+        int64_t ticks; /* its end */
+        double bound_ns;
+        double deviation_ns;
+        double lasted_ns;
+        double lasted_before_ns; /* the one before it, with as many levels; 0 if there was none */
+    } last;
+    int depth;     /* levels of the tree, if the scheme can have more or fewer; the same on all processes */
+    double due_ns; /* time spent in those that the library itself found due */
+    /* A difference in frequency, relative, that would explain what the limits exclude; 0: nothing did. As long as the
+     * last measurement was one (`doubt`), this process does not trust its clock. */
+    double contradicted;
+    double doubt;
+    long long contradictions;
+    long long count;
+    double spent_ns;
+    long long messages;
+};
+
+/* The last call. */
+struct db_call {
+    int64_t deadline_ns;
+    int64_t slack_ns;
+    int64_t lag_ns;
+    int64_t released; /* readings: when this process was to leave, and did leave */
+    int64_t left;
+    int invalid;         /* this process's flag was 0 */
+    int verdict;         /* on the call before it */
+    int64_t lateness_ns; /* of the latest process in that call */
+};
+
+/* On process 0: the decision of the last call, and what the next call tells the slack controller of it. It does so when
+ * process 0 arrives, so that no process waits for it between report and decision. */
+struct db_root {
+    int64_t decided_ns;
+    int observed; /* 1 if there is an observation */
+    struct db_slack_call observation;
+    int told; /* whether a contradiction was reported */
+};
+
+struct db_counters {
+    long long calls;
+    long long late_arrivals;
+    long long late_exits;
+    long long unflagged_exits;
+    long long unsure_clocks;
+    long long invalid_calls;
+};
+
+struct db_state {
+    struct db_attribute attribute; /* first: this is attached to the communicator */
+    struct db_channel channel;
+    long long messages; /* sent and received one by one: message.h */
+    int rank;
+    int size;
+    struct db_settings settings;
+    struct db_thresholds thresholds;
+    struct db_dependent *dependents; /* in one and the same order on all processes */
+    struct db_slack *slack;          /* on process 0, else NULL: slack_*.c */
+    struct db_waiting waiting;       /* decision.c */
+    struct db_clocks clocks;         /* clocks.c, as `syncs` */
+    struct db_synchronizations syncs;
+    struct db_call call; /* harmonize.c, as `root` and `counters` */
+    struct db_root root;
+    struct db_counters counters;
+};
+
+/* The state of comm, prepared if need be. Collective where it may be missing. */
+int db_state_prepare(MPI_Comm comm, struct db_state **state);
+
+/* The state of comm, or MPI_ERR_OTHER if comm was never prepared. Local. */
+int db_state_find(MPI_Comm comm, struct db_state **state);
+
+/* Hangs `dependent`, with all but next set, on the state. All processes must do so in the same order. */
+void db_state_add_dependent(struct db_state *state, struct db_dependent *dependent);
+
+/* Opens the clock that the offered settings ask for, and writes into them which one the default is. All agree to the
+ * offer, or none. `code`: of this process so far, with its reason. Collective. */
+int db_state_agree(MPI_Comm comm, struct db_offer *offer, int code, struct db_reason *reason);
+
+/* Puts into force what all have agreed to. Collective; changes all or nothing. */
+int db_state_configure(struct db_state *state, struct db_offer *wanted);
+
+#endif

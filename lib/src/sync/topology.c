@@ -1,0 +1,53 @@
+#define _GNU_SOURCE
+#include "sync/topology.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PATH_SIZE 256
+
+/* The number in a text; 0 if it is not a number, or a code for unknown. */
+static int number(const char *text) {
+    long value = strtol(text, NULL, 10);
+    return value > 0 && value <= INT_MAX ? (int)value : 0;
+}
+
+static int read_socket(const char *tree, int processor) {
+    char path[PATH_SIZE];
+    char line[32] = "";
+    snprintf(path, sizeof path, "%s/cpu%d/topology/physical_package_id", tree, processor);
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        return 0;
+    int socket = fgets(line, sizeof line, file) != NULL ? number(line) : 0;
+    fclose(file);
+    return socket;
+}
+
+/* A processor's folder has a link node<N> to its NUMA domain. */
+static int read_numa(const char *tree, int processor) {
+    char path[PATH_SIZE];
+    int numa = 0;
+    snprintf(path, sizeof path, "%s/cpu%d", tree, processor);
+    DIR *folder = opendir(path);
+    if (folder == NULL)
+        return 0;
+    for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder))
+        if (strncmp(entry->d_name, "node", 4) == 0)
+            numa = number(entry->d_name + 4);
+    closedir(folder);
+    return numa;
+}
+
+struct db_place db_place_of(const char *tree, int processor) {
+    return (struct db_place){.socket = read_socket(tree, processor), .numa = read_numa(tree, processor)};
+}
+
+struct db_place db_place_here(void) {
+    int processor = sched_getcpu();
+    return db_place_of("/sys/devices/system/cpu", processor < 0 ? 0 : processor);
+}

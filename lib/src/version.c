@@ -1,3 +1,0 @@
-#include "downbeat/clock.h"
-
-const char *Downbeat_version(void) { return DB_VERSION; }
