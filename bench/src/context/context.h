@@ -50,19 +50,23 @@ struct Context {
     std::vector<std::string> outputs;
 };
 
+/// Options that the context records as they are.
+struct SamplingSettings {
+    long max_attempts = 20;   // per valid sample wanted
+    int observed = 0;         // rank
+    bool permuted = false;    // arrival patterns, over the ranks
+    StartLimits starts;       // which of them make a sample count
+    long trace_samples = 100; // of each cell, shown in traces, without warm-up
+};
+
 /// The context of samples of operations.
-struct SamplingContext : Context {
+struct SamplingContext : Context, SamplingSettings {
     std::string stopping; // rule
     std::string warmup;   // rule
-    long max_attempts;
-    int observed;       // rank
-    bool permuted;      // arrival patterns, over the ranks
-    double tolerance;   // seconds
-    double stamp_cost;  // seconds between two stamps without a call, largest over the ranks; 0 in a simulation
-    StartLimits starts; // which of them make a sample count
+    double tolerance;     // seconds
+    double stamp_cost;    // seconds between two stamps without a call, largest over the ranks; 0 in a simulation
     std::vector<std::pair<std::string, std::string>> algorithms; // of the MPI library, chosen: how it is known
     std::vector<std::string> user_operations;                    // "my_op: /path/my_op.so"
-    long trace_samples; // number of samples of each cell shown in traces, without warm-up
 };
 
 /// How many processors of a host others than the ranks kept busy, on average over the measurement.

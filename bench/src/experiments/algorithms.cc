@@ -12,7 +12,6 @@
 #include "output/datasets/dataset_writer.h"
 #include "output/reporters/reporter_registry.h"
 #include "text/names.h"
-#include "text/parse_number.h"
 #include "text/sizes.h"
 
 #include <algorithm>
@@ -191,13 +190,22 @@ ParsedExperiment parse(int argc, char **argv, int ranks) {
                      "takes effect. Run under mpirun, mpiexec or srun.",
                      "downbeat-bench algorithms");
     AlgorithmsOptions options;
-    std::string size;
-    std::string root;
-    CommonWords words;
+    CommonOptions common;
     line.positional("operation", options.operations, "operations to try [default: all with a choice of algorithms]");
-    line.option("-m,--size", size, "SIZE", "message size in bytes per process, a multiple of 8 [default 1K]");
-    line.option("--root", root, "RANK", "root of rooted operations [default 0]");
-    words.declare(line, "");
+    line.option(
+        "-m,--size", "SIZE",
+        [&](const std::string &word) {
+            const std::vector<std::uint64_t> sizes = parse_sizes(word);
+            if (sizes.size() != 1 || sizes.front() == 0 || sizes.front() % sizeof(double) != 0 ||
+                sizes.front() > largest_size) {
+                throw Error::usage(
+                    fmt::format("--size cannot be '{}'; use a multiple of 8 up to {}", word, largest_size));
+            }
+            options.size = sizes.front();
+        },
+        "message size in bytes per process, a multiple of 8 [default 1K]");
+    line.number("--root", "RANK", options.root, 0, ranks - 1, "root of rooted operations");
+    common.declare(line, "");
     if (const auto text = line.parse(argc, argv)) {
         return *text;
     }
@@ -211,19 +219,7 @@ ParsedExperiment parse(int argc, char **argv, int ranks) {
     if (options.operations.empty()) {
         options.operations = valid;
     }
-    if (line.given("--size")) {
-        const std::vector<std::uint64_t> sizes = parse_sizes(size);
-        if (sizes.size() != 1 || sizes.front() == 0 || sizes.front() % sizeof(double) != 0 ||
-            sizes.front() > largest_size) {
-            throw Error::usage(fmt::format("--size cannot be '{}'; use a multiple of 8 up to {}", size, largest_size));
-        }
-        options.size = sizes.front();
-    }
-    if (line.given("--root")) {
-        options.root = parse_number("--root", root, 0, ranks - 1);
-    }
-    CommonOptions common;
-    words.check(line, common, find_dataset_writer, experiment_formats());
+    common.check(find_dataset_writer, experiment_formats());
     return [family, options, common](const Communicator &comm, const std::string &command) {
         return run(comm, command, *family, options, common);
     };

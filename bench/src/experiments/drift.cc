@@ -12,7 +12,6 @@
 #include "output/datasets/dataset_writer.h"
 #include "output/progress.h"
 #include "output/reporters/reporter_registry.h"
-#include "text/parse_number.h"
 
 #include <downbeat/clock.h>
 #include <fmt/format.h>
@@ -90,43 +89,28 @@ ExitStatus run(const Communicator &comm, const std::string &command, const Drift
 ParsedExperiment parse(int argc, char **argv, int ranks) {
     CommandLine line("Measures how the local clocks of pairs of ranks drift apart. Run under mpirun, mpiexec or srun.",
                      "downbeat-bench drift");
+    DriftOptions options;
+    CommonOptions common;
     std::string pairs = "0:1";
-    std::string duration;
-    std::string interval;
-    std::string estimator;
-    std::string rounds;
-    CommonWords words;
-    line.option("--pairs", pairs, "PAIRS", "pairs of ranks, asker first, a list, e.g. 0:1,0:2 [default 0:1]");
-    line.option("--duration", duration, "SECONDS", "length of the run [default 60]");
-    line.option("--interval", interval, "SECONDS", "time from one measurement of all pairs to the next [default 0.5]");
-    line.option("--estimator", estimator, "OFFSET",
-                fmt::format("offset estimator; downbeat-bench list offset shows them [default {}]",
-                            component_names("offset").front()));
-    line.option("--rounds", rounds, "N",
-                "measure each offset N times and keep the one with the smallest bound [default 3]");
-    words.declare(line, "");
+    options.estimator = component_names("offset").front();
+    line.word("--pairs", "PAIRS", pairs, "pairs of ranks, asker first, a list, e.g. 0:1,0:2");
+    line.number("--duration", "SECONDS", options.duration, 0.001, 1e6, "length of the run");
+    line.number("--interval", "SECONDS", options.interval, 1e-6, 1e6,
+                "time from one measurement of all pairs to the next");
+    line.word("--estimator", "OFFSET", options.estimator, "offset estimator; downbeat-bench list offset shows them");
+    line.number("--rounds", "N", options.rounds, 1L, 1'000'000L,
+                "measure each offset N times and keep the one with the smallest bound");
+    common.declare(line, "");
     if (const auto text = line.parse(argc, argv)) {
         return *text;
     }
-    DriftOptions options;
     options.pairs = parse_pairs(pairs, ranks);
-    if (line.given("--duration")) {
-        options.duration = parse_number("--duration", duration, 0.001, 1e6);
-    }
-    if (line.given("--interval")) {
-        options.interval = parse_number("--interval", interval, 1e-6, 1e6);
-    }
     if (options.count() < fewest_measurements || options.count() > most_measurements) {
         throw Error::usage(fmt::format("{} s in steps of {} s make {} measurements; use {} to {}", options.duration,
                                        options.interval, options.count(), fewest_measurements, most_measurements));
     }
-    options.estimator = line.given("--estimator") ? estimator : component_names("offset").front();
     check_component("--estimator", "offset", options.estimator);
-    if (line.given("--rounds")) {
-        options.rounds = parse_number("--rounds", rounds, 1L, 1'000'000L);
-    }
-    CommonOptions common;
-    words.check(line, common, find_dataset_writer, experiment_formats());
+    common.check(find_dataset_writer, experiment_formats());
     return [options, common](const Communicator &comm, const std::string &command) {
         return run(comm, command, options, common);
     };

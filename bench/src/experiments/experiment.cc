@@ -3,6 +3,7 @@
 #include "text/names.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace bench {
 
@@ -14,6 +15,14 @@ const std::vector<ExperimentInfo> &all_experiments() {
 }
 
 ParsedExperiment parse_command_line(int argc, char **argv, int ranks) {
+    std::vector<char *> words(argv, argv + argc);
+    const auto is_check = [](const char *word) { return std::string_view(word) == "--check"; };
+    if (std::erase_if(words, is_check) > 0) {
+        argc = static_cast<int>(words.size());
+        words.push_back(nullptr);
+        const ParsedExperiment parsed = parse_command_line(argc, words.data(), ranks > 1 ? ranks : unknown_ranks);
+        return std::holds_alternative<std::string>(parsed) ? parsed : "";
+    }
     const std::vector<std::string> names = names_of(all_experiments());
     if (argc > 1 && std::find(names.begin(), names.end(), argv[1]) != names.end()) {
         return find_by_name(all_experiments(), argv[1]).parse(argc - 1, argv + 1, ranks);

@@ -43,8 +43,8 @@ const std::vector<ExperimentInfo> &all_experiments();
 /// The experiment without a name: measures operations after synchronizers. Throws Error::usage.
 ParsedExperiment parse_operations(int argc, char **argv, int ranks);
 
-/// The experiment that the first word names, else the measurement of the operations that the words name. Throws
-/// Error::usage.
+/// The experiment that the first word names, else the measurement of the operations that the words name. With --check,
+/// which may be anywhere, an empty text. Throws Error::usage.
 ParsedExperiment parse_command_line(int argc, char **argv, int ranks);
 
 } // namespace bench

@@ -158,7 +158,7 @@ ParsedExperiment parse(int argc, char **argv, int) {
     std::vector<std::string> kinds;
     std::string format = "table";
     line.positional("kind", kinds, "kinds to list [default: all]");
-    line.option("--format", format, "FORMAT", "table or json [default table]");
+    line.word("--format", "FORMAT", format, "table or json");
     line.footer("Kinds:\n" + describe_entries(all_kinds()));
     if (const auto text = line.parse(argc, argv)) {
         return *text;

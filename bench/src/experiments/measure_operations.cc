@@ -45,14 +45,11 @@ ExitStatus measure(const Communicator &comm, const Options &options, const std::
     static_cast<Context &>(context) = gather_context(comm, clock, options, seed, command);
     context.stopping = options.stopping.full_text();
     context.warmup = options.warmup.full_text();
-    context.max_attempts = options.max_attempts;
-    context.observed = options.observed;
-    context.permuted = options.permute;
+    static_cast<SamplingSettings &>(context) = options;
     context.tolerance = clock.tolerance();
     context.stamp_cost = measure_stamp_cost(comm, clock);
     context.starts = options.start_limits(clock.tolerance());
     context.algorithms = launch.algorithms();
-    context.trace_samples = options.trace_samples;
     for (const auto &[component, info] : options.operations) {
         if (!info.file.empty()) {
             context.user_operations.push_back(printable(fmt::format("{}: {}", component.text(), info.file)));

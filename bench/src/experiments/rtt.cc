@@ -9,7 +9,6 @@
 #include "output/datasets/dataset_writer.h"
 #include "output/progress.h"
 #include "output/reporters/reporter_registry.h"
-#include "text/parse_number.h"
 
 #include <algorithm>
 #include <chrono>
@@ -105,32 +104,20 @@ ParsedExperiment parse(int argc, char **argv, int ranks) {
     CommandLine line("Records round trips between pairs of ranks, and studies after how many a measurement may stop. "
                      "Run under mpirun, mpiexec or srun.",
                      "downbeat-bench rtt");
+    RttOptions options;
+    CommonOptions common;
     std::string pairs = "0:1";
-    std::string count;
-    std::string interval;
-    std::string resamples;
-    CommonWords words;
-    line.option("--pairs", pairs, "PAIRS", "pairs of ranks, asker first, a list, e.g. 0:1,0:2 [default 0:1]");
-    line.option("--count", count, "N", "round trips per pair [default 50000]");
-    line.option("--interval", interval, "SECONDS", "time from one round trip to the next [default 0: back to back]");
-    line.option("--resamples", resamples, "N", "runs of the stop rule for each N [default 1000]");
-    words.declare(line, "seed for the resampling");
+    line.word("--pairs", "PAIRS", pairs, "pairs of ranks, asker first, a list, e.g. 0:1,0:2");
+    line.number("--count", "N", options.count, 1L, 100'000'000L, "round trips per pair");
+    line.number("--interval", "SECONDS", options.interval, 0.0, 3600.0,
+                "time from one round trip to the next; 0: back to back");
+    line.number("--resamples", "N", options.resamples, 1L, 1'000'000L, "runs of the stop rule for each N");
+    common.declare(line, "seed for the resampling");
     if (const auto text = line.parse(argc, argv)) {
         return *text;
     }
-    RttOptions options;
     options.pairs = parse_pairs(pairs, ranks);
-    if (line.given("--count")) {
-        options.count = parse_number("--count", count, 1L, 100'000'000L);
-    }
-    if (line.given("--interval")) {
-        options.interval = parse_number("--interval", interval, 0.0, 3600.0);
-    }
-    if (line.given("--resamples")) {
-        options.resamples = parse_number("--resamples", resamples, 1L, 1'000'000L);
-    }
-    CommonOptions common;
-    words.check(line, common, find_dataset_writer, experiment_formats());
+    common.check(find_dataset_writer, experiment_formats());
     return [options, common](const Communicator &comm, const std::string &command) {
         return run(comm, command, options, common);
     };

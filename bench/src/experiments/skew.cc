@@ -13,7 +13,6 @@
 #include "stopping_rules/stopping_rule.h"
 #include "synchronizers/synchronizer.h"
 #include "text/names.h"
-#include "text/parse_number.h"
 #include "timings/timing.h"
 #include "warmup_rules/warmup_rule.h"
 
@@ -100,44 +99,33 @@ ExitStatus run(const Communicator &comm, const std::string &command, const std::
     return static_cast<ExitStatus>(comm.on_root([&] { return static_cast<long>(judge_run(results)); }));
 }
 
-std::string all_but_none() {
+std::vector<Component> all_but_none() {
     std::vector<std::string> names = names_of(all_synchronizers());
     std::erase(names, "none");
-    return join(names, ",");
+    return parse_components("synchronizer", join(names, ","), all_synchronizers());
 }
 
 ParsedExperiment parse(int argc, char **argv, int) {
     CommandLine line("Shows how far apart, and in which order, processes leave each synchronizer. Run under mpirun, "
                      "mpiexec or srun.",
                      "downbeat-bench skew");
-    std::string synchronizers = all_but_none();
-    std::string repetitions;
-    std::string max_attempts;
-    std::string warmup;
-    CommonWords words;
-    line.option("--sync", synchronizers, "NAMES", "synchronizers, a list [default: all but none]");
-    line.option("-r,--repetitions", repetitions, "N", "valid samples after each synchronizer [default 1000]");
-    line.option("--max-attempts", max_attempts, "N",
-                "give up on a block after N attempts per valid sample requested [default 20]");
-    line.option("--warmup", warmup, "N", "calls to discard before each block of samples [default 10]");
-    words.declare(line, "seed for the order of the blocks");
+    SkewOptions options;
+    CommonOptions common;
+    std::vector<Component> components = all_but_none();
+    line.option(
+        "--sync", "NAMES",
+        [&](const std::string &word) { components = parse_components("synchronizer", word, all_synchronizers()); },
+        "synchronizers, a list [default: all but none]");
+    line.number("-r,--repetitions", "N", options.repetitions, 1L, 1'000'000L, "valid samples after each synchronizer");
+    line.number("--max-attempts", "N", options.max_attempts, 1L, 1'000'000L,
+                "give up on a block after N attempts per valid sample requested");
+    line.number("--warmup", "N", options.warmup, 0L, 1'000'000L, "calls to discard before each block of samples");
+    common.declare(line, "seed for the order of the blocks");
     line.footer(fmt::format("Synchronizers:\n{}", describe_entries(all_synchronizers())));
     if (const auto text = line.parse(argc, argv)) {
         return *text;
     }
-    SkewOptions options;
-    const std::vector<Component> components = parse_components("synchronizer", synchronizers, all_synchronizers());
-    if (line.given("--repetitions")) {
-        options.repetitions = parse_number("--repetitions", repetitions, 1L, 1'000'000L);
-    }
-    if (line.given("--max-attempts")) {
-        options.max_attempts = parse_number("--max-attempts", max_attempts, 1L, 1'000'000L);
-    }
-    if (line.given("--warmup")) {
-        options.warmup = parse_number("--warmup", warmup, 0L, 1'000'000L);
-    }
-    CommonOptions common;
-    words.check(line, common, find_dataset_writer, experiment_formats());
+    common.check(find_dataset_writer, experiment_formats());
     return [chosen = components, options, common](const Communicator &comm, const std::string &command) {
         return run(comm, command, chosen, options, common);
     };

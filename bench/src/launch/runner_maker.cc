@@ -55,7 +55,7 @@ void RunnerMaker::make_patterns() {
             find_by_name(all_patterns(), component.name()).make({component, comm_.size(), nodes, seed_, read}));
     }
     place_ =
-        options_.permute ? permuted_places(comm_.size(), seed_)[static_cast<std::size_t>(comm_.rank())] : comm_.rank();
+        options_.permuted ? permuted_places(comm_.size(), seed_)[static_cast<std::size_t>(comm_.rank())] : comm_.rank();
 }
 
 std::shared_ptr<AlgorithmInForce> RunnerMaker::choose(const std::string &collective, const std::string &algorithm) {

@@ -3,6 +3,7 @@
 #include "operations/collectives/collective.h"
 #include "operations/computation.h"
 #include "operations/user_operation.h"
+#include "options/command_line.h"
 #include "text/error.h"
 #include "text/names.h"
 
@@ -135,7 +136,8 @@ void check_sizes(const std::vector<AskedOperation> &operations, const std::vecto
                 throw Error::usage(fmt::format("{} cannot take messages of {} bytes; use a multiple of {} bytes",
                                                component.text(), size, limits.divisor));
             }
-            if (size > limits.most) {
+            // Many limits are shared among the ranks.
+            if (size > limits.most && (ranks != unknown_ranks || limits.most >= unknown_ranks)) {
                 throw Error::usage(fmt::format("{} cannot take messages of {} bytes; use at most {} bytes",
                                                component.text(), size, limits.most));
             }

@@ -19,18 +19,6 @@
 namespace bench {
 namespace {
 
-constexpr const char *default_waits = "0,5";
-
-struct Words {
-    std::string schemes;
-    std::string waits = default_waits;
-    std::string rounds;
-    std::string repetitions;
-    std::string sample = "all";
-    std::string estimator;
-    CommonWords common;
-};
-
 /// The options, except the sample, which may need a seed that is not known yet.
 struct Request {
     ClockOptions options;
@@ -55,26 +43,6 @@ ExitStatus run(const Communicator &comm, const std::string &command, const Reque
         return {clock_dataset(session.context(), results, summary),
                 clock_table(results, summary, session.seed(), validation), find_clock_warnings(results, summary)};
     });
-}
-
-void declare(CommandLine &line, Words &words) {
-    line.option(
-        "--schemes", words.schemes, "SCHEMES",
-        "schemes, a list, e.g. hca3(fit=500),skampi; downbeat-bench list scheme shows them [default: all but none]");
-    line.option(
-        "--waits", words.waits, "SECONDS",
-        fmt::format("times after a synchronization at which to check the clocks, a list [default {}]", default_waits));
-    line.option("--rounds", words.rounds, "N", "measure each offset N times and keep the smallest [default 10]");
-    line.option("-r,--repetitions", words.repetitions, "N", "synchronizations per scheme [default 10]");
-    line.option("--sample", words.sample, "N",
-                "check N ranks, drawn from the upper half using the seed, or all [default all]");
-    line.option("--estimator", words.estimator, "OFFSET",
-                fmt::format("offset estimator; downbeat-bench list offset shows them [default {}]",
-                            component_names("offset").front()));
-    words.common.declare(line, "seed for the order of the schemes and the sample of ranks");
-    line.footer("Set DOWNBEAT_VALIDATION, e.g. to offset=1,skew=1e-5,wander=1e-6, to get true\n"
-                "errors beside measured ones. Ranks that share a clock need that, or\n"
-                "DOWNBEAT_SHARE=never.");
 }
 
 std::vector<std::string> parse_schemes(const std::string &text) {
@@ -117,40 +85,40 @@ std::optional<int> parse_sample(const std::string &text, int ranks) {
     }
 }
 
-Request check(const CommandLine &line, const Words &words, int ranks) {
-    if (ranks < 2) {
-        throw Error::usage("clocks are compared between two ranks, but there is only one; start the program with the "
-                           "launcher of its MPI library, e.g. mpirun -n 2");
-    }
-    Request request;
-    ClockOptions &options = request.options;
-    options.schemes = line.given("--schemes") ? parse_schemes(words.schemes) : correcting_schemes();
-    options.waits = parse_waits(words.waits);
-    if (line.given("--rounds")) {
-        options.rounds = parse_number("--rounds", words.rounds, 1L, 1'000'000L);
-    }
-    if (line.given("--repetitions")) {
-        options.repetitions = parse_number("--repetitions", words.repetitions, 1L, 1'000'000L);
-    }
-    request.sample = parse_sample(words.sample, ranks);
-    options.estimator = line.given("--estimator") ? words.estimator : component_names("offset").front();
-    check_component("--estimator", "offset", options.estimator);
-    words.common.check(line, request.common, find_dataset_writer, experiment_formats());
-    return request;
-}
-
 ParsedExperiment parse(int argc, char **argv, int ranks) {
     CommandLine line("Measures clock synchronization schemes: their duration, and the error of the global clock right "
                      "afterwards and later. Run under mpirun, mpiexec or srun.",
                      "downbeat-bench clock");
-    Words words;
-    declare(line, words);
+    Request request;
+    ClockOptions &options = request.options;
+    options.schemes = correcting_schemes();
+    options.estimator = component_names("offset").front();
+    std::string waits = "0,5";
+    std::string sample = "all";
+    line.option(
+        "--schemes", "SCHEMES", [&](const std::string &word) { options.schemes = parse_schemes(word); },
+        "schemes, a list, e.g. hca3(fit=500),skampi; downbeat-bench list scheme shows them [default: all but none]");
+    line.word("--waits", "SECONDS", waits, "times after a synchronization at which to check the clocks, a list");
+    line.number("--rounds", "N", options.rounds, 1L, 1'000'000L, "measure each offset N times and keep the smallest");
+    line.number("-r,--repetitions", "N", options.repetitions, 1L, 1'000'000L, "synchronizations per scheme");
+    line.word("--sample", "N", sample, "check N ranks, drawn from the upper half using the seed, or all");
+    line.word("--estimator", "OFFSET", options.estimator, "offset estimator; downbeat-bench list offset shows them");
+    request.common.declare(line, "seed for the order of the schemes and the sample of ranks");
+    line.footer("Set DOWNBEAT_VALIDATION, e.g. to offset=1,skew=1e-5,wander=1e-6, to get true\n"
+                "errors beside measured ones. Ranks that share a clock need that, or\n"
+                "DOWNBEAT_SHARE=never.");
     if (const auto text = line.parse(argc, argv)) {
         return *text;
     }
-    return [request = check(line, words, ranks)](const Communicator &comm, const std::string &command) {
-        return run(comm, command, request);
-    };
+    if (ranks < 2) {
+        throw Error::usage("clocks are compared between two ranks, but there is only one; start the program with the "
+                           "launcher of its MPI library, e.g. mpirun -n 2");
+    }
+    options.waits = parse_waits(waits);
+    request.sample = parse_sample(sample, ranks);
+    check_component("--estimator", "offset", options.estimator);
+    request.common.check(find_dataset_writer, experiment_formats());
+    return [request](const Communicator &comm, const std::string &command) { return run(comm, command, request); };
 }
 
 } // namespace
