@@ -1,8 +1,8 @@
-#include "experiments/experiment.h"
 #include "mpi/mpi_tool.h"
 #include "options/algorithm_choices.h"
 #include "output/print_error.h"
 #include "print_line.h"
+#include "subcommands/subcommand.h"
 #include "text/error.h"
 #include "text/utf8.h"
 
@@ -48,14 +48,14 @@ ExitStatus run(int argc, char **argv) {
     const Communicator comm;
     try {
         check_words(argc, argv);
-        const ParsedExperiment parsed = parse_command_line(argc, argv, comm.size());
+        const ParsedWork parsed = parse_command_line(argc, argv, comm.size());
         if (const std::string *text = std::get_if<std::string>(&parsed)) {
             if (comm.is_root()) {
                 std::cout << *text << std::flush;
             }
             return ExitStatus::success;
         }
-        return std::get<Experiment>(parsed)(comm, command_line(argc, argv));
+        return std::get<Work>(parsed)(comm, command_line(argc, argv));
     } catch (const Error &error) {
         if (!error.known_everywhere()) {
             throw;

@@ -4,7 +4,6 @@
 #include "fixture.h"
 #include "metrics/metric.h"
 #include "netcdf_reader.h"
-#include "output/datasets/dataset_writer.h"
 #include "output/reporters/reporter_registry.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "findings/rtt/stop_rule.h"
+#include "subcommands/rtt/results.h"
 
 #include <cmath>
 #include <deque>

@@ -1,6 +1,5 @@
 #include "context/warnings.h"
 
-#include "experiments/busy_processors.h"
 #include "fixture.h"
 
 #include <gtest/gtest.h>

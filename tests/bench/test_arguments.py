@@ -102,7 +102,7 @@ BAD = [
     ("barrier --frobnicate", "--frobnicate; the options are --help, --version, --sizes"),
     ("barrier -r", "--repetitions: 1 required N missing"),
     ("barrier -r 1 -r 2", "--repetitions:"),
-    ("barrier clock", "clock is an experiment, not an operation; give it as the first word"),
+    ("barrier clock", "clock is a subcommand, not an operation; give it as the first word"),
     ("list barriers", "unknown kind 'barriers'; choose one of scheme, offset, intercept"),
     ("list --format csv", "unknown format 'csv'; choose one of table, json"),
     ("clock --schemes hca4", "--schemes cannot be 'hca4': 'hca4' is unknown; choose one of disciplined, hca3_offset"),

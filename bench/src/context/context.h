@@ -3,6 +3,7 @@
 #include "cells/validity.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -74,6 +75,10 @@ struct OthersActivity {
     std::string host;
     double processors;
 };
+
+/// Processors that were busy for so many seconds together, of those that a host has; nothing if it does not say, or if
+/// the period is too short to tell: the kernel counts in ticks of 10 ms on each.
+std::optional<double> busy_processors(double seconds, double period, double processors);
 
 /// The scalar part of the context by the names that files use.
 using ContextValue = std::variant<std::string, double, long, std::uint64_t>;

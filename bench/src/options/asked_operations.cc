@@ -81,15 +81,15 @@ std::string valid_operations() {
 
 std::vector<AskedOperation> parse_operations(const std::vector<std::string> &words,
                                              const std::vector<std::string> &parameters,
-                                             const std::vector<std::string> &experiments) {
+                                             const std::vector<std::string> &subcommands) {
     if (words.empty()) {
-        throw Error::usage(fmt::format("no operation is given; choose from {}; or give an experiment instead: {}",
-                                       valid_operations(), join(experiments)));
+        throw Error::usage(fmt::format("no operation is given; choose from {}; or give a subcommand instead: {}",
+                                       valid_operations(), join(subcommands)));
     }
     for (const std::string &name : words) {
-        if (std::find(experiments.begin(), experiments.end(), name) != experiments.end()) {
+        if (std::find(subcommands.begin(), subcommands.end(), name) != subcommands.end()) {
             throw Error::usage(fmt::format(
-                "{} is an experiment, not an operation; give it as the first word, without operations", name));
+                "{} is a subcommand, not an operation; give it as the first word, without operations", name));
         }
     }
     std::vector<bool> used(parameters.size());

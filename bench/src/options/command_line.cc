@@ -1,5 +1,6 @@
 #include "options/command_line.h"
 
+#include "output/reporters/reporter_registry.h"
 #include "text/error.h"
 #include "text/fill.h"
 #include "text/names.h"
@@ -119,16 +120,15 @@ void CommonOptions::declare(CommandLine &line, const std::string &seed_meaning) 
     line.flag("-q,--quiet", quiet, "print no progress on standard error");
 }
 
-void CommonOptions::check(const std::function<void(const std::string &path)> &check_file,
-                          const std::vector<std::string> &formats) const {
+void CommonOptions::check(bool of_cells) const {
     for (auto output = outputs.begin(); output != outputs.end(); ++output) {
         const auto same = [&](const std::string &other) { return is_same_file(*output, other); };
         if (std::find_if(outputs.begin(), output, same) != output) {
             throw Error::usage(fmt::format("file '{}' is given twice; give it once", *output));
         }
-        check_file(*output);
+        of_cells ? find_reporter(*output) : find_findings_reporter(*output);
     }
-    check_names("format", {format}, formats);
+    check_names("format", {format}, of_cells ? cell_formats() : findings_formats());
 }
 
 } // namespace bench

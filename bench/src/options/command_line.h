@@ -47,7 +47,10 @@ public:
     void number(const std::string &names, const std::string &type, Number &value, Number least, Number most,
                 const std::string &meaning, const std::string &what = "seconds") {
         option(
-            names, type, [names, &value, least, most, what](const std::string &word) { value = parse(names, word, least, most, what); },
+            names, type,
+            [names, &value, least, most, what](const std::string &word) {
+                value = parse(names, word, least, most, what);
+            },
             fmt::format("{} [default {}]", meaning, value));
     }
     /// The same without a default of its own.
@@ -55,7 +58,10 @@ public:
     void number(const std::string &names, const std::string &type, std::optional<Number> &value, Number least,
                 Number most, const std::string &meaning) {
         option(
-            names, type, [names, &value, least, most](const std::string &word) { value = parse(names, word, least, most, "seconds"); },
+            names, type,
+            [names, &value, least, most](const std::string &word) {
+                value = parse(names, word, least, most, "seconds");
+            },
             meaning);
     }
     void flag(const std::string &names, bool &given, const std::string &meaning);
@@ -88,7 +94,7 @@ private:
     std::deque<Taken> taken_; // in the order of declaration
 };
 
-/// The options of every experiment that measures.
+/// The options of all that measures.
 struct CommonOptions {
     std::optional<std::uint64_t> seed;
     std::vector<std::string> outputs; // files
@@ -98,10 +104,9 @@ struct CommonOptions {
     /// `seed_meaning`: the purpose of the seed, e.g. "seed for the order of the blocks"; "" if nothing is random, and
     /// the option does not exist.
     void declare(CommandLine &line, const std::string &seed_meaning);
-    /// Throws Error::usage. `check_file` does so if no format has a file of that name; `formats` are those of standard
-    /// output.
-    void check(const std::function<void(const std::string &path)> &check_file,
-               const std::vector<std::string> &formats) const;
+    /// Throws Error::usage if no format has a file of that name, or standard output does not have the format. There are
+    /// more formats of cells than of other findings.
+    void check(bool of_cells = false) const;
 };
 
 /// Where texts begin in a help text, to the right of the names of options and components.

@@ -27,7 +27,7 @@
 namespace bench {
 namespace {
 
-std::string footer(const std::vector<ExperimentName> &experiments) {
+std::string footer(const std::vector<SubcommandName> &subcommands) {
     return fmt::format("Operations:\n"
                        "  {}\n"
                        "\n"
@@ -46,14 +46,14 @@ std::string footer(const std::vector<ExperimentName> &experiments) {
                        "Parameters follow a name in parentheses, e.g. one_late(rank=1);\n"
                        "downbeat-bench list shows them all.\n"
                        "\n"
-                       "Experiments, in place of operations (downbeat-bench clock --help):\n"
+                       "Subcommands, in place of operations (downbeat-bench clock --help):\n"
                        "{}\n"
                        "Exit status: 0 everything measured, 1 failure, 2 invalid arguments, 3 too few\n"
                        "valid samples in a cell, 4 wrong results.",
                        fill(valid_operations(), 2), describe_entries(all_synchronizers()),
                        describe_entries(all_timings()), describe_entries(all_patterns()),
                        describe_entries(all_stopping_rules()), describe_entries(all_warmup_rules()),
-                       describe_entries(all_reporters()), describe_entries(experiments));
+                       describe_entries(all_reporters()), describe_entries(subcommands));
 }
 
 /// The program, the library that it has loaded, MPI, and how all of that was built.
@@ -182,8 +182,8 @@ void check_delays(const CommandLine &line, const std::string &list, Options &opt
         }
     }
     if (options.delays.empty()) {
-        throw Error::usage(fmt::format(
-            "--delay cannot be '{}' alone, as that delays no rank; add a delay above 0, e.g. 10us", list));
+        throw Error::usage(
+            fmt::format("--delay cannot be '{}' alone, as that delays no rank; add a delay above 0, e.g. 10us", list));
     }
 }
 
@@ -213,7 +213,7 @@ std::vector<std::string> trace_files() {
 } // namespace
 
 std::variant<Options, std::string> parse_options(int argc, char **argv, int ranks,
-                                                 const std::vector<ExperimentName> &experiments) {
+                                                 const std::vector<SubcommandName> &subcommands) {
     Options options;
     std::vector<std::string> operations;
     std::vector<std::string> algorithms;
@@ -231,9 +231,10 @@ std::variant<Options, std::string> parse_options(int argc, char **argv, int rank
                      "downbeat-bench");
     line.version(version_text());
     line.positional("operation", operations, "operations to measure");
-    line.word("-m,--sizes", "SIZES", sizes,
-              "message sizes in bytes: powers of two from:to, a list, or both; downbeat-bench list operation shows what "
-              "each operation's size counts");
+    line.word(
+        "-m,--sizes", "SIZES", sizes,
+        "message sizes in bytes: powers of two from:to, a list, or both; downbeat-bench list operation shows what "
+        "each operation's size counts");
     line.word("--with", "PARAMETERS", parameters,
               "parameters for all operations that have them, e.g. root=1,type=int32");
     line.flag("--validate", options.validate, "check the results of calls before each block of samples");
@@ -280,7 +281,7 @@ std::variant<Options, std::string> parse_options(int argc, char **argv, int rank
     line.number("--trace-samples", "N", options.trace_samples, 1L, 1'000'000'000L,
                 "write the first N samples of each cell to traces, without the warm-up");
     options.declare(line, "seed for the order of the blocks, random patterns and permutations");
-    line.footer(footer(experiments));
+    line.footer(footer(subcommands));
     if (const auto text = line.parse(argc, argv)) {
         return *text;
     }
@@ -293,9 +294,8 @@ std::variant<Options, std::string> parse_options(int argc, char **argv, int rank
         throw Error::usage("--barrier-algorithm is empty; name at least one algorithm");
     }
     follow_paper(line, options.published, {{"--sync", &synchronizers}, {"--timing", &timings}});
-    options.operations =
-        parse_operations(operations, line.given("--with") ? split(parameters) : std::vector<std::string>{},
-                         names_of(experiments));
+    options.operations = parse_operations(
+        operations, line.given("--with") ? split(parameters) : std::vector<std::string>{}, names_of(subcommands));
     if (any_sized(options.operations)) {
         options.sizes = parse_sizes(sizes);
     } else if (line.given("--sizes")) {
@@ -309,9 +309,9 @@ std::variant<Options, std::string> parse_options(int argc, char **argv, int rank
     check_delays(line, delays, options);
     options.stopping = parse_component("stopping rule", stopping, all_stopping_rules());
     const bool number = !warmup.empty() && warmup.find_first_not_of("0123456789") == std::string::npos;
-    options.warmup = parse_component("warm-up rule", number ? fmt::format("fixed(calls={})", warmup) : warmup,
-                                     all_warmup_rules());
-    options.check(find_reporter, cell_formats());
+    options.warmup =
+        parse_component("warm-up rule", number ? fmt::format("fixed(calls={})", warmup) : warmup, all_warmup_rules());
+    options.check(true);
     const auto is_trace = [](const std::string &path) { return find_reporter(path).is_trace; };
     if (line.given("--trace-samples") && std::none_of(options.outputs.begin(), options.outputs.end(), is_trace)) {
         throw Error::usage(fmt::format("--trace-samples needs a trace output; add -o {}", join(trace_files(), " or ")));

@@ -50,15 +50,15 @@ struct Options : CommonOptions, SamplingSettings {
     }
 };
 
-/// An experiment that is named in place of operations.
-struct ExperimentName {
+/// A subcommand, named in place of operations.
+struct SubcommandName {
     std::string name;
     std::string description;
 };
 
 /// The options, or the text that --help or --version asks for. Throws Error::usage. `ranks` is the size of the
-/// communicator; no operation may have the name of one of the experiments.
+/// communicator; no operation may have the name of a subcommand.
 std::variant<Options, std::string> parse_options(int argc, char **argv, int ranks,
-                                                 const std::vector<ExperimentName> &experiments);
+                                                 const std::vector<SubcommandName> &subcommands);
 
 } // namespace bench

@@ -135,14 +135,9 @@ ReporterInfo reporters::osu() {
             .description =
                 "header and columns of the OSU micro-benchmarks, for scripts that read them; standard output "
                 "only",
-            .suffix = "",
             .on_stdout = true,
-            .shows_warnings = false,
-            .is_trace = false,
-            .make = [](const std::string &path) -> std::unique_ptr<Reporter> {
-                return std::make_unique<OsuReporter>(path);
-            },
-            .of_cells_alone = true};
+            .of_cells_alone = true,
+            .make = make_reporter<OsuReporter>};
 }
 
 } // namespace bench

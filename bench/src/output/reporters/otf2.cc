@@ -134,8 +134,6 @@ public:
         }
     }
 
-    void cell(const CellResult &) override {}
-
     void end(const RunEnd &) override {
         const std::uint64_t start = first_ > last_ ? 0 : first_; // without any event
         check(OTF2_GlobalDefWriter_WriteClockProperties(definitions_, ticks_per_second, start, last_ - start + 1,
@@ -318,12 +316,9 @@ ReporterInfo reporters::otf2() {
     return {.name = "otf2",
             .description = "the ranks' timelines, for Vampir and other readers of OTF2, file and folder; .otf2",
             .suffix = ".otf2",
-            .on_stdout = false,
-            .shows_warnings = false,
             .is_trace = true,
-            .make = [](const std::string &path) -> std::unique_ptr<Reporter> {
-                return std::make_unique<Otf2Reporter>(path);
-            }};
+            .of_cells_alone = true,
+            .make = make_reporter<Otf2Reporter>};
 }
 
 } // namespace bench

@@ -73,8 +73,6 @@ public:
         lines_.clear();
     }
 
-    void cell(const CellResult &) override {}
-
     void end(const RunEnd &) override {
         about_["samples_left_out"] = selection_.left_out();
         about_["warmup_left_out"] = selection_.warmup();
@@ -132,12 +130,9 @@ ReporterInfo reporters::perfetto() {
     return {.name = "perfetto",
             .description = "the ranks' timelines, for ui.perfetto.dev, file only; .perfetto.json",
             .suffix = ".perfetto.json",
-            .on_stdout = false,
-            .shows_warnings = false,
             .is_trace = true,
-            .make = [](const std::string &path) -> std::unique_ptr<Reporter> {
-                return std::make_unique<PerfettoReporter>(path);
-            }};
+            .of_cells_alone = true,
+            .make = make_reporter<PerfettoReporter>};
 }
 
 } // namespace bench

@@ -84,14 +84,11 @@ public:
         if (undelayed.size() < results_.size()) {
             text += "\n" + table_arrival(results_);
         }
-        text += unmeasured() + validated() + "\n";
-        for (const std::string &warning : end.warnings) {
-            text += fmt::format("warning: {}\n", warning);
-        }
-        for (const std::string &path : context_.outputs) {
-            text += fmt::format("written: {}\n", path);
-        }
-        output_.finish(text);
+        output_.finish(text + unmeasured() + validated() + closing_lines(end.warnings, context_.outputs));
+    }
+
+    void findings(const Context &context, const Findings &found) override {
+        output_.finish(table_machine(context) + found.table + closing_lines(found.warnings, context.outputs));
     }
 
 private:
@@ -134,13 +131,9 @@ private:
 ReporterInfo reporters::table() {
     return {.name = "table",
             .description = "medians in microseconds, on standard output only",
-            .suffix = "",
             .on_stdout = true,
             .shows_warnings = true,
-            .is_trace = false,
-            .make = [](const std::string &path) -> std::unique_ptr<Reporter> {
-                return std::make_unique<TableReporter>(path);
-            }};
+            .make = make_reporter<TableReporter>};
 }
 
 } // namespace bench
