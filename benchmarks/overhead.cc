@@ -138,7 +138,7 @@ double by_harness(Sampler &sampler, Synchronizer &synchronizer, Operation &opera
     const Batch batch = sampler.sample(synchronizer, operation, timing, delays, 0.0);
     double sum = 0.0;
     for (std::size_t i = 0; i < batch.size(); ++i) {
-        sum += metrics::latency_avg().value(batch[i]);
+        sum += find_by_name(all_metrics(), "latency_avg").value(batch[i]);
     }
     return sum / static_cast<double>(delays.size());
 }

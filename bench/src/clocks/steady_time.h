@@ -11,4 +11,7 @@ void sleep_for(double seconds);
 /// Lets others have the processor; in a simulation, where looking takes no time, lets some pass.
 void give_way();
 
+/// True time in seconds, which no clock of a rank is ahead or behind of: known in a simulation alone, else NaN.
+double true_time();
+
 } // namespace bench

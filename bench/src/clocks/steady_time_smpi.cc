@@ -18,4 +18,6 @@ void give_way() {
     sg_actor_sleep_for(moment);
 }
 
+double true_time() { return simgrid_get_clock(); }
+
 } // namespace bench

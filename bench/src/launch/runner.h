@@ -3,7 +3,7 @@
 #include "algorithms/algorithm.h"
 #include "cells/cell.h"
 #include "operations/operation.h"
-#include "patterns/planned_delays.h"
+#include "patterns/arrival_pattern.h"
 #include "stopping_rules/stopping_rule.h"
 #include "synchronizers/synchronizer.h"
 #include "timings/timing.h"

@@ -1,6 +1,6 @@
 #include "launch/sampler.h"
 
-#include "clocks/true_time.h"
+#include "clocks/steady_time.h"
 #include "mpi/mpi_check.h"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #include "build_info.h"
 #include "clocks/component_option.h"
 #include "context/context.h"
-#include "mpi/library_version.h"
+#include "mpi/names.h"
 #include "operations/operation.h"
 #include "output/reporters/reporter_registry.h"
 #include "patterns/arrival_pattern.h"

@@ -1,5 +1,10 @@
 #include "patterns/arrival_pattern.h"
 
+#include "statistics/shuffle.h"
+
+#include <numeric>
+#include <utility>
+
 namespace bench {
 
 const std::vector<PatternInfo> &all_patterns() {
@@ -7,6 +12,25 @@ const std::vector<PatternInfo> &all_patterns() {
     static const std::vector<PatternInfo> all = {BENCH_PATTERNS(BENCH_LIST)};
 #undef BENCH_LIST
     return all;
+}
+
+PlannedDelays::PlannedDelays(std::shared_ptr<const ArrivalPattern> pattern, double delay, int place)
+    : pattern_(std::move(pattern)), delay_(delay), place_(place) {}
+
+std::vector<double> PlannedDelays::of_calls(long first, long count) const {
+    std::vector<double> delays(static_cast<std::size_t>(count));
+    for (std::size_t i = 0; i < delays.size(); ++i) {
+        delays[i] = delay_ > 0.0 ? delay_ * pattern_->share(place_, first + static_cast<long>(i)) : 0.0;
+    }
+    return delays;
+}
+
+std::vector<int> permuted_places(int ranks, std::uint64_t seed) {
+    std::vector<int> places(static_cast<std::size_t>(ranks));
+    std::iota(places.begin(), places.end(), 0);
+    std::mt19937_64 random(seed);
+    shuffle(places, random);
+    return places;
 }
 
 } // namespace bench

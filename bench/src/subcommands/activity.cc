@@ -1,6 +1,6 @@
 #include "subcommands/activity.h"
 
-#include "mpi/host_name.h"
+#include "mpi/names.h"
 
 #include <array>
 #include <chrono>

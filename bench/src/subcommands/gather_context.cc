@@ -1,8 +1,7 @@
 #include "subcommands/gather_context.h"
 
 #include "build_info.h"
-#include "mpi/host_name.h"
-#include "mpi/library_version.h"
+#include "mpi/names.h"
 #include "mpi/simulation.h"
 #include "subcommands/machine.h"
 #include "text/utf8.h"

@@ -2,7 +2,7 @@
 
 #include "clocks/global_clock.h"
 #include "context/warnings.h"
-#include "mpi/seed.h"
+#include "mpi/everywhere.h"
 #include "output/output.h"
 #include "output/print_error.h"
 #include "output/reporters/reporter_registry.h"

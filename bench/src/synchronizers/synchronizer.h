@@ -86,8 +86,8 @@ struct SynchronizerInfo : ComponentInfo {
     bool (*calls_mpi_barrier)(const Component &component) = [](const Component &) { return false; };
 };
 
-// One line per synchronizer; synchronizers/<name>.cc defines the function of that name. Barriers bring all ranks
-// together, and need no parameters; so they may also run before another synchronizer.
+// One line per synchronizer; synchronizers/<name>.cc, or barriers.cc, defines the function of that name. Barriers bring
+// all ranks together, and need no parameters; so they may also run before another synchronizer.
 #define BENCH_BARRIERS(SYNCHRONIZER)                                                                                   \
     SYNCHRONIZER(mpi_barrier)                                                                                          \
     SYNCHRONIZER(double_mpi_barrier)                                                                                   \

@@ -1,9 +1,8 @@
 #include "subcommands/clock/measure.h"
 
-#include "clocks/offset_rounds.h"
+#include "clocks/offsets.h"
 #include "clocks/quiet.h"
 #include "clocks/steady_time.h"
-#include "clocks/turns.h"
 #include "mpi/mpi_check.h"
 #include "mpi/mpi_info.h"
 #include "mpi/simulation.h"

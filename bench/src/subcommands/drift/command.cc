@@ -1,10 +1,9 @@
 #include "subcommands/subcommand.h"
 
 #include "clocks/component_option.h"
-#include "clocks/offset_rounds.h"
+#include "clocks/offsets.h"
 #include "clocks/quiet.h"
 #include "clocks/steady_time.h"
-#include "clocks/turns.h"
 #include "mpi/mpi_check.h"
 #include "options/command_line.h"
 #include "output/progress.h"

@@ -1,7 +1,7 @@
 #include "subcommands/subcommand.h"
 
+#include "clocks/offsets.h"
 #include "clocks/quiet.h"
-#include "clocks/turns.h"
 #include "mpi/mpi_check.h"
 #include "options/command_line.h"
 #include "output/progress.h"

@@ -1,6 +1,6 @@
 #include "subcommands/subcommand.h"
 
-#include "clocks/measure_agreement.h"
+#include "clocks/offsets.h"
 #include "launch/judge_run.h"
 #include "launch/launch.h"
 #include "operations/operation.h"

@@ -4,6 +4,9 @@
 
 namespace bench {
 
+/// The host as MPI names it.
+std::string host_name();
+
 /// The MPI library, as MPI_Get_library_version gives it.
 std::string mpi_library();
 

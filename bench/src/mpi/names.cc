@@ -1,12 +1,20 @@
-#include "mpi/library_version.h"
+#include "mpi/names.h"
 
 #include "mpi/mpi_check.h"
+#include "text/utf8.h"
 
 #include <array>
 #include <fmt/format.h>
 #include <string_view>
 
 namespace bench {
+
+std::string host_name() {
+    char name[MPI_MAX_PROCESSOR_NAME] = "";
+    int length = 0;
+    check(MPI_Get_processor_name(name, &length), "MPI_Get_processor_name");
+    return printable({name, static_cast<std::size_t>(length)});
+}
 
 std::string mpi_library() {
     std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
