@@ -12,36 +12,6 @@
 
 namespace bench {
 
-double clock_error(const CellResult &result, const char *metric) {
-    return result.valid > 0 ? find_by_name(all_metrics(), metric).error_bounds * result.error_bound : std::nan("");
-}
-
-std::string describe_subject(const Cell &cell) {
-    return cell.size == 0 ? describe_operation(cell) : fmt::format("{}, {} bytes", describe_operation(cell), cell.size);
-}
-
-std::vector<std::string> distinct(const std::vector<CellResult> &results, std::string (*describe)(const Cell &cell)) {
-    std::vector<std::string> texts;
-    for (const CellResult &result : results) {
-        if (std::find(texts.begin(), texts.end(), describe(result.cell)) == texts.end()) {
-            texts.push_back(describe(result.cell));
-        }
-    }
-    return texts;
-}
-
-double rejected_share(const CellResult &result) {
-    return static_cast<double>(result.rejected()) / static_cast<double>(result.valid + result.rejected());
-}
-
-void begin_row(ColumnTable &table, const CellResult *before, const CellResult &result) {
-    if (before != nullptr && describe_operation(before->cell) != describe_operation(result.cell)) {
-        table.add_gap();
-    }
-}
-
-std::string size_text(const Cell &cell) { return cell.size == 0 ? "-" : fmt::format("{}", cell.size); }
-
 namespace {
 
 /// What there is more of stands in the rows: the operations and sizes, or the synchronizers.

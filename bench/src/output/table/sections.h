@@ -48,9 +48,6 @@ double clock_error(const CellResult &result, const char *metric);
 /// The rejected share of the attempts.
 double rejected_share(const CellResult &result);
 
-/// Before a row: an empty line where it begins another operation than the one before, which is nullptr for the first.
-void begin_row(ColumnTable &table, const CellResult *before, const CellResult &result);
-
 /// "bcast, 8 bytes"
 std::string describe_subject(const Cell &cell);
 
