@@ -3,8 +3,8 @@
 #include "output/print_error.h"
 #include "print_line.h"
 #include "subcommands/subcommand.h"
+#include "text/encoding.h"
 #include "text/error.h"
-#include "text/utf8.h"
 
 #include <algorithm>
 #include <chrono>

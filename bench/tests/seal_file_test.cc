@@ -1,6 +1,6 @@
 #include "crc32.h"
 #include "files.h"
-#include "output/seal_file.h"
+#include "output/output.h"
 
 #include <cstdint>
 #include <fmt/format.h>

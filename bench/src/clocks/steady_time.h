@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 namespace bench {
 
 /// Seconds that pass, from some instant on; in a simulation, simulated ones. For what takes long, not for stamps.
@@ -13,5 +15,12 @@ void give_way();
 
 /// True time in seconds, which no clock of a rank is ahead or behind of: known in a simulation alone, else NaN.
 double true_time();
+
+/// CLOCK_MONOTONIC_RAW in ns: one for all ranks of a host, and its rate is not steered by NTP, which goes as far as 10
+/// %. So its durations are those of the library's clock, which is another one. In a simulation simulated time.
+long unsteered_nanoseconds();
+
+/// Works until that clock shows `time`; in a simulation it only stays that long, since work takes no simulated time.
+void work_until(long time, const std::function<void()> &work);
 
 } // namespace bench

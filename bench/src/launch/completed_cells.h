@@ -2,6 +2,7 @@
 
 #include "cells/cell.h"
 #include "output/reporters/reporter.h"
+#include "text/error.h"
 
 #include <cstddef>
 #include <memory>
@@ -40,5 +41,8 @@ private:
     std::vector<CellResult> waiting_; // complete, but for what they are compared with
     std::vector<CellResult> results_;
 };
+
+/// At rank 0: the run's exit status; if a cell lacks samples, prints one line with the cell and the remedy.
+ExitStatus judge_run(const std::vector<CellResult> &results);
 
 } // namespace bench

@@ -1,10 +1,9 @@
-#include "operations/collective_operations.h"
+#include "operations/operation.h"
 
 #include "mpi/mpi_check.h"
 #include "operations/buffer.h"
-#include "operations/cache.h"
+#include "operations/collectives/call.h"
 #include "operations/collectives/collective.h"
-#include "operations/collectives/forms.h"
 #include "operations/computation.h"
 #include "operations/elements/elements.h"
 #include "operations/entry_order.h"

@@ -103,6 +103,9 @@ BENCH_OPERATIONS(BENCH_DECLARE)
 #undef BENCH_DECLARE
 } // namespace operations
 
+/// Every collective in its forms: bcast, ibcast, bcast_init.
+std::vector<OperationInfo> collective_operations();
+
 /// The collectives in all their forms, and the others.
 const std::vector<OperationInfo> &all_operations();
 

@@ -1,6 +1,6 @@
 #include "output/netcdf_file.h"
 
-#include "output/seal_file.h"
+#include "output/output.h"
 #include "text/error.h"
 
 #include <fmt/format.h>

@@ -4,7 +4,7 @@
 #include "mpi/names.h"
 #include "mpi/simulation.h"
 #include "subcommands/machine.h"
-#include "text/utf8.h"
+#include "text/encoding.h"
 
 #include <algorithm>
 #include <ctime>

@@ -1,7 +1,7 @@
 #include "cells/cell_fields.h"
 #include "output/output.h"
 #include "output/reporters/reporter_registry.h"
-#include "text/csv_field.h"
+#include "text/encoding.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -2,8 +2,8 @@
 #include "metrics/sample_times.h"
 #include "output/netcdf_file.h"
 #include "output/reporters/reporter_registry.h"
+#include "text/encoding.h"
 #include "text/names.h"
-#include "text/utf8.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -3,9 +3,9 @@
 #include "clocks/offsets.h"
 #include "context/clock_agreement.h"
 #include "context/warnings.h"
-#include "launch/judge_run.h"
+#include "launch/completed_cells.h"
 #include "launch/launch.h"
-#include "launch/stamp_cost.h"
+#include "launch/sampler.h"
 #include "mpi/everywhere.h"
 #include "options/options.h"
 #include "output/output.h"
@@ -13,8 +13,8 @@
 #include "subcommands/activity.h"
 #include "subcommands/gather_context.h"
 #include "subcommands/session.h"
+#include "text/encoding.h"
 #include "text/names.h"
-#include "text/utf8.h"
 
 #include <cstdlib>
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #include "subcommands/subcommand.h"
 
 #include "clocks/offsets.h"
-#include "launch/judge_run.h"
+#include "launch/completed_cells.h"
 #include "launch/launch.h"
 #include "operations/operation.h"
 #include "options/command_line.h"

@@ -1,9 +1,11 @@
-#include "text/utf8.h"
+#include "text/encoding.h"
 
 #include "utf8_length.h"
 
+#include <cmath>
 #include <cstdint>
 #include <fmt/format.h>
+#include <string_view>
 
 namespace bench {
 namespace {
@@ -45,5 +47,23 @@ std::string_view cut_off(std::string_view text, std::size_t bytes) {
     }
     return text.substr(0, bytes);
 }
+
+std::string csv_field(const std::string &given) {
+    // Spreadsheets would take it for a formula (OWASP, "CSV Injection").
+    const bool formula = !given.empty() && std::string_view("=+-@\t\r").find(given.front()) != std::string_view::npos;
+    const std::string text = formula ? "'" + given : given;
+    if (text.find_first_of(",\"\r\n") == std::string::npos) {
+        return text;
+    }
+    std::string result = "\"";
+    for (const char c : text) {
+        result += c == '"' ? "\"\"" : std::string(1, c);
+    }
+    return result + "\"";
+}
+
+std::string csv_field(double number) { return std::isnan(number) ? "" : fmt::format("{}", number); }
+
+std::string csv_field(std::int64_t number) { return fmt::format("{}", number); }
 
 } // namespace bench

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,5 +16,12 @@ std::string printable(std::string_view text);
 
 /// As many whole characters of a printable text as fit into so many bytes.
 std::string_view cut_off(std::string_view text, std::size_t bytes);
+
+/// A text, quoted if it contains characters that would end the field (RFC 4180), after an apostrophe if a spreadsheet
+/// would take it for a formula.
+std::string csv_field(const std::string &given);
+/// A missing value (NaN) is an empty field, which R and pandas understand.
+std::string csv_field(double number);
+std::string csv_field(std::int64_t number);
 
 } // namespace bench
