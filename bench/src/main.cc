@@ -19,7 +19,7 @@ namespace {
 
 std::string command_line(int argc, char **argv) { return fmt::format("{}", fmt::join(argv, argv + argc, " ")); }
 
-/// What is asked for gets into files and tables.
+/// Arguments are written to files and tables.
 void check_words(int argc, char **argv) {
     for (int i = 1; i < argc; ++i) {
         if (const std::optional<std::size_t> place = find_unprintable(argv[i])) {
@@ -29,7 +29,7 @@ void check_words(int argc, char **argv) {
     }
 }
 
-/// Of the exceptions of the language, one concerns users.
+/// bad_alloc is the only standard exception that users can act on.
 std::string text_of(const std::exception &error) {
     return dynamic_cast<const std::bad_alloc *>(&error) == nullptr
                ? error.what()
@@ -86,7 +86,7 @@ int main(int argc, char **argv) {
         status = bench::run(argc, argv);
         bench::close_tool_interface();
     } catch (const std::exception &error) {
-        // The other ranks know nothing of it and wait, or fail as well: the first one ends them before they say so.
+        // The other ranks wait for this one, or fail, too: the first to fail aborts them before they print the same.
         bench::await_turn_to_fail();
         bench::print_error(bench::text_of(error));
         await_line_read();

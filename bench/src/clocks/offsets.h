@@ -13,8 +13,8 @@
 namespace bench {
 
 /// Collective. Lets one pair after another work, so that pairs do not disturb each other; all other ranks wait quietly.
-/// `work` is called on both ranks of the pair with the pair's position in the list. Ranks return when they have no
-/// further part in it.
+/// `work` is called on both ranks of the pair with the pair's position in the list. Ranks return when their
+/// last pair is done.
 void take_turns(const Communicator &comm, const std::vector<Pair> &pairs,
                 const std::function<void(std::size_t, const Pair &)> &work);
 
@@ -23,11 +23,11 @@ void take_turns(const Communicator &comm, const std::vector<Pair> &pairs,
 std::vector<Downbeat_offset> measure_offsets(MPI_Comm comm, const Pair &pair, int timeline, const char *estimator,
                                              int rounds);
 
-/// Of these the one with the smallest absolute offset, as Hunold 2015, section 7 takes it.
+/// The one of these with the smallest absolute offset (Hunold 2015, section 7).
 Downbeat_offset measure_smallest_offset(MPI_Comm comm, const Pair &pair, int timeline, const char *estimator,
                                         int rounds);
 
-/// Of these the one with the smallest bound, regardless of its offset: the least disturbed one.
+/// The one of these with the smallest bound, i.e. the least disturbed.
 Downbeat_offset measure_surest_offset(MPI_Comm comm, const Pair &pair, int timeline, const char *estimator, int rounds);
 
 /// Collective. The offsets of all global clocks to rank 0's as they are, without synchronizing: of ranks 1, 2, ... at

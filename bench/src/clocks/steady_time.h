@@ -4,16 +4,16 @@
 
 namespace bench {
 
-/// Seconds that pass, from some instant on; in a simulation, simulated ones. For what takes long, not for stamps.
+/// Seconds since some instant, simulated ones in a simulation. For long periods, not for stamps.
 double steady_time();
 
-/// Sleeps so many seconds of it; not at all where they are negative.
+/// Sleeps for `seconds` of it; returns at once if they are negative.
 void sleep_for(double seconds);
 
-/// Lets others have the processor; in a simulation, where looking takes no time, lets some pass.
+/// Yields the processor; in a simulation, where polling takes no time, lets some pass.
 void give_way();
 
-/// True time in seconds, which no clock of a rank is ahead or behind of: known in a simulation alone, else NaN.
+/// True time in seconds, known only in a simulation; else NaN.
 double true_time();
 
 /// CLOCK_MONOTONIC_RAW in ns: one for all ranks of a host, and its rate is not steered by NTP, which goes as far as 10

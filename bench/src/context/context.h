@@ -44,7 +44,7 @@ struct Context {
     std::vector<HostInfo> hosts;
     std::vector<std::pair<std::string, std::string>> clock; // settings of libdownbeat
     double error_bound;                                     // seconds, largest over the ranks, before the measurement
-    double expected_error;   // the same of one standard deviation of the error to be expected
+    double expected_error;                                  // the same for one standard deviation of the expected error
     double clock_resolution; // seconds, the step in which stamps advance, largest over the ranks; 0 in a simulation
     std::vector<std::pair<std::string, std::string>> environment;
     std::uint64_t seed;
@@ -70,14 +70,14 @@ struct SamplingContext : Context, SamplingSettings {
     std::vector<std::string> user_operations;                    // "my_op: /path/my_op.so"
 };
 
-/// How many processors of a host others than the ranks kept busy, on average over the measurement.
+/// Processors of a host that other processes than the ranks kept busy, on average over the measurement.
 struct OthersActivity {
     std::string host;
     double processors;
 };
 
-/// Processors that were busy for so many seconds together, of those that a host has; nothing if it does not say, or if
-/// the period is too short to tell: the kernel counts in ticks of 10 ms on each.
+/// Mean number of busy processors over a period; nothing if the busy seconds are unknown, or the period is too short
+/// for the kernel's ticks of 10 ms.
 std::optional<double> busy_processors(double seconds, double period, double processors);
 
 /// The scalar part of the context by the names that files use.

@@ -31,8 +31,7 @@ public:
 private:
     void report();
     const CellResult *find(std::size_t index) const;
-    /// Compares a result with that of its reference: of the same but for what makes a reference. False if the reference
-    /// is not complete yet.
+    /// Compares a result with that of its reference cell. False if the reference is not complete yet.
     bool compare(CellResult &result, bool (*same)(const Cell &, const Cell &), bool (*is_reference)(const Cell &),
                  void (*fill_in)(CellResult &, const CellResult &)) const;
 

@@ -23,7 +23,7 @@ struct Unused : Synchronizer {
 
 Batch Sampler::sample(Synchronizer &synchronizer, Operation &operation, Timing &timing,
                       const std::vector<double> &delays, double duration) {
-    records_.assign(delays.size(), Record{}); // written in full before the first attempt: recording faults no page in
+    records_.assign(delays.size(), Record{}); // touches all pages before the first attempt
     // Without a check of the clocks' age in between, a batch must be short enough that the clocks do not drift far
     // apart.
     const auto series = static_cast<std::size_t>(synchronizer.longest_series(duration, clock_.longest_unwatched()));
@@ -97,7 +97,7 @@ Batch Sampler::sample(Synchronizer &synchronizer, Operation &operation, Timing &
     return batch;
 }
 
-// The same on all ranks, so one rank is enough. If all asked, the next start would wait for the slowest.
+// The same on all ranks, so one rank is enough: if all asked, the next start would wait for the slowest.
 Start Sampler::last_start(const Synchronizer &synchronizer) const {
     return comm_.is_root() ? synchronizer.last_start() : Start{};
 }

@@ -52,7 +52,7 @@ void flush_from_caches(const void *data, std::uint64_t size) {
     }
     asm volatile("dsb ish" : : : "memory");
 #else
-    // No instruction for it that a program may use: other memory takes the place.
+    // No unprivileged instruction for it: other memory evicts it.
     static std::vector<char> other(2 * largest_cache());
     std::fill(other.begin(), other.end(), static_cast<char>(begin[0] + static_cast<char>(size)));
 #endif

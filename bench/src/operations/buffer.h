@@ -22,10 +22,10 @@ private:
     std::size_t offset_;
 };
 
-/// Bytes of the largest cache that a processor has a part in; 32 MiB if the system does not say.
+/// Bytes of the largest cache of a processor; 32 MiB if unknown.
 std::uint64_t largest_cache();
 
-/// Takes the memory out of all caches of this processor.
+/// Flushes the memory from all caches of this processor.
 void flush_from_caches(const void *data, std::uint64_t size);
 
 } // namespace bench

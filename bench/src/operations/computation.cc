@@ -12,7 +12,7 @@
 namespace bench {
 namespace {
 
-// A parameter that only says how computation and operation go together, of operation synthetic.
+// A parameter of operation synthetic that only matters with computation.
 constexpr const char *hidden = "hidden";
 
 } // namespace

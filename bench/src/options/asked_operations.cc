@@ -15,7 +15,7 @@
 namespace bench {
 namespace {
 
-/// Operations that are no collective in one of its forms.
+/// Operations other than collectives and their forms.
 std::vector<std::string> other_operations() {
     std::vector<std::string> others = names_of(all_operations());
     for (const CollectiveInfo &collective : all_collectives()) {

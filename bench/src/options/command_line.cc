@@ -35,7 +35,7 @@ std::vector<std::string> option_names(const CLI::App &app) {
 
 /// Whether two paths are of one file, which need not exist.
 bool is_same_file(const std::filesystem::path &one, const std::filesystem::path &other) {
-    std::error_code error; // what cannot be found out is left to whoever opens the files
+    std::error_code error; // ignored: opening the files reports it
     const auto whole = [&](const std::filesystem::path &path) {
         return std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error);
     };

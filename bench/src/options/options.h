@@ -31,7 +31,7 @@ struct SynchronizedTiming {
 /// The command line, checked: every name is known, every size fits every operation that takes sizes.
 struct Options : CommonOptions, SamplingSettings {
     std::vector<AskedOperation> operations;
-    std::vector<std::uint64_t> sizes; // bytes; of what, each operation says
+    std::vector<std::uint64_t> sizes; // bytes; OperationInfo::size_meaning says of what
     bool validate = false;            // results, before each block of samples
     std::vector<SynchronizedTiming> timings;
     AlgorithmChoices algorithms;

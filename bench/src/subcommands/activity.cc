@@ -50,7 +50,7 @@ std::vector<OthersActivity> ActivityWatch::finish(const Communicator &comm) cons
     const auto readings = comm.gather(std::array{now.wall - start_.wall, now.own - start_.own, now.host - start_.host,
                                                  static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN))});
 
-    // What the host did, by its first rank's account, without what its ranks did.
+    // Busy time of each host, as its first rank read it, without that of its ranks.
     std::map<std::string, double> others;
     std::map<std::string, double> period;
     std::map<std::string, double> processors;

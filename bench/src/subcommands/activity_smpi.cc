@@ -1,6 +1,6 @@
 #include "subcommands/activity.h"
 
-// Nobody else is active in a simulation.
+// A simulation has no other processes.
 namespace bench {
 
 ActivityWatch::ActivityWatch() : start_(read()) {}

@@ -41,7 +41,7 @@ std::optional<double> to_seconds(std::string_view text) {
     return to_number(text) == 0.0 ? std::optional(0.0) : std::nullopt;
 }
 
-/// In the largest unit in which it is no fraction, so that one duration has one text.
+/// In the largest unit that gives a whole number, so that equal durations have equal texts.
 std::string write_seconds(double seconds) {
     if (seconds == 0.0) {
         return "0";

@@ -17,7 +17,7 @@ struct ComponentValues {
     double low = 0.0; // of numbers; of durations in seconds
     double high = 0.0;
     std::vector<std::string> choices;
-    std::string word; // valid as well: "rotating" beside numbers; "" for none
+    std::string word; // also valid, e.g. "rotating"; "" for none
 
     static ComponentValues whole(double low, double high) { return {Kind::whole, low, high, {}, ""}; }
     static ComponentValues real(double low, double high) { return {Kind::real, low, high, {}, ""}; }

@@ -7,14 +7,14 @@
 
 namespace bench {
 
-/// The place of the first byte that is no part of a character in UTF-8, or is a control character; nothing if there is
-/// none. Files and tables hold texts that pass, so that every reader can read them.
+/// The index of the first byte that is not valid UTF-8 or is a control character; nothing if there is none. Texts in
+/// files and tables pass, so that every reader can read them.
 std::optional<std::size_t> find_unprintable(std::string_view text);
 
 /// The text with such bytes made visible: "\x1b". Lines are kept.
 std::string printable(std::string_view text);
 
-/// As many whole characters of a printable text as fit into so many bytes.
+/// A prefix of at most so many bytes that cuts no character.
 std::string_view cut_off(std::string_view text, std::size_t bytes);
 
 /// A text, quoted if it contains characters that would end the field (RFC 4180), after an apostrophe if a spreadsheet

@@ -6,7 +6,7 @@
 
 namespace bench {
 
-/// Two numbers with gaps behind them, which no operation may touch: what an MPI_Type_vector describes.
+/// An MPI_Type_vector: two numbers, each with a gap after it that no operation may touch.
 struct Gapped {
     double first;
     double first_gap;
@@ -14,7 +14,7 @@ struct Gapped {
     double second_gap;
 };
 
-/// What MPI_MINLOC and MPI_MAXLOC work on.
+/// The operand of MPI_MINLOC and MPI_MAXLOC.
 template <typename V> struct Located {
     V value;
     int location;
@@ -39,7 +39,7 @@ template <> struct Parts<Gapped> {
     static double &of(Gapped &element, int part) { return part == 0 ? element.first : element.second; }
 };
 
-// Gaps and padding are no part of an element.
+// Gaps and padding do not belong to an element.
 
 template <typename T> void assign(T &to, const T &from) { to = from; }
 inline void assign(Gapped &to, const Gapped &from) {

@@ -61,7 +61,7 @@ Json to_json(const ClockAgreement &agreement) {
 }
 
 /// JSON lines: the context with what the fields mean, each cell as it completes or each row of a dataset, the end with
-/// the warnings. A file without the last was cut short.
+/// the warnings. A file without an end is of an interrupted run.
 class JsonReporter : public Reporter {
 public:
     explicit JsonReporter(const std::string &path) : output_(path) {}

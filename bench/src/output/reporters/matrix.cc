@@ -35,8 +35,8 @@ Start start_of(const Cell &cell) {
     return {describe_start(plain) + pattern, cell.barrier_algorithm};
 }
 
-/// What was measured in the rows, how it was synchronized in the columns, as Schuchart 2023, Fig. 2. Columns that do
-/// not fit beside each other follow below.
+/// Operations in rows, synchronizers in columns, as Schuchart 2023, Fig. 2. Columns that do not fit side by side follow
+/// below.
 class Matrix {
 public:
     explicit Matrix(const std::vector<CellResult> &results) : results_(results) {

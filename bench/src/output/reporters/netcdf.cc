@@ -126,7 +126,7 @@ public:
             std::visit([&](const auto &values) { file_.write(variables_.at(field->name), start, extent, values); },
                        field->values(report));
         }
-        // With these the samples of a run that is cut short can be made use of.
+        // With these the samples of an interrupted run are usable.
         std::vector<signed char> timed(report.batch.ranks, 0);
         for (const std::size_t rank : report.batch.timed) {
             timed[rank] = 1;

@@ -47,7 +47,7 @@ std::string title(const Cell &cell) {
     return capitalized;
 }
 
-/// All that a block's header says of its cells: those of one block differ in their sizes alone.
+/// The cells of a block differ only in size.
 std::string header(const Cell &cell) {
     std::string text =
         fmt::format("\n# OSU MPI {} Latency Test\n# Synchronizer: {}\n", title(cell), describe_start(cell));

@@ -43,7 +43,7 @@ struct ArchivePath {
     throw Error::here(fmt::format("cannot write '{}': {}", path.anchor.string(), reason));
 }
 
-/// Removes an earlier archive, whole or cut short; what is none, nobody has asked to replace.
+/// Removes an earlier archive, complete or not, and nothing else.
 void remove_archive(const ArchivePath &path) {
     std::error_code error;
     if (fs::exists(path.folder())) {

@@ -15,7 +15,7 @@ constexpr int process = 1;
 constexpr int deadline_track = 1;
 constexpr int first_rank_track = 2;
 
-/// Nanoseconds as the format's microseconds. Perfetto takes them times 1000 and cuts off what is behind the point,
+/// Nanoseconds as the format's microseconds. Perfetto takes them times 1000 and drops the fraction,
 /// which makes 1000 ns of 1.001; the next number above does not lose that nanosecond.
 double format_time(std::int64_t ns) {
     const double us = static_cast<double>(ns) / 1000.0;

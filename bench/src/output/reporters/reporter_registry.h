@@ -15,7 +15,7 @@ struct ReporterInfo {
     bool on_stdout = false;      // can be printed on standard output
     bool shows_warnings = false; // on standard output, so that they need not go to standard error
     bool is_trace = false;       // shows the first samples of each cell as timelines
-    bool of_cells_alone = false; // not of what other subcommands find
+    bool of_cells_alone = false; // cannot write findings
     std::unique_ptr<Reporter> (*make)(const std::string &path);
 };
 
@@ -53,7 +53,7 @@ const std::vector<ReporterInfo> &all_reporters();
 /// The one that writes a file with the suffix of this path, the longest that fits, as .perfetto.json rather than .json.
 /// Throws Error::usage where there is none, and says so where this build lacks it.
 const ReporterInfo &find_reporter(const std::string &path);
-/// The same, of those that are not of cells alone.
+/// The same among those that write findings.
 const ReporterInfo &find_findings_reporter(const std::string &path);
 
 /// The names of what can be printed on standard output: of cells, and of what other subcommands find.

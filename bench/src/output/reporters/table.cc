@@ -14,7 +14,7 @@ namespace bench {
 
 namespace {
 
-/// What there is more of stands in the rows: the operations and sizes, or the synchronizers.
+/// Rows are operations and sizes, or synchronizers, whichever are more.
 std::string table_undelayed(const std::vector<CellResult> &results) {
     if (is_comparison(results)) {
         return table_comparison(results);
@@ -27,7 +27,7 @@ bool is_undelayed(const Cell &cell) { return cell.pattern == no_pattern; }
 bool is_plain(const Cell &cell) { return is_undelayed(cell) && cell.computation == 0.0; }
 bool computes(const CellResult &result) { return result.cell.computation > 0.0; }
 
-/// What a reader of the terminal sees, at the end of the run.
+/// The table on standard output, at the end of the run.
 class TableReporter : public Reporter {
 public:
     explicit TableReporter(const std::string &path) : output_(path) {}
@@ -73,7 +73,7 @@ private:
         return text;
     }
 
-    /// Where results were looked at: how many, and of what they were not, so that silence is not taken for a check.
+    /// How many calls were validated, and which operations were not.
     std::string validated() const {
         long calls = 0;
         std::vector<std::string> without;

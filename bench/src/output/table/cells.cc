@@ -63,7 +63,7 @@ CellColumn metric(const char *group, const char *heading, const char *name, doub
                   [=](const CellResult &result) { return result.metric(name).*statistic; });
 }
 
-/// The same of the reference.
+/// The same metric of the reference.
 CellColumn reference_metric(const char *group, const char *heading, const char *name, double Summary::*statistic) {
     return {{group, heading, ColumnKind::microseconds},
             [=](const CellResult &, const CellResult *reference) -> ColumnEntry {

@@ -91,7 +91,7 @@ public:
         if (no_count.empty() && !trial.calls.empty()) {
             trial.calls = gather_rows(comm_, trial.calls);
         } else {
-            trial.calls.clear(); // an operator of the user's own may be more than the algorithm can do
+            trial.calls.clear(); // the algorithm may not support user-defined operators
         }
         return trial;
     }

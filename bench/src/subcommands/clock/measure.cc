@@ -23,10 +23,10 @@ constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 constexpr long synchronize_next = -1;
 constexpr long finished = -2;
 
-// A synchronization and the look directly after it take at most so many times its longest duration so far, most times.
+// A synchronization and the check after it rarely take longer than this multiple of its longest duration so far.
 constexpr double margin = 1.5;
 
-// The first of a scheme, which nobody knows, takes no longer than this where ranks are few; default fits span 1 s.
+// Assumed for the first synchronization of a scheme; enough for few ranks, as default fits span 1 s.
 constexpr double first_seconds = 2.5;
 
 // The number of the first synchronizations, before repetition 0.
@@ -44,7 +44,7 @@ double barrier_seconds(const Communicator &comm, long calls) {
 double measure_barrier(const Communicator &comm) {
     constexpr long trial_calls = 10;
     constexpr double enough_seconds = 0.05;
-    const long most_calls = simulated_platform().empty() ? 1000 : trial_calls; // nobody interrupts a simulated rank
+    const long most_calls = simulated_platform().empty() ? 1000 : trial_calls; // simulated ranks are not interrupted
     barrier_quietly(comm);
     const double trial = barrier_seconds(comm, trial_calls);
     const long calls = std::clamp(static_cast<long>(enough_seconds / trial), trial_calls, most_calls);
@@ -160,7 +160,7 @@ long ClockMeasurement::choose_action(DueEvents &pending, const std::vector<std::
 }
 
 void ClockMeasurement::synchronize(std::size_t scheme, long repetition, std::size_t position, DueEvents &pending) {
-    barrier_quietly(comm_); // nobody naps
+    barrier_quietly(comm_); // wakes all ranks
     check(MPI_Barrier(comm_.handle()), "MPI_Barrier");
     const double messages = repetition == first ? 0.0 : clocks_[scheme]->messages();
     const double begin = steady_time();

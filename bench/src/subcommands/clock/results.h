@@ -19,7 +19,7 @@ struct ClockOptions {
     std::string estimator;    // of kind "offset"
 };
 
-/// One look at all ranks some time after a synchronization. Seconds; NaN if nothing is known, as of ranks that are not
+/// One check of all ranks some time after a synchronization. Seconds; NaN if unknown, e.g. of ranks that are not
 /// checked.
 struct ClockEvent {
     double achieved_wait;               // from the end of the synchronization to the beginning of this event
@@ -86,7 +86,8 @@ struct Cost {
     double duration;
     double error;
 };
-/// The points that no other one beats, i.e. is no worse in both and better in one. A point with a NaN is on no front.
+/// The Pareto front: points that no other point beats, i.e. is at least as good in both and better in one. A point with
+/// a NaN is never on it.
 std::vector<bool> pareto_front(const std::vector<Cost> &points);
 
 /// `count` ranks of the upper half, ascending, drawn by the seed (Schuchart 2023, section 6.5: the middle and the high

@@ -14,7 +14,7 @@ namespace bench {
 namespace {
 
 constexpr std::size_t most_ranks_named = 8;
-constexpr double about_as_good = 1.1; // errors that differ by less are not told apart by a few repetitions
+constexpr double about_as_good = 1.1; // a few repetitions cannot distinguish errors that differ by less
 
 std::string in_microseconds(double seconds) { return fmt::format("{:.3f} us", seconds * 1e6); }
 
@@ -106,7 +106,7 @@ std::string verdict(const ClockResults &results, const ClockSummary &summary,
         text += line_above("", held ? "every true error was within the bound that the library reported"
                                     : "some true errors exceeded the library's bound: see out.%");
     }
-    // The first synchronization of a program knows nothing of the clocks: schemes that learn are no better than others.
+    // Before the first synchronization nothing is known of the clocks, so schemes that learn have no advantage.
     const auto first_error = [&](const SchemeSummary *scheme) {
         return quality(scheme->first_waits[summary.deciding], results.truth);
     };

@@ -28,7 +28,7 @@ struct LineError {
     double at(double x) const;
 };
 
-/// What residuals of the line say of it, without the assumption that they are independent: their long-run variance is
+/// From the residuals of the line, without assuming that they are independent: their long-run variance is
 /// taken from the four slowest waves that a line cannot follow, and Student's distribution has four degrees of freedom
 /// (Sun 2011, Robust trend inference; the orthonormal series of a trend). Exact for independent Gaussian residuals;
 /// for others bench/tests/line_error_test.cc simulates what it covers. At least four points; the fewer degrees of

@@ -33,7 +33,7 @@ struct DriftPair {
     double largest_drift;         // absolute, seconds
     double largest_residual;      // absolute, seconds
     double rms_residual;          // seconds
-    double prediction_error;      // last offset - what the line through the first half says, seconds
+    double prediction_error;      // last offset - prediction of the line through the first half, seconds
     double prediction_period;     // from the last measurement of the first half to the last one, seconds
     double uncorrected_error;     // last offset - last offset of the first half, seconds
 };

@@ -22,7 +22,7 @@
 namespace bench {
 namespace {
 
-/// Of entries without parameters.
+/// Entries without parameters.
 template <typename Registry> std::vector<ListedComponent> own_names(const Registry &registry) {
     std::vector<ListedComponent> components;
     for (const auto &entry : registry) {
