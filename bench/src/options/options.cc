@@ -311,6 +311,9 @@ std::variant<Options, std::string> parse_options(int argc, char **argv, int rank
     const bool number = !warmup.empty() && warmup.find_first_not_of("0123456789") == std::string::npos;
     options.warmup =
         parse_component("warm-up rule", number ? fmt::format("fixed(calls={})", warmup) : warmup, all_warmup_rules());
+    // Their parameters may contradict each other.
+    find_by_name(all_stopping_rules(), options.stopping.name()).make(options.stopping);
+    find_by_name(all_warmup_rules(), options.warmup.name()).make(options.warmup);
     options.check(true);
     const auto is_trace = [](const std::string &path) { return find_reporter(path).is_trace; };
     if (line.given("--trace-samples") && std::none_of(options.outputs.begin(), options.outputs.end(), is_trace)) {
