@@ -8,9 +8,13 @@
 namespace bench {
 
 const std::vector<PatternInfo> &all_patterns() {
-#define BENCH_LIST(name) patterns::name(),
-    static const std::vector<PatternInfo> all = {BENCH_PATTERNS(BENCH_LIST)};
-#undef BENCH_LIST
+    static const std::vector<PatternInfo> all = [] {
+        std::vector<PatternInfo> found = patterns::shapes();
+        const std::vector<PatternInfo> drawn = patterns::random();
+        found.insert(found.end(), drawn.begin(), drawn.end());
+        found.push_back(patterns::trace());
+        return found;
+    }();
     return all;
 }
 

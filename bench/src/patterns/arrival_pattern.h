@@ -38,27 +38,10 @@ struct PatternInfo : ComponentInfo {
     std::unique_ptr<ArrivalPattern> (*make)(const PatternArguments &arguments);
 };
 
-// One line per pattern; a file of patterns/ defines the function of that name. shapes.cc has those that depend on the
-// place alone.
-#define BENCH_PATTERNS(PATTERN)                                                                                        \
-    PATTERN(none)                                                                                                      \
-    PATTERN(one_late)                                                                                                  \
-    PATTERN(one_early)                                                                                                 \
-    PATTERN(ascending)                                                                                                 \
-    PATTERN(descending)                                                                                                \
-    PATTERN(half_late)                                                                                                 \
-    PATTERN(bell)                                                                                                      \
-    PATTERN(inverse_bell)                                                                                              \
-    PATTERN(node_steps)                                                                                                \
-    PATTERN(uniform)                                                                                                   \
-    PATTERN(normal)                                                                                                    \
-    PATTERN(exponential)                                                                                               \
-    PATTERN(trace)
-
 namespace patterns {
-#define BENCH_DECLARE(name) PatternInfo name();
-BENCH_PATTERNS(BENCH_DECLARE)
-#undef BENCH_DECLARE
+std::vector<PatternInfo> shapes(); // that depend on the place alone
+std::vector<PatternInfo> random();
+PatternInfo trace();
 } // namespace patterns
 
 const std::vector<PatternInfo> &all_patterns();

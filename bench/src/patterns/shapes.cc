@@ -59,95 +59,71 @@ int bell_ranks(const PatternArguments &arguments) {
 
 } // namespace
 
-PatternInfo patterns::none() {
-    return {{"none", "no delays: all ranks together", "", {}}, false, [](const PatternArguments &) {
-                return make_shape([](int) { return 0.0; });
-            }};
-}
-
-PatternInfo patterns::one_late() {
-    return {{"one_late",
-             "one rank late, all others together",
-             "Niethammer 2016, section III.D",
-             {single_rank_parameter("the late rank")}},
-            false,
-            [](const PatternArguments &arguments) {
-                return make_shape([late = single_rank(arguments)](int place) { return place == late ? 1.0 : 0.0; });
-            }};
-}
-
-PatternInfo patterns::one_early() {
-    return {{"one_early", "one rank on time, all others late together", "", {single_rank_parameter("the early rank")}},
-            false,
-            [](const PatternArguments &arguments) {
-                return make_shape([early = single_rank(arguments)](int place) { return place == early ? 0.0 : 1.0; });
-            }};
-}
-
-PatternInfo patterns::ascending() {
-    return {{"ascending", "each rank later than the one before, in equal steps", "", {}},
-            false,
-            [](const PatternArguments &arguments) {
-                return make_shape(
-                    [last = std::max(arguments.ranks - 1, 1)](int place) { return static_cast<double>(place) / last; });
-            }};
-}
-
-PatternInfo patterns::descending() {
-    return {{"descending", "each rank earlier than the one before, in equal steps", "", {}},
-            false,
-            [](const PatternArguments &arguments) {
-                return make_shape([last = std::max(arguments.ranks - 1, 1)](int place) {
-                    return static_cast<double>(last - place) / last;
-                });
-            }};
-}
-
-PatternInfo patterns::half_late() {
-    return {{"half_late",
-             "half of the ranks late",
-             "",
-             {{"layout", "blocked", "the upper half, or every second rank",
-               ComponentValues::choice({"blocked", "alternating"})}}},
-            false,
-            [](const PatternArguments &arguments) {
-                const bool alternating = arguments.component.word("layout") == "alternating";
-                return make_shape([alternating, early = (arguments.ranks + 1) / 2](int place) {
-                    return (alternating ? place % 2 == 1 : place >= early) ? 1.0 : 0.0;
-                });
-            }};
-}
-
-PatternInfo patterns::bell() {
-    return {{"bell", "ranks in the middle late, those at both ends on time, following a normal density", "", {}},
-            false,
-            [](const PatternArguments &arguments) {
-                return make_shape([ranks = bell_ranks(arguments)](int place) { return bell_share(ranks, place); });
-            }};
-}
-
-PatternInfo patterns::inverse_bell() {
-    return {{"inverse_bell", "ranks at both ends late, those in the middle on time", "", {}},
-            false,
-            [](const PatternArguments &arguments) {
-                return make_shape(
-                    [ranks = bell_ranks(arguments)](int place) { return 1.0 - bell_share(ranks, place); });
-            }};
-}
-
-PatternInfo patterns::node_steps() {
-    return {{"node_steps", "the ranks of a node together, each node later than the one before", "", {}},
-            false,
-            [](const PatternArguments &arguments) {
-                if (std::count(arguments.nodes.begin(), arguments.nodes.end(), 0) == arguments.ranks) {
-                    throw Error::usage(
-                        "arrival pattern node_steps needs ranks on at least 2 nodes, but all are on one");
-                }
-                const int last = *std::max_element(arguments.nodes.begin(), arguments.nodes.end());
-                return make_shape([nodes = arguments.nodes, last](int place) {
-                    return static_cast<double>(nodes[static_cast<std::size_t>(place)]) / last;
-                });
-            }};
+std::vector<PatternInfo> patterns::shapes() {
+    return {
+        {{"none", "no delays: all ranks together", "", {}},
+         false,
+         [](const PatternArguments &) { return make_shape([](int) { return 0.0; }); }},
+        {{"one_late",
+          "one rank late, all others together",
+          "Niethammer 2016, section III.D",
+          {single_rank_parameter("the late rank")}},
+         false,
+         [](const PatternArguments &arguments) {
+             return make_shape([late = single_rank(arguments)](int place) { return place == late ? 1.0 : 0.0; });
+         }},
+        {{"one_early", "one rank on time, all others late together", "", {single_rank_parameter("the early rank")}},
+         false,
+         [](const PatternArguments &arguments) {
+             return make_shape([early = single_rank(arguments)](int place) { return place == early ? 0.0 : 1.0; });
+         }},
+        {{"ascending", "each rank later than the one before, in equal steps", "", {}},
+         false,
+         [](const PatternArguments &arguments) {
+             return make_shape(
+                 [last = std::max(arguments.ranks - 1, 1)](int place) { return static_cast<double>(place) / last; });
+         }},
+        {{"descending", "each rank earlier than the one before, in equal steps", "", {}},
+         false,
+         [](const PatternArguments &arguments) {
+             return make_shape([last = std::max(arguments.ranks - 1, 1)](int place) {
+                 return static_cast<double>(last - place) / last;
+             });
+         }},
+        {{"half_late",
+          "half of the ranks late",
+          "",
+          {{"layout", "blocked", "the upper half, or every second rank",
+            ComponentValues::choice({"blocked", "alternating"})}}},
+         false,
+         [](const PatternArguments &arguments) {
+             const bool alternating = arguments.component.word("layout") == "alternating";
+             return make_shape([alternating, early = (arguments.ranks + 1) / 2](int place) {
+                 return (alternating ? place % 2 == 1 : place >= early) ? 1.0 : 0.0;
+             });
+         }},
+        {{"bell", "ranks in the middle late, those at both ends on time, following a normal density", "", {}},
+         false,
+         [](const PatternArguments &arguments) {
+             return make_shape([ranks = bell_ranks(arguments)](int place) { return bell_share(ranks, place); });
+         }},
+        {{"inverse_bell", "ranks at both ends late, those in the middle on time", "", {}},
+         false,
+         [](const PatternArguments &arguments) {
+             return make_shape([ranks = bell_ranks(arguments)](int place) { return 1.0 - bell_share(ranks, place); });
+         }},
+        {{"node_steps", "the ranks of a node together, each node later than the one before", "", {}},
+         false,
+         [](const PatternArguments &arguments) {
+             if (std::count(arguments.nodes.begin(), arguments.nodes.end(), 0) == arguments.ranks) {
+                 throw Error::usage("arrival pattern node_steps needs ranks on at least 2 nodes, but all are on one");
+             }
+             const int last = *std::max_element(arguments.nodes.begin(), arguments.nodes.end());
+             return make_shape([nodes = arguments.nodes, last](int place) {
+                 return static_cast<double>(nodes[static_cast<std::size_t>(place)]) / last;
+             });
+         }},
+    };
 }
 
 } // namespace bench

@@ -1,10 +1,11 @@
 #pragma once
 
+#include "clocks/global_clock.h"
 #include "context/context.h"
 #include "mpi/communicator.h"
 #include "options/command_line.h"
 #include "output/reporters/reporter.h"
-#include "subcommands/activity.h"
+#include "subcommands/machine.h"
 #include "text/error.h"
 
 #include <functional>
@@ -36,6 +37,10 @@ private:
     Context context_;
     ActivityWatch watch_;
 };
+
+/// Collective. The context of this launch; information on other ranks is complete at rank 0 only.
+Context gather_context(const Communicator &comm, const GlobalClock &clock, const CommonOptions &options,
+                       std::uint64_t seed, const std::string &command_line);
 
 /// Warnings on standard error, where the format of standard output shows none.
 void print_warnings(const std::string &format, const std::vector<std::string> &warnings);

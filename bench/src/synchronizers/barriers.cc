@@ -152,55 +152,40 @@ SynchronizerInfo synchronizers::none() {
             make_mpi_barriers<0>};
 }
 
-SynchronizerInfo synchronizers::mpi_barrier() {
-    return {{"mpi_barrier",
-             "the MPI library's MPI_Barrier, as in other benchmarks",
-             "Hunold 2015, section 2; Hoefler 2008, listing 3",
-             {{"count", "1", "barriers in a row before each start, as in IMB", ComponentValues::whole(1, 1e6)}}},
-            [](const SynchronizerArguments &arguments) -> std::unique_ptr<Synchronizer> {
-                return std::make_unique<MpiBarriers>(arguments, arguments.component.whole("count"));
-            },
-            calls_mpi_barrier};
-}
-
-SynchronizerInfo synchronizers::double_mpi_barrier() {
-    return {{"double_mpi_barrier",
-             "mpi_barrier(count=2): the second starts with the ranks aligned by the first",
-             "IMB, optionally",
-             {}},
-            make_mpi_barriers<2>,
-            calls_mpi_barrier};
-}
-
-SynchronizerInfo synchronizers::linear() {
-    return {{"linear", "all ranks report to rank 0, which releases them one by one", "Schuchart 2023, section 2.1", {}},
-            make_message_barrier<linear_barrier>};
-}
-
-SynchronizerInfo synchronizers::double_ring() {
-    return {{"double_ring", "a token goes twice around the ring of ranks", "Schuchart 2023, section 2.1", {}},
-            make_message_barrier<double_ring_barrier>};
-}
-
-SynchronizerInfo synchronizers::recursive_doubling() {
-    return {{"recursive_doubling",
-             "pairs of ranks exchange messages, at distances 1, 2, 4, ...",
-             "Schuchart 2023, section 2.1",
-             {}},
-            make_message_barrier<recursive_doubling_barrier>};
-}
-
-SynchronizerInfo synchronizers::bruck() {
-    return {{"bruck",
-             "dissemination: each rank notifies the one 1, 2, 4, ... ahead, modulo the number of ranks",
-             "Hensgen, Finkel and Manber 1988; Schuchart 2023, section 2.1",
-             {}},
-            make_message_barrier<bruck_barrier>};
-}
-
-SynchronizerInfo synchronizers::tree() {
-    return {{"tree", "gathers up a binomial tree and releases down the same tree", "Schuchart 2023, section 2.1", {}},
-            make_message_barrier<tree_barrier>};
+const std::vector<SynchronizerInfo> &all_barriers() {
+    static const std::vector<SynchronizerInfo> all = {
+        {{"mpi_barrier",
+          "the MPI library's MPI_Barrier, as in other benchmarks",
+          "Hunold 2015, section 2; Hoefler 2008, listing 3",
+          {{"count", "1", "barriers in a row before each start, as in IMB", ComponentValues::whole(1, 1e6)}}},
+         [](const SynchronizerArguments &arguments) -> std::unique_ptr<Synchronizer> {
+             return std::make_unique<MpiBarriers>(arguments, arguments.component.whole("count"));
+         },
+         calls_mpi_barrier},
+        {{"double_mpi_barrier",
+          "mpi_barrier(count=2): the second starts with the ranks aligned by the first",
+          "IMB, optionally",
+          {}},
+         make_mpi_barriers<2>,
+         calls_mpi_barrier},
+        {{"linear", "all ranks report to rank 0, which releases them one by one", "Schuchart 2023, section 2.1", {}},
+         make_message_barrier<linear_barrier>},
+        {{"double_ring", "a token goes twice around the ring of ranks", "Schuchart 2023, section 2.1", {}},
+         make_message_barrier<double_ring_barrier>},
+        {{"recursive_doubling",
+          "pairs of ranks exchange messages, at distances 1, 2, 4, ...",
+          "Schuchart 2023, section 2.1",
+          {}},
+         make_message_barrier<recursive_doubling_barrier>},
+        {{"bruck",
+          "dissemination: each rank notifies the one 1, 2, 4, ... ahead, modulo the number of ranks",
+          "Hensgen, Finkel and Manber 1988; Schuchart 2023, section 2.1",
+          {}},
+         make_message_barrier<bruck_barrier>},
+        {{"tree", "gathers up a binomial tree and releases down the same tree", "Schuchart 2023, section 2.1", {}},
+         make_message_barrier<tree_barrier>},
+        synchronizers::central()};
+    return all;
 }
 
 } // namespace bench

@@ -85,31 +85,16 @@ struct SynchronizerInfo : ComponentInfo {
     bool (*calls_mpi_barrier)(const Component &component) = [](const Component &) { return false; };
 };
 
-// One line per synchronizer; synchronizers/<name>.cc, or barriers.cc, defines the function of that name. Barriers bring
-// all ranks together, and need no parameters; so they may also run before another synchronizer.
-#define BENCH_BARRIERS(SYNCHRONIZER)                                                                                   \
-    SYNCHRONIZER(mpi_barrier)                                                                                          \
-    SYNCHRONIZER(double_mpi_barrier)                                                                                   \
-    SYNCHRONIZER(linear)                                                                                               \
-    SYNCHRONIZER(double_ring)                                                                                          \
-    SYNCHRONIZER(recursive_doubling)                                                                                   \
-    SYNCHRONIZER(bruck)                                                                                                \
-    SYNCHRONIZER(tree)                                                                                                 \
-    SYNCHRONIZER(central)
-#define BENCH_SYNCHRONIZERS(SYNCHRONIZER)                                                                              \
-    SYNCHRONIZER(none)                                                                                                 \
-    BENCH_BARRIERS(SYNCHRONIZER)                                                                                       \
-    SYNCHRONIZER(window)                                                                                               \
-    SYNCHRONIZER(roundtime)                                                                                            \
-    SYNCHRONIZER(harmonize)
-
 namespace synchronizers {
-#define BENCH_DECLARE(name) SynchronizerInfo name();
-BENCH_SYNCHRONIZERS(BENCH_DECLARE)
-#undef BENCH_DECLARE
+SynchronizerInfo none();
+SynchronizerInfo central();
+SynchronizerInfo window();
+SynchronizerInfo roundtime();
+SynchronizerInfo harmonize();
 } // namespace synchronizers
 
 const std::vector<SynchronizerInfo> &all_synchronizers();
+/// Those that bring all ranks together and need no parameters, so that they may also run before another synchronizer.
 const std::vector<SynchronizerInfo> &all_barriers();
 
 } // namespace bench

@@ -10,8 +10,6 @@
 #include "options/options.h"
 #include "output/output.h"
 #include "output/reporters/reporter_registry.h"
-#include "subcommands/activity.h"
-#include "subcommands/gather_context.h"
 #include "subcommands/session.h"
 #include "text/encoding.h"
 #include "text/names.h"
