@@ -37,7 +37,8 @@ struct SampleField {
     std::string meaning;
     int type; // of netCDF
     bool per_rank;
-    std::function<Numbers(const BatchReport &)> values; // [sample] or [sample][rank]
+    /// [sample] or [sample][rank]: an array of the batch, or a function.
+    std::variant<std::vector<double> Batch::*, std::function<Numbers(const BatchReport &)>> values;
 };
 
 /// One value per sample, by its index in the batch.
@@ -49,10 +50,6 @@ template <typename Get> auto per_sample(Get get) {
         }
         return values;
     };
-}
-
-std::function<Numbers(const BatchReport &)> series(std::vector<double> Batch::*member) {
-    return [member](const BatchReport &report) { return report.batch.*member; };
 }
 
 const std::vector<SampleField> &sample_fields() {
@@ -68,20 +65,19 @@ const std::vector<SampleField> &sample_fields() {
          per_sample([](const Report &r, std::size_t i) { return r.first_attempt + static_cast<std::int64_t>(i); })},
         {"valid", "", "1 if the sample counts", NC_BYTE, false,
          per_sample([](const Report &r, std::size_t i) -> signed char { return r.verdicts[i] == Verdict::valid; })},
-        {"deadline", "s", "common start on the global clock", NC_DOUBLE, false, series(&Batch::deadline)},
-        {"slack", "s", "time from the decision on the deadline to it", NC_DOUBLE, false, series(&Batch::slack)},
+        {"deadline", "s", "common start on the global clock", NC_DOUBLE, false, &Batch::deadline},
+        {"slack", "s", "time from the decision on the deadline to it", NC_DOUBLE, false, &Batch::slack},
         {"lateness", "s", "from the planned start of the latest rank to its entry into the operation", NC_DOUBLE, false,
          per_sample([](const Report &r, std::size_t i) { return lateness(r.batch[i]); })},
         {"verdict", "", "why the sample counts or not", NC_BYTE, false,
          per_sample([](const Report &r, std::size_t i) { return static_cast<signed char>(r.verdicts[i]); })},
-        {"sync_entry", "s", "entry into the synchronizer, global clock", NC_DOUBLE, true, series(&Batch::sync_entry)},
-        {"entry", "s", "entry into the operation, global clock", NC_DOUBLE, true, series(&Batch::entry)},
-        {"exit", "s", "exit from the operation, global clock", NC_DOUBLE, true, series(&Batch::exit)},
-        {"delay", "s", "planned start after the common one, as asked for", NC_DOUBLE, true, series(&Batch::delay)},
+        {"sync_entry", "s", "entry into the synchronizer, global clock", NC_DOUBLE, true, &Batch::sync_entry},
+        {"entry", "s", "entry into the operation, global clock", NC_DOUBLE, true, &Batch::entry},
+        {"exit", "s", "exit from the operation, global clock", NC_DOUBLE, true, &Batch::exit},
+        {"delay", "s", "planned start after the common one, as asked for", NC_DOUBLE, true, &Batch::delay},
         {"flag", "", "0 if the synchronizer reported a failed start", NC_BYTE, true,
          [](const Report &r) { return std::vector<signed char>(r.batch.flag.begin(), r.batch.flag.end()); }},
-        {"computed_time", "s", "computation between entry and exit, all calls", NC_DOUBLE, true,
-         series(&Batch::computed)},
+        {"computed_time", "s", "computation between entry and exit, all calls", NC_DOUBLE, true, &Batch::computed},
     };
     return all;
 }
@@ -123,8 +119,14 @@ public:
                                                                    : std::vector<std::size_t>{samples_written_};
             const std::vector<std::size_t> extent =
                 field->per_rank ? std::vector<std::size_t>{count, report.batch.ranks} : std::vector<std::size_t>{count};
-            std::visit([&](const auto &values) { file_.write(variables_.at(field->name), start, extent, values); },
-                       field->values(report));
+            const auto write = [&](const auto &values) {
+                file_.write(variables_.at(field->name), start, extent, values);
+            };
+            if (const auto *const series = std::get_if<0>(&field->values)) {
+                write(report.batch.**series);
+            } else {
+                std::visit(write, std::get<1>(field->values)(report));
+            }
         }
         // With these the samples of an interrupted run are usable.
         std::vector<signed char> timed(report.batch.ranks, 0);

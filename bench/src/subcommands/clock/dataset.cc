@@ -4,12 +4,14 @@ namespace bench {
 namespace {
 
 void add_measurements(Dataset &data, const ClockResults &results) {
-    std::vector<ClockRun> runs;
-    std::vector<ClockEvent> events;
+    std::vector<const ClockRun *> runs;
+    std::vector<const ClockEvent *> events;
     for (const std::vector<ClockRun> &of_scheme : results.runs) {
         for (const ClockRun &run : of_scheme) {
-            runs.push_back(run);
-            events.insert(events.end(), run.events.begin(), run.events.end());
+            runs.push_back(&run);
+            for (const ClockEvent &event : run.events) {
+                events.push_back(&event);
+            }
         }
     }
     const std::vector<std::string> run = {"scheme", "repetition"};
