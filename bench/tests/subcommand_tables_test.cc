@@ -126,23 +126,23 @@ TEST_F(SubcommandTables, AClockThatIsNotSmallAgainstTheSkewIsWarnedOf) {
 }
 
 std::vector<ListedKind> kinds() {
-    ListedComponent blocking{"reduce_scatter", "", "", {{"in_place", "no", "use MPI_IN_PLACE", "", {}}}};
+    ListedComponent blocking{{"reduce_scatter", "", "", {{"in_place", "no", "use MPI_IN_PLACE", {}}}}};
     blocking.call = {"reduce_scatter", "blocking", "MPI_Reduce_scatter", "of each rank's vector", ""};
     ListedComponent persistent = blocking;
     persistent.name = "reduce_scatter_init";
-    persistent.parameters.push_back({"tests", "0", "calls of MPI_Test", "", ComponentValues::whole(0, 1e6)});
+    persistent.parameters.push_back({"tests", "0", "calls of MPI_Test", ComponentValues::whole(0, 1e6)});
     persistent.call = {"reduce_scatter", "persistent", "MPIX_Reduce_scatter_init; MPI_Start, MPI_Wait",
                        "of each rank's vector", "this MPI library has no persistent collectives"};
     return {
         {"scheme",
          "clock synchronization schemes",
-         {{"hca3",
-           "a summary so long that it does not fit on what is left of the line, and so goes on below where it began",
-           "Hunold 2018",
-           {{"fit", "500", "fit points", "", ComponentValues::whole(2, 1e6)},
-            {"offset", "skampi", "estimator", "offset", {}}}}}},
-        {"operation", "operations", {blocking, persistent, {"nothing", "no operation", "", {}}}},
-        {"metric", "metrics computed from each sample", {{"makespan", "to the last exit", "", {}}}}};
+         {{{"hca3",
+            "a summary so long that it does not fit on what is left of the line, and so goes on below where it began",
+            "Hunold 2018",
+            {{"fit", "500", "fit points", ComponentValues::whole(2, 1e6)},
+             {"offset", "skampi", "estimator", ComponentValues::component("offset")}}}}}},
+        {"operation", "operations", {blocking, persistent, {{"nothing", "no operation", "", {}}}}},
+        {"metric", "metrics computed from each sample", {{{"makespan", "to the last exit", "", {}}}}}};
 }
 
 TEST_F(SubcommandTables, List) {

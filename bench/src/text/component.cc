@@ -78,6 +78,7 @@ bool is_valid(const ComponentParameter &parameter, const std::string &text) {
     case ComponentValues::Kind::choice:
         return std::find(values.choices.begin(), values.choices.end(), text) != values.choices.end();
     case ComponentValues::Kind::text:
+    case ComponentValues::Kind::component:
         return !text.empty();
     }
     return false;
@@ -120,6 +121,8 @@ std::string ComponentValues::describe() const {
         return fmt::format("{} to {} with a unit (ns, us, ms, s)", write_seconds(low), write_seconds(high));
     case Kind::choice:
         return fmt::format("one of {}", join(choices));
+    case Kind::component:
+        return fmt::format("any of kind {}", choices.front());
     case Kind::text:
         break;
     }

@@ -19,15 +19,15 @@ struct Row {
     std::string name;
     std::string size_meaning;
     std::array<bool, forms.size()> exists;
-    std::vector<ListedParameter> parameters;
-    std::vector<ListedParameter> started; // parameters of the nonblocking and persistent forms alone
+    std::vector<ComponentParameter> parameters;
+    std::vector<ComponentParameter> started; // parameters of the nonblocking and persistent forms alone
 };
 
-bool same(const ListedParameter &a, const ListedParameter &b) { return a.name == b.name && a.value == b.value; }
+bool same(const ComponentParameter &a, const ComponentParameter &b) { return a.name == b.name && a.value == b.value; }
 
-bool contains(const std::vector<ListedParameter> &parameters, const ListedParameter &parameter) {
+bool contains(const std::vector<ComponentParameter> &parameters, const ComponentParameter &parameter) {
     return std::any_of(parameters.begin(), parameters.end(),
-                       [&](const ListedParameter &other) { return same(parameter, other); });
+                       [&](const ComponentParameter &other) { return same(parameter, other); });
 }
 
 bool is_form(const ListedComponent &component) { return component.call && !component.call->collective.empty(); }
@@ -60,7 +60,7 @@ std::vector<Row> make_rows(const std::vector<ListedComponent> &components) {
                             component.parameters,
                             {}});
         }
-        for (const ListedParameter &parameter : component.parameters) {
+        for (const ComponentParameter &parameter : component.parameters) {
             if (!contains(rows.back().parameters, parameter) && !contains(rows.back().started, parameter)) {
                 rows.back().started.push_back(parameter);
             }
@@ -71,17 +71,17 @@ std::vector<Row> make_rows(const std::vector<ListedComponent> &components) {
     return rows;
 }
 
-std::string list_parameters(const std::vector<Row> &rows, std::vector<ListedParameter> Row::*of) {
-    std::vector<ListedParameter> parameters;
+std::string list_parameters(const std::vector<Row> &rows, std::vector<ComponentParameter> Row::*of) {
+    std::vector<ComponentParameter> parameters;
     for (const Row &row : rows) {
-        for (const ListedParameter &parameter : row.*of) {
+        for (const ComponentParameter &parameter : row.*of) {
             if (!contains(parameters, parameter)) {
                 parameters.push_back(parameter);
             }
         }
     }
     std::string text;
-    for (const ListedParameter &parameter : parameters) {
+    for (const ComponentParameter &parameter : parameters) {
         std::vector<std::string> names;
         for (const Row &row : rows) {
             if (contains(row.*of, parameter)) {

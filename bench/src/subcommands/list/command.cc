@@ -26,7 +26,7 @@ namespace {
 template <typename Registry> std::vector<ListedComponent> own_names(const Registry &registry) {
     std::vector<ListedComponent> components;
     for (const auto &entry : registry) {
-        components.push_back({entry.name, entry.description, "", {}});
+        components.push_back({{entry.name, entry.description, "", {}}});
     }
     return components;
 }
@@ -34,10 +34,7 @@ template <typename Registry> std::vector<ListedComponent> own_names(const Regist
 template <typename Registry> std::vector<ListedComponent> own_components(const Registry &registry) {
     std::vector<ListedComponent> components;
     for (const ComponentInfo &entry : registry) {
-        components.push_back({entry.name, entry.description, entry.source, {}});
-        for (const ComponentParameter &p : entry.parameters) {
-            components.back().parameters.push_back({p.name, p.value, p.meaning, "", p.values});
-        }
+        components.push_back({entry});
     }
     return components;
 }
@@ -55,8 +52,7 @@ std::vector<ListedComponent> metric_components() {
 std::vector<ListedComponent> field_components() {
     std::vector<ListedComponent> components;
     for (const CellField &field : cell_fields()) {
-        components.push_back(
-            {.name = field.name, .summary = field.meaning, .source = "", .parameters = {}, .unit = field.unit});
+        components.push_back({{field.name, field.meaning, "", {}}, {}, field.unit, {}});
     }
     return components;
 }
@@ -73,14 +69,14 @@ std::vector<ListedComponent> operation_components() {
 std::vector<ListedComponent> library_components(const char *kind) {
     std::vector<ListedComponent> components;
     for (const Downbeat_component *const *component = Downbeat_components(kind); *component != nullptr; ++component) {
-        ListedComponent listed{(*component)->name, (*component)->summary, (*component)->source, {}};
+        ListedComponent listed{{(*component)->name, (*component)->summary, (*component)->source, {}}};
         for (const Downbeat_parameter *p = (*component)->parameters; p->name != nullptr; ++p) {
-            const bool number = p->kind == nullptr;
-            const bool fixed = std::string(kind) == "published"; // what a paper had
-            listed.parameters.push_back({p->name, p->value, p->meaning, number || fixed ? "" : p->kind,
-                                         fixed           ? ComponentValues::choice({p->value})
-                                         : p->whole != 0 ? ComponentValues::whole(p->low, p->high)
-                                                         : ComponentValues::real(p->low, p->high)});
+            listed.parameters.push_back({p->name, p->value, p->meaning,
+                                         std::string(kind) == "published" // what a paper had
+                                             ? ComponentValues::choice({p->value})
+                                             : p->kind != nullptr ? ComponentValues::component(p->kind)
+                                               : p->whole != 0    ? ComponentValues::whole(p->low, p->high)
+                                                                  : ComponentValues::real(p->low, p->high)});
         }
         components.push_back(listed);
     }
@@ -92,7 +88,7 @@ std::vector<ListedComponent> library_algorithms() {
     std::vector<ListedComponent> components;
     if (const auto family = find_algorithm_family()) {
         for (const SelectableCollective &collective : family->collectives()) {
-            components.push_back({collective.name, join(algorithm_names(collective)), collective.variable, {}});
+            components.push_back({{collective.name, join(algorithm_names(collective)), collective.variable, {}}});
         }
     }
     return components;

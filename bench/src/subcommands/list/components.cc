@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::size_t indent = 29;
 
-Json to_json(const ListedParameter &parameter) {
+Json to_json(const ComponentParameter &parameter) {
     Json json = {{"name", parameter.name}, {"default", parameter.value}, {"meaning", parameter.meaning}};
-    if (!parameter.kind.empty()) {
-        json["kind"] = parameter.kind;
+    if (parameter.values.kind == ComponentValues::Kind::component) {
+        json["kind"] = parameter.values.choices.front();
     } else if (parameter.values.kind == ComponentValues::Kind::choice) {
         json["choices"] = parameter.values.choices;
     } else if (parameter.values.kind != ComponentValues::Kind::text) {
@@ -30,22 +30,23 @@ Json to_json(const ListedParameter &parameter) {
 
 } // namespace
 
-std::string list_parameter(const ListedParameter &parameter) {
-    const std::string valid =
-        parameter.kind.empty() ? parameter.values.describe() : fmt::format("any of kind {}", parameter.kind);
-    const bool fixed = parameter.values.choices.size() == 1;
+std::string list_parameter(const ComponentParameter &parameter) {
+    const ComponentValues &values = parameter.values;
+    const bool fixed = values.kind == ComponentValues::Kind::choice && values.choices.size() == 1;
     const std::string setting = fmt::format("    {}={}", parameter.name, parameter.value);
-    return fmt::format("{:<28}{}{}\n", setting, setting.size() < indent ? " " : "\n" + std::string(indent, ' '),
-                       fill(fixed ? parameter.meaning : fmt::format("{} ({})", parameter.meaning, valid), indent));
+    return fmt::format(
+        "{:<28}{}{}\n", setting, setting.size() < indent ? " " : "\n" + std::string(indent, ' '),
+        fill(fixed ? parameter.meaning : fmt::format("{} ({})", parameter.meaning, values.describe()), indent));
 }
 
 std::string list_component(const ListedComponent &component) {
     const std::string unit = component.unit.value_or("");
-    std::string text = fmt::format(
-        "  {:<26} {}\n", unit.empty() ? component.name : fmt::format("{} [{}]", component.name, unit),
-        fill(component.source.empty() ? component.summary : fmt::format("{} [{}]", component.summary, component.source),
-             indent));
-    for (const ListedParameter &parameter : component.parameters) {
+    std::string text =
+        fmt::format("  {:<26} {}\n", unit.empty() ? component.name : fmt::format("{} [{}]", component.name, unit),
+                    fill(component.source.empty() ? component.description
+                                                  : fmt::format("{} [{}]", component.description, component.source),
+                         indent));
+    for (const ComponentParameter &parameter : component.parameters) {
         text += list_parameter(parameter);
     }
     return text;
@@ -64,7 +65,7 @@ std::string list_table(const std::vector<ListedKind> &kinds) {
             if (component.call && !component.call->collective.empty()) {
                 continue; // in the table of calls
             }
-            if (described.emplace(component.name, component.summary).second) {
+            if (described.emplace(component.name, component.description).second) {
                 text += list_component(component);
             } else {
                 known.push_back(component.name);
@@ -84,10 +85,10 @@ std::string list_json(const std::vector<ListedKind> &kinds) {
             Json json = json_record("component");
             json["kind"] = kind.name;
             json["name"] = component.name;
-            json["summary"] = component.summary;
+            json["summary"] = component.description;
             json["source"] = component.source;
             json["parameters"] = Json::array();
-            for (const ListedParameter &parameter : component.parameters) {
+            for (const ComponentParameter &parameter : component.parameters) {
                 json["parameters"].push_back(to_json(parameter));
             }
             if (component.unit) {

@@ -8,15 +8,6 @@
 
 namespace bench {
 
-/// A parameter of a component.
-struct ListedParameter {
-    std::string name;
-    std::string value;      // the default
-    std::string meaning;    // with its unit
-    std::string kind;       // of component that it takes; "" if it takes none
-    ComponentValues values; // where it takes no component
-};
-
 /// The MPI calls of an operation.
 struct ListedCall {
     std::string collective; // of which it is a form; "" if it is none
@@ -27,11 +18,7 @@ struct ListedCall {
 };
 
 /// A component with a name on the command line or in the settings.
-struct ListedComponent {
-    std::string name;
-    std::string summary;
-    std::string source; // paper and section; "" if there is none to name
-    std::vector<ListedParameter> parameters;
+struct ListedComponent : ComponentInfo {
     std::optional<ListedCall> call = {};  // of an operation
     std::optional<std::string> unit = {}; // of a field or a metric, "" if it has none
     std::optional<int> error_bounds = {}; // of a metric
@@ -48,7 +35,7 @@ struct ListedKind {
 std::string list_table(const std::vector<ListedKind> &kinds);
 /// A component with its parameters below it.
 std::string list_component(const ListedComponent &component);
-std::string list_parameter(const ListedParameter &parameter);
+std::string list_parameter(const ComponentParameter &parameter);
 
 /// The operations among the components that are forms of collectives: a row for each collective, and below them every
 /// parameter once, with the collectives that have it. "" if there are none.
