@@ -48,7 +48,7 @@ TEST(ClockAgreement, WhatIsJustAllowedIsWithin) {
 }
 
 TEST(ClockAgreement, ARoundThatWasHeldUpDoesNotHideAClockThatIsOff) {
-    // The clock is 1 us ahead. A message held up by 2 us in the second round shifts its offset to 0, with a bound of 1
+    // The clock is 1 us ahead. A message delayed by 2 us in the second round shifts its offset to 0, with a bound of 1
     // us.
     const ClockAgreement agreement = judge_clocks({{{{1.02e-6, 5e-8}, {0.0, 1.05e-6}, {9.8e-7, 4e-8}}, 3e-8}});
     EXPECT_EQ(agreement.outside, 1);

@@ -28,7 +28,7 @@ SANITIZERS = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run left behind."""
+    """Status and output of a run."""
 
     status: int
     stdout: str
@@ -36,7 +36,7 @@ class Outcome:
 
     @property
     def own_lines(self) -> list[str]:
-        """What the program itself wrote to standard error; launchers add lines of their own."""
+        """The program's own lines on standard error; launchers add others."""
         return [line for line in self.stderr.splitlines() if line.startswith("downbeat-bench:")]
 
 

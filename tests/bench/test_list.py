@@ -1,4 +1,4 @@
-"""What `downbeat-bench list` says is what the other commands take."""
+"""The other commands accept what `downbeat-bench list` lists."""
 
 from __future__ import annotations
 
