@@ -2,8 +2,7 @@
 #include "text/component.h"
 #include "text/encoding.h"
 #include "text/names.h"
-#include "text/pair.h"
-#include "text/sizes.h"
+#include "text/parse.h"
 
 #include <gtest/gtest.h>
 #include <limits>

@@ -2,7 +2,7 @@
 
 #include "context/clock_agreement.h"
 #include "mpi/communicator.h"
-#include "text/pair.h"
+#include "text/parse.h"
 
 #include <cstddef>
 #include <downbeat/clock.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "text/fill.h"
-#include "text/parse_number.h"
+#include "text/parse.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -12,8 +12,7 @@
 #include "text/error.h"
 #include "text/fill.h"
 #include "text/names.h"
-#include "text/parse_number.h"
-#include "text/sizes.h"
+#include "text/parse.h"
 #include "timings/timing.h"
 #include "warmup_rules/warmup_rule.h"
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "operations/elements/draw.h"
 #include "operations/elements/element_parts.h"
 
 #include <algorithm>

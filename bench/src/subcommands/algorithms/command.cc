@@ -11,7 +11,7 @@
 #include "subcommands/algorithms/results.h"
 #include "subcommands/session.h"
 #include "text/names.h"
-#include "text/sizes.h"
+#include "text/parse.h"
 
 #include <algorithm>
 #include <fmt/format.h>

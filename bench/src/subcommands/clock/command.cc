@@ -7,7 +7,7 @@
 #include "subcommands/clock/results.h"
 #include "subcommands/session.h"
 #include "text/names.h"
-#include "text/parse_number.h"
+#include "text/parse.h"
 
 #include <algorithm>
 #include <fmt/format.h>

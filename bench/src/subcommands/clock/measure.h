@@ -5,7 +5,7 @@
 #include "output/progress.h"
 #include "subcommands/clock/due_events.h"
 #include "subcommands/clock/results.h"
-#include "text/pair.h"
+#include "text/parse.h"
 
 #include <cstdint>
 #include <memory>

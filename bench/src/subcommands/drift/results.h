@@ -2,7 +2,7 @@
 
 #include "context/context.h"
 #include "output/dataset.h"
-#include "text/pair.h"
+#include "text/parse.h"
 
 #include <string>
 #include <vector>

@@ -4,7 +4,7 @@
 #include "output/dataset.h"
 #include "statistics/histogram.h"
 #include "statistics/statistics.h"
-#include "text/pair.h"
+#include "text/parse.h"
 
 #include <cstdint>
 #include <span>
