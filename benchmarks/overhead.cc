@@ -1,4 +1,4 @@
-// What the harness adds: its samples beside loops written by hand, in turns in one launch, with the same library and
+// Overhead of the harness: its samples and hand-written loops, in turns in one launch, with the same library and
 // the same buffers, in one state of the machine. Run by `make bench-overhead`.
 
 #include "cells/cell.h"
@@ -138,12 +138,12 @@ double by_harness(Sampler &sampler, Synchronizer &synchronizer, Operation &opera
     const Batch batch = sampler.sample(synchronizer, operation, timing, delays, 0.0);
     double sum = 0.0;
     for (std::size_t i = 0; i < batch.size(); ++i) {
-        sum += metrics::latency_avg().value(batch[i]);
+        sum += find_by_name(all_metrics(), "latency_avg").value(batch[i]);
     }
     return sum / static_cast<double>(delays.size());
 }
 
-/// What one round found: means over ranks and calls, seconds.
+/// One round: means over ranks and calls, seconds.
 struct Round {
     double loop;
     double harness;

@@ -1,10 +1,10 @@
-#include "experiments/experiment.h"
 #include "mpi/mpi_tool.h"
 #include "options/algorithm_choices.h"
 #include "output/print_error.h"
 #include "print_line.h"
+#include "subcommands/subcommand.h"
+#include "text/encoding.h"
 #include "text/error.h"
-#include "text/utf8.h"
 
 #include <algorithm>
 #include <chrono>
@@ -19,7 +19,7 @@ namespace {
 
 std::string command_line(int argc, char **argv) { return fmt::format("{}", fmt::join(argv, argv + argc, " ")); }
 
-/// What is asked for gets into files and tables.
+/// Arguments are written to files and tables.
 void check_words(int argc, char **argv) {
     for (int i = 1; i < argc; ++i) {
         if (const std::optional<std::size_t> place = find_unprintable(argv[i])) {
@@ -29,7 +29,7 @@ void check_words(int argc, char **argv) {
     }
 }
 
-/// Of the exceptions of the language, one concerns users.
+/// bad_alloc is the only standard exception that users can act on.
 std::string text_of(const std::exception &error) {
     return dynamic_cast<const std::bad_alloc *>(&error) == nullptr
                ? error.what()
@@ -48,14 +48,14 @@ ExitStatus run(int argc, char **argv) {
     const Communicator comm;
     try {
         check_words(argc, argv);
-        const ParsedExperiment parsed = parse_command_line(argc, argv, comm.size());
+        const ParsedWork parsed = parse_command_line(argc, argv, comm.size());
         if (const std::string *text = std::get_if<std::string>(&parsed)) {
             if (comm.is_root()) {
                 std::cout << *text << std::flush;
             }
             return ExitStatus::success;
         }
-        return std::get<Experiment>(parsed)(comm, command_line(argc, argv));
+        return std::get<Work>(parsed)(comm, command_line(argc, argv));
     } catch (const Error &error) {
         if (!error.known_everywhere()) {
             throw;
@@ -86,7 +86,7 @@ int main(int argc, char **argv) {
         status = bench::run(argc, argv);
         bench::close_tool_interface();
     } catch (const std::exception &error) {
-        // The other ranks know nothing of it and wait, or fail as well: the first one ends them before they say so.
+        // The other ranks wait for this one, or fail, too: the first to fail aborts them before they print the same.
         bench::await_turn_to_fail();
         bench::print_error(bench::text_of(error));
         await_line_read();

@@ -1,7 +1,6 @@
 #include "patterns/arrival_pattern.h"
 
 #include "expect_usage_error.h"
-#include "patterns/planned_delays.h"
 #include "text/names.h"
 
 #include <algorithm>

@@ -4,7 +4,6 @@
 #include "fixture.h"
 #include "metrics/metric.h"
 #include "netcdf_reader.h"
-#include "output/datasets/dataset_writer.h"
 #include "output/reporters/reporter_registry.h"
 
 #include <cmath>
@@ -165,7 +164,7 @@ TEST_F(CellFields, MetricsSayTheirUnitsAndMeanings) {
     }
 }
 
-TEST_F(CellFields, TextsWithQuotesAndCommasSurviveBothCsvWriters) {
+TEST_F(CellFields, TextsWithQuotesAndCommasSurviveInCsv) {
     const auto columns = csv();
     EXPECT_EQ(columns.at("operation"), nasty_operation);
     EXPECT_EQ(columns.at("algorithm"), "a,b");
@@ -181,7 +180,7 @@ TEST_F(CellFields, TextsWithQuotesAndCommasSurviveBothCsvWriters) {
     SamplingContext context = fixture_context();
     context.ranks = {{"host, \"the\" first", "0,2", 1}};
     add_ranks(data, context);
-    find_by_name(all_dataset_writers(), "csv").make(path("texts.csv"))->write(context, data, {});
+    find_by_name(all_reporters(), "csv").make(path("texts.csv"))->findings(context, {data, "", {}});
     std::set<std::string> cells;
     for (const auto &row : parse_csv(read(path("texts.csv")))) {
         cells.insert(row.begin(), row.end());

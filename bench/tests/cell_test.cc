@@ -108,7 +108,7 @@ TEST(CellRecord, CanariesTellBlocksOfTwoStates) {
     EXPECT_EQ(result.unlike_blocks, 2);
 }
 
-/// Blocks of so many samples, whose times begin at 1 and change by so much from call to call, beside noise of 1 %.
+/// Blocks of `size` samples, whose times begin at 1 and change by `change` from call to call, with noise of 1 %.
 CellResult of_blocks(int size, double change) {
     std::mt19937_64 random(1);
     CellRecord record(0, bcast_cell());

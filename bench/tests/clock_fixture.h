@@ -1,6 +1,6 @@
 #pragma once
 
-#include "findings/clock/results.h"
+#include "subcommands/clock/results.h"
 
 #include <limits>
 #include <utility>

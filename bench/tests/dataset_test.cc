@@ -2,8 +2,7 @@
 #include "files.h"
 #include "fixture.h"
 #include "netcdf_reader.h"
-#include "output/datasets/dataset_writer.h"
-#include "text/error.h"
+#include "output/reporters/reporter_registry.h"
 #include "text/names.h"
 
 #include <algorithm>
@@ -30,9 +29,9 @@ Dataset dataset() {
 class Datasets : public Files {
 protected:
     std::string write(const std::string &format, const std::string &name) const {
-        find_by_name(all_dataset_writers(), format)
+        find_by_name(all_reporters(), format)
             .make(path(name))
-            ->write(fixture_context(), dataset(), {"something was seen"});
+            ->findings(fixture_context(), {dataset(), "", {"something was seen"}});
         return path(name);
     }
 };
@@ -76,19 +75,7 @@ TEST_F(Datasets, Netcdf) {
     EXPECT_EQ(reader.attribute("warnings"), "something was seen");
 }
 
-TEST_F(Datasets, WhatCannotBeWrittenIsNoticedAtOnce) {
-    for (const DatasetWriterInfo &writer : all_dataset_writers()) {
-        try {
-            writer.make(path("absent/out"));
-            ADD_FAILURE() << writer.name;
-        } catch (const Error &error) {
-            EXPECT_EQ(error.status(), ExitStatus::failure);
-            EXPECT_NE(std::string(error.what()).find("absent/out'"), std::string::npos) << error.what();
-        }
-    }
-}
-
-TEST_F(Datasets, OfTheClockExperimentAreConsistent) {
+TEST_F(Datasets, OfSubcommandClockAreConsistent) {
     SamplingContext context = fixture_context();
     context.ranks.push_back({"node2", "0", 1});
     const ClockResults results = clock_fixture();

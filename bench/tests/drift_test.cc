@@ -1,5 +1,5 @@
-#include "findings/drift/line.h"
-#include "findings/drift/results.h"
+#include "subcommands/drift/line.h"
+#include "subcommands/drift/results.h"
 
 #include <gtest/gtest.h>
 

@@ -33,7 +33,7 @@ protected:
         EXPECT_EQ(text, read(golden_path)) << golden_path;
     }
 
-    /// A terminal of so many columns shows it.
+    /// No line is longer than that.
     static void expect_narrow(const std::string &text, std::size_t columns = 80) {
         std::istringstream lines(text);
         for (std::string line; std::getline(lines, line);) {

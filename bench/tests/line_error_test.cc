@@ -1,4 +1,4 @@
-#include "findings/drift/line.h"
+#include "subcommands/drift/line.h"
 
 #include <cmath>
 #include <functional>

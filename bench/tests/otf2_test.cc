@@ -10,7 +10,7 @@
 namespace bench {
 namespace {
 
-/// What the anchor file and the definitions tell. tests/bench reads the events.
+/// The anchor file and the definitions. tests/bench reads the events.
 class Archive {
 public:
     explicit Archive(const std::string &path) : reader_(OTF2_Reader_Open(path.c_str())) {}
@@ -71,14 +71,14 @@ TEST_F(Otf2, SaysHowManyEventsWouldHaveGoneBackInTime) {
     FixtureBatch later = fixture_batches()[1];
     const FixtureBatch earlier = fixture_batches()[2];
     for (const std::size_t rank : {0, 1}) {          // in the second of its samples
-        later.batch.exit[2 + rank] = 95.5 * 0x1p-20; // behind the entry into the synchronizer that follows
+        later.batch.exit[2 + rank] = 95.5 * 0x1p-20; // after the entry into the next synchronizer
     }
     EXPECT_EQ(Archive(report({later, earlier}, 10)).property("DOWNBEAT::EVENTS_MOVED"), "2"); // one per rank
 }
 
 TEST_F(Otf2, ReplacesAnEarlierArchive) {
     report(fixture_batches(), 10);
-    std::filesystem::remove(path("out.otf2")); // as a run leaves it that was cut short
+    std::filesystem::remove(path("out.otf2")); // as an interrupted run leaves it
     EXPECT_EQ(Archive(report({}, 10)).property("DOWNBEAT::SAMPLES_LEFT_OUT"), "0");
     report(fixture_batches(), 10);
     EXPECT_EQ(Archive(report(fixture_batches(), 1)).property("DOWNBEAT::SAMPLES_LEFT_OUT"), "5");

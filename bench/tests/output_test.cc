@@ -1,16 +1,19 @@
-#include "output/output.h"
-
+#include "crc32.h"
 #include "files.h"
 #include "fixture.h"
-#include "output/datasets/dataset_writer.h"
+#include "output/output.h"
+#include "output/progress.h"
 #include "output/reporters/reporter_registry.h"
 #include "text/error.h"
 
+#include <cstdint>
 #include <fcntl.h>
 #include <filesystem>
+#include <fmt/format.h>
 #include <fstream>
 #include <future>
 #include <gtest/gtest.h>
+#include <string>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -126,12 +129,59 @@ TEST_F(OutputTest, EveryKindOfFileReplacesALink) {
         EXPECT_GT(fs::file_size(name), 0U) << name;
         EXPECT_FALSE(fs::equivalent(name, path("victim"))) << name;
     }
-    for (const DatasetWriterInfo &kind : all_dataset_writers()) {
-        const std::string name = path("dataset" + kind.suffix);
-        fs::create_hard_link(path("victim"), name);
-        kind.make(name)->write(fixture_context(), {}, {});
-        EXPECT_FALSE(fs::equivalent(name, path("victim"))) << name;
+}
+
+std::uint32_t checksum(const std::string &text) {
+    crc32 crc{};
+    crc32_begin(&crc);
+    crc32_add(&crc, text.data(), text.size());
+    return crc32_value(&crc);
+}
+
+// The check value of the catalog of CRCs, and others of zlib.
+TEST(Crc32, IsThatOfZlib) {
+    EXPECT_EQ(checksum(""), 0U);
+    EXPECT_EQ(checksum("a"), 0xe8b7be43U);
+    EXPECT_EQ(checksum("123456789"), 0xcbf43926U);
+    EXPECT_EQ(checksum(std::string(1000, '\0')), 0x060b1780U);
+    EXPECT_EQ(checksum("The quick brown fox jumps over the lazy dog"), 0x414fa339U);
+}
+
+TEST(Crc32, DoesNotDependOnThePieces) {
+    const std::string text = "The quick brown fox jumps over the lazy dog";
+    for (std::size_t cut = 0; cut <= text.size(); ++cut) {
+        crc32 crc{};
+        crc32_begin(&crc);
+        crc32_add(&crc, text.data(), cut);
+        crc32_add(&crc, text.data() + cut, text.size() - cut);
+        EXPECT_EQ(crc32_value(&crc), 0x414fa339U);
     }
+}
+
+class SealFile : public Files {};
+
+TEST_F(SealFile, AppendsTheChecksumOfAllBytes) {
+    const std::string content(200000, 'x');
+    Output output(path("a"));
+    output.write(content);
+    seal_file(output);
+    output.finish();
+    EXPECT_EQ(read(path("a")), content + fmt::format("DOWNBEAT-CRC32:{:08x}\n", checksum(content)));
+}
+
+TEST_F(SealFile, LeavesDevicesAlone) {
+    Output output("/dev/null");
+    EXPECT_NO_THROW(seal_file(output));
+}
+
+TEST(Progress, TheTimeLeftFollowsFromThePace) {
+    EXPECT_EQ(time_left(10, 30, 1.0), "about 3.0 s left");
+    EXPECT_EQ(time_left(1, 0, 5.0), "about 0.0 s left");
+    EXPECT_EQ(time_left(4, 1, 39.76), "about 9.9 s left");
+    EXPECT_EQ(time_left(4, 1, 39.84), "about 10 s left");
+    EXPECT_EQ(time_left(1, 2, 60.0), "about 2 min left");
+    EXPECT_EQ(time_left(2, 100, 300.0), "about 4.2 h left");
+    EXPECT_EQ(time_left(1, 2, 3.0, true), "at least 6.0 s left");
 }
 
 } // namespace

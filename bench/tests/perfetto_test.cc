@@ -10,7 +10,7 @@ namespace {
 
 class Perfetto : public Files {
 protected:
-    /// What the reporter makes of batches of the same cell.
+    /// The trace of batches of one cell.
     Json trace(const std::vector<FixtureBatch> &batches, long trace_samples) const {
         const std::string file = path("out.perfetto.json");
         const auto reporter = find_reporter(file).make(file);

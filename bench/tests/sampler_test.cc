@@ -165,7 +165,7 @@ TEST(Sampler, TimesTheRanksOfTheOperation) {
     }
 }
 
-/// What happens between the stamps and around them: R for a reading of the clock, otherwise the letter of the caller.
+/// Events between the stamps and around them: R for a reading of the clock, else the letter of the caller.
 std::string events;
 
 std::int64_t read_and_tell(const void *) {

@@ -16,8 +16,8 @@ namespace bench {
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
-/// Samples of so many ranks: deadlines, slacks per sample; the others [sample][rank]. Ranks call the synchronizer one
-/// unit before they enter, and without delays.
+/// Deadlines and slacks per sample; the others [sample][rank]. Ranks call the synchronizer one unit before they enter,
+/// and without delays.
 inline Batch samples(std::size_t ranks, std::vector<double> deadline, std::vector<double> slack,
                      std::vector<double> entry, std::vector<double> exit, std::vector<std::uint8_t> flag,
                      double unit = 1.0) {
@@ -46,7 +46,7 @@ inline Batch samples(std::size_t ranks, std::vector<double> deadline, std::vecto
     return batch;
 }
 
-/// The rule that wants so many samples.
+/// Stopping rule fixed(samples=...).
 inline std::unique_ptr<StoppingRule> wanting(long samples) {
     const Component component =
         parse_component("rule", fmt::format("fixed(samples={})", samples), all_stopping_rules());

@@ -1,4 +1,4 @@
-#include "findings/rtt/stop_rule.h"
+#include "subcommands/rtt/results.h"
 
 #include <cmath>
 #include <deque>
@@ -11,7 +11,7 @@ namespace {
 /// Expected draws until n in a row brought no smaller minimum, for a distribution without ties: the k-th draw is the
 /// smallest so far with probability 1 / k, whatever came before.
 double expected_cost(long n) {
-    // Probability that so many draws in a row brought none, and the rule has not stopped; after the first draw, none.
+    // [i]: probability that the last i draws brought no smaller one and the rule has not stopped.
     std::deque<double> without = {1.0};
     double cost = 1.0;
     double alive = 1.0;

@@ -1,4 +1,4 @@
-// What synchronizers decide, on clocks of their own; what they do on a machine is for tests/bench.
+// Decisions of synchronizers, on clocks of their own; tests/bench runs them on a machine.
 #include "synchronizers/synchronizer.h"
 
 #include "mpi/mpi_check.h"
@@ -44,7 +44,7 @@ public:
     const GlobalClock &clock() const { return clock_; }
     const Communicator &comm() const { return comm_; }
 
-    /// From one start to the next, in a series of two that fit. Nobody waits for a start with a delay far in the past.
+    /// From one start to the next, in a series of two that fit. No rank waits for a start with a delay far in the past.
     double window() const {
         synchronizer_->prepare({2, 1e-6});
         synchronizer_->start(-2000.0);

@@ -49,7 +49,7 @@ TEST(WarmupRule, StationaryWaitsForTheEndOfAStep) {
     std::mt19937_64 random(1);
     const auto step = [&](std::size_t i) { return (i < 30 ? 2.0 : 1.0) + noise(random); };
     const std::size_t count = discarded(*rule("stationary"), step);
-    EXPECT_GE(count, 65U); // two windows of 20 lie behind the step, but for a part that medians do not see
+    EXPECT_GE(count, 65U); // two windows of 20 after the step, except for what medians ignore
     EXPECT_LE(count, 105U);
 }
 
@@ -84,7 +84,7 @@ TEST(WarmupRule, StationaryTakesNoiseForTheDistancesOfBatchesFromTheirOwnWindow)
 }
 
 TEST(WarmupRule, StationaryTakesAChangeForAShareOfTheMedian) {
-    // Six batches lie on the median of their window, so there is no noise to speak of.
+    // Six batches lie on the median of their window, so there is hardly any noise.
     EXPECT_TRUE(settled_batches({50, 50, 50, 90, 50.9, 50.9, 50.9, 10}));
     EXPECT_FALSE(settled_batches({50, 50, 50, 90, 51.1, 51.1, 51.1, 10}));
 }

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double us = 1e-6;
 
-/// A series whose first window was missed, as it says nothing, and in which of 20 more so many were tight and missed.
+/// A series of 21 windows: the first missed, which does not count, then `tight` tight ones and `missed` missed ones.
 std::vector<std::uint8_t> series(std::size_t tight, std::size_t missed) {
     std::vector<std::uint8_t> fits(21, static_cast<std::uint8_t>(WindowFit::ample));
     fits[0] = static_cast<std::uint8_t>(WindowFit::missed);

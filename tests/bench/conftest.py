@@ -28,7 +28,7 @@ SANITIZERS = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run left behind."""
+    """Status and output of a run."""
 
     status: int
     stdout: str
@@ -36,7 +36,7 @@ class Outcome:
 
     @property
     def own_lines(self) -> list[str]:
-        """What the program itself wrote to standard error; launchers add lines of their own."""
+        """The program's own lines on standard error; launchers add others."""
         return [line for line in self.stderr.splitlines() if line.startswith("downbeat-bench:")]
 
 
@@ -68,7 +68,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def run_bench(
     mpi: str, directory: Path, *arguments: str, env: Mapping[str, str] | None = None, ranks: int = RANKS
 ) -> Outcome:
-    """Runs downbeat-bench in a directory."""
+    """Runs downbeat-bench in a directory; without a launcher if `ranks` is 0."""
     program = ROOT / "build" / (BUILT.tree or mpi) / "bin" / "downbeat-bench"
     if not program.exists():
         pytest.fail(f"{program} is not built")
@@ -76,7 +76,7 @@ def run_bench(
     clean = {name: value for name, value in os.environ.items() if not name.startswith("DOWNBEAT_")}
     launch = [str(ROOT / "tools/launch"), "--mpi", mpi, "-n", str(ranks), "--timeout", str(TIMEOUT_SECONDS)]
     done = subprocess.run(
-        [*launch, str(program), *arguments],
+        [*(launch if ranks else []), str(program), *arguments],
         capture_output=True,
         text=True,
         check=False,

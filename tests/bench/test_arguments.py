@@ -8,22 +8,21 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import ONE_LIBRARY, Bench, run_bench
+from conftest import ONE_LIBRARY, Bench, Outcome, run_bench
 
 ROOT = Path(__file__).resolve().parents[2]
 
+# Found without a launcher, too, by --check.
 BAD = [
     ("", "no operation is given; choose from barrier, bcast, "),
     ("barier", "unknown operation 'barier'; choose one of barrier, bcast, "),
     ("barrier barrier", "operation 'barrier' is given twice"),
     ("barrier -m 8", "--sizes needs an operation that has a message size"),
     ("barrier allreduce --with root=0", "--with 'root=0' has no effect: no operation given here has that parameter"),
-    ("bcast --with root=2", "root of bcast cannot be '2'; use 0 to 1, or rotating"),
     ("bcast --with root=-1", "'bcast(root=-1)': root cannot be '-1'; use rotating, or an integer from 0 to"),
     ("bcast(root=1),bcast(root=1)", "operation 'bcast(root=1)' is given twice"),
     ("bcast(compute=1us)", "unknown parameter 'compute'; choose one of type, buffers, root"),
     ("ibcast(tests=3)", "ibcast(tests=3) has tests, but no computation to spread them over"),
-    ("ping_pong(second=2)", "second of ping_pong cannot be '2'; use 0 to 1"),
     ("ping_pong(second=0)", "first and second of ping_pong are both 0; use two different ranks"),
     ("bcast -m 64:8", "the range '64:8' is empty"),
     ("bcast -m 8:100", "the ends of the range '8:100' are not both powers of two"),
@@ -57,7 +56,6 @@ BAD = [
     ("barrier --timing window --sync harmonize", "timing scheme window needs synchronizer window, not harmonize"),
     ("barrier --pattern late", "unknown arrival pattern 'late'; choose one of none, one_late, one_early"),
     ("barrier --pattern one_late", "arrival pattern one_late needs a delay; add e.g. --delay 10us"),
-    ("barrier --pattern one_late(rank=2) --delay 1us", "'one_late(rank=2)'; use a rank from 0 to 1"),
     ("barrier --pattern one_late --delay 10", "--delay cannot be '10'; use a duration up to 3600s with a unit"),
     ("barrier --pattern one_late --delay 1e300s", "--delay cannot be '1e300s'; use a duration up to 3600s"),
     ("barrier --pattern one_late --delay 1us,1us", "delay '1us' is given twice"),
@@ -67,8 +65,6 @@ BAD = [
         "barrier --pattern one_late --delay -1x",
         "--delay cannot be '-1x'; use a multiple from 0.001x to 1000000x, or a duration",
     ),
-    ("barrier --pattern bell --delay 1us", "bell needs at least 3 ranks; there are 2"),
-    ("barrier --pattern node_steps --delay 1us", "node_steps needs ranks on at least 2 nodes"),
     ("barrier --pattern trace", "parameter file is required"),
     ("barrier --delay 1us", "--delay needs an arrival pattern that delays ranks; add --pattern with one of one_late"),
     ("barrier --permute", "--permute needs an arrival pattern that delays ranks"),
@@ -80,7 +76,6 @@ BAD = [
     ("skew --sync barrier", "unknown synchronizer 'barrier'; choose one of none, mpi_barrier"),
     ("skew -r 0", "--repetitions cannot be '0'; use an integer from 1 to"),
     ("skew --warmup -1", "--warmup cannot be '-1'; use an integer from 0 to"),
-    ("barrier --observe 2", "--observe cannot be '2'; use an integer from 0 to 1"),
     ("barrier --max-attempts 0", "--max-attempts cannot be '0'; use an integer from 1 to"),
     ("barrier --tolerance nan", "--tolerance cannot be 'nan'; use seconds from 0 to 1 without unit"),
     ("barrier --tolerance -1e-6", "--tolerance cannot be '-1e-6'; use seconds from"),
@@ -102,7 +97,7 @@ BAD = [
     ("barrier --frobnicate", "--frobnicate; the options are --help, --version, --sizes"),
     ("barrier -r", "--repetitions: 1 required N missing"),
     ("barrier -r 1 -r 2", "--repetitions:"),
-    ("barrier clock", "clock is an experiment, not an operation; give it as the first word"),
+    ("barrier clock", "clock is a subcommand, not an operation; give it as the first word"),
     ("list barriers", "unknown kind 'barriers'; choose one of scheme, offset, intercept"),
     ("list --format csv", "unknown format 'csv'; choose one of table, json"),
     ("clock --schemes hca4", "--schemes cannot be 'hca4': 'hca4' is unknown; choose one of disciplined, hca3_offset"),
@@ -114,14 +109,11 @@ BAD = [
     ("clock --waits 5s", "--waits cannot be '5s'; use seconds from 0 to 3600"),
     ("clock --rounds 0", "--rounds cannot be '0'; use an integer from 1 to"),
     ("clock -r 0", "--repetitions cannot be '0'; use an integer from 1 to"),
-    ("clock --sample 2", "--sample cannot be '2'; use all, or 1 to 1"),
-    ("clock --sample some", "--sample cannot be 'some'; use all, or 1 to 1"),
     ("clock --estimator best", "--estimator cannot be 'best': 'best' is unknown; choose one of skampi, netgauge"),
     ("clock --format xml", "unknown format 'xml'; choose one of table, csv, json"),
     ("clock -o out.txt", "the file type of 'out.txt' is unknown; use one of the suffixes .csv, .json, .nc"),
     ("clock barrier", "not expected: barrier"),
     ("clock --sizes 8", "the options are --help, --schemes, --waits"),
-    ("rtt --pairs 0:2", "--pairs cannot contain '0:2'; use two different ranks from 0 to 1, e.g. 0:1"),
     ("rtt --pairs 0:1,0:1", "pair '0:1' is given twice"),
     ("rtt --count 0", "--count cannot be '0'; use an integer from 1 to"),
     ("rtt --interval -1", "--interval cannot be '-1'; use seconds from 0 to 3600 without unit"),
@@ -133,22 +125,65 @@ BAD = [
     ("drift --seed 1", "not expected: 1"),
 ]
 
+# Two ranks are not enough for these.
+BAD_RANKS = [
+    ("bcast --with root=2", "root of bcast cannot be '2'; use 0 to 1, or rotating"),
+    ("ping_pong(second=2)", "second of ping_pong cannot be '2'; use 0 to 1"),
+    ("barrier --pattern one_late(rank=2) --delay 1us", "'one_late(rank=2)'; use a rank from 0 to 1"),
+    ("barrier --pattern bell --delay 1us", "bell needs at least 3 ranks; there are 2"),
+    ("barrier --pattern node_steps --delay 1us", "node_steps needs ranks on at least 2 nodes"),
+    ("barrier --observe 2", "--observe cannot be '2'; use an integer from 0 to 1"),
+    ("clock --sample 2", "--sample cannot be '2'; use all, or 1 to 1"),
+    ("clock --sample some", "--sample cannot be 'some'; use all, or 1 to 1"),
+    ("rtt --pairs 0:2", "--pairs cannot contain '0:2'; use two different ranks from 0 to 1, e.g. 0:1"),
+]
+
 
 pytestmark = [ONE_LIBRARY, pytest.mark.shared]
 
 
-@pytest.mark.parametrize(("arguments", "message"), BAD)
-def test_bad_arguments(bench: Bench, tmp_path: Path, arguments: str, message: str) -> None:
-    outcome = bench(*arguments.split())
+def expect_refused(outcome: Outcome, message: str) -> None:
     assert outcome.status == 2
     assert len(outcome.own_lines) == 1
     assert message in outcome.own_lines[0]
     assert outcome.stdout == ""
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD)
+def test_bad_arguments(mpi: str, tmp_path: Path, arguments: str, message: str) -> None:
+    expect_refused(run_bench(mpi, tmp_path, "--check", *arguments.split(), ranks=0), message)
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(("arguments", "message"), BAD_RANKS)
+def test_bad_ranks(bench: Bench, arguments: str, message: str) -> None:
+    expect_refused(bench(*arguments.split()), message)
+
+
 @pytest.mark.parametrize(
-    ("experiment", "option"),
+    "arguments",
+    [
+        "bcast allgather -m 8:1M -r 1000000000 --late-ranks 0.01 --observe 7 -o out.nc",
+        "ping_pong(second=5) neighbor_alltoall --sync window --pattern one_late(rank=3),trace(file=a) --delay 2x",
+        "clock --schemes hca3(fit=40) --sample 3 --check",
+        "rtt --pairs 0:5",
+        "list --check scheme",
+    ],
+)
+def test_check_measures_nothing_and_knows_no_ranks(mpi: str, tmp_path: Path, arguments: str) -> None:
+    words = arguments.split()
+    outcome = run_bench(mpi, tmp_path, *words, *[] if "--check" in words else ["--check"], ranks=0)
+    assert (outcome.status, outcome.stdout, outcome.own_lines) == (0, "", [])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_check_knows_the_ranks_of_a_launch(bench: Bench) -> None:
+    assert bench("--check", "barrier").status == 0
+    expect_refused(bench("--check", "barrier", "--observe", "2"), "--observe cannot be '2'")
+
+
+@pytest.mark.parametrize(
+    ("subcommand", "option"),
     [
         ("clock", "--schemes"),
         ("rtt", "--resamples"),
@@ -158,27 +193,27 @@ def test_bad_arguments(bench: Bench, tmp_path: Path, arguments: str, message: st
         ("list", "--format"),
     ],
 )
-def test_help_of_experiments(bench: Bench, experiment: str, option: str) -> None:
-    outcome = bench(experiment, "--help")
+def test_help_of_subcommands(bench: Bench, subcommand: str, option: str) -> None:
+    outcome = bench(subcommand, "--help")
     assert outcome.status == 0
-    assert f"Usage: downbeat-bench {experiment}" in outcome.stdout
+    assert f"Usage: downbeat-bench {subcommand}" in outcome.stdout
     assert option in outcome.stdout
     assert all(len(line) <= 80 for line in outcome.stdout.splitlines())
 
 
-@pytest.mark.parametrize("experiment", ["clock", "rtt", "drift"])
-def test_experiments_notice_files_that_cannot_be_written_before_measuring(bench: Bench, experiment: str) -> None:
+@pytest.mark.parametrize("subcommand", ["clock", "rtt", "drift"])
+def test_subcommands_notice_files_that_cannot_be_written_before_measuring(bench: Bench, subcommand: str) -> None:
     # Longer than the time limit.
     long = {"clock": ["--waits", "3600"], "rtt": ["--interval", "3600"], "drift": ["--duration", "3600"]}
-    outcome = bench(experiment, *long[experiment], "-o", "absent/out.nc")
+    outcome = bench(subcommand, *long[subcommand], "-o", "absent/out.nc")
     assert outcome.status == 1
     assert len(outcome.own_lines) == 1
     assert "cannot write 'absent/out.nc'" in outcome.own_lines[0]
 
 
-@pytest.mark.parametrize("experiment", ["clock", "rtt", "drift"])
-def test_experiments_need_two_ranks(mpi: str, tmp_path: Path, experiment: str) -> None:
-    outcome = run_bench(mpi, tmp_path, experiment, ranks=1)
+@pytest.mark.parametrize("subcommand", ["clock", "rtt", "drift"])
+def test_subcommands_need_two_ranks(mpi: str, tmp_path: Path, subcommand: str) -> None:
+    outcome = run_bench(mpi, tmp_path, subcommand, ranks=1)
     assert outcome.status == 2
     assert len(outcome.own_lines) == 1
     assert "but there is only one; start" in outcome.own_lines[0]

@@ -22,7 +22,7 @@ SHARED = "all ranks share one clock"
 
 @dataclass(frozen=True)
 class Run:
-    """One run whose outcome and files several tests look at."""
+    """A run whose outcome and files several tests read."""
 
     outcome: Outcome
     directory: Path

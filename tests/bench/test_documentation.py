@@ -1,4 +1,4 @@
-"""What the documentation says of options and components is what the program says of them, and all of them are there."""
+"""The documentation describes all options and components as the program does."""
 
 from __future__ import annotations
 

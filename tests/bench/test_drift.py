@@ -70,7 +70,7 @@ def weights_of(bound: np.ndarray) -> np.ndarray:
 
 
 def expected_error(at: np.ndarray, offset: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
-    """Returns half of the 95 % intervals of slope and of the value at 0, as bench/src/drift/line.h describes them."""
+    """Returns half of the 95 % intervals of slope and value at 0, as bench/src/subcommands/drift/line.h has them."""
     count, waves, student = len(at), 4, 2.776445
     position = (np.arange(count) + 0.5) / count
     middle, root = (weights * at).mean(), np.sqrt(weights)

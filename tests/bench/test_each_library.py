@@ -13,7 +13,7 @@ from validation import validate
 REPETITIONS = 20
 OPERATIONS = ["barrier", "bcast", "ping_pong", "nothing", "synthetic"]
 SYNCHRONIZERS = ["mpi_barrier", "central", "harmonize"]  # central is one-sided
-# What each library says of itself (MPI_Get_library_version).
+# From MPI_Get_library_version.
 SAYS = {
     "openmpi": "Open MPI v",
     "mpich": "MPICH Version:",
@@ -23,7 +23,7 @@ SAYS = {
 }
 
 
-# What downbeat-bench refuses on 2 ranks because the library gets it wrong, of all operations and both topologies.
+# Operations that downbeat-bench refuses on 2 ranks, as the library gets them wrong, in both topologies.
 # Debian's libraries are looked at more closely, in test_operations.py.
 REFUSED = {"openmpi5": 6, "mpich5": 0, "intelmpi": 12}
 

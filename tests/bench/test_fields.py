@@ -1,4 +1,4 @@
-"""What files hold has one name: in the table of the program, in every kind of file, and in the documentation."""
+"""Fields have one name: in the program, in every kind of file, and in the documentation."""
 
 from __future__ import annotations
 

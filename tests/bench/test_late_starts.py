@@ -24,7 +24,7 @@ def lateness(data: xr.Dataset) -> np.ndarray:
 
 
 def counted(data: xr.Dataset) -> np.ndarray:
-    """Returns which samples are none of the warm-up."""
+    """Returns which samples are not warm-up."""
     found: np.ndarray = data.verdict.values != 3
     return found
 
@@ -47,7 +47,7 @@ def test_a_share_of_the_ranks_may_be_late(bench: Bench, tmp_path: Path) -> None:
     assert data.attrs["late_ranks"] == 0.5 and "late_s" not in data.attrs
     failed = (data.flag.values == 0) | (lateness(data) > data.attrs["tolerance_s"])
     assert ((data.valid.values == 1) == (failed.sum(axis=1) <= 1))[counted(data)].all()
-    # What they did to the times is told; what a rank spends in the operation stays true, as it depends on no other.
+    # The file tells how late they were; the time of a rank in the operation depends on no other and stays true.
     kept = data.lateness.values[data.valid.values == 1]
     assert np.median(kept) > 100e-6
     assert float(data.lateness_max.max()) == kept.max()

@@ -1,14 +1,13 @@
-"""What `downbeat-bench list` says is what the other commands take."""
+"""The other commands accept what `downbeat-bench list` lists."""
 
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ONE_LIBRARY, ROOT, Bench, run_bench
+from conftest import ONE_LIBRARY, Bench, run_bench
 
 pytestmark = pytest.mark.shared
 
@@ -119,9 +118,6 @@ def test_a_number_beyond_its_range_is_refused_and_the_range_named(bench: Bench, 
 
 
 def test_no_launcher_is_needed(mpi: str, tmp_path: Path) -> None:
-    program = ROOT / "build" / mpi / "bin" / "downbeat-bench"
-    done = subprocess.run(
-        [str(program), "list", "scheme"], capture_output=True, text=True, check=False, cwd=tmp_path, timeout=60
-    )
-    assert done.returncode == 0
-    assert "hca3_offset" in done.stdout
+    outcome = run_bench(mpi, tmp_path, "list", "scheme", ranks=0)
+    assert outcome.status == 0
+    assert "hca3_offset" in outcome.stdout

@@ -1,4 +1,4 @@
-"""What a run writes: the samples, the statistics recomputed from them, and the table, the same numbers everywhere."""
+"""Samples, statistics recomputed from them, and the table show the same numbers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Run:
-    """One run whose outcome and files several tests look at."""
+    """A run whose outcome and files several tests read."""
 
     outcome: Outcome
     directory: Path
@@ -163,7 +163,7 @@ def test_validity_follows_the_rule(run: Run) -> None:
         assert blocks >= 10  # more where some gave up
         assert data.discarded.values[cell] == warmup[mine].sum() == 10 * blocks
         assert data.rejected.values[cell] == data.late_flag.values[cell] + data.late_entry.values[cell]
-        assert data.overrun.values[cell] == 0  # of which nobody asked
+        assert data.overrun.values[cell] == 0  # not asked for
         assert list(data.attempt.values[mine]) == list(range(mine.sum()))
 
 

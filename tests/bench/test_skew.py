@@ -49,7 +49,7 @@ def test_clocks_that_are_off_do_not_show(data: xr.Dataset) -> None:
         one = data.isel(synchronizer=NAMES.index(name))
         counts = one.valid.values == 1
         exits, allowed = one.exit.values[counts], 2 * float(one.error_bound)
-        if not name.startswith("window"):  # which nobody enters together
+        if not name.startswith("window"):  # which ranks do not enter together
             assert (exits.min(axis=1) >= one.entry.values[counts].max(axis=1) - allowed).all(), name
         if not np.isnan(one.deadline.values[counts]).any():
             late = exits - one.deadline.values[counts, None]

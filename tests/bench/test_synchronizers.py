@@ -1,4 +1,4 @@
-"""Every synchronizer is a barrier at least: nobody leaves before the last has entered. Windows fit, or say so."""
+"""Every synchronizer is at least a barrier: no rank leaves before the last has entered. Windows fit, or say so."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_nobody_leaves_before_the_last_has_entered(mpi: str, tmp_path: Path, ran
     assert (left.min(axis=1) >= entered.max(axis=1) - bounds(data)).all()
     barriers = {name.decode() for name in data.synchronizer.values}
     assert barriers == {*BARRIERS, "harmonize(after=double_ring)"}
-    # A rank that started late comes late to the next synchronizer: the test would see who does not wait for it.
+    # A rank that started late is late for the next synchronizer, which must wait for it.
     delayed = data.delay.values.max(axis=1) > 0
     assert delayed.any()
     for sample in np.flatnonzero(delayed):
@@ -65,7 +65,7 @@ def test_clocks_that_are_off_do_not_show(bench: Bench, tmp_path: Path) -> None:
     valid = data.valid.values == 1
     allowed = bounds(data)[valid]
     assert (data.entry.values[valid].min(axis=1) >= data.sync_entry.values[valid].max(axis=1) - allowed)[
-        data.synchronizer.values[data.cell_index.values[valid]] != b"window"  # which nobody enters together
+        data.synchronizer.values[data.cell_index.values[valid]] != b"window"  # which ranks do not enter together
     ].all()
     timed = valid & ~np.isnan(data.deadline.values)
     assert timed.sum() >= 150
@@ -93,7 +93,7 @@ def test_methods_of_choosing_the_slack_stand_beside_each_other(bench: Bench, tmp
 
 
 def test_barriers_in_a_row(bench: Bench, tmp_path: Path) -> None:
-    """Hoefler 2008, listing 3. The shortest of many is hardly disturbed, and nobody leaves before its barriers end."""
+    """Hoefler 2008, listing 3. The shortest of many is hardly disturbed; no rank leaves before its barriers end."""
     many = 40
     names = ["mpi_barrier", "double_mpi_barrier", f"mpi_barrier(count={many})"]
     outcome = bench("nothing", "--sync", ",".join(names), "-r", "300", "-q", "-o", "out.nc")
@@ -200,7 +200,7 @@ def test_a_round_time_starts_so_many_broadcasts_after_the_decision(bench: Bench,
 
 
 def test_a_round_time_with_a_fixed_lead_has_no_barrier(bench: Bench, tmp_path: Path) -> None:
-    """Niethammer 2016, listing 2: rank 0 decides when it comes, not when all have come; who comes late knows it."""
+    """Niethammer 2016, listing 2: rank 0 decides on arrival, not when all have arrived; late ranks know it."""
     lead = 2e-3
     late = ["--pattern", "one_late(rank=1)", "--delay", "500us"]
     arguments = ["--sync", "roundtime(lead=2ms)", *late, "-r", "40", "--warmup", "1", "--max-attempts", "1"]

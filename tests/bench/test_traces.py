@@ -28,7 +28,7 @@ WARMUP = VERDICTS.index("warmup")
 
 @dataclass(frozen=True)
 class Slice:
-    """What a trace shows of one rank in one sample."""
+    """One rank in one sample, as a trace shows it."""
 
     cell: int
     sample: int
@@ -41,7 +41,7 @@ class Slice:
 
 @dataclass(frozen=True)
 class Run:
-    """One run whose files several tests look at."""
+    """A run whose files several tests read."""
 
     directory: Path
     samples: xr.Dataset
@@ -103,7 +103,7 @@ def test_text_holds_the_start_and_end_of_every_process(run: Run) -> None:
 
 
 def perfetto_time(microseconds: float) -> int:
-    """Returns nanoseconds as Perfetto's importer reads them: what is behind the point is cut off."""
+    """Returns nanoseconds as Perfetto's importer reads them: it drops fractions."""
     return int(microseconds * 1000.0)
 
 

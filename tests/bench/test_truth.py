@@ -39,7 +39,7 @@ CLOCKS = {
     "DOWNBEAT_MAX_SKEW": "21e-6",
     "DOWNBEAT_MAX_AGE": "1e-3",
 }
-# Whoever else uses the machine may spoil starts, but not the result.
+# Other processes may spoil starts, but not the result.
 LIMITS = ["--warmup", "2", "--max-attempts", "1000", "-q", "--seed", "5"]
 FILES = ["-o", "out.json", "-o", "out.nc"]
 

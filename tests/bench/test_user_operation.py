@@ -16,7 +16,7 @@ SOURCE = Path(__file__).resolve().parent / "user_operation.c"
 RING = ROOT / "examples/my_operation/ring_allreduce.c"
 OTHER = {"openmpi": "mpich", "mpich": "openmpi"}
 LIMITS = ["-r", "40", "--max-attempts", "1000", "-q"]
-# What a stamp and a look at the clock cost, generously: the least of many samples is not disturbed.
+# Cost of a stamp and a clock reading, generously: the smallest of many samples is undisturbed.
 COST = 5e-6  # s
 
 Build = Callable[..., Path]

@@ -2,9 +2,9 @@
 #include "patterns/arrival_pattern.h"
 #include "stopping_rules/stopping_rule.h"
 #include "text/component.h"
+#include "text/encoding.h"
 #include "text/error.h"
-#include "text/sizes.h"
-#include "text/utf8.h"
+#include "text/parse.h"
 #include "warmup_rules/warmup_rule.h"
 
 #include <cmath>

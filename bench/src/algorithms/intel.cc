@@ -2,7 +2,7 @@
 #include "cells/cell.h"
 #include "mpi/mpi_tool.h"
 #include "text/error.h"
-#include "text/match_groups.h"
+#include "text/names.h"
 
 #include <algorithm>
 #include <cctype>

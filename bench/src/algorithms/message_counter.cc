@@ -15,7 +15,7 @@ namespace {
 constexpr const char *count_variable = "pml_monitoring_messages_count";
 constexpr const char *size_variable = "pml_monitoring_messages_size";
 
-/// What Open MPI 4.1 reports to mca_common_monitoring_record_pml below.
+/// As Open MPI 4.1 reports it to mca_common_monitoring_record_pml below.
 Traffic &recorded() {
     static Traffic all;
     return all;

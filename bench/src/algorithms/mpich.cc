@@ -3,7 +3,7 @@
 #include "mpi/mpi_check.h"
 #include "mpi/mpi_tool.h"
 #include "text/error.h"
-#include "text/match_groups.h"
+#include "text/names.h"
 
 #include <algorithm>
 #include <cctype>

@@ -137,7 +137,7 @@ public:
             }
             evidence += fmt::format(", {}=1", dynamic_rules);
         }
-        // A communicator is served by the components of highest priority: without this, han or sm may be before.
+        // The components of highest priority serve a communicator: without this, han or sm might.
         evidence +=
             fmt::format(", {}={} when the communicator was made, higher than all others", priority.name(), rank);
         std::optional<TemporaryValue> first;
@@ -181,7 +181,7 @@ private:
         collectives_.push_back(collective);
     }
 
-    /// A component that would serve before one of this rank, or beside it.
+    /// A component of at least this priority, which would serve instead.
     static std::string rival_of(const ControlVariable &own, int rank) {
         for (const std::string &name : control_variable_names()) {
             const bool rival = name.starts_with("coll_") && name.ends_with("_priority") && name != own.name() &&

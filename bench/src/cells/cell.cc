@@ -23,7 +23,7 @@ Overlap overlap(double undelayed, double delayed, double after, double delay) {
     return {hidden / delayed, hidden / std::min(undelayed, delay)};
 }
 
-constexpr long least_of_slope = 20; // samples in a block: the medians of fewer say little of its halves
+constexpr long least_of_slope = 20; // samples in a block: medians of halves of fewer are too noisy
 
 /// Of each block that is long enough: the median of its last half over that of its first, less 1.
 std::vector<double> slopes_within(std::span<const double> values, BlockSizes blocks, double step) {

@@ -98,7 +98,7 @@ struct CellResult {
     long calls;                   // of the operation per sample
     bool has_deadline;            // whether the synchronizer has
     double error_bound;           // seconds, largest over ranks and blocks
-    double expected_error;        // the same of one standard deviation
+    double expected_error;        // the same for one standard deviation
     double lateness;              // seconds, largest over ranks and valid samples; NaN without a deadline
     double slack;                 // seconds, median over valid samples; NaN if the synchronizer has none
     double wall_time;             // seconds spent on the cell, warm-up and rejected samples included

@@ -10,7 +10,7 @@
 
 namespace bench {
 
-/// Of a field. What has no value is NaN.
+/// NaN if there is no value.
 using FieldValue = std::variant<std::string, std::int64_t, double, CellStatus>;
 
 enum class FieldType { text, count, number, status }; // the alternatives of FieldValue
@@ -30,7 +30,7 @@ struct CellField {
 /// docs/bench-files.md.
 const std::vector<CellField> &cell_fields();
 
-/// The same, and each statistic of each metric, "makespan_p95": what tables have columns for.
+/// The same and each statistic of each metric, "makespan_p95": the columns of a table.
 const std::vector<CellField> &cell_columns();
 
 } // namespace bench

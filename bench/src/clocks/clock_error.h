@@ -4,16 +4,16 @@
 
 namespace bench {
 
-/// How far a rank's readings of a global clock may be off rank 0's, in seconds.
+/// Error of a rank's readings of a global clock against rank 0's, in seconds.
 struct ClockError {
-    double bound = 0.0;    // never farther
+    double bound = 0.0;    // hard
     double expected = 0.0; // one standard deviation
 };
 
 /// Local. Of the clock that libdownbeat keeps for a communicator, from the last synchronization until now.
 ClockError read_clock_error(MPI_Comm comm);
 
-/// Of two clocks that a reading goes through: bounds add up, independent errors by their squares.
+/// Of two clocks in a chain: bounds add up, independent errors by their squares.
 ClockError chained(const ClockError &a, const ClockError &b);
 
 /// The larger of each.

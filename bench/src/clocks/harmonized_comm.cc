@@ -21,7 +21,7 @@ HarmonizedComm::HarmonizedComm(const Communicator &comm, const GlobalClock &cloc
 HarmonizedComm::~HarmonizedComm() { MPI_Comm_free(&comm_); }
 
 double HarmonizedComm::on_clock_of_run(double time) const {
-    // The narrowest of some readings: any may be interrupted.
+    // The narrowest of several readings, as any may be interrupted.
     constexpr int readings = 5;
     double width = std::numeric_limits<double>::infinity();
     double ahead = 0.0;

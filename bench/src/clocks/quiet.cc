@@ -1,8 +1,37 @@
 #include "clocks/quiet.h"
 
 #include "mpi/mpi_check.h"
+#include "mpi/simulation.h"
+
+#include <algorithm>
+#include <chrono>
+#include <sched.h>
+#include <thread>
 
 namespace bench {
+
+void wait_quietly(MPI_Request *request) {
+    if (!simulated_platform().empty()) { // a simulated rank that waits takes no processor time from others
+        check(MPI_Wait(request, MPI_STATUS_IGNORE), "MPI_Wait");
+        return;
+    }
+    constexpr int most_yields = 50;
+    constexpr std::chrono::microseconds longest_nap{1000};
+    std::chrono::microseconds nap{50};
+    for (int looks = 0;; ++looks) {
+        int done = 0;
+        check(MPI_Test(request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+        if (done != 0) {
+            return;
+        }
+        if (looks < most_yields) {
+            sched_yield();
+        } else {
+            std::this_thread::sleep_for(nap);
+            nap = std::min(2 * nap, longest_nap);
+        }
+    }
+}
 
 void barrier_quietly(const Communicator &comm) {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -28,7 +57,7 @@ std::vector<double> gather_quietly(const Communicator &comm, const std::vector<d
 }
 
 void bring_to_root(const Communicator &comm, int source, std::vector<double> &values) {
-    constexpr int tag = 3; // turns.cc has 1 and 2
+    constexpr int tag = 3; // take_turns() has 1 and 2
     const int count = static_cast<int>(values.size());
     if (source == 0 || (comm.rank() != 0 && comm.rank() != source)) {
         return;

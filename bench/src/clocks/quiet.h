@@ -11,7 +11,7 @@ namespace bench {
 // processor time from them wherever there are more ranks than processors, and MPICH 4.0.2 costs 12 ms per blocking call
 // there.
 
-/// Completes the request: looks, yields, then sleeps between looks, up to a millisecond.
+/// Completes the request: polls, yields, then sleeps between polls, up to a millisecond.
 void wait_quietly(MPI_Request *request);
 
 /// Collective.

@@ -3,6 +3,7 @@
 #include "text/names.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace bench {
@@ -48,6 +49,14 @@ ContextValues context_values(const SamplingContext &context) {
         values.emplace_back("late_ranks", context.starts.late_ranks);
     }
     return values;
+}
+
+std::optional<double> busy_processors(double seconds, double period, double processors) {
+    constexpr double shortest = 0.1; // seconds
+    if (std::isnan(seconds) || period < shortest) {
+        return std::nullopt;
+    }
+    return std::clamp(seconds / period, 0.0, processors);
 }
 
 std::string describe_environment(const Context &context) {

@@ -3,6 +3,7 @@
 #include "cells/validity.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -43,33 +44,41 @@ struct Context {
     std::vector<HostInfo> hosts;
     std::vector<std::pair<std::string, std::string>> clock; // settings of libdownbeat
     double error_bound;                                     // seconds, largest over the ranks, before the measurement
-    double expected_error;   // the same of one standard deviation of the error to be expected
+    double expected_error;                                  // the same for one standard deviation of the expected error
     double clock_resolution; // seconds, the step in which stamps advance, largest over the ranks; 0 in a simulation
     std::vector<std::pair<std::string, std::string>> environment;
     std::uint64_t seed;
     std::vector<std::string> outputs;
 };
 
-/// The context of samples of operations.
-struct SamplingContext : Context {
-    std::string stopping; // rule
-    std::string warmup;   // rule
-    long max_attempts;
-    int observed;       // rank
-    bool permuted;      // arrival patterns, over the ranks
-    double tolerance;   // seconds
-    double stamp_cost;  // seconds between two stamps without a call, largest over the ranks; 0 in a simulation
-    StartLimits starts; // which of them make a sample count
-    std::vector<std::pair<std::string, std::string>> algorithms; // of the MPI library, chosen: how it is known
-    std::vector<std::string> user_operations;                    // "my_op: /path/my_op.so"
-    long trace_samples; // number of samples of each cell shown in traces, without warm-up
+/// Options that the context records as they are.
+struct SamplingSettings {
+    long max_attempts = 20;   // per valid sample wanted
+    int observed = 0;         // rank
+    bool permuted = false;    // arrival patterns, over the ranks
+    StartLimits starts;       // which of them make a sample count
+    long trace_samples = 100; // of each cell, shown in traces, without warm-up
 };
 
-/// How many processors of a host others than the ranks kept busy, on average over the measurement.
+/// The context of samples of operations.
+struct SamplingContext : Context, SamplingSettings {
+    std::string stopping; // rule
+    std::string warmup;   // rule
+    double tolerance;     // seconds
+    double stamp_cost;    // seconds between two stamps without a call, largest over the ranks; 0 in a simulation
+    std::vector<std::pair<std::string, std::string>> algorithms; // of the MPI library, chosen: how it is known
+    std::vector<std::string> user_operations;                    // "my_op: /path/my_op.so"
+};
+
+/// Processors of a host that other processes than the ranks kept busy, on average over the measurement.
 struct OthersActivity {
     std::string host;
     double processors;
 };
+
+/// Mean number of busy processors over a period; nothing if the busy seconds are unknown, or the period is too short
+/// for the kernel's ticks of 10 ms.
+std::optional<double> busy_processors(double seconds, double period, double processors);
 
 /// The scalar part of the context by the names that files use.
 using ContextValue = std::variant<std::string, double, long, std::uint64_t>;

@@ -2,6 +2,7 @@
 
 #include "cells/cell.h"
 #include "output/reporters/reporter.h"
+#include "text/error.h"
 
 #include <cstddef>
 #include <memory>
@@ -30,8 +31,7 @@ public:
 private:
     void report();
     const CellResult *find(std::size_t index) const;
-    /// Compares a result with that of its reference: of the same but for what makes a reference. False if the reference
-    /// is not complete yet.
+    /// Compares a result with that of its reference cell. False if the reference is not complete yet.
     bool compare(CellResult &result, bool (*same)(const Cell &, const Cell &), bool (*is_reference)(const Cell &),
                  void (*fill_in)(CellResult &, const CellResult &)) const;
 
@@ -40,5 +40,8 @@ private:
     std::vector<CellResult> waiting_; // complete, but for what they are compared with
     std::vector<CellResult> results_;
 };
+
+/// At rank 0: the run's exit status; if a cell lacks samples, prints one line with the cell and the remedy.
+ExitStatus judge_run(const std::vector<CellResult> &results);
 
 } // namespace bench

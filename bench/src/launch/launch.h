@@ -5,7 +5,6 @@
 #include "clocks/global_clock.h"
 #include "launch/canary.h"
 #include "launch/completed_cells.h"
-#include "launch/runner.h"
 #include "launch/runner_maker.h"
 #include "launch/sampler.h"
 #include "mpi/communicator.h"

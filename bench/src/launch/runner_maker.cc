@@ -17,7 +17,7 @@ namespace {
 // Calls to estimate the time of an operation from, after as many warm-up calls.
 constexpr std::size_t estimate_calls = 20;
 // The same if the first call takes longer than this, e.g. 12 ms with more ranks than processors under MPICH, or in a
-// simulation, where nobody interrupts a rank and a call of 4,096 ranks takes seconds.
+// simulation, where ranks are not interrupted and a call of 4,096 ranks takes seconds.
 constexpr std::size_t slow_estimate_calls = 2;
 constexpr double slow = 1e-3; // s
 
@@ -55,7 +55,7 @@ void RunnerMaker::make_patterns() {
             find_by_name(all_patterns(), component.name()).make({component, comm_.size(), nodes, seed_, read}));
     }
     place_ =
-        options_.permute ? permuted_places(comm_.size(), seed_)[static_cast<std::size_t>(comm_.rank())] : comm_.rank();
+        options_.permuted ? permuted_places(comm_.size(), seed_)[static_cast<std::size_t>(comm_.rank())] : comm_.rank();
 }
 
 std::shared_ptr<AlgorithmInForce> RunnerMaker::choose(const std::string &collective, const std::string &algorithm) {
@@ -131,7 +131,7 @@ Subject RunnerMaker::make_subject(const AskedOperation &operation, std::uint64_t
 }
 
 double RunnerMaker::estimate_time(Operation &operation) {
-    // Seconds of so many calls, each of the slowest rank.
+    // Seconds of each call, the slowest rank's.
     const auto time_calls = [&](std::size_t calls) {
         std::vector<double> times;
         for (std::size_t i = 0; i < calls; ++i) {

@@ -1,17 +1,29 @@
 #include "launch/sampler.h"
 
-#include "clocks/true_time.h"
+#include "clocks/steady_time.h"
 #include "mpi/mpi_check.h"
+#include "statistics/statistics.h"
+#include "text/names.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 namespace bench {
+namespace {
+
+constexpr int batches = 10; // a median is rid of interruptions, ...
+constexpr int pairs = 50;   // ... and a mean of the clock's step
+
+struct Unused : Synchronizer {
+    bool start(double) override { return true; }
+};
+
+} // namespace
 
 Batch Sampler::sample(Synchronizer &synchronizer, Operation &operation, Timing &timing,
                       const std::vector<double> &delays, double duration) {
-    records_.assign(delays.size(), Record{}); // written in full before the first attempt: recording faults no page in
+    records_.assign(delays.size(), Record{}); // touches all pages before the first attempt
     // Without a check of the clocks' age in between, a batch must be short enough that the clocks do not drift far
     // apart.
     const auto series = static_cast<std::size_t>(synchronizer.longest_series(duration, clock_.longest_unwatched()));
@@ -85,7 +97,7 @@ Batch Sampler::sample(Synchronizer &synchronizer, Operation &operation, Timing &
     return batch;
 }
 
-// The same on all ranks, so one rank is enough. If all asked, the next start would wait for the slowest.
+// The same on all ranks, so one rank is enough: if all asked, the next start would wait for the slowest.
 Start Sampler::last_start(const Synchronizer &synchronizer) const {
     return comm_.is_root() ? synchronizer.last_start() : Start{};
 }
@@ -127,6 +139,28 @@ Batch Sampler::gather() const {
         }
     }
     return batch;
+}
+
+double measure_stamp_cost(const Communicator &comm, const GlobalClock &clock) {
+    const OperationInfo nothing = operations::nothing();
+    const auto operation = nothing.make({comm.handle(), 0, Component("operation", nothing.name, nothing)});
+    const TimingInfo &per_call = find_by_name(all_timings(), "per_call");
+    const auto timing = per_call.make(Component("timing scheme", per_call.name, per_call));
+    Unused unused;
+    const StampClock stamps = clock.stamps();
+    std::vector<double> costs;
+    for (int batch = 0; batch < batches; ++batch) {
+        double sum = 0.0;
+        for (int pair = 0; pair < pairs; ++pair) {
+            const Stamps taken = timing->run(*operation, unused, stamps);
+            sum += stamps.seconds(taken.exit) - stamps.seconds(taken.entry);
+        }
+        costs.push_back(sum / pairs);
+    }
+    const double cost = summarize(costs).median;
+    double largest = 0.0;
+    check(MPI_Reduce(&cost, &largest, 1, MPI_DOUBLE, MPI_MAX, 0, comm.handle()), "MPI_Reduce");
+    return largest;
 }
 
 } // namespace bench

@@ -49,4 +49,8 @@ private:
     std::vector<Record> records_;
 };
 
+/// Collective. Seconds between two stamps without a call between them, the largest over the ranks, at rank 0; 0
+/// elsewhere. Some ten microseconds.
+double measure_stamp_cost(const Communicator &comm, const GlobalClock &clock);
+
 } // namespace bench

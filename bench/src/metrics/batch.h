@@ -30,7 +30,7 @@ struct Batch {
     std::size_t observed = 0;    // the rank whose own time is reported
     double resolution = 0.0;     // seconds, step in which stamps advance, largest over the ranks; 0: none is known
     double error_bound = 0.0;    // seconds, largest over the ranks and the stamps of all samples
-    double expected_error = 0.0; // the same of one standard deviation
+    double expected_error = 0.0; // the same for one standard deviation
 
     std::vector<std::size_t> timed; // ranks whose time in the operation is its latency
 

@@ -24,26 +24,6 @@ struct Metric {
     }
 };
 
-// One line per metric; metrics/<name>.cc defines the function of that name.
-#define BENCH_METRICS(METRIC)                                                                                          \
-    METRIC(latency_avg)                                                                                                \
-    METRIC(latency_max)                                                                                                \
-    METRIC(latency_min)                                                                                                \
-    METRIC(latency_observed)                                                                                           \
-    METRIC(global_time)                                                                                                \
-    METRIC(makespan)                                                                                                   \
-    METRIC(after_last_entry)                                                                                           \
-    METRIC(exit_skew)                                                                                                  \
-    METRIC(end_skew)                                                                                                   \
-    METRIC(imbalance_worst)                                                                                            \
-    METRIC(imbalance_mean)
-
-namespace metrics {
-#define BENCH_DECLARE(name) Metric name();
-BENCH_METRICS(BENCH_DECLARE)
-#undef BENCH_DECLARE
-} // namespace metrics
-
 const std::vector<Metric> &all_metrics();
 
 } // namespace bench

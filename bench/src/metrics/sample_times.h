@@ -6,8 +6,6 @@
 
 namespace bench {
 
-// What several metrics are made of.
-
 inline double first_entry(const Sample &sample) { return *std::min_element(sample.entry.begin(), sample.entry.end()); }
 inline double last_entry(const Sample &sample) { return *std::max_element(sample.entry.begin(), sample.entry.end()); }
 inline double last_exit(const Sample &sample) { return *std::max_element(sample.exit.begin(), sample.exit.end()); }

@@ -27,8 +27,8 @@ public:
     /// Collective. Rank 0 runs `work`; all ranks return its result. If it throws, all ranks throw Error::everywhere.
     long on_root(const std::function<long()> &work) const;
 
-    /// Collective. What each rank has to say, in order, at rank 0; nothing elsewhere. A rank's texts or values go
-    /// together: each call costs rank 0 some messages, and those of several calls queue up there.
+    /// Collective. Texts or values of all ranks, in order, at rank 0; nothing elsewhere. Gather those of a rank in one
+    /// call: each call costs rank 0 some messages.
     template <std::size_t N>
     std::vector<std::array<std::string, N>> gather(const std::array<std::string, N> &texts) const {
         return in_arrays<N>(gather_texts(texts));

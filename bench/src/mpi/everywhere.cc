@@ -1,12 +1,13 @@
 #include "mpi/everywhere.h"
 
-#include "mpi/host_name.h"
 #include "mpi/mpi_check.h"
+#include "mpi/names.h"
 #include "text/error.h"
 
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <random>
 #include <unordered_map>
 #include <vector>
 
@@ -52,6 +53,12 @@ std::vector<int> number_nodes(const Communicator &comm) {
     }
     check(MPI_Bcast(numbers.data(), comm.size(), MPI_INT, 0, comm.handle()), "MPI_Bcast");
     return numbers;
+}
+
+std::uint64_t choose_seed(const Communicator &comm, const std::optional<std::uint64_t> &given) {
+    return given ? *given : static_cast<std::uint64_t>(comm.on_root([] {
+        return static_cast<long>(std::random_device{}() % 1'000'000);
+    }));
 }
 
 } // namespace bench

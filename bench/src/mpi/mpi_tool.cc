@@ -53,7 +53,7 @@ std::optional<Description> describe(int index) {
         return MPI_T_cvar_get_info(index, name, &name_length, &verbosity, &datatype, &found.values, description,
                                    &description_length, &binding, &found.scope);
     };
-    // With lengths of zero it tells how long the texts are, zeros at their ends included.
+    // With lengths of zero it returns the lengths of the texts with their terminators.
     if (ask(nullptr, nullptr) != MPI_SUCCESS) {
         return std::nullopt;
     }

@@ -4,7 +4,7 @@
 
 namespace bench {
 
-/// What is simulated in place of a machine: "fat-tree(nodes=1024,...)" as `downbeat run --simulate` writes it, or the
+/// The simulated platform: "fat-tree(nodes=1024,...)" as `downbeat run --simulate` writes it, or the
 /// name of another platform of SimGrid; "" on a machine.
 std::string simulated_platform();
 

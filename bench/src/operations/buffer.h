@@ -22,4 +22,10 @@ private:
     std::size_t offset_;
 };
 
+/// Bytes of the largest cache of a processor; 32 MiB if unknown.
+std::uint64_t largest_cache();
+
+/// Flushes the memory from all caches of this processor.
+void flush_from_caches(const void *data, std::uint64_t size);
+
 } // namespace bench

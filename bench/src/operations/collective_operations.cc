@@ -1,10 +1,9 @@
-#include "operations/collective_operations.h"
+#include "operations/operation.h"
 
 #include "mpi/mpi_check.h"
 #include "operations/buffer.h"
-#include "operations/cache.h"
+#include "operations/collectives/call.h"
 #include "operations/collectives/collective.h"
-#include "operations/collectives/forms.h"
 #include "operations/computation.h"
 #include "operations/elements/elements.h"
 #include "operations/entry_order.h"
@@ -31,7 +30,7 @@ constexpr std::size_t order_calls = 4;
 
 constexpr const char *rotating = "rotating";
 
-/// A collective with its memory. What varies from call to call, buffers and root, goes round in a fixed order.
+/// A collective with its memory. Buffers and root rotate from call to call in a fixed order.
 class CollectiveOperation : public Operation {
 public:
     CollectiveOperation(const CollectiveInfo &info, const OperationArguments &arguments);
@@ -81,7 +80,7 @@ private:
     std::vector<Buffer> memory_;
     std::vector<Variant> variants_;
     std::size_t next_ = 0;
-    int late_ = 0; // the rank that enters last when the order is looked at
+    int late_ = 0; // the rank that enters last in the next check of the order
 };
 
 CollectiveOperation::CollectiveOperation(const CollectiveInfo &info, const OperationArguments &arguments)

@@ -1,7 +1,7 @@
 #include "operations/computation.h"
 
+#include "clocks/steady_time.h"
 #include "mpi/mpi_check.h"
-#include "operations/unsteered_clock.h"
 #include "text/error.h"
 #include "text/names.h"
 
@@ -12,7 +12,7 @@
 namespace bench {
 namespace {
 
-// A parameter that only says how computation and operation go together, of operation synthetic.
+// A parameter of operation synthetic that only matters with computation.
 constexpr const char *hidden = "hidden";
 
 } // namespace

@@ -1,7 +1,7 @@
 #include "operations/entry_order.h"
 
+#include "clocks/steady_time.h"
 #include "mpi/mpi_check.h"
-#include "operations/unsteered_clock.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ int receive(MPI_Comm comm, int tag) {
     return status.MPI_SOURCE;
 }
 
-/// Receives what others say within a nap. Gives the processor away meanwhile: others may need it to get anywhere.
+/// Receives the messages of a nap. Yields the processor meanwhile, as others may need it to make progress.
 std::vector<int> receive_while_napping(MPI_Comm comm, int tag) {
     std::vector<int> sources;
     for (const long end = unsteered_nanoseconds() + nap; unsteered_nanoseconds() < end;) {

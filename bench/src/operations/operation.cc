@@ -1,10 +1,16 @@
 #include "operations/operation.h"
 
-#include "operations/collective_operations.h"
-
 #include <utility>
 
 namespace bench {
+namespace {
+
+class Nothing : public Operation {
+public:
+    void run() override {}
+};
+
+} // namespace
 
 const std::vector<OperationInfo> &all_operations() {
     static const std::vector<OperationInfo> all = [] {
@@ -25,6 +31,12 @@ OperationInfo unsized_operation(ComponentInfo info,
     operation.datatype = [](const Component &, std::uint64_t) { return std::string("none"); };
     operation.make = make;
     return operation;
+}
+
+OperationInfo operations::nothing() {
+    return unsized_operation(
+        {"nothing", "no operation: the synchronizer alone, and the cost of a timestamp", "", {}},
+        [](const OperationArguments &) -> std::unique_ptr<Operation> { return std::make_unique<Nothing>(); });
 }
 
 } // namespace bench

@@ -46,9 +46,8 @@ public:
     /// Seconds of the calls since the last take_computed() that this rank spent computing, beside the operation.
     virtual double take_computed() { return 0.0; }
 
-    /// Local. Told how long a call takes that does not compute (seconds, the same on all ranks), before any call that
-    /// does.
-    virtual void choose_computation(double) {}
+    /// Local. Before any call that computes; `own_time`: seconds of a call that does not, the same on all ranks.
+    virtual void choose_computation(double /*own_time*/) {}
 
     /// Seconds that a call computes, as planned; 0 if it does not.
     virtual double computation() const { return 0.0; }
@@ -79,7 +78,7 @@ struct OperationInfo : ComponentInfo {
     /// Of an operation with a size. Throws Error::usage if parameters do not go together with each other, or with so
     /// many ranks.
     std::function<SizeLimits(const Component &component, int ranks)> limits;
-    /// What the bytes are, and what is done with them: "MPI_DOUBLE MPI_SUM".
+    /// Datatype, and operator of a reduction: "MPI_DOUBLE MPI_SUM".
     std::function<std::string(const Component &component, std::uint64_t size)> datatype;
     /// Collective.
     std::function<std::unique_ptr<Operation>(const OperationArguments &arguments)> make;
@@ -90,8 +89,8 @@ struct OperationInfo : ComponentInfo {
     bool sized() const { return !size_meaning.empty(); }
 };
 
-// One line per operation that is no collective of MPI (collective.h); operations/<name>.cc defines the function of that
-// name.
+// One line per operation other than the collectives of MPI (collective.h); operations/<name>.cc defines the function of
+// that name.
 #define BENCH_OPERATIONS(OPERATION)                                                                                    \
     OPERATION(ping_pong)                                                                                               \
     OPERATION(nothing)                                                                                                 \
@@ -102,6 +101,9 @@ namespace operations {
 BENCH_OPERATIONS(BENCH_DECLARE)
 #undef BENCH_DECLARE
 } // namespace operations
+
+/// Every collective in its forms: bcast, ibcast, bcast_init.
+std::vector<OperationInfo> collective_operations();
 
 /// The collectives in all their forms, and the others.
 const std::vector<OperationInfo> &all_operations();

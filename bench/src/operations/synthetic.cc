@@ -1,7 +1,7 @@
+#include "clocks/steady_time.h"
 #include "mpi/mpi_check.h"
 #include "operations/computation.h"
 #include "operations/operation.h"
-#include "operations/unsteered_clock.h"
 
 #include <algorithm>
 #include <cmath>

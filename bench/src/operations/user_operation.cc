@@ -3,8 +3,8 @@
 #include "mpi/communicator.h"
 #include "mpi/mpi_check.h"
 #include "output/print_error.h"
+#include "text/encoding.h"
 #include "text/error.h"
-#include "text/utf8.h"
 
 #include <algorithm>
 #include <array>

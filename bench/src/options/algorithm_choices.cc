@@ -159,7 +159,7 @@ AlgorithmChoices check_algorithms(const std::vector<std::string> &options, const
 }
 
 void prepare_algorithms(int argc, char **argv) {
-    if (argc > 1 && argv[1] == std::string_view(algorithms_experiment)) {
+    if (argc > 1 && argv[1] == std::string_view(algorithms_subcommand)) {
         for (const AlgorithmFamilyInfo &family : all_algorithm_families()) {
             family.before_init({});
         }

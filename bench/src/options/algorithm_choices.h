@@ -10,8 +10,8 @@
 
 namespace bench {
 
-/// The word that begins the experiment; it is asked for before MPI_Init, too.
-constexpr const char *algorithms_experiment = "algorithms";
+/// The subcommand; also asked for before MPI_Init.
+constexpr const char *algorithms_subcommand = "algorithms";
 
 /// The algorithms that a command line asks for, checked.
 struct AlgorithmChoices {

@@ -3,6 +3,7 @@
 #include "operations/collectives/collective.h"
 #include "operations/computation.h"
 #include "operations/user_operation.h"
+#include "options/command_line.h"
 #include "text/error.h"
 #include "text/names.h"
 
@@ -14,7 +15,7 @@
 namespace bench {
 namespace {
 
-/// Operations that are no collective in one of its forms.
+/// Operations other than collectives and their forms.
 std::vector<std::string> other_operations() {
     std::vector<std::string> others = names_of(all_operations());
     for (const CollectiveInfo &collective : all_collectives()) {
@@ -80,15 +81,15 @@ std::string valid_operations() {
 
 std::vector<AskedOperation> parse_operations(const std::vector<std::string> &words,
                                              const std::vector<std::string> &parameters,
-                                             const std::vector<std::string> &experiments) {
+                                             const std::vector<std::string> &subcommands) {
     if (words.empty()) {
-        throw Error::usage(fmt::format("no operation is given; choose from {}; or give an experiment instead: {}",
-                                       valid_operations(), join(experiments)));
+        throw Error::usage(fmt::format("no operation is given; choose from {}; or give a subcommand instead: {}",
+                                       valid_operations(), join(subcommands)));
     }
     for (const std::string &name : words) {
-        if (std::find(experiments.begin(), experiments.end(), name) != experiments.end()) {
+        if (std::find(subcommands.begin(), subcommands.end(), name) != subcommands.end()) {
             throw Error::usage(fmt::format(
-                "{} is an experiment, not an operation; give it as the first word, without operations", name));
+                "{} is a subcommand, not an operation; give it as the first word, without operations", name));
         }
     }
     std::vector<bool> used(parameters.size());
@@ -135,7 +136,8 @@ void check_sizes(const std::vector<AskedOperation> &operations, const std::vecto
                 throw Error::usage(fmt::format("{} cannot take messages of {} bytes; use a multiple of {} bytes",
                                                component.text(), size, limits.divisor));
             }
-            if (size > limits.most) {
+            // Many limits are shared among the ranks.
+            if (size > limits.most && (ranks != unknown_ranks || limits.most >= unknown_ranks)) {
                 throw Error::usage(fmt::format("{} cannot take messages of {} bytes; use at most {} bytes",
                                                component.text(), size, limits.most));
             }

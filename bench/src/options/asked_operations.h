@@ -21,10 +21,10 @@ std::string valid_operations();
 
 /// The operations of the command line, each with those of `parameters`, e.g. "root=1", that it has and does not name
 /// itself. An operation with computation comes after the same one without, for comparison. Throws Error::usage if
-/// something is unknown, cannot be measured, occurs twice, is one of the experiments, or a parameter fits none.
+/// something is unknown, cannot be measured, occurs twice, is a subcommand, or a parameter fits none.
 std::vector<AskedOperation> parse_operations(const std::vector<std::string> &words,
                                              const std::vector<std::string> &parameters,
-                                             const std::vector<std::string> &experiments);
+                                             const std::vector<std::string> &subcommands);
 
 bool any_sized(const std::vector<AskedOperation> &operations);
 

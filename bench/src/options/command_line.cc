@@ -4,7 +4,6 @@
 #include "text/error.h"
 #include "text/fill.h"
 #include "text/names.h"
-#include "text/parse_number.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -36,22 +35,11 @@ std::vector<std::string> option_names(const CLI::App &app) {
 
 /// Whether two paths are of one file, which need not exist.
 bool is_same_file(const std::filesystem::path &one, const std::filesystem::path &other) {
-    std::error_code error; // what cannot be found out is left to whoever opens the files
+    std::error_code error; // ignored: opening the files reports it
     const auto whole = [&](const std::filesystem::path &path) {
         return std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error);
     };
     return whole(one) == whole(other) || std::filesystem::equivalent(one, other, error);
-}
-
-void check_outputs(const std::vector<std::string> &outputs,
-                   const std::function<void(const std::string &path)> &check_file) {
-    for (auto output = outputs.begin(); output != outputs.end(); ++output) {
-        const auto same = [&](const std::string &other) { return is_same_file(*output, other); };
-        if (std::find_if(outputs.begin(), output, same) != output) {
-            throw Error::usage(fmt::format("file '{}' is given twice; give it once", *output));
-        }
-        check_file(*output);
-    }
 }
 
 } // namespace
@@ -65,14 +53,22 @@ CommandLine::CommandLine(const std::string &description, const std::string &name
 
 CommandLine::~CommandLine() = default;
 
-void CommandLine::option(const std::string &names, std::string &word, const std::string &type,
-                         const std::string &meaning) {
-    app_->add_option(names, word, meaning)->type_name(type);
+void CommandLine::option(const std::string &names, const std::string &type,
+                         const std::function<void(const std::string &)> &take, const std::string &meaning) {
+    Taken &taken = taken_.emplace_back(nullptr, "", take);
+    taken.option = app_->add_option(names, taken.word, meaning)->type_name(type);
 }
 
-void CommandLine::repeated(const std::string &names, std::vector<std::string> &words, const std::string &type,
-                           const std::string &meaning) {
-    app_->add_option(names, words, meaning)
+void CommandLine::word(const std::string &names, const std::string &type, std::string &value,
+                       const std::string &meaning) {
+    option(
+        names, type, [&value](const std::string &word) { value = word; },
+        value.empty() ? meaning : fmt::format("{} [default {}]", meaning, value));
+}
+
+void CommandLine::words(const std::string &names, const std::string &type, std::vector<std::string> &values,
+                        const std::string &meaning) {
+    app_->add_option(names, values, meaning)
         ->type_name(type)
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -91,6 +87,8 @@ void CommandLine::version(const std::string &text) { app_->set_version_flag("--v
 void CommandLine::footer(const std::string &text) { app_->footer(text); }
 
 std::optional<std::string> CommandLine::parse(int argc, char **argv) {
+    app_->add_flag("--check")->description("check the other arguments, measure nothing; without a launcher, for any "
+                                           "number of ranks");
     try {
         app_->parse(argc, argv);
     } catch (const CLI::CallForHelp &) {
@@ -102,33 +100,35 @@ std::optional<std::string> CommandLine::parse(int argc, char **argv) {
     } catch (const CLI::ParseError &error) {
         throw Error::usage(fmt::format("{}; {} --help explains each option", error.what(), app_->get_name()));
     }
+    for (const Taken &taken : taken_) {
+        if (taken.option->count() > 0) {
+            taken.take(taken.word);
+        }
+    }
     return std::nullopt;
 }
 
 bool CommandLine::given(const std::string &option) const { return app_->count(option) > 0; }
 
-void CommonWords::declare(CommandLine &line, const std::string &seed_meaning) {
-    takes_seed = !seed_meaning.empty();
-    if (takes_seed) {
-        line.option("--seed", seed, "N", fmt::format("{} [default: random, recorded]", seed_meaning));
+void CommonOptions::declare(CommandLine &line, const std::string &seed_meaning) {
+    if (!seed_meaning.empty()) {
+        line.number<std::uint64_t>("--seed", "N", seed, 0, UINT64_MAX,
+                                   fmt::format("{} [default: random, recorded]", seed_meaning));
     }
-    line.repeated("-o,--output", outputs, "FILE",
-                  "write results to FILE; the suffix selects the format; may be repeated");
-    line.option("--format", format, "FORMAT", "format of standard output [default table]");
+    line.words("-o,--output", "FILE", outputs, "write results to FILE; the suffix selects the format; may be repeated");
+    line.word("--format", "FORMAT", format, "format of standard output");
     line.flag("-q,--quiet", quiet, "print no progress on standard error");
 }
 
-void CommonWords::check(const CommandLine &line, CommonOptions &options,
-                        const std::function<void(const std::string &path)> &check_file,
-                        const std::vector<std::string> &formats) const {
-    if (takes_seed && line.given("--seed")) {
-        options.seed = parse_number<std::uint64_t>("--seed", seed, 0, UINT64_MAX);
+void CommonOptions::check(bool of_cells) const {
+    for (auto output = outputs.begin(); output != outputs.end(); ++output) {
+        const auto same = [&](const std::string &other) { return is_same_file(*output, other); };
+        if (std::find_if(outputs.begin(), output, same) != output) {
+            throw Error::usage(fmt::format("file '{}' is given twice; give it once", *output));
+        }
+        of_cells ? find_reporter(*output) : find_findings_reporter(*output);
     }
-    check_outputs(outputs, check_file);
-    options.outputs = outputs;
-    check_names("format", {format}, formats);
-    options.format = format;
-    options.quiet = quiet;
+    check_names("format", {format}, of_cells ? cell_formats() : findings_formats());
 }
 
 } // namespace bench

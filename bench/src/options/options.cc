@@ -3,7 +3,7 @@
 #include "build_info.h"
 #include "clocks/component_option.h"
 #include "context/context.h"
-#include "mpi/library_version.h"
+#include "mpi/names.h"
 #include "operations/operation.h"
 #include "output/reporters/reporter_registry.h"
 #include "patterns/arrival_pattern.h"
@@ -12,8 +12,7 @@
 #include "text/error.h"
 #include "text/fill.h"
 #include "text/names.h"
-#include "text/parse_number.h"
-#include "text/sizes.h"
+#include "text/parse.h"
 #include "timings/timing.h"
 #include "warmup_rules/warmup_rule.h"
 
@@ -22,40 +21,12 @@
 #include <downbeat/clock.h>
 #include <fmt/format.h>
 #include <functional>
+#include <map>
 
 namespace bench {
 namespace {
 
-constexpr const char *default_sizes = "8:64K";
-constexpr const char *default_synchronizers = "mpi_barrier,harmonize";
-
-// The words of the command line, before they are checked.
-struct Words {
-    std::vector<std::string> operations;
-    std::string sizes;
-    std::vector<std::string> algorithms;
-    std::string barrier_algorithm;
-    std::string synchronizers = default_synchronizers;
-    std::string timings = "per_call";
-    std::string patterns = no_pattern;
-    std::string delays;
-    bool permute = false;
-    std::string repetitions;
-    std::string stopping = "fixed";
-    std::string warmup = "fixed";
-    std::string max_attempts;
-    std::string parameters;
-    bool validate = false;
-    std::string observed;
-    std::string published;
-    std::string tolerance;
-    std::string late;
-    std::string late_ranks;
-    std::string trace_samples;
-    CommonWords common;
-};
-
-std::string footer(const std::vector<ExperimentName> &experiments) {
+std::string footer(const std::vector<SubcommandName> &subcommands) {
     return fmt::format("Operations:\n"
                        "  {}\n"
                        "\n"
@@ -74,14 +45,14 @@ std::string footer(const std::vector<ExperimentName> &experiments) {
                        "Parameters follow a name in parentheses, e.g. one_late(rank=1);\n"
                        "downbeat-bench list shows them all.\n"
                        "\n"
-                       "Experiments, in place of operations (downbeat-bench clock --help):\n"
+                       "Subcommands, in place of operations (downbeat-bench clock --help):\n"
                        "{}\n"
                        "Exit status: 0 everything measured, 1 failure, 2 invalid arguments, 3 too few\n"
                        "valid samples in a cell, 4 wrong results.",
                        fill(valid_operations(), 2), describe_entries(all_synchronizers()),
                        describe_entries(all_timings()), describe_entries(all_patterns()),
                        describe_entries(all_stopping_rules()), describe_entries(all_warmup_rules()),
-                       describe_entries(all_reporters()), describe_entries(experiments));
+                       describe_entries(all_reporters()), describe_entries(subcommands));
 }
 
 /// The program, the library that it has loaded, MPI, and how all of that was built.
@@ -94,72 +65,21 @@ std::string version_text() {
                        mpi_standard(), build_compiler, build_type);
 }
 
-void declare(CommandLine &line, Words &words, const std::vector<ExperimentName> &experiments) {
-    line.version(version_text());
-    line.positional("operation", words.operations, "operations to measure");
-    line.option("-m,--sizes", words.sizes, "SIZES",
-                fmt::format("message sizes in bytes: powers of two from:to, a list, or both; downbeat-bench list "
-                            "operation shows what each operation's size counts [default {}]",
-                            default_sizes));
-    line.option("--with", words.parameters, "PARAMETERS",
-                "parameters for all operations that have them, e.g. root=1,type=int32");
-    line.flag("--validate", words.validate, "check the results of calls before each block of samples");
-    line.option("--sync", words.synchronizers, "NAMES",
-                fmt::format("synchronizers to run before each sample, a list [default {}]", default_synchronizers));
-    line.repeated("--algorithm", words.algorithms, "CHOICES",
-                  "the MPI library's own algorithms for an operation, e.g. reduce=linear,binary,bcast=chain; "
-                  "downbeat-bench list algorithm shows them [default: default, the library's choice]");
-    line.option("--barrier-algorithm", words.barrier_algorithm, "NAMES",
-                "the same for the MPI_Barrier that synchronizers call, a list [default default]");
-    line.option("--timing", words.timings, "NAMES",
-                "timing schemes, i.e. which calls the timestamps enclose, a list [default per_call]");
-    line.option("--pattern", words.patterns, "NAMES",
-                "arrival patterns, a list; each is compared with none [default none]");
-    line.option("--delay", words.delays, "DELAYS",
-                "largest delays of the patterns, a list: with a unit (10us), or as multiples of the operation's time "
-                "without delays (1.5x)");
-    line.flag("--permute", words.permute, "permute the patterns over the ranks, using the seed");
-    line.option("-r,--repetitions", words.repetitions, "N",
-                "valid samples per cell, short for --stop 'fixed(samples=N)'");
-    line.option("--stop", words.stopping, "RULE", "stopping rule: how long to measure each cell [default fixed]");
-    line.option("--warmup", words.warmup, "RULE",
-                "warm-up rule: calls to discard before each block of samples; a number is short for 'fixed(calls=N)' "
-                "[default fixed]");
-    line.option("--max-attempts", words.max_attempts, "N",
-                "give up on a block after N attempts per valid sample requested [default 20]");
-    line.option("--observe", words.observed, "RANK", "rank that metric latency_observed reports [default 0]");
-    line.option("--published", words.published, "PAPER",
-                "the whole configuration of a paper, e.g. hunold2015: its clocks, and --sync and --timing unless they "
-                "are given; downbeat-bench list published shows what it has");
-    line.option("--tolerance", words.tolerance, "SECONDS",
-                "reject a sample if a rank starts later than this after its planned start [default: the library's "
-                "setting tolerance, 0.5e-6]");
-    line.option(
-        "--late", words.late, "SECONDS",
-        "count a sample if no rank starts later than this, and all know their clocks [default: the tolerance and "
-        "the flags decide]");
-    line.option("--late-ranks", words.late_ranks, "SHARE",
-                "count a sample although up to this share of the ranks starts late, from 0 to 1 [default 0]");
-    line.option("--trace-samples", words.trace_samples, "N",
-                "write the first N samples of each cell to traces, without the warm-up [default 100]");
-    words.common.declare(line, "seed for the order of the blocks, random patterns and permutations");
-    line.footer(footer(experiments));
-}
-
-/// Sets the options of a paper that are not given. Throws Error::usage where there is no such paper.
-void follow_paper(const CommandLine &line, Words &words) {
+/// The options of a paper, which count where they are not given. Throws Error::usage where there is no such paper.
+void follow_paper(const CommandLine &line, const std::string &name,
+                  const std::map<std::string, std::string *> &options) {
     if (!line.given("--published")) {
         return;
     }
-    check_names("paper", {words.published}, component_names("published"));
+    check_names("paper", {name}, component_names("published"));
     const auto *paper = Downbeat_components("published");
-    while ((*paper)->name != words.published) {
+    while ((*paper)->name != name) {
         ++paper;
     }
     for (const Downbeat_parameter *one = (*paper)->parameters; one->name != nullptr; ++one) {
-        const std::string name = one->name;
-        if ((name == "--sync" || name == "--timing") && !line.given(name)) {
-            (name == "--sync" ? words.synchronizers : words.timings) = one->value;
+        const auto option = options.find(one->name);
+        if (option != options.end() && !line.given(one->name)) {
+            *option->second = one->value;
         }
     }
 }
@@ -172,9 +92,8 @@ std::vector<std::string> delaying_patterns() {
 
 /// Every timing scheme with every synchronizer, except timing scheme window, which needs synchronizer window and adds
 /// it.
-std::vector<SynchronizedTiming> check_timings(const CommandLine &line, const Words &words) {
-    std::vector<Component> synchronizers = parse_components("synchronizer", words.synchronizers, all_synchronizers());
-    const std::vector<Component> timings = parse_components("timing scheme", words.timings, all_timings());
+std::vector<SynchronizedTiming> pair_timings(const CommandLine &line, std::vector<Component> synchronizers,
+                                             const std::vector<Component> &timings) {
     const auto is_window = [](const Component &component) { return component.name() == window_name; };
     const bool windows = std::any_of(timings.begin(), timings.end(), is_window);
     if (windows && timings.size() == 1) {
@@ -223,8 +142,8 @@ double parse_multiple(const std::string &text) {
     return factor;
 }
 
-void check_delays(const CommandLine &line, const Words &words, Options &options) {
-    options.patterns = parse_components("arrival pattern", words.patterns, all_patterns());
+/// Completes the patterns and takes the delays.
+void check_delays(const CommandLine &line, const std::string &list, Options &options) {
     const auto is_none = [](const Component &pattern) { return pattern.name() == no_pattern; };
     const auto delaying = std::find_if_not(options.patterns.begin(), options.patterns.end(), is_none);
     if (delaying == options.patterns.end()) {
@@ -241,7 +160,6 @@ void check_delays(const CommandLine &line, const Words &words, Options &options)
         options.patterns.insert(options.patterns.begin(),
                                 parse_component("arrival pattern", no_pattern, all_patterns()));
     }
-    options.permute = words.permute;
     if (!line.given("--delay")) {
         for (const Component &pattern : options.patterns) {
             if (!is_none(pattern) && !find_by_name(all_patterns(), pattern.name()).knows_delay) {
@@ -251,8 +169,7 @@ void check_delays(const CommandLine &line, const Words &words, Options &options)
         }
         return;
     }
-    const std::vector<std::string> delays = split(words.delays);
-    for (const std::string &text : delays) {
+    for (const std::string &text : split(list)) {
         const bool multiple = text.ends_with('x');
         const AskedDelay delay = multiple ? AskedDelay{std::nullopt, parse_multiple(text)}
                                           : AskedDelay{parse_duration("--delay", text), std::nullopt};
@@ -264,33 +181,13 @@ void check_delays(const CommandLine &line, const Words &words, Options &options)
         }
     }
     if (options.delays.empty()) {
-        throw Error::usage(fmt::format(
-            "--delay cannot be '{}' alone, as that delays no rank; add a delay above 0, e.g. 10us", words.delays));
+        throw Error::usage(
+            fmt::format("--delay cannot be '{}' alone, as that delays no rank; add a delay above 0, e.g. 10us", list));
     }
 }
 
-Component check_stopping(const CommandLine &line, const Words &words) {
-    if (!line.given("--repetitions")) {
-        return parse_component("stopping rule", words.stopping, all_stopping_rules());
-    }
-    if (line.given("--stop")) {
-        throw Error::usage("--repetitions and --stop exclude each other; use one of them (--repetitions N is short for "
-                           "--stop 'fixed(samples=N)')");
-    }
-    const long samples = parse_number("--repetitions", words.repetitions, 1L, 1'000'000'000L);
-    return parse_component("stopping rule", fmt::format("fixed(samples={})", samples), all_stopping_rules());
-}
-
-Component check_warmup(const Words &words) {
-    const bool number = !words.warmup.empty() && words.warmup.find_first_not_of("0123456789") == std::string::npos;
-    return parse_component("warm-up rule", number ? fmt::format("fixed(calls={})", words.warmup) : words.warmup,
-                           all_warmup_rules());
-}
-
-AlgorithmChoices choose_algorithms(const CommandLine &line, const Words &words, const Options &options) {
-    if (line.given("--barrier-algorithm") && words.barrier_algorithm.empty()) {
-        throw Error::usage("--barrier-algorithm is empty; name at least one algorithm");
-    }
+AlgorithmChoices choose_algorithms(const std::vector<std::string> &choices, const std::string &barrier,
+                                   const Options &options) {
     const bool barriers = std::any_of(options.timings.begin(), options.timings.end(), [](const auto &timing) {
         const Component &synchronizer = timing.synchronizer;
         return find_by_name(all_synchronizers(), synchronizer.name()).calls_mpi_barrier(synchronizer);
@@ -299,7 +196,7 @@ AlgorithmChoices choose_algorithms(const CommandLine &line, const Words &words, 
     for (const AskedOperation &operation : options.operations) {
         operations.push_back(operation.component.name());
     }
-    return check_algorithms(words.algorithms, words.barrier_algorithm, operations, barriers);
+    return check_algorithms(choices, barrier, operations, barriers);
 }
 
 std::vector<std::string> trace_files() {
@@ -312,70 +209,116 @@ std::vector<std::string> trace_files() {
     return files;
 }
 
-void check_traces(const CommandLine &line, const Words &words, Options &options) {
-    if (!line.given("--trace-samples")) {
-        return;
-    }
-    if (std::none_of(options.outputs.begin(), options.outputs.end(),
-                     [](const std::string &path) { return find_reporter(path).is_trace; })) {
-        throw Error::usage(fmt::format("--trace-samples needs a trace output; add -o {}", join(trace_files(), " or ")));
-    }
-    options.trace_samples = parse_number("--trace-samples", words.trace_samples, 1L, 1'000'000'000L);
-}
+} // namespace
 
-Options check(const CommandLine &line, const Words &words, int ranks, const std::vector<ExperimentName> &experiments) {
+std::variant<Options, std::string> parse_options(int argc, char **argv, int ranks,
+                                                 const std::vector<SubcommandName> &subcommands) {
     Options options;
-    options.published = words.published;
-    options.operations =
-        parse_operations(words.operations, line.given("--with") ? split(words.parameters) : std::vector<std::string>{},
-                         names_of(experiments));
-    options.validate = words.validate;
-    options.timings = check_timings(line, words);
-    options.algorithms = choose_algorithms(line, words, options);
-    check_delays(line, words, options);
-    options.stopping = check_stopping(line, words);
-    options.warmup = check_warmup(words);
+    std::vector<std::string> operations;
+    std::vector<std::string> algorithms;
+    std::string parameters;
+    std::string sizes = "8:64K";
+    std::string synchronizers = "mpi_barrier,harmonize";
+    std::string barrier_algorithm;
+    std::string timings = "per_call";
+    std::string patterns = no_pattern;
+    std::string delays;
+    std::string stopping = "fixed";
+    std::string warmup = "fixed";
 
+    CommandLine line("Measures MPI operations from a common start. Run under mpirun, mpiexec or srun.",
+                     "downbeat-bench");
+    line.version(version_text());
+    line.positional("operation", operations, "operations to measure");
+    line.word(
+        "-m,--sizes", "SIZES", sizes,
+        "message sizes in bytes: powers of two from:to, a list, or both; downbeat-bench list operation shows what "
+        "each operation's size counts");
+    line.word("--with", "PARAMETERS", parameters,
+              "parameters for all operations that have them, e.g. root=1,type=int32");
+    line.flag("--validate", options.validate, "check the results of calls before each block of samples");
+    line.word("--sync", "NAMES", synchronizers, "synchronizers to run before each sample, a list");
+    line.words("--algorithm", "CHOICES", algorithms,
+               "the MPI library's own algorithms for an operation, e.g. reduce=linear,binary,bcast=chain; "
+               "downbeat-bench list algorithm shows them [default: default, the library's choice]");
+    line.word("--barrier-algorithm", "NAMES", barrier_algorithm,
+              "the same for the MPI_Barrier that synchronizers call, a list [default default]");
+    line.word("--timing", "NAMES", timings, "timing schemes, i.e. which calls the timestamps enclose, a list");
+    line.word("--pattern", "NAMES", patterns, "arrival patterns, a list; each is compared with none");
+    line.word("--delay", "DELAYS", delays,
+              "largest delays of the patterns, a list: with a unit (10us), or as multiples of the operation's time "
+              "without delays (1.5x)");
+    line.flag("--permute", options.permuted, "permute the patterns over the ranks, using the seed");
+    line.option(
+        "-r,--repetitions", "N",
+        [&](const std::string &word) {
+            stopping = fmt::format("fixed(samples={})", parse_number("--repetitions", word, 1L, 1'000'000'000L));
+        },
+        "valid samples per cell, short for --stop 'fixed(samples=N)'");
+    line.word("--stop", "RULE", stopping, "stopping rule: how long to measure each cell");
+    line.word("--warmup", "RULE", warmup,
+              "warm-up rule: calls to discard before each block of samples; a number is short for 'fixed(calls=N)'");
+    line.number("--max-attempts", "N", options.max_attempts, 1L, 1'000'000L,
+                "give up on a block after N attempts per valid sample requested");
+    line.number("--observe", "RANK", options.observed, 0, ranks - 1, "rank that metric latency_observed reports");
+    line.word("--published", "PAPER", options.published,
+              "the whole configuration of a paper, e.g. hunold2015: its clocks, and --sync and --timing unless they "
+              "are given; downbeat-bench list published shows what it has");
+    line.number("--tolerance", "SECONDS", options.tolerance, 0.0, 1.0,
+                "reject a sample if a rank starts later than this after its planned start [default: the library's "
+                "setting tolerance, 0.5e-6]");
+    line.option(
+        "--late", "SECONDS",
+        [&](const std::string &word) {
+            options.starts.late = parse_number("--late", word, 0.0, 1.0);
+            options.starts.flags_count = false;
+        },
+        "count a sample if no rank starts later than this, and all know their clocks [default: the tolerance and "
+        "the flags decide]");
+    line.number("--late-ranks", "SHARE", options.starts.late_ranks, 0.0, 1.0,
+                "count a sample although up to this share of the ranks starts late, from 0 to 1", "a share");
+    line.number("--trace-samples", "N", options.trace_samples, 1L, 1'000'000'000L,
+                "write the first N samples of each cell to traces, without the warm-up");
+    options.declare(line, "seed for the order of the blocks, random patterns and permutations");
+    line.footer(footer(subcommands));
+    if (const auto text = line.parse(argc, argv)) {
+        return *text;
+    }
+
+    if (line.given("--stop") && line.given("--repetitions")) {
+        throw Error::usage("--repetitions and --stop exclude each other; use one of them (--repetitions N is short for "
+                           "--stop 'fixed(samples=N)')");
+    }
+    if (line.given("--barrier-algorithm") && barrier_algorithm.empty()) {
+        throw Error::usage("--barrier-algorithm is empty; name at least one algorithm");
+    }
+    follow_paper(line, options.published, {{"--sync", &synchronizers}, {"--timing", &timings}});
+    options.operations = parse_operations(
+        operations, line.given("--with") ? split(parameters) : std::vector<std::string>{}, names_of(subcommands));
     if (any_sized(options.operations)) {
-        options.sizes = parse_sizes(line.given("--sizes") ? words.sizes : default_sizes);
+        options.sizes = parse_sizes(sizes);
     } else if (line.given("--sizes")) {
         throw Error::usage("--sizes needs an operation that has a message size; remove it, or add e.g. bcast");
     }
     check_sizes(options.operations, options.sizes, ranks);
-
-    if (line.given("--observe")) {
-        options.observed = parse_number("--observe", words.observed, 0, ranks - 1);
+    options.timings = pair_timings(line, parse_components("synchronizer", synchronizers, all_synchronizers()),
+                                   parse_components("timing scheme", timings, all_timings()));
+    options.algorithms = choose_algorithms(algorithms, barrier_algorithm, options);
+    options.patterns = parse_components("arrival pattern", patterns, all_patterns());
+    check_delays(line, delays, options);
+    options.stopping = parse_component("stopping rule", stopping, all_stopping_rules());
+    const bool number = !warmup.empty() && warmup.find_first_not_of("0123456789") == std::string::npos;
+    options.warmup =
+        parse_component("warm-up rule", number ? fmt::format("fixed(calls={})", warmup) : warmup, all_warmup_rules());
+    // Their parameters may contradict each other.
+    find_by_name(all_stopping_rules(), options.stopping.name()).make(options.stopping);
+    find_by_name(all_warmup_rules(), options.warmup.name()).make(options.warmup);
+    options.check(true);
+    const auto is_trace = [](const std::string &path) { return find_reporter(path).is_trace; };
+    if (line.given("--trace-samples") && std::none_of(options.outputs.begin(), options.outputs.end(), is_trace)) {
+        throw Error::usage(fmt::format("--trace-samples needs a trace output; add -o {}", join(trace_files(), " or ")));
     }
-    if (line.given("--max-attempts")) {
-        options.max_attempts = parse_number("--max-attempts", words.max_attempts, 1L, 1'000'000L);
-    }
-    if (line.given("--tolerance")) {
-        options.tolerance = parse_number("--tolerance", words.tolerance, 0.0, 1.0);
-    }
-    if (line.given("--late")) {
-        options.late = parse_number("--late", words.late, 0.0, 1.0);
-    }
-    if (line.given("--late-ranks")) {
-        options.late_ranks = parse_number("--late-ranks", words.late_ranks, 0.0, 1.0, "a share");
-    }
-    words.common.check(line, options, find_reporter, cell_formats());
-    check_traces(line, words, options);
     return options;
-}
-
-} // namespace
-
-std::variant<Options, std::string> parse_options(int argc, char **argv, int ranks,
-                                                 const std::vector<ExperimentName> &experiments) {
-    CommandLine line("Measures MPI operations from a common start. Run under mpirun, mpiexec or srun.",
-                     "downbeat-bench");
-    Words words;
-    declare(line, words, experiments);
-    if (const auto text = line.parse(argc, argv)) {
-        return *text;
-    }
-    follow_paper(line, words);
-    return check(line, words, ranks, experiments);
 }
 
 } // namespace bench

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cells/validity.h"
+#include "context/context.h"
 #include "options/algorithm_choices.h"
 #include "options/asked_operations.h"
 #include "options/command_line.h"
@@ -29,40 +29,36 @@ struct SynchronizedTiming {
 };
 
 /// The command line, checked: every name is known, every size fits every operation that takes sizes.
-struct Options : CommonOptions {
+struct Options : CommonOptions, SamplingSettings {
     std::vector<AskedOperation> operations;
-    std::vector<std::uint64_t> sizes; // bytes; of what, each operation says
+    std::vector<std::uint64_t> sizes; // bytes; OperationInfo::size_meaning says of what
     bool validate = false;            // results, before each block of samples
     std::vector<SynchronizedTiming> timings;
     AlgorithmChoices algorithms;
     std::vector<Component> patterns; // with one that delays, also the one that does not
     std::vector<AskedDelay> delays;  // for the patterns that delay
-    bool permute = false;            // patterns, over the ranks
     Component stopping;
     Component warmup;
-    long max_attempts = 20;          // per valid sample wanted
-    int observed = 0;                // rank
     std::string published;           // paper whose configuration counts where nothing else is asked for; "": none
     std::optional<double> tolerance; // seconds
-    std::optional<double> late;      // seconds
-    double late_ranks = 0.0;         // share
-    long trace_samples = 100;        // of each cell that a trace shows
 
     /// `library`: the tolerance in force, seconds.
     StartLimits start_limits(double library) const {
-        return {.late = late.value_or(library), .flags_count = !late, .late_ranks = late_ranks};
+        StartLimits limits = starts;
+        limits.late = limits.flags_count ? library : limits.late; // with --late, flags do not count
+        return limits;
     }
 };
 
-/// An experiment that is named in place of operations.
-struct ExperimentName {
+/// A subcommand, named in place of operations.
+struct SubcommandName {
     std::string name;
     std::string description;
 };
 
 /// The options, or the text that --help or --version asks for. Throws Error::usage. `ranks` is the size of the
-/// communicator; no operation may have the name of one of the experiments.
+/// communicator; no operation may have the name of a subcommand.
 std::variant<Options, std::string> parse_options(int argc, char **argv, int ranks,
-                                                 const std::vector<ExperimentName> &experiments);
+                                                 const std::vector<SubcommandName> &subcommands);
 
 } // namespace bench

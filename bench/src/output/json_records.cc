@@ -44,10 +44,6 @@ Json json_context(const Context &context, const ContextValues &values) {
     return json;
 }
 
-Json json_variable(const std::vector<std::string> &dimensions, const std::string &unit, const std::string &meaning) {
-    return {{"dimensions", dimensions}, {"unit", unit}, {"meaning", meaning}};
-}
-
 std::string json_line(const Json &json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 } // namespace bench

@@ -15,10 +15,7 @@ Json json_record(const char *kind);
 /// The context's record: `values`, and the rest of the context.
 Json json_context(const Context &context, const ContextValues &values);
 
-/// What the context's record says of a variable.
-Json json_variable(const std::vector<std::string> &dimensions, const std::string &unit, const std::string &meaning);
-
-/// One line. What is not UTF-8, as an odd environment variable, is replaced rather than an error.
+/// One line. Bytes that are not UTF-8, e.g. in an environment variable, are replaced.
 std::string json_line(const Json &json);
 
 } // namespace bench

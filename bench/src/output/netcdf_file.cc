@@ -1,6 +1,6 @@
 #include "output/netcdf_file.h"
 
-#include "output/seal_file.h"
+#include "output/output.h"
 #include "text/error.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ constexpr std::size_t data_alignment = 4;
 } // namespace
 
 NetcdfFile::NetcdfFile(const std::string &path) : path_(path), output_(path) {
-    // By its descriptor, which nobody can replace.
+    // By its descriptor, which cannot be replaced by another file.
     const std::string file = fmt::format("/proc/self/fd/{}", output_.descriptor());
     check(nc_create(file.c_str(), NC_CLOBBER | NC_64BIT_DATA, &id_), "the file");
     open_ = true;
@@ -103,7 +103,7 @@ void NetcdfFile::close() {
     open_ = false;
     check(nc_close(id_), "data");
     seal_file(output_);
-    output_.finish(); // netCDF does not look at what its own close returns
+    output_.finish(); // netCDF ignores what close(2) returns
 }
 
 } // namespace bench

@@ -53,7 +53,7 @@ public:
 
     void sync();
 
-    /// With the checksum of the file, which a run that is cut short does not write.
+    /// Appends the checksum of the file, which shows that it is complete.
     void close();
 
 private:

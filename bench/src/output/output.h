@@ -11,8 +11,8 @@ namespace bench {
 constexpr const char *standard_output = "-";
 
 /// A new file in the place of what was there, or standard output where the path is standard_output. A pipe, a device
-/// and a symbolic link of the user's own stay what they are. What is written is in the file at once, so that a crash
-/// loses nothing. All calls throw Error::here if they fail.
+/// and a symbolic link of the user's own are kept. Writes are unbuffered, so that a crash loses nothing. All calls
+/// throw Error::here if they fail.
 class Output {
 public:
     explicit Output(const std::string &path);
@@ -32,5 +32,9 @@ private:
     std::string path_;
     output_file output_{};
 };
+
+/// Appends the checksum of a file that is complete: a line `DOWNBEAT-CRC32:` and eight digits, of all bytes before it.
+/// netCDF ignores bytes after its data. Does nothing unless it is a regular file. Throws Error::here.
+void seal_file(Output &output);
 
 } // namespace bench

@@ -1,6 +1,6 @@
 #include "output/print_error.h"
 
-#include "text/utf8.h"
+#include "text/encoding.h"
 
 #include <fmt/format.h>
 #include <iostream>

@@ -4,7 +4,7 @@
 
 namespace bench {
 
-/// One line on standard error. What a terminal would obey is shown: \x1b.
+/// One line on standard error. Control characters are made visible: \x1b.
 void print_error(const std::string &message);
 
 } // namespace bench

@@ -6,7 +6,7 @@
 
 namespace bench {
 
-/// "about 12 s left", or "at least 12 s left", when so many steps took so long and so many are left.
+/// "about 12 s left", or "at least 12 s left".
 std::string time_left(std::size_t done, std::size_t left, double seconds, bool at_least = false);
 
 /// The progress of the run on standard error: one line that is rewritten on a terminal, else a line now and then.

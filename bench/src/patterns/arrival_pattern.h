@@ -38,31 +38,35 @@ struct PatternInfo : ComponentInfo {
     std::unique_ptr<ArrivalPattern> (*make)(const PatternArguments &arguments);
 };
 
-// One line per pattern; a file of patterns/ defines the function of that name.
-#define BENCH_PATTERNS(PATTERN)                                                                                        \
-    PATTERN(none)                                                                                                      \
-    PATTERN(one_late)                                                                                                  \
-    PATTERN(one_early)                                                                                                 \
-    PATTERN(ascending)                                                                                                 \
-    PATTERN(descending)                                                                                                \
-    PATTERN(half_late)                                                                                                 \
-    PATTERN(bell)                                                                                                      \
-    PATTERN(inverse_bell)                                                                                              \
-    PATTERN(node_steps)                                                                                                \
-    PATTERN(uniform)                                                                                                   \
-    PATTERN(normal)                                                                                                    \
-    PATTERN(exponential)                                                                                               \
-    PATTERN(trace)
-
 namespace patterns {
-#define BENCH_DECLARE(name) PatternInfo name();
-BENCH_PATTERNS(BENCH_DECLARE)
-#undef BENCH_DECLARE
+std::vector<PatternInfo> shapes(); // that depend on the place alone
+std::vector<PatternInfo> random();
+PatternInfo trace();
 } // namespace patterns
 
 const std::vector<PatternInfo> &all_patterns();
 
 /// The pattern without delays.
 constexpr const char *no_pattern = "none";
+
+/// The planned start of one rank in each call of a cell: from a pattern, its largest delay, and the rank's place in it.
+class PlannedDelays {
+public:
+    /// `delay` in seconds.
+    PlannedDelays(std::shared_ptr<const ArrivalPattern> pattern, double delay, int place);
+
+    /// Seconds after the common start, for `count` calls from `first` on.
+    std::vector<double> of_calls(long first, long count) const;
+
+    double largest() const { return delay_; }
+
+private:
+    std::shared_ptr<const ArrivalPattern> pattern_;
+    double delay_;
+    int place_;
+};
+
+/// The place of every rank in a pattern: a permutation that the seed decides.
+std::vector<int> permuted_places(int ranks, std::uint64_t seed);
 
 } // namespace bench

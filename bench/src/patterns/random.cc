@@ -50,44 +50,39 @@ ComponentParameter calls_until_redrawn() {
 
 } // namespace
 
-PatternInfo patterns::uniform() {
-    return {{"uniform", "delays drawn uniformly from 0 to the largest", "", {calls_until_redrawn()}},
-            false,
-            [](const PatternArguments &arguments) -> std::unique_ptr<ArrivalPattern> {
-                return std::make_unique<Random>(arguments, [](const Component &, double u, double) { return u; });
-            }};
-}
-
-PatternInfo patterns::normal() {
+std::vector<PatternInfo> patterns::random() {
     return {
-        {"normal",
-         "delays drawn from a normal distribution around half the largest, cut to 0 and the largest",
-         "",
-         {{"deviation", "0.15", "standard deviation, relative to the largest delay", ComponentValues::real(1e-6, 1)},
-          calls_until_redrawn()}},
-        false,
-        [](const PatternArguments &arguments) -> std::unique_ptr<ArrivalPattern> {
-            return std::make_unique<Random>(arguments, [](const Component &component, double u, double v) {
-                // Box and Muller 1958
-                const double z = std::sqrt(-2.0 * std::log(u)) * std::cos(2.0 * std::numbers::pi * v);
-                return std::clamp(0.5 + component.real("deviation") * z, 0.0, 1.0);
-            });
-        }};
-}
-
-PatternInfo patterns::exponential() {
-    return {{"exponential",
-             "delays drawn from an exponential distribution, cut off at the largest",
-             "",
-             {{"mean", "0.2", "mean before the cut, relative to the largest delay", ComponentValues::real(1e-3, 10)},
-              calls_until_redrawn()}},
-            false,
-            [](const PatternArguments &arguments) -> std::unique_ptr<ArrivalPattern> {
-                return std::make_unique<Random>(arguments, [](const Component &component, double u, double) {
-                    const double mean = component.real("mean");
-                    return -mean * std::log1p(u * std::expm1(-1.0 / mean));
-                });
-            }};
+        {{"uniform", "delays drawn uniformly from 0 to the largest", "", {calls_until_redrawn()}},
+         false,
+         [](const PatternArguments &arguments) -> std::unique_ptr<ArrivalPattern> {
+             return std::make_unique<Random>(arguments, [](const Component &, double u, double) { return u; });
+         }},
+        {{"normal",
+          "delays drawn from a normal distribution around half the largest, cut to 0 and the largest",
+          "",
+          {{"deviation", "0.15", "standard deviation, relative to the largest delay", ComponentValues::real(1e-6, 1)},
+           calls_until_redrawn()}},
+         false,
+         [](const PatternArguments &arguments) -> std::unique_ptr<ArrivalPattern> {
+             return std::make_unique<Random>(arguments, [](const Component &component, double u, double v) {
+                 // Box and Muller 1958
+                 const double z = std::sqrt(-2.0 * std::log(u)) * std::cos(2.0 * std::numbers::pi * v);
+                 return std::clamp(0.5 + component.real("deviation") * z, 0.0, 1.0);
+             });
+         }},
+        {{"exponential",
+          "delays drawn from an exponential distribution, cut off at the largest",
+          "",
+          {{"mean", "0.2", "mean before the cut, relative to the largest delay", ComponentValues::real(1e-3, 10)},
+           calls_until_redrawn()}},
+         false,
+         [](const PatternArguments &arguments) -> std::unique_ptr<ArrivalPattern> {
+             return std::make_unique<Random>(arguments, [](const Component &component, double u, double) {
+                 const double mean = component.real("mean");
+                 return -mean * std::log1p(u * std::expm1(-1.0 / mean));
+             });
+         }},
+    };
 }
 
 } // namespace bench

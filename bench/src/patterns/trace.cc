@@ -34,7 +34,7 @@ private:
 double parse_delay(const std::string &word, const std::string &where) {
     double seconds = 0.0;
     const auto [rest, error] = std::from_chars(word.data(), word.data() + word.size(), seconds);
-    // An hour is no delay but a mistake.
+    // More than an hour is a mistake.
     if (error != std::errc{} || rest != word.data() + word.size() || !(seconds >= 0.0 && seconds <= 3600.0)) {
         throw Error::usage(fmt::format("{}: '{}' is not a delay; use seconds from 0 to 3600, e.g. 1e-05", where, word));
     }

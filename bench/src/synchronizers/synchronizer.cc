@@ -3,16 +3,14 @@
 namespace bench {
 
 const std::vector<SynchronizerInfo> &all_synchronizers() {
-#define BENCH_LIST(name) synchronizers::name(),
-    static const std::vector<SynchronizerInfo> all = {BENCH_SYNCHRONIZERS(BENCH_LIST)};
-#undef BENCH_LIST
-    return all;
-}
-
-const std::vector<SynchronizerInfo> &all_barriers() {
-#define BENCH_LIST(name) synchronizers::name(),
-    static const std::vector<SynchronizerInfo> all = {BENCH_BARRIERS(BENCH_LIST)};
-#undef BENCH_LIST
+    static const std::vector<SynchronizerInfo> all = [] {
+        std::vector<SynchronizerInfo> found = {synchronizers::none()};
+        found.insert(found.end(), all_barriers().begin(), all_barriers().end());
+        for (const auto info : {synchronizers::window, synchronizers::roundtime, synchronizers::harmonize}) {
+            found.push_back(info());
+        }
+        return found;
+    }();
     return all;
 }
 

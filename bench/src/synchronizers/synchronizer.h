@@ -16,7 +16,7 @@
 
 namespace bench {
 
-/// Information on a start, known afterwards, in seconds; NaN if the synchronizer does not have it.
+/// A start, as known afterwards, in seconds; NaN if the synchronizer does not know it.
 struct Start {
     double deadline = std::numeric_limits<double>::quiet_NaN(); // on the global clock, without any rank's delay
     double slack = std::numeric_limits<double>::quiet_NaN();
@@ -48,19 +48,18 @@ public:
     /// common start; false if it knows that it starts late.
     virtual bool start(double delay) = 0;
 
-    /// Whether start() may synchronize the clocks of the run. Looking after each start costs time between samples,
+    /// Whether start() may synchronize the clocks of the run. Checking after each start costs time between samples,
     /// which barriers pass on.
     virtual bool synchronizes_clocks() const { return false; }
 
     /// Local. About the last start; called after the operation, so that asking costs no time before it.
     virtual Start last_start() const { return {}; }
 
-    /// Local. Of a start() that returned false: whether this rank does not know its clock well enough. It may have
-    /// started on time or not, and cannot tell.
+    /// Local. After a start() that returned false: whether this rank does not know its clock well enough to tell
+    /// whether it started on time.
     virtual bool unsure() const { return false; }
 
-    /// Local. What a start of this rank may be off by on the run's clock beside that clock's own error: the error of a
-    /// clock of the synchronizer's own.
+    /// Local. Error of a clock of the synchronizer's own, which adds to that of the run's clock.
     virtual ClockError clock_error() const { return {}; }
 
     /// Seconds after which a cell is complete with what it has; none if the stopping rule alone decides.
@@ -86,31 +85,16 @@ struct SynchronizerInfo : ComponentInfo {
     bool (*calls_mpi_barrier)(const Component &component) = [](const Component &) { return false; };
 };
 
-// One line per synchronizer; synchronizers/<name>.cc defines the function of that name. Barriers bring all ranks
-// together, and need no parameters; so they may also run before another synchronizer.
-#define BENCH_BARRIERS(SYNCHRONIZER)                                                                                   \
-    SYNCHRONIZER(mpi_barrier)                                                                                          \
-    SYNCHRONIZER(double_mpi_barrier)                                                                                   \
-    SYNCHRONIZER(linear)                                                                                               \
-    SYNCHRONIZER(double_ring)                                                                                          \
-    SYNCHRONIZER(recursive_doubling)                                                                                   \
-    SYNCHRONIZER(bruck)                                                                                                \
-    SYNCHRONIZER(tree)                                                                                                 \
-    SYNCHRONIZER(central)
-#define BENCH_SYNCHRONIZERS(SYNCHRONIZER)                                                                              \
-    SYNCHRONIZER(none)                                                                                                 \
-    BENCH_BARRIERS(SYNCHRONIZER)                                                                                       \
-    SYNCHRONIZER(window)                                                                                               \
-    SYNCHRONIZER(roundtime)                                                                                            \
-    SYNCHRONIZER(harmonize)
-
 namespace synchronizers {
-#define BENCH_DECLARE(name) SynchronizerInfo name();
-BENCH_SYNCHRONIZERS(BENCH_DECLARE)
-#undef BENCH_DECLARE
+SynchronizerInfo none();
+SynchronizerInfo central();
+SynchronizerInfo window();
+SynchronizerInfo roundtime();
+SynchronizerInfo harmonize();
 } // namespace synchronizers
 
 const std::vector<SynchronizerInfo> &all_synchronizers();
+/// Those that bring all ranks together and need no parameters, so that they may also run before another synchronizer.
 const std::vector<SynchronizerInfo> &all_barriers();
 
 } // namespace bench

@@ -23,8 +23,8 @@ public:
         : asked_(asked), growth_(growth), share_(share) {}
 
     /// The smallest size where calls take `duration`: asked for, or twice the duration and room for a reading of the
-    /// clock, bookkeeping and the jitter of a busy system. Twice, so that whoever is late by a time has made it good
-    /// after as long a time again.
+    /// clock, bookkeeping and the jitter of a busy system. Twice, so that a rank that is late by one
+    /// duration has caught up after another.
     double smallest(double duration) const;
 
     /// The size in force.

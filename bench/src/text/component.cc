@@ -41,7 +41,7 @@ std::optional<double> to_seconds(std::string_view text) {
     return to_number(text) == 0.0 ? std::optional(0.0) : std::nullopt;
 }
 
-/// In the largest unit in which it is no fraction, so that one duration has one text.
+/// In the largest unit that gives a whole number, so that equal durations have equal texts.
 std::string write_seconds(double seconds) {
     if (seconds == 0.0) {
         return "0";
@@ -78,6 +78,7 @@ bool is_valid(const ComponentParameter &parameter, const std::string &text) {
     case ComponentValues::Kind::choice:
         return std::find(values.choices.begin(), values.choices.end(), text) != values.choices.end();
     case ComponentValues::Kind::text:
+    case ComponentValues::Kind::component:
         return !text.empty();
     }
     return false;
@@ -120,6 +121,8 @@ std::string ComponentValues::describe() const {
         return fmt::format("{} to {} with a unit (ns, us, ms, s)", write_seconds(low), write_seconds(high));
     case Kind::choice:
         return fmt::format("one of {}", join(choices));
+    case Kind::component:
+        return fmt::format("any of kind {}", choices.front());
     case Kind::text:
         break;
     }

@@ -12,12 +12,12 @@ namespace bench {
 
 /// The valid values of a parameter of a component.
 struct ComponentValues {
-    enum class Kind { whole, real, duration, choice, text };
+    enum class Kind { whole, real, duration, choice, text, component };
     Kind kind = Kind::text;
     double low = 0.0; // of numbers; of durations in seconds
     double high = 0.0;
     std::vector<std::string> choices;
-    std::string word; // valid as well: "rotating" beside numbers; "" for none
+    std::string word; // also valid, e.g. "rotating"; "" for none
 
     static ComponentValues whole(double low, double high) { return {Kind::whole, low, high, {}, ""}; }
     static ComponentValues real(double low, double high) { return {Kind::real, low, high, {}, ""}; }
@@ -26,6 +26,8 @@ struct ComponentValues {
     static ComponentValues choice(std::vector<std::string> choices) {
         return {Kind::choice, 0.0, 0.0, std::move(choices), ""};
     }
+    /// A component of libdownbeat, which checks it.
+    static ComponentValues component(std::string kind) { return {Kind::component, 0.0, 0.0, {std::move(kind)}, ""}; }
     /// Any text without commas and parentheses, e.g. the path of a file.
     static ComponentValues text() { return {Kind::text, 0.0, 0.0, {}, ""}; }
 

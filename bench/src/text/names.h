@@ -36,4 +36,7 @@ template <typename Registry> const auto &find_by_name(const Registry &registry, 
     return *entry;
 }
 
+/// The groups of a regular expression (ECMAScript) for each match in the text, in order.
+std::vector<std::vector<std::string>> match_groups(const std::string &text, const std::string &expression);
+
 } // namespace bench

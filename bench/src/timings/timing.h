@@ -37,25 +37,9 @@ struct TimingInfo : ComponentInfo {
     std::unique_ptr<Timing> (*make)(const Component &component);
 };
 
-// One line per timing scheme; timings/<name>.cc defines the function of that name.
-#define BENCH_TIMINGS(TIMING)                                                                                          \
-    TIMING(per_call)                                                                                                   \
-    TIMING(batch)                                                                                                      \
-    TIMING(batch_synced)                                                                                               \
-    TIMING(window)
-
-namespace timings {
-#define BENCH_DECLARE(name) TimingInfo name();
-BENCH_TIMINGS(BENCH_DECLARE)
-#undef BENCH_DECLARE
-} // namespace timings
-
 const std::vector<TimingInfo> &all_timings();
 
 /// Timing scheme `window` and the synchronizer of that name belong together.
 constexpr const char *window_name = "window";
-
-/// For timing schemes with the parameter `calls`.
-ComponentParameter calls_parameter();
 
 } // namespace bench

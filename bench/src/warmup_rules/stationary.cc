@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t batches = 8;
 
 // Kendall's S of 8 values in random order is as far from 0, of 28 at most, in 18 % of all cases. A false alarm costs a
-// window, and there are several looks until `max`; a trend that is missed is in the samples.
+// window, and there are several checks until `max`; a trend that is missed is in the samples.
 constexpr int much = 12;
 
 // A window's median that lies off the one before by less than this many typical distances of a batch from its window's

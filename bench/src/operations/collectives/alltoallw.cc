@@ -1,6 +1,5 @@
 #include "operations/collectives/blocks.h"
 #include "operations/collectives/collective.h"
-#include "operations/collectives/forms.h"
 
 namespace bench {
 namespace {

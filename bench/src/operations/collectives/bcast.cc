@@ -1,5 +1,4 @@
 #include "operations/collectives/collective.h"
-#include "operations/collectives/forms.h"
 
 namespace bench {
 namespace {
@@ -8,7 +7,7 @@ class Bcast : public Collective {
 public:
     using Collective::Collective;
 
-    // One buffer: the root's contribution stands where all others receive it.
+    // One buffer: the root sends from where all others receive.
     Layout layout(int root) const override {
         Layout layout = a().rank == root ? bring(a().count, true) : Layout{};
         layout.receive = a().count;

@@ -1,5 +1,4 @@
 #include "operations/collectives/collective.h"
-#include "operations/collectives/forms.h"
 
 namespace bench {
 namespace {

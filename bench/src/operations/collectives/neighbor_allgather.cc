@@ -1,5 +1,4 @@
 #include "operations/collectives/collective.h"
-#include "operations/collectives/forms.h"
 #include "operations/collectives/neighbors.h"
 
 namespace bench {

@@ -1,7 +1,7 @@
 #include "operations/collectives/neighbors.h"
 
 #include "mpi/mpi_check.h"
-#include "operations/collectives/forms.h"
+#include "operations/collectives/call.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -21,7 +21,7 @@ std::uint64_t reach_neighbors(const Component &component, int ranks);
 /// For CollectiveInfo::fault, of collectives that send a block to each neighbor: whether blocks are mixed up if a rank
 /// is a neighbor in several ways.
 std::string find_astray_blocks(const Component &component, int ranks, Form form);
-/// The same of MPI_Neighbor_alltoallv and MPI_Neighbor_alltoallw, whose algorithms are others: each has cases that
+/// The same for MPI_Neighbor_alltoallv and MPI_Neighbor_alltoallw, whose algorithms are others: each has cases that
 /// MPICH 4.0.2 gets right in one and wrong in the other.
 std::string find_astray_irregular_blocks(const Component &component, int ranks, Form form);
 
@@ -52,7 +52,7 @@ private:
     std::vector<int> destinations_;
 };
 
-/// What MPI_Neighbor_alltoallv and MPI_Neighbor_alltoallw exchange, by pair_count(). Blocks begin as far apart as the
+/// The blocks of MPI_Neighbor_alltoallv and MPI_Neighbor_alltoallw, by pair_count(). Blocks begin as far apart as the
 /// largest may be, so that where one begins does not depend on the others.
 class NeighborPairs {
 public:

@@ -1,5 +1,4 @@
 #include "operations/collectives/collective.h"
-#include "operations/collectives/forms.h"
 #include "operations/collectives/stale_copies.h"
 
 namespace bench {

@@ -1,7 +1,7 @@
 #include "operations/collectives/stale_copies.h"
 
 #include "mpi/mpi_check.h"
-#include "operations/collectives/forms.h"
+#include "operations/collectives/call.h"
 
 namespace bench {
 namespace {

@@ -35,7 +35,7 @@ MPI_Datatype make_vector_type() {
     return resized;
 }
 
-/// What MPI knows elements of C++ type T as.
+/// The MPI datatype of C++ type T.
 struct MpiType {
     const char *name;
     MPI_Datatype type;      // MPI_DATATYPE_NULL: is made
@@ -151,7 +151,7 @@ private:
     mutable int combined_last_ = 0;
 };
 
-/// What parameter `type` has to choose from.
+/// The choices of parameter `type`.
 struct ElementType {
     std::string name;
     std::uint64_t size;

@@ -33,8 +33,8 @@ public:
 
     /// Writes the contents of `piece` after the operation, or a rank's contribution before it.
     virtual void write(void *buffer, const Piece &piece) const = 0;
-    /// What differs from that: "element 3 is 5 instead of 6"; nothing if all is correct. The gaps between the parts of
-    /// an element must be as poison() left them.
+    /// The difference from that: "element 3 is 5 instead of 6"; nothing if all is correct. The gaps between the parts
+    /// of an element must be as poison() left them.
     virtual std::optional<std::string> compare(const void *buffer, const Piece &piece) const = 0;
     /// Fills the first elements with values that no operation produces.
     virtual void poison(void *buffer, std::uint64_t count) const = 0;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "operations/elements/draw.h"
 #include "operations/elements/element_parts.h"
 
 #include <algorithm>
@@ -127,7 +126,7 @@ template <typename T, auto Contribute> T draw_parts(const Draw &draw) {
     return element;
 }
 
-/// What MPI calls.
+/// Called by MPI.
 template <typename T, auto Combine> void function(void *in, void *in_out, int *length, MPI_Datatype *) {
     const T *const first = static_cast<const T *>(in);
     T *const second = static_cast<T *>(in_out);
@@ -154,7 +153,7 @@ Reduction<T> made(const char *name, const char *mpi_name, bool commutes) {
 
 template <typename T> using Reductions = std::vector<Reduction<T>>;
 
-// What MPI 4.0, section 6.9.2, allows on the types.
+// MPI 4.0, section 6.9.2: the valid types.
 
 template <typename T> Reductions<T> own() {
     using N = typename Parts<T>::Number;
@@ -207,7 +206,7 @@ template <typename T> Reductions<T> of_complex() {
                     own<T>()});
 }
 
-/// Of few different values, so that locations decide as well.
+/// Few different values, so that locations decide, too.
 template <typename T> Reductions<T> of_located() {
     const auto any = [](const Draw &draw) {
         return T{static_cast<decltype(T::value)>(static_cast<int>(draw.bits() % 7) - 3), draw.rank};

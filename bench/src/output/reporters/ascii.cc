@@ -42,7 +42,6 @@ public:
         output_.write({text.data(), text.size()});
     }
 
-    void cell(const CellResult &) override {}
     void end(const RunEnd &) override { output_.finish(); }
 
 private:
@@ -55,12 +54,8 @@ ReporterInfo reporters::ascii() {
     return {.name = "ascii",
             .description = "start and end of every process in every sample, file only; .txt",
             .suffix = ".txt",
-            .on_stdout = false,
-            .shows_warnings = false,
-            .is_trace = false,
-            .make = [](const std::string &path) -> std::unique_ptr<Reporter> {
-                return std::make_unique<AsciiReporter>(path);
-            }};
+            .of_cells_alone = true,
+            .make = make_reporter<AsciiReporter>};
 }
 
 } // namespace bench

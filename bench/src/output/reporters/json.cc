@@ -12,6 +12,30 @@ struct Value {
     Json operator()(CellStatus status) const { return to_string(status); }
 };
 
+Json element(const Variable &variable, std::size_t index) {
+    return std::visit([index](const auto &values) { return Json(values[index]); }, variable.values);
+}
+
+/// One record per row of a table of the dataset.
+std::string table_lines(const Dataset &dataset, const std::vector<const Variable *> &table) {
+    const Variable &first = *table.front();
+    std::string lines;
+    for (std::size_t i = 0; i < dataset.size(first); ++i) {
+        Json row = json_record("row");
+        row["dimensions"] = first.dimensions;
+        const std::vector<std::size_t> indices = unravel(dataset, first, i);
+        for (std::size_t d = 0; d < indices.size(); ++d) {
+            const Variable *const coordinates = dataset.coordinates(first.dimensions[d]);
+            row[first.dimensions[d]] = coordinates == nullptr ? Json(indices[d]) : element(*coordinates, indices[d]);
+        }
+        for (const Variable *variable : table) {
+            row[variable->name] = element(*variable, i);
+        }
+        lines += json_line(row);
+    }
+    return lines;
+}
+
 Json to_json(const CellResult &result) {
     Json json = json_record("cell");
     json["cell"] = result.index;
@@ -36,8 +60,8 @@ Json to_json(const ClockAgreement &agreement) {
             {"allowed_s", agreement.allowed}, {"contradictions", agreement.contradictions}};
 }
 
-/// JSON lines: the context with what the fields mean, each cell as it completes, the end with the warnings. A file
-/// without the last was cut short.
+/// JSON lines: the context with what the fields mean, each cell as it completes or each row of a dataset, the end with
+/// the warnings. A file without an end is of an interrupted run.
 class JsonReporter : public Reporter {
 public:
     explicit JsonReporter(const std::string &path) : output_(path) {}
@@ -45,7 +69,7 @@ public:
     void begin(const SamplingContext &context, const std::vector<Cell> &) override {
         Json head = json_context(context, context_values(context));
         for (const CellField &field : cell_fields()) {
-            head["variables"][field.name] = json_variable({"cell"}, field.unit, field.meaning);
+            add_variable(head, field.name, {"cell"}, field.unit, field.meaning);
         }
         for (const Metric &metric : all_metrics()) {
             head["metrics"][metric.name] = {
@@ -61,7 +85,28 @@ public:
         output_.finish(json_line(json));
     }
 
+    void findings(const Context &context, const Findings &found) override {
+        ContextValues values = context_values(context);
+        values.insert(values.end(), found.data.attributes.begin(), found.data.attributes.end());
+        Json head = json_context(context, values);
+        head["title"] = found.data.title;
+        for (const Variable &variable : found.data.variables) {
+            add_variable(head, variable.name, variable.dimensions, variable.unit, variable.meaning);
+        }
+        write(head);
+        for (const std::vector<const Variable *> &table : found.data.tables()) {
+            output_.write(table_lines(found.data, table));
+        }
+        Json end = json_record("end");
+        end["warnings"] = found.warnings;
+        output_.finish(json_line(end));
+    }
+
 private:
+    static void add_variable(Json &head, const std::string &name, const std::vector<std::string> &dimensions,
+                             const std::string &unit, const std::string &meaning) {
+        head["variables"][name] = {{"dimensions", dimensions}, {"unit", unit}, {"meaning", meaning}};
+    }
     void write(const Json &json) { output_.write(json_line(json)); }
 
     Output output_;
@@ -75,10 +120,7 @@ ReporterInfo reporters::json() {
             .suffix = ".json",
             .on_stdout = true,
             .shows_warnings = true,
-            .is_trace = false,
-            .make = [](const std::string &path) -> std::unique_ptr<Reporter> {
-                return std::make_unique<JsonReporter>(path);
-            }};
+            .make = make_reporter<JsonReporter>};
 }
 
 } // namespace bench

@@ -35,8 +35,8 @@ Start start_of(const Cell &cell) {
     return {describe_start(plain) + pattern, cell.barrier_algorithm};
 }
 
-/// What was measured in the rows, how it was synchronized in the columns, as Schuchart 2023, Fig. 2. Columns that do
-/// not fit beside each other follow below.
+/// Operations in rows, synchronizers in columns, as Schuchart 2023, Fig. 2. Columns that do not fit side by side follow
+/// below.
 class Matrix {
 public:
     explicit Matrix(const std::vector<CellResult> &results) : results_(results) {
@@ -134,11 +134,8 @@ public:
     void end(const RunEnd &end) override {
         std::sort(results_.begin(), results_.end(),
                   [](const CellResult &a, const CellResult &b) { return a.index < b.index; });
-        std::string text = table_context(context_, end.agreement) + "\n" + Matrix(results_).text() + "\n";
-        for (const std::string &warning : end.warnings) {
-            text += fmt::format("warning: {}\n", warning);
-        }
-        output_.finish(text);
+        std::string text = table_context(context_, end.agreement) + "\n" + Matrix(results_).text();
+        output_.finish(text + closing_lines(end.warnings));
     }
 
 private:
@@ -153,14 +150,10 @@ ReporterInfo reporters::matrix() {
     return {.name = "matrix",
             .description =
                 "latencies, what was measured in rows, how it was synchronized in columns, standard output only",
-            .suffix = "",
             .on_stdout = true,
             .shows_warnings = true,
-            .is_trace = false,
-            .make = [](const std::string &path) -> std::unique_ptr<Reporter> {
-                return std::make_unique<MatrixReporter>(path);
-            },
-            .of_cells_alone = true};
+            .of_cells_alone = true,
+            .make = make_reporter<MatrixReporter>};
 }
 
 } // namespace bench

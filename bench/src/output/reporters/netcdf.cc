@@ -1,21 +1,86 @@
 #include "cells/cell_fields.h"
 #include "metrics/sample_times.h"
-#include "output/netcdf_context.h"
 #include "output/netcdf_file.h"
 #include "output/reporters/reporter_registry.h"
+#include "text/encoding.h"
 #include "text/names.h"
-#include "text/utf8.h"
 
 #include <algorithm>
+#include <fmt/format.h>
+#include <functional>
 #include <map>
 #include <netcdf.h>
 #include <numeric>
-#include <optional>
 
 namespace bench {
 namespace {
 
 constexpr std::size_t longest_found = 200; // what is longer of texts that are not known beforehand is cut off
+
+/// A global attribute.
+struct AttributeWriter {
+    NetcdfFile &file;
+    const std::string &name;
+    void operator()(const std::string &text) const { file.attribute(NC_GLOBAL, name, text); }
+    void operator()(double number) const { file.attribute(NC_GLOBAL, name, number); }
+    void operator()(long number) const { file.attribute(NC_GLOBAL, name, std::int64_t{number}); }
+    // As text, since a seed may exceed what NC_INT64 holds.
+    void operator()(std::uint64_t number) const { file.attribute(NC_GLOBAL, name, fmt::format("{}", number)); }
+};
+
+using Numbers = std::variant<std::vector<double>, std::vector<std::int64_t>, std::vector<signed char>>;
+
+/// A variable of samples.
+struct SampleField {
+    std::string name;
+    std::string unit; // "" if there is none
+    std::string meaning;
+    int type; // of netCDF
+    bool per_rank;
+    /// [sample] or [sample][rank]: an array of the batch, or a function.
+    std::variant<std::vector<double> Batch::*, std::function<Numbers(const BatchReport &)>> values;
+};
+
+/// One value per sample, by its index in the batch.
+template <typename Get> auto per_sample(Get get) {
+    return [get](const BatchReport &report) -> Numbers {
+        std::vector<decltype(get(report, std::size_t{}))> values(report.batch.size());
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            values[i] = get(report, i);
+        }
+        return values;
+    };
+}
+
+const std::vector<SampleField> &sample_fields() {
+    using Report = BatchReport;
+    static const std::vector<SampleField> all = {
+        {"cell_index", "", "cell that the sample belongs to", NC_INT, false,
+         per_sample([](const Report &r, std::size_t) { return static_cast<std::int64_t>(r.cell); })},
+        {"block", "", "position of the sample's block in the order of the launch", NC_INT, false,
+         per_sample([](const Report &r, std::size_t) { return static_cast<std::int64_t>(r.block); })},
+        {"canary", "s", "round trip of a cache line between neighboring ranks before the sample's block", NC_DOUBLE,
+         false, per_sample([](const Report &r, std::size_t) { return r.canary; })},
+        {"attempt", "", "number of the sample within its cell, in order", NC_INT64, false,
+         per_sample([](const Report &r, std::size_t i) { return r.first_attempt + static_cast<std::int64_t>(i); })},
+        {"valid", "", "1 if the sample counts", NC_BYTE, false,
+         per_sample([](const Report &r, std::size_t i) -> signed char { return r.verdicts[i] == Verdict::valid; })},
+        {"deadline", "s", "common start on the global clock", NC_DOUBLE, false, &Batch::deadline},
+        {"slack", "s", "time from the decision on the deadline to it", NC_DOUBLE, false, &Batch::slack},
+        {"lateness", "s", "from the planned start of the latest rank to its entry into the operation", NC_DOUBLE, false,
+         per_sample([](const Report &r, std::size_t i) { return lateness(r.batch[i]); })},
+        {"verdict", "", "why the sample counts or not", NC_BYTE, false,
+         per_sample([](const Report &r, std::size_t i) { return static_cast<signed char>(r.verdicts[i]); })},
+        {"sync_entry", "s", "entry into the synchronizer, global clock", NC_DOUBLE, true, &Batch::sync_entry},
+        {"entry", "s", "entry into the operation, global clock", NC_DOUBLE, true, &Batch::entry},
+        {"exit", "s", "exit from the operation, global clock", NC_DOUBLE, true, &Batch::exit},
+        {"delay", "s", "planned start after the common one, as asked for", NC_DOUBLE, true, &Batch::delay},
+        {"flag", "", "0 if the synchronizer reported a failed start", NC_BYTE, true,
+         [](const Report &r) { return std::vector<signed char>(r.batch.flag.begin(), r.batch.flag.end()); }},
+        {"computed_time", "s", "computation between entry and exit, all calls", NC_DOUBLE, true, &Batch::computed},
+    };
+    return all;
+}
 
 /// Writes a cell's field.
 struct FieldWriter {
@@ -33,62 +98,43 @@ struct FieldWriter {
 };
 
 /// Every sample with every rank's entry and exit, and the summaries of the cells; docs/bench-files.md lists the
-/// variables. Brought to disk after every batch.
+/// variables. Brought to disk after every batch. Or a dataset: its texts are characters with a dimension of their own,
+/// which xarray makes strings of again.
 class NetcdfReporter : public Reporter {
 public:
     explicit NetcdfReporter(const std::string &path) : file_(path) {}
 
     void begin(const SamplingContext &context, const std::vector<Cell> &cells) override {
         define(context, cells);
-        file_.attribute(NC_GLOBAL, "title", std::string("Samples of MPI operations measured by downbeat-bench"));
-        write_netcdf_context(file_, context, context_values(context));
+        write_context("Samples of MPI operations measured by downbeat-bench", context, context_values(context));
         file_.end_definitions();
         write_plan(context, cells);
         file_.sync();
     }
 
     void samples(const BatchReport &report) override {
-        const Batch &batch = report.batch;
-        const std::size_t count = batch.size();
-        std::vector<std::int64_t> attempt(count);
-        std::vector<signed char> valid(count);
-        std::vector<signed char> verdict(count);
-        std::vector<double> lateness(count);
-        for (std::size_t i = 0; i < count; ++i) {
-            attempt[i] = report.first_attempt + static_cast<std::int64_t>(i);
-            valid[i] = report.verdicts[i] == Verdict::valid ? 1 : 0;
-            verdict[i] = static_cast<signed char>(report.verdicts[i]);
-            lateness[i] = bench::lateness(batch[i]);
+        const std::size_t count = report.batch.size();
+        for (const SampleField *field : fields_) {
+            const std::vector<std::size_t> start = field->per_rank ? std::vector<std::size_t>{samples_written_, 0}
+                                                                   : std::vector<std::size_t>{samples_written_};
+            const std::vector<std::size_t> extent =
+                field->per_rank ? std::vector<std::size_t>{count, report.batch.ranks} : std::vector<std::size_t>{count};
+            const auto write = [&](const auto &values) {
+                file_.write(variables_.at(field->name), start, extent, values);
+            };
+            if (const auto *const series = std::get_if<0>(&field->values)) {
+                write(report.batch.**series);
+            } else {
+                std::visit(write, std::get<1>(field->values)(report));
+            }
         }
-        const std::vector<std::size_t> row = {samples_written_};
-        const std::vector<std::size_t> rows = {count};
-        file_.write(cell_index_, row, rows, std::vector<std::int64_t>(count, static_cast<std::int64_t>(report.cell)));
-        file_.write(block_, row, rows, std::vector<std::int64_t>(count, static_cast<std::int64_t>(report.block)));
-        file_.write(canary_, row, rows, std::vector<double>(count, report.canary));
-        file_.write(attempt_, row, rows, attempt);
-        file_.write(valid_, row, rows, valid);
-        file_.write(verdict_, row, rows, verdict);
-        file_.write(deadline_, row, rows, batch.deadline);
-        file_.write(slack_, row, rows, batch.slack);
-        file_.write(lateness_, row, rows, lateness);
-
-        const std::vector<std::size_t> matrix = {samples_written_, 0};
-        const std::vector<std::size_t> extent = {count, batch.ranks};
-        file_.write(sync_entry_, matrix, extent, batch.sync_entry);
-        file_.write(entry_, matrix, extent, batch.entry);
-        file_.write(exit_, matrix, extent, batch.exit);
-        file_.write(delay_, matrix, extent, batch.delay);
-        if (computed_samples_) {
-            file_.write(*computed_samples_, matrix, extent, batch.computed);
-        }
-        file_.write(flag_, matrix, extent, std::vector<signed char>(batch.flag.begin(), batch.flag.end()));
-        // With these the samples of a run that is cut short can be made use of.
-        std::vector<signed char> timed(batch.ranks, 0);
-        for (const std::size_t rank : batch.timed) {
+        // With these the samples of an interrupted run are usable.
+        std::vector<signed char> timed(report.batch.ranks, 0);
+        for (const std::size_t rank : report.batch.timed) {
             timed[rank] = 1;
         }
-        file_.write(timed_, {report.cell, 0}, {1, batch.ranks}, timed);
-        file_.write(columns_.at("calls"), {report.cell}, {1}, std::vector<std::int64_t>{batch.calls});
+        file_.write(variables_.at("timed"), {report.cell, 0}, {1, report.batch.ranks}, timed);
+        file_.write(variables_.at("calls"), {report.cell}, {1}, std::vector<std::int64_t>{report.batch.calls});
         samples_written_ += count;
         file_.sync();
     }
@@ -113,15 +159,89 @@ public:
         file_.close();
     }
 
+    void findings(const Context &context, const Findings &found) override {
+        std::map<std::string, int> dimensions;
+        for (const Dimension &dimension : found.data.dimensions) {
+            dimensions[dimension.name] = file_.dimension(dimension.name, dimension.length);
+        }
+        for (const Variable &variable : found.data.variables) {
+            define(variable, dimensions);
+        }
+        ContextValues values = context_values(context);
+        values.insert(values.end(), found.data.attributes.begin(), found.data.attributes.end());
+        write_context(found.data.title, context, values);
+        file_.attribute(NC_GLOBAL, "warnings", join(found.warnings, "\n"));
+        file_.end_definitions();
+        for (const Variable &variable : found.data.variables) {
+            write(found.data, variable);
+        }
+        file_.close();
+    }
+
 private:
-    int define_variable(const std::string &name, int type, const std::vector<int> &dimensions,
-                        const std::string &meaning, const std::string &unit = "") {
-        const int variable = file_.variable(name, type, dimensions);
+    int define(const std::string &name, int type, const std::vector<int> &dimensions, const std::string &meaning,
+               const std::string &unit = "") {
+        const int variable = variables_[name] = file_.variable(name, type, dimensions);
         file_.attribute(variable, "long_name", meaning);
         if (!unit.empty()) {
             file_.attribute(variable, "units", unit);
         }
         return variable;
+    }
+
+    void define(const Variable &variable, const std::map<std::string, int> &lengths) {
+        std::vector<int> dimensions;
+        for (const std::string &name : variable.dimensions) {
+            dimensions.push_back(lengths.at(name));
+        }
+        constexpr int types[] = {NC_DOUBLE, NC_INT64, NC_CHAR};
+        const auto *const texts = std::get_if<std::vector<std::string>>(&variable.values);
+        if (texts != nullptr) {
+            std::size_t longest = 1;
+            for (const std::string &text : *texts) {
+                longest = std::max(longest, text.size());
+            }
+            dimensions.push_back(file_.dimension(variable.name + "_length", longest));
+        }
+        const int id =
+            define(variable.name, types[variable.values.index()], dimensions, variable.meaning, variable.unit);
+        if (texts != nullptr) {
+            file_.attribute(id, "_Encoding", std::string("utf-8"));
+        }
+    }
+
+    void write(const Dataset &dataset, const Variable &variable) {
+        const int id = variables_.at(variable.name);
+        if (const auto *const texts = std::get_if<std::vector<std::string>>(&variable.values)) {
+            for (std::size_t row = 0; row < texts->size(); ++row) { // they have one dimension
+                file_.write_text(id, row, (*texts)[row]);
+            }
+            return;
+        }
+        std::vector<std::size_t> count;
+        for (const std::string &name : variable.dimensions) {
+            count.push_back(dataset.length(name));
+        }
+        const std::vector<std::size_t> start(count.size(), 0);
+        if (const auto *const numbers = std::get_if<std::vector<double>>(&variable.values)) {
+            file_.write(id, start, count, *numbers);
+        } else {
+            file_.write(id, start, count, std::get<std::vector<std::int64_t>>(variable.values));
+        }
+    }
+
+    void write_context(const std::string &title, const Context &context, const ContextValues &values) {
+        file_.attribute(NC_GLOBAL, "title", title);
+        file_.attribute(NC_GLOBAL, "schema", std::string("downbeat-bench"));
+        file_.attribute(NC_GLOBAL, "schema_version", std::int64_t{schema_version});
+        for (const auto &[name, value] : values) {
+            std::visit(AttributeWriter{file_, name}, value);
+        }
+        for (const auto &[name, value] : context.clock) {
+            file_.attribute(NC_GLOBAL, "clock_" + name, value);
+        }
+        file_.attribute(NC_GLOBAL, "environment", describe_environment(context));
+        file_.attribute(NC_GLOBAL, "hosts", describe_hosts(context));
     }
 
     /// What the numbers of a variable mean, as the CF conventions (section 3.5) have it.
@@ -133,18 +253,17 @@ private:
     }
 
     /// `length`: the dimension of texts.
-    int define_field(const CellField &field, int cell, int length) {
+    void define(const CellField &field, int cell, int length) {
         constexpr int types[] = {NC_CHAR, NC_INT64, NC_DOUBLE, NC_BYTE};
         std::vector<int> dimensions = {cell};
         if (field.type == FieldType::text) {
             dimensions.push_back(length);
         }
-        const int variable = define_variable(field.name, types[static_cast<std::size_t>(field.type)], dimensions,
-                                             field.meaning, field.unit);
+        const int variable =
+            define(field.name, types[static_cast<std::size_t>(field.type)], dimensions, field.meaning, field.unit);
         if (field.type == FieldType::status) {
             define_flags(variable, cell_status_names());
         }
-        return variable;
     }
 
     void define(const SamplingContext &context, const std::vector<Cell> &cells) {
@@ -153,46 +272,30 @@ private:
         const int cell = file_.dimension("cell", cells.size());
         const int name = file_.dimension("name_len", longest_name(context, cells));
         const int found = file_.dimension("found_len", longest_found);
-
-        cell_index_ = define_variable("cell_index", NC_INT, {sample}, "cell that the sample belongs to");
-        block_ =
-            define_variable("block", NC_INT, {sample}, "position of the sample's block in the order of the launch");
-        canary_ =
-            define_variable("canary", NC_DOUBLE, {sample},
-                            "round trip of a cache line between neighboring ranks before the sample's block", "s");
-        attempt_ = define_variable("attempt", NC_INT64, {sample}, "number of the sample within its cell, in order");
-        valid_ = define_variable("valid", NC_BYTE, {sample}, "1 if the sample counts");
-        deadline_ = define_variable("deadline", NC_DOUBLE, {sample}, "common start on the global clock", "s");
-        slack_ = define_variable("slack", NC_DOUBLE, {sample}, "time from the decision on the deadline to it", "s");
-        lateness_ = define_variable("lateness", NC_DOUBLE, {sample},
-                                    "from the planned start of the latest rank to its entry into the operation", "s");
-        verdict_ = define_variable("verdict", NC_BYTE, {sample}, "why the sample counts or not");
-        define_flags(verdict_, verdict_names());
-        sync_entry_ =
-            define_variable("sync_entry", NC_DOUBLE, {sample, rank}, "entry into the synchronizer, global clock", "s");
-        entry_ = define_variable("entry", NC_DOUBLE, {sample, rank}, "entry into the operation, global clock", "s");
-        exit_ = define_variable("exit", NC_DOUBLE, {sample, rank}, "exit from the operation, global clock", "s");
-        delay_ = define_variable("delay", NC_DOUBLE, {sample, rank}, "planned start after the common one, as asked for",
-                                 "s");
-        flag_ = define_variable("flag", NC_BYTE, {sample, rank}, "0 if the synchronizer reported a failed start");
-
-        if (std::any_of(cells.begin(), cells.end(), [](const Cell &one) { return one.computation > 0.0; })) {
-            computed_samples_ = define_variable("computed_time", NC_DOUBLE, {sample, rank},
-                                                "computation between entry and exit, all calls", "s");
+        const bool compute =
+            std::any_of(cells.begin(), cells.end(), [](const Cell &one) { return one.computation > 0.0; });
+        for (const SampleField &field : sample_fields()) {
+            if (field.name == "computed_time" && !compute) {
+                continue;
+            }
+            fields_.push_back(&field);
+            const std::vector<int> dimensions = field.per_rank ? std::vector{sample, rank} : std::vector{sample};
+            const int variable = define(field.name, field.type, dimensions, field.meaning, field.unit);
+            if (field.name == "verdict") {
+                define_flags(variable, verdict_names());
+            }
         }
-
         for (const CellField &field : cell_columns()) {
-            columns_[field.name] = define_field(field, cell, field.planned ? name : found);
+            define(field, cell, field.planned ? name : found);
         }
-        timed_ =
-            define_variable("timed", NC_BYTE, {cell, rank}, "1 if the rank's time in the operation is its latency");
-        host_ = define_variable("host", NC_CHAR, {rank, name}, "host of the rank");
-        cpuset_ = define_variable("cpuset", NC_CHAR, {rank, name}, "processors that the rank may run on");
+        define("timed", NC_BYTE, {cell, rank}, "1 if the rank's time in the operation is its latency");
+        define("host", NC_CHAR, {rank, name}, "host of the rank");
+        define("cpuset", NC_CHAR, {rank, name}, "processors that the rank may run on");
     }
 
     void write_field(const CellField &field, const CellResult &result) {
         const std::size_t longest = field.planned ? std::string::npos : longest_found;
-        std::visit(FieldWriter{file_, columns_.at(field.name), result.index, longest}, field.value(result));
+        std::visit(FieldWriter{file_, variables_.at(field.name), result.index, longest}, field.value(result));
     }
 
     void write_plan(const SamplingContext &context, const std::vector<Cell> &cells) {
@@ -207,8 +310,8 @@ private:
             }
         }
         for (std::size_t i = 0; i < context.ranks.size(); ++i) {
-            file_.write_text(host_, i, context.ranks[i].host);
-            file_.write_text(cpuset_, i, context.ranks[i].cpuset);
+            file_.write_text(variables_.at("host"), i, context.ranks[i].host);
+            file_.write_text(variables_.at("cpuset"), i, context.ranks[i].cpuset);
         }
     }
 
@@ -231,12 +334,8 @@ private:
 
     NetcdfFile file_;
     std::size_t samples_written_ = 0;
-    // Variable ids, named as the variables.
-    int cell_index_ = 0, block_ = 0, canary_ = 0, attempt_ = 0, valid_ = 0, deadline_ = 0, slack_ = 0, lateness_ = 0;
-    int verdict_ = 0, sync_entry_ = 0, entry_ = 0, exit_ = 0, delay_ = 0, flag_ = 0, timed_ = 0;
-    std::optional<int> computed_samples_; // where a cell computes
-    int host_ = 0, cpuset_ = 0;
-    std::map<std::string, int> columns_; // of cells
+    std::vector<const SampleField *> fields_;
+    std::map<std::string, int> variables_; // ids by name
 };
 
 } // namespace
@@ -245,12 +344,7 @@ ReporterInfo reporters::netcdf() {
     return {.name = "netcdf",
             .description = "every sample with every rank's entry and exit, file only; .nc",
             .suffix = ".nc",
-            .on_stdout = false,
-            .shows_warnings = false,
-            .is_trace = false,
-            .make = [](const std::string &path) -> std::unique_ptr<Reporter> {
-                return std::make_unique<NetcdfReporter>(path);
-            }};
+            .make = make_reporter<NetcdfReporter>};
 }
 
 } // namespace bench

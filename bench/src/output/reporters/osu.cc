@@ -47,7 +47,7 @@ std::string title(const Cell &cell) {
     return capitalized;
 }
 
-/// All that a block's header says of its cells: those of one block differ in their sizes alone.
+/// The cells of a block differ only in size.
 std::string header(const Cell &cell) {
     std::string text =
         fmt::format("\n# OSU MPI {} Latency Test\n# Synchronizer: {}\n", title(cell), describe_start(cell));
@@ -135,14 +135,9 @@ ReporterInfo reporters::osu() {
             .description =
                 "header and columns of the OSU micro-benchmarks, for scripts that read them; standard output "
                 "only",
-            .suffix = "",
             .on_stdout = true,
-            .shows_warnings = false,
-            .is_trace = false,
-            .make = [](const std::string &path) -> std::unique_ptr<Reporter> {
-                return std::make_unique<OsuReporter>(path);
-            },
-            .of_cells_alone = true};
+            .of_cells_alone = true,
+            .make = make_reporter<OsuReporter>};
 }
 
 } // namespace bench

@@ -43,7 +43,7 @@ struct ArchivePath {
     throw Error::here(fmt::format("cannot write '{}': {}", path.anchor.string(), reason));
 }
 
-/// Removes an earlier archive, whole or cut short; what is none, nobody has asked to replace.
+/// Removes an earlier archive, complete or not, and nothing else.
 void remove_archive(const ArchivePath &path) {
     std::error_code error;
     if (fs::exists(path.folder())) {
@@ -133,8 +133,6 @@ public:
             }
         }
     }
-
-    void cell(const CellResult &) override {}
 
     void end(const RunEnd &) override {
         const std::uint64_t start = first_ > last_ ? 0 : first_; // without any event
@@ -318,12 +316,9 @@ ReporterInfo reporters::otf2() {
     return {.name = "otf2",
             .description = "the ranks' timelines, for Vampir and other readers of OTF2, file and folder; .otf2",
             .suffix = ".otf2",
-            .on_stdout = false,
-            .shows_warnings = false,
             .is_trace = true,
-            .make = [](const std::string &path) -> std::unique_ptr<Reporter> {
-                return std::make_unique<Otf2Reporter>(path);
-            }};
+            .of_cells_alone = true,
+            .make = make_reporter<Otf2Reporter>};
 }
 
 } // namespace bench

@@ -15,7 +15,7 @@ constexpr int process = 1;
 constexpr int deadline_track = 1;
 constexpr int first_rank_track = 2;
 
-/// Nanoseconds as the format's microseconds. Perfetto takes them times 1000 and cuts off what is behind the point,
+/// Nanoseconds as the format's microseconds. Perfetto takes them times 1000 and drops the fraction,
 /// which makes 1000 ns of 1.001; the next number above does not lose that nanosecond.
 double format_time(std::int64_t ns) {
     const double us = static_cast<double>(ns) / 1000.0;
@@ -72,8 +72,6 @@ public:
         output_.write(lines_);
         lines_.clear();
     }
-
-    void cell(const CellResult &) override {}
 
     void end(const RunEnd &) override {
         about_["samples_left_out"] = selection_.left_out();
@@ -132,12 +130,9 @@ ReporterInfo reporters::perfetto() {
     return {.name = "perfetto",
             .description = "the ranks' timelines, for ui.perfetto.dev, file only; .perfetto.json",
             .suffix = ".perfetto.json",
-            .on_stdout = false,
-            .shows_warnings = false,
             .is_trace = true,
-            .make = [](const std::string &path) -> std::unique_ptr<Reporter> {
-                return std::make_unique<PerfettoReporter>(path);
-            }};
+            .of_cells_alone = true,
+            .make = make_reporter<PerfettoReporter>};
 }
 
 } // namespace bench

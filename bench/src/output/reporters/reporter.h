@@ -5,6 +5,7 @@
 #include "context/clock_agreement.h"
 #include "context/context.h"
 #include "metrics/batch.h"
+#include "output/dataset.h"
 
 #include <span>
 #include <string>
@@ -28,23 +29,34 @@ struct RunEnd {
     std::vector<std::string> warnings;
 };
 
-/// Something that results are written to, at rank 0 alone. Opening it is the constructor's work; all calls throw Error
-/// where writing fails.
+/// What a subcommand other than the measurement of operations found.
+struct Findings {
+    Dataset data;
+    std::string table;                 // of format table, between the lines about the machine and the warnings
+    std::vector<std::string> warnings; // of the subcommand itself
+};
+
+/// A file or standard output, at rank 0 alone: of cells, from begin() to end(), or of one dataset. The constructor
+/// opens it, so that a file that cannot be written is noticed before the measurement. All calls throw Error if writing
+/// fails.
 class Reporter {
 public:
     virtual ~Reporter() = default;
 
     /// Before the first sample.
-    virtual void begin(const SamplingContext &context, const std::vector<Cell> &cells) = 0;
+    virtual void begin(const SamplingContext &, const std::vector<Cell> &) {}
 
-    /// After each batch; who keeps summaries only has nothing to do.
+    /// After each batch.
     virtual void samples(const BatchReport &) {}
 
     /// When a cell is complete.
-    virtual void cell(const CellResult &result) = 0;
+    virtual void cell(const CellResult &) {}
 
     /// After the last cell.
-    virtual void end(const RunEnd &end) = 0;
+    virtual void end(const RunEnd &) {}
+
+    /// In place of all of them; formats that are of cells alone are not asked to.
+    virtual void findings(const Context &, const Findings &) {}
 };
 
 } // namespace bench

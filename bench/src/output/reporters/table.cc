@@ -12,39 +12,9 @@
 
 namespace bench {
 
-double clock_error(const CellResult &result, const char *metric) {
-    return result.valid > 0 ? find_by_name(all_metrics(), metric).error_bounds * result.error_bound : std::nan("");
-}
-
-std::string describe_subject(const Cell &cell) {
-    return cell.size == 0 ? describe_operation(cell) : fmt::format("{}, {} bytes", describe_operation(cell), cell.size);
-}
-
-std::vector<std::string> distinct(const std::vector<CellResult> &results, std::string (*describe)(const Cell &cell)) {
-    std::vector<std::string> texts;
-    for (const CellResult &result : results) {
-        if (std::find(texts.begin(), texts.end(), describe(result.cell)) == texts.end()) {
-            texts.push_back(describe(result.cell));
-        }
-    }
-    return texts;
-}
-
-double rejected_share(const CellResult &result) {
-    return static_cast<double>(result.rejected()) / static_cast<double>(result.valid + result.rejected());
-}
-
-void begin_row(ColumnTable &table, const CellResult *before, const CellResult &result) {
-    if (before != nullptr && describe_operation(before->cell) != describe_operation(result.cell)) {
-        table.add_gap();
-    }
-}
-
-std::string size_text(const Cell &cell) { return cell.size == 0 ? "-" : fmt::format("{}", cell.size); }
-
 namespace {
 
-/// What there is more of stands in the rows: the operations and sizes, or the synchronizers.
+/// Rows are operations and sizes, or synchronizers, whichever are more.
 std::string table_undelayed(const std::vector<CellResult> &results) {
     if (is_comparison(results)) {
         return table_comparison(results);
@@ -57,7 +27,7 @@ bool is_undelayed(const Cell &cell) { return cell.pattern == no_pattern; }
 bool is_plain(const Cell &cell) { return is_undelayed(cell) && cell.computation == 0.0; }
 bool computes(const CellResult &result) { return result.cell.computation > 0.0; }
 
-/// What a reader of the terminal sees, at the end of the run.
+/// The table on standard output, at the end of the run.
 class TableReporter : public Reporter {
 public:
     explicit TableReporter(const std::string &path) : output_(path) {}
@@ -84,14 +54,11 @@ public:
         if (undelayed.size() < results_.size()) {
             text += "\n" + table_arrival(results_);
         }
-        text += unmeasured() + validated() + "\n";
-        for (const std::string &warning : end.warnings) {
-            text += fmt::format("warning: {}\n", warning);
-        }
-        for (const std::string &path : context_.outputs) {
-            text += fmt::format("written: {}\n", path);
-        }
-        output_.finish(text);
+        output_.finish(text + unmeasured() + validated() + closing_lines(end.warnings, context_.outputs));
+    }
+
+    void findings(const Context &context, const Findings &found) override {
+        output_.finish(table_machine(context) + found.table + closing_lines(found.warnings, context.outputs));
     }
 
 private:
@@ -106,7 +73,7 @@ private:
         return text;
     }
 
-    /// Where results were looked at: how many, and of what they were not, so that silence is not taken for a check.
+    /// How many calls were validated, and which operations were not.
     std::string validated() const {
         long calls = 0;
         std::vector<std::string> without;
@@ -134,13 +101,9 @@ private:
 ReporterInfo reporters::table() {
     return {.name = "table",
             .description = "medians in microseconds, on standard output only",
-            .suffix = "",
             .on_stdout = true,
             .shows_warnings = true,
-            .is_trace = false,
-            .make = [](const std::string &path) -> std::unique_ptr<Reporter> {
-                return std::make_unique<TableReporter>(path);
-            }};
+            .make = make_reporter<TableReporter>};
 }
 
 } // namespace bench

@@ -9,8 +9,8 @@
 
 namespace bench {
 
-/// The samples that a trace shows: the first so many of each cell, without the warm-up, since a trace of all would be
-/// too large to look at. Counts the others, so that the trace can say so.
+/// The samples that a trace shows: the first of each cell, without the warm-up, as a trace of all would be too large to
+/// view. Counts the others.
 class TraceSelection {
 public:
     void begin(long samples, std::size_t cells) {

@@ -8,7 +8,7 @@
 
 namespace bench {
 
-/// What a column holds, which decides how numbers are written.
+/// The content of a column, which decides how numbers are written.
 enum class ColumnKind {
     name,         // text, left-aligned; a long one has a line of its own above its rows
     text,         // right-aligned

@@ -81,7 +81,7 @@ std::string machine_line(const Context &context) {
                                              host.virtual_machine, host.governor, load));
 }
 
-/// What samples count where that is not what the tolerance says.
+/// Which samples count, unless the tolerance decides.
 std::string late_line(const SamplingContext &context) {
     const StartLimits &starts = context.starts;
     if (starts.flags_count && starts.late_ranks == 0.0) {

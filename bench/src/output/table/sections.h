@@ -13,13 +13,13 @@ namespace bench {
 /// One of the lines above a table, wrapped: "  samples   100 per cell". Without a name it continues the one before.
 std::string line_above(const char *name, const std::string &value);
 
-/// The lines above every table: who measured on what machine.
+/// The lines above every table: version, MPI library, ranks, machine.
 std::string table_machine(const Context &context);
 
-/// The lines above the table: what was measured on what.
+/// The lines above a table of cells.
 std::string table_context(const SamplingContext &context, const ClockAgreement &agreement);
 
-/// What the bytes of the message sizes are, where there are any, and their data types: "  bytes     of the message
+/// The meanings of message sizes, if any, and datatypes: "  bytes     of the message
 /// (bcast, ibcast)", "  datatype  MPI_BYTE (bcast, ibcast)".
 std::string size_lines(const std::vector<CellResult> &results);
 
@@ -37,7 +37,7 @@ std::string table_synchronizers(const std::vector<CellResult> &results);
 /// operation, size and computation.
 std::string table_overlap(const std::vector<CellResult> &results);
 
-/// What delays cost: one block per synchronizer, timing scheme and arrival pattern, one row per operation, size and
+/// The cost of delays: one block per synchronizer, timing scheme and arrival pattern, one row per operation, size and
 /// delay. Of all cells, without delay as well.
 std::string table_arrival(const std::vector<CellResult> &results);
 
@@ -47,9 +47,6 @@ double clock_error(const CellResult &result, const char *metric);
 
 /// The rejected share of the attempts.
 double rejected_share(const CellResult &result);
-
-/// Before a row: an empty line where it begins another operation than the one before, which is nullptr for the first.
-void begin_row(ColumnTable &table, const CellResult *before, const CellResult &result);
 
 /// "bcast, 8 bytes"
 std::string describe_subject(const Cell &cell);

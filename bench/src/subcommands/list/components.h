@@ -1,0 +1,47 @@
+#pragma once
+
+#include "text/component.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+/// The MPI calls of an operation.
+struct ListedCall {
+    std::string collective; // of which it is a form; "" if it is none
+    std::string form;       // "nonblocking"
+    std::string call;       // "MPI_Ibcast, MPI_Wait"
+    std::string size_meaning;
+    std::string unavailable; // why this MPI library does not have it; "" if it does
+};
+
+/// A component with a name on the command line or in the settings.
+struct ListedComponent : ComponentInfo {
+    std::optional<ListedCall> call = {};  // of an operation
+    std::optional<std::string> unit = {}; // of a field or a metric, "" if it has none
+    std::optional<int> error_bounds = {}; // of a metric
+};
+
+/// Components of one kind.
+struct ListedKind {
+    std::string name;
+    std::string description;
+    std::vector<ListedComponent> components;
+};
+
+/// The components by kind, each with its parameters; a component of several kinds is described once.
+std::string list_table(const std::vector<ListedKind> &kinds);
+/// A component with its parameters below it.
+std::string list_component(const ListedComponent &component);
+std::string list_parameter(const ComponentParameter &parameter);
+
+/// The operations among the components that are forms of collectives: a row for each collective, and below them every
+/// parameter once, with the collectives that have it. "" if there are none.
+std::string list_calls(const std::vector<ListedComponent> &components);
+
+/// JSON lines, one component each.
+std::string list_json(const std::vector<ListedKind> &kinds);
+
+} // namespace bench

@@ -1,0 +1,92 @@
+#include "subcommands/subcommand.h"
+
+#include "clocks/offsets.h"
+#include "context/clock_agreement.h"
+#include "context/warnings.h"
+#include "launch/completed_cells.h"
+#include "launch/launch.h"
+#include "launch/sampler.h"
+#include "mpi/everywhere.h"
+#include "options/options.h"
+#include "output/output.h"
+#include "output/reporters/reporter_registry.h"
+#include "subcommands/session.h"
+#include "text/encoding.h"
+#include "text/names.h"
+
+#include <cstdlib>
+#include <fmt/format.h>
+#include <utility>
+
+namespace bench {
+namespace {
+
+Reporters open_reporters(const Options &options) {
+    Reporters reporters;
+    for (const std::string &path : options.outputs) {
+        reporters.push_back(find_reporter(path).make(path));
+    }
+    // Last, so that the files exist when it lists them.
+    reporters.push_back(find_by_name(all_reporters(), options.format).make(standard_output));
+    return reporters;
+}
+
+ExitStatus measure(const Communicator &comm, const Options &options, const std::string &command) {
+    const std::uint64_t seed = choose_seed(comm, options.seed);
+    if (!options.published.empty() && setenv("DOWNBEAT_PUBLISHED", options.published.c_str(), 1) != 0) {
+        throw Error::here("setenv of DOWNBEAT_PUBLISHED failed");
+    }
+    const GlobalClock clock(comm, options.tolerance);
+    Launch launch(comm, clock, options, seed);
+    launch.prepare();
+    SamplingContext context;
+    static_cast<Context &>(context) = gather_context(comm, clock, options, seed, command);
+    context.stopping = options.stopping.full_text();
+    context.warmup = options.warmup.full_text();
+    static_cast<SamplingSettings &>(context) = options;
+    context.tolerance = clock.tolerance();
+    context.stamp_cost = measure_stamp_cost(comm, clock);
+    context.starts = options.start_limits(clock.tolerance());
+    context.algorithms = launch.algorithms();
+    for (const auto &[component, info] : options.operations) {
+        if (!info.file.empty()) {
+            context.user_operations.push_back(printable(fmt::format("{}: {}", component.text(), info.file)));
+        }
+    }
+    Reporters reporters;
+    comm.on_root([&] {
+        reporters = open_reporters(options);
+        for (const auto &reporter : reporters) {
+            reporter->begin(context, launch.cells());
+        }
+        return 0;
+    });
+
+    const ActivityWatch watch;
+    const std::vector<CellResult> results = launch.run(reporters);
+    const ClockAgreement agreement = judge_clocks(measure_agreement(comm));
+    const std::vector<OthersActivity> others = watch.finish(comm);
+
+    return static_cast<ExitStatus>(comm.on_root([&] {
+        const std::vector<std::string> warnings = find_warnings(context, results, others, agreement);
+        for (const auto &reporter : reporters) {
+            reporter->end({agreement, warnings});
+        }
+        print_warnings(options.format, warnings);
+        return static_cast<long>(judge_run(results));
+    }));
+}
+
+} // namespace
+
+ParsedWork parse_operations(int argc, char **argv, int ranks) {
+    const auto parsed = parse_options(argc, argv, ranks, {all_subcommands().begin(), all_subcommands().end()});
+    if (const std::string *text = std::get_if<std::string>(&parsed)) {
+        return *text;
+    }
+    return [options = std::get<Options>(parsed)](const Communicator &comm, const std::string &command) {
+        return measure(comm, options, command);
+    };
+}
+
+} // namespace bench

@@ -1,0 +1,128 @@
+#include "subcommands/session.h"
+
+#include "build_info.h"
+#include "context/warnings.h"
+#include "mpi/everywhere.h"
+#include "mpi/names.h"
+#include "mpi/simulation.h"
+#include "output/output.h"
+#include "output/print_error.h"
+#include "output/reporters/reporter_registry.h"
+#include "subcommands/machine.h"
+#include "text/encoding.h"
+#include "text/names.h"
+
+#include <algorithm>
+#include <ctime>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <map>
+#include <string_view>
+#include <unistd.h>
+
+namespace bench {
+namespace {
+
+/// Environment variables that change the behavior of the library or MPI.
+std::vector<std::pair<std::string, std::string>> relevant_environment() {
+    constexpr std::string_view prefixes[] = {"DOWNBEAT_", "OMPI_MCA_", "MPIR_CVAR_", "I_MPI_"};
+    std::vector<std::pair<std::string, std::string>> variables;
+    for (char **entry = environ; *entry != nullptr; ++entry) {
+        const std::string_view text = *entry;
+        if (std::any_of(std::begin(prefixes), std::end(prefixes),
+                        [&](std::string_view prefix) { return text.starts_with(prefix); })) {
+            const std::size_t equals = text.find('=');
+            variables.emplace_back(printable(text.substr(0, equals)), printable(text.substr(equals + 1)));
+        }
+    }
+    std::sort(variables.begin(), variables.end());
+    return variables;
+}
+
+// Ranks per host are counted by host names; the first rank of each host provides the rest.
+void gather_places(const Communicator &comm, Context &context) {
+    const Binding mine = read_binding();
+    const auto texts =
+        comm.gather(std::array{host_name(), mine.cpuset, read_governor(), mine.cpu_model, read_virtual_machine()});
+    const auto values = comm.gather(std::array{static_cast<double>(mine.cores), read_load()});
+
+    std::map<std::string, std::vector<std::string>> cpusets_of_host;
+    for (std::size_t rank = 0; rank < texts.size(); ++rank) {
+        const auto &[name, cpuset, governor, model, machine] = texts[rank];
+        const auto &[cores, load] = values[rank];
+        context.ranks.push_back({name, cpuset, static_cast<int>(cores)});
+        if (cpusets_of_host[name].empty()) {
+            context.hosts.push_back({name, 0, 0, load, governor, model, machine});
+        }
+        cpusets_of_host[name].push_back(cpuset);
+    }
+    for (HostInfo &host : context.hosts) {
+        host.ranks = static_cast<int>(cpusets_of_host[host.name].size());
+        host.processors = count_processors(cpusets_of_host[host.name]);
+    }
+}
+
+} // namespace
+
+Context gather_context(const Communicator &comm, const GlobalClock &clock, const CommonOptions &options,
+                       std::uint64_t seed, const std::string &command_line) {
+    Context context;
+    context.version = build_version;
+    context.revision = build_revision;
+    context.compiler = build_compiler;
+    context.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+    context.command_line = command_line;
+    context.mpi_library = mpi_library();
+    context.mpi_standard = mpi_standard();
+    context.simulated = simulated_platform();
+    gather_places(comm, context);
+    context.clock = clock.settings();
+    const ClockError error = clock.largest(clock.error());
+    context.error_bound = error.bound;
+    context.expected_error = error.expected;
+    context.clock_resolution = clock.resolution();
+    context.environment = relevant_environment();
+    context.seed = seed;
+    context.outputs = options.outputs;
+    return context;
+}
+
+Session::Session(const Communicator &comm, const CommonOptions &options, const std::string &command)
+    : comm_(comm), options_(options), seed_(choose_seed(comm, options.seed)) {
+    comm.on_root([&] {
+        for (const std::string &path : options.outputs) {
+            files_.push_back(find_findings_reporter(path).make(path));
+        }
+        return 0;
+    });
+    const GlobalClock clock(comm, std::nullopt);
+    context_ = gather_context(comm, clock, options, seed_, command);
+    watch_ = ActivityWatch(); // from here on
+}
+
+ExitStatus Session::finish(const std::function<Findings()> &find) {
+    const std::vector<OthersActivity> others = watch_.finish(comm_);
+    comm_.on_root([&] {
+        Findings found = find();
+        const std::vector<std::string> of_machine = find_machine_warnings(context_, others);
+        found.warnings.insert(found.warnings.begin(), of_machine.begin(), of_machine.end());
+        for (const auto &file : files_) {
+            file->findings(context_, found);
+        }
+        find_by_name(all_reporters(), options_.format).make(standard_output)->findings(context_, found);
+        print_warnings(options_.format, found.warnings);
+        return 0;
+    });
+    return ExitStatus::success;
+}
+
+void print_warnings(const std::string &format, const std::vector<std::string> &warnings) {
+    if (find_by_name(all_reporters(), format).shows_warnings) {
+        return;
+    }
+    for (const std::string &warning : warnings) {
+        print_error(fmt::format("warning: {}", warning));
+    }
+}
+
+} // namespace bench

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "clocks/global_clock.h"
+#include "context/context.h"
+#include "mpi/communicator.h"
+#include "options/command_line.h"
+#include "output/reporters/reporter.h"
+#include "subcommands/machine.h"
+#include "text/error.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+/// What subcommands do before and after they measure: open the files, prepare the clocks, gather the context, write the
+/// results.
+class Session {
+public:
+    /// Collective. Throws Error if a file cannot be written or the clocks cannot be prepared.
+    Session(const Communicator &comm, const CommonOptions &options, const std::string &command);
+
+    /// Complete at rank 0 alone.
+    const Context &context() const { return context_; }
+    std::uint64_t seed() const { return seed_; }
+
+    /// Collective. `find` is called at rank 0 alone.
+    ExitStatus finish(const std::function<Findings()> &find);
+
+private:
+    const Communicator &comm_;
+    const CommonOptions &options_;
+    std::uint64_t seed_;
+    std::vector<std::unique_ptr<Reporter>> files_; // at rank 0
+    Context context_;
+    ActivityWatch watch_;
+};
+
+/// Collective. The context of this launch; information on other ranks is complete at rank 0 only.
+Context gather_context(const Communicator &comm, const GlobalClock &clock, const CommonOptions &options,
+                       std::uint64_t seed, const std::string &command_line);
+
+/// Warnings on standard error, where the format of standard output shows none.
+void print_warnings(const std::string &format, const std::vector<std::string> &warnings);
+
+} // namespace bench
