@@ -65,7 +65,7 @@ test-all: setup-test $(foreach m,$(MPIS) $(SIMULATOR),build-$m) build-sanitize b
 
 test-one: setup-test build-$(MPI) ctest-$(MPI)
 	$(if $(filter $(SIMULATOR),$(MPI)),$(VENV)/pytest python/tests/test_simulation.py, \
-	    $(VENV)/pytest benchmarks python tools tests --mpi $(MPI))
+	    $(VENV)/pytest benchmarks papers python tools tests --mpi $(MPI))
 
 nightly: setup-test lint-all build-openmpi $(foreach m,$(MPIS),nightly-$m) ## run what make test leaves out: clang-tidy and the analyzer on C++, more tests, more sanitizers, each library by its own headers, fuzz, validate, bench-statistics, bench-soak, bench-faults, 10^4 conditions of bench-scale
 	@tools/setup nightly harnesses
@@ -75,7 +75,7 @@ nightly: setup-test lint-all build-openmpi $(foreach m,$(MPIS),nightly-$m) ## ru
 	$(VENV)/pytest --mpi openmpi --sanitize tests/bench
 	$(call build,tsan)
 	@$(CTEST) tsan
-	$(VENV)/pytest -m nightly python tests
+	$(VENV)/pytest -m nightly papers python tests
 	@tools/setup --newest build/newest downbeat test
 	build/newest/bin/pytest -m 'not nightly and not alone' python
 	$(MAKE) --no-print-directory fuzz validate bench-statistics bench-soak bench-faults
@@ -206,5 +206,5 @@ $(foreach m,$(filter-out openmpi,$(MPIS)) abi,ctest-brief-$m): ctest-brief-%: bu
 # Two at a time, a file on one process, where next to nothing is measured and processes mostly wait; the rest needs the
 # processors for itself.
 pytest: setup-test $(foreach m,$(MPIS) $(SIMULATOR),build-$m) build-abi
-	$(VENV)/pytest -m 'not nightly and not alone' --numprocesses 2 --dist loadfile benchmarks python tools tests
+	$(VENV)/pytest -m 'not nightly and not alone' --numprocesses 2 --dist loadfile benchmarks papers python tools tests
 	$(VENV)/pytest -m 'alone and not nightly' benchmarks tests

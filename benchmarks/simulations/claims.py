@@ -15,9 +15,9 @@ from unittest import mock
 import numpy as np
 import pandas as pd
 from downbeat.pictures.picture import Picture
-from downbeat.reproduce.judgement import judge
-from downbeat.reproduce.registry import FIGURES
-from downbeat.reproduce.site import Site
+from downbeat_papers.judgement import judge
+from downbeat_papers.registry import FIGURES
+from downbeat_papers.site import Site
 from matplotlib.figure import Figure as Drawing
 
 from benchmarks.promises import Promise, at_least, at_most
@@ -45,7 +45,7 @@ def nothing_drawn() -> Iterator[None]:
         return Picture(name, title, caption, Drawing(), pd.DataFrame())
 
     with contextlib.ExitStack() as stack:
-        for module in [one for name, one in sys.modules.items() if name.startswith("downbeat.reproduce.")]:
+        for module in [one for name, one in sys.modules.items() if name.startswith("downbeat_papers.")]:
             for name in DRAWERS:
                 if hasattr(module, name):
                     stack.enter_context(mock.patch.object(module, name, picture))

@@ -12,10 +12,10 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import xarray as xr
-from downbeat.reproduce.hoefler2008 import barrier_effect, pipelining, process_skew, synchronization_time
-from downbeat.reproduce.hoefler2008.own_times import COMMON_START, NOTHING
-from downbeat.reproduce.hoefler2008.round_trips import EXCHANGES
-from downbeat.reproduce.hoefler2008.stop_rule import BORDER, CHOSEN
+from downbeat_papers.hoefler2008 import barrier_effect, pipelining, process_skew, synchronization_time
+from downbeat_papers.hoefler2008.own_times import COMMON_START, NOTHING
+from downbeat_papers.hoefler2008.round_trips import EXCHANGES
+from downbeat_papers.hoefler2008.stop_rule import BORDER, CHOSEN
 
 from benchmarks.simulations.made_up_launches import RANKS, Maker, SimulatedResults, World, results_of, run_of
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 import xarray as xr
-from downbeat.reproduce.hunold2015.clock_offset import NODES, SCHEMES
-from downbeat.reproduce.hunold2015.clock_pareto import FITTED, PLAIN
-from downbeat.reproduce.hunold2015.library_comparison import OWN, THEIRS
-from downbeat.reproduce.hunold2015.measurement_schemes import OPERATIONS
-from downbeat.reproduce.hunold2015.measurement_schemes import SCHEMES as MEASUREMENT_SCHEMES
+from downbeat_papers.hunold2015.clock_offset import NODES, SCHEMES
+from downbeat_papers.hunold2015.clock_pareto import FITTED, PLAIN
+from downbeat_papers.hunold2015.library_comparison import OWN, THEIRS
+from downbeat_papers.hunold2015.measurement_schemes import OPERATIONS
+from downbeat_papers.hunold2015.measurement_schemes import SCHEMES as MEASUREMENT_SCHEMES
 
 from benchmarks.simulations.made_up_launches import RANKS, Floats, Maker, SimulatedResults, World, results_of, run_of
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 import xarray as xr
-from downbeat.reproduce.niethammer2016.exit_tree import release_rounds
-from downbeat.reproduce.niethammer2016.late_arrival import (
+from downbeat_papers.niethammer2016.exit_tree import release_rounds
+from downbeat_papers.niethammer2016.late_arrival import (
     BARRIER_LATE,
     BARRIER_SHORTER,
     FIRST_LATE,
@@ -22,9 +22,9 @@ from downbeat.reproduce.niethammer2016.late_arrival import (
     SIZES,
     SYNCHRONIZERS,
 )
-from downbeat.reproduce.niethammer2016.offset_table import ALIKE_US, APART_US, OFFSETS, SPREAD_US
-from downbeat.reproduce.niethammer2016.overlap_claims import EFFECT, SMALL
-from downbeat.reproduce.niethammer2016.timeline import BARRIER, BY_CLOCK, FLATTER
+from downbeat_papers.niethammer2016.offset_table import ALIKE_US, APART_US, OFFSETS, SPREAD_US
+from downbeat_papers.niethammer2016.overlap_claims import EFFECT, SMALL
+from downbeat_papers.niethammer2016.timeline import BARRIER, BY_CLOCK, FLATTER
 from downbeat.statistics.simulated import simulate_launch_factors
 
 from benchmarks.simulations.made_up_launches import RANKS, Maker, SimulatedResults, World, results_of, run_of

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 import xarray as xr
-from downbeat.reproduce.schuchart2023.comparison import BARRIER, HARMONIZE
-from downbeat.reproduce.schuchart2023.delta import HIGHEST, LOWEST
-from downbeat.reproduce.schuchart2023.lines import LINES
-from downbeat.reproduce.schuchart2023.reduce_matrix import MATRIX
+from downbeat_papers.schuchart2023.comparison import BARRIER, HARMONIZE
+from downbeat_papers.schuchart2023.delta import HIGHEST, LOWEST
+from downbeat_papers.schuchart2023.lines import LINES
+from downbeat_papers.schuchart2023.reduce_matrix import MATRIX
 
 from benchmarks.simulations.made_up_launches import AVERAGED, RANKS, Maker, SimulatedResults, World, results_of, run_of
 
