@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from downbeat_papers.claims import Finding
 from downbeat_papers.evidence import Evidence, every, factor_between, factor_of, held_out, mean_of, some
-from downbeat_papers.figure import Finding
 from downbeat_papers.judgement import judge
 
 from benchmarks.promises import at_most

@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from downbeat_papers.evidence import Evidence
-from downbeat_papers.figure import Finding
 from downbeat.statistics.holm import holm
 from downbeat.statistics.modes import unseen_text
+
+from downbeat_papers.claims import Finding
+from downbeat_papers.evidence import Evidence
 
 LEVEL = 0.05
 SEEN, NOT_SEEN, UNDECIDABLE = "seen here", "not seen here", "cannot be decided here"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 
-from downbeat_papers.figure import Figure
-from downbeat_papers.registry import own_data
+from downbeat_papers.figure import Figure, own_data
 from downbeat_papers.simulated import REFUSED, SYSTEMS, source_of
 from downbeat_papers.site import Site
 

@@ -9,28 +9,17 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
-
 from downbeat.launchers.job import RANKS, nodes_for, with_numbers
 from downbeat.launchers.simulation import without_seed
 from downbeat.report.conditions import UNCHECKED, clock_check_text
 from downbeat.report.page import Page, Section, Table
-from downbeat_papers.evidence import Evidence
-from downbeat_papers.figure import Figure
-from downbeat_papers.judgement import RULE, WORDS, Judged, judge
-from downbeat_papers.own_clocks import clocks_seen, nodes_seen
-from downbeat_papers.results import NoSamplesError, Results
-from downbeat_papers.run import Run
-from downbeat_papers.site import Site
 
-PAPERS = {
-    "schuchart2023": "Schuchart, Hunold, Bosilca: MPI Process Synchronization in Space and Time. EuroMPI 2023",
-    "hunold2015": "Hunold, Carpen-Amarie: On the Impact of Synchronizing Clocks and Processes on Benchmarking MPI "
-    "Collectives. EuroMPI 2015",
-    "hoefler2008": "Hoefler, Schneider, Lumsdaine: Accurately Measuring Collective Operations at Massive Scale. "
-    "IPDPS 2008",
-    "niethammer2016": "Niethammer, Khabi, Zhou, Marjanovic, Gracia: Impact of the Entering Time on the Performance "
-    "of MPI Collective Operations. Int. J. Advances in Systems and Measurements 9, 2016",
-}
+from downbeat_papers.evidence import Evidence
+from downbeat_papers.figure import PAPERS, Figure
+from downbeat_papers.judgement import RULE, WORDS, Judged, judge
+from downbeat_papers.results import NoSamplesError, Results, clocks_seen, nodes_seen
+from downbeat_papers.runs import Run
+from downbeat_papers.site import Site
 
 
 def verdict(judged: Sequence[Judged]) -> str:
@@ -89,7 +78,7 @@ def figure_section(figure: Figure, results: Results) -> Section:
     if len(failed) == len(results.runs):
         return Section(title, (paper, reports, f"Here: nothing was measured; {figure.shows(site)}."), warnings)
     try:
-        drawn = figure.draw(results)
+        findings, pictures = figure.findings(results), figure.pictures(results)
     except NoSamplesError as error:
         warnings += (f"{error}: starts failed too often to draw the figure; an idle machine, or fewer --ranks, help",)
         return Section(title, (paper, reports, f"Here: nothing to be drawn; {figure.shows(site)}."), warnings)
@@ -106,7 +95,7 @@ def figure_section(figure: Figure, results: Results) -> Section:
         warnings += ("--quick took so few repetitions that no number here means anything; run it without",)
     lost = incomplete_cells(results)
     warnings += (lost,) if lost else ()
-    judged = judge(drawn.findings, chance(results))
+    judged = judge(findings, chance(results))
     shared = f" The launches are those of {figure.data}." if figure.data else ""
     ended = clock_check_text(data.attrs for label in results.have() for data in results.datasets(label))
     runs = pd.DataFrame(
@@ -132,8 +121,8 @@ def figure_section(figure: Figure, results: Results) -> Section:
         ),
         warnings=warnings,
         definitions=tuple(map(definition, judged)),
-        tables=(*drawn.tables, Table("What was run", runs)),
-        pictures=drawn.pictures,
+        tables=(*figure.tables, Table("What was run", runs)),
+        pictures=pictures,
         commands=tuple(command(run, site) for run in results.runs),
     )
 

@@ -12,9 +12,10 @@ from downbeat.experiment.duration import LEAST_LIMIT, PATIENCE
 from downbeat.experiment.execute import adopt, execute
 from downbeat.experiment.experiment import Launch, open_experiment
 from downbeat.experiment.plan import Environment, Library, Measurement, Plan
+
 from downbeat_papers.figure import Figure
 from downbeat_papers.results import Results
-from downbeat_papers.run import Run
+from downbeat_papers.runs import Run
 from downbeat_papers.site import Site
 
 FIXED = "fixed"  # name of the environment of runs that set variables

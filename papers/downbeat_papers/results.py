@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
 
 import numpy as np
 import pandas as pd
 import xarray as xr
-
 from downbeat.data.cells import summarize_cells
 from downbeat.data.launch_file import open_launch
 from downbeat.data.samples import VERDICTS, sample_metrics
 from downbeat.errors import DownbeatError
 from downbeat.experiment.experiment import Launch
-from downbeat_papers.evidence import Evidence, Undecidable
-from downbeat_papers.run import Run
-from downbeat_papers.site import Site
 from downbeat.units import MICROSECONDS
+
+from downbeat_papers.runs import Run
+from downbeat_papers.site import Site
 
 # Of all that samples tell, what the figures show.
 METRICS = (
@@ -35,7 +33,9 @@ METRICS = (
 # Verdicts of samples that all ranks began in time; what ended after its window counts where windows reject it.
 IN_TIME = [VERDICTS.index(name) for name in ("valid", "overrun")]
 
-Say = TypeVar("Say", bound=Evidence | Undecidable | None)
+BARRIER, HARMONIZE = "mpi_barrier", "harmonize"  # which nearly all figures of Schuchart 2023 compare
+LATENCY = "mean_of_means"  # its t_avg (section 2): mean over ranks of each rank's mean over calls, as OSU reports it
+MEDIAN = "latency_avg_median"  # beside it: median over calls of the mean over ranks, which no single call moves
 
 
 class NoSamplesError(DownbeatError):
@@ -55,11 +55,11 @@ class Results:
         """Returns the run with a label."""
         return next(run for run in self.runs if run.label == label)
 
-    def decided_on(self, ranks: int, evidence: Say) -> Say | Undecidable:
-        """Returns what data on so many ranks say; where they share cores, they mostly wait for one."""
+    def crowding(self, ranks: int) -> str:
+        """Says why times of so many ranks decide nothing; empty: they have a core each."""
         if not self.site.crowded(ranks):
-            return evidence
-        return Undecidable(f"{ranks} ranks share {self.site.all_cores} cores, so that times contain the wait for one")
+            return ""
+        return f"{ranks} ranks share {self.site.all_cores} cores, so that times contain the wait for one"
 
     def lacking(self) -> dict[str, int]:
         """Returns the labels of the runs that lack launches, with how many."""
@@ -105,6 +105,33 @@ class Results:
             data = sample_metrics(launch.path, metrics)
             kept.append(data.isel(sample=np.flatnonzero(np.isin(data["verdict"].to_numpy(), IN_TIME))))
         return kept
+
+
+def clocks_seen(data: xr.Dataset) -> str:
+    """Returns whose clocks a launch compared: "made", "real", or "one" where all ranks shared it."""
+    if data.attrs.get("clock_validation", "off") != "off":
+        return "made"
+    return "real" if nodes_seen(data) > 1 else "one"
+
+
+def nodes_seen(data: xr.Dataset) -> int:
+    """Returns how many nodes the ranks of a launch were on."""
+    if "host" in data:
+        return len(set(data["host"].to_numpy().tolist()))
+    return len(str(data.attrs["hosts"]).split(";"))
+
+
+def launch_values(cells: pd.DataFrame, column: str, **where: object) -> pd.Series:
+    """Returns a column of the one cell that each launch has of a kind, by number of the launch.
+
+    Args:
+        cells: those of `Results.cells`.
+        column: as "latency_max_median".
+        where: what the cell is, e.g. `operation="bcast"`.
+    """
+    for name, value in where.items():
+        cells = cells[cells[name] == value]
+    return cells.set_index("launch")[column].astype(float)
 
 
 def median_and_range(frame: pd.DataFrame, by: Sequence[str], column: str, scale: float = MICROSECONDS) -> pd.DataFrame:

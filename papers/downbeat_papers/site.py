@@ -28,9 +28,8 @@ MPICH = ("mpich5", "mpich")
 CROWDED_TOLERANCE = "1e-4"  # s
 CLOCKS = MADE, REAL = ("made", "real")  # that figures about clocks compare
 SIMULATED_REPETITIONS = 20  # at most; each takes simulating
-SAMPLE = (
-    128  # of ranks that are compared one by one; 1 % of the paper's 16384 are as many (Schuchart 2023, section 6.5)
-)
+# Of ranks that are compared one by one; 1 % of the paper's 16384 are as many (Schuchart 2023, section 6.5).
+SAMPLE = 128
 
 
 @dataclass(frozen=True)
@@ -107,6 +106,11 @@ class Site:
         return self.cores * max(1, self.nodes)
 
     @property
+    def apart(self) -> int:
+        """The ranks whose clocks drift apart: one on each node, or as many as one node has at most."""
+        return self.nodes if self.placed and not self.made_clocks else self.most
+
+    @property
     def placed(self) -> bool:
         """Whether a run can say how many ranks each of several nodes gets."""
         return (self.nodes > 1 or self.simulated) and self.ranks_per_node > 0
@@ -140,6 +144,45 @@ class Site:
             else f"{self.cores} cores each"
         )
         return f"on {self.nodes} nodes" + (f", {each}" if self.ranks_per_node or self.cores else "")
+
+    # Phrases of what figures can show at the site.
+
+    @property
+    def listed(self) -> str:
+        return ", ".join(map(str, self.counts))
+
+    @property
+    def at(self) -> str:
+        return "" if self.one_machine else f" {self.place}"
+
+    @property
+    def on_node(self) -> str:
+        return "on one node" if self.one_machine or self.placed else self.place
+
+    @property
+    def on_machine(self) -> str:
+        return f"on 1 node of 128, {self.cores} cores" if self.one_machine else self.place
+
+    @property
+    def alike(self) -> str:
+        return "; on 2 ranks most algorithms are the same one message" if self.node == 2 else ""
+
+    @property
+    def any(self) -> bool:
+        """The condition that every site meets."""
+        return True
+
+    @property
+    def worth_node(self) -> str:
+        return self.worth(self.node)
+
+    @property
+    def worth_full(self) -> str:
+        return self.worth(self.full)
+
+    @property
+    def worth_most(self) -> str:
+        return self.worth(self.most)
 
     @property
     def clocks(self) -> str:
