@@ -8,7 +8,9 @@ network). A claim names them:
     rise.hca within -0.1 .. 0.1
     some after > 1 and start < 1                         both at one place or more
     every excess < 10 %                                  at every place, which is also meant if nothing is said
+    each line / tree > half {others}/{steps}             a claim for each place
     duration grows                                       from each place to the next
+    show frontier                                        a number to compare
 
 `half N` is half of the effect N that the paper reports, on a logarithmic scale. A difference (`-`, `vs`) is taken of
 signed measures, a ratio (`/`, `vs`) of others.
@@ -141,40 +143,39 @@ class Claim:
     """A claim of a paper.
 
     Attributes:
-        claim: in a few words; may have words of the facts in braces.
+        test: as above. After `each` there is a claim for each place; after `show` are measures, or ratios of them, that
+            are numbers to compare, separated by commas.
+        claim: in a few words; may have words of the facts in braces, as may the others.
         paper: what the paper reports.
-        test: as above; empty: numbers to compare.
-        show: measures, or ratios of them, that are numbers to compare, separated by commas.
-        each: whether there is a claim for each place.
     """
 
+    test: str
     claim: str
     paper: str
-    test: str = ""
-    show: str = ""
-    each: bool = False
 
     def findings(self, facts: Facts) -> Iterator[Finding]:
         """Holds the claim against what was measured."""
-        names = {part[side] for part in parts_of(self.test or self.show) for side in ("left", "right") if part[side]}
+        text = self.test.removeprefix("each ")
+        parts = parts_of(text.removeprefix("show "))
+        names = {part[side] for part in parts for side in ("left", "right") if part[side]}
         if not names <= set(facts.measures):
             return
         measures = {name: facts.measures[name] for name in names}
-        if not self.each:
-            yield self.finding(measures, facts.words)
+        if text == self.test:
+            yield self.finding(text, measures, facts.words)
             return
         split = [one for one in measures.values() if isinstance(one, Mapping)]
         for place in split[0]:
             at = {name: one[place] if isinstance(one, Mapping) else one for name, one in measures.items()}
-            yield self.finding(at, {"place": place, **facts.words.get(place, {})})
+            yield self.finding(text, at, {"place": place, **facts.words.get(place, {})})
 
-    def finding(self, measures: Mapping[str, Measured], words: Mapping[Any, Any]) -> Finding:
+    def finding(self, test: str, measures: Mapping[str, Measured], words: Mapping[Any, Any]) -> Finding:
         """Holds the claim against measures, of one place if there is a claim for each."""
         fields = {str(name): word for name, word in words.items()}
-        test = self.test.format(**fields)
-        evidence = evidence_of(test, measures) if test else None
-        here = described(test or self.show, measures)
-        return Finding(self.claim.format(**fields), self.paper.format(**fields), here, evidence)
+        claim, paper, test = (text.format(**fields) for text in (self.claim, self.paper, test))
+        shown = test.removeprefix("show ")
+        evidence = evidence_of(test, measures) if shown == test else None
+        return Finding(claim, paper, described(shown, measures), evidence)
 
 
 def parts_of(text: str) -> list[dict[str, str]]:

@@ -44,7 +44,7 @@ class Kind(Protocol):
         """Draws the figure of a name."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Figure:
     """A figure or table of a paper, or a section that has none.
 
@@ -117,7 +117,7 @@ def figures_of(paper: str) -> Iterator[Figure]:
             setup=entry.pop("setup").format(**texts),
             reports=tuple(entry.pop("reports")),
             can_show={"any": shows} if isinstance(shows, str) else shows,
-            claims=tuple(Claim(**one) for one in entry.pop("claims", [])),
+            claims=tuple(Claim(*one) for one in entry.pop("claims")),
             data=f"{paper}-{data}" if data and "-" not in data else data,
             **({"lacks": entry.pop("lacks")} if "lacks" in entry else {}),
             **fixed,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -46,25 +46,16 @@ def definition(judged: Judged) -> tuple[str, str]:
 
 
 def command(run: Run, site: Site) -> str:
-    """Returns how one launches a run by hand."""
-    if site.simulated:
-        return simulated_command(run, site)
+    """Returns how one launches a run by hand; a simulated one in a checkout."""
     words = [*run.operations]
     for name, value in run.options.items():
         words += [f"--{name}", value] if value else [f"--{name}"]
     variables = [f"{name}={shlex.quote(value)}" for name, value in run.variables.items()]
+    if site.simulated:
+        start = ["tools/launch", "--simulate", site.platform_for(run.per_node(site)), "-n", str(run.ranks)]
+        return " ".join([*variables, shlex.join([*start, "build/simgrid/bin/downbeat-bench", *words])])
     launcher = with_numbers(site.launcher_of(run.library) or f"mpirun -n {RANKS}", run.ranks, run.per_node(site))
     return " ".join([*variables, launcher, "downbeat-bench", shlex.join(words)])
-
-
-def simulated_command(run: Run, site: Site) -> str:
-    """Returns how one simulates a launch of a run by hand, in a checkout."""
-    words = [*run.operations]
-    for name, value in run.options.items():
-        words += [f"--{name}", value] if value else [f"--{name}"]
-    variables = [f"{name}={shlex.quote(value)}" for name, value in run.variables.items()]
-    start = ["tools/launch", "--simulate", site.platform_for(run.per_node(site)), "-n", str(run.ranks)]
-    return " ".join([*variables, shlex.join([*start, "build/simgrid/bin/downbeat-bench", *words])])
 
 
 def figure_section(figure: Figure, results: Results) -> Section:
@@ -270,43 +261,36 @@ def tally(sections: Sequence[Section]) -> tuple[str, ...]:
 
 
 def whole_page(sections: Sequence[Section], figures: Sequence[Figure], site: Site) -> Page:
-    """Puts sections together."""
-    papers = dict.fromkeys(figure.name.partition("-")[0] for figure in figures)
-    libraries = ", ".join(site.benches)
+    """Puts sections together; of simulated figures each has a cluster of its own."""
     title = figures[0].reference if len(figures) == 1 else f"{len(figures)} figures of the papers"
     if site.simulated:
-        return simulated_page(title, sections, papers, site)
-    return Page(
-        title=f"{title}, measured here",
-        lead=(
-            *tally(sections),
-            RULE,
-            *(("--quick took too few repetitions to decide any claim; run without it.",) if site.quick else ()),
-            f"{len(figures)} figure{'s' if len(figures) > 1 else ''}, measured again {site.place} with "
-            f"{', '.join(map(str, site.counts))} ranks, up to {site.launches} launches of each configuration, under "
-            f"{libraries}. Every section says what the paper shows, what was run here, and which of its claims "
-            "the data here bear out.",
-            f"Figures about clocks: {site.clocks}. Where ranks are compared one by one, at most {site.sample} are.",
-            "Sources: " + "; ".join(PAPERS[name] for name in papers) + ".",
-        ),
-        sections=tuple(sections),
-    )
-
-
-def simulated_page(title: str, sections: Sequence[Section], papers: Iterable[str], site: Site) -> Page:
-    """Puts sections of simulated figures together; each has a cluster of its own."""
-    return Page(
-        title=f"{title}, simulated",
-        lead=(
+        first = [
             "Simulated, not measured: numbers are those of a model of a cluster, and of no machine. Every section has "
-            "its platform.",
-            *tally(sections),
-            RULE,
-            *(("--quick took too few repetitions to decide any claim; run without it.",) if site.quick else ()),
+            "its platform."
+        ]
+        how = [
             f"Up to {site.launches} launches of each configuration, with delays and clocks of their own. True time is "
             "known: figures about clocks have the true error beside the measured one, and figures of exit skew the "
-            "true skew. Claims are judged by the truth.",
-            "Sources: " + "; ".join(PAPERS[name] for name in papers) + ".",
+            "true skew. Claims are judged by the truth."
+        ]
+    else:
+        first = []
+        how = [
+            f"{len(figures)} figure{'s' if len(figures) > 1 else ''}, measured again {site.place} with {site.listed} "
+            f"ranks, up to {site.launches} launches of each configuration, under {', '.join(site.benches)}. Every "
+            "section says what the paper shows, what was run here, and which of its claims the data here bear out.",
+            f"Figures about clocks: {site.clocks}. Where ranks are compared one by one, at most {site.sample} are.",
+        ]
+    papers = dict.fromkeys(PAPERS[figure.name.partition("-")[0]] for figure in figures)
+    return Page(
+        title=f"{title}, {'simulated' if site.simulated else 'measured here'}",
+        lead=(
+            *first,
+            *tally(sections),
+            RULE,
+            *(("--quick took too few repetitions to decide any claim; run without it.",) if site.quick else ()),
+            *how,
+            f"Sources: {'; '.join(papers)}.",
         ),
         sections=tuple(sections),
     )

@@ -96,11 +96,6 @@ def check_simulated(figures: Sequence[Figure]) -> None:
             )
 
 
-def paper_ranks(figure: Figure) -> str:
-    """Returns the numbers of ranks that the paper had for a figure."""
-    return SYSTEMS[source_of(figure)].paper
-
-
 def simulated_site(
     figure: Figure,
     ranks: Sequence[int],

@@ -225,23 +225,23 @@ def test_a_claim_says_what_was_measured_where() -> None:
     facts = Facts(
         {**PLANTED, "by_ranks": {4: around(1.0), 8: around(5.0)}}, {4: {"steps": 2}, 8: {"steps": 3}, "w": "x"}
     )
-    (plain,) = Claim("{w} is", "p", "three / two > 1").findings(facts)
+    (plain,) = Claim("three / two > 1", "{w} is", "p").findings(facts)
     assert (plain.claim, plain.paper) == ("x is", "p")
     assert plain.here == (
         "three 3 us (launches 2.88 to 3.09); two 2 us (launches 1.92 to 2.06); three / two 1.48 (launches 1.43 to 1.61)"
     )
-    assert next(Claim("", "", "every sizes > 1").findings(facts)).here == "sizes: 4 bytes 1.02, 8 bytes 9.5"
-    weakest = next(Claim("", "", "every sizes > 1").findings(facts)).evidence
+    assert next(Claim("every sizes > 1", "", "").findings(facts)).here == "sizes: 4 bytes 1.02, 8 bytes 9.5"
+    weakest = next(Claim("every sizes > 1", "", "").findings(facts)).evidence
     assert isinstance(weakest, Evidence)
     assert weakest.described.startswith("4 bytes: 1.02")
-    each = list(Claim("on {place}, {steps} steps", "", "by_ranks > {steps}", each=True).findings(facts))
+    each = list(Claim("each by_ranks > {steps}", "on {place}, {steps} steps", "").findings(facts))
     assert [one.claim for one in each] == ["on 4, 2 steps", "on 8, 3 steps"]
     assert [agrees(one.evidence) for one in each] == [False, True]
-    (number,) = Claim("", "", show="three / two, one").findings(facts)
+    (number,) = Claim("show three / two, one", "", "").findings(facts)
     assert not number.is_claim
     assert number.here.endswith("one 1 (launches 0.96 to 1.03)")
-    assert next(Claim("", "", "code").findings(facts)).here == "as code found it"
-    assert not list(Claim("", "", "unheard_of > 1").findings(facts))
+    assert next(Claim("code", "", "").findings(facts)).here == "as code found it"
+    assert not list(Claim("unheard_of > 1", "", "").findings(facts))
 
 
 @pytest.mark.parametrize("test", ["one >> 1", "one is above 1", "one > 1 or two or"])
@@ -317,7 +317,7 @@ def launched(path: Path, launches: int, ranks: int, *, quick: bool = False, **at
     return Results("f", Site(2, {"openmpi": "bench"}, (ranks,), quick=quick), (run,), {"a": there})
 
 
-FIGURE = dataclasses.replace(FIGURES["hunold2015-fig7"], kind=Fake(), claims=(Claim("it is", "", "three > 2 us"),))
+FIGURE = dataclasses.replace(FIGURES["hunold2015-fig7"], kind=Fake(), claims=(Claim("three > 2 us", "it is", ""),))
 
 
 @pytest.mark.parametrize(("ranks", "quick", "said"), [(2, False, "Seen"), (4, False, "Cannot"), (2, True, "Cannot")])
