@@ -1,4 +1,4 @@
-"""Claims as data: what the paper says, and the test that launches have to pass, as one line of text.
+"""Claims as data: a line of text is the test that launches have to pass.
 
 A kind of figure computes measures: a number per launch, or one per launch and place (a size, a number of ranks, a
 network). A claim names them:
@@ -83,7 +83,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Found:
-    """What code found of a claim that no line of text can say.
+    """A claim that takes code to judge, as judged.
 
     Attributes:
         evidence: of the claim.
@@ -105,7 +105,7 @@ def missing(why: str = NOT_MEASURED) -> Measure:
 
 @dataclass(frozen=True)
 class Facts:
-    """What a kind of figure computes of launches, by the names that claims use.
+    """Measures of launches, by the names that claims use.
 
     Attributes:
         measures: by name; a claim on a name that is absent is left out.
@@ -185,7 +185,7 @@ def parts_of(text: str) -> list[dict[str, str]]:
     for part in re.split(r", | and | or ", words):
         match = PART.fullmatch(part)
         if not match:
-            raise ValueError(f"'{part}' is no part of a test; as in 'late / together < 1'")
+            raise ValueError(f"'{part}' is not part of a test; write 'late / together < 1'")
         found.append({name: value or "" for name, value in match.groupdict().items()})
     return found
 
@@ -262,7 +262,7 @@ def evidence_of(test: str, measures: Mapping[str, Measured]) -> Evidence | Undec
     def named(place: object, parts: Sequence[Mapping[str, str]]) -> Iterator[Evidence]:
         for part in parts:
             said = compared(part, at_place(measures, place))
-            # Which of several places it was is part of what is said.
+            # The description names the place.
             yield said if place is None else replace(said, described=f"{place}: {said.described}")
 
     if test.startswith("some "):

@@ -1,4 +1,4 @@
-"""What the papers' figures look like: panels of lines, boxes, matrices, and timelines of single samples."""
+"""Drawing for the papers' figures: panels of lines, boxes, matrices, and timelines of single samples."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ BOX_SHARE = 0.8  # of the room of a group that its boxes fill
 class Box:
     """A distribution."""
 
-    group: str  # what stands below it
+    group: str  # the label below it
     label: str  # of its color
     values: np.ndarray
 
@@ -338,7 +338,7 @@ def draw_timelines(
     for place, (words, one), kept in zip(axes, timelines, shown, strict=True):
         rows = np.arange(len(kept))
         length = max(one.exit.max(), 1e-3)
-        # Of the synchronizer, as much as the operation is long: when ranks arrived is another question.
+        # The synchronizer is shown for as long as the operation takes; when ranks arrived is another question.
         start = np.maximum(one.begin, -length)
         for phase, left, right in (("synchronizer", start, one.entry), ("operation", one.entry, one.exit)):
             place.barh(

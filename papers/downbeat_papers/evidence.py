@@ -1,4 +1,4 @@
-"""What launches say for a claim and against it: p-values with a stated error, and how parts of a claim combine.
+"""The evidence of launches for a claim and against it: p-values, and how parts of a claim combine.
 
 A claim is a statement on a parameter that every launch estimates once: a mean, a ratio, a slope, a share. It says on
 which side of a border the parameter lies. Where the paper gives the size of an effect, the border is half of it, on a
@@ -154,7 +154,7 @@ def factor_of(values: ArrayLike, unit: str = "") -> Estimate:
 
 
 def factor_between(top: ArrayLike, bottom: ArrayLike) -> Estimate:
-    """Returns the ratio of geometric means of two runs, whose launches are no pairs (Welch 1947).
+    """Returns the ratio of geometric means of two runs, whose launches are not paired (Welch 1947).
 
     Args:
         top: one value per launch of the one run, shape (launches,), above 0.
@@ -164,7 +164,7 @@ def factor_between(top: ArrayLike, bottom: ArrayLike) -> Estimate:
 
 
 def difference_between(one: ArrayLike, other: ArrayLike, unit: str = "") -> Estimate:
-    """Returns the difference of the means of two runs, whose launches are no pairs (Welch 1947).
+    """Returns the difference of the means of two runs, whose launches are not paired (Welch 1947).
 
     Args:
         one: one value per launch of the one run, shape (launches,).
@@ -240,8 +240,9 @@ def half(effect: float) -> float:
 def every(parts: Iterable[Evidence]) -> Evidence:
     """Returns what is said of the claim that all of some parts are right.
 
-    All must be shown, each at the full level (intersection-union test); it falls with any, of which one may well be low
-    by chance (Bonferroni). The weakest part is described.
+    All must be shown, each at the full level (intersection-union test). One that is contradicted is enough to
+    contradict the claim, which pays for their number, as one may be low by chance (Bonferroni). The weakest part is
+    described.
     """
     given = list(parts)
     if len(given) == 1:

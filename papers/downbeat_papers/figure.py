@@ -32,7 +32,7 @@ ROMAN = {"1": "I", "2": "II"}  # Niethammer 2016 numbers its tables so
 
 
 class Kind(Protocol):
-    """What figures of a kind launch, compute and draw."""
+    """A kind of figure: its launches, measures and pictures."""
 
     def runs(self, site: Site, /) -> tuple[Run, ...]:
         """Returns what is launched at a site; nothing where an MPI library that it cannot do without is missing."""

@@ -19,7 +19,7 @@ from downbeat.units import MICROSECONDS
 from downbeat_papers.runs import Run
 from downbeat_papers.site import Site
 
-# Of all that samples tell, what the figures show.
+# The figures show these.
 METRICS = (
     "latency_avg",
     "latency_max",

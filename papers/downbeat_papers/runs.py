@@ -99,7 +99,7 @@ def operation_run(
         options: further ones.
         variables: of the environment.
         factors: cells for each operation and synchronizer, for the estimated duration.
-        more_seconds: that a launch takes besides its samples.
+        more_seconds: that a launch takes in addition to its samples.
     """
     crowded = site.crowded(ranks)
     repetitions = site.repetitions(min(usual, CROWDED_REPETITIONS) if crowded else usual)

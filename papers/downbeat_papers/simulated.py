@@ -60,7 +60,7 @@ SYSTEMS: Mapping[str, System] = {
     "niethammer2016-fig15": System(HORNET, (32, 64, 128, 256), UP_TO_16K),
 }
 
-TWO_LIBRARIES = "it compares MPI libraries, of which none is simulated"
+TWO_LIBRARIES = "it compares MPI libraries, and none is simulated"
 SMALL = "it is about a few ranks, which any machine has"
 DRIFTS = "it is about clocks that drift in windows over minutes, which takes millions of samples"
 NETWORKS = "it is about the noise of real networks and clocks"

@@ -164,7 +164,7 @@ class Site:
         return f"on 1 node of 128, {self.cores} cores" if self.one_machine else self.place
 
     @property
-    def alike(self) -> str:
+    def two_ranks(self) -> str:
         return "; on 2 ranks most algorithms are the same one message" if self.node == 2 else ""
 
     @property
@@ -192,8 +192,8 @@ class Site:
         return "each rank's clock is made different, within 8 ppm" if self.made_clocks else "the nodes' own clocks"
 
     def want(self, what: str) -> str:
-        """Says that something cannot be shown, for want of an MPI library."""
-        return f"for want of {what}; the MPI libraries at hand: {', '.join(self.benches)}"
+        """Says that something cannot be shown without an MPI library."""
+        return f"without {what}; the MPI libraries at hand: {', '.join(self.benches)}"
 
     def first_of(self, libraries: Sequence[str]) -> str | None:
         """Returns the first of some libraries that there is."""
@@ -314,10 +314,10 @@ def parse_ranks(text: str) -> list[int]:
     """Parses numbers of ranks, as "2,4".
 
     Raises:
-        UsageError: a word is no positive number.
+        UsageError: a word is not a positive number.
     """
     words = split_list(text) if text else []
     for word in words:
         if not word.isascii() or not word.isdigit() or int(word) < 1:
-            raise UsageError(f"--ranks {text}: '{word}' is no number of ranks; as in --ranks 2,4")
+            raise UsageError(f"--ranks {text}: '{word}' is not a number of ranks; write e.g. --ranks 2,4")
     return [int(word) for word in words]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from downbeat.launchers.bench import built
 from downbeat_papers.site import Site
 
-# What the figures distinguish: Open MPI, MPICH, Intel MPI.
+# The figures distinguish Open MPI, MPICH, Intel MPI.
 BENCHES = {name: path for name in ("openmpi", "mpich5", "intelmpi") if (path := built(name))}
 
 

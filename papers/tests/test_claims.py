@@ -203,7 +203,7 @@ PLANTED: dict[str, Measured] = {
         ("every cancels > 2 or cancels < 0.4", False),
         ("rising grows", True),
         ("near grows", False),
-        # What decides nothing.
+        # No decision.
         ("nowhere > 1", None),
         ("hidden > 1", None),
         ("code", True),
@@ -246,7 +246,7 @@ def test_a_claim_says_what_was_measured_where() -> None:
 
 @pytest.mark.parametrize("test", ["one >> 1", "one is above 1", "one > 1 or two or"])
 def test_a_line_that_is_no_test_is_refused(test: str) -> None:
-    with pytest.raises(ValueError, match="is no part of a test; as in 'late / together < 1'"):
+    with pytest.raises(ValueError, match="is not part of a test; write 'late / together < 1'"):
         parts_of(test)
 
 

@@ -30,7 +30,7 @@ from papers_site import BENCHES, site
 from benchmarks.simulations.claims import LAUNCHES, WORLDS, shares
 from benchmarks.simulations.made_up_launches import Maker
 
-# A table and a section besides.
+# And a table and a section.
 NUMBERS = {
     "schuchart2023": [*range(1, 4), *range(6, 17)],
     "hunold2015": [*range(1, 12)],
@@ -44,7 +44,7 @@ NAMES = {f"{paper}-fig{number}" for paper, numbers in NUMBERS.items() for number
 
 
 EXPERIMENTS = 5
-# Drifts of one machine are made, not found; that an operation "scales well" is no number.
+# Drifts of one machine are made, not found; that an operation "scales well" is not a number.
 NOTHING_TO_TELL = {"hunold2015-fig6", "hoefler2008-fig5", "niethammer2016-fig9", "niethammer2016-fig15"}
 # Their worlds have cells without samples, of which no timeline can be drawn.
 WITHOUT_SAMPLES = {"schuchart2023-fig1", "hoefler2008-fig3"}
@@ -90,8 +90,8 @@ def test_figures_of_open_mpis_algorithms_need_it() -> None:
     nothing = {name for name, figure in FIGURES.items() if not figure.runs(without)}
     assert nothing == {"schuchart2023-fig1", "schuchart2023-fig2"}
     for name in nothing:
-        assert "for want of Open MPI" in here(FIGURES[name], without)
-        assert "for want of Open MPI" in missing_section(FIGURES[name], FIGURES[name].lacks, without).paragraphs[2]
+        assert "without Open MPI" in here(FIGURES[name], without)
+        assert "without Open MPI" in missing_section(FIGURES[name], FIGURES[name].lacks, without).paragraphs[2]
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_figure_named_twice_is_drawn_once() -> None:
     assert [one.name for one in find_figures(["hunold2015-fig1", "hunold2015-fig1"])] == ["hunold2015-fig1"]
 
 
-# What figures launch, claim and draw.
+# Claims and pictures of figures.
 
 
 @pytest.mark.parametrize("name", WORLDS)
@@ -142,7 +142,7 @@ def test_a_figure_says_and_draws_what_it_finds_in_launches(name: str) -> None:
         assert all(len(picture.numbers) and picture.caption for picture in figure.pictures(results))
 
 
-# What fits on a machine.
+# Sizes that fit on a machine.
 
 
 @pytest.mark.parametrize("text", ["2,x", "0", "2,,4", "-2", "2.5"])

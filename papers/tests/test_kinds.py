@@ -1,4 +1,4 @@
-"""What kinds of figures launch, compute and draw, of data whose answer is known."""
+"""Kinds of figures: launches, measures and pictures, on data whose answer is known."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_exit_skew_is_judged_where_its_conditions_are_met() -> None:
     assert agreed("schuchart2023-fig3", apart) == [True] * 4
     assert agreed("schuchart2023-fig3", on_one_host(apart))[0] is None  # several ranks on a node
     coarse = {label: [data.assign_attrs(error_bound_s=1e-6) for data in files] for label, files in apart.files.items()}
-    # A hundredth of the barrier's skew is below what the clock can tell.
+    # A hundredth of the barrier's skew is below the error of the clock.
     assert agreed("schuchart2023-fig3", dataclasses.replace(apart, files=coarse))[2] is None
     (picture,) = FIGURES["schuchart2023-fig3"].pictures(apart)
     assert [axes.get_ylabel() for axes in picture.figure.axes] == ["exit skew [us]", "sigma [us]"]
@@ -303,7 +303,7 @@ def test_figure_1_repeats_what_ends_after_its_window_as_skampi_and_draws_it(tmp_
 
 @pytest.mark.parametrize(("slower", "agrees"), [("batch_synced(calls=100)", False), ("window", True)])
 def test_figure_2_compares_schemes_that_time_the_call_alone(slower: str, agrees: bool) -> None:
-    """Scheme (3) times a barrier with each call: that it takes longer is no effect of the scheme."""
+    """Scheme (3) times a barrier with each call: that it takes longer says nothing of the scheme."""
     random = np.random.default_rng(1)
     rows = []
     for operation in ("bcast", "allreduce"):
@@ -519,7 +519,7 @@ def test_on_two_ranks_line_and_tree_are_one_and_the_same() -> None:
     few = dataclasses.replace(results, site=site((2, 4, 8), 4))
     findings = FIGURES["hoefler2008-fig8"].findings(few)
     assert [one.claim for one in findings if not one.is_claim] == ["on 2 processes the schemes are one and the same"]
-    # Time on 4 and 8 ranks, of which the latter share cores, and messages.
+    # Time on 4 and on 8 ranks, which share cores; messages on both.
     assert agreed("hoefler2008-fig8", few) == [True, None, True, True]
     assert clocks.steps(128) == 7
 
@@ -669,7 +669,7 @@ def test_a_doubling_is_judged_where_one_too_long_would_fit_in() -> None:
         (0.2, 1.0, "a: 2 ranks", [True, True, None]),
         (0.2, 3.0, "a: 2 ranks", [False, True, None]),
         (-5.0, 1.0, "a: 2 ranks", [True, False, None]),
-        # Of ranks on several nodes, it is said by how much the nodes differ.
+        # Ranks on several nodes: by how much the nodes differ.
         (-17258.0, 1.0, "a: 1 ranks; b: 1 ranks", [True, True]),
         (-172.0, 1.0, "a: 1 ranks; b: 1 ranks", [True, False]),
     ],

@@ -127,7 +127,7 @@ SIZES = {8: "8 bytes", 65536: "64 KiB"}
 
 @dataclass(frozen=True)
 class OneLate:
-    """What a broadcast takes where ranks do not start together."""
+    """A broadcast whose ranks do not start together."""
 
     def runs(self, site: Site) -> tuple[Run, ...]:
         last = site.full - 1
@@ -203,7 +203,7 @@ class OneLate:
             for size, words in SIZES.items()
         ]
         caption = (
-            "What the last rank spends in a broadcast when it is late itself, and when the root is; less what reading "
+            "Time of the last rank in a broadcast when it is late itself, and when the root is; less what reading "
             f"the clock takes. M{BARS}"
         )
         return (draw_panels(name, "A broadcast whose ranks do not start together", caption, panels),)
@@ -221,7 +221,7 @@ STARTS = {
 
 @dataclass(frozen=True)
 class AfterBarrier:
-    """What a barrier before an operation does to what is measured."""
+    """The effect of a barrier before an operation on the measurement."""
 
     def runs(self, site: Site) -> tuple[Run, ...]:
         options = {"sizes": MESSAGE, **linear_broadcast(site)}

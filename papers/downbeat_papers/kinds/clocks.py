@@ -454,7 +454,7 @@ FITS = ((100, 30), (500, 30), (1000, 100))
 FITTED = [f"(fit={fit},over=0,offset=mean_rtt(exchanges={exchanges}))" for fit, exchanges in FITS] + [""]
 PLAIN = ("skampi", "netgauge")
 PARETO = ",".join([*PLAIN, *(f"{scheme}{parameters}" for scheme in ("jk", "hca") for parameters in FITTED)])
-# Simulated, with fewer exchanges, of which none is disturbed by a busy processor; the last over 1 s.
+# In a simulation no busy processor disturbs an exchange, so fewer do; the last over 1 s.
 SIMULATED_FITS = ((20, 10, 0), (100, 10, 0), (100, 30, 0), (100, 10, 1))
 SIMULATED_PARETO = ",".join(
     [

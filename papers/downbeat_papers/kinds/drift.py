@@ -76,7 +76,7 @@ class Drift:
                 },
                 seconds=seconds,
                 variables=made(site),
-                # Of what was made, one is enough; real clocks are judged.
+                # One launch with made clocks is enough; real clocks are judged.
                 most_launches=1 if site.made_clocks else 0,
                 ranks_per_node=site.spread(ranks),
             ),

@@ -26,9 +26,9 @@ from downbeat_papers.site import Site
 from downbeat_papers.wording import between
 
 SIZES = (8, 128, 1024)
-SMALL = 8  # bytes; the smallest messages, of which the text says "zero effect"
-# us. The paper's delays are as long as its operations, some 10 to 100 us. Where an operation takes less than 1 us, next
-# to nothing of them can overlap, so that shorter ones are measured besides.
+SMALL = 8  # bytes; the smallest messages; the text says "zero effect"
+# us. The paper's delays are as long as its operations, some 10 to 100 us. If an operation takes less than 1 us, next
+# to nothing of them can overlap, so shorter ones are also measured.
 LATE, SHORTER = (50.0,), (1.0,)
 BARRIER_LATE, BARRIER_SHORTER = (10.0, 20.0, 50.0), (1.0, 2.0, 5.0)
 # The paper delays rank 0; its outlook asks for others.
@@ -42,9 +42,9 @@ EFFECT = 5.0  # points of benefit, in per cent
 # A benefit of so many points must fit under the ceiling; else "none" could not be wrong, and "some" not be right.
 ROOM = 2 * EFFECT
 MANY = 1024  # processes, from which on the order of delays turns round
-FEW_COUNTS = 4  # numbers of ranks, with fewer of which a logarithm and a line fit alike
+FEW_COUNTS = 4  # numbers of ranks, with fewer a logarithm and a line fit equally well
 POINTS = " points"
-ALIKE = ["ranks", "synchronizer", "operation", "size", "launch"]  # of a cell with a delay and that without
+SHARED = ["ranks", "synchronizer", "operation", "size", "launch"]  # of a cell with a delay and that without
 CELL = ["operation", "size", "delay", "ranks"]
 
 
@@ -69,7 +69,7 @@ def global_series(table: pd.DataFrame, cell: tuple[str, int, float], label: str,
 
 @dataclass(frozen=True)
 class LateArrival:
-    """What is launched for an operation: its blocking and its nonblocking form, with delays.
+    """The launches of an operation: its blocking and its nonblocking form, with delays.
 
     Attributes:
         operation: the blocking one.
@@ -232,8 +232,8 @@ def beyond_the_delay(table: pd.DataFrame, ranks: int) -> Places:
 def growth(by_ranks: Mapping[int, np.ndarray], step_us: float) -> dict[str, Measured]:
     """Returns growth of times in us from the fewest to the most ranks, how much more of it is logarithmic than linear.
 
-    A least squares fit per launch splits it. Launches on different numbers of ranks are no pairs; put beside each other
-    in any order they are as many independent estimates of what a curve through them says.
+    A least squares fit per launch splits it. Launches on different numbers of ranks are not paired; combined in any
+    order they are as many independent estimates of the parameters of a curve.
     """
     kept = {ranks: finite(by_ranks[ranks]) for ranks in sorted(by_ranks)}
     launches = min(map(len, kept.values()), default=0)
@@ -267,20 +267,20 @@ def benefit_table(cells: pd.DataFrame) -> pd.DataFrame:
         cells: those of `Results.cells`.
 
     Returns:
-        A row per launch and cell with a delay: `ALIKE`, `delay` and `t0` in us, and
+        A row per launch and cell with a delay: `SHARED`, `delay` and `t0` in us, and
         `equation_5`: (t0 + delay - t) / t, of the smallest global times and the delay that was asked for;
         `by_stamps`: (t0 - u) / t with u the smallest time from the last entry to the last exit. That is Eq. 5 with the
-        delay that each sample really had, so that a rank that comes late in addition to the delayed one is no benefit;
+        delay that each sample really had, so a rank that comes late in addition to the delayed one does not add to it;
         `ceiling`: the benefit that is left of all that is hidden, t = max(t0, delay).
     """
     cells = cells.assign(delay=delay_us(cells), t=cells["global_time_min"] * MICROSECONDS)
-    without = cells.loc[cells["delay"] == 0, [*ALIKE, "t"]].rename(columns={"t": "t0"})
-    table = cells[cells["delay"] > 0].merge(without, on=ALIKE)
+    without = cells.loc[cells["delay"] == 0, [*SHARED, "t"]].rename(columns={"t": "t0"})
+    table = cells[cells["delay"] > 0].merge(without, on=SHARED)
     t0, t, delay = table["t0"], table["t"], table["delay"]
     table["equation_5"] = PERCENT * (t0 + delay - t) / t
     table["by_stamps"] = PERCENT * table["overlap_benefit_min"]
     table["ceiling"] = PERCENT * np.minimum(t0, delay) / np.maximum(t0, delay)
-    return table[[*ALIKE, "delay", "t0", "equation_5", "by_stamps", "ceiling"]]
+    return table[[*SHARED, "delay", "t0", "equation_5", "by_stamps", "ceiling"]]
 
 
 def with_room(table: pd.DataFrame) -> pd.DataFrame:

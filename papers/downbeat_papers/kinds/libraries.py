@@ -184,7 +184,7 @@ class TwoLibraries:
         means = small.pivot_table(index="launch", columns=["synchronizer", "library"], values="log").dropna()
         both = means.shape[1] == 4 and not means.empty
         measures: dict[str, Measured] = {}
-        # Within a launch both barriers are measured; launches of two libraries are no pairs.
+        # Within a launch both barriers are measured; launches of two libraries are not paired.
         for name, library in zip(("shift_of_one", "shift_of_the_other"), labels, strict=False):
             there = both and {(THEIRS, library), (OWN, library)} <= set(means.columns)
             measures[name] = (

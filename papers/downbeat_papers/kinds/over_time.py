@@ -1,4 +1,4 @@
-"""What a call seems to take, while the clocks drift apart (Hunold 2015, Figs 1, 3, 7 and 11)."""
+"""Run-time of a call while the clocks drift apart (Hunold 2015, Figs 1, 3, 7 and 11)."""
 
 from __future__ import annotations
 
@@ -92,14 +92,14 @@ class OverTime:
     Attributes:
         operation: with `size`, in bytes as downbeat-bench takes them.
         size: of messages.
-        curves: as `Curve`.
+        curves: the attributes of each `Curve`.
         samples: of each launch.
         bin: samples of a bin.
         window_us: how long a sample takes at least in windows.
-        title: of the picture.
+        picture: its title.
         caption: of the picture, after what is said of bins.
-        panels: titles, each with the metric after the barrier in it; none: a single panel.
-        attempts: as many per sample at most; empty: as usual.
+        panels: metric after the barrier by title; none: a single panel.
+        attempts: the most per sample; empty: the usual number.
     """
 
     operation: str

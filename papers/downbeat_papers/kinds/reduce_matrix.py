@@ -31,7 +31,7 @@ MATRIX = pd.DataFrame(
     columns=list(BARRIER_COLUMNS),
 )
 # On two ranks most of the algorithms send the same one message.
-ALIKE = "on 2 ranks the algorithms are one and the same message"
+SAME_MESSAGE = "on 2 ranks the algorithms are one and the same message"
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class ReduceMatrix:
         if len(launches) > 1 and np.isfinite(launches).all():
             measures |= as_much(launches)
         if crowding or ranks == 2:
-            undecided = Undecidable(crowding or ALIKE)
+            undecided = Undecidable(crowding or SAME_MESSAGE)
             for name, one in measures.items():
                 if isinstance(one, Measure):
                     measures[name] = Measure(one.values, obstacle=undecided.reason)

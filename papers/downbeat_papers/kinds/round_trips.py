@@ -27,7 +27,7 @@ TAIL_POINTS = 400
 NANOSECONDS = 1e9  # per second
 # Sockets over the loopback interface: the slowest "network" that a single machine has.
 TCP = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,tcp"}
-# Clocks that run alike and are a known offset apart, so that an offset drawn from exchanges can be judged.
+# Clocks of the same rate that are a known offset apart, so that an offset drawn from exchanges can be judged.
 CLOCKS = {"DOWNBEAT_VALIDATION": "offset=1e-3,seed=8"}
 # Exchanges that an offset is drawn from: what Netgauge stops after, about (section 3.1).
 EXCHANGES = 180
@@ -82,7 +82,7 @@ def offset_errors(data: xr.Dataset) -> dict[str, float] | None:
     if "true_offset_before" not in data:
         return None
     rtts = data["rtt"].to_numpy()[0]
-    # The clocks run alike but for how exactly their rate is known, so that what is left of drift is linear.
+    # Both clocks have the same rate, known with a small error, so the drift that is left is linear.
     before, after = (float(data[f"true_offset_{end}"][0]) for end in ("before", "after"))
     errors = data["clock_difference"].to_numpy()[0] - rtts / 2 - np.linspace(before, after, len(rtts))
     whole = len(rtts) // EXCHANGES * EXCHANGES

@@ -28,7 +28,7 @@ POINT = (
 SHORT = {BARRIER: "barrier", HARMONIZE: "harmonize"}
 STYLES = {BARRIER: ":", HARMONIZE: "--"}  # as in the paper
 SMALL = 1024  # bytes; the text calls messages small without saying where that ends
-ALIKE = "on 2 ranks the algorithms are one and the same message"
+SAME_MESSAGE = "on 2 ranks the algorithms are one and the same message"
 TOO_FEW = "too few launches measured all"
 
 
@@ -49,7 +49,7 @@ class Line:
 MVAPICH = Line("MPICH (for MVAPICH2)", "mpich", "default", 0)
 DEFAULT = Line("Open MPI default", "openmpi", "default", 1)
 SIMULATED_MVAPICH = "mvapich2"  # the algorithm that MVAPICH2 takes, which the simulator has beside Open MPI's
-# What the simulator has besides the lines' own algorithms; of other collectives it has the default alone.
+# Algorithms of the simulator in addition to those of the lines; other collectives have the default alone.
 SIMULATED = {"reduce": (SIMULATED_MVAPICH,), "bcast": (SIMULATED_MVAPICH,), "allreduce": ()}
 
 
@@ -173,7 +173,7 @@ def delta_measures(frame: pd.DataFrame, collective: str, ranks: int) -> dict[str
     """Returns delta of each line: `linear` in the mean over sizes, `linear.small` over small ones, `linear.sizes`."""
     found: dict[str, Measured] = {}
     for line in LINES[collective]:
-        alike = ALIKE if ranks == 2 and line not in (MVAPICH, DEFAULT) else ""
+        alike = SAME_MESSAGE if ranks == 2 and line not in (MVAPICH, DEFAULT) else ""
         table = delta_table(frame, line)
         for suffix, part in (("", table), (".small", table[[size for size in table if int(str(size)) <= SMALL]])):
             values = np.exp(part.mean(axis="columns").to_numpy()) if part.size else []
@@ -206,7 +206,7 @@ def more_affected(frame: pd.DataFrame, collective: str, ranks: int) -> dict[str,
         else:
             found[f"more_affected.{line.name}"] = {
                 f"than {other.label}": Measure(
-                    affected[line][:fewest] - values[:fewest], signed=True, obstacle=ALIKE if ranks == 2 else ""
+                    affected[line][:fewest] - values[:fewest], signed=True, obstacle=SAME_MESSAGE if ranks == 2 else ""
                 )
                 for other, values in affected.items()
                 if other != line
@@ -264,7 +264,9 @@ class MessageScaling:
                 "delta": Found(None, between(means)),
                 **delta_measures(frame, collective, ranks),
                 **more_affected(frame, collective, ranks),
-                **latency_measures(cells, collective, "size", ALIKE if ranks == 2 and collective == "bcast" else ""),
+                **latency_measures(
+                    cells, collective, "size", SAME_MESSAGE if ranks == 2 and collective == "bcast" else ""
+                ),
             }
             crowding = results.crowding(ranks)
             if crowding:

@@ -95,7 +95,7 @@ class ReduceAfterBarriers:
 
 
 LEAD_MS = 1
-JUDGED = "harmonize"  # what the verdicts stand on
+JUDGED = "harmonize"  # verdicts are on samples after it
 BY_CLOCK = f"roundtime(lead={LEAD_MS}ms)"
 LISTINGS = {BARRIER: "MPI_Barrier (Listing 1)", BY_CLOCK: "roundtime (Listing 2)"}  # the paper's two ways
 SYNCHRONIZERS = {JUDGED: JUDGED} | LISTINGS
