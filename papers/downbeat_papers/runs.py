@@ -123,32 +123,6 @@ def operation_run(
     )
 
 
-def experiment_run(
-    label: str,
-    library: str,
-    ranks: int,
-    experiment: str,
-    options: Mapping[str, str],
-    *,
-    seconds: float,
-    variables: Mapping[str, str] | None = None,
-    most_launches: int = 0,
-    ranks_per_node: int = 0,
-) -> Run:
-    """Returns a run of the experiment `skew`, `clock`, `drift` or `rtt`, with its seconds without the start."""
-    return Run(
-        label,
-        library,
-        ranks,
-        (experiment,),
-        dict(options),
-        dict(variables or {}),
-        start_seconds(ranks) + seconds,
-        most_launches,
-        ranks_per_node,
-    )
-
-
 def made(site: Site, clocks: str = CLOCKS) -> dict[str, str]:
     """Returns the variables that make clocks, as the validation clock takes them; none where nodes have their own."""
     return {"DOWNBEAT_VALIDATION": clocks} if site.made_clocks else {}
@@ -184,13 +158,13 @@ def clock_run(
         checked = min(site.sample, ranks - ranks // 2)
         options["sample"] = str(checked)
     checks = checked * repetitions * (1 + waits.count(",")) * (1 + schemes.count(","))
-    run = experiment_run(
+    run = Run(
         f"n{ranks}",
         site.main(),
         ranks,
-        "clock",
+        ("clock",),
         options,
-        seconds=seconds + CHECK_SECONDS * checks,
+        seconds=start_seconds(ranks) + seconds + CHECK_SECONDS * checks,
         variables=made(site, clocks),
         ranks_per_node=site.spread(ranks),
     )

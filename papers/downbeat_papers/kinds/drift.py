@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 import xarray as xr
+from downbeat.experiment.duration import start_seconds
 from downbeat.pictures.picture import Picture
 from downbeat.sampling import evenly
 from downbeat.units import MICROSECONDS
@@ -18,7 +19,7 @@ from downbeat.units import MICROSECONDS
 from downbeat_papers.claims import Facts, Measure, Measured
 from downbeat_papers.draw import Panel, Series, draw_panels
 from downbeat_papers.results import Results, clocks_seen, nodes_seen
-from downbeat_papers.runs import Run, experiment_run, made
+from downbeat_papers.runs import Run, made
 from downbeat_papers.site import Site
 from downbeat_papers.wording import between, microseconds
 
@@ -64,17 +65,17 @@ class Drift:
         partners = evenly(range(1, ranks), min(site.sample, PAIRS))
         seconds = 1.0 if site.quick else DRIFT_SECONDS
         return (
-            experiment_run(
+            Run(
                 "drift",
                 site.main(),
                 ranks,
-                "drift",
+                ("drift",),
                 {
                     "pairs": ",".join(f"0:{rank}" for rank in partners),
                     "duration": f"{seconds:g}",
                     "interval": "0.25",
                 },
-                seconds=seconds,
+                seconds=start_seconds(ranks) + seconds,
                 variables=made(site),
                 # One launch with made clocks is enough; real clocks are judged.
                 most_launches=1 if site.made_clocks else 0,
@@ -161,11 +162,11 @@ class OffsetTable:
             per_node = min(PER_NODE, site.ranks_per_node)
             counts = [(max(2, per_node * min(MOST_RANKS // PER_NODE, site.nodes)), per_node)]
         return tuple(
-            experiment_run(
+            Run(
                 f"n{ranks}{kind}",
                 site.main(),
                 ranks,
-                "drift",
+                ("drift",),
                 # One exchange at a time, and none chosen from several, so that their spread is seen.
                 {
                     "pairs": ",".join(f"0:{rank}" for rank in site.sampled(range(1, min(ranks, MOST_RANKS)))),
@@ -174,7 +175,7 @@ class OffsetTable:
                     "estimator": "cristian(exchanges=1)",
                     "rounds": "1",
                 },
-                seconds=1.0 + duration,
+                seconds=start_seconds(ranks) + 1.0 + duration,
                 variables={"DOWNBEAT_CLOCK": "realtime"},  # the paper's clock is gettimeofday
                 ranks_per_node=per_node,
             )

@@ -15,7 +15,7 @@ from downbeat_papers.claims import Facts, Measure, Measured
 from downbeat_papers.draw import Box, BoxPanel, draw_boxes
 from downbeat_papers.evidence import half
 from downbeat_papers.results import BARRIER, HARMONIZE, Results, nodes_seen
-from downbeat_papers.runs import Run, experiment_run
+from downbeat_papers.runs import Run
 from downbeat_papers.site import CROWDED_TOLERANCE, Site
 from downbeat_papers.wording import microseconds
 
@@ -156,15 +156,15 @@ class ExitSkew:
 
 def skew_run(site: Site, label: str, ranks: int, per_node: int) -> Run:
     crowded = site.crowded(ranks, per_node)
-    seconds = 1.0 if site.crowded(ranks) else 0.2
+    seconds = start_seconds(ranks) + (1.0 if site.crowded(ranks) else 0.2)
     if site.simulated:
         samples = 2 * (site.repetitions(CALLS) + WARMUP)
-        seconds = simulated_seconds(ranks, samples * sample_messages(ranks, ())) - start_seconds(ranks)
-    return experiment_run(
+        seconds = simulated_seconds(ranks, samples * sample_messages(ranks, ()))
+    return Run(
         label,
         site.main(),
         ranks,
-        "skew",
+        ("skew",),
         {"sync": f"{BARRIER},{HARMONIZE}", "repetitions": str(site.repetitions(CALLS)), "seed": "1"},
         seconds=seconds,
         variables={"DOWNBEAT_TOLERANCE": CROWDED_TOLERANCE} if crowded else {},

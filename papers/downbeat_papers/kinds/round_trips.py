@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
+from downbeat.experiment.duration import start_seconds
 from downbeat.pictures.picture import Picture
 from downbeat.units import MICROSECONDS
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from downbeat_papers.claims import Facts, Found, Measure, missing
 from downbeat_papers.draw import Panel, Series, draw_panels, median_series
 from downbeat_papers.results import Results
-from downbeat_papers.runs import Run, experiment_run
+from downbeat_papers.runs import Run
 from downbeat_papers.site import MPICH, OPEN_MPI, Site
 
 Floats = NDArray[np.float64]
@@ -110,13 +111,13 @@ def round_trip_runs(site: Site) -> tuple[Run, ...]:
         choices = choices[1:] if alone else choices  # a node is to have one rank
     there = [(label, library, variables, each) for label, library, variables, each in choices if library]
     return tuple(
-        experiment_run(
+        Run(
             label,
             library,
             2,
-            "rtt",
+            ("rtt",),
             {"count": str(count), "seed": "1"},
-            seconds=4.0 if variables else 1.5,
+            seconds=start_seconds(2) + (4.0 if variables else 1.5),
             # Between nodes nobody knows the true offset, and clocks are as they are.
             variables={**(CLOCKS if site.made_clocks or (site.placed and each > 1) else {}), **variables},
             ranks_per_node=each if site.placed else 0,
