@@ -54,8 +54,8 @@ class Series:
 
 def median_series(label: str, x: Numbers, launches: Sequence[Numbers], position: int) -> Series:
     """Returns the line of medians over launches, with bars from the smallest to the largest, at each position."""
-    rows = [np.asarray(one, float) for one in launches]
-    middle, low, high = ([float(of(row)) for row in rows] for of in (np.nanmedian, np.nanmin, np.nanmax))
+    rows = [pd.Series(np.asarray(one, float)) for one in launches]  # empty where no launch has a valid sample
+    middle, low, high = ([float(getattr(row, of)()) for row in rows] for of in ("median", "min", "max"))
     return Series(label, x, middle, low, high, color=position, marker=position)
 
 

@@ -9,10 +9,10 @@ from downbeat.experiment.estimates import Estimates
 from downbeat.experiment.experiment import FACTORS
 from downbeat.experiment.launch_kinds import launch_lines
 from downbeat.experiment.plan import LaunchKey
-from downbeat_papers.evidence import factor_of
-from downbeat_papers.figure import Finding
-from downbeat_papers.judgement import judge
 from downbeat.statistics.modes import correlation, inflation, two_modes, unseen_share, unseen_text
+from downbeat_papers.claims import Finding
+from downbeat_papers.evidence import factor_of
+from downbeat_papers.judgement import judge
 from scipy import signal
 
 
