@@ -14,6 +14,7 @@ from downbeat.pictures.picture import Picture
 from downbeat.report.page import Table
 
 from downbeat_papers.claims import Claim, Facts, Finding
+from downbeat_papers.kinds import KINDS
 from downbeat_papers.results import Results
 from downbeat_papers.runs import Run
 from downbeat_papers.site import Site
@@ -104,8 +105,6 @@ class Figure:
 
 def figures_of(paper: str) -> Iterator[Figure]:
     """Reads the figures of a paper; `[texts]` are what setups share."""
-    from downbeat_papers.kinds import KINDS
-
     path = Path(__file__).parent / "figures" / f"{paper}.toml"
     entries: dict[str, dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))
     texts = entries.pop("texts", {})
