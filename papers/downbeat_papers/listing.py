@@ -37,20 +37,14 @@ def here(figure: Figure, site: Site) -> str:
 
 def listing(figures: Iterable[Figure], site: Site) -> str:
     """Returns the list, at most 80 columns wide."""
-    blocks = []
     figures = list(figures)
+    blocks = []
     for figure in figures:
-        lines = wrapped(f"{figure.name}: {figure.title}", "", INDENT)
-        lines += wrapped(f"needs {figure.needs}", INDENT, INDENT + "      ")
-        lines += wrapped(f"here  {here(figure, site)}", INDENT, INDENT + "      ")
-        runs = own_data(figure).runs(site)
-        if runs:
+        texts = [f"needs {figure.needs}", f"here  {here(figure, site)}"]
+        if runs := own_data(figure).runs(site):
             libraries = ", ".join(dict.fromkeys(run.library for run in runs))
-            shared = f", of {figure.data}" if figure.data else ""
-            launches = sum(run.launches(site) for run in runs)
-            described = f"takes {duration(estimated_seconds(figure, site))}: {launches} launches{shared}, {libraries}"
-            lines += wrapped(described, INDENT, INDENT + "      ")
-        blocks.append("\n".join(lines))
+            texts.append(f"takes {duration(estimated_seconds(figure, site))}: {launches_of(figure, site)}, {libraries}")
+        blocks.append(block(figure, texts))
     if len(figures) > 1:
         blocks.append(f"{len(figures)} figures; all together take about {duration(estimated_total(figures, site))}")
     return "\n".join(blocks)
@@ -64,21 +58,28 @@ def simulated_listing(figures: Sequence[Figure], site_of: Callable[[Figure], Sit
         if name not in SYSTEMS:
             blocks.append("\n".join(wrapped(f"{figure.name}: not simulated, {REFUSED[figure.name]}", "", INDENT)))
             continue
-        site, system = site_of(figure), SYSTEMS[name]
+        site = site_of(figure)
         seconds[name] = estimated_seconds(figure, site)
-        launches = sum(run.launches(site) for run in own_data(figure).runs(site))
-        shared = f", of {figure.data}" if figure.data else ""
-        lines = wrapped(f"{figure.name}: {figure.title}", "", INDENT)
-        for text in (
-            f"paper {system.paper}",
-            f"here  {', '.join(map(str, site.counts))} ranks {site.place}",
-            f"takes {duration(seconds[name])} of one processor: {launches} launches{shared}",
-        ):
-            lines += wrapped(text, INDENT, INDENT + "      ")
-        blocks.append("\n".join(lines))
+        paper, ranks = f"paper {SYSTEMS[name].paper}", f"here  {site.listed} ranks {site.place}"
+        takes = f"takes {duration(seconds[name])} of one processor: {launches_of(figure, site)}"
+        blocks.append(block(figure, (paper, ranks, takes)))
     if len(seconds) > 1:
         blocks.append(f"{len(seconds)} sets of launches; all together take about {duration(sum(seconds.values()))}")
     return "\n".join(blocks)
+
+
+def launches_of(figure: Figure, site: Site) -> str:
+    """Says how many launches a figure takes, and of which figure they are."""
+    launches = sum(run.launches(site) for run in own_data(figure).runs(site))
+    return f"{launches} launches{f', of {figure.data}' if figure.data else ''}"
+
+
+def block(figure: Figure, texts: Iterable[str]) -> str:
+    """Returns the entry of a figure: its name and title, and texts below them."""
+    lines = wrapped(f"{figure.name}: {figure.title}", "", INDENT)
+    for text in texts:
+        lines += wrapped(text, INDENT, INDENT + "      ")
+    return "\n".join(lines)
 
 
 def wrapped(text: str, first: str, rest: str) -> list[str]:
