@@ -38,7 +38,7 @@ def shown(figure: str, world: World, maker: Maker) -> dict[str, bool | None]:
 
 @dataclass(frozen=True)
 class Shares:
-    """What became of the claims of a figure.
+    """How often the claims of a figure were seen, falsely seen and denied.
 
     Attributes:
         claims: that launches decide.

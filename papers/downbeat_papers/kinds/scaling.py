@@ -215,7 +215,7 @@ def more_affected(frame: pd.DataFrame, collective: str, ranks: int) -> dict[str,
 
 
 def latency_measures(cells: pd.DataFrame, collective: str, position: str, obstacle: str = "") -> dict[str, Measured]:
-    """Returns latencies in us of each line after either synchronizer, as `linear.barrier`, at each position."""
+    """Returns latencies in us of each line after either synchronizer, e.g. `linear.barrier`, at each position."""
     unit = "ranks" if position == "ranks" else "bytes"
     found: dict[str, Measured] = {}
     for line in LINES[collective]:
@@ -238,7 +238,7 @@ class MessageScaling:
     """Latency over message sizes, absolute and as ratio delta.
 
     Attributes:
-        collectives: operations; claims on several have the collective in their names, as `scatter.default`.
+        collectives: operations; claims on several have the collective in their names, e.g. `scatter.default`.
         all_nodes: whether all ranks take part, or those of one node.
     """
 
