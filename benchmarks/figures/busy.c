@@ -1,5 +1,5 @@
 /* Valid starts per second beside other programs, with the default and as published, in alternation: each time on fresh
- * communicators, the one that begins by turns. benchmarks/library.py starts the other programs. */
+ * communicators, which of them begins alternates. benchmarks/library.py starts the other programs. */
 #include "busy.h"
 
 #include "starts.h"

@@ -40,7 +40,7 @@ static void mode_start(void) {
         run_block(&barrier, begin, end, world.comm, with_barrier);
         run_block(&harmonize, begin, end, world.comm, with_harmonize);
     }
-    /* Whoever synchronizes waits for the interruptions of all, and they hardly ever coincide. */
+    /* A rank that synchronizes waits for the interruptions of all ranks, which hardly ever coincide. */
     MPI_Allreduce(MPI_IN_PLACE, &nothing.cost_ns, 1, MPI_DOUBLE, MPI_SUM, world.comm);
     struct conclusion b = conclude(&barrier, 1000.0);
     struct conclusion h = conclude(&harmonize, 1000.0);

@@ -1,4 +1,4 @@
-/* What missed deadlines leave behind, with the default and with Schuchart 2023, Alg. 1, as published: each on a
+/* The state after missed deadlines, with the default and with Schuchart 2023, Alg. 1, as published: each on a
  * communicator of its own, with the same number of misses, then measured in turns. */
 #include "misses.h"
 
@@ -11,7 +11,7 @@
 #define WARM_UP 50
 #define CALLS 2000
 #define BLOCKS 20
-#define LONGEST_SECONDS 20.0 /* of the measurement: on a busy machine a slack that only grows gets very long */
+#define LONGEST_SECONDS 20.0 /* of the measurement: on a busy machine a slack that only grows gets long */
 #define LIMIT_NS 1000.0      /* of the exit skew of a start that is valid by its flags */
 
 struct method {

@@ -46,7 +46,7 @@ void *allocate(int count, size_t each) {
         fprintf(stderr, "figures: out of memory\n");
         MPI_Abort(world.comm, 1);
     }
-    memset(memory, 1, (size_t)count * each); /* first touch is no part of what is measured */
+    memset(memory, 1, (size_t)count * each); /* first touch is not measured */
     return memory;
 }
 

@@ -1,4 +1,4 @@
-/* What the modes share: calls of a synchronizer, stamped, and what is concluded from them. */
+/* Shared by the modes: stamped calls of a synchronizer, and the conclusion from them. */
 #ifndef DOWNBEAT_FIGURES_STARTS_H
 #define DOWNBEAT_FIGURES_STARTS_H
 
@@ -48,7 +48,7 @@ void with_nothing(MPI_Comm comm, int *flag);
 void with_barrier(MPI_Comm comm, int *flag);
 void with_harmonize(MPI_Comm comm, int *flag);
 
-/* What rank 0 concludes from the starts of all. */
+/* The conclusion of rank 0 from the starts of all. */
 struct conclusion {
     double skew_ns;       /* median over valid starts */
     double false_percent; /* valid, yet with a skew above the limit, of all starts */

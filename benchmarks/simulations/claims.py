@@ -1,24 +1,18 @@
 """How often claims of a figure are called seen: without any effect, and with the effect that its paper reports.
 
-The shipped drawers read made-up launches; only the drawing is left out.
+The code that ships reads made-up launches; nothing is drawn.
 """
 
 from __future__ import annotations
 
-import contextlib
-import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from unittest import mock
 
 import numpy as np
-import pandas as pd
-from downbeat.pictures.picture import Picture
-from downbeat.reproduce.judgement import judge
-from downbeat.reproduce.registry import FIGURES
-from downbeat.reproduce.site import Site
-from matplotlib.figure import Figure as Drawing
+from downbeat_papers.figure import FIGURES
+from downbeat_papers.judgement import judge
+from downbeat_papers.site import Site
 
 from benchmarks.promises import Promise, at_least, at_most, by_chance
 from benchmarks.simulations import worlds_hoefler, worlds_hunold, worlds_niethammer, worlds_schuchart
@@ -34,35 +28,17 @@ WORLDS: Mapping[str, World] = {
 LAUNCHES = Site.launches  # the default of downbeat reproduce
 LEAST = 2  # experiments
 SHARE = 80  # experiments asked for, for one here, which takes much longer than in other families
-DRAWERS = ("draw_panels", "draw_boxes", "draw_matrix", "draw_timelines")
-
-
-@contextlib.contextmanager
-def nothing_drawn() -> Iterator[None]:
-    """Lets the shipped drawers find their claims without drawing, which takes a hundred times as long."""
-
-    def picture(name: str, title: str, caption: str, *_: object) -> Picture:
-        return Picture(name, title, caption, Drawing(), pd.DataFrame())
-
-    with contextlib.ExitStack() as stack:
-        for module in [one for name, one in sys.modules.items() if name.startswith("downbeat.reproduce.")]:
-            for name in DRAWERS:
-                if hasattr(module, name):
-                    stack.enter_context(mock.patch.object(module, name, picture))
-        yield
 
 
 def shown(figure: str, world: World, maker: Maker) -> dict[str, bool | None]:
     """Returns what becomes of each claim of a figure in one experiment."""
-    draw, results = FIGURES[figure].draw, world(maker)
-    # Some drawers return their claims alone, which saves the time of preparing the picture.
-    judged = judge(draw.findings(results) if hasattr(draw, "findings") else draw(results).findings)
+    judged = judge(FIGURES[figure].findings(world(maker)))
     return {one.finding.claim: one.agrees for one in judged if one.finding.is_claim}
 
 
 @dataclass(frozen=True)
 class Shares:
-    """The verdicts on the claims of a figure.
+    """How often the claims of a figure were seen, falsely seen and denied.
 
     Attributes:
         claims: that launches decide.
@@ -83,12 +59,11 @@ def shares(figure: str, world: World, random: np.random.Generator, experiments: 
     """Simulates a figure."""
     seen: Counter[str] = Counter()
     false = denied = 0
-    with nothing_drawn():
-        for _ in range(experiments):
-            false += True in shown(figure, world, Maker(random, launches, effect=False)).values()
-            answers = shown(figure, world, Maker(random, launches, effect=True))
-            seen.update({claim: int(agrees is True) for claim, agrees in answers.items()})
-            denied += False in answers.values()
+    for _ in range(experiments):
+        false += True in shown(figure, world, Maker(random, launches, effect=False)).values()
+        answers = shown(figure, world, Maker(random, launches, effect=True))
+        seen.update({claim: int(agrees is True) for claim, agrees in answers.items()})
+        denied += False in answers.values()
     least = min(seen, key=seen.__getitem__)
     return Shares(len(seen), false / experiments, seen[least] / experiments, least, denied / experiments)
 

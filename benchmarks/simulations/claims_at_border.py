@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from downbeat.reproduce.evidence import Evidence, every, factor_between, factor_of, held_out, mean_of, some
-from downbeat.reproduce.figure import Finding
-from downbeat.reproduce.judgement import judge
+from downbeat_papers.claims import Finding
+from downbeat_papers.evidence import Evidence, every, factor_between, factor_of, held_out, mean_of, some
+from downbeat_papers.judgement import judge
 
 from benchmarks.promises import at_most, by_chance
 from benchmarks.simulations.findings import Findings, Table, show_progress

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from downbeat.reproduce.evidence import factor_of
-from downbeat.reproduce.figure import Finding
-from downbeat.reproduce.judgement import judge
 from downbeat.statistics.across_sessions import compare_across_sessions
 from downbeat.statistics.location import geometric_mean_interval
 from downbeat.statistics.modes import FALSE_ALARMS, FEWEST_IN_ORDER, correlation, two_modes, unseen_share
 from downbeat.statistics.pairs import compare_paired
 from downbeat.statistics.simulated import autoregressive
+from downbeat_papers.claims import Finding
+from downbeat_papers.evidence import factor_of
+from downbeat_papers.judgement import judge
 
 from benchmarks.promises import at_least, at_most
 from benchmarks.simulations.findings import Findings, Table, show_progress

@@ -14,11 +14,10 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from downbeat.experiment.experiment import Launch
-from downbeat.reproduce.results import Results
-from downbeat.reproduce.run import Run
-from downbeat.reproduce.schuchart2023.comparison import LATENCY, MEDIAN
-from downbeat.reproduce.site import Site
 from downbeat.statistics.simulated import Deviations, simulate_launch_factors, simulate_launches
+from downbeat_papers.results import LATENCY, MEDIAN, Results
+from downbeat_papers.runs import Run
+from downbeat_papers.site import Site
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]

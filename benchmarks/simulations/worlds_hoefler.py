@@ -12,10 +12,20 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import xarray as xr
-from downbeat.reproduce.hoefler2008 import barrier_effect, pipelining, process_skew, synchronization_time
-from downbeat.reproduce.hoefler2008.own_times import COMMON_START, NOTHING
-from downbeat.reproduce.hoefler2008.round_trips import EXCHANGES
-from downbeat.reproduce.hoefler2008.stop_rule import BORDER, CHOSEN
+from downbeat_papers.kinds import clocks
+from downbeat_papers.kinds.broadcast import (
+    AFTER_LINEAR,
+    CALLS,
+    COMMON_START,
+    DELAYS,
+    LINEAR,
+    NOTHING,
+    OPERATIONS,
+    SCHEMES,
+    SIZES,
+    STARTS,
+)
+from downbeat_papers.kinds.round_trips import CHOSEN, EXCHANGES
 
 from benchmarks.simulations.made_up_launches import RANKS, Maker, SimulatedResults, World, results_of, run_of
 
@@ -23,17 +33,16 @@ US = 1e-6
 LATENCY, GAP = 1.0, 0.25  # of the model, us
 SINGLE, THREE, ROOT = LATENCY + 2 * GAP, (8 * GAP + LATENCY) / 3, 2 * GAP
 READING = 0.05  # us, what the stamps around nothing tell
+BORDER = 10.0  # %, of the error that the paper allows N = 100
 MORE = 1.5  # an effect without a number
 NETWORKS = ("a", "b", "c")
 
 
 def pipeline_world(maker: Maker) -> SimulatedResults:
     """Returns launches of figure 1."""
-    synchronizers = dict.fromkeys(synchronizer for synchronizer, _ in pipelining.SCHEMES.values())
-    operations = (NOTHING, *pipelining.OPERATIONS)
-    frame = pd.DataFrame(
-        product(operations, synchronizers, pipelining.CALLS), columns=["operation", "synchronizer", "calls"]
-    )
+    synchronizers = dict.fromkeys(synchronizer for synchronizer, _ in SCHEMES.values())
+    operations = (NOTHING, *OPERATIONS)
+    frame = pd.DataFrame(product(operations, synchronizers, CALLS), columns=["operation", "synchronizer", "calls"])
     broadcast = frame["operation"] == "bcast"
     in_a_row = np.where(broadcast & (frame["calls"] > 1), maker.pick(THREE, SINGLE), SINGLE)
     root = np.where(broadcast, maker.pick(ROOT, SINGLE), SINGLE)
@@ -45,9 +54,9 @@ def pipeline_world(maker: Maker) -> SimulatedResults:
 
 def skew_world(maker: Maker) -> SimulatedResults:
     """Returns launches of figure 2."""
-    ranks, last, delay = 4, "one_late(rank=3)", max(process_skew.DELAYS)
-    patterns = [("none", 0.0), *product(("one_late", last), [one / 1e6 for one in process_skew.DELAYS])]
-    subjects = [(NOTHING, 0), *(("bcast", size) for size in process_skew.SIZES)]
+    ranks, last, delay = 4, "one_late(rank=3)", max(DELAYS)
+    patterns = [("none", 0.0), *product(("one_late", last), [one / 1e6 for one in DELAYS])]
+    subjects = [(NOTHING, 0), *(("bcast", size) for size in SIZES)]
     frame = pd.DataFrame(
         [
             (*subject, synchronizer, *pattern)
@@ -71,9 +80,9 @@ def skew_world(maker: Maker) -> SimulatedResults:
 
 def barrier_world(maker: Maker) -> SimulatedResults:
     """Returns launches of figure 3."""
-    frame = pd.DataFrame({"operation": "bcast", "synchronizer": list(barrier_effect.STARTS)})
-    linear = frame["synchronizer"] == barrier_effect.LINEAR
-    disturbed = linear | (frame["synchronizer"] == barrier_effect.AFTER_LINEAR)
+    frame = pd.DataFrame({"operation": "bcast", "synchronizer": list(STARTS)})
+    linear = frame["synchronizer"] == LINEAR
+    disturbed = linear | (frame["synchronizer"] == AFTER_LINEAR)
     cells = maker.cells(
         frame,
         exit_skew_median=np.where(linear, maker.pick(2 * GAP, 0.1), 0.1) * US,
@@ -133,10 +142,10 @@ def stop_rule_world(maker: Maker) -> SimulatedResults:
 
 def scheme_world(maker: Maker) -> SimulatedResults:
     """Returns launches of figure 8: as much quicker and fewer messages as there are fewer steps, or as many."""
-    schemes = [synchronization_time.LINEAR, synchronization_time.TREE]
+    schemes = [clocks.LINEAR, clocks.TREE]
     files = {}
     for ranks in RANKS:
-        effect = maker.pick((ranks - 1) / synchronization_time.steps(ranks), 1.0)
+        effect = maker.pick((ranks - 1) / clocks.steps(ranks), 1.0)
         durations, messages = maker.medians([1e-3 * effect, 1e-3]), maker.medians([100.0 * effect, 100.0])
         files[f"n{ranks}"] = [
             xr.Dataset(

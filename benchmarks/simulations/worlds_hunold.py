@@ -7,11 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 import xarray as xr
-from downbeat.reproduce.hunold2015.clock_offset import NODES, SCHEMES
-from downbeat.reproduce.hunold2015.clock_pareto import FITTED, PLAIN
-from downbeat.reproduce.hunold2015.library_comparison import OWN, THEIRS
-from downbeat.reproduce.hunold2015.measurement_schemes import OPERATIONS
-from downbeat.reproduce.hunold2015.measurement_schemes import SCHEMES as MEASUREMENT_SCHEMES
+from downbeat_papers.kinds.clocks import FITTED, NODES, PLAIN, SCHEMES
+from downbeat_papers.kinds.libraries import OPERATIONS, OWN, THEIRS
+from downbeat_papers.kinds.libraries import SCHEMES as MEASUREMENT_SCHEMES
 
 from benchmarks.simulations.made_up_launches import RANKS, Floats, Maker, SimulatedResults, World, results_of, run_of
 
@@ -144,7 +142,7 @@ def offsets(maker: Maker) -> SimulatedResults:
 
 
 def waits(maker: Maker) -> SimulatedResults:
-    errors = {one: [1.0, maker.pick(5, 50) if one in ("jk", "hca") else 50.0] for one in SCHEMES.split(",")}
+    errors = {one: [1.0, maker.pick(5, 50) if one in ("jk", "hca") else 50.0] for one in SCHEMES}
     return results_of([run_of("n16")], files={"n16": clock_files(maker, errors)})
 
 

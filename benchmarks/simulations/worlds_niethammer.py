@@ -11,25 +11,26 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 import xarray as xr
-from downbeat.reproduce.niethammer2016.exit_tree import release_rounds
-from downbeat.reproduce.niethammer2016.late_arrival import (
+from downbeat.statistics.simulated import simulate_launch_factors
+from downbeat_papers.kinds.drift import OFFSETS
+from downbeat_papers.kinds.late_arrival import (
     BARRIER_LATE,
     BARRIER_SHORTER,
+    EFFECT,
     FIRST_LATE,
-    JUDGED,
     LATE,
     SHORTER,
     SIZES,
-    SYNCHRONIZERS,
+    SMALL,
 )
-from downbeat.reproduce.niethammer2016.offset_table import ALIKE_US, APART_US, OFFSETS, SPREAD_US
-from downbeat.reproduce.niethammer2016.overlap_claims import EFFECT, SMALL
-from downbeat.reproduce.niethammer2016.timeline import BARRIER, BY_CLOCK, FLATTER
-from downbeat.statistics.simulated import simulate_launch_factors
+from downbeat_papers.kinds.timelines import BY_CLOCK, JUDGED, SYNCHRONIZERS, release_rounds
+from downbeat_papers.results import BARRIER
 
 from benchmarks.simulations.made_up_launches import RANKS, Maker, SimulatedResults, World, results_of, run_of
 
 US = 1e-6
+# Borders of the claims on Table II and Fig. 3.
+SPREAD_US, ALIKE_US, APART_US, FLATTER = 2.0, 1.0, 1000.0, 0.5
 PAPERS_RANKS = (16, 32, 64, 128, 256, 512, 1024)  # on which a law of growth shows
 OWN = 0.02  # relative deviation of a smallest global time within its launch
 # The true time without delay in us on so many ranks, of the nonblocking form or the blocking one.

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 import xarray as xr
-from downbeat.reproduce.schuchart2023.comparison import BARRIER, HARMONIZE
-from downbeat.reproduce.schuchart2023.delta import HIGHEST, LOWEST
-from downbeat.reproduce.schuchart2023.lines import LINES
-from downbeat.reproduce.schuchart2023.reduce_matrix import MATRIX
+from downbeat_papers.kinds.reduce_matrix import MATRIX
+from downbeat_papers.kinds.scaling import LINES
+from downbeat_papers.results import BARRIER, HARMONIZE
 
 from benchmarks.simulations.made_up_launches import AVERAGED, RANKS, Maker, SimulatedResults, World, results_of, run_of
 
 US = 1e-6
+LOWEST, HIGHEST = 0.6, 1.8  # delta of the rooted MPI_Reduce on one node (Fig. 6)
 SIZES = (4, 64, 1024, 16384, 262144)
 # Delta of the figures on message sizes: by algorithm, of small and of large messages; 1 elsewhere.
 DELTAS: dict[int, tuple[str, Mapping[str, tuple[float, float]]]] = {

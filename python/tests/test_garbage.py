@@ -274,7 +274,7 @@ def harmless(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         for name in (
             "downbeat.commands.run.run_plan",
             "downbeat.tune.tuning.tune",
-            "downbeat.reproduce.perform.perform",
+            "downbeat_papers.perform.perform",
             "downbeat.building.build.build",
             "downbeat.experiment.trial_start.try_start",
             "downbeat.report.assemble.make_report",

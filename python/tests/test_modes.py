@@ -9,11 +9,11 @@ from downbeat.experiment.estimates import Estimates
 from downbeat.experiment.experiment import FACTORS
 from downbeat.experiment.launch_kinds import launch_lines
 from downbeat.experiment.plan import LaunchKey
-from downbeat.reproduce.evidence import factor_of
-from downbeat.reproduce.figure import Finding
-from downbeat.reproduce.judgement import judge
 from downbeat.statistics.modes import correlation, inflation, launches_to_see, two_modes, unseen_share, unseen_text
 from downbeat.statistics.simulated import autoregressive
+from downbeat_papers.claims import Finding
+from downbeat_papers.evidence import factor_of
+from downbeat_papers.judgement import judge
 
 
 def resembling(random: np.random.Generator, launches: int) -> np.ndarray:

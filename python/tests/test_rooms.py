@@ -33,7 +33,7 @@ FLOORS = (
     ("comparison",),
     ("tune", "pictures"),
     ("report",),
-    ("arrivals", "reproduce"),
+    ("arrivals",),
     ("commands",),
     ("cli",),
     ("__main__",),

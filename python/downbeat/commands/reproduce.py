@@ -59,16 +59,16 @@ def reproduce(
     The page of one figure is DIR/<figure>.html, of several DIR/report.html.
     Data are in DIR/<figure>/ and are used again.
     """
+    from downbeat_papers.figure import FIGURES, Figure, find_figures, own_data
+    from downbeat_papers.listing import duration, estimated_seconds, listing, simulated_listing
+    from downbeat_papers.page import failed_section, figure_section, missing_section, whole_page
+    from downbeat_papers.perform import perform, seconds_left
+    from downbeat_papers.simulated import LAUNCHES as SIMULATED_LAUNCHES
+    from downbeat_papers.simulated import SYSTEMS, check_simulated, simulated_site, source_of
+    from downbeat_papers.site import SAMPLE, Site, parse_ranks, site_at_hand
+
     from downbeat.commands.interruption import resumable
     from downbeat.report.page import write_page
-    from downbeat.reproduce.figure import Figure
-    from downbeat.reproduce.listing import duration, estimated_seconds, listing, simulated_listing
-    from downbeat.reproduce.page import failed_section, figure_section, missing_section, whole_page
-    from downbeat.reproduce.perform import perform, seconds_left
-    from downbeat.reproduce.registry import FIGURES, find_figures, own_data
-    from downbeat.reproduce.simulated import LAUNCHES as SIMULATED_LAUNCHES
-    from downbeat.reproduce.simulated import SYSTEMS, check_simulated, simulated_site, source_of
-    from downbeat.reproduce.site import SAMPLE, Site, parse_ranks, site_at_hand
 
     simulated = simulate or bool(platform)
     if simulated and (mpi or launcher or clocks or ranks_per_node):

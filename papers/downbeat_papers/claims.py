@@ -1,0 +1,311 @@
+"""Claims as data: a line of text is the test that launches have to pass.
+
+A kind of figure computes measures: a number per launch, or one per launch and place (a size, a number of ranks, a
+network). A claim names them:
+
+    double_ring / linear > half 3.6                      paired by launch
+    netgauge vs skampi > 1                               launches of two runs, or samples of their own (Welch)
+    rise.hca within -0.1 .. 0.1
+    some after > 1 and start < 1                         both at one place or more
+    every excess < 10 %                                  at every place, which is also meant if nothing is said
+    each line / tree > half {others}/{steps}             a claim for each place
+    duration grows                                       from each place to the next
+    show frontier                                        a number to compare
+
+`half N` is half of the effect N that the paper reports, on a logarithmic scale. A difference (`-`, `vs`) is taken of
+signed measures, a ratio (`/`, `vs`) of others.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from downbeat_papers.evidence import (
+    Estimate,
+    Evidence,
+    Undecidable,
+    difference_between,
+    every,
+    factor_between,
+    factor_of,
+    finite,
+    grows,
+    mean_of,
+    some,
+)
+from downbeat_papers.wording import between
+
+NOT_MEASURED = "not measured here"
+PART = re.compile(
+    r"(?P<left>\S+)(?: (?P<operator>/|-|vs) (?P<right>\S+))?(?: (?P<sign>>|<|within|beyond|grows) ?(?P<border>[^<>]*))?"
+)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number that each launch measured once.
+
+    Attributes:
+        values: one per launch; series are paired by the number of the launch, arrays by position.
+        unit: as " us".
+        signed: whether it may be negative or 0, so that differences are compared and not ratios.
+        obstacle: why it decides nothing here; empty: it does.
+        note: what a reader of its value needs to know.
+    """
+
+    values: ArrayLike | pd.Series
+    unit: str = ""
+    signed: bool = False
+    obstacle: str = ""
+    note: str = ""
+
+    @property
+    def middle(self) -> str:
+        """The median over launches."""
+        kept = finite(self.values)
+        return f"{np.median(kept):.3g}{self.unit}" if kept.size else "unknown"
+
+    @property
+    def text(self) -> str:
+        """The median over launches, and their range."""
+        spread = between(finite(self.values))
+        return f"{self.middle} (launches {spread})" if " to " in spread else self.middle
+
+
+@dataclass(frozen=True)
+class Found:
+    """A claim that takes code to judge, as judged.
+
+    Attributes:
+        evidence: of the claim.
+        here: what was found, in words.
+    """
+
+    evidence: Evidence | Undecidable | None
+    here: str
+
+
+Places: TypeAlias = Mapping[Any, Measure]
+Measured: TypeAlias = Measure | Found | Mapping[Any, Any]  # by place, or for claims on each place by that
+
+
+def missing(why: str = NOT_MEASURED) -> Measure:
+    """Returns a measure that nobody could take here."""
+    return Measure([], obstacle=why)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Measures of launches, by the names that claims use.
+
+    Attributes:
+        measures: by name; a claim on a name that is absent is left out.
+        words: what claims may have in braces; for claims on each place, a mapping for each place.
+    """
+
+    measures: Mapping[str, Measured]
+    words: Mapping[Any, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A claim of the paper and what launches here say of it, or a number to compare.
+
+    Attributes:
+        claim: in a few words of our own.
+        paper: what the paper reports, with its numbers.
+        here: the same, computed from the data.
+        evidence: what launches say of the claim, or why it cannot be decided here; None: a number to compare.
+    """
+
+    claim: str
+    paper: str
+    here: str
+    evidence: Evidence | Undecidable | None
+
+    @property
+    def is_claim(self) -> bool:
+        """Whether it can be right or wrong."""
+        return self.evidence is not None
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of a paper.
+
+    Attributes:
+        test: as above. After `each` there is a claim for each place; after `show` are measures, or ratios of them, that
+            are numbers to compare, separated by commas.
+        claim: in a few words; may have words of the facts in braces, as may the others.
+        paper: what the paper reports.
+    """
+
+    test: str
+    claim: str
+    paper: str
+
+    def findings(self, facts: Facts) -> Iterator[Finding]:
+        """Holds the claim against what was measured."""
+        text = self.test.removeprefix("each ")
+        parts = parts_of(text.removeprefix("show "))
+        names = {part[side] for part in parts for side in ("left", "right") if part[side]}
+        if not names <= set(facts.measures):
+            return
+        measures = {name: facts.measures[name] for name in names}
+        if text == self.test:
+            yield self.finding(text, measures, facts.words)
+            return
+        split = [one for one in measures.values() if isinstance(one, Mapping)]
+        for place in split[0]:
+            at = {name: one[place] if isinstance(one, Mapping) else one for name, one in measures.items()}
+            yield self.finding(text, at, {"place": place, **facts.words.get(place, {})})
+
+    def finding(self, test: str, measures: Mapping[str, Measured], words: Mapping[Any, Any]) -> Finding:
+        """Holds the claim against measures, of one place if there is a claim for each."""
+        fields = {str(name): word for name, word in words.items()}
+        claim, paper, test = (text.format(**fields) for text in (self.claim, self.paper, test))
+        shown = test.removeprefix("show ")
+        evidence = evidence_of(test, measures) if shown == test else None
+        return Finding(claim, paper, described(shown, measures), evidence)
+
+
+def parts_of(text: str) -> list[dict[str, str]]:
+    """Returns the parts of a test, or of numbers to compare."""
+    words = text.removeprefix("every ").removeprefix("some ")
+    found = []
+    for part in re.split(r", | and | or ", words):
+        match = PART.fullmatch(part)
+        if not match:
+            raise ValueError(f"'{part}' is not part of a test; write 'late / together < 1'")
+        found.append({name: value or "" for name, value in match.groupdict().items()})
+    return found
+
+
+def border(text: str, unit: str) -> float:
+    """Returns a border, as "2 us", "1/9" or "half 3.6"."""
+    words = text.strip().removesuffix(unit)
+    top, _, bottom = words.removeprefix("half ").partition("/")
+    value = float(top) / float(bottom or 1)
+    return math.sqrt(value) if words.startswith("half ") else value
+
+
+def estimate(part: Mapping[str, str], one: Measure, other: Measure | None) -> Estimate:
+    """Returns what launches estimate of a measure, of a ratio, or of a difference."""
+    if other is None:
+        return (mean_of if one.signed else factor_of)(one.values, one.unit)
+    if part["operator"] == "vs":
+        if one.signed:
+            return difference_between(one.values, other.values, one.unit)
+        return factor_between(one.values, other.values)
+    return mean_of(combined(part, one, other), one.unit) if one.signed else factor_of(combined(part, one, other))
+
+
+def combined(part: Mapping[str, str], one: Measure, other: Measure) -> ArrayLike | pd.Series:
+    """Returns the ratio, or the difference, of each launch."""
+    left, right = (
+        side if isinstance(side, pd.Series) else np.asarray(side, dtype=float) for side in (one.values, other.values)
+    )
+    return left - right if part["operator"] == "-" else left / right
+
+
+def compared(part: Mapping[str, str], measures: Mapping[str, Measure]) -> Evidence:
+    """Returns what launches say of one part at one place."""
+    one, other = measures[part["left"]], measures.get(part["right"])
+    parameter = estimate(part, one, other)
+    if part["sign"] == "within":
+        low, high = (border(end, one.unit) for end in part["border"].split(".."))
+        return parameter.within(low, high)
+    at = border(part["border"], one.unit)
+    return {">": parameter.above, "<": parameter.below, "beyond": parameter.beyond}[part["sign"]](at)
+
+
+def places_of(measures: Mapping[str, Measured]) -> list[Any]:
+    """Returns the places that all measures have which have any; [None]: none has."""
+    split = [one for one in measures.values() if isinstance(one, Mapping)]
+    if not split:
+        return [None]
+    return [place for place in split[0] if all(place in one for one in split)]
+
+
+def at_place(measures: Mapping[str, Measured], place: object) -> dict[str, Measure]:
+    """Returns the measures of a place, and those that hold for all."""
+    return {name: one[place] if isinstance(one, Mapping) else one for name, one in measures.items()}  # type: ignore[misc]
+
+
+def evidence_of(test: str, measures: Mapping[str, Measured]) -> Evidence | Undecidable | None:
+    """Returns what launches say of a test, or why it cannot be decided here."""
+    for one in measures.values():
+        if isinstance(one, Found):
+            return one.evidence
+    places = places_of(measures)
+    if not places:
+        return Undecidable(NOT_MEASURED)
+    for place in places:
+        for measure in at_place(measures, place).values():
+            if measure.obstacle:
+                return Undecidable(measure.obstacle)
+    alternatives = [parts_of(text) for text in test.removeprefix("some ").removeprefix("every ").split(" or ")]
+    first = alternatives[0][0]
+    if first["sign"] == "grows":
+        launches = (finite(at_place(measures, place)[first["left"]].values).tolist() for place in places)
+        return grows(dict(enumerate(launches)))
+
+    def named(place: object, parts: Sequence[Mapping[str, str]]) -> Iterator[Evidence]:
+        for part in parts:
+            said = compared(part, at_place(measures, place))
+            # The description names the place.
+            yield said if place is None else replace(said, described=f"{place}: {said.described}")
+
+    if test.startswith("some "):
+        return some(every(named(place, parts)) for place in places for parts in alternatives)
+    if len(alternatives) == 1:
+        return every(itertools.chain.from_iterable(named(place, alternatives[0]) for place in places))
+    return every(some(every(named(place, parts)) for parts in alternatives) for place in places)
+
+
+def described(text: str, measures: Mapping[str, Measured]) -> str:
+    """Says what was measured: each measure, and each ratio or difference of two."""
+    for one in measures.values():
+        if isinstance(one, Found):
+            return one.here
+    said: dict[str, None] = {}
+    notes: dict[str, None] = {}
+    for part in parts_of(text):
+        chosen = {part[side]: measures[part[side]] for side in ("left", "right") if part[side]}
+        for name, one in chosen.items():
+            values = [(place, at_place({name: one}, place)[name]) for place in places_of({name: one})]
+            said[listed(spoken(name), values)] = None
+            notes |= {measure.note: None for _, measure in values if measure.note}
+        if part["operator"] in ("/", "-"):
+            values_of = [(place, ratio(part, at_place(chosen, place))) for place in places_of(chosen)]
+            said[listed(f"{spoken(part['left'])} {part['operator']} {spoken(part['right'])}", values_of)] = None
+    return "; ".join([*said, *notes]) or NOT_MEASURED
+
+
+def listed(name: str, values: Sequence[tuple[Any, Measure]]) -> str:
+    """Returns a value, or values by place, with their name."""
+    if [place for place, _ in values] == [None]:
+        return f"{name} {values[0][1].text}"
+    return f"{name}: {', '.join(f'{place} {one.middle}' for place, one in values) or NOT_MEASURED}"
+
+
+def ratio(part: Mapping[str, str], measures: Mapping[str, Measure]) -> Measure:
+    """Returns the ratio, or the difference, of two measures."""
+    one, other = measures[part["left"]], measures[part["right"]]
+    if not len(finite(one.values)) or not len(finite(other.values)):
+        return missing()
+    return Measure(combined(part, one, other), one.unit if part["operator"] == "-" else "")
+
+
+def spoken(name: str) -> str:
+    """Returns the name of a measure in words."""
+    return name.replace("_", " ").replace(".", ", ")

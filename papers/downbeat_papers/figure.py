@@ -1,0 +1,152 @@
+"""The figures of the papers: entries of `figures/<paper>.toml`, each with its kind, its texts and its claims."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from downbeat.errors import UsageError
+from downbeat.pictures.picture import Picture
+from downbeat.report.page import Table
+
+from downbeat_papers.claims import Claim, Facts, Finding
+from downbeat_papers.kinds import KINDS
+from downbeat_papers.results import Results
+from downbeat_papers.runs import Run
+from downbeat_papers.site import Site
+
+PAPERS = {
+    "schuchart2023": "Schuchart, Hunold, Bosilca: MPI Process Synchronization in Space and Time. EuroMPI 2023",
+    "hunold2015": "Hunold, Carpen-Amarie: On the Impact of Synchronizing Clocks and Processes on Benchmarking MPI "
+    "Collectives. EuroMPI 2015",
+    "hoefler2008": "Hoefler, Schneider, Lumsdaine: Accurately Measuring Collective Operations at Massive Scale. "
+    "IPDPS 2008",
+    "niethammer2016": "Niethammer, Khabi, Zhou, Marjanovic, Gracia: Impact of the Entering Time on the Performance "
+    "of MPI Collective Operations. Int. J. Advances in Systems and Measurements 9, 2016",
+}
+WORDS = {"fig": "Fig.", "tab": "Table", "sec": "section"}
+ROMAN = {"1": "I", "2": "II"}  # Niethammer 2016 numbers its tables so
+
+
+class Kind(Protocol):
+    """A kind of figure: its launches, measures and pictures."""
+
+    def runs(self, site: Site, /) -> tuple[Run, ...]:
+        """Returns what is launched at a site; nothing where an MPI library that it cannot do without is missing."""
+
+    def facts(self, results: Results, /) -> Facts:
+        """Returns what claims are about."""
+
+    def pictures(self, name: str, results: Results, /) -> tuple[Picture, ...]:
+        """Draws the figure of a name."""
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """A figure or table of a paper, or a section that has none.
+
+    Attributes:
+        name: as "schuchart2023-fig2", "niethammer2016-tab2" or "schuchart2023-sec66".
+        title: what it shows.
+        setup: what the paper measured, on what.
+        reports: what the paper says that it shows, a sentence each.
+        needs: what it takes to show it as the paper does.
+        can_show: what can be seen of it at a site, by conditions of the site; the first that is met counts.
+        kind: what is launched, computed and drawn.
+        claims: of the paper.
+        data: another figure, whose launches it is drawn from; empty: it has its own.
+        lacks: says which library is missing where nothing can be launched.
+    """
+
+    name: str
+    title: str
+    setup: str
+    reports: tuple[str, ...]
+    needs: str
+    can_show: Mapping[str, str]
+    kind: Kind
+    claims: tuple[Claim, ...] = ()
+    data: str = ""
+    lacks: str = "an MPI library"
+
+    @property
+    def reference(self) -> str:
+        """The figure as one would cite it, as "Schuchart 2023, Fig. 2"."""
+        paper, _, number = self.name.partition("-")
+        word, digits = number[:3], number[3:]
+        written = {"fig": digits, "tab": ROMAN.get(digits, digits), "sec": ".".join(digits)}[word]
+        return f"{paper[:-4].capitalize()} {paper[-4:]}, {WORDS[word]} {written}"
+
+    def shows(self, site: Site) -> str:
+        """Says what can be seen of it at a site."""
+        text = next(text for condition, text in self.can_show.items() if getattr(site, condition))
+        return text.format(site=site)
+
+    def runs(self, site: Site) -> tuple[Run, ...]:
+        return self.kind.runs(site)
+
+    def pictures(self, results: Results) -> tuple[Picture, ...]:
+        return self.kind.pictures(self.name, results)
+
+    def findings(self, results: Results) -> tuple[Finding, ...]:
+        """Holds the claims against launches."""
+        facts = self.kind.facts(results)
+        return tuple(finding for claim in self.claims for finding in claim.findings(facts))
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """Tables of the paper that belong to it."""
+        return getattr(self.kind, "tables", ())
+
+
+def figures_of(paper: str) -> Iterator[Figure]:
+    """Reads the figures of a paper; `[texts]` are what setups share."""
+    path = Path(__file__).parent / "figures" / f"{paper}.toml"
+    entries: dict[str, dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))
+    texts = entries.pop("texts", {})
+    for number, entry in entries.items():
+        shows, data = entry.pop("shows"), entry.pop("data", "")
+        fixed = {name: entry.pop(name) for name in ("title", "needs")}
+        yield Figure(
+            name=f"{paper}-{number}",
+            setup=entry.pop("setup").format(**texts),
+            reports=tuple(entry.pop("reports")),
+            can_show={"any": shows} if isinstance(shows, str) else shows,
+            claims=tuple(Claim(*one) for one in entry.pop("claims")),
+            data=f"{paper}-{data}" if data and "-" not in data else data,
+            **({"lacks": entry.pop("lacks")} if "lacks" in entry else {}),
+            **fixed,
+            kind=KINDS[entry.pop("kind")](**entry),
+        )
+
+
+FIGURES: dict[str, Figure] = {figure.name: figure for paper in PAPERS for figure in figures_of(paper)}
+
+
+def find_figures(names: Sequence[str]) -> list[Figure]:
+    """Returns figures by their names, each once.
+
+    Raises:
+        UsageError: there is no figure of a name; the line says which are near, or which there are.
+    """
+    for name in names:
+        if name not in FIGURES:
+            near = difflib.get_close_matches(name.lower(), FIGURES, n=3)
+            hint = f"did you mean {' or '.join(near)}?" if near else "valid are, by paper, " + "; ".join(ranges())
+            raise UsageError(f"there is no figure '{name}'; {hint} (--list shows all)")
+    return [FIGURES[name] for name in dict.fromkeys(names)]
+
+
+def ranges() -> list[str]:
+    """Returns the first and the last figure of each paper."""
+    by_paper = [[name for name in FIGURES if name.startswith(paper)] for paper in PAPERS]
+    return [f"{names[0]} to {names[-1]}" for names in by_paper]
+
+
+def own_data(figure: Figure) -> Figure:
+    """Returns the figure whose launches a figure is drawn from."""
+    return FIGURES[figure.data] if figure.data else figure

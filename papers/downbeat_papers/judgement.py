@@ -1,0 +1,85 @@
+"""Judges the claims of a figure: all its tests together are wrong in at most 5 %."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from downbeat.statistics.holm import holm
+from downbeat.statistics.modes import unseen_text
+
+from downbeat_papers.claims import Finding
+from downbeat_papers.evidence import Evidence
+
+LEVEL = 0.05
+SEEN, NOT_SEEN, UNDECIDABLE = "seen here", "not seen here", "cannot be decided here"
+WORDS = {True: SEEN, False: NOT_SEEN, None: UNDECIDABLE}
+RULE = (
+    "A claim is seen here if the launches show it, each of them counting once; it is not seen here if they show that "
+    "it does not hold. The chance of even one such verdict that is wrong, among all claims of a figure, is at most "
+    f"{LEVEL:.0%} (t tests, corrected by Holm's procedure). Otherwise a claim cannot be decided, and the page says "
+    "why. Where the paper gives the size of an effect, at least half of it must be shown; of a factor, its square root."
+)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A finding, and what became of it.
+
+    Attributes:
+        finding: the claim, or a number to compare.
+        agrees: True: seen; False: not seen; None: cannot be decided.
+        because: in words: p-value, launches and number of claims, or the obstacle.
+    """
+
+    finding: Finding
+    agrees: bool | None
+    because: str = ""
+
+
+def judge(findings: Sequence[Finding], chance: str = "") -> list[Judged]:
+    """Judges the claims of a figure together.
+
+    Each claim has two one-sided tests, that it is wrong and that it is right. Either family is corrected by Holm's
+    procedure, and p-values are doubled: that any claim is called seen though it is wrong has a chance of at most 2.5 %,
+    and so has that any is called not seen though it is right.
+
+    Args:
+        findings: all of the figure.
+        chance: why none of its claims can be decided; empty: they can.
+    """
+    tested = [one.evidence for one in findings if isinstance(one.evidence, Evidence)]
+    count = sum(not math.isnan(one.for_it) for one in tested)
+    corrected = iter(
+        zip(both_sides(one.for_it for one in tested), both_sides(one.against for one in tested), strict=True)
+    )
+    judged = []
+    for one in findings:
+        if isinstance(one.evidence, Evidence):
+            said = described(one, one.evidence, *next(corrected), count)
+            judged.append(Judged(one, None, chance) if chance else said)
+        else:
+            judged.append(Judged(one, None, one.evidence.reason if one.evidence else ""))
+    return judged
+
+
+def both_sides(p_values: Iterable[float]) -> list[float]:
+    """Returns one-sided p-values as two-sided ones, corrected for their number."""
+    return [min(1.0, 2 * value) if value == value else value for value in map(float, holm(list(p_values)))]
+
+
+def described(finding: Finding, evidence: Evidence, for_it: float, against: float, count: int) -> Judged:
+    """Judges a claim by its p-values, corrected for the number of claims."""
+    if math.isnan(for_it) or math.isnan(against):
+        plural = "" if evidence.launches == 1 else "es"
+        return Judged(finding, None, f"{evidence.launches} launch{plural}, of which no error can be known")
+    among = f", corrected for {count} claims" if count > 1 else ""
+    stands = f"{evidence.launches} launches{among}"
+    if for_it <= LEVEL:
+        return Judged(finding, True, f"p = {for_it:.2g}, {stands}")
+    if against <= LEVEL:
+        # Launches of another kind may bear a claim out.
+        return Judged(finding, False, f"p = {against:.2g}, {stands}; {unseen_text(evidence.launches)}")
+    undecided = f"the launches do not decide it, p = {for_it:.2g} for it and {against:.2g} against it"
+    return Judged(finding, None, f"{undecided}, {stands}")

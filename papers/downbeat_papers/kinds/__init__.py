@@ -1,0 +1,45 @@
+"""The kinds of figures, by the names that `figures/*.toml` use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from downbeat_papers.kinds.broadcast import AfterBarrier, CallsInARow, OneLate
+from downbeat_papers.kinds.clocks import Hca3, LineAndTree, Offsets, OffsetsLater, Pareto
+from downbeat_papers.kinds.drift import Drift, OffsetTable
+from downbeat_papers.kinds.exit_skew import ExitSkew
+from downbeat_papers.kinds.late_arrival import Benefit, GlobalTime
+from downbeat_papers.kinds.libraries import ExitPattern, MeasurementSchemes, TwoLibraries
+from downbeat_papers.kinds.over_time import OverTime
+from downbeat_papers.kinds.reduce_matrix import ReduceMatrix
+from downbeat_papers.kinds.round_trips import RoundTrips, StopRule
+from downbeat_papers.kinds.scaling import MessageScaling, ProcessScaling
+from downbeat_papers.kinds.timelines import ReduceAfterBarriers, Starts
+
+KINDS: dict[str, Callable[..., Any]] = {
+    "after_barrier": AfterBarrier,
+    "benefit": Benefit,
+    "calls_in_a_row": CallsInARow,
+    "drift": Drift,
+    "exit_pattern": ExitPattern,
+    "exit_skew": ExitSkew,
+    "global_time": GlobalTime,
+    "hca3": Hca3,
+    "line_and_tree": LineAndTree,
+    "measurement_schemes": MeasurementSchemes,
+    "message_scaling": MessageScaling,
+    "offset_table": OffsetTable,
+    "offsets": Offsets,
+    "offsets_later": OffsetsLater,
+    "one_late": OneLate,
+    "over_time": OverTime,
+    "pareto": Pareto,
+    "process_scaling": ProcessScaling,
+    "reduce_after_barriers": ReduceAfterBarriers,
+    "reduce_matrix": ReduceMatrix,
+    "round_trips": RoundTrips,
+    "starts": Starts,
+    "stop_rule": StopRule,
+    "two_libraries": TwoLibraries,
+}

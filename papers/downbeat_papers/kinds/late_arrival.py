@@ -1,0 +1,395 @@
+"""Operations that one process enters late: global times, and how much of the delay is hidden.
+
+Niethammer 2016, Figs 5 to 16. Global times are the smallest of 100 samples (section IV). The paper gives no sizes of
+benefits. Its axes span 30 to 80 points, on which 5 points are what one sees: smaller benefits and differences count as
+none, and what is called positive or better has to be above half of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+from downbeat.pictures.picture import Picture
+from downbeat.units import MICROSECONDS, PERCENT
+
+from downbeat_papers.claims import Facts, Measure, Measured, Places, missing
+from downbeat_papers.draw import Panel, Series, draw_panels
+from downbeat_papers.evidence import finite
+from downbeat_papers.kinds.timelines import JUDGED, LEAD_MS, LISTINGS, SYNCHRONIZERS
+from downbeat_papers.results import NoSamplesError, Results, median_and_range
+from downbeat_papers.runs import Run, operation_run
+from downbeat_papers.site import Site
+from downbeat_papers.wording import between
+
+SIZES = (8, 128, 1024)
+SMALL = 8  # bytes; the smallest messages; the text says "zero effect"
+# us. The paper's delays are as long as its operations, some 10 to 100 us. If an operation takes less than 1 us, next
+# to nothing of them can overlap, so shorter ones are also measured.
+LATE, SHORTER = (50.0,), (1.0,)
+BARRIER_LATE, BARRIER_SHORTER = (10.0, 20.0, 50.0), (1.0, 2.0, 5.0)
+# The paper delays rank 0; its outlook asks for others.
+FIRST_LATE, LAST_LATE = "one_late", "one_late(rank="
+HOW_HERE = (
+    "Ranks are synchronized by harmonize, which the verdicts are from, and in both of the paper's ways: by MPI_Barrier "
+    "with a busy loop for the delay after it (Listing 1), and by an instant that rank 0 broadcasts, "
+    f"{LEAD_MS} ms ahead (Listing 2; 10 ms there)."
+)
+EFFECT = 5.0  # points of benefit, in per cent
+# A benefit of so many points must fit under the ceiling; else "none" could not be wrong, and "some" not be right.
+ROOM = 2 * EFFECT
+MANY = 1024  # processes, from which on the order of delays turns round
+FEW_COUNTS = 4  # numbers of ranks, with fewer a logarithm and a line fit equally well
+POINTS = " points"
+SHARED = ["ranks", "synchronizer", "operation", "size", "launch"]  # of a cell with a delay and that without
+CELL = ["operation", "size", "delay", "ranks"]
+
+
+def of_late_rank(cells: pd.DataFrame, last: bool) -> pd.DataFrame:
+    """Returns the cells without a delay, and those in which the last rank is late, or rank 0 as in the paper."""
+    with_last = cells["pattern"].astype(str).str.startswith(LAST_LATE)
+    return cells[~((cells["pattern"] == FIRST_LATE) if last else with_last)]
+
+
+def delay_us(cells: pd.DataFrame) -> pd.Series:
+    """Returns the delay of cells as it was asked for, in us; 0 without."""
+    return (cells["largest_delay"].fillna(0.0) * MICROSECONDS).round(3)
+
+
+def global_series(table: pd.DataFrame, cell: tuple[str, int, float], label: str, *look: object) -> list[Series]:
+    """Returns the line over processes of an operation, size and delay, if there is one; its look as in `Series`."""
+    operation, size, delay = cell
+    part = table[(table["operation"] == operation) & (table["size"] == size) & (table["delay"] == delay)]
+    values = (part["ranks"], part["median"], part["low"], part["high"])
+    return [] if part.empty else [Series(label, *values, *look)]  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class LateArrival:
+    """The launches of an operation: its blocking and its nonblocking form, with delays.
+
+    Attributes:
+        operation: the blocking one.
+    """
+
+    operation: str
+
+    @property
+    def barrier(self) -> bool:
+        return self.operation == "barrier"
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return () if self.barrier else SIZES
+
+    @property
+    def late(self) -> tuple[float, ...]:
+        """The paper's delays, us."""
+        return BARRIER_LATE if self.barrier else LATE
+
+    @property
+    def shorter(self) -> tuple[float, ...]:
+        return BARRIER_SHORTER if self.barrier else SHORTER
+
+    @property
+    def forms(self) -> tuple[str, str]:
+        return self.operation, f"i{self.operation}"
+
+    def runs(self, site: Site) -> tuple[Run, ...]:
+        delays = (*self.shorter, *self.late)
+        options = {"delay": ",".join(f"{delay:g}us" for delay in delays)}
+        if self.sizes:
+            options["sizes"] = ",".join(map(str, self.sizes))
+        cells = (1 + 2 * len(delays)) * max(1, len(self.sizes))
+        runs = (
+            operation_run(
+                site,
+                f"n{ranks}",
+                site.main(),
+                ranks,
+                self.forms,
+                usual=100,
+                sync=",".join(SYNCHRONIZERS),
+                options=options | {"pattern": f"one_late,{LAST_LATE}{ranks - 1})"},
+                factors=cells,
+            )
+            for ranks in site.counts
+        )
+        # Half of the cells of roundtime wait for their instants.
+        return tuple(
+            replace(run, seconds=run.seconds + 2 * cells * int(run.options["repetitions"]) * LEAD_MS / 1000)
+            for run in runs
+        )
+
+
+@dataclass(frozen=True)
+class GlobalTime(LateArrival):
+    """Global times over processes, with and without a delay.
+
+    Attributes:
+        in_seconds: whether times are drawn in seconds, on a logarithmic axis.
+        up_to: ranks, which claims on growth are about.
+        step_us: that doubling the ranks is claimed not to add; operations that take less decide nothing.
+    """
+
+    in_seconds: bool = False
+    up_to: int = 0
+    step_us: float = 0.0
+
+    def facts(self, results: Results) -> Facts:
+        """Returns times without delay, on ranks with cores, and by how much a delay prolongs the operation."""
+        cells = results.cells.assign(delay=delay_us(results.cells), us=results.cells["global_time_min"] * MICROSECONDS)
+        plain = cells[(cells["delay"] == 0) & (cells["synchronizer"] == JUDGED) & cells["size"].isin((0, SMALL))]
+        measures: dict[str, Measured] = {}
+        of_blocking: dict[int, np.ndarray] = {}
+        for name, form in zip(("blocking", "nonblocking"), self.forms, strict=True):
+            rows = plain[plain["operation"] == form]
+            by_ranks = {int(str(ranks)): part.set_index("launch")["us"] for ranks, part in rows.groupby("ranks")}
+            every = {f"{ranks} ranks": Measure(values, " us") for ranks, values in by_ranks.items()}
+            kept = {ranks: values for ranks, values in by_ranks.items() if not results.site.crowded(ranks)}
+            measures[f"all_{name}"] = every or missing()
+            measures[name] = {f"{ranks} ranks": Measure(values, " us") for ranks, values in kept.items()} or missing()
+            if name == "blocking":
+                of_blocking = {ranks: values.to_numpy() for ranks, values in kept.items() if ranks <= self.up_to}
+        table = times_table(results)
+        extra = beyond_the_delay(table, results.site.full)
+        measures |= growth(of_blocking, self.step_us) | {"time_less_delay_and_operation": extra}
+        return Facts(measures, {"up_to": self.up_to, "full": results.site.full})
+
+    def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
+        table = times_table(results)
+        values = ["median", "low", "high"]
+        drawn = table.assign(**(table[values] / MICROSECONDS)) if self.in_seconds else table
+        unit = "s" if self.in_seconds else "us"
+        panels = []
+        for synchronizer, words in SYNCHRONIZERS.items():
+            part = drawn[drawn["synchronizer"] == synchronizer]
+            if self.barrier:
+                titles = {f"{form.capitalize()}, {words}": self.barrier_lines(part, form) for form in self.forms}
+            else:
+                titles = {words: self.lines(part)}
+            panels += [
+                Panel(lines, "number of processes", f"global time [{unit}]", title, log_x=True, log_y=self.in_seconds)
+                for title, lines in titles.items()
+            ]
+        point = "Median over launches of the smallest global time in each; bars: smallest to largest launch. "
+        if self.barrier:
+            title, shown = (
+                "Global time of barriers with one late process",
+                "Rank 0 enters so much later than all others.",
+            )
+        else:
+            title = f"Global time of MPI_{self.operation.capitalize()} with one late process"
+            shown = (
+                "Blue: rank 0 enters 50 us later; black: all together. Circles: blocking; squares: nonblocking, with "
+                "its MPI_Wait."
+            )
+        return (draw_panels(name, title, f"{point}{shown} {HOW_HERE}", panels),)
+
+    def barrier_lines(self, table: pd.DataFrame, form: str) -> list[Series]:
+        return [
+            line
+            for position, delay in enumerate((0.0, *self.late))
+            for line in global_series(table, (form, 0, delay), f"{delay:g} us", position, "-", position)
+        ]
+
+    def lines(self, table: pd.DataFrame) -> list[Series]:
+        return [
+            line
+            for delay in (*self.late, 0.0)
+            for form, style, marker in zip(self.forms, ("-", "--"), (0, 1), strict=True)
+            for line in global_series(
+                table,
+                (form, SMALL, delay),
+                f"{form.capitalize()} {SMALL} B, {delay:g} us",
+                "#0072B2" if delay else "#000000",
+                style,
+                marker,
+            )
+        ]
+
+
+def times_table(results: Results) -> pd.DataFrame:
+    """Returns smallest global times in us by operation, size, delay, ranks and synchronizer."""
+    cells = of_late_rank(results.cells, last=False)
+    cells = cells.assign(delay=delay_us(cells))
+    return median_and_range(cells, (*CELL, "synchronizer"), "global_time_min").sort_values("ranks")
+
+
+def beyond_the_delay(table: pd.DataFrame, ranks: int) -> Places:
+    """Returns by how much longer a delayed operation takes than delay and operation together, by its form."""
+    kept = table[(table["ranks"] == ranks) & table["size"].isin((0, SMALL)) & (table["synchronizer"] == JUDGED)]
+    late = kept[kept["delay"] == kept["delay"].max()]
+    joined = late.merge(kept[kept["delay"] == 0], on=["operation"], suffixes=("", "_plain"))
+    extra = joined["median"] - joined["delay"] - joined["median_plain"]
+    note = f"on {ranks} ranks, {late['delay'].max():g} us late"
+    return {form: Measure([one], " us", note=note) for form, one in zip(joined["operation"], extra, strict=True)}
+
+
+def growth(by_ranks: Mapping[int, np.ndarray], step_us: float) -> dict[str, Measured]:
+    """Returns growth of times in us from the fewest to the most ranks, how much more of it is logarithmic than linear.
+
+    A least squares fit per launch splits it. Launches on different numbers of ranks are not paired; combined in any
+    order they are as many independent estimates of the parameters of a curve.
+    """
+    kept = {ranks: finite(by_ranks[ranks]) for ranks in sorted(by_ranks)}
+    launches = min(map(len, kept.values()), default=0)
+    counts, times = np.array(list(kept), float), np.array([values[:launches] for values in kept.values()]).T
+    few = missing(
+        f"a logarithm and a line fit equally well on fewer than {FEW_COUNTS} numbers of ranks with a core each; here "
+        f"there are {len(counts)}"
+    )
+    found: dict[str, Measured] = {
+        "growth": few,
+        "logarithmic_less_linear_growth": few,
+        "per_doubling": missing("it takes two numbers of ranks with a core each"),
+    }
+    if len(counts) > 1:
+        longest = float(np.median(times, axis=0).max())
+        short = f"the operation takes {longest:.3g} us at most here, so that no step could be of {step_us:g} us"
+        slopes = np.polyfit(np.log2(counts), times.T, 1)[0]
+        found["per_doubling"] = Measure(slopes, " us", signed=True, obstacle=short if longest < step_us else "")
+    if len(counts) >= FEW_COUNTS:
+        shapes = [(scale - scale[0]) / (scale[-1] - scale[0]) for scale in (np.log2(counts), counts)]
+        fit = np.linalg.lstsq(np.stack([*shapes, np.ones_like(counts)], axis=1), times.T, rcond=None)[0]
+        found["growth"] = Measure(fit[0] + fit[1], " us", signed=True)
+        found["logarithmic_less_linear_growth"] = Measure(fit[0] - fit[1], " us", signed=True)
+    return found
+
+
+def benefit_table(cells: pd.DataFrame) -> pd.DataFrame:
+    """Computes delay overlap benefits, in per cent.
+
+    Args:
+        cells: those of `Results.cells`.
+
+    Returns:
+        A row per launch and cell with a delay: `SHARED`, `delay` and `t0` in us, and
+        `equation_5`: (t0 + delay - t) / t, of the smallest global times and the delay that was asked for;
+        `by_stamps`: (t0 - u) / t with u the smallest time from the last entry to the last exit. That is Eq. 5 with the
+        delay that each sample really had, so a rank that comes late in addition to the delayed one does not add to it;
+        `ceiling`: the benefit that is left of all that is hidden, t = max(t0, delay).
+    """
+    cells = cells.assign(delay=delay_us(cells), t=cells["global_time_min"] * MICROSECONDS)
+    without = cells.loc[cells["delay"] == 0, [*SHARED, "t"]].rename(columns={"t": "t0"})
+    table = cells[cells["delay"] > 0].merge(without, on=SHARED)
+    t0, t, delay = table["t0"], table["t"], table["delay"]
+    table["equation_5"] = PERCENT * (t0 + delay - t) / t
+    table["by_stamps"] = PERCENT * table["overlap_benefit_min"]
+    table["ceiling"] = PERCENT * np.minimum(t0, delay) / np.maximum(t0, delay)
+    return table[[*SHARED, "delay", "t0", "equation_5", "by_stamps", "ceiling"]]
+
+
+def with_room(table: pd.DataFrame) -> pd.DataFrame:
+    """Returns a row per cell that has room for `ROOM` points, a column per launch: benefits in per cent."""
+    wide = table.set_index([*CELL, "launch"])["equation_5"].unstack("launch")
+    return wide[table.groupby(CELL)["ceiling"].median().reindex(wide.index) >= ROOM]
+
+
+def no_room(table: pd.DataFrame) -> Measure:
+    """Says by what the benefit is limited here."""
+    if table.empty:
+        return missing("no ranks with a core each were measured with and without a delay")
+    medians = table.groupby(CELL)[["ceiling", "t0"]].median()
+    return missing(
+        f"all that can be hidden would be a benefit of {between(medians['ceiling'], ' %')} here, since the operation "
+        f"takes {between(medians['t0'], ' us')}, and too few cells have room for {ROOM:g} %"
+    )
+
+
+def over_cells(wide: pd.DataFrame, note: str = "") -> Measure:
+    """Returns the median over cells of each launch."""
+    return Measure(wide.median(axis="index").to_numpy(), POINTS, signed=True, note=note)
+
+
+def by_groups(wide: pd.DataFrame, by: list[str]) -> dict[str, Measure]:
+    """Returns the medians over the cells of each group."""
+    return {
+        ", ".join(f"{one}{'' if isinstance(one, str) else ' bytes'}" for one in key): over_cells(part)
+        for key, part in wide.groupby(by)
+    }
+
+
+def benefit_measures(table: pd.DataFrame) -> dict[str, Measured]:
+    """Returns what the claims on benefits are about, from a table on ranks with a core each.
+
+    Differences between sizes, forms and delays are taken within launches and cells.
+    """
+    small, few = table[table["size"] == SMALL], table[table["ranks"] < MANY]
+    wide, room = with_room(table), no_room(table)
+    measures: dict[str, Measured] = {
+        "benefit": over_cells(wide, f"median of {len(wide)} cells with room for it") if len(wide) else room,
+        "benefit_of_small_messages": by_groups(with_room(small), ["operation"]) or no_room(small),
+    }
+    of_size = {size: wide[wide.index.get_level_values("size") == size].droplevel("size") for size in SIZES}
+    smallest = of_size.pop(SMALL)
+    parts = [(larger - smallest.reindex(larger.index)).assign(size=size) for size, larger in of_size.items()]
+    differences = pd.concat(parts).set_index("size", append=True).dropna(how="all")
+    measures["more_than_of_small_messages"] = by_groups(differences, ["operation", "size"]) or room
+    forms = wide.reset_index("operation")
+    nonblocking = forms["operation"].str.startswith("i")
+    ones, others = (forms[which].drop(columns="operation") for which in (nonblocking, ~nonblocking))
+    for name, more, less in (("nonblocking", ones, others), ("blocking", others, ones)):
+        differences = (more - less.reindex(more.index)).dropna(how="all")
+        measures[f"more_of_the_{name}_form"] = over_cells(differences) if len(differences) else room
+    below = with_room(few)
+    delays = sorted(set(below.index.get_level_values("delay")))
+    by_delay = {delay: below[below.index.get_level_values("delay") == delay].droplevel("delay") for delay in delays}
+    measures["more_than_of_the_next_longer_delay"] = {
+        f"{short:g} us": over_cells(step)
+        for short, long in pairwise(delays)
+        if len(step := (by_delay[short] - by_delay[long].reindex(by_delay[short].index)).dropna(how="all"))
+    } or no_room(few)
+    return measures
+
+
+@dataclass(frozen=True)
+class Benefit(LateArrival):
+    """Delay overlap benefits over processes."""
+
+    def facts(self, results: Results) -> Facts:
+        table = benefit_table(of_late_rank(results.cells, last=False))
+        on_cores = table["ranks"].map(lambda ranks: not results.site.crowded(int(ranks))).astype(bool)
+        return Facts(benefit_measures(table[on_cores & (table["synchronizer"] == JUDGED)]))
+
+    def panel(self, table: pd.DataFrame, synchronizer: str, metric: str, delays: Sequence[float], title: str) -> Panel:
+        """Returns lines of each size, or of each delay where there are no sizes."""
+        part = median_and_range(table[table["synchronizer"] == synchronizer], CELL, metric, 1.0).sort_values("ranks")
+        wanted = [(size, delay, f"{size} B") for size in self.sizes for delay in delays] or [
+            (0, delay, f"{delay:g} us") for delay in delays
+        ]
+        lines = [
+            line
+            for position, (size, delay, text) in enumerate(wanted)
+            for form, style, marker in zip(self.forms, ("-", "--"), (0, 1), strict=True)
+            for line in global_series(part, (form, size, delay), f"{form.capitalize()} {text}", position, style, marker)
+        ]
+        return Panel(lines, "number of processes", "delay overlap benefit [%]", title, log_x=True, line_at=0.0)
+
+    def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
+        table, last = (benefit_table(of_late_rank(results.cells, last=one)) for one in (False, True))
+        late, shorter = self.late, self.shorter
+        if not set(self.forms) <= set(table["operation"]):
+            raise NoSamplesError(f"not both of {' and '.join(self.forms)} have valid samples with a delay")
+        far, near = (f"{', '.join(f'{delay:g}' for delay in some)} us late" for some in (late, shorter))
+        shown = [
+            (table, JUDGED, "equation_5", late, f"Eq. 5, {JUDGED}, {far}"),
+            (table, JUDGED, "equation_5", shorter, f"Eq. 5, {JUDGED}, {near}"),
+            (table, JUDGED, "by_stamps", late, f"by stamps, {JUDGED}, {far}"),
+            (table, JUDGED, "by_stamps", shorter, f"by stamps, {JUDGED}, {near}"),
+            *((table, one, "equation_5", late, f"{words}, {far}") for one, words in LISTINGS.items()),
+            (last, JUDGED, "equation_5", late, f"Eq. 5, the last rank {far}"),
+            (last, JUDGED, "by_stamps", late, f"by stamps, the last rank {far}"),
+        ]
+        caption = (
+            "Eq. 5, unless a title says otherwise: (t0 + delay - t) / t, with t0 and t the smallest global times "
+            "without and with the delay that was asked for. By stamps: (t0 - u) / t, with u the smallest time from the "
+            "last entry to the last exit, so that the delay of each sample is the one that it had. Median over "
+            "launches, bars: smallest to largest launch. 0: the delay just adds. Rank 0 is late as in the paper, the "
+            f"last rank as its outlook asks for. Solid: blocking; dashed: nonblocking. {HOW_HERE}"
+        )
+        title = f"Delay overlap benefit of MPI_{self.operation.capitalize()}"
+        return (draw_panels(name, title, caption, [self.panel(*one) for one in shown]),)

@@ -1,0 +1,221 @@
+"""How long round trips take, what an offset drawn from them is worth, and when one may stop.
+
+Hoefler 2008, Figs 4 and 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+from downbeat.experiment.duration import start_seconds
+from downbeat.pictures.picture import Picture
+from downbeat.units import MICROSECONDS
+from numpy.typing import NDArray
+
+from downbeat_papers.claims import Facts, Found, Measure, missing
+from downbeat_papers.draw import Panel, Series, draw_panels, median_series
+from downbeat_papers.results import Results
+from downbeat_papers.runs import Run
+from downbeat_papers.site import MPICH, OPEN_MPI, Site
+
+Floats = NDArray[np.float64]
+BINS = 200
+MOST_DRAWN = 99.0  # percentile at which histograms end; the tail is drawn whole beside them
+TAIL_POINTS = 400
+NANOSECONDS = 1e9  # per second
+# Sockets over the loopback interface: the slowest "network" that a single machine has.
+TCP = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,tcp"}
+# Clocks of the same rate that are a known offset apart, so that an offset drawn from exchanges can be judged.
+CLOCKS = {"DOWNBEAT_VALIDATION": "offset=1e-3,seed=8"}
+# Exchanges that an offset is drawn from: what Netgauge stops after, about (section 3.1).
+EXCHANGES = 180
+CHOSEN = 100  # N of Netgauge
+# Where no round trip takes as long as another, how many it takes follows from counting records, whatever the network: N
+# times e to the power of Euler's constant, for large N.
+COUNTED = float(np.exp(np.euler_gamma))
+
+
+def network(results: Results, label: str) -> str:
+    """Returns what messages of a run go through."""
+    run = results.run(label)
+    tcp = set(TCP) <= set(run.variables)
+    if results.site.placed:
+        return f"{run.library}, {'shared memory' if run.ranks_per_node > 1 else 'TCP' if tcp else 'between nodes'}"
+    if results.site.nodes != 1:
+        return f"{run.library}, {'TCP' if tcp else 'as the launcher has it'}"
+    return f"{run.library}, {'TCP over loopback' if tcp else 'shared memory'}"
+
+
+# Estimators of one offset from many exchanges; each takes offsets and round trips, shape (drawings, exchanges).
+
+
+def shortest(offsets: Floats, rtts: Floats) -> Floats:
+    return np.take_along_axis(offsets, rtts.argmin(axis=1)[:, None], axis=1)[:, 0]
+
+
+def best_quarter(offsets: Floats, rtts: Floats) -> Floats:
+    best = np.argsort(rtts, axis=1, kind="stable")[:, : rtts.shape[1] // 4]
+    return np.asarray(np.take_along_axis(offsets, best, axis=1).mean(axis=1))
+
+
+ESTIMATORS: dict[str, Callable[[Floats, Floats], Floats]] = {
+    "shortest": shortest,
+    "mean_of_the_shortest_quarter": best_quarter,
+    "median": lambda offsets, _: np.asarray(np.median(offsets, axis=1)),
+    "mean": lambda offsets, _: np.asarray(offsets.mean(axis=1)),
+}
+
+
+def offset_errors(data: xr.Dataset) -> dict[str, float] | None:
+    """Returns the root mean square error of an offset, in s, by the estimator that draws it from EXCHANGES exchanges.
+
+    The offset of an exchange is the difference of the clocks (listing 4) less half of the round trip.
+
+    Args:
+        data: a file of the experiment `rtt` with one pair.
+
+    Returns:
+        None where the true offset is not known.
+    """
+    if "true_offset_before" not in data:
+        return None
+    rtts = data["rtt"].to_numpy()[0]
+    # Both clocks have the same rate, known with a small error, so the drift that is left is linear.
+    before, after = (float(data[f"true_offset_{end}"][0]) for end in ("before", "after"))
+    errors = data["clock_difference"].to_numpy()[0] - rtts / 2 - np.linspace(before, after, len(rtts))
+    whole = len(rtts) // EXCHANGES * EXCHANGES
+    drawn, of = errors[:whole].reshape(-1, EXCHANGES), rtts[:whole].reshape(-1, EXCHANGES)
+    return {name: float(np.sqrt((one(drawn, of) ** 2).mean())) for name, one in ESTIMATORS.items()}
+
+
+def survival(values: Floats) -> tuple[Floats, Floats]:
+    """Returns times, and the share of values that are longer: at most TAIL_POINTS, down to the single longest."""
+    ordered = np.sort(values)
+    shares = np.geomspace(1.0, 1.0 / len(ordered), TAIL_POINTS)
+    places = np.unique((len(ordered) * (1.0 - shares)).astype(int).clip(0, len(ordered) - 1))
+    return ordered[places], 1.0 - places / len(ordered)
+
+
+def round_trip_runs(site: Site) -> tuple[Run, ...]:
+    """Returns runs of two ranks, on one node and on two, or over shared memory and TCP."""
+    count = 2000 if site.quick else 50000
+    open_mpi, mpich = site.first_of(OPEN_MPI), site.first_of(MPICH)
+    # Name, library, variables, and how many of the two ranks a node gets, where that can be chosen.
+    choices = [(f"{open_mpi}", open_mpi, {}, 2), (f"{open_mpi}-tcp", open_mpi, TCP, 1), (f"{mpich}", mpich, {}, 2)]
+    if site.placed:
+        alone = site.ranks_per_node == 1
+        choices[2:] = [(f"{open_mpi}-nodes", open_mpi, {}, 1), (f"{mpich}-nodes", mpich, {}, 1)]
+        choices = choices[1:] if alone else choices  # a node is to have one rank
+    there = [(label, library, variables, each) for label, library, variables, each in choices if library]
+    return tuple(
+        Run(
+            label,
+            library,
+            2,
+            ("rtt",),
+            {"count": str(count), "seed": "1"},
+            seconds=start_seconds(2) + (4.0 if variables else 1.5),
+            # Between nodes nobody knows the true offset, and clocks are as they are.
+            variables={**(CLOCKS if site.made_clocks or (site.placed and each > 1) else {}), **variables},
+            ranks_per_node=each if site.placed else 0,
+        )
+        for label, library, variables, each in there or [(site.main(), site.main(), {}, 2)]
+    )
+
+
+@dataclass(frozen=True)
+class RoundTrips:
+    """Distributions of round trips, and errors of offsets that are drawn from them."""
+
+    def runs(self, site: Site) -> tuple[Run, ...]:
+        return round_trip_runs(site)
+
+    def facts(self, results: Results) -> Facts:
+        described = []
+        errors: dict[str, dict[str, Measure]] = {name: {} for name in ESTIMATORS}
+        for label in results.have():
+            files, name = results.datasets(label), network(results, label)
+            latencies = files[0]["rtt"].to_numpy()[0] / 2 * MICROSECONDS
+            middle, beyond = np.median(latencies), float(np.mean(latencies > 1.1 * latencies.min()))
+            described.append(
+                f"{name}: median {middle:.3g} us, {beyond:.0%} more than 10 % above the shortest, the longest "
+                f"{latencies.max() / middle:.3g} medians"
+            )
+            launches = [offset_errors(data) for data in files]
+            judged = [one for one in launches if one]
+            if judged and len(judged) == len(launches):
+                for estimator, measures in errors.items():
+                    measures[name] = Measure([one[estimator] * NANOSECONDS for one in judged], " ns")
+        unknown = missing("nobody knows the true offset between these clocks")
+        known = {name: measures or unknown for name, measures in errors.items()}
+        return Facts({**known, "spread": Found(None, "; ".join(described))})
+
+    def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
+        panels, tails = [], []
+        for position, label in enumerate(results.have()):
+            latencies = results.datasets(label)[0]["rtt"].to_numpy()[0] / 2 * MICROSECONDS
+            end = float(np.percentile(latencies, MOST_DRAWN))
+            counts, edges = np.histogram(latencies, bins=BINS, range=(float(latencies.min()), end))
+            histogram = Series("", edges, np.append(counts, 0), color=position, style="steps")
+            title = network(results, label)
+            panels.append(Panel([histogram], "latency, half a round trip [us]", "number of round trips", title))
+            tails.append(Series(title, *survival(latencies), color=position))
+        x, y = "latency, half a round trip [us]", "share that takes longer"
+        caption = (
+            f"Half of each round trip between ranks 0 and 1 of the first launch, in {BINS} bins that end at the "
+            f"{MOST_DRAWN:.0f}th percentile; the paper's bins span all. The last panel has all, to the single longest. "
+            "Where the clock's step is longer than a bin, bins between its steps are empty."
+        )
+        panels.append(Panel(tails, x, y, "the tail", decades_x=True, log_y=True))
+        return (draw_panels(name, "Distribution of round-trip times", caption, panels),)
+
+
+@dataclass(frozen=True)
+class StopRule:
+    """After how many round trips one may stop, in a simulation on the recorded ones."""
+
+    def runs(self, site: Site) -> tuple[Run, ...]:
+        return round_trip_runs(site)
+
+    def recorded(self, results: Results) -> dict[str, tuple[Floats, Floats, Floats]]:
+        """Returns N, the excess in % and the cost of each launch, both (launches, n), by network."""
+        found = {}
+        for label in results.have():
+            files = results.datasets(label)
+            excess, cost = (
+                np.stack([data[name].to_numpy()[0] for data in files])
+                for name in ("stop_rule_excess", "stop_rule_cost")
+            )
+            found[network(results, label)] = files[0]["n"].to_numpy(), excess * 100, cost
+        return found
+
+    def facts(self, results: Results) -> Facts:
+        excesses, costs = {}, {}
+        for name, (n, excess, cost) in self.recorded(results).items():
+            at = list(n).index(CHOSEN)
+            excesses[name] = Measure(excess[:, at], " %", signed=True)
+            counted = f"by counting {COUNTED * CHOSEN:.0f}, and less where round trips are equally long"
+            costs[name] = Measure(cost[:, at], note=f"{counted}: nothing that data could deny")
+        return Facts({"excess": excesses, "cost": costs})
+
+    def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
+        found = self.recorded(results)
+        excesses, costs = [], []
+        for position, (words, (n, excess, cost)) in enumerate(found.items()):
+            excesses.append(median_series(words, n, list(excess.T), position))
+            costs.append(median_series(words, n, list(cost.T), position))
+        costs.append(Series("by counting", n, COUNTED * n, color="#888888", style="--"))
+        caption = (
+            "The stop rule measures until N round trips in a row were no shorter than the shortest so far. Excess: how "
+            "far that is above the shortest of all; cost: round trips until then. Means over 1000 runs that draw from "
+            "the recorded round trips; median over launches, bars: smallest to largest launch. By counting: what any "
+            "distribution costs in which no two round trips are equally long."
+        )
+        panels = [
+            Panel(excesses, "N", "excess of the shortest round trip [%]", "quality", decades_x=True),
+            Panel(costs, "N", "round trips measured", "cost", decades_x=True, log_y=True),
+        ]
+        return (draw_panels(name, "Influence of N on quality and cost", caption, panels),)

@@ -1,0 +1,296 @@
+"""The sections of the page: a figure each, the paper's first, then what was run here and what came of it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+from downbeat.launchers.job import RANKS, nodes_for, with_numbers
+from downbeat.launchers.simulation import without_seed
+from downbeat.report.conditions import UNCHECKED, clock_check_text
+from downbeat.report.page import Page, Section, Table
+
+from downbeat_papers.evidence import Evidence
+from downbeat_papers.figure import PAPERS, Figure
+from downbeat_papers.judgement import RULE, WORDS, Judged, judge
+from downbeat_papers.results import NoSamplesError, Results, clocks_seen, nodes_seen
+from downbeat_papers.runs import Run
+from downbeat_papers.site import Site
+
+
+def verdict(judged: Sequence[Judged]) -> str:
+    """Returns in a few sentences what agrees with the paper."""
+    parts = []
+    for agrees, words in WORDS.items():
+        claims = [one.finding.claim for one in judged if one.finding.is_claim and one.agrees is agrees]
+        if claims:
+            parts.append(f"{words.capitalize()}: {'; '.join(claims)}.")
+    return " ".join(parts) or "The paper makes no claim on it that data could bear out."
+
+
+def definition(judged: Judged) -> tuple[str, str]:
+    """Returns a claim with what the paper and the data say of it; the last line says what became of it."""
+    finding = judged.finding
+    lines = [f"Paper: {finding.paper}", f"Here: {finding.here}"]
+    if isinstance(finding.evidence, Evidence):
+        part = f"; {finding.evidence.part}" if finding.evidence.part else ""
+        lines.append(f"Tested: {finding.evidence.described}{part}")
+    if finding.is_claim:
+        because = f": {judged.because}" if judged.because else ""
+        lines.append(f"{WORDS[judged.agrees].capitalize()}{because}.")
+    return finding.claim, "\n".join(lines)
+
+
+def command(run: Run, site: Site) -> str:
+    """Returns how one launches a run by hand; a simulated one in a checkout."""
+    words = [*run.operations]
+    for name, value in run.options.items():
+        words += [f"--{name}", value] if value else [f"--{name}"]
+    variables = [f"{name}={shlex.quote(value)}" for name, value in run.variables.items()]
+    if site.simulated:
+        start = ["tools/launch", "--simulate", site.platform_for(run.per_node(site)), "-n", str(run.ranks)]
+        return " ".join([*variables, shlex.join([*start, "build/simgrid/bin/downbeat-bench", *words])])
+    launcher = with_numbers(site.launcher_of(run.library) or f"mpirun -n {RANKS}", run.ranks, run.per_node(site))
+    return " ".join([*variables, launcher, "downbeat-bench", shlex.join(words)])
+
+
+def figure_section(figure: Figure, results: Results) -> Section:
+    """Draws a figure and makes its section."""
+    site = results.site
+    title = f"{figure.reference}: {figure.title}"
+    paper = f"In the paper: {figure.setup}"
+    reports = "It reports: " + " ".join(figure.reports)
+    failed = [run.label for run in results.runs if not results.launches.get(run.label)]
+    warnings = tuple(lack(results.run(label), count, results) for label, count in results.lacking().items())
+    if len(failed) == len(results.runs):
+        return Section(title, (paper, reports, f"Here: nothing was measured; {figure.shows(site)}."), warnings)
+    try:
+        findings, pictures = figure.findings(results), figure.pictures(results)
+    except NoSamplesError as error:
+        warnings += (f"{error}: starts failed too often to draw the figure; an idle machine, or fewer --ranks, help",)
+        return Section(title, (paper, reports, f"Here: nothing to be drawn; {figure.shows(site)}."), warnings)
+    warnings += tuple(
+        f"{run.label}: {run.ranks} ranks shared {site.all_cores} cores, so its times contain the wait for a core; what "
+        "it shows is a direction at best. More cores, or --ranks, help"
+        for run in results.runs
+        if run.crowded(site) and run.label not in failed
+    )
+    warnings += simulated_on(results) or elsewhere(results)
+    if site.launches == 1:
+        warnings += ("a single launch has no known error, so no claim can be decided; use --launches 5 or more",)
+    if site.quick:
+        warnings += ("--quick took so few repetitions that no number here means anything; run it without",)
+    lost = incomplete_cells(results)
+    warnings += (lost,) if lost else ()
+    judged = judge(findings, chance(results))
+    shared = f" The launches are those of {figure.data}." if figure.data else ""
+    ended = clock_check_text(data.attrs for label in results.have() for data in results.datasets(label))
+    runs = pd.DataFrame(
+        [
+            {
+                "run": run.label,
+                **({"simulated on": simulated_nodes(run, site)} if site.simulated else {"MPI library": run.library}),
+                "ranks": run.ranks,
+                **where(results, run.label),
+                "launches": len(results.launches.get(run.label, ())),
+            }
+            for run in results.runs
+        ]
+    )
+    return Section(
+        title=title,
+        paragraphs=(
+            f"Verdict. {verdict(judged)}",
+            paper,
+            reports,
+            f"What {here(site)} can show: {figure.shows(site)}.{shared}",
+            *((f"Clocks when launches ended: {ended}.",) if ended != UNCHECKED else ()),
+        ),
+        warnings=warnings,
+        definitions=tuple(map(definition, judged)),
+        tables=(*figure.tables, Table("What was run", runs)),
+        pictures=pictures,
+        commands=tuple(command(run, site) for run in results.runs),
+    )
+
+
+def here(site: Site) -> str:
+    """Says what the launches of a site ran on."""
+    if site.simulated:
+        return "this simulation"
+    return "this machine" if site.one_machine else "this job"
+
+
+def simulated_on(results: Results) -> tuple[str, ...]:
+    """Says that nothing was measured, and on which clusters it was simulated."""
+    if not results.site.simulated:
+        return ()
+    # How many ranks a node has is in the table of what was run.
+    platforms = dict.fromkeys(
+        re.sub(r"ranks_per_node=\d+,", "", without_seed(str(data.attrs["simulated"])))
+        for label in results.have()
+        for data in results.datasets(label)
+    )
+    return tuple(
+        f"simulated, not measured, on {platform.replace(',', ', ')}: numbers are those of this model of a cluster, and "
+        "of no machine; docs/simulation.md says what the model has"
+        for platform in platforms
+    )
+
+
+def simulated_nodes(run: Run, site: Site) -> str:
+    """Says which nodes of a simulated cluster have the ranks of a run, for a table."""
+    per_node = run.per_node(site)
+    nodes = nodes_for(run.ranks, per_node)
+    each = f"up to {per_node} ranks each" if per_node > 1 else "one rank each"
+    return f"{site.platform.partition('(')[0]}, {nodes} of {site.nodes} nodes, {each}"
+
+
+def where(results: Results, label: str) -> dict[str, object]:
+    """Returns on how many nodes a run was, and whose clocks it had, as its first launch says."""
+    if not results.launches.get(label):
+        return {"nodes": "", "clocks": ""}
+    data = results.datasets(label)[0]
+    return {"nodes": nodes_seen(data), "clocks": clocks_seen(data)}
+
+
+def elsewhere(results: Results) -> tuple[str, ...]:
+    """Says which runs were meant for one node, and were on several."""
+    single = [
+        label
+        for label in results.have()
+        if results.run(label).ranks <= results.run(label).per_node(results.site)
+        and nodes_seen(results.datasets(label)[0]) > 1
+    ]
+    if not single:
+        return ()
+    return (
+        f"{', '.join(single)}: the launcher spread ranks of one node over several; look at {{nodes}} and "
+        "{ranks_per_node} in its command",
+    )
+
+
+def chance(results: Results) -> str:
+    """Says why all that is seen is chance, whichever way it falls; empty: it is not."""
+    if results.site.quick:
+        return "--quick takes too few repetitions"
+    if all(run.crowded(results.site) for run in results.runs):
+        return "all ranks wait for cores"
+    return ""
+
+
+def lack(run: Run, count: int, results: Results) -> str:
+    """Says that a run lacks launches."""
+    there = len(results.launches.get(run.label, ()))
+    described = (
+        f"{count} of {there + count} launches failed, so that fewer bear it out"
+        if there
+        else "no complete launch, so it is not drawn"
+    )
+    return (
+        f"{run.label} ({run.library}, {run.ranks} ranks): {described}; the output of failed launches is in "
+        f"{results.figure}/{run.label}/failed"
+    )
+
+
+def incomplete_cells(results: Results) -> str:
+    """Says which runs measured cells in which no sample counts, or too few."""
+    described = []
+    for label in results.have():
+        statuses = [int(launch.record.get("exit_status", 0) == 3) for launch in results.launches[label]]
+        if sum(statuses):
+            described.append(f"{label} in {sum(statuses)} of {len(statuses)} launches")
+    if not described:
+        return ""
+    return (
+        f"Cells were left with fewer valid samples than asked for, or none, since starts failed too often: "
+        f"{', '.join(described)}. Such cells are drawn from fewer samples; an idle machine helps"
+    )
+
+
+def missing_section(figure: Figure, lacks: str, site: Site) -> Section:
+    """Makes the section of a figure that cannot be shown."""
+    return Section(
+        f"{figure.reference}: {figure.title}",
+        (
+            f"In the paper: {figure.setup}",
+            "It reports: " + " ".join(figure.reports),
+            f"Here: not shown, {site.want(lacks)}.",
+        ),
+    )
+
+
+def failed_section(figure: Figure, error: Exception) -> Section:
+    """Makes the section of a figure that failed, so that the others' sections are not lost with it."""
+    raised = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(raised.filename).name}:{raised.lineno}"
+    return Section(
+        f"{figure.reference}: {figure.title}",
+        (f"In the paper: {figure.setup}", "It reports: " + " ".join(figure.reports), "Here: failed; see the warning."),
+        (
+            f"failed with {type(error).__name__}: {' '.join(str(error).split())} ({where}); launches that are complete "
+            f"are kept in {figure.data or figure.name}, so the same command draws them once this is mended",
+        ),
+    )
+
+
+def tally(sections: Sequence[Section]) -> tuple[str, ...]:
+    """Says how many claims there are, what became of them, and which figures hold those that are not seen."""
+    said = [text.rpartition("\n")[2] for section in sections for _, text in section.definitions]
+    counts = {words: sum(line.startswith(words.capitalize()) for line in said) for words in WORDS.values()}
+    parts = [
+        f"{count} {'is' if count == 1 else 'are'} {words}" for words, count in counts.items() if words != WORDS[None]
+    ]
+    total = sum(counts.values())
+    if not total:
+        return ()
+    claims = "claim" if total == 1 else "claims"
+    lines = [f"Of {total} {claims} of the papers {' and '.join(parts)}; {counts[WORDS[None]]} cannot be decided here."]
+    denied = [
+        section.title.partition(":")[0]
+        for section in sections
+        if any(f"\n{WORDS[False].capitalize()}" in text for _, text in section.definitions)
+    ]
+    if denied and len(sections) > 1:
+        lines.append(f"Not seen here, in the whole or in part: {'; '.join(denied)}.")
+    return tuple(lines)
+
+
+def whole_page(sections: Sequence[Section], figures: Sequence[Figure], site: Site) -> Page:
+    """Puts sections together; of simulated figures each has a cluster of its own."""
+    title = figures[0].reference if len(figures) == 1 else f"{len(figures)} figures of the papers"
+    if site.simulated:
+        first = [
+            "Simulated, not measured: numbers are those of a model of a cluster, and of no machine. Every section has "
+            "its platform."
+        ]
+        how = [
+            f"Up to {site.launches} launches of each configuration, with delays and clocks of their own. True time is "
+            "known: figures about clocks have the true error beside the measured one, and figures of exit skew the "
+            "true skew. Claims are judged by the truth."
+        ]
+    else:
+        first = []
+        how = [
+            f"{len(figures)} figure{'s' if len(figures) > 1 else ''}, measured again {site.place} with {site.listed} "
+            f"ranks, up to {site.launches} launches of each configuration, under {', '.join(site.benches)}. Every "
+            "section says what the paper shows, what was run here, and which of its claims the data here bear out.",
+            f"Figures about clocks: {site.clocks}. Where ranks are compared one by one, at most {site.sample} are.",
+        ]
+    papers = dict.fromkeys(PAPERS[figure.name.partition("-")[0]] for figure in figures)
+    return Page(
+        title=f"{title}, {'simulated' if site.simulated else 'measured here'}",
+        lead=(
+            *first,
+            *tally(sections),
+            RULE,
+            *(("--quick took too few repetitions to decide any claim; run without it.",) if site.quick else ()),
+            *how,
+            f"Sources: {'; '.join(papers)}.",
+        ),
+        sections=tuple(sections),
+    )

@@ -1,0 +1,91 @@
+"""Launches what a figure needs, and takes what is there already."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from downbeat.errors import DownbeatError
+from downbeat.experiment import directory as places
+from downbeat.experiment.duration import LEAST_LIMIT, PATIENCE
+from downbeat.experiment.execute import adopt, execute
+from downbeat.experiment.experiment import Launch, open_experiment
+from downbeat.experiment.plan import Environment, Library, Measurement, Plan
+
+from downbeat_papers.figure import Figure
+from downbeat_papers.results import Results
+from downbeat_papers.runs import Run
+from downbeat_papers.site import Site
+
+FIXED = "fixed"  # name of the environment of runs that set variables
+SEED = 1  # of the order of cells and of random numbers in downbeat-bench, the same each time
+
+
+def plan_of(figure: Figure, run: Run, site: Site) -> Plan:
+    """Returns the experiment that a run is."""
+    return Plan(
+        name=f"{figure.name} {run.label}",
+        measurement=Measurement(run.operations, dict(run.options)),
+        libraries=(placed_library(run, site),),
+        ranks=(run.ranks,),
+        environments=(Environment(FIXED, dict(run.variables)) if run.variables else Environment(),),
+        launches=run.launches(site),
+        # A busy machine takes its time, above all where nothing is measured; a hanging launch is to end some day.
+        timeout=LEAST_LIMIT + PATIENCE * run.seconds,
+        seed=SEED,
+    )
+
+
+def placed_library(run: Run, site: Site) -> Library:
+    """Returns the MPI library of a run, and how and where it starts programs."""
+    bench = site.benches[run.library]
+    if site.simulated:
+        return Library(run.library, bench, simulate=site.platform_for(run.per_node(site)))
+    return Library(run.library, bench, site.launcher_of(run.library), ranks_per_node=run.per_node(site))
+
+
+def missing(figure: Figure, run: Run, site: Site, directory: Path) -> int:
+    """Returns how many launches of a run are still to be made, in the directory of its figure.
+
+    Raises:
+        UsageError: the launches there are of something else.
+    """
+    adopt(plan_of(figure, run, site), directory / run.label)
+    return max(0, run.launches(site) - len(places.complete(directory / run.label)))
+
+
+def seconds_left(figure: Figure, site: Site, directory: Path) -> float:
+    """Returns what the launches of a figure that are still to be made take, roughly; may raise as `missing` does."""
+    return sum(run.seconds * missing(figure, run, site, directory) for run in figure.runs(site))
+
+
+def perform(figure: Figure, site: Site, directory: Path, again: bool, say: Callable[[str], None]) -> Results:
+    """Runs what is not complete of a figure, and opens its launches.
+
+    Args:
+        figure: with data of its own.
+        site: where it is run.
+        directory: of the figure; each run gets a directory in it, named by its label.
+        again: whether finished launches are thrown away first.
+        say: receives a line as each step begins.
+
+    Raises:
+        UsageError: the directory holds launches of something else.
+    """
+    runs = figure.runs(site)
+    if again:
+        shutil.rmtree(directory, ignore_errors=True)
+    launches: dict[str, tuple[Launch, ...]] = {}
+    for position, run in enumerate(runs, 1):
+        where = directory / run.label
+        left = missing(figure, run, site, directory)
+        if left:
+            plural = "es" if left > 1 else ""
+            say(f"{figure.name} {position}/{len(runs)}: {run.label}, {left} launch{plural} of {run.seconds:.0f} s")
+            execute(plan_of(figure, run, site), where)
+        try:
+            launches[run.label] = open_experiment(where).launches[: run.launches(site)]
+        except DownbeatError:
+            launches[run.label] = ()  # all launches failed; the section says where their output is
+    return Results(figure.name, site, runs, launches)

@@ -1,0 +1,168 @@
+"""The results of a figure's launches, as frames and datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from downbeat.data.cells import summarize_cells
+from downbeat.data.launch_file import open_launch
+from downbeat.data.samples import VERDICTS, sample_metrics
+from downbeat.errors import DownbeatError
+from downbeat.experiment.experiment import Launch
+from downbeat.units import MICROSECONDS
+
+from downbeat_papers.runs import Run
+from downbeat_papers.site import Site
+
+# The figures show these.
+METRICS = (
+    "latency_avg",
+    "latency_max",
+    "latency_observed",
+    "global_time",
+    "exit_skew",
+    "end_skew",
+    "imbalance_worst",
+)
+
+# Verdicts of samples that all ranks began in time; what ended after its window counts where windows reject it.
+IN_TIME = [VERDICTS.index(name) for name in ("valid", "overrun")]
+
+BARRIER, HARMONIZE = "mpi_barrier", "harmonize"  # which nearly all figures of Schuchart 2023 compare
+LATENCY = "mean_of_means"  # its t_avg (section 2): mean over ranks of each rank's mean over calls, as OSU reports it
+MEDIAN = "latency_avg_median"  # beside it: median over calls of the mean over ranks, which no single call moves
+
+
+class NoSamplesError(DownbeatError):
+    """There are launches, but starts failed so often that a figure cannot be drawn."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """The launches of a figure that are complete."""
+
+    figure: str
+    site: Site
+    runs: tuple[Run, ...]
+    launches: Mapping[str, tuple[Launch, ...]]  # by label of the run
+
+    def run(self, label: str) -> Run:
+        """Returns the run with a label."""
+        return next(run for run in self.runs if run.label == label)
+
+    def crowding(self, ranks: int) -> str:
+        """Says why times of so many ranks decide nothing; empty: they have a core each."""
+        if not self.site.crowded(ranks):
+            return ""
+        return f"{ranks} ranks share {self.site.all_cores} cores, so that times contain the wait for one"
+
+    def lacking(self) -> dict[str, int]:
+        """Returns the labels of the runs that lack launches, with how many."""
+        lacks = {run.label: run.launches(self.site) - len(self.launches.get(run.label, ())) for run in self.runs}
+        return {label: count for label, count in lacks.items() if count > 0}
+
+    def have(self) -> list[str]:
+        """Returns the labels of the runs that have launches, in order."""
+        return [run.label for run in self.runs if self.launches.get(run.label)]
+
+    @cached_property
+    def cells(self) -> pd.DataFrame:
+        """One row per launch and cell that has valid samples: the launch, then the columns of `summarize_cells`.
+
+        That is `label`, `library`, `ranks`, `launch`.
+
+        Raises:
+            NoSamplesError: no cell has a valid sample.
+        """
+        frames = []
+        for label in self.have():
+            run = self.run(label)
+            for launch in self.launches[label]:
+                frame = summarize_cells(launch.path, METRICS)
+                frames.append(
+                    frame.assign(label=label, library=run.library, ranks=run.ranks, launch=launch.number).query(
+                        "valid_count > 0"
+                    )
+                )
+        cells = pd.concat(frames, ignore_index=True)
+        if cells.empty:
+            raise NoSamplesError("no cell has a valid sample")
+        return cells
+
+    def datasets(self, label: str) -> list[xr.Dataset]:
+        """Returns the files of a run as they are."""
+        return [open_launch(launch.path) for launch in self.launches[label]]
+
+    def samples(self, label: str, metrics: Sequence[str]) -> list[xr.Dataset]:
+        """Returns the samples of a run that began in time, launch by launch, in the order of measurement."""
+        kept = []
+        for launch in self.launches[label]:
+            data = sample_metrics(launch.path, metrics)
+            kept.append(data.isel(sample=np.flatnonzero(np.isin(data["verdict"].to_numpy(), IN_TIME))))
+        return kept
+
+
+def clocks_seen(data: xr.Dataset) -> str:
+    """Returns whose clocks a launch compared: "made", "real", or "one" where all ranks shared it."""
+    if data.attrs.get("clock_validation", "off") != "off":
+        return "made"
+    return "real" if nodes_seen(data) > 1 else "one"
+
+
+def nodes_seen(data: xr.Dataset) -> int:
+    """Returns how many nodes the ranks of a launch were on."""
+    if "host" in data:
+        return len(set(data["host"].to_numpy().tolist()))
+    return len(str(data.attrs["hosts"]).split(";"))
+
+
+def launch_values(cells: pd.DataFrame, column: str, **where: object) -> pd.Series:
+    """Returns a column of the one cell that each launch has of a kind, by number of the launch.
+
+    Args:
+        cells: those of `Results.cells`.
+        column: as "latency_max_median".
+        where: what the cell is, e.g. `operation="bcast"`.
+    """
+    for name, value in where.items():
+        cells = cells[cells[name] == value]
+    return cells.set_index("launch")[column].astype(float)
+
+
+def median_and_range(frame: pd.DataFrame, by: Sequence[str], column: str, scale: float = MICROSECONDS) -> pd.DataFrame:
+    """Summarizes a column over launches.
+
+    Args:
+        frame: a row per launch and value of `by`.
+        by: what is kept apart.
+        column: the column.
+        scale: what values are multiplied with.
+
+    Returns:
+        One row per group: `by`, `median`, `low` and `high` (smallest, largest launch), `launches`.
+    """
+    groups = frame.groupby(list(by), sort=False, dropna=False)[column]
+    table = groups.agg(median="median", low="min", high="max", launches="count").reset_index()
+    table[["median", "low", "high"]] *= scale
+    return table
+
+
+def mean_and_deviation(
+    frame: pd.DataFrame, by: Sequence[str], column: str, scale: float = MICROSECONDS
+) -> pd.DataFrame:
+    """Summarizes a column over launches as Schuchart 2023 (section 6) does; arguments as of `median_and_range`.
+
+    Returns:
+        One row per group: `by`, `mean`, `deviation` (standard, NaN of a single launch), `low` and `high` (one of it
+        below and above the mean), `launches`.
+    """
+    groups = frame.groupby(list(by), sort=False, dropna=False)[column]
+    table = groups.agg(mean="mean", deviation="std", launches="count").reset_index()
+    table[["mean", "deviation"]] *= scale
+    half = table["deviation"].fillna(0.0)
+    return table.assign(low=table["mean"] - half, high=table["mean"] + half)

@@ -1,0 +1,174 @@
+"""How runs of downbeat-bench are put together, the same for all papers.
+
+On one machine all ranks share a clock, and nothing drifts. Where the figure is about clocks, each rank gets one of its
+own by the validation clock (docs/validation.md), within +-8 ppm as real oscillators are, and the true error is known.
+Nodes of a cluster have clocks of their own, which are compared as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from downbeat.experiment.duration import (
+    nonblocking_seconds,
+    sample_messages,
+    sample_seconds,
+    simulated_seconds,
+    start_seconds,
+)
+
+from downbeat_papers.site import CROWDED_TOLERANCE, Site
+
+CROWDED_SAMPLE_SECONDS = 1.5e-3  # only the estimated duration rests on it
+CROWDED_REPETITIONS = 30  # repetition does not make times of ranks that take turns on a core more exact
+WARMUP = "3"
+QUICK_ATTEMPTS = "100"  # so that a few samples are valid
+MOST_ATTEMPTS = "5"  # per sample; a figure from fewer samples is better than one that a busy machine never ends
+
+# 20 ppm, the default of max_skew, allow for skews of 8 ppm on either side and wander; 12 ppm between ranks 0 and 1.
+CLOCKS = "offset=1e-3,skew=8e-6,wander=20e-9,seed=8"
+EXCHANGES = 20  # of a rank in a synchronization without a fit
+CHECK_EXCHANGES = 10
+CHECK_SECONDS = 1e-3  # to measure the clock offset of one rank
+
+
+@dataclass(frozen=True)
+class Run:
+    """One configuration of a figure, launched several times.
+
+    Attributes:
+        label: names its directory, its cells in frames, and the run in drawings; unique within the figure.
+        library: MPI library, by its name in `downbeat.launchers.libraries`.
+        ranks: of each launch.
+        operations: of downbeat-bench, or the one word that begins another experiment, as "skew".
+        options: of downbeat-bench, as in `Measurement`.
+        variables: of the environment, as DOWNBEAT_VALIDATION.
+        seconds: what a launch takes, roughly.
+        most_launches: more are not worth their time; 0: as many as are asked for.
+        ranks_per_node: the most that a node gets; 0: as many as the site says.
+    """
+
+    label: str
+    library: str
+    ranks: int
+    operations: tuple[str, ...]
+    options: Mapping[str, str]
+    variables: Mapping[str, str] = field(default_factory=dict)
+    seconds: float = 1.0
+    most_launches: int = 0
+    ranks_per_node: int = 0
+
+    def launches(self, site: Site) -> int:
+        """Returns how often it is launched at a site."""
+        return min(site.launches, self.most_launches or site.launches)
+
+    def per_node(self, site: Site) -> int:
+        """Returns the most ranks that a node gets at a site; 0: as the launcher does it."""
+        return (self.ranks_per_node or site.ranks_per_node) if site.placed else 0
+
+    def crowded(self, site: Site) -> bool:
+        """Whether its ranks share cores."""
+        return site.crowded(self.ranks, self.per_node(site))
+
+
+def operation_run(
+    site: Site,
+    label: str,
+    library: str,
+    ranks: int,
+    operations: Sequence[str],
+    *,
+    usual: int,
+    sync: str = "mpi_barrier,harmonize",
+    options: Mapping[str, str] | None = None,
+    variables: Mapping[str, str] | None = None,
+    factors: int = 1,
+    more_seconds: float = 0.0,
+) -> Run:
+    """Returns a run that measures operations.
+
+    Args:
+        site: where.
+        label: of the run.
+        library: MPI library.
+        ranks: of each launch.
+        operations: of downbeat-bench.
+        usual: samples per cell where each rank has a core.
+        sync: synchronizers, as downbeat-bench takes them.
+        options: further ones.
+        variables: of the environment.
+        factors: cells for each operation and synchronizer, for the estimated duration.
+        more_seconds: that a launch takes in addition to its samples.
+    """
+    crowded = site.crowded(ranks)
+    repetitions = site.repetitions(min(usual, CROWDED_REPETITIONS) if crowded else usual)
+    all_options = {
+        "sync": sync,
+        "repetitions": str(repetitions),
+        "warmup": WARMUP,
+        "max-attempts": QUICK_ATTEMPTS if site.quick else MOST_ATTEMPTS,
+        "seed": "1",
+        **({"tolerance": CROWDED_TOLERANCE} if crowded else {}),
+        **(options or {}),
+    }
+    samples = len(operations) * (1 + sync.count(",")) * factors * repetitions
+    if site.simulated:
+        seconds = simulated_seconds(ranks, samples * sample_messages(ranks, operations))
+        seconds += samples * nonblocking_seconds(ranks, operations)
+    else:
+        seconds = start_seconds(ranks) + samples * (CROWDED_SAMPLE_SECONDS if crowded else sample_seconds(ranks))
+    return Run(
+        label, library, ranks, tuple(operations), all_options, dict(variables or {}), seconds=seconds + more_seconds
+    )
+
+
+def made(site: Site, clocks: str = CLOCKS) -> dict[str, str]:
+    """Returns the variables that make clocks, as the validation clock takes them; none where nodes have their own."""
+    return {"DOWNBEAT_VALIDATION": clocks} if site.made_clocks else {}
+
+
+def clock_run(
+    site: Site,
+    ranks: int,
+    schemes: str,
+    repetitions: int,
+    *,
+    seconds: float,
+    waits: str = "0",
+    clocks: str = CLOCKS,
+    exchanges: int = EXCHANGES,
+) -> Run:
+    """Returns a run that synchronizes clocks by each of some schemes, on as many nodes as there are.
+
+    Args:
+        site: where.
+        ranks: of each launch.
+        schemes: of the clocks, as downbeat-bench takes them.
+        repetitions: synchronizations by each scheme.
+        seconds: what they take, roughly, without measuring how exact they are.
+        waits: seconds after a synchronization, at which offsets are measured.
+        clocks: that are made, where any are.
+        exchanges: of a rank in a synchronization by each of the schemes, summed, roughly: what simulating them takes.
+    """
+    options = {"schemes": schemes, "waits": waits, "repetitions": str(repetitions), "seed": "1"}
+    checked = ranks - 1
+    # downbeat-bench draws them from the upper half, where errors are largest.
+    if checked > site.sample:
+        checked = min(site.sample, ranks - ranks // 2)
+        options["sample"] = str(checked)
+    checks = checked * repetitions * (1 + waits.count(",")) * (1 + schemes.count(","))
+    run = Run(
+        f"n{ranks}",
+        site.main(),
+        ranks,
+        ("clock",),
+        options,
+        seconds=start_seconds(ranks) + seconds + CHECK_SECONDS * checks,
+        variables=made(site, clocks),
+        ranks_per_node=site.spread(ranks),
+    )
+    if not site.simulated:
+        return run
+    messages = 2 * (ranks * repetitions * exchanges + checks * CHECK_EXCHANGES)
+    return replace(run, seconds=simulated_seconds(ranks, messages))

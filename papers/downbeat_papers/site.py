@@ -1,0 +1,323 @@
+"""The machine at hand, and what of the papers' experiments fits on it."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from downbeat.errors import UsageError
+from downbeat.experiment.programs import launcher_at
+from downbeat.experiment.request import check_placing
+from downbeat.launchers.bench import built, find_any_bench, library_of, srun_launcher
+from downbeat.launchers.job import Job, job_of, nodes_for, places_ranks
+from downbeat.launchers.libraries import LIBRARIES
+from downbeat.launchers.simulation import NAME as SIMULATOR
+from downbeat.launchers.simulation import Platform, parse_platform
+from downbeat.lists import split_list
+from downbeat.sampling import evenly
+
+# The collectives that are simulated are Open MPI's.
+OPEN_MPI = ("openmpi", "openmpi5", SIMULATOR)
+# MVAPICH2 and Cray MPI, which the papers use, are made of MPICH. MPICH 5 comes first: of the two it alone leaves the
+# processor to others while it waits (docs/mpi-libraries.md).
+MPICH = ("mpich5", "mpich")
+# Ranks that share processors start when the kernel lets them, not within the usual half microsecond.
+CROWDED_TOLERANCE = "1e-4"  # s
+CLOCKS = MADE, REAL = ("made", "real")  # that figures about clocks compare
+SIMULATED_REPETITIONS = 20  # at most; each takes simulating
+# Of ranks that are compared one by one; 1 % of the paper's 16384 are as many (Schuchart 2023, section 6.5).
+SAMPLE = 128
+
+
+@dataclass(frozen=True)
+class Site:
+    """The machine at hand, or the nodes of a job.
+
+    Attributes:
+        cores: that ranks may use on each node; 0: not known.
+        benches: path of downbeat-bench, by MPI library.
+        counts: numbers of ranks, rising.
+        launches: of each configuration.
+        quick: few repetitions, to see whether all works.
+        launcher: as "srun --mpi=pmix -n {ranks}"; empty: that of the MPI library, on this machine or in a Slurm job.
+        nodes: how many there are; 0: not known.
+        ranks_per_node: the most that a node gets; 0: as the launcher does it, which is not known.
+        made_clocks: whether figures about clocks give ranks clocks of their own; else the nodes' clocks are compared.
+        sample: of ranks that are compared one by one, so many at most.
+        platform: the simulated cluster, with every parameter; "": a machine.
+    """
+
+    cores: int
+    benches: Mapping[str, str]
+    counts: tuple[int, ...]
+    launches: int = 5
+    quick: bool = False
+    launcher: str = ""
+    nodes: int = 1
+    ranks_per_node: int = 0
+    made_clocks: bool = True
+    sample: int = SAMPLE
+    platform: str = ""
+
+    @property
+    def simulated(self) -> bool:
+        """Whether nothing is measured, but simulated."""
+        return bool(self.platform)
+
+    @property
+    def one_machine(self) -> bool:
+        """Whether all ranks are on this machine, and read its one clock."""
+        return self.nodes == 1 and not self.simulated
+
+    def platform_for(self, per_node: int) -> str:
+        """Returns the simulated cluster with so many ranks per node; 0: as it is."""
+        platform = parse_platform(self.platform)
+        values = {**platform.values, "ranks_per_node": float(per_node or platform.ranks_per_node)}
+        return str(Platform(platform.topology, values))
+
+    @property
+    def node(self) -> int:
+        """The most ranks of one node that have a core each, for figures of one full node."""
+        limits = [limit for limit in (self.cores, self.ranks_per_node) if limit]
+        if not limits:
+            return self.most
+        return max((count for count in self.counts if count <= min(limits)), default=self.counts[0])
+
+    @property
+    def full(self) -> int:
+        """The most ranks that have a core each, on whatever nodes."""
+        return max((count for count in self.counts if not self.crowded(count)), default=self.counts[0])
+
+    @property
+    def most(self) -> int:
+        """The most ranks there are, for figures of many nodes."""
+        return self.counts[-1]
+
+    def crowded(self, ranks: int, per_node: int = 0) -> bool:
+        """Whether so many ranks share cores; `per_node` where a run has its own."""
+        return Job("", self.nodes, self.cores).crowded(ranks, per_node or self.ranks_per_node)
+
+    @property
+    def all_cores(self) -> int:
+        """The cores of all nodes."""
+        return self.cores * max(1, self.nodes)
+
+    @property
+    def apart(self) -> int:
+        """The ranks whose clocks drift apart: one on each node, or as many as one node has at most."""
+        return self.nodes if self.placed and not self.made_clocks else self.most
+
+    @property
+    def placed(self) -> bool:
+        """Whether a run can say how many ranks each of several nodes gets."""
+        return (self.nodes > 1 or self.simulated) and self.ranks_per_node > 0
+
+    def spread(self, ranks: int) -> int:
+        """Returns the most ranks that a node gets if all nodes get some; 0: as the launcher does it."""
+        return math.ceil(ranks / self.nodes) if self.placed else 0
+
+    def sampled(self, numbers: Sequence[int]) -> list[int]:
+        """Returns those of some ranks that are compared one by one."""
+        return evenly(numbers, self.sample)
+
+    def launcher_of(self, library: str) -> str:
+        """Returns the command that starts programs of a library; empty: that which it has itself."""
+        return self.launcher or job_launcher(self.benches[library], self.placed)
+
+    @property
+    def place(self) -> str:
+        """Where ranks run."""
+        if self.simulated:
+            topology = self.platform.partition("(")[0]
+            each = f"{self.ranks_per_node} rank{'s' if self.ranks_per_node > 1 else ''} each"
+            return f"on {self.nodes} simulated node{'s' if self.nodes > 1 else ''} ({topology}), {each}"
+        if self.nodes == 1:
+            return f"on {self.cores} cores"
+        if not self.nodes:
+            return f"under '{self.launcher}'"
+        each = (
+            f"{self.ranks_per_node} rank{'s' if self.ranks_per_node > 1 else ''} each"
+            if self.ranks_per_node
+            else f"{self.cores} cores each"
+        )
+        return f"on {self.nodes} nodes" + (f", {each}" if self.ranks_per_node or self.cores else "")
+
+    # Phrases of what figures can show at the site.
+
+    @property
+    def listed(self) -> str:
+        return ", ".join(map(str, self.counts))
+
+    @property
+    def at(self) -> str:
+        return "" if self.one_machine else f" {self.place}"
+
+    @property
+    def on_node(self) -> str:
+        return "on one node" if self.one_machine or self.placed else self.place
+
+    @property
+    def on_machine(self) -> str:
+        return f"on 1 node of 128, {self.cores} cores" if self.one_machine else self.place
+
+    @property
+    def two_ranks(self) -> str:
+        return "; on 2 ranks most algorithms are the same one message" if self.node == 2 else ""
+
+    @property
+    def any(self) -> bool:
+        """The condition that every site meets."""
+        return True
+
+    @property
+    def worth_node(self) -> str:
+        return self.worth(self.node)
+
+    @property
+    def worth_full(self) -> str:
+        return self.worth(self.full)
+
+    @property
+    def worth_most(self) -> str:
+        return self.worth(self.most)
+
+    @property
+    def clocks(self) -> str:
+        """Which clocks figures about clocks compare."""
+        if self.simulated:
+            return f"simulated nodes' clocks, within {parse_platform(self.platform).values['skew'] * 1e6:g} ppm"
+        return "each rank's clock is made different, within 8 ppm" if self.made_clocks else "the nodes' own clocks"
+
+    def want(self, what: str) -> str:
+        """Says that something cannot be shown without an MPI library."""
+        return f"without {what}; the MPI libraries at hand: {', '.join(self.benches)}"
+
+    def first_of(self, libraries: Sequence[str]) -> str | None:
+        """Returns the first of some libraries that there is."""
+        return next((name for name in libraries if name in self.benches), None)
+
+    def main(self) -> str:
+        """Returns the library for what is not about libraries."""
+        return self.first_of((*OPEN_MPI, *MPICH)) or next(iter(self.benches))
+
+    def repetitions(self, usual: int) -> int:
+        """Returns how often a sample is taken."""
+        most = min(usual, SIMULATED_REPETITIONS) if self.simulated else usual
+        return min(most, 5) if self.quick else most
+
+    def worth(self, ranks: int) -> str:
+        """Says what so many ranks are worth here."""
+        if self.crowded(ranks):
+            return f"{ranks} ranks on {self.all_cores} cores, so that times contain the wait for a core"
+        if self.simulated:
+            nodes = nodes_for(ranks, self.ranks_per_node)
+            return f"{ranks} ranks on {nodes} simulated node{'s' if nodes > 1 else ''}"
+        if not self.placed:
+            return f"{ranks} ranks, a core each" if self.nodes == 1 else f"{ranks} ranks {self.place}"
+        nodes = nodes_for(ranks, self.ranks_per_node)
+        return f"{ranks} ranks on {nodes} node{'s' if nodes > 1 else ''}"
+
+
+@functools.cache
+def job_launcher(bench: str, placed: bool) -> str:
+    """Returns how Slurm starts a program in its job; empty outside of one, or where it cannot."""
+    owner = library_of(bench)
+    return srun_launcher(owner[1], placed) if owner else ""
+
+
+def site_at_hand(
+    ranks: Sequence[int],
+    libraries: Sequence[str],
+    launches: int,
+    quick: bool,
+    launcher: str = "",
+    ranks_per_node: int = 0,
+    clocks: str = "",
+    sample: int = SAMPLE,
+) -> Site:
+    """Looks at the machine, or at the job.
+
+    Args:
+        ranks: numbers of ranks; none: powers of two up to those of the job, on one machine up to twice the cores.
+        libraries: MPI libraries that may be used; none: all that downbeat-bench is built for.
+        launches: of each configuration.
+        quick: few repetitions.
+        launcher: as in `Site`.
+        ranks_per_node: the most that a node gets; 0: those of the job, else one per core.
+        clocks: one of `CLOCKS`; empty: made on one node, else real.
+        sample: as in `Site`.
+
+    Raises:
+        UsageError: fewer than two ranks, or more than there is room for; no downbeat-bench, or none for a library; a
+            launcher that cannot be one; clocks that there are not.
+    """
+    command = launcher_at(launcher, Path()) if launcher else ""
+    check_placing(command, ranks_per_node)
+    benches = benches_of(libraries)
+    job = job_of(command)
+    nodes = job.nodes
+    if not nodes and ranks_per_node and ranks:
+        nodes = nodes_for(max(ranks), ranks_per_node)
+    per_node = 0
+    if nodes > 1 and (places_ranks(command) or not command):
+        per_node = ranks_per_node or math.ceil(job.ranks / nodes) or job.cpus
+    counts = sorted(set(ranks)) or usual_counts(job, nodes * per_node)
+    if counts[0] < 2:
+        raise UsageError(f"--ranks {counts[0]}: every figure needs at least 2 ranks")
+    if per_node and counts[-1] > nodes * per_node:
+        raise UsageError(
+            f"--ranks {counts[-1]}: at {per_node} per node, {nodes} nodes ({job.source}) have room for "
+            f"{nodes * per_node}; --ranks-per-node changes that"
+        )
+    if clocks and clocks not in CLOCKS:
+        raise UsageError(f"--clocks {clocks}: unknown; valid are {', '.join(CLOCKS)}")
+    if clocks == REAL and nodes == 1:
+        raise UsageError(
+            f"--clocks {REAL}: all ranks are on one node and read one clock; leave it out, or use more nodes"
+        )
+    made = clocks == MADE or (not clocks and nodes == 1)
+    return Site(job.cpus, benches, tuple(counts), launches, quick, command, nodes, per_node, made, sample)
+
+
+def usual_counts(job: Job, room: int) -> list[int]:
+    """Returns numbers of ranks where nobody gives any.
+
+    Args:
+        job: the nodes that they go to.
+        room: how many ranks fit on several nodes; 0: nobody can tell.
+    """
+    most = room or job.ranks or job.nodes * job.cpus
+    if not most:
+        raise UsageError(f"--ranks: {job.source} does not say how many there can be; give numbers, as in --ranks 2,4")
+    if job.nodes == 1 and not job.ranks:
+        most *= 2  # what ranks without a core of their own look like
+    powers = [2**i for i in range(1, max(2, most).bit_length())]
+    return sorted({*powers, most}) if job.nodes > 1 else powers
+
+
+def benches_of(libraries: Sequence[str]) -> dict[str, str]:
+    """Returns the downbeat-bench of each library that may be used; of none named, of all that there are."""
+    for name in libraries:
+        if name not in LIBRARIES:
+            raise UsageError(f"--mpi {name}: unknown; valid are {', '.join(LIBRARIES)}")
+    benches = {name: path for name in libraries or LIBRARIES if (path := built(name))}
+    missing = [name for name in libraries if name not in benches]
+    if missing:
+        raise UsageError(f"--mpi {missing[0]}: no downbeat-bench for it; 'make build MPI={missing[0]}' builds it")
+    return benches or dict([find_any_bench()])  # no checkout: what is installed
+
+
+def parse_ranks(text: str) -> list[int]:
+    """Parses numbers of ranks, as "2,4".
+
+    Raises:
+        UsageError: a word is not a positive number.
+    """
+    words = split_list(text) if text else []
+    for word in words:
+        if not word.isascii() or not word.isdigit() or int(word) < 1:
+            raise UsageError(f"--ranks {text}: '{word}' is not a number of ranks; write e.g. --ranks 2,4")
+    return [int(word) for word in words]

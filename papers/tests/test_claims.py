@@ -1,0 +1,344 @@
+"""Claims of figures: what a line of text asks of launches, how often the answer is wrong, what the page shows."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from downbeat.experiment.experiment import Launch
+from downbeat.report.page import Section
+from downbeat_papers.claims import Claim, Facts, Finding, Found, Measure, Measured, evidence_of, missing, parts_of
+from downbeat_papers.evidence import (
+    Evidence,
+    Undecidable,
+    every,
+    factor_between,
+    factor_of,
+    grows,
+    half,
+    held_out,
+    mean_of,
+    some,
+)
+from downbeat_papers.figure import FIGURES
+from downbeat_papers.judgement import Judged, judge
+from downbeat_papers.page import definition, figure_section, lack, tally, verdict
+from downbeat_papers.results import Results, launch_values, median_and_range
+from downbeat_papers.runs import Run
+from downbeat_papers.site import Site
+from downbeat_papers.wording import between
+from launch_files import Cell, write_launch
+from papers_site import site
+from scipy import stats
+
+from benchmarks.simulations.claims_at_border import KINDS, wrong
+
+EXPERIMENTS = 200
+
+
+def agrees(evidence: Evidence | Undecidable | None) -> bool | None:
+    return judge([Finding("", "", "", evidence)])[0].agrees
+
+
+# Evidence of launches.
+
+
+def test_a_mean_is_tested_as_student_did() -> None:
+    values = [1.2, 0.9, 1.6, 1.4, 1.1]
+    said = mean_of(values, " us").above(1.0)
+    assert said.for_it == pytest.approx(stats.ttest_1samp(values, 1.0, alternative="greater").pvalue)
+    assert said.against == pytest.approx(stats.ttest_1samp(values, 1.0, alternative="less").pvalue)
+    assert said.launches == 5
+    low, high = stats.ttest_1samp(values, 0).confidence_interval(0.95)
+    assert said.described == f"1.24 us (95% interval {low:.3g} to {high:.3g} us), counts above 1 us"
+    below = mean_of(values).below(1.0)
+    assert (below.for_it, below.against) == (said.against, said.for_it)
+
+
+def test_factors_are_tested_on_logarithms() -> None:
+    top, bottom = [2.0, 2.2, 1.9], [1.0, 1.1, 0.9, 1.05]
+    welch = stats.ttest_ind(np.log(top), np.log(bottom), equal_var=False, alternative="greater")
+    assert factor_between(top, bottom).above(1.0).for_it == pytest.approx(welch.pvalue)
+    paired = factor_of(top)
+    assert math.exp(paired.mean) == pytest.approx(stats.gmean(top))
+    expected = stats.ttest_1samp(np.log(top), np.log(1.5), alternative="greater")
+    assert paired.above(1.5).for_it == pytest.approx(expected.pvalue)
+    assert half(100.0) == pytest.approx(10.0)
+
+
+@pytest.mark.parametrize("values", [[], [1.3], [np.nan, 1.3]])
+def test_of_a_single_launch_no_error_is_known(values: list[float]) -> None:
+    for said in (mean_of(values).above(1.0), factor_of(values).below(1.0), factor_between(values, [1, 2]).above(1)):
+        judged = judge([Finding("", "", "", said)])[0]
+        assert judged.agrees is None
+        assert "of which no error can be known" in judged.because
+
+
+def test_launches_without_scatter_are_a_coin_each() -> None:
+    said = mean_of([2.0] * 4).above(1.0)
+    assert (said.for_it, said.against) == (1 / 16, 1.0)
+    assert factor_between([2.0] * 4, [1.0] * 5).above(1.0).for_it == 1 / 16
+    assert mean_of([1.0] * 4).above(1.0).for_it == 1.0
+
+
+def test_parts_combine() -> None:
+    yes, no, open_ = Evidence(0.001, 0.999, 5, "yes"), Evidence(0.999, 0.001, 4, "no"), Evidence(0.3, 0.7, 6, "open")
+    assert every([yes, open_]).for_it == 0.3
+    assert every([yes, open_]).launches == 5
+    assert (every([yes, open_]).described, every([yes, open_]).part) == ("open", "the weakest of 2 parts")
+    assert every([yes, no]).against == 0.002
+    assert some([no, yes]).for_it == 0.002
+    assert (some([no, yes]).described, some([no, yes]).part) == ("yes", "the clearest of 2 places")
+    assert some([no, no]).against == 0.001
+    assert every([yes]) == some([yes]) == yes
+    assert math.isnan(every([yes, Evidence(math.nan, math.nan, 1, "")]).for_it)
+
+
+def test_growth_is_that_at_each_step() -> None:
+    by_count = {2: [1.0, 1.05, 0.95], 4: [2.0, 2.1, 1.9], 8: [3.0, 3.1, 2.9]}
+    assert agrees(grows(by_count)) is True
+    assert agrees(grows(by_count | {8: [1.0, 1.1, 0.9]})) is False
+    assert isinstance(grows({2: [1.0, 2.0]}), Undecidable)
+
+
+def test_what_is_held_out_is_not_judged_by_what_chose_it() -> None:
+    noise = np.log(np.random.default_rng(1).lognormal(0, 0.3, (2000, 5, 6)))
+    assert np.abs(noise).mean() > 0.2
+    assert abs(np.mean([held_out(one).mean() for one in noise])) < 0.01
+    assert held_out(np.array([[1.0, -2.0], [1.0, -2.0]])).tolist() == [[1.0, 2.0]]
+    assert np.isnan(held_out(np.ones((1, 3)))).all()
+
+
+def test_judgement_corrects_for_the_claims_of_a_figure() -> None:
+    findings = [Finding("a", "", "", Evidence(0.02, 0.98, 5, "")), Finding("b", "", "", Evidence(0.9, 0.1, 5, ""))]
+    sure = [Finding("a", "", "", Evidence(0.01, 0.99, 5, "")), findings[1]]
+    assert [one.agrees for one in judge(findings[:1])] == [True]
+    assert [one.agrees for one in judge(findings)] == [None, None]  # both sides, two claims: 0.08
+    judged = judge([*sure, Finding("c", "", "", Undecidable("why")), Finding("d", "", "", None)])
+    assert [one.agrees for one in judged] == [True, None, None, None]
+    assert judged[0].because == "p = 0.04, 5 launches, corrected for 2 claims"
+    assert judged[2].because == "why"
+    three = [*findings, Finding("e", "", "", Evidence(0.5, 0.005, 5, ""))]
+    assert [one.agrees for one in judge(three)] == [None, None, False]
+    assert [one.because for one in judge(three, "quick")] == ["quick"] * 3
+
+
+@pytest.mark.parametrize("launches", [3, 5])
+@pytest.mark.parametrize("kind", KINDS)
+def test_at_the_border_a_figure_of_five_claims_shows_any_in_five_per_cent(kind: str, launches: int) -> None:
+    assert (
+        wrong(np.random.default_rng(5), KINDS[kind], launches, EXPERIMENTS)
+        <= stats.binom.ppf(0.9999, EXPERIMENTS, 0.05) / EXPERIMENTS
+    )
+
+
+# The test of a claim, as a line of text, on planted launches.
+
+SCATTER = np.array([1.0, 1.03, 0.96, 1.01, 0.99])  # of five launches
+
+
+def around(centre: float, shift: int = 0, unit: str = "") -> Measure:
+    return Measure(centre * np.roll(SCATTER, shift), unit)
+
+
+def signed(centre: float, shift: int = 0) -> Measure:
+    return Measure(centre + np.roll(SCATTER, shift) - 1.0, " us", signed=True)
+
+
+PLANTED: dict[str, Measured] = {
+    "one": around(1.0, 1),
+    "two": around(2.0, 2, " us"),
+    "three": around(3.0, 3, " us"),
+    "nine": around(9.5, 4),
+    "rise": signed(0.5),
+    "flat": signed(0.0, 2),
+    "sizes": {"4 bytes": around(1.02, 1), "8 bytes": around(9.5, 2)},
+    "near": {"4 bytes": around(1.02, 1), "8 bytes": around(0.97, 3), "16 bytes": around(1.0, 2)},
+    "cancels": {"4 bytes": around(2.0), "8 bytes": around(0.5)},
+    "rising": {"2": around(1.0), "4": around(2.0), "8": around(3.0)},
+    "nowhere": {},
+    "hidden": missing("a wall is before it"),
+    "code": Found(Evidence(0.001, 0.999, 5, ""), "as code found it"),
+}
+
+
+@pytest.mark.parametrize(
+    ("test", "verdict_"),
+    [
+        # A bound, and a part of the paper's effect.
+        ("three > 2 us", True),
+        ("three < 2 us", False),
+        ("two > 2 us", None),
+        ("three > half 9", None),
+        ("three > half 4", True),
+        ("nine < half 1/9", False),
+        # Ratios: paired by launch, or of two runs.
+        ("three / two > 1", True),
+        ("three / two < 1", False),
+        ("two vs three < 1", True),
+        ("two vs three beyond 1.4", True),
+        ("two vs three within half 0.25 .. half 4", True),
+        ("two vs three within 0.9 .. 1.1", False),
+        ("one vs two within 1 .. 2", False),
+        # Signed measures: differences.
+        ("rise > 0.1 us", True),
+        ("flat within -0.1 .. 0.1 us", True),
+        ("rise within -0.1 .. 0.1 us", False),
+        ("flat > 0 us", None),
+        ("rise - flat > 0 us", True),
+        ("flat vs rise > 0 us", False),
+        # Places.
+        ("some sizes > half 10", True),
+        ("every sizes > half 10", False),
+        ("sizes > half 10", False),
+        ("some near > half 10", False),
+        ("every near within half 0.6 .. half 1.8", True),
+        ("every cancels within half 0.6 .. half 1.8", False),
+        ("some sizes > half 10 and sizes > two", True),
+        ("every near > 2 or near < 2", True),
+        ("every cancels > 2 or cancels < 0.4", False),
+        ("rising grows", True),
+        ("near grows", False),
+        # No decision.
+        ("nowhere > 1", None),
+        ("hidden > 1", None),
+        ("code", True),
+    ],
+)
+def test_a_line_of_text_is_a_test(test: str, verdict_: bool | None) -> None:
+    test = test.replace("> two", "> 2")
+    names = {part[side] for part in parts_of(test) for side in ("left", "right") if part[side]}
+    assert agrees(evidence_of(test, {name: PLANTED[name] for name in names})) is verdict_
+
+
+def test_launches_are_paired_by_their_number() -> None:
+    one, other = pd.Series({1: 2.0, 2: 6.0, 3: 12.0}), pd.Series({3: 4.0, 1: 1.0, 2: 2.0})
+    said = evidence_of("one / other > 2.5", {"one": Measure(one), "other": Measure(other)})
+    assert said == factor_of([2.0, 3.0, 3.0]).above(2.5)
+
+
+def test_a_claim_says_what_was_measured_where() -> None:
+    facts = Facts(
+        {**PLANTED, "by_ranks": {4: around(1.0), 8: around(5.0)}}, {4: {"steps": 2}, 8: {"steps": 3}, "w": "x"}
+    )
+    (plain,) = Claim("three / two > 1", "{w} is", "p").findings(facts)
+    assert (plain.claim, plain.paper) == ("x is", "p")
+    assert plain.here == (
+        "three 3 us (launches 2.88 to 3.09); two 2 us (launches 1.92 to 2.06); three / two 1.48 (launches 1.43 to 1.61)"
+    )
+    assert next(Claim("every sizes > 1", "", "").findings(facts)).here == "sizes: 4 bytes 1.02, 8 bytes 9.5"
+    weakest = next(Claim("every sizes > 1", "", "").findings(facts)).evidence
+    assert isinstance(weakest, Evidence)
+    assert weakest.described.startswith("4 bytes: 1.02")
+    each = list(Claim("each by_ranks > {steps}", "on {place}, {steps} steps", "").findings(facts))
+    assert [one.claim for one in each] == ["on 4, 2 steps", "on 8, 3 steps"]
+    assert [agrees(one.evidence) for one in each] == [False, True]
+    (number,) = Claim("show three / two, one", "", "").findings(facts)
+    assert not number.is_claim
+    assert number.here.endswith("one 1 (launches 0.96 to 1.03)")
+    assert next(Claim("code", "", "").findings(facts)).here == "as code found it"
+    assert not list(Claim("unheard_of > 1", "", "").findings(facts))
+
+
+@pytest.mark.parametrize("test", ["one >> 1", "one is above 1", "one > 1 or two or"])
+def test_a_line_that_is_no_test_is_refused(test: str) -> None:
+    with pytest.raises(ValueError, match="is not part of a test; write 'late / together < 1'"):
+        parts_of(test)
+
+
+# Results and the page.
+
+
+def test_values_of_launches_and_their_range() -> None:
+    frame = pd.DataFrame({"x": [1, 1, 1, 2], "v": [1e-6, 5e-6, 2e-6, 7e-6], "launch": [2, 1, 3, 1]})
+    table = median_and_range(frame, ("x",), "v")
+    assert table[["median", "low", "high", "launches"]].to_numpy().tolist() == [
+        pytest.approx([2.0, 1.0, 5.0, 3]),
+        pytest.approx([7.0, 7.0, 7.0, 1]),
+    ]
+    assert launch_values(frame, "v", x=1).to_dict() == {1: 5e-6, 2: 1e-6, 3: 2e-6}
+    assert between([3.0, np.nan, 1.0], " us") == "1 to 3 us"
+    assert between([]) == "none"
+
+
+OPEN = Undecidable("not measured here")
+
+
+def test_the_verdict_sorts_claims_and_leaves_numbers_out() -> None:
+    judged = [
+        Judged(Finding("a", "", "", OPEN), True, "p = 0.01, 5 launches"),
+        Judged(Finding("b", "", "", OPEN), None),
+        Judged(Finding("c", "", "", OPEN), True),
+        Judged(Finding("d", "", "", None), None),
+    ]
+    assert verdict(judged) == "Seen here: a; c. Cannot be decided here: b."
+    assert definition(judged[0]) == ("a", "Paper: \nHere: \nSeen here: p = 0.01, 5 launches.")
+    assert definition(judged[3]) == ("d", "Paper: \nHere: ")
+    sections = [Section("one", definitions=tuple(map(definition, judged)))]
+    assert tally(sections) == (
+        "Of 3 claims of the papers 2 are seen here and 0 are not seen here; 1 cannot be decided here.",
+    )
+    denied = Judged(Finding("e", "", "", OPEN), False)
+    sections.append(Section("Hunold 2015, Fig. 1: two", definitions=(definition(denied),)))
+    assert tally(sections) == (
+        "Of 4 claims of the papers 2 are seen here and 1 is not seen here; 1 cannot be decided here.",
+        "Not seen here, in the whole or in part: Hunold 2015, Fig. 1.",
+    )
+    assert tally([Section("none", definitions=(definition(judged[3]),))]) == ()
+
+
+class Fake:
+    """A kind of figure with one measure."""
+
+    run = Run("a", "openmpi", 2, ("bcast",), {})
+
+    def runs(self, _: Site) -> tuple[Run, ...]:
+        return (self.run,)
+
+    def facts(self, _: Results) -> Facts:
+        return Facts({"three": PLANTED["three"]})
+
+    def pictures(self, _: str, __: Results) -> tuple[()]:
+        return ()
+
+
+def launched(path: Path, launches: int, ranks: int, *, quick: bool = False, **attributes: str | float) -> Results:
+    """Returns so many launches of a run on two cores."""
+    entry = np.repeat(np.arange(4.0)[:, None], 2, axis=1)
+    files = [
+        write_launch(path / f"{number}.nc", [Cell(entry, entry + 1e-6)], **attributes) for number in range(launches)
+    ]
+    there = tuple(Launch("openmpi", 2, "default", number, file, {}) for number, file in enumerate(files))
+    run = dataclasses.replace(Fake.run, ranks=ranks)
+    return Results("f", Site(2, {"openmpi": "bench"}, (ranks,), quick=quick), (run,), {"a": there})
+
+
+FIGURE = dataclasses.replace(FIGURES["hunold2015-fig7"], kind=Fake(), claims=(Claim("three > 2 us", "it is", ""),))
+
+
+@pytest.mark.parametrize(("ranks", "quick", "said"), [(2, False, "Seen"), (4, False, "Cannot"), (2, True, "Cannot")])
+def test_claims_are_left_open_where_all_ranks_share_cores_or_repetitions_are_few(
+    ranks: int, quick: bool, said: str, tmp_path: Path
+) -> None:
+    section = figure_section(FIGURE, launched(tmp_path, 3, ranks, quick=quick))
+    assert section.paragraphs[0].startswith(f"Verdict. {said}")
+    assert f"\n{said}" in section.definitions[0][1]
+
+
+def test_the_page_says_whether_clocks_agreed_when_launches_ended(tmp_path: Path) -> None:
+    results = launched(tmp_path, 1, 2, clock_check_offset_s="2e-7", clock_check_ranks_outside=0)
+    said = "Clocks when launches ended: 0.2 us off rank 0's at most; outside the bounds in 0 of 1 launch."
+    assert said in figure_section(FIGURE, results).paragraphs
+
+
+def test_lacking_launches_and_shared_cores_are_said(tmp_path: Path) -> None:
+    results = launched(tmp_path, 2, 2)
+    assert results.lacking() == {"a": 3}
+    assert "3 of 5 launches failed" in lack(results.runs[0], 3, results)
+    assert results.crowding(2) == ""
+    assert results.crowding(4) == "4 ranks share 2 cores, so that times contain the wait for one"
+    assert site().worth(2) == "2 ranks, a core each"

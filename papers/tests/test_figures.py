@@ -1,0 +1,426 @@
+"""The figures of the papers: all are there, and all run."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import typer
+from downbeat.commands.reproduce import reproduce
+from downbeat.errors import UsageError
+from downbeat.experiment.duration import LEAST_LIMIT
+from downbeat.report.page import render_page
+from downbeat.sampling import evenly
+from downbeat_command import downbeat
+from downbeat_papers.claims import Facts
+from downbeat_papers.figure import FIGURES, find_figures, own_data
+from downbeat_papers.judgement import judge
+from downbeat_papers.kinds.late_arrival import Benefit
+from downbeat_papers.listing import WIDTH, estimated_total, here, listing
+from downbeat_papers.page import figure_section, missing_section, whole_page
+from downbeat_papers.perform import perform, plan_of, seconds_left
+from downbeat_papers.results import LATENCY, MEDIAN, Results
+from downbeat_papers.site import Site, parse_ranks, site_at_hand
+from papers_site import BENCHES, site
+
+from benchmarks.simulations.claims import LAUNCHES, WORLDS, shares
+from benchmarks.simulations.made_up_launches import Maker
+
+# And a table and a section.
+NUMBERS = {
+    "schuchart2023": [*range(1, 4), *range(6, 17)],
+    "hunold2015": [*range(1, 12)],
+    "hoefler2008": [*range(1, 7), 8],
+    "niethammer2016": [2, 3, *range(5, 17)],
+}
+NAMES = {f"{paper}-fig{number}" for paper, numbers in NUMBERS.items() for number in numbers} | {
+    "niethammer2016-tab2",
+    "schuchart2023-sec66",
+}
+
+
+EXPERIMENTS = 5
+# Drifts of one machine are made, not found; that an operation "scales well" is not a number.
+NOTHING_TO_TELL = {"hunold2015-fig6", "hoefler2008-fig5", "niethammer2016-fig9", "niethammer2016-fig15"}
+# Their worlds have cells without samples, of which no timeline can be drawn.
+WITHOUT_SAMPLES = {"schuchart2023-fig1", "hoefler2008-fig3"}
+
+# Which figures there are.
+
+
+def test_every_figure_of_the_papers_is_there() -> None:
+    assert set(FIGURES) == NAMES
+    assert len(NAMES) == 48
+
+
+def test_figures_that_share_launches_agree_on_them() -> None:
+    for figure in FIGURES.values():
+        source = own_data(figure)
+        assert not source.data, figure.name
+        assert figure.runs(site()) == source.runs(site()), figure.name
+
+
+def test_references_are_as_one_cites() -> None:
+    assert FIGURES["schuchart2023-fig2"].reference == "Schuchart 2023, Fig. 2"
+    assert FIGURES["niethammer2016-tab2"].reference == "Niethammer 2016, Table II"
+    assert FIGURES["schuchart2023-sec66"].reference == "Schuchart 2023, section 6.6"
+
+
+def test_labels_of_runs_tell_them_apart_and_can_be_directories() -> None:
+    for figure in FIGURES.values():
+        labels = [run.label for run in figure.runs(site())]
+        assert len(set(labels)) == len(labels), figure.name
+        assert not any(set(label) & set("/ ()") for label in labels), figure.name
+
+
+def test_ranks_that_share_cores_get_a_tolerance_that_lets_them_start() -> None:
+    for figure in FIGURES.values():
+        for run in figure.runs(site(ranks=(2, 4), cores=2)):
+            if "harmonize" in run.options.get("sync", ""):
+                wide = run.options.get("tolerance") or run.variables.get("DOWNBEAT_TOLERANCE")
+                assert (wide == "1e-4") == (run.ranks == 4), (figure.name, run.label)
+
+
+def test_figures_of_open_mpis_algorithms_need_it() -> None:
+    without = site(benches={"mpich5": "bench"})
+    nothing = {name for name, figure in FIGURES.items() if not figure.runs(without)}
+    assert nothing == {"schuchart2023-fig1", "schuchart2023-fig2"}
+    for name in nothing:
+        assert "without Open MPI" in here(FIGURES[name], without)
+        assert "without Open MPI" in missing_section(FIGURES[name], FIGURES[name].lacks, without).paragraphs[2]
+
+
+@pytest.mark.parametrize(
+    ("asked", "hint"),
+    [
+        ("schuchart2023-fig22", "did you mean schuchart2023-fig2"),
+        ("Hunold2015-Fig10", "did you mean hunold2015-fig10"),
+        ("xyz", "schuchart2023-fig1 to schuchart2023-fig16"),
+    ],
+)
+def test_an_unknown_figure_is_one_line_with_near_names(asked: str, hint: str) -> None:
+    with pytest.raises(UsageError, match="there is no figure") as error:
+        find_figures([asked])
+    assert hint in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_figure_named_twice_is_drawn_once() -> None:
+    assert [one.name for one in find_figures(["hunold2015-fig1", "hunold2015-fig1"])] == ["hunold2015-fig1"]
+
+
+# Claims and pictures of figures.
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_claims_are_seen_with_the_papers_effect_and_not_without(name: str) -> None:
+    """`make bench-statistics` does the same with many more experiments."""
+    found = shares(name, WORLDS[name], np.random.default_rng(1), EXPERIMENTS, LAUNCHES)
+    assert found.false <= 1 / EXPERIMENTS
+    assert found.power >= 1 - 1 / EXPERIMENTS, found.least
+    assert found.denied == 0
+
+
+def test_every_figure_with_a_claim_has_a_world() -> None:
+    assert set(FIGURES) - NOTHING_TO_TELL == set(WORLDS)
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_a_figure_says_and_draws_what_it_finds_in_launches(name: str) -> None:
+    figure, results = FIGURES[name], WORLDS[name](Maker(np.random.default_rng(1), 3, effect=True))
+    findings = figure.findings(results)
+    # Each claim of the figure is judged by what was measured, but for true errors that only some launches know.
+    assert {one.paper for one in findings} >= {
+        one.paper for one in figure.claims if "{" not in one.paper and "show" not in one.test
+    }
+    assert all(one.here and "unknown" not in one.here and "{" not in one.claim + one.here for one in findings)
+    if name not in WITHOUT_SAMPLES:
+        assert all(len(picture.numbers) and picture.caption for picture in figure.pictures(results))
+
+
+# Sizes that fit on a machine.
+
+
+@pytest.mark.parametrize("text", ["2,x", "0", "2,,4", "-2", "2.5"])
+def test_bad_numbers_of_ranks_are_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="--ranks"):
+        site_at_hand(parse_ranks(text), [], 3, quick=False)
+
+
+def test_one_rank_is_too_few() -> None:
+    with pytest.raises(UsageError, match="at least 2 ranks"):
+        site_at_hand([1, 2], [], 3, quick=False)
+
+
+@pytest.mark.parametrize(
+    ("counts", "cores", "node", "most"),
+    [((2, 4), 2, 2, 4), ((4, 8), 2, 4, 8), ((2, 4, 8, 16), 8, 8, 16), ((2,), 64, 2, 2)],
+)
+def test_a_node_is_what_has_a_core_each(counts: tuple[int, ...], cores: int, node: int, most: int) -> None:
+    here_ = site(counts, cores)
+    assert (here_.node, here_.most) == (node, most)
+    assert here_.crowded(most) == (most > cores)
+
+
+@pytest.mark.parametrize("counts", [(2,), (2, 4), (2, 4, 8, 16, 32, 64, 128)])
+def test_the_list_names_all_and_is_80_columns_wide(counts: tuple[int, ...]) -> None:
+    text = listing(FIGURES.values(), site(counts, 64))
+    assert max(map(len, text.splitlines())) <= WIDTH
+    assert [line.partition(":")[0] for line in text.splitlines()[:-1] if not line.startswith(" ")] == list(FIGURES)
+    assert text.splitlines()[-1].startswith("48 figures; all together take about ")
+
+
+def test_shared_launches_count_once_in_the_estimate() -> None:
+    first, second = FIGURES["niethammer2016-fig5"], FIGURES["niethammer2016-fig6"]
+    assert estimated_total([first, second], site()) == estimated_total([first], site()) > 0
+
+
+# With downbeat-bench.
+
+
+@pytest.fixture(scope="module")
+def quick() -> Site:
+    if "openmpi" not in BENCHES:
+        pytest.skip("downbeat-bench is not built; make build")
+    return Site(2, BENCHES, (2,), launches=1, quick=True)
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Results]:
+    """Results by what was run: on two ranks some figures are the same runs."""
+    return {}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", FIGURES)
+def test_downbeat_bench_takes_what_is_run_and_the_page_shows_it(
+    name: str, quick: Site, measured: dict[str, Results], tmp_path: Path
+) -> None:
+    figure = FIGURES[name]
+    source = own_data(figure)
+    key = repr(source.runs(quick))
+    if key not in measured:
+        measured[key] = perform(source, quick, tmp_path, again=False, say=lambda _: None)
+    results = measured[key]
+    assert results.have() == [run.label for run in source.runs(quick)]
+    section = figure_section(figure, results)
+    assert section.pictures
+    assert all(len(picture.numbers) for picture in section.pictures)
+    assert section.definitions
+    assert any("--quick" in warning for warning in section.warnings)
+    assert not any(f"\n{said}" in text for _, text in section.definitions for said in ("Seen here", "Not seen here"))
+    assert len(section.commands) == len(results.runs)
+    page = render_page(whole_page([section], [figure], quick))
+    assert page.count("<svg") == len(section.pictures)
+
+
+def test_launches_of_another_plan_are_refused_and_finished_ones_kept(quick: Site, tmp_path: Path) -> None:
+    figure = FIGURES["niethammer2016-fig15"]
+    said: list[str] = []
+    results = perform(figure, quick, tmp_path, again=False, say=said.append)
+    assert len(said) == 1
+    assert seconds_left(figure, quick, tmp_path) == 0
+    assert seconds_left(figure, dataclasses.replace(quick, launches=3), tmp_path) == 2 * figure.runs(quick)[0].seconds
+    before = results.launches["n2"][0].record["started"]
+    assert perform(figure, quick, tmp_path, again=False, say=said.append).launches["n2"][0].record["started"] == before
+    assert len(said) == 1
+    longer = Site(2, BENCHES, (2,), launches=1, quick=False)
+    with pytest.raises(UsageError, match="holds another experiment"):
+        perform(figure, longer, tmp_path, again=False, say=said.append)
+    again = perform(figure, quick, tmp_path, again=True, say=said.append)
+    assert again.launches["n2"][0].record["started"] > before  # type: ignore[operator]
+
+
+def test_a_run_that_fails_is_said_on_the_page(tmp_path: Path) -> None:
+    broken = Site(2, {"openmpi": "/bin/false"}, (2,), launches=1, quick=True)
+    figure = FIGURES["niethammer2016-fig15"]
+    results = perform(figure, broken, tmp_path, again=False, say=lambda _: None)
+    section = figure_section(figure, results)
+    assert not section.pictures
+    assert "no complete launch" in section.warnings[0]
+    assert "nothing was measured" in section.paragraphs[2]
+
+
+def test_what_runs_under_a_launcher_is_not_said_to_run_on_this_machines_cores() -> None:
+    cluster = Site(0, {"openmpi": "bench", "mpich5": "bench"}, (2, 64), launcher="srun -n {ranks}", nodes=0)
+    text = listing(FIGURES.values(), cluster)
+    assert "on 2 cores" not in text
+    assert ", 2 cores" not in text
+    assert "1 node of 128" not in text
+
+
+JOB = Site(
+    32, {"openmpi": "bench", "mpich5": "bench"}, (2, 32, 64, 4096), nodes=128, ranks_per_node=32, made_clocks=False
+)
+
+
+def test_figures_take_the_ranks_and_the_clocks_of_a_job() -> None:
+    assert (JOB.node, JOB.full, JOB.most) == (32, 4096, 4096)
+    one_node = {"schuchart2023-fig2", "schuchart2023-fig6", "schuchart2023-fig9", "schuchart2023-fig12"}
+    for figure in FIGURES.values():
+        runs = figure.runs(JOB)
+        assert not any("DOWNBEAT_VALIDATION" in run.variables for run in runs if run.per_node(JOB) < run.ranks), figure
+        if figure.name in one_node:
+            assert {run.ranks for run in runs} == {32}
+    pairs = {name: FIGURES[name].runs(JOB) for name in ("hunold2015-fig6", "hunold2015-fig8", "schuchart2023-fig3")}
+    (drift,) = pairs["hunold2015-fig6"]
+    assert (drift.ranks, drift.per_node(JOB), drift.launches(JOB)) == (128, 1, JOB.launches)
+    assert drift.options["pairs"] == "0:1,0:26,0:51,0:77,0:102,0:127"
+    offsets = {run.label: run for run in pairs["hunold2015-fig8"]}
+    assert {label: run.per_node(JOB) for label, run in offsets.items()} == {
+        "n2": 1, "n32": 1, "n64": 1, "nodes-n4096": 32,
+    }  # fmt: skip
+    assert offsets["nodes-n4096"].options["sample"] == "128"
+    assert "sample" not in offsets["n64"].options
+    alone = [run for run in pairs["schuchart2023-fig3"] if run.label.startswith("alone-")]
+    assert [(run.ranks, run.per_node(JOB)) for run in alone] == [(2, 1), (32, 1), (64, 1), (128, 1)]
+
+
+def test_launches_of_a_job_have_time_by_their_size() -> None:
+    figure = FIGURES["niethammer2016-fig11"]  # alltoall
+    few, *_, many = figure.runs(JOB)
+    for one in (few, many):
+        assert plan_of(figure, one, JOB).timeout >= max(LEAST_LIMIT, 5 * one.seconds)  # as downbeat run
+    assert many.seconds > 30
+
+
+def test_clocks_can_be_made_in_a_job_and_stay_made_on_one_node() -> None:
+    made = dataclasses.replace(JOB, made_clocks=True)
+    for place in (made, site()):
+        assert all("DOWNBEAT_VALIDATION" in run.variables for run in FIGURES["hunold2015-fig9"].runs(place))
+    assert "DOWNBEAT_VALIDATION" not in FIGURES["hunold2015-fig9"].runs(JOB)[0].variables
+
+
+def test_the_job_is_found_in_slurms_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    if "openmpi" not in BENCHES:
+        pytest.skip("downbeat-bench is not built; make build")
+    job = {"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "3", "SLURM_JOB_CPUS_PER_NODE": "8(x3)", "SLURM_NTASKS": "12"}
+    for name, value in job.items():
+        monkeypatch.setenv(name, value)
+    here_ = site_at_hand([], ["openmpi"], 5, quick=False)
+    assert (here_.cores, here_.nodes, here_.ranks_per_node, here_.made_clocks) == (8, 3, 4, False)
+    assert here_.counts == (2, 4, 8, 12)
+    assert here_.place == "on 3 nodes, 4 ranks each"
+    assert site_at_hand([], ["openmpi"], 5, quick=False, ranks_per_node=1).counts == (2, 3)
+    assert site_at_hand([], ["openmpi"], 5, quick=False, clocks="made").made_clocks
+    with pytest.raises(UsageError, match="--ranks 16: at 4 per node, 3 nodes \\(Slurm job 7\\) have room for 12"):
+        site_at_hand([16], ["openmpi"], 5, quick=False)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "most", "kept"),
+    [(range(5), 5, [0, 1, 2, 3, 4]), (range(1, 100), 3, [1, 50, 99]), (range(4), 1, [3]), ([], 2, [])],
+)
+def test_a_sample_is_evenly_spaced(numbers: range, most: int, kept: list[int]) -> None:
+    assert evenly(numbers, most) == kept
+
+
+def test_all_ranks_with_a_core_of_a_job_are_judged() -> None:
+    counts = (2, 4, 8, 16)
+    random = np.random.default_rng(1)
+    rows = [
+        {
+            "label": f"openmpi-n{ranks}",
+            "operation": "reduce",
+            "algorithm": "linear",
+            "synchronizer": sync,
+            "ranks": ranks,
+            "launch": launch,
+            LATENCY: 1e-6 * ranks * factor * random.lognormal(0, 0.02),
+            MEDIAN: 1e-6 * ranks,
+            "max_of_means": 1e-6 * ranks,
+            "latency_max_median": 1e-6 * ranks,
+        }
+        for ranks, wild in zip(counts, (1, 5, 1, 5), strict=True)
+        for sync, factor in (("mpi_barrier", wild), ("harmonize", 1))
+        for launch in range(5)
+    ]
+    job = Site(8, {"openmpi": "bench"}, counts, nodes=2, ranks_per_node=8)
+    for place, agrees in ((dataclasses.replace(job, cores=0, nodes=0), True), (job, True), (site(counts), None)):
+        results = Results("f", place, (), {})
+        results.__dict__["cells"] = pd.DataFrame(rows)
+        assert judge(FIGURES["schuchart2023-fig8"].findings(results)[:1])[0].agrees is agrees
+
+
+def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return downbeat("reproduce", *arguments, where=Path())
+
+
+def test_the_command_lists_within_80_columns(quick: Site) -> None:
+    done = command("--list")
+    assert done.returncode == 0
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert all(f"\n{name}:" in f"\n{done.stdout}" for name in FIGURES)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nothing-fig1"], "there is no figure 'nothing-fig1'"),
+        ([], "name a figure"),
+        (["--all", "hunold2015-fig1"], "either --all or names of figures"),
+        (["hunold2015-fig1", "--ranks", "two"], "--ranks two"),
+        (["hunold2015-fig1", "--mpi", "lam"], "--mpi lam: unknown"),
+        (["hunold2015-fig1", "--launcher", "true"], "has no {ranks} in place of the number of ranks"),
+        (["hunold2015-fig1", "--launcher", "true -n {ranks}"], "does not say how many there can be; give numbers"),
+        (["hunold2015-fig1", "--launcher", "true {nodes} -n {ranks}"], "give the number with --ranks-per-node"),
+        (["hunold2015-fig1", "--clocks", "atomic"], "--clocks atomic: unknown; valid are made, real"),
+        (["hunold2015-fig1", "--clocks", "real"], "all ranks are on one node and read one clock"),
+        (["hunold2015-fig1", "--launcher", "no-such -n {ranks}"], "'no-such' is not an executable program"),
+    ],
+)
+def test_bad_usage_is_one_line(arguments: list[str], said: str) -> None:
+    done = command(*arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == ""
+
+
+def test_another_experiment_is_refused_before_anything_is_launched(quick: Site, tmp_path: Path) -> None:
+    perform(FIGURES["niethammer2016-fig15"], quick, tmp_path / "niethammer2016-fig15", again=False, say=lambda _: None)
+    options = ["--ranks", "2", "--launches", "1", "--mpi", ",".join(quick.benches), "-o", str(tmp_path)]
+    done = command("schuchart2023-fig1", "niethammer2016-fig15", *options)
+    assert done.returncode == 2
+    assert "holds another experiment" in done.stderr
+    assert not (tmp_path / "schuchart2023-fig1").exists()
+
+
+def test_a_figure_that_fails_takes_no_other_with_it(
+    quick: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Broken(Benefit):
+        def facts(self, _: Results) -> Facts:
+            raise KeyError("true_error")
+
+    broken = dataclasses.replace(FIGURES["niethammer2016-fig16"], kind=Broken("bcast"))
+    monkeypatch.setitem(FIGURES, broken.name, broken)
+    with pytest.raises(typer.Exit) as ended:
+        reproduce(
+            [broken.name, "niethammer2016-fig15"], output=tmp_path, ranks="2", mpi="openmpi", quick=True, launches=1
+        )
+    assert ended.value.exit_code == 3
+    line = "niethammer2016-fig16: failed with KeyError: 'true_error' (test_figures.py:"
+    said = [one for one in capsys.readouterr().err.splitlines() if "true_error" in one]
+    assert len(said) == 1
+    assert line in said[0]
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "failed with KeyError: &#39;true_error&#39;" in text
+    assert text.count("<svg") == 1  # of the other
+
+
+def test_the_command_writes_a_page_for_one_figure_and_a_report_for_several(quick: Site, tmp_path: Path) -> None:
+    options = ["--quick", "--ranks", "2", "--launches", "1", "--mpi", "openmpi", "-o", str(tmp_path)]
+    one = command("niethammer2016-fig15", *options)
+    assert one.stdout == f"{tmp_path}/niethammer2016-fig15.html\n"
+    two = command("niethammer2016-fig15", "niethammer2016-fig16", *options)
+    assert two.stdout == f"{tmp_path}/report.html\n"
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Niethammer 2016, Fig. 15" in text
+    assert "Niethammer 2016, Fig. 16" in text
+    # Measured once for both.
+    assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == ["niethammer2016-fig15"]

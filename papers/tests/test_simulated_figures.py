@@ -1,0 +1,212 @@
+"""Figures on simulated clusters: which there are, what is run, and that the truth is beside what is measured."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from downbeat.data.launch_file import open_launch
+from downbeat.errors import UsageError
+from downbeat.experiment.duration import nonblocking_seconds
+from downbeat.launchers.bench import built
+from downbeat.launchers.launch import SimulatorsMessages
+from downbeat.launchers.simulation import NAME, platform_object
+from downbeat_command import downbeat
+from downbeat_papers import simulated
+from downbeat_papers.figure import FIGURES
+from downbeat_papers.listing import estimated_seconds
+from downbeat_papers.page import figure_section
+from downbeat_papers.perform import perform, plan_of
+from downbeat_papers.simulated import REFUSED, SYSTEMS, check_simulated, simulated_site, source_of
+
+pytestmark = pytest.mark.thorough
+needs_simgrid = pytest.mark.skipif(
+    not (shutil.which("smpirun") and platform_object() and built(NAME)), reason="run 'make build MPI=simgrid'"
+)
+SMALL = "fat-tree(nodes=4,ranks_per_node=4,jitter=100ns,overhead=200ns)"
+
+
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sites need a program, even where it does not run."""
+    monkeypatch.setattr(simulated, "find_bench", lambda _: "bench")
+
+
+def test_every_figure_is_simulated_or_says_why_not() -> None:
+    for name, figure in FIGURES.items():
+        assert (source_of(figure) in SYSTEMS) != (name in REFUSED), name
+    with pytest.raises(UsageError, match="hunold2015-fig5 is not simulated: it compares MPI libraries"):
+        check_simulated([FIGURES["hunold2015-fig5"]])
+
+
+@pytest.mark.usefixtures("bench")
+def test_no_simulated_figure_takes_more_than_half_an_hour() -> None:
+    scaling = {f"schuchart2023-{name}" for name in ("fig6", "fig7", "fig9", "fig10", "fig12", "fig13", "sec66")}
+    assert scaling | {"hoefler2008-fig3"} < set(SYSTEMS)
+    for name in SYSTEMS:
+        assert 0 < estimated_seconds(FIGURES[name], simulated_site(FIGURES[name], [])) < 1800, name
+
+
+@pytest.mark.usefixtures("bench")
+def test_a_figure_is_simulated_on_the_papers_system_and_nothing_speaks_of_cores() -> None:
+    for name in SYSTEMS:
+        site = simulated_site(FIGURES[name], [])
+        runs = FIGURES[name].runs(site)
+        assert runs
+        assert all(run.ranks <= site.nodes * run.per_node(site) for run in runs), name
+        libraries = [plan_of(FIGURES[name], run, site).libraries[0] for run in runs]
+        assert all(f"nodes={site.nodes}," in library.simulate for library in libraries)
+        assert not any(library.launcher or library.ranks_per_node for library in libraries)
+        assert not any("DOWNBEAT_VALIDATION" in run.variables for run in runs)  # the platform's clocks
+        assert "core" not in FIGURES[name].shows(site).replace("a core each", ""), name
+        assert "core" not in site.worth(site.most)
+    figure = FIGURES["schuchart2023-fig3"]
+    site = simulated_site(figure, [4])
+    assert [run.per_node(site) for run in figure.runs(site)] == [128, 1, 1]
+
+
+@pytest.mark.usefixtures("bench")
+@pytest.mark.parametrize(
+    ("ranks", "platform", "said"),
+    [
+        ([1], "", "--ranks 1: every figure needs at least 2 ranks"),
+        ([32768], "", "--ranks 32768: 128 simulated nodes of 128 have room for 16384; --platform changes that"),
+        ([], "ring(nodes=4)", "--platform: 'ring(nodes=4)' is no platform; choose one of cluster"),
+        ([], "cluster(nodes=1)", "--platform: 1 node of 1 has room for no 2 ranks; raise nodes"),
+    ],
+)
+def test_what_cannot_be_simulated_is_refused(ranks: list[int], platform: str, said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        simulated_site(FIGURES["schuchart2023-fig3"], ranks, platform)
+    assert str(caught.value).startswith(said)
+
+
+def test_the_command_lists_and_refuses(tmp_path: Path) -> None:
+    refused = downbeat("reproduce", "hoefler2008-fig1", "--simulate", where=tmp_path)
+    assert refused.returncode == 2
+    assert "hoefler2008-fig1 is not simulated: it is about a few ranks" in refused.stderr
+    both = downbeat("reproduce", "schuchart2023-fig3", "--simulate", "--mpi", "openmpi", where=tmp_path)
+    assert both.returncode == 2
+    assert "--simulate: what is simulated runs under no MPI library" in both.stderr
+
+
+@needs_simgrid
+def test_exit_skew_is_judged_in_true_time(tmp_path: Path) -> None:
+    figure = FIGURES["schuchart2023-fig3"]
+    # Ways back take longer, so that clocks are off by more than the nanosecond in which true time is counted.
+    site = simulated_site(figure, [4, 8], SMALL.replace(")", ",asymmetry=0.2)"), launches=2)
+    results = perform(figure, site, tmp_path, again=False, say=lambda _: None)
+    assert not results.lacking()
+    section = figure_section(figure, results)
+    numbers = section.pictures[0].numbers
+    assert "(b) true time" in numbers.to_string()
+    text = " ".join((*section.paragraphs, *section.warnings, *(text for _, text in section.definitions)))
+    assert "simulated, not measured, on fat-tree(nodes=4, latency=" in text
+    assert "true values" in text
+    assert " core" not in text
+    assert "simulated on" in section.tables[0].frame
+    assert "tools/launch --simulate 'fat-tree(nodes=4," in section.commands[0]
+    data = results.datasets("n8")[0].sel(synchronizer="harmonize")
+    measured, true = (np.ptp(data[name].to_numpy(), axis=1) for name in ("exit", "true_exit"))
+    # Two nodes have two clocks: what is measured lacks their error.
+    assert np.all(true < 0.5e-6)
+    assert np.median(true) > np.median(measured)
+
+
+@needs_simgrid
+def test_algorithms_of_the_matrix_are_the_simulators(tmp_path: Path) -> None:
+    figure = FIGURES["schuchart2023-fig2"]
+    site = simulated_site(figure, [8], "cluster(nodes=1,ranks_per_node=8,overhead=200ns)", launches=2, quick=True)
+    results = perform(figure, site, tmp_path, again=False, say=lambda _: None)
+    assert not results.lacking()
+    cells = results.cells.groupby(["algorithm", "barrier_algorithm"])["latency_avg_median"].mean()
+    assert len(cells) == 24
+    # As in the paper: linear looks fastest after a double ring, whose ranks leave one after another.
+    assert cells["linear"].idxmin() == "double_ring"
+    assert cells["binary", "double_ring"] > 1.5 * cells["binary", "recursive_doubling"]
+    assert "reduce[binary]: SMPI's ompi_binary" in results.datasets("matrix")[0].attrs["algorithms"]
+
+
+@needs_simgrid
+@pytest.mark.parametrize(
+    "name",
+    [
+        "schuchart2023-fig7",
+        "schuchart2023-fig13",
+        "schuchart2023-sec66",
+        "schuchart2023-fig15",
+        "hoefler2008-fig3",
+        "hoefler2008-fig8",
+        "niethammer2016-fig5",
+    ],
+)
+def test_a_figure_is_drawn_from_a_few_ranks(name: str, tmp_path: Path) -> None:
+    site = simulated_site(FIGURES[name], [2, 4], SMALL, launches=1, quick=True)
+    results = perform(FIGURES[name], site, tmp_path, again=False, say=lambda _: None)
+    assert not results.lacking()
+    assert figure_section(FIGURES[name], results).pictures
+    if name == "schuchart2023-fig15":
+        picture = FIGURES["schuchart2023-fig16"].pictures(results)[0]
+        assert "true error" in picture.numbers.to_string()
+
+
+@needs_simgrid
+def test_waits_end_late_with_the_share_of_the_platform(tmp_path: Path) -> None:
+    figure = FIGURES["schuchart2023-fig3"]
+    late = "cluster(nodes=8,late=3us,late_share=0.02)"
+    results = perform(figure, simulated_site(figure, [8], late, launches=3), tmp_path, again=False, say=lambda _: None)
+    skews, valid = [], []
+    for launch in results.launches["n8"]:
+        data = open_launch(launch.path).sel(synchronizer="harmonize")
+        kept = data["valid"].to_numpy() >= 0
+        valid += list(data["valid"].to_numpy()[kept])
+        skews += list(np.ptp(data["true_exit"].to_numpy()[kept], axis=1))
+    flags, skew = np.array(valid), np.array(skews)
+    assert 0.04 < 1 - flags.mean() < 0.32  # 1 - 0.98^8 = 0.15 of some 70
+    assert np.all(skew[flags == 1] < 0.1e-6)
+    assert np.all(skew[flags == 0] > 2.9e-6)
+
+
+@pytest.mark.usefixtures("bench")
+def test_nonblocking_collectives_take_as_long_to_simulate_as_they_do() -> None:
+    """Otherwise a launch ends at its timeout: on 64 ranks 0.6 s for iallreduce, on 128 ranks 11 s, measured."""
+    for ranks, measured in ((64, 0.6), (128, 11.0)):
+        assert measured / 2 < nonblocking_seconds(ranks, ["iallreduce"]) < 2 * measured
+        assert nonblocking_seconds(ranks, ["allreduce", "iallreduce"]) > measured / 4
+    assert nonblocking_seconds(128, ["alltoall", "allreduce", "ibcast"]) == 0.0
+    figure = FIGURES["niethammer2016-fig7"]
+    quick, slow = (simulated_site(figure, ranks=[ranks]) for ranks in (32, 64))
+    assert figure.runs(slow)[0].seconds > 5 * figure.runs(quick)[0].seconds
+
+
+def test_what_the_simulator_says_of_a_failure_becomes_a_line() -> None:
+    said = (
+        b"downbeat-bench: a line of a program\n"
+        b"[0.003693] ./src/kernel/EngineImpl.cpp:718: [ker_engine/CRITICAL] Oops! Deadlock detected, some activities\n"
+        b"Backtrace (displayed in actor 2):\n"
+        b"  ->  0# xbt_backtrace_display_current in /usr/lib/libsimgrid.so\n"
+        b"/x/downbeat-bench --cfg=smpi/privatization:no  --cfg=surf/precision:1e-9\n"
+    )
+    messages, target = SimulatorsMessages(), io.BytesIO()
+    messages.forward(io.BytesIO(said), target)
+    assert target.getvalue() == b"downbeat-bench: a line of a program\n"
+    assert messages.failed.startswith("the ranks wait for each other")
+    crashed = SimulatorsMessages()
+    crashed.forward(io.BytesIO(b"Floating point exception\nExecution failed with code 136.\n"), target)
+    assert crashed.failed == "a rank failed, with exit status 136"
+
+
+@needs_simgrid
+def test_synchronization_takes_simulated_time_and_clocks_drift_in_it(tmp_path: Path) -> None:
+    figure = FIGURES["hunold2015-fig9"]
+    site = simulated_site(figure, [4], "cluster(nodes=4,jitter=100ns)", launches=1)
+    results = perform(figure, site, tmp_path, again=False, say=lambda _: None)
+    (data,) = results.datasets("n4")
+    durations = dict(zip(map(str, data["scheme"].to_numpy()), data["duration"].to_numpy().max(axis=1), strict=True))
+    assert durations["skampi"] < 5e-3  # some hundred exchanges of 3 us
+    errors = np.abs(data["true_error"].to_numpy()).max(axis=(1, 3))  # by scheme and wait
+    assert errors[0, -1] > 10e-6  # 10 ppm over 10 s, of a scheme that fits no drift
+    assert errors[0, -1] > 20 * errors[0, 0]

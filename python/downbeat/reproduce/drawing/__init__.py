@@ -1,1 +1,0 @@
-"""Drawers that several figures share."""
