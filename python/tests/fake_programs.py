@@ -25,6 +25,7 @@ exit $status
 """
 # The last argument is the file to write. Each rank leaves a line; the first rank does what is wanted, and writes.
 BENCH = """#!/bin/sh
+[ "$1" = --check ] && exit 0
 for output; do :; done
 key=$(basename "$PWD")
 echo "$$ $RANK $key $*" >>{log}

@@ -21,7 +21,7 @@ from downbeat.tune.target import Target
 CELL = Cell("bcast", 4, 8)
 ALGORITHMS = {"bcast": ["a", "b", "c"], "reduce": ["c", "d"]}
 TARGET = Target(Library("openmpi", "bench"), "Open MPI v4.1.4", ALGORITHMS, OpenMpiRules(4, ALGORITHMS, {}))
-EFFORT = Effort(10, 100, 600, 0, "latency_avg", "")
+EFFORT = Effort(10, 100, 600, 0, "latency_avg")
 MARGIN = 0.05
 CONFIDENCE = 0.95
 NOISE = 0.01  # deviation of a launch's median, as a share

@@ -22,6 +22,7 @@ from downbeat.errors import UsageError
 from downbeat.experiment import directory as places
 from downbeat.experiment.plan import LaunchKey, Plan
 from downbeat.experiment.surroundings import surroundings
+from downbeat.launchers.bench import EXIT_BAD_ARGUMENTS
 from downbeat.launchers.launch import EXIT_TIMEOUT, INTERRUPTIONS
 from downbeat.launchers.leftovers import MARK, end_marked, remove_segments
 from downbeat.launchers.simulation import parse_platform
@@ -29,7 +30,6 @@ from downbeat.text import one_line
 
 OUTPUT = "stdout.txt"
 ERRORS = "stderr.txt"
-EXIT_BAD_ARGUMENTS = 2
 # 3: a cell lacks valid samples, 4: a cell has wrong results; all others were measured.
 MEASURED = (0, 3, 4)
 # What srun says last of a step that failed, where the program or Slurm itself has said why; the status says the rest.
@@ -63,9 +63,9 @@ def launch_command(plan: Plan, key: LaunchKey, repetitions: int | None = None) -
         key: which launch of it.
         repetitions: in place of those of the plan.
     """
-    library, variant = plan.library(key.library), plan.variant(key.variant)
+    library = plan.library(key.library)
     start = [sys.executable, "-m", "downbeat.launchers.launch"]
-    launcher = variant.launcher or library.launcher
+    launcher = plan.variant(key.variant).launcher or library.launcher
     if library.simulate:
         # Launches have delays and clocks of their own, as on a machine.
         platform = parse_platform(library.simulate)
@@ -76,8 +76,7 @@ def launch_command(plan: Plan, key: LaunchKey, repetitions: int | None = None) -
         start += ["--ranks-per-node", str(library.ranks_per_node)]
     start += ["-n", str(key.ranks), "--timeout", f"{plan.time_limit(key):g}"]
     again = ["--repetitions", str(repetitions)] if repetitions else []
-    arguments = plan.measurement_of(key).arguments()
-    return [*start, variant.bench or library.bench, *arguments, *again, "-q", "-o", places.SAMPLES]
+    return [*start, *plan.program_of(key), *again, "-q", "-o", places.SAMPLES]
 
 
 def launch(

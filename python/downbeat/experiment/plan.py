@@ -131,6 +131,11 @@ class Plan:
         variant = self.variant(key.variant)
         return dataclasses.replace(whole, operations=tuple(variant.operation(one) for one in whole.operations))
 
+    def program_of(self, key: LaunchKey) -> tuple[str, ...]:
+        """Returns the program that a launch starts, with its arguments."""
+        bench = self.variant(key.variant).bench or self.library(key.library).bench
+        return (bench, *self.measurement_of(key).arguments())
+
     def variables_of(self, key: LaunchKey) -> dict[str, str]:
         """Returns the variables that are set for a launch."""
         return {**self.environment(key.environment).variables, **self.variant(key.variant).variables}

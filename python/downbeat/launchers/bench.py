@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from downbeat.errors import UsageError
 from downbeat.launchers.job import NODES, RANKS, RANKS_PER_NODE
@@ -13,6 +13,8 @@ from downbeat.launchers.kept import kept_builds
 from downbeat.launchers.libraries import LIBRARIES, ROOT, Library, launcher_of, linked_mpi
 
 BENCH = "downbeat-bench"
+CHECK_SECONDS = 60.0
+EXIT_BAD_ARGUMENTS = 2
 
 
 def library_of(bench: str) -> tuple[str, Library] | None:
@@ -79,6 +81,23 @@ def find_any_bench() -> tuple[str, str]:
         if path and owner:
             return owner[0], path
     raise UsageError(f"found no {BENCH}; run {how_to_build()}, or give its path with --bench PATH")
+
+
+def check_arguments(bench: str, arguments: Sequence[str]) -> None:
+    """Has downbeat-bench check its arguments without a launch; says nothing where that fails for another reason.
+
+    Raises:
+        UsageError: they are not valid.
+    """
+    try:
+        done = subprocess.run(
+            [bench, "--check", *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+            check=False, timeout=CHECK_SECONDS,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return
+    if done.returncode == EXIT_BAD_ARGUMENTS and done.stderr.strip() and "--check" not in done.stderr:
+        raise UsageError(done.stderr.strip().splitlines()[-1])
 
 
 def srun_launcher(library: Library, placed: bool = False, environment: Mapping[str, str] = os.environ) -> str:

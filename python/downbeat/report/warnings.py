@@ -95,7 +95,7 @@ def bad_cells(experiment: Experiment) -> list[str]:
     reasons = {
         "wrong": "had wrong results, and are left out: the MPI library or the operation is in error",
         "failed": "have no valid sample, and are left out: synchronization failed in every attempt; "
-        "a quieter machine, or a larger --tolerance, --late or --late-ranks would help",
+        "a quieter machine, or a larger --tolerance, --late or --late-ranks (after --) would help",
         "incomplete": "have fewer valid samples than asked for: pictures show them, verdicts leave them out; raise "
         "--max-attempts",
         CHANGED: "were measured while the machine changed its state (round trips around their blocks differ by more "

@@ -25,7 +25,7 @@ def find_warnings(tuning: Tuning) -> list[str]:
         warnings.append(
             f"nothing could be chosen in {len(undecidable)} of {len(tuning.decisions)} cells, where no algorithm has "
             f"{FEWEST_LAUNCHES} launches that count beside the default: their defaults stay untested; see "
-            "sweep/*/failed, measure on an idle machine, or allow a larger --tolerance, or --late-ranks"
+            "sweep/*/failed, measure on an idle machine, or allow a larger --tolerance or --late-ranks (after --)"
         )
     for one in tuning.removed:
         rule = one.rule
@@ -73,7 +73,7 @@ def find_warnings(tuning: Tuning) -> list[str]:
     if lacking:
         warnings.append(
             f"what the rules gain is unknown in {len(lacking)} cells, which lack launches that count; see "
-            f"{GAIN}/*/failed, or allow a larger --tolerance, or --late-ranks"
+            f"{GAIN}/*/failed, or allow a larger --tolerance or --late-ranks (after --)"
         )
     return [*warnings, *tuning.written.notes]
 
