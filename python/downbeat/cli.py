@@ -17,7 +17,6 @@ app = typer.Typer(
     name="downbeat",
     help="Experiments on MPI collectives, measured from a common start.",
     no_args_is_help=True,
-    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
