@@ -101,7 +101,7 @@ def test_everything_that_a_file_can_say(tmp_path: Path) -> None:
 def test_a_newcomer_gets_the_right_procedure(tmp_path: Path) -> None:
     plan = parse(BASIC, tmp_path)
     cores = {Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") for cpu in os.sched_getaffinity(0)}
-    # Where the system does not tell, each processor is a core.
+    # Where the system does not say, each processor is a core.
     expected = max(2, len({path.read_text(encoding="ascii") if path.exists() else str(path) for path in cores}))
     assert (plan.launches, plan.ranks, plan.name) == (10, (expected,), "test")
     assert plan.measurement.options == {}  # mpi_barrier and harmonize, in random order, are downbeat-bench's defaults

@@ -128,7 +128,7 @@ def proofs_of(target: Target, rules: list[Rule], cells: list[Cell], directory: P
     return prove(target, choices, usable, variables, directory / "proof")
 
 
-# The first size of a rule, and either neighbour, which the rule must leave alone.
+# The first size of a rule and its neighbors, which the rule must not change.
 SIZES = (56, 64, 128)
 
 

@@ -154,7 +154,7 @@ def timelines(rows: pd.DataFrame, calls: pd.DataFrame, number: str, title: str) 
         frames.append(pd.DataFrame(drawn))
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper left", ncols=2, frameon=False, fontsize=TEXT_POINTS)
-    caption = f"Single calls of {title}: from arrival to exit on each rank. Of the time, the light part is waiting."
+    caption = f"Single calls of {title}: from arrival to exit on each rank. The light part is waiting."
     if not blocking:
         caption += " Between call and wait, where nothing is drawn, the program computes."
     return Picture(f"calls-{number}", f"{title}: single calls", caption, figure, pd.concat(frames, ignore_index=True))

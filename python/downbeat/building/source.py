@@ -1,4 +1,4 @@
-"""What is there to build from: the source, headers and libnetcdf that Python packages carry, CMake and Ninja."""
+"""What `downbeat build` finds to build from: the source, headers and libnetcdf that Python packages carry, CMake and Ninja."""
 
 from __future__ import annotations
 

@@ -25,9 +25,9 @@ class Arguments:
 
 
 def read_arguments(what: Sequence[str], history: Sequence[Path] | None) -> Arguments:
-    """Returns what words mean: those with a sign that are no files are conditions, the others experiments.
+    """Reads words: those with `=` that name no file are conditions, the others experiments.
 
-    Of mpi_barrier and harmonize in one experiment, harmonize is A, in whatever order they are given.
+    If mpi_barrier and harmonize of one experiment are compared, harmonize is A, in either order.
 
     Raises:
         UsageError: they make no comparison, or one of them is not valid.

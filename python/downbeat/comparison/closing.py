@@ -31,7 +31,7 @@ AFFORDABLE = 100  # launches; to need more says that the machine is noisy
 
 @dataclass(frozen=True)
 class Medians(Experiment):
-    """An experiment of which the medians of the cells are known, and no samples."""
+    """An experiment known by the medians of its cells, without samples."""
 
     medians: pd.DataFrame
 
@@ -78,7 +78,7 @@ def closing(plan: Plan, directory: Path, estimates: Estimates) -> list[str]:
 def contrast(plan: Plan, frame: pd.DataFrame) -> tuple[str, str, str] | None:
     """Returns the factor that the run was made to compare, with its values A and B; None where there is no such pair.
 
-    Two variants, else two synchronizers. Of mpi_barrier and another one, mpi_barrier is B.
+    Two variants, else two synchronizers. mpi_barrier is B, whatever the other one is.
     """
     if len(plan.variants) == 2:
         return "variant", plan.variants[0].name, plan.variants[1].name

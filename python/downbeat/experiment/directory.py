@@ -92,7 +92,7 @@ def read_plan(directory: Path) -> Plan:
 def complete(directory: Path) -> set[str]:
     """Returns the keys of the launches that are complete.
 
-    A directory without a record that can be read, or with the record of another launch, is none: somebody has removed
+    A directory without a readable record, or with the record of another launch, does not count: somebody has removed
     a file, or copied a launch, which would then count twice.
     """
     launches = directory / LAUNCHES

@@ -10,7 +10,7 @@ from downbeat.lists import split_list
 
 START_SECONDS = 0.8  # of a launch, before and after it measures
 RANK_START_SECONDS = 4e-3  # and of each rank; launchers start ranks of a node one after another
-# Of a sample with its share of warm-up and synchronization. What the slowest operations do they do with each rank.
+# Per sample with its share of warm-up and synchronization; the slowest operations take time for each peer.
 SAMPLE_SECONDS = 60e-6
 PEER_SECONDS = 1e-6
 # Simulation takes processor time by messages.

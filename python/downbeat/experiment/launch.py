@@ -32,7 +32,7 @@ OUTPUT = "stdout.txt"
 ERRORS = "stderr.txt"
 # 3: a cell lacks valid samples, 4: a cell has wrong results; all others were measured.
 MEASURED = (0, 3, 4)
-# What srun says last of a step that failed, where the program or Slurm itself has said why; the status says the rest.
+# srun's last lines after a failed step. The program or Slurm has already printed the reason.
 NEEDLESS = re.compile(
     r"(srun|slurmstepd\S*): .*"
     r"(: tasks? [\d,-]+: (Exited with exit code \d+|Killed|Terminated)$|\*\*\* STEP |Job step aborted|Terminating )"
@@ -124,7 +124,7 @@ def launch(
 
 
 def next_failure(failed: Path, key: LaunchKey) -> Path:
-    """Returns where the next failed attempt at a launch goes: after those that there are, of which some may be gone."""
+    """Returns the directory for the next failed attempt, numbered after the last that exists."""
     attempts = [path.name.removeprefix(f"{key}-") for path in failed.glob(f"{glob.escape(str(key))}-*")]
     return failed / f"{key}-{max((int(one) for one in attempts if one.isdecimal()), default=0) + 1}"
 
@@ -161,7 +161,7 @@ def run(
     at = command.index("downbeat.launchers.launch") + 1
     watched = [*command[:at], "--parent", str(os.getpid()), *command[at:]]
     begin = time.time()
-    # What interrupts waits until there is a process to end; that one lets it through when it can end its ranks.
+    # Signals wait until there is a process to end, which unblocks them once it can end its ranks.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTIONS)
     try:
         process = subprocess.Popen(

@@ -213,5 +213,5 @@ class Terminal(Watcher):
 
 def watcher() -> Watcher:
     """Returns what suits standard output."""
-    # A terminal that cannot move its cursor is none for us.
+    # TERM=dumb cannot move its cursor.
     return Terminal(Screen()) if sys.stdout.isatty() and os.environ.get("TERM") != "dumb" else Plain()

@@ -23,7 +23,7 @@ from downbeat.launchers.simulation import NAME as SIMULATOR
 from downbeat.launchers.simulation import Platform, SpecificationError, parse_platform
 from downbeat.lists import split_list
 
-# Each takes simulating, and without jitter all are alike.
+# Each costs simulation time, and without jitter they are equal.
 SIMULATED_REPETITIONS = "20"
 SIMULATED_WARMUP = "3"  # there is no cache to warm, and a rule that watches samples takes more time than they
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -39,7 +39,7 @@ def read_request(path: Path) -> dict[str, Any]:
     """Reads the file of an experiment.
 
     Raises:
-        UsageError: it cannot be read, is no TOML, or has an unknown key or options that are not valid.
+        UsageError: it cannot be read, is not TOML, or has an unknown key or options that are not valid.
     """
     try:
         refuse_pipe(path)
@@ -282,7 +282,7 @@ def environments_of(value: object) -> tuple[Environment, ...]:
 
 
 def distinct(key: str, values: list[Any]) -> tuple[Any, ...]:
-    """Returns values of which none may stand twice."""
+    """Returns values, each of which must be given once."""
     for value in values:
         if values.count(value) > 1:
             raise UsageError(f"{key}: {value} is given twice")

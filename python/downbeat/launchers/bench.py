@@ -123,7 +123,7 @@ def srun_launcher(library: Library, placed: bool = False, environment: Mapping[s
     )
     if plugin not in (answer.stdout + answer.stderr).split():
         return ""
-    # Within a step of the job, as that of `srun --pty bash`, another would wait for its processors for ever.
+    # Within a step of the job, e.g. `srun --pty bash`, a second step would wait for processors forever.
     overlap = "--overlap " if "SLURM_STEP_ID" in environment else ""
     spread = f"-N {NODES} --ntasks-per-node={RANKS_PER_NODE} " if placed else ""
     return f"srun --mpi={plugin} {overlap}--cpu-bind=cores {spread}-n {RANKS}"

@@ -16,7 +16,7 @@ from downbeat.report.numbers_text import counted, listed
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 from downbeat.summaries.describe import describe_each, synchronization
 
-# What launches of one experiment should have in common, by the names of the file, and how to say it.
+# Attributes that launches of one experiment should share, and their names in words.
 SAME = {
     "downbeat_version": "versions of downbeat-bench",
     "git_revision": "revisions of downbeat-bench",

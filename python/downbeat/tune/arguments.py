@@ -18,7 +18,7 @@ def parse_ranks(text: str) -> tuple[int, ...]:
     """Returns numbers of ranks out of "2,4".
 
     Raises:
-        UsageError: one is no number of ranks that can communicate.
+        UsageError: a number is below 2 or not a number.
     """
     words = split_list(text)
     for word in words:

@@ -21,7 +21,7 @@ EXIT_WRONG = 4
 SCHEMA_VERSION = 1
 LEAST_LIMIT = 60.0  # s; after this an algorithm that does not end counts as hanging,
 ATTEMPTS = 2  # at an algorithm
-PATIENCE = 20  # or after so many times what the default took, on many ranks with a slow start
+PATIENCE = 20  # times what the default took, if longer
 
 
 @dataclass

@@ -79,7 +79,7 @@ def find_warnings(tuning: Tuning) -> list[str]:
 
 
 def lacks_launches(decision: Decision) -> bool:
-    """Whether nothing can be said of any algorithm in a cell, for want of launches."""
+    """Whether a cell has too few launches to judge any algorithm."""
     return bool(decision.candidates) and not any(
         one.comparison and min(one.comparison.launches) >= FEWEST_LAUNCHES for one in decision.candidates
     )

@@ -1,4 +1,4 @@
-"""What barriers do to latencies: barrier / common start (delta of Schuchart 2023), judged cell by cell."""
+"""Effects of barriers on latencies: barrier / common start (delta of Schuchart 2023), judged cell by cell."""
 
 from __future__ import annotations
 
