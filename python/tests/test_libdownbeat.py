@@ -90,7 +90,7 @@ def test_the_variable_is_taken_or_refused(checkout: Path, monkeypatch: pytest.Mo
     ):
         find_library(VERSION, [OPEN_MPI])
     monkeypatch.setattr(libdownbeat, "linked_mpi", lambda _: None)
-    with pytest.raises(LibraryError, match="is no library that needs an MPI library"):
+    with pytest.raises(LibraryError, match="does not need an MPI library"):
         find_library(VERSION, [OPEN_MPI])
 
 
