@@ -14,7 +14,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")  # becomes part of names of fi
 OTHER_EXPERIMENTS = ("list", "clock", "rtt", "drift", "skew", "algorithms")
 
 # Options of downbeat-bench that `downbeat run` sets from its own.
-OWN = ("sizes", "sync", "repetitions", "output", "quiet", "check")
+OWN = ("sizes", "sync", "repetitions", "output", "quiet")
 
 
 def wrong(key: str, value: object, valid: str) -> UsageError:
