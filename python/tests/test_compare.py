@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from compare_command import Run, command
-from downbeat.commands.compare import FailOn, exit_status
+from downbeat.commands.compare import FailOn
 from downbeat.comparison.conditions import parse_conditions, select
 from downbeat.comparison.contexts import context_differences
 from downbeat.comparison.table import describe
@@ -407,30 +407,6 @@ def test_the_table_fits_a_terminal(long_name: str) -> None:
     assert max(map(len, lines)) <= WIDTH
     assert lines[0] == "8 cells: 0 faster, 0 slower, 0 equivalent, 8 undecided (B against A)"
     assert sum(line.count("undecided") == 2 for line in lines) == 4  # synchronizers are side by side
-
-
-def test_the_table_says_which_way_round_delta_is() -> None:
-    cells = pd.concat([rows(factors_of(26)), rows(factors_of(26) * 2, synchronizer="mpi_barrier")])
-    sides = [{"synchronizer": "harmonize"}, {"synchronizer": "mpi_barrier"}]
-    forward = downbeat.compare(cells, where_a=sides[0], where_b=sides[1])
-    assert any("barrier / common start (delta in Schuchart 2023" in line for line in describe(forward))
-    assert forward["ratio"].iloc[0] == pytest.approx(2)
-    backward = downbeat.compare(cells, where_a=sides[1], where_b=sides[0])
-    assert any("common start / barrier (1 / delta in Schuchart 2023" in line for line in describe(backward))
-
-
-@pytest.mark.parametrize(
-    ("verdicts_", "statuses"),  # nothing, slower, different, undecided
-    [
-        ({"equivalent"}, (0, 0, 0, 0)),
-        ({"faster"}, (0, 0, 3, 0)),
-        ({"slower", "undecided"}, (0, 3, 3, 3)),
-        ({"undecided"}, (0, 0, 0, 4)),
-        ({"unmatched", "faster"}, (0, 0, 3, 4)),
-    ],
-)
-def test_exit_status(verdicts_: set[str], statuses: tuple[int, ...]) -> None:
-    assert tuple(exit_status(verdicts_, one) for one in FailOn) == statuses
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import fcntl
 import json
 import mmap
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -30,7 +29,7 @@ from downbeat.experiment.measurement import Measurement
 from downbeat.experiment.plan import Environment, Library, Plan
 from downbeat.experiment.surroundings import governor
 from downbeat.launchers import leftovers
-from fake_programs import MEDIAN, FakeBench, alive, environment, script, wait_for, write_template
+from fake_programs import MEDIAN, FakeBench, alive, script, wait_for, write_template
 from scipy import stats
 
 
@@ -361,51 +360,6 @@ def test_a_link_of_another_user_is_not_followed(
     assert execute(dataclasses.replace(plan, launches=2), where).lacking == {}
 
 
-DRIVER = """
-import sys
-from datetime import datetime
-from pathlib import Path
-from downbeat.experiment.directory import read_plan
-from downbeat.experiment.execute import execute
-execute(read_plan(Path(sys.argv[1])), Path(sys.argv[2]))
-"""
-KILLS = 4
-
-
-@pytest.mark.parametrize("group", [False, True])
-def test_killed_at_any_moment_it_resumes(group: bool, tmp_path: Path, where: Path) -> None:
-    """Kills the run, or it with its process group, at random moments; what was complete stays, what was not is done."""
-    fake = FakeBench(tmp_path / "fake", "sleep 0.03")
-    plan = plan_with(fake.library("a"), fake.library("b"), launches=7)
-    places.write_plan(tmp_path / "plan", plan)
-    random_moment = random.Random()
-    complete: dict[str, int] = {}  # key -> how often it had been started when it was complete
-    for _ in range(KILLS):
-        before = len(fake.starts())
-        command = [sys.executable, "-c", DRIVER, str(tmp_path / "plan"), str(where)]
-        with subprocess.Popen(command, env=environment(), start_new_session=True) as run:
-            assert wait_for(lambda: len(fake.starts()) > before or run.poll() is not None)  # noqa: B023
-            time.sleep(random_moment.uniform(0, 0.5))
-            if run.poll() is None:  # it may have done all that there was to do; its number is then another's
-                (os.killpg if group else os.kill)(run.pid, signal.SIGKILL)
-        done = places.complete(where)
-        assert complete.keys() <= done
-        starts = [key for _, key, _ in fake.starts()]
-        complete |= {key: starts.count(key) for key in done if key not in complete}
-        # Whatever is there is whole.
-        assert places.read_plan(where) == plan
-        for path in (where / places.LAUNCHES).glob("*/launch.json"):
-            assert json.loads(path.read_text(encoding="utf-8"))["failure"] == ""
-        assert wait_for(lambda: not any(alive(pid) for pid in fake.processes()))
-    assert execute(plan, where).lacking == {}
-    starts = [key for _, key, _ in fake.starts()]
-    assert places.complete(where) == {str(key) for key in plan.launch_order()}
-    assert {key: starts.count(key) for key in complete} == complete
-    assert kept(where) == ["launches"]
-    assert not list(where.rglob("*.new"))
-    assert len(open_experiment(where).launches) == 14
-
-
 def test_medians_are_those_of_the_launches(fake: FakeBench, where: Path) -> None:
     logs = np.log([1e-6, 2e-6, 4e-6])
     for number, median in enumerate(np.exp(logs), 1):
@@ -520,20 +474,6 @@ def test_a_library_that_reads_algorithms_at_start_gets_launches_for_each(tmp_pat
         "fake-n2-default-002-portion2": "reduce --sizes 8 --algorithm reduce=2",
     }
     assert sorted(open_experiment(where).cells["launch"]) == [1, 1, 2, 2]
-
-
-def test_launches_under_the_names_that_an_earlier_downbeat_gave_them_are_found(tmp_path: Path, where: Path) -> None:
-    fake = FakeBench(tmp_path / "fake")
-    plan = plan_with(fake.library(fixed_at_start=("*",)), launches=2)
-    options = {"sizes": "8", "algorithm": "reduce=1,2"}
-    plan = dataclasses.replace(plan, measurement=Measurement(("reduce",), options))
-    execute(plan, where)
-    for path in list((where / "launches").iterdir()):
-        path.rename(path.with_name(path.name.replace("-portion", "-part")))
-    assert len(open_experiment(where).launches) == 4
-    execute(dataclasses.replace(plan, launches=3), where)
-    assert len(fake.starts()) == 6
-    assert len(list((where / "launches").glob("*-portion[12]"))) == 6
 
 
 def test_launches_do_not_overlap_where_the_process_that_would_end_the_ranks_is_killed(
