@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from downbeat.errors import UsageError
-from downbeat.lists import split_list
+from downbeat.lists import name_of, split_list
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")  # becomes part of names of files
 # The first words by which downbeat-bench does something else than measure operations.
@@ -120,4 +120,4 @@ def operations_of(value: object, base: Path) -> tuple[str, ...]:
         if word.startswith("-"):
             raise wrong("operations", word, "a name of 'downbeat-bench list operation' or the path of a shared object")
     # With a slash it is a file, as for the shell; parameters may follow in parentheses.
-    return tuple(str(base.absolute() / word) if "/" in word.partition("(")[0] else word for word in words)
+    return tuple(str(base.absolute() / word) if "/" in name_of(word) else word for word in words)
