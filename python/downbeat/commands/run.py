@@ -9,6 +9,7 @@ import typer
 
 from downbeat.commands.options import BENCH, LAUNCHER, PASSED, RANKS_PER_NODE
 from downbeat.errors import UsageError
+from downbeat.text import counted
 
 if TYPE_CHECKING:
     from downbeat.experiment.execute import Outcome
@@ -178,8 +179,9 @@ def run_plan(plan: Plan, directory: Path, any_seed: bool) -> None:
     for warning in crowding(plan):
         print(f"warning: {warning}", file=sys.stderr)
     if plan.launches < FEW:
-        count = f"{plan.launches} launch{'es' if plan.launches > 1 else ''}"
-        print(f"warning: {count}; a verdict needs at least {FEW} (--launches)", file=sys.stderr)
+        print(
+            f"warning: {counted(plan.launches, 'launch')}; a verdict needs at least {FEW} (--launches)", file=sys.stderr
+        )
     with resumable():
         outcome = execute(plan, directory, watcher(), any_seed)
     if outcome.estimates.medians:
@@ -204,7 +206,7 @@ def crowding(plan: Plan) -> list[str]:
                 per_node = f" on a node, of {ranks}," if job.nodes > 1 else ""
                 most = f"-n {job.cpus}" if job.nodes == 1 else f"{job.cpus} on each of {job.nodes} nodes"
                 return [
-                    f"{share} ranks{per_node} share {job.cpus} processor{'s' if job.cpus > 1 else ''}: a rank that "
+                    f"{share} ranks{per_node} share {counted(job.cpus, 'processor')}: a rank that "
                     f"waits for a processor starts late or looks slow; use at most {most}"
                 ]
     return []

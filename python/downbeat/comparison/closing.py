@@ -25,6 +25,7 @@ from downbeat.launchers.libraries import short_version
 from downbeat.show.experiment import legend, pivot, shown_factors, summarize
 from downbeat.show.table import wrapped
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
+from downbeat.text import counted
 
 AFFORDABLE = 100  # launches; to need more says that the machine is noisy
 
@@ -60,7 +61,7 @@ def closing(plan: Plan, directory: Path, estimates: Estimates) -> list[str]:
     ranks = ", ".join(str(count) for count in sorted({launch.ranks for launch in whole.launches}))
     launches = len(whole.launches)
     lines = wrapped(
-        f"{METRIC} in us, {METRICS[METRIC].meaning}; {launches} launch{'es' if launches > 1 else ''}, {ranks} ranks, "
+        f"{METRIC} in us, {METRICS[METRIC].meaning}; {counted(launches, 'launch')}, {ranks} ranks, "
         f"{'; '.join(sorted(libraries))}"
     )
     if compared is None:

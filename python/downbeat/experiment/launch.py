@@ -26,7 +26,7 @@ from downbeat.launchers.bench import EXIT_BAD_ARGUMENTS
 from downbeat.launchers.launch import EXIT_TIMEOUT, INTERRUPTIONS
 from downbeat.launchers.leftovers import MARK, end_marked, remove_segments
 from downbeat.launchers.simulation import parse_platform
-from downbeat.text import one_line
+from downbeat.text import counted, one_line
 
 OUTPUT = "stdout.txt"
 ERRORS = "stderr.txt"
@@ -212,7 +212,7 @@ def failure_of(status: int, where: Path, timeout: float, ranks: int) -> str:
         return ""
     # A launcher that the MPI library does not know starts programs of one rank each, every one of which succeeds.
     return (
-        f"the program ran with {found} rank{'' if found == 1 else 's'}, not {ranks}: the launcher belongs to another "
+        f"the program ran with {counted(found, 'rank')}, not {ranks}: the launcher belongs to another "
         "MPI library, or lacks an option (srun needs --mpi=)"
     )
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from downbeat.experiment.duration import time_limit
 from downbeat.experiment.measurement import Measurement as Measurement
 from downbeat.experiment.portions import portions_of
+from downbeat.text import counted
 
 # A configuration is what is fixed for a launch; these are its names in frames, beside the factors of cells.
 LAUNCH_FACTORS = ("library", "ranks", "environment", "variant")
@@ -83,7 +84,7 @@ class LaunchKey:
         """The configuration of the launch, for people."""
         environment = "" if self.environment == DEFAULT_ENVIRONMENT else f", {self.environment}"
         variant = "" if self.variant == DEFAULT_VARIANT else f", {self.variant}"
-        return f"{self.library}, {self.ranks} rank{'s' if self.ranks > 1 else ''}{environment}{variant}"
+        return f"{self.library}, {counted(self.ranks, 'rank')}{environment}{variant}"
 
 
 @dataclass(frozen=True)

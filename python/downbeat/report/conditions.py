@@ -12,10 +12,11 @@ import pandas as pd
 from downbeat.experiment.experiment import Experiment, Launch
 from downbeat.experiment.plan import DEFAULT_VARIANT
 from downbeat.launchers.simulation import without_seed
-from downbeat.report.numbers_text import counted, listed, microseconds, span
+from downbeat.report.numbers_text import listed, microseconds, span
 from downbeat.report.page import Section, Table
 from downbeat.report.warnings import first_line
 from downbeat.summaries.describe import synchronization
+from downbeat.text import counted
 from downbeat.units import MICROSECONDS, PERCENT, bytes_text
 
 # Variables that launchers and `downbeat.launchers.launch` set.

@@ -12,9 +12,10 @@ from downbeat.experiment.launch_kinds import launch_lines
 from downbeat.experiment.plan import LAUNCH_FACTORS
 from downbeat.launchers.simulation import without_seed
 from downbeat.report.findings.barriers import sizes
-from downbeat.report.numbers_text import counted, listed
+from downbeat.report.numbers_text import listed
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 from downbeat.summaries.describe import describe_each, synchronization
+from downbeat.text import counted
 
 # Attributes that launches of one experiment should share, and their names in words.
 SAME = {

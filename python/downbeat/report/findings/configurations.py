@@ -10,9 +10,10 @@ from downbeat.comparison.compare import compare
 from downbeat.comparison.judging import UNMATCHED
 from downbeat.errors import UsageError
 from downbeat.experiment.experiment import Experiment
-from downbeat.report.numbers_text import counted, listed, over_cells
+from downbeat.report.numbers_text import listed, over_cells
 from downbeat.summaries.barrier_ratio import REFERENCE
 from downbeat.summaries.cells import measured_cells
+from downbeat.text import counted
 
 MOST_VALUES = 4  # of a factor, after the first
 
