@@ -1,4 +1,4 @@
-"""What downbeat knows by heart of downbeat-bench, for it is needed where no bench runs, is what downbeat-bench says."""
+"""Names and texts of downbeat-bench that Python repeats, because they are needed where no bench runs, agree with it."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def plan_with(*libraries: Library, launches: int = 2, **other: object) -> Plan:
 
 
 def kept(where: Path) -> list[str]:
-    """Returns what lies in the directory of an experiment, but for what is always there."""
+    """Returns the names in the directory of an experiment, without those that are always there."""
     return sorted(path.name for path in where.iterdir() if path.name not in (places.PLAN, places.MACHINE, locks.LOCK))
 
 
@@ -167,7 +167,7 @@ def test_a_directory_of_something_else_is_refused(fake: FakeBench, where: Path) 
             "cp {templates}/any-1.nc $output; exit 0",
             "the program ran with 1 rank, not 2: the launcher belongs to another MPI library",
         ),
-        # What srun adds to what a program said, in whatever order.
+        # srun's lines around those of the program, in any order.
         (
             "echo 'srun: error: vm: tasks 0-1: Exited with exit code 1' >&2; echo out of luck >&2; "
             "echo 'slurmstepd-vm: error: *** STEP 7.0 ON vm CANCELLED AT 2026-11-22T00:44:33 ***' >&2; "
@@ -241,7 +241,7 @@ def test_what_is_refused_before_anything_ran_leaves_nothing(tmp_path: Path, wher
     where.mkdir()
     execute(bad, where)
     assert execute(good, where).lacking == {}
-    # What is there already stays.
+    # Existing launches stay.
     assert execute(dataclasses.replace(good, launches=2), where).refused == ""
     script(fake.bench, "#!/bin/sh\nexit 2\n")
     outcome = execute(dataclasses.replace(good, launches=3), where)
@@ -356,7 +356,7 @@ def test_a_link_of_another_user_is_not_followed(
             execute(dataclasses.replace(plan, launches=2), where)
     assert sorted(path.stat().st_mtime_ns for path in [outside, *outside.rglob("*")]) == before
     assert fake.starts() == starts
-    # A link of one's own is followed.
+    # The user's own link is followed.
     assert execute(dataclasses.replace(plan, launches=2), where).lacking == {}
 
 
@@ -554,5 +554,5 @@ def test_what_a_killed_process_leaves_is_removed_by_its_guard(how: str, tmp_path
     assert done.returncode == {"killed": -signal.SIGKILL, "ended": 0}[how]
     rank, guard = (int(word) for word in done.stdout.split())
     assert wait_for(lambda: not alive(rank) and not alive(guard))
-    # A guard that was told that all ended in order touches nothing.
+    # After an orderly end the guard touches nothing.
     assert len(list(tmp_path.iterdir())) == {"killed": 0, "ended": 1}[how]

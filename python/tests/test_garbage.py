@@ -59,7 +59,7 @@ TEXT: tuple[Damage, ...] = (flipped, other_text, other_text)
 
 @dataclass(frozen=True)
 class Reader:
-    """What reads a kind of file.
+    """The reader of a kind of file.
 
     Attributes:
         make: writes what is needed into a directory, and returns the file that is damaged.
@@ -134,7 +134,7 @@ def make_experiment(directory: Path) -> Path:
     two_cells(launch / places.SAMPLES)
     record = {"library": "fake", "ranks": 2, "environment": "default", "variant": "default", "number": 1}
     places.write_record(launch, record)
-    # As older versions wrote them: what has a checksum is refused before it is looked at (test_checksum.py).
+    # Without checksums, which would refuse the damage first (test_checksum.py).
     for path in directory.rglob("*.json"):
         write_json(path, read_json(path))
     return directory

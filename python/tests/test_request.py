@@ -1,4 +1,4 @@
-"""What is asked for becomes a plan, or one line that names what is wrong."""
+"""A request becomes a plan, or one line that names what is wrong."""
 
 from __future__ import annotations
 
@@ -275,7 +275,7 @@ def test_parts_have_no_cell_in_common() -> None:
         "reduce(root=1) bcast --algorithm reduce=2,bcast=5",
         "reduce(root=1) --algorithm reduce=3",
     ]
-    # Of a library that is fixed in one collective, the others keep all their choices in one launch.
+    # If the library is fixed in one collective, the others keep all their choices in one launch.
     assert portions(("reduce", "allgatherv"), ("allgatherv",), algorithm="reduce=a,b,allgatherv=c,d") == [
         "reduce allgatherv --algorithm reduce=a,b,allgatherv=c",
         "allgatherv --algorithm allgatherv=d",

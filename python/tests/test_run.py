@@ -225,7 +225,7 @@ def test_real_launches_under_two_libraries(tmp_path: Path) -> None:
     assert len(cells) == 2 * 3 * 2 * 2  # libraries, launches, sizes, synchronizers
     assert (cells["valid_count"] == 20).all()
     assert set(cells["library"]) == {"openmpi", "mpich"}
-    # What is shown while launches come in is what the samples say, where the machine stayed in one state.
+    # The live table agrees with the samples if the machine stayed in one state.
     steady = cells[cells["status"] != CHANGED]
     if set(steady["state"]) == {""} and len(steady.groupby(["library", "size", "synchronizer"])) == 8:
         table = done.stdout[done.stdout.index("operation  size") :]

@@ -1,4 +1,4 @@
-"""Rules for ranks that arrive late: a broadcast of which one algorithm is planted to be better then."""
+"""Rules for ranks that arrive late: a broadcast with an algorithm planted to be better then."""
 
 from __future__ import annotations
 

@@ -80,8 +80,8 @@ def run(
     """Run an experiment, or continue one.
 
     Launches run in random order until all are complete. The same command continues an interrupted run. Keys of the file
-    are the long names of the options (docs/experiments.md); options override them. What follows -- goes to
-    downbeat-bench as it is (downbeat-bench --help): downbeat run bcast -- --late-ranks 0.01
+    are the long names of the options (docs/experiments.md); options override them. Options after -- go to
+    downbeat-bench unchanged (downbeat-bench --help): downbeat run bcast -- --late-ranks 0.01
 
     Exit status: 0 all complete, 1 failure, 2 bad arguments, 3 launches are missing or intervals too wide, 130
     interrupted.

@@ -43,8 +43,7 @@ def tune(
 ) -> None:
     """Choose algorithms of an MPI library, write rules, prove that they work.
 
-    What follows -- goes to downbeat-bench as it is, in every measurement: downbeat tune bcast -o rules --
-    --late 2e-6
+    Options after -- go to downbeat-bench unchanged, in every measurement: downbeat tune bcast -o rules -- --late 2e-6
 
     Exit status: 0 rules are written and no check failed, 1 failure, 2 bad arguments, 3 the library does not obey some
     rules, or they are slower than the defaults, cannot be measured, or were removed because of wrong results.

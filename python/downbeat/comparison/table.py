@@ -202,7 +202,7 @@ def history(frame: pd.DataFrame) -> str:
 
 
 def across_sessions(frame: pd.DataFrame) -> bool:
-    """Whether A and B are compared by what a history tells of sessions."""
+    """Whether A and B are compared by the sessions of a history."""
     return bool(frame["sessions"].notna().any())
 
 

@@ -87,8 +87,8 @@ def try_all(
 ) -> Usable:
     """Tries the default, then all together, and only if that fails each in a launch of its own; see `probe`.
 
-    Algorithms that fail are tried again after the others, and the default once more: trouble of the machine is no
-    reason to leave an algorithm out.
+    Algorithms that fail are tried again after the others, and the default once more: a disturbed machine
+    must not exclude an algorithm.
     """
     usable = Usable(collective, ranks)
     candidates = []
