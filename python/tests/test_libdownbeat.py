@@ -119,5 +119,5 @@ def test_libraries_by_what_they_say(said: str, name: str | None) -> None:
 
 
 def test_a_program_whose_name_is_no_utf_8_is_looked_at(tmp_path: Path) -> None:
-    """ldd's answer has the name, too."""
+    """The answer of ldd has the name, too."""
     assert linked_mpi(str(tmp_path / "\udcffbench")) is None
