@@ -130,7 +130,7 @@ def test_bad_arguments_of_downbeat_bench_are_bad_arguments(tmp_path: Path) -> No
         (["bcast", "--ranks", "two"], "'two'"),
         (["bcast", "--mpi", "lam"], "'lam'"),
         (["bcast", "--bench", "./none"], "/none'"),
-        (["bcast", "--late", "2e-6"], "BENCH-OPTIONS"),
+        (["bcast", "--late", "2e-6"], "BENCH_OPTIONS"),
         (["bcast", "--", "--sizes", "8"], "--sizes"),
         (["bcast", "--width", "0"], "width"),
     ],

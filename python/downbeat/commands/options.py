@@ -16,8 +16,6 @@ PASSED = "downbeat-bench"  # key of `typer.Context.meta`: the words after `--`
 class PassingCommand(TyperCommand):
     """A command that hands what follows `--` to downbeat-bench."""
 
-    # The class of Typer's contexts is private.
-
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
         """Parses what precedes `--`; keeps the rest in the context."""
         end = args.index("--") if "--" in args else len(args)
@@ -26,4 +24,4 @@ class PassingCommand(TyperCommand):
 
     def collect_usage_pieces(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         """Adds what may follow to the line of usage."""
-        return [*super().collect_usage_pieces(ctx), "[-- BENCH-OPTIONS]"]
+        return [*super().collect_usage_pieces(ctx), "[-- BENCH_OPTIONS]"]
