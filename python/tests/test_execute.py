@@ -19,6 +19,7 @@ import netCDF4
 import numpy as np
 import pytest
 from downbeat import lock as locks
+from downbeat.doctor.machine import Machine
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.experiment import directory as places
 from downbeat.experiment import split
@@ -27,7 +28,6 @@ from downbeat.experiment.experiment import open_experiment
 from downbeat.experiment.launch import launch_command, run_in_directory
 from downbeat.experiment.measurement import Measurement
 from downbeat.experiment.plan import Environment, Library, Plan
-from downbeat.experiment.surroundings import governor
 from downbeat.launchers import leftovers
 from fake_programs import MEDIAN, FakeBench, alive, script, wait_for, write_template
 from scipy import stats
@@ -108,8 +108,8 @@ def test_a_processor_that_does_not_tell_its_governor_is_left_out(tmp_path: Path)
     first.parent.mkdir(parents=True)
     first.write_text("performance\n", encoding="ascii")
     (tmp_path / "devices/system/cpu/cpu1/cpufreq/scaling_governor").mkdir(parents=True)
-    assert governor(tmp_path) == "performance"
-    assert governor(tmp_path / "none") == "unknown"
+    assert Machine(tmp_path, tmp_path).governors((0, 1)) == "performance"
+    assert Machine(tmp_path / "none", tmp_path).governors((0, 1)) == ""
 
 
 def test_it_continues_where_it_was(fake: FakeBench, where: Path) -> None:
