@@ -193,15 +193,7 @@ def sides_of(
     conditions: tuple[Mapping[str, object], ...],
     number: tuple[str, str],
 ) -> Sides:
-    """Returns the cells of both sides, with the states that they share.
-
-    Args:
-        a: as in `compare`.
-        b: as in `compare`.
-        history: as in `compare`.
-        conditions: on A and on B.
-        number: metric and statistic.
-    """
+    """Returns the cells of both sides, with the states that they share; `number` is metric and statistic."""
     history_is_a = history is not None and b is None
     same = not history_is_a and is_same(a, a if b is None else b)
     named = names_of_history(history or ())
