@@ -135,7 +135,7 @@ wheel: setup-run ## write build/dist/downbeat-<version>-py3-none-any.whl, with t
 	@mkdir -p build/dist
 	@rm -rf build/share
 	@$(VENV)/python tools/man --output build/share/man --version $$(sed -n 's/^version = "\(.*\)"$$/\1/p' pyproject.toml)
-	@$(VENV)/python tools/completions --output build/share
+	@cp -r packaging/completions/. build/share
 	@DOWNBEAT_WHEEL_HEADERS=1 DOWNBEAT_WHEEL_SHARE=build/share $(VENV)/python -m pip --quiet wheel --no-deps --no-build-isolation --wheel-dir build/dist .
 	@ls build/dist/*.whl
 

@@ -1,9 +1,10 @@
-# Installation of what people read: license, examples and man pages.
+# Installation of what people read: license, examples, shell completion and man pages.
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/packaging/completions/" DESTINATION "${CMAKE_INSTALL_DATADIR}")
 
-# Man pages and shell completion come from the headers and from what the programs print as --help. For downbeat(1) Python
-# needs the packages of the command, which .venv has.
+# Man pages come from the headers and from what the programs print as --help. For downbeat(1) Python needs the packages of
+# the command, which .venv has.
 find_program(DOWNBEAT_PYTHON python3 PATHS "${PROJECT_SOURCE_DIR}/.venv/bin" NO_DEFAULT_PATH)
 find_program(DOWNBEAT_PYTHON python3)
 set(man_dir "${PROJECT_BINARY_DIR}/man")
@@ -12,20 +13,12 @@ if(DOWNBEAT_PYTHON)
     if(TARGET downbeat-bench)
         list(APPEND man_command --bench "$<TARGET_FILE:downbeat-bench>")
     endif()
-    set(completions_dir "${PROJECT_BINARY_DIR}/completions")
-    set(completions_command "${DOWNBEAT_PYTHON}" "${PROJECT_SOURCE_DIR}/tools/completions" --output "${completions_dir}")
-    if(TARGET downbeat-bench)
-        list(APPEND completions_command --bench "$<TARGET_FILE:downbeat-bench>")
-    endif()
     list(JOIN man_command "\" \"" man_command)
-    list(JOIN completions_command "\" \"" completions_command)
     # A directory stays empty where nothing can be asked.
-    install(CODE "file(REMOVE_RECURSE \"${man_dir}\" \"${completions_dir}\")
-        file(MAKE_DIRECTORY \"${man_dir}\" \"${completions_dir}\")
-        execute_process(COMMAND \"${man_command}\" COMMAND_ERROR_IS_FATAL ANY)
-        execute_process(COMMAND \"${completions_command}\" COMMAND_ERROR_IS_FATAL ANY)")
+    install(CODE "file(REMOVE_RECURSE \"${man_dir}\")
+        file(MAKE_DIRECTORY \"${man_dir}\")
+        execute_process(COMMAND \"${man_command}\" COMMAND_ERROR_IS_FATAL ANY)")
     install(DIRECTORY "${man_dir}/" DESTINATION "${CMAKE_INSTALL_MANDIR}")
-    install(DIRECTORY "${completions_dir}/" DESTINATION "${CMAKE_INSTALL_DATADIR}")
 else()
-    install(CODE "message(\"man pages and shell completion are left out: no python3\")")
+    install(CODE "message(\"man pages are left out: no python3\")")
 endif()

@@ -57,7 +57,7 @@ class DownbeatCheck(rfm.RunOnlyRegressionTest):
             words += ["--sizes", self.sizes]
         if self.ranks > 0:
             words += ["--ranks", str(self.ranks)]
-        self.executable_opts = [shlex.join([*words, *shlex.split(self.options), "-o", str(night)])]
+        self.executable_opts = [shlex.join([*words, "-o", str(night), *shlex.split(self.options)])]
         night_, nights_, slower_ = (shlex.quote(str(path)) for path in (night, nights, slower))
         self.postrun_cmds = [
             "status=$?",

@@ -32,10 +32,10 @@ SOURCE = (
     "lib/CMakeLists.txt",
     "lib/include",
     "lib/src",
+    "packaging/completions",
     "preload",
     "pyproject.toml",
     "shared",
-    "tools/completions",
     "tools/man",
 )
 # What an #include names, and the Debian package that it comes from.

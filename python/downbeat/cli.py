@@ -8,6 +8,7 @@ import sys
 import typer
 
 from downbeat.commands import arrivals, build, compare, doctor, export, report, reproduce, run, show, trace, tune
+from downbeat.commands.options import PassingCommand
 from downbeat.errors import DownbeatError
 from downbeat.streams import shown
 from downbeat.text import one_line
@@ -16,7 +17,6 @@ app = typer.Typer(
     name="downbeat",
     help="Experiments on MPI collectives, measured from a common start.",
     no_args_is_help=True,
-    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -24,12 +24,12 @@ app = typer.Typer(
 # In the order in which a newcomer needs them.
 app.command()(build.build)
 app.command()(doctor.doctor)
-app.command()(run.run)
+app.command(cls=PassingCommand)(run.run)
 app.command()(compare.compare)
 app.command()(report.report)
 app.command()(show.show)
 app.command()(export.export)
-app.command()(tune.tune)
+app.command(cls=PassingCommand)(tune.tune)
 app.command()(reproduce.reproduce)
 app.command()(trace.trace)
 app.command()(arrivals.arrivals)

@@ -14,7 +14,7 @@ from typing import IO, Any
 from downbeat.checksum import with_checksum, without_checksum
 from downbeat.errors import DownbeatError, UsageError, reading
 
-# What some network file systems answer to fsync: they do not have it, of files or of directories.
+# Errors of file systems without fsync, for files or for directories.
 NO_FSYNC = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
 
 

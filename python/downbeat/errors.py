@@ -19,7 +19,7 @@ class UsageError(DownbeatError):
     status = 2
 
 
-# What Python and its libraries raise where the content of a file is not what its format says.
+# Errors that Python and its libraries raise if the content of a file does not follow its format.
 WRONG_CONTENT = (
     ArithmeticError,
     AttributeError,
@@ -47,7 +47,7 @@ def reading(path: Path) -> Iterator[None]:
     """Makes an error of whatever fails because a file is damaged, within a block that reads the file and nothing else.
 
     Raises:
-        UsageError: the file is damaged; the line says what was missed. Or it is none: a pipe keeps its reader waiting.
+        UsageError: the file is damaged; the line says what is missing. Or it is a pipe, which keeps its reader waiting.
     """
     refuse_pipe(path)
     try:

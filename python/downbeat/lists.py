@@ -17,3 +17,8 @@ def split_list(text: str) -> list[str]:
         else:
             words[-1] += character
     return [word.strip() for word in words]
+
+
+def name_of(word: str) -> str:
+    """Returns the name of a word of a list, without its parameters: that of `reduce(root=1)` is `reduce`."""
+    return word.partition("(")[0]

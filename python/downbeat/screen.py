@@ -1,4 +1,4 @@
-"""What a terminal shows in colors and places: rich, whose texts are printable and whose own codes are obeyed."""
+"""Output of rich on a terminal: texts are made printable, its own control codes are kept."""
 
 from __future__ import annotations
 

@@ -30,3 +30,9 @@ def one_line(text: str) -> str:
 def escaped(character: str) -> str:
     """Returns a character as Python writes it in a string."""
     return character.encode("unicode_escape").decode("ascii")
+
+
+def counted(number: int, noun: str) -> str:
+    """Returns a number with its noun: `1 launch`, `12 launches`."""
+    plural = f"{noun}es" if noun.endswith(("s", "ch")) else f"{noun}s"
+    return f"{number} {noun if number == 1 else plural}"

@@ -41,7 +41,7 @@ def typed(kind: type[T], value: object, name: str = "it") -> T:
     else:
         fits = isinstance(origin, type) and isinstance(value, origin) and not isinstance(value, bool)
     if isinstance(value, str):
-        value.encode()  # JSON can escape what is no character, and nothing could write it
+        value.encode()  # JSON can escape lone surrogates, which nothing could write
     if not fits:
         wanted = NAMES.get(origin, f"one of {', '.join(map(str, arguments))}")
         raise ValueError(f"{name} is not {wanted}")

@@ -11,7 +11,7 @@ from typing import Any
 
 from downbeat.errors import DownbeatError
 
-# What may be in the place of any value of JSON or TOML.
+# Replacements for any value of JSON or TOML.
 VALUES: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 1, 2**31, 2**63, -(2**63), 10**400, 0.5, -1e308, 1e308, float("nan"), float("inf")),
     *("", "\0", "a", "../../etc/passwd", "=1+1", "\x1b[31m", "\ud800", "x" * 5000, "nan", "1", "é\u202e\ufffe"),
@@ -101,7 +101,7 @@ def replaced_fields(content: bytes, chance: random.Random) -> bytes:
 
 
 def other_shape(content: bytes, chance: random.Random) -> bytes:
-    """Returns lines of JSON of which some values, at any depth, are others, doubled or not there."""
+    """Returns lines of JSON with some values, at any depth, replaced, doubled or removed."""
     lines = content.decode().splitlines() if content.startswith(b'{"') else [content.decode()]
     at = chance.randrange(len(lines))
     document = json.loads(lines[at])
@@ -130,7 +130,7 @@ def other_values(value: object, chance: random.Random) -> object:
 
 
 def other_text(content: bytes, chance: random.Random) -> bytes:
-    """Returns a text of which pieces are gone, doubled, in another place, or others."""
+    """Returns a text with pieces removed, doubled, moved or replaced."""
     damaged = bytearray(content)
     for _ in range(chance.choice((1, 1, 2, 4))):
         begin = chance.randrange(len(damaged) + 1)

@@ -23,7 +23,7 @@ CONTEXT: dict[str, str | int] = {
     "seed": "17",
     "environment": "OMPI_MCA_orte_app_num=0\nDOWNBEAT_CLOCK=tsc",
 }
-# Of the samples of a cell around its median, so that quantiles are known: the median is 1, the mean 1.05.
+# Samples of a cell around its median, with known quantiles: the median is 1, the mean 1.05.
 SPREAD = np.array([0.9, 0.95, 1.0, 1.05, 1.35])
 
 
@@ -71,7 +71,7 @@ def write_experiment(directory: Path, launches: Sequence[Sequence[Cell]], **attr
 def barrier_cells(
     launch: float, delta: float = 1.2, operations: Sequence[str] = ("bcast",), sizes: Sequence[int] = (8, 64, 1024)
 ) -> list[Cell]:
-    """Returns cells of operations behind a barrier and from a common start; `launch` is a factor of all latencies."""
+    """Returns cells of operations after a barrier and from a common start; `launch` is a factor of all latencies."""
     return [
         cell(launch * (10 + size / 64) * (delta if synchronizer == "mpi_barrier" else 1), operation, size, synchronizer)
         for operation in operations

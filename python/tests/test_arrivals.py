@@ -1,4 +1,4 @@
-"""What is said of arrivals: from made-up traces whose truth is known."""
+"""Arrivals, from made-up traces whose truth is known."""
 
 from __future__ import annotations
 

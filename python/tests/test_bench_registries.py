@@ -1,4 +1,4 @@
-"""What downbeat knows by heart of downbeat-bench, for it is needed where no bench runs, is what downbeat-bench says."""
+"""Names and texts of downbeat-bench that Python repeats, because they are needed where no bench runs, agree with it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from downbeat.data.launch_file import CELL_FACTORS
 from downbeat.data.metrics import METRICS
-from downbeat.experiment.bench_options import OPTIONS, OTHER_EXPERIMENTS
+from downbeat.experiment.bench_options import OTHER_EXPERIMENTS, OWN
 from downbeat.experiment.portions import CALLS_BARRIER, DEFAULT_SYNC
 from downbeat.pictures.registry import OF_FILES
 
@@ -49,8 +49,8 @@ def test_the_other_experiments_are_those_that_help_shows(help_text: str) -> None
     assert set(OF_FILES) < set(OTHER_EXPERIMENTS)
 
 
-def test_options_of_an_experiment_are_options_of_the_bench(help_text: str) -> None:
-    assert {f"--{name}" for name in OPTIONS} <= set(re.findall(r"--[a-z-]+", help_text))
+def test_what_downbeat_run_sets_itself_are_options_of_the_bench(help_text: str) -> None:
+    assert {f"--{name}" for name in OWN} <= set(re.findall(r"--[a-z-]+", help_text))
     (default,) = re.findall(r"--sync NAMES[^\[]*\[default ([^\]]*)\]", help_text)
     assert default == DEFAULT_SYNC
 

@@ -1,4 +1,4 @@
-"""The scripts of docs/ci.md, as they stand there: how they end where something is slower, and where nothing is."""
+"""The scripts of docs/ci.md, unchanged: how they end if something is slower, and if nothing is."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_the_gate_of_two_builds(tmp_path: Path, ratio: float, status: int) -> No
     gate = prepare(tmp_path, "gate", f"--launcher '{old.launcher} -n {{ranks}}'")
     assert run(gate, old.bench, new.bench) == status
     assert len(old.starts()) == len(new.starts()) == LAUNCHES
-    if ratio == 1:  # a build that does not run is no regression, and no success
+    if ratio == 1:  # a build that does not run is neither a regression nor a success
         assert run(gate, old.bench, script(tmp_path / "broken", "#!/bin/sh\nexit 7\n")) == 1
 
 

@@ -1,4 +1,4 @@
-"""What goes wrong outside ends the command with one line, whichever it is."""
+"""Trouble outside ends every command with one line."""
 
 from __future__ import annotations
 

@@ -7,7 +7,6 @@ import fcntl
 import json
 import mmap
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -20,6 +19,7 @@ import netCDF4
 import numpy as np
 import pytest
 from downbeat import lock as locks
+from downbeat.doctor.machine import Machine
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.experiment import directory as places
 from downbeat.experiment import split
@@ -28,9 +28,8 @@ from downbeat.experiment.experiment import open_experiment
 from downbeat.experiment.launch import launch_command, run_in_directory
 from downbeat.experiment.measurement import Measurement
 from downbeat.experiment.plan import Environment, Library, Plan
-from downbeat.experiment.surroundings import governor
 from downbeat.launchers import leftovers
-from fake_programs import MEDIAN, FakeBench, alive, environment, script, wait_for, write_template
+from fake_programs import MEDIAN, FakeBench, alive, script, wait_for, write_template
 from scipy import stats
 
 
@@ -52,7 +51,7 @@ def plan_with(*libraries: Library, launches: int = 2, **other: object) -> Plan:
 
 
 def kept(where: Path) -> list[str]:
-    """Returns what lies in the directory of an experiment, but for what is always there."""
+    """Returns the names in the directory of an experiment, without those that are always there."""
     return sorted(path.name for path in where.iterdir() if path.name not in (places.PLAN, places.MACHINE, locks.LOCK))
 
 
@@ -109,8 +108,8 @@ def test_a_processor_that_does_not_tell_its_governor_is_left_out(tmp_path: Path)
     first.parent.mkdir(parents=True)
     first.write_text("performance\n", encoding="ascii")
     (tmp_path / "devices/system/cpu/cpu1/cpufreq/scaling_governor").mkdir(parents=True)
-    assert governor(tmp_path) == "performance"
-    assert governor(tmp_path / "none") == "unknown"
+    assert Machine(tmp_path, tmp_path).governors((0, 1)) == "performance"
+    assert Machine(tmp_path / "none", tmp_path).governors((0, 1)) == ""
 
 
 def test_it_continues_where_it_was(fake: FakeBench, where: Path) -> None:
@@ -168,7 +167,7 @@ def test_a_directory_of_something_else_is_refused(fake: FakeBench, where: Path) 
             "cp {templates}/any-1.nc $output; exit 0",
             "the program ran with 1 rank, not 2: the launcher belongs to another MPI library",
         ),
-        # What srun adds to what a program said, in whatever order.
+        # srun's lines around those of the program, in any order.
         (
             "echo 'srun: error: vm: tasks 0-1: Exited with exit code 1' >&2; echo out of luck >&2; "
             "echo 'slurmstepd-vm: error: *** STEP 7.0 ON vm CANCELLED AT 2026-11-22T00:44:33 ***' >&2; "
@@ -242,7 +241,7 @@ def test_what_is_refused_before_anything_ran_leaves_nothing(tmp_path: Path, wher
     where.mkdir()
     execute(bad, where)
     assert execute(good, where).lacking == {}
-    # What is there already stays.
+    # Existing launches stay.
     assert execute(dataclasses.replace(good, launches=2), where).refused == ""
     script(fake.bench, "#!/bin/sh\nexit 2\n")
     outcome = execute(dataclasses.replace(good, launches=3), where)
@@ -357,53 +356,8 @@ def test_a_link_of_another_user_is_not_followed(
             execute(dataclasses.replace(plan, launches=2), where)
     assert sorted(path.stat().st_mtime_ns for path in [outside, *outside.rglob("*")]) == before
     assert fake.starts() == starts
-    # A link of one's own is followed.
+    # The user's own link is followed.
     assert execute(dataclasses.replace(plan, launches=2), where).lacking == {}
-
-
-DRIVER = """
-import sys
-from datetime import datetime
-from pathlib import Path
-from downbeat.experiment.directory import read_plan
-from downbeat.experiment.execute import execute
-execute(read_plan(Path(sys.argv[1])), Path(sys.argv[2]))
-"""
-KILLS = 4
-
-
-@pytest.mark.parametrize("group", [False, True])
-def test_killed_at_any_moment_it_resumes(group: bool, tmp_path: Path, where: Path) -> None:
-    """Kills the run, or it with its process group, at random moments; what was complete stays, what was not is done."""
-    fake = FakeBench(tmp_path / "fake", "sleep 0.03")
-    plan = plan_with(fake.library("a"), fake.library("b"), launches=7)
-    places.write_plan(tmp_path / "plan", plan)
-    random_moment = random.Random()
-    complete: dict[str, int] = {}  # key -> how often it had been started when it was complete
-    for _ in range(KILLS):
-        before = len(fake.starts())
-        command = [sys.executable, "-c", DRIVER, str(tmp_path / "plan"), str(where)]
-        with subprocess.Popen(command, env=environment(), start_new_session=True) as run:
-            assert wait_for(lambda: len(fake.starts()) > before or run.poll() is not None)  # noqa: B023
-            time.sleep(random_moment.uniform(0, 0.5))
-            if run.poll() is None:  # it may have done all that there was to do; its number is then another's
-                (os.killpg if group else os.kill)(run.pid, signal.SIGKILL)
-        done = places.complete(where)
-        assert complete.keys() <= done
-        starts = [key for _, key, _ in fake.starts()]
-        complete |= {key: starts.count(key) for key in done if key not in complete}
-        # Whatever is there is whole.
-        assert places.read_plan(where) == plan
-        for path in (where / places.LAUNCHES).glob("*/launch.json"):
-            assert json.loads(path.read_text(encoding="utf-8"))["failure"] == ""
-        assert wait_for(lambda: not any(alive(pid) for pid in fake.processes()))
-    assert execute(plan, where).lacking == {}
-    starts = [key for _, key, _ in fake.starts()]
-    assert places.complete(where) == {str(key) for key in plan.launch_order()}
-    assert {key: starts.count(key) for key in complete} == complete
-    assert kept(where) == ["launches"]
-    assert not list(where.rglob("*.new"))
-    assert len(open_experiment(where).launches) == 14
 
 
 def test_medians_are_those_of_the_launches(fake: FakeBench, where: Path) -> None:
@@ -522,20 +476,6 @@ def test_a_library_that_reads_algorithms_at_start_gets_launches_for_each(tmp_pat
     assert sorted(open_experiment(where).cells["launch"]) == [1, 1, 2, 2]
 
 
-def test_launches_under_the_names_that_an_earlier_downbeat_gave_them_are_found(tmp_path: Path, where: Path) -> None:
-    fake = FakeBench(tmp_path / "fake")
-    plan = plan_with(fake.library(fixed_at_start=("*",)), launches=2)
-    options = {"sizes": "8", "algorithm": "reduce=1,2"}
-    plan = dataclasses.replace(plan, measurement=Measurement(("reduce",), options))
-    execute(plan, where)
-    for path in list((where / "launches").iterdir()):
-        path.rename(path.with_name(path.name.replace("-portion", "-part")))
-    assert len(open_experiment(where).launches) == 4
-    execute(dataclasses.replace(plan, launches=3), where)
-    assert len(fake.starts()) == 6
-    assert len(list((where / "launches").glob("*-portion[12]"))) == 6
-
-
 def test_launches_do_not_overlap_where_the_process_that_would_end_the_ranks_is_killed(
     tmp_path: Path, where: Path
 ) -> None:
@@ -614,5 +554,5 @@ def test_what_a_killed_process_leaves_is_removed_by_its_guard(how: str, tmp_path
     assert done.returncode == {"killed": -signal.SIGKILL, "ended": 0}[how]
     rank, guard = (int(word) for word in done.stdout.split())
     assert wait_for(lambda: not alive(rank) and not alive(guard))
-    # A guard that was told that all ended in order touches nothing.
+    # After an orderly end the guard touches nothing.
     assert len(list(tmp_path.iterdir())) == {"killed": 0, "ended": 1}[how]

@@ -1,4 +1,4 @@
-"""What is exported is what was measured, whatever the kind of file, and a file is whole or not there."""
+"""Exported numbers are the measured ones in every kind of file, and a file is whole or absent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is damaged, hostile or half there: one line that names it, never a traceback and never a number."""
+"""Damaged, hostile or incomplete input: one line that names it, never a traceback and never a number."""
 
 from __future__ import annotations
 

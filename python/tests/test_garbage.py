@@ -59,7 +59,7 @@ TEXT: tuple[Damage, ...] = (flipped, other_text, other_text)
 
 @dataclass(frozen=True)
 class Reader:
-    """What reads a kind of file.
+    """The reader of a kind of file.
 
     Attributes:
         make: writes what is needed into a directory, and returns the file that is damaged.
@@ -134,7 +134,7 @@ def make_experiment(directory: Path) -> Path:
     two_cells(launch / places.SAMPLES)
     record = {"library": "fake", "ranks": 2, "environment": "default", "variant": "default", "number": 1}
     places.write_record(launch, record)
-    # As older versions wrote them: what has a checksum is refused before it is looked at (test_checksum.py).
+    # Without checksums, which would refuse the damage first (test_checksum.py).
     for path in directory.rglob("*.json"):
         write_json(path, read_json(path))
     return directory
@@ -248,8 +248,22 @@ COMMAND_LINES = (
     ("compare", "a.nc", "synchronizer=mpi_barrier", "synchronizer=harmonize", "--confidence", "0.9"),
     ("export", "a.nc", "--to", "csv", "--rows", "samples", "-o", "out.csv"),
     ("run", "bcast", "reduce", "--sizes", "8:64", "-n", "2", "--mpi", "fake", "--bench", "./bench", "--dry-run"),
-    ("run", "test.toml", "--launches", "3", "--env", "tcp:A=b", "--stop", "fixed(samples=4)", "--dry-run"),
-    ("tune", "bcast", "-o", "rules", "--sizes", "8:64", "--bench", "./bench", "--margin", "0.1", "--late", "1e-6"),
+    ("run", "test.toml", "--launches", "3", "--env", "tcp:A=b", "--dry-run", "--", "--late", "1e-6"),
+    (
+        "tune",
+        "bcast",
+        "-o",
+        "rules",
+        "--sizes",
+        "8:64",
+        "--bench",
+        "./bench",
+        "--margin",
+        "0.1",
+        "--",
+        "--late",
+        "1e-6",
+    ),
     ("reproduce", "hoefler2008-fig4", "--ranks", "2,4", "--quick", "--list"),
     ("arrivals", "trace", "--json", "out.json", "--export", "pattern.txt", "--site", "1"),
     ("trace", "-o", "new", "--skip", "3", "--records", "100", "--", "./launcher", "-n", "2", "./bench"),

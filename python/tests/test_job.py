@@ -36,7 +36,7 @@ PLACED = "srun -N {nodes} --ntasks-per-node={ranks_per_node} -n {ranks}"
         ("srun -N 2 -n {ranks}", SLURM, Job("the launcher's command", 2, 32)),
         ("srun --nodes=2 -n {ranks}", {}, Job("the launcher's command", 2)),
         ("srun -n {ranks}", {}, Job("the launcher's command")),
-        # Of mpirun it is another option.
+        # mpirun's -N means something else.
         ("mpirun -N 2 -n {ranks}", {}, Job("the launcher's command")),
         ("mpirun --host a:4,b:2 -n {ranks}", {}, Job("the launcher's command", 2, 2, 6)),
         ("mpirun -hosts a,b,c -n {ranks}", {}, Job("the launcher's command", 3)),

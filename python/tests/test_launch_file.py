@@ -1,4 +1,4 @@
-"""Files of launches: what is read is what was written, and what is none is refused in one line."""
+"""Files of launches are read as written; other files are refused in one line."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def test_the_variable_is_taken_or_refused(checkout: Path, monkeypatch: pytest.Mo
     ):
         find_library(VERSION, [OPEN_MPI])
     monkeypatch.setattr(libdownbeat, "linked_mpi", lambda _: None)
-    with pytest.raises(LibraryError, match="is no library that needs an MPI library"):
+    with pytest.raises(LibraryError, match="does not need an MPI library"):
         find_library(VERSION, [OPEN_MPI])
 
 
@@ -119,5 +119,5 @@ def test_libraries_by_what_they_say(said: str, name: str | None) -> None:
 
 
 def test_a_program_whose_name_is_no_utf_8_is_looked_at(tmp_path: Path) -> None:
-    """What ldd says of it has the name, too."""
+    """The answer of ldd has the name, too."""
     assert linked_mpi(str(tmp_path / "\udcffbench")) is None

@@ -1,4 +1,4 @@
-"""What a notebook offers: names, help, and the examples of the docs, which run as they are printed."""
+"""In a notebook: names, help, and the examples of the docs, which run as printed."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_what_is_for_users_says_what_it_takes_and_returns(name: str) -> None:
     if not inspect.isfunction(thing):
         return
     takes = [one for one in inspect.signature(thing).parameters if one != "self"]
-    if name.startswith(("Launch.", "Experiment.")):  # one line, which names the function that tells the rest
+    if name.startswith(("Launch.", "Experiment.")):  # one line, which names the function with the rest
         return
     if "as `power`" not in text and "as `variance_components`" not in text:
         assert [one for one in takes if not re.search(rf"(?m)^    {one}: ", text)] == []

@@ -1,4 +1,4 @@
-"""What pip and pipx install is whole: the command starts outside of the checkout, with its templates."""
+"""An installation by pip or pipx is complete: the command starts outside of the checkout, with its templates."""
 
 from __future__ import annotations
 

@@ -331,7 +331,7 @@ def test_a_single_rank_is_in_no_picture_of_leaving_together(tmp_path: Path) -> N
     experiment = write_experiment(tmp_path, [[cell(5, ranks=1)], [cell(5, ranks=3)]])
     (skews,), (pattern,) = draw_skews(experiment), draw_patterns(experiment)
     assert [len(picture.figure.axes) for picture in (skews, pattern)] == [1, 1]
-    # Of three ranks more is to be seen than of one.
+    # Three ranks show more than one.
     (timelines,) = draw_timelines(experiment)
     assert timelines.numbers["rank"].max() == 2 and "3 ranks" in timelines.caption
 

@@ -33,11 +33,12 @@ from downbeat.report.findings.latencies import latency_sentence
 from downbeat.report.findings.overlap import overlap_sentences
 from downbeat.report.findings.skews import skew_sentence
 from downbeat.report.numbers import MOST_ROWS, csv_link, table_rows
-from downbeat.report.numbers_text import counted, digits, listed, span
+from downbeat.report.numbers_text import digits, listed, span
 from downbeat.report.page import Fact, Page, Section, Table, render_page, write_page
 from downbeat.report.warnings import bench_warnings, experiment_warnings
 from downbeat.statistics.modes import unseen_text
 from downbeat.summaries.cells import plain_cells
+from downbeat.text import counted
 from hypothesis import given
 from hypothesis import strategies as st
 from launch_files import Cell

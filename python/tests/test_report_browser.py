@@ -40,7 +40,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def seen_at(page: Path) -> Callable[[int], dict[str, Any]]:
-    """What a browser makes of the page, by the width of its window; the narrow one is dark."""
+    """The page in a browser, by the width of its window; the narrow one is dark."""
     kept: dict[int, dict[str, Any]] = {}
 
     def seen(width: int) -> dict[str, Any]:

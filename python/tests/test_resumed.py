@@ -62,7 +62,7 @@ class Experiment:
         return ["run", "bcast", "-m", "8", "--mpi", "fake", *programs, "-n", RANKS, "--launches", LAUNCHES]
 
     def run_here(self) -> int:
-        """Runs it to its end; returns its exit status. What it imports, processes that are forked later have."""
+        """Runs it to its end; returns its exit status. Processes forked later inherit its imports."""
         with mock.patch("sys.executable", str(self.python)):
             return downbeat(*self.words(), where=self.home).returncode
 

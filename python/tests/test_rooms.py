@@ -1,4 +1,4 @@
-"""The package's rooms stand in an order: a module imports what is in its own room or in a lower one, and in no circle.
+"""The package's rooms have an order: a module imports from its own room or a lower one, never in a circle.
 
 The order from the ground up, one floor a line; rooms on one floor do not know each other.
 """
@@ -38,7 +38,7 @@ FLOORS = (
     ("cli",),
     ("__main__",),
 )
-# What a user imports by name from the package itself; loaded when it is used.
+# The package itself, from which users import; it loads modules on first use.
 FACADE = "downbeat"
 
 
@@ -96,7 +96,7 @@ def test_no_import_points_upward(name: str) -> None:
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
-    # A room's __init__ that offers what its modules define is no circle, for they do not import it.
+    # A room's __init__ may import its modules, which do not import it.
     try:
         graphlib.TopologicalSorter(IMPORTS).prepare()
     except graphlib.CycleError as error:
@@ -104,7 +104,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 
 
 def test_units_and_summaries_load_without_pictures() -> None:
-    # Who writes numbers need not load what draws.
+    # Writing numbers must not load matplotlib.
     for name in ("downbeat.units", "downbeat.summaries.describe", "downbeat.report.conditions"):
         text = MODULES[name].read_text(encoding="utf-8")
         assert "matplotlib" not in text and "downbeat.pictures" not in text

@@ -38,7 +38,7 @@ def deviations(session: float) -> Deviations:
 
 
 def false_share(compare: Callable[[np.random.Generator], Sequence[Comparison]], experiments: int, seed: int) -> float:
-    """Returns in which share of experiments something that is alike is called different."""
+    """Returns the share of experiments that call equal things different."""
     random = np.random.default_rng(seed)
     return sum(any(one.verdict in DIFFERENT for one in compare(random)) for _ in range(experiments)) / experiments
 
@@ -117,7 +117,7 @@ def test_few_sessions_are_undecided() -> None:
     one = compare_across_sessions(history[0], 3 * history[1], [history[2]])
     assert math.isnan(one.p_value)
     assert one.verdict == "undecided"
-    # It is no test, and costs the others nothing.
+    # It is not a test, and costs the others nothing.
     clear = compare_paired(history[0], 3 * history[0])
     assert judge_together([found, clear])[1].adjusted_p_value == clear.p_value
 
@@ -131,7 +131,7 @@ def test_satterthwaite() -> None:
 
 @pytest.mark.parametrize(("session", "expected"), [(0.0, 0.02), (0.01, 0.19), (0.02, 0.48), (0.03, 0.62)])
 def test_without_a_history_sessions_make_verdicts_false(session: float, expected: float) -> None:
-    """What the assumption that is printed says: by simulation, and by `false_verdicts`."""
+    """The printed assumption, by simulation and by `false_verdicts`."""
 
     def compare(random: np.random.Generator) -> list[Comparison]:
         return [compare_independent(*simulate_sessions(random, 2, LAUNCHES, deviations(session))[0])]
@@ -251,7 +251,7 @@ def test_cells_that_the_history_lacks() -> None:
 
 
 def test_clocks_of_a_history_count() -> None:
-    """What b - a can be off by: twice the bound of a launch, of b and of the mean launch of the history."""
+    """The error of b - a: twice the bound of a launch, of b and of the mean launch of the history."""
     b, *history = sessions_as_frames(18, 3)
     bounds = (100e-9, 200e-9)
     past = [one.assign(error_bound=bound) for one, bound in zip(history, bounds, strict=True)]
@@ -298,11 +298,11 @@ def write_night(directory: Path, medians: np.ndarray, **attributes: str) -> Path
 def test_the_command_with_a_history(tmp_path: Path, run: Run) -> None:
     nights = simulate_sessions(np.random.default_rng(16), 8, 5, deviations(0.01))[0]
     for number, medians in enumerate(nights[:7]):
-        # Of files without a plan the library is known by what it calls itself.
+        # Files without a plan have the name that the library gives itself.
         library = "New MPI 2.0" if number == 3 else "Some MPI 1.0, of a test"
         tolerance = "2e-6" if number == 5 else "1e-6"
         write_night(tmp_path / "nights" / f"{number}", medians, mpi_library=library, tolerance_s=tolerance)
-    # In one directory with its history, of which it is no part.
+    # In one directory with its history, but not a part of it.
     tonight = write_night(tmp_path / "nights" / "tonight", 1.4 * nights[7], tolerance_s="1e-6")
     status, output, errors = run(
         tonight, "--history", tmp_path / "nights", "--json", tmp_path / "c.json", "--fail-on", "slower"
@@ -317,7 +317,7 @@ def test_the_command_with_a_history(tmp_path: Path, run: Run) -> None:
         "B and 1 of the 6 experiments of its history differ in tolerance: 1e-6 / 2e-6; its effect counts as a"
         " deviation between sessions" in said
     )
-    # What is compared is no part of the history, wherever it lies.
+    # The compared experiment is not a part of the history, wherever it is.
     status, output, _ = run(tmp_path / "nights" / "0", tonight, "--history", tmp_path / "nights", "--fail-on", "slower")
     assert status == 3
     assert "A       0, 5 launches" in output
@@ -357,7 +357,7 @@ def test_bad_histories_are_named_in_one_line(tmp_path: Path, run: Run) -> None:
         status, _, errors = run(*arguments)
         assert (status, errors.count("\n")) == (2, 1)
         assert message in errors
-    # The first night has no history yet, which is no error.
+    # The first night has no history yet, which is not an error.
     status, output, errors = run(a, "--history", tmp_path / "empty")
     assert (status, errors) == (0, "")
     assert "undecided, sessions in the history: 0, 5 are needed" in output

@@ -1,4 +1,4 @@
-"""What `downbeat show` prints: known numbers, on 80 columns, also where there is no geometric mean."""
+"""Output of `downbeat show`: known numbers on 80 columns, even without a geometric mean."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_row_is_the_geometric_mean_of_launches(tmp_path: Path, run: Run) -> No
     assert ["harmonize"] in [line.split() for line in lines]  # the title of its columns
     size, median, half_width, p5, p95, p99 = row(lines, "bcast")[1:]
     assert (size, median) == ("8", "2.000")
-    # Logarithms 0 and log 4, of which the standard error is log(2); Student's quantile of one degree of freedom.
+    # Logarithms 0 and log 4 have the standard error log(2); Student's quantile of one degree of freedom.
     factor = math.exp(12.7062 * math.log(2))
     assert float(half_width) == pytest.approx(100 * (factor - 1 / factor) / 2, rel=0.02)
     assert [p5, p95, p99] == ["2.500"] * 3

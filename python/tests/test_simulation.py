@@ -33,9 +33,9 @@ def test_a_platform_has_every_parameter_in_seconds() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("ring(nodes=4)", "'ring(nodes=4)' is no platform; choose one of cluster, fat-tree, dragonfly"),
+        ("ring(nodes=4)", "'ring(nodes=4)' is not a platform; choose one of cluster, fat-tree, dragonfly"),
         ("cluster", "has no nodes; e.g. cluster(nodes=64)"),
-        ("cluster(nodes=4,radix=2)", "'radix=2' is no parameter of cluster; give nodes"),
+        ("cluster(nodes=4,radix=2)", "'radix=2' is not a parameter of cluster; give nodes"),
         ("cluster(nodes=4,nodes=5)", "gives nodes twice"),
         ("cluster(nodes=2.5)", "nodes=2.5 is not valid; give a whole number from 1 to 65536"),
         ("cluster(nodes=4,latency=1min)", "latency=1min is not valid; give a time such as 2us from 1e-09 to 1 s"),
@@ -91,7 +91,7 @@ def test_an_experiment_is_simulated_and_says_so(tmp_path: Path) -> None:
     [
         (["--simulate", "cluster(nodes=2)", "-n", "4"], "ranks: 4 do not fit on 2 simulated nodes of 1"),
         (["--simulate", "cluster(nodes=2)", "--mpi", "openmpi"], "under no MPI library and no launcher"),
-        (["--simulate", "cloud(nodes=2)"], "'cloud(nodes=2)' is no platform"),
+        (["--simulate", "cloud(nodes=2)"], "'cloud(nodes=2)' is not a platform"),
     ],
 )
 def test_what_cannot_be_simulated_is_refused(tmp_path: Path, arguments: list[str], said: str) -> None:

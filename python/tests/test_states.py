@@ -1,4 +1,4 @@
-"""States of the machine: told by round trips of a cache line, kept apart in every number and verdict."""
+"""States of the machine, seen in round trips of a cache line, and kept apart in every number and verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is chosen: from made-up launches whose truth is known."""
+"""Choices from made-up launches whose truth is known."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from downbeat.tune.target import Target
 CELL = Cell("bcast", 4, 8)
 ALGORITHMS = {"bcast": ["a", "b", "c"], "reduce": ["c", "d"]}
 TARGET = Target(Library("openmpi", "bench"), "Open MPI v4.1.4", ALGORITHMS, OpenMpiRules(4, ALGORITHMS, {}))
-EFFORT = Effort(10, 100, 600, 0, "latency_avg", "")
+EFFORT = Effort(10, 100, 600, 0, "latency_avg")
 MARGIN = 0.05
 CONFIDENCE = 0.95
 NOISE = 0.01  # deviation of a launch's median, as a share
@@ -186,7 +186,7 @@ def test_both_choices_are_measured_once_more_at_the_sizes_where_they_differ() ->
     assert [plan.measurement.options["sizes"] for plan in plans] == ["8", "8,64", "8"]
     assert [plan.measurement.options["algorithm"] for plan in plans][1:] == ["bcast=default,b", "reduce=default,c,d"]
     assert {plan.measurement.options["sync"] for plan in plans} == {"harmonize"}
-    # Another choice is another experiment, whose launches are none of this one's.
+    # Another choice is another experiment, with other launches.
     assert price_plans(TARGET, [OtherChoice(others[0].cell, "b", "c")], EFFORT)[0].name != plans[0].name
 
 

@@ -1,4 +1,4 @@
-"""Who waits for whom: from made-up stamps of algorithms whose messages are known, and what is proven by it."""
+"""Waits between ranks, from made-up stamps of algorithms with known messages, and their proofs."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_on_two_ranks_linear_chain_and_tree_are_alike_and_scatter_is_not() -> No
 
 
 def test_one_early_exit_among_late_ones_is_enough() -> None:
-    """What holds a rank up in some samples is not what it waits for."""
+    """A delay in some samples is not a dependency."""
     entries, exits = stamps(linear(4), 4, late=2)
     exits[:-1, 1] += 2 * DELAY
     assert waiting(entries, exits, 2, DELAY).tolist() == [False, False, True, False]
@@ -112,7 +112,7 @@ def test_a_file_is_read_by_algorithm_whatever_the_order_of_its_cells(tmp_path: P
 
 
 class Bench:
-    """In place of downbeat-bench: a broadcast that takes a time of its own, besides what ranks come late."""
+    """In place of downbeat-bench: a broadcast that takes a time of its own, plus the lateness of ranks."""
 
     def __init__(self, takes: float, status: int = 0) -> None:
         self.takes = takes
@@ -204,7 +204,7 @@ class MadeUp(LateArrivals):
     def __init__(self, plain: Waits, ruled: Waits, forced: Waits, noisy: Mapping[str, int] | None = None) -> None:
         super().__init__(Target(Library("made-up", "bench"), "1.0", {}, FormOfSwitches({})))
         self._waits = {"default": plain, "rules": ruled, "forced": forced}
-        self._noisy = dict(noisy or {})  # side -> in so many of its launches
+        self._noisy = dict(noisy or {})  # side -> number of its launches
         self.launches = 0
 
     def waits(

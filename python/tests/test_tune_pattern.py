@@ -1,4 +1,4 @@
-"""Rules for ranks that arrive late: a broadcast of which one algorithm is planted to be better then."""
+"""Rules for ranks that arrive late: a broadcast with an algorithm planted to be better then."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from downbeat.errors import UsageError
 from downbeat.experiment.plan import Library
 from downbeat.experiment.progress import Plain
 from downbeat.launchers.bench import built
-from downbeat.tune.arguments import bench_option, one_pattern, valid_metric
+from downbeat.tune.arguments import one_pattern, passed_by_user, valid_metric
 from downbeat.tune.choosing import choose
 from downbeat.tune.probing import Usable
 from downbeat.tune.sweep import Effort, alternative, decisive, sweep, sweep_plan
@@ -18,7 +18,7 @@ from downbeat.tune.target import find_target
 
 SOURCE = Path(__file__).with_name("planted_bcast.c")
 PATTERN = "one_late(rank=0)"
-EFFORT = Effort(12, 20, 120, 1, "after_last_entry", "20e-6", PATTERN, "300us")
+EFFORT = Effort(12, 20, 120, 1, "after_last_entry", PATTERN, "300us", {"tolerance": "20e-6"})
 MARGIN, CONFIDENCE = 0.05, 0.95
 
 
@@ -71,18 +71,9 @@ def test_the_metric_follows_the_pattern() -> None:
     assert valid_metric("global_time", "one_late") == "global_time"
 
 
-def test_what_counts_as_a_start_reaches_every_measurement() -> None:
-    effort = Effort(6, 20, 120, 1, "latency_avg", "", late=bench_option("late", 2e-6), late_ranks="0.01")
+def test_options_behind_the_dashes_reach_every_measurement() -> None:
+    effort = Effort(6, 20, 120, 1, "latency_avg", passed=passed_by_user(["--late", "2e-6", "--late-ranks=0.01"]))
     options = effort.options(("bcast",), "8")
-    assert (options["late"], options["late-ranks"]) == ("2e-06", "0.01")
-    assert "tolerance" not in options
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "said"),
-    [("late", 0.0, "a time in seconds, above 0"), ("late-ranks", 1.5, "a share from 0 to 1")],
-)
-def test_what_cannot_be_late_is_refused(name: str, value: float, said: str) -> None:
-    assert bench_option(name, None) == ""
-    with pytest.raises(UsageError, match=said):
-        bench_option(name, value)
+    assert (options["late"], options["late-ranks"]) == ("2e-6", "0.01")
+    with pytest.raises(UsageError, match="--pattern cannot be after --"):
+        passed_by_user(["--pattern", "one_late"])

@@ -64,7 +64,7 @@ def test_verdict_on_traces(algorithm: str, forced: Trace | None, under_rules: Tr
 
 
 def test_a_cell_without_rule_is_proven_against_all_that_the_rules_name_elsewhere() -> None:
-    """Of algorithms that no rule names it is enough that one would have been noticed."""
+    """If no rule names an algorithm, it is enough that one would have been noticed."""
     forced = {"a": OTHER_TRACE, "b": DEFAULT_TRACE}
     alike = "messages and operator calls of the default are those of b"
     assert judge_proof(DEFAULT, DEFAULT_TRACE, forced, DEFAULT_TRACE) == Proof("cannot tell", alike)
@@ -128,7 +128,7 @@ def proofs_of(target: Target, rules: list[Rule], cells: list[Cell], directory: P
     return prove(target, choices, usable, variables, directory / "proof")
 
 
-# The first size of a rule, and either neighbour, which the rule must leave alone.
+# The first size of a rule and its neighbors, which the rule must not change.
 SIZES = (56, 64, 128)
 
 

@@ -1,4 +1,4 @@
-"""What becomes of rules under which results are wrong: made-up launches of a library that breaks under some rules."""
+"""Rules with wrong results: made-up launches of a library that breaks under some rules."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from test_tune_choosing import CONFIDENCE, EFFORT, MARGIN, TARGET, launches
 
 QUESTION = Question(TARGET.library, ("bcast",), "8,64", (4,), EFFORT, MARGIN, CONFIDENCE)
 SMALL, LARGE = Cell("bcast", 4, 8), Cell("bcast", 4, 64)
-# Of the sweep, where all results are right: at 64 bytes the default stays.
+# The sweep, with right results: at 64 bytes the default stays.
 SWEPT = pd.concat([launches({DEFAULT: 10, "a": 5, "b": 8}, 8), launches({DEFAULT: 10, "a": 11, "b": 12}, 64)])
 
 # Whether results are wrong, by the text of the rules (empty without) and the size.
@@ -30,7 +30,7 @@ Wrong = Callable[[str, int], bool]
 
 
 def settled(directory: Path, monkeypatch: pytest.MonkeyPatch, wrong: Wrong, swept: pd.DataFrame = SWEPT) -> Tuning:
-    """Settles the rules of a library of which each cell is twice as fast under any rules, and some are wrong."""
+    """Settles the rules of a library whose cells are twice as fast under any rules, and some wrong."""
 
     def measure(*_: object) -> pd.DataFrame:
         rules = (directory / RULES_FILE).read_text()
@@ -68,7 +68,7 @@ def test_an_algorithm_with_wrong_results_under_the_rules_makes_room_for_the_next
     assert tuning.rules == [Rule("bcast", 4, 8, 63, "b")]
     text = (tmp_path / RULES_FILE).read_text()
     assert "# b" in text and "# a" not in text
-    # What is proven and gained is that of the rules that are there.
+    # Proofs and gains are those of the remaining rules.
     assert {cell: tuning.in_rules(cell) for cell in tuning.proofs} == {SMALL: "b", LARGE: DEFAULT}
     assert [(rule.algorithm, gain.verdict) for rule, gain in tuning.rule_gains.items()] == [("b", "faster")]
     assert tuning.objections()

@@ -1,4 +1,4 @@
-"""What is said of measurements that could not be made."""
+"""Errors of measurements that could not be made."""
 
 from __future__ import annotations
 

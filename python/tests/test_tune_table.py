@@ -1,4 +1,4 @@
-"""What a tuning says of itself."""
+"""The output of a tuning."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_cells_that_could_not_be_measured_are_not_passed_off_as_good_defaults() 
     (warning,) = find_warnings(tuning)
     assert "nothing could be chosen in 1 of 1 cells" in warning and "--tolerance" in warning
     assert "warning: nothing could be chosen" in render(tuning, [warning])
-    # Who asked for fewer launches is told of that alone.
+    # With too few launches only that is said.
     few = dataclasses.replace(QUESTION, effort=dataclasses.replace(EFFORT, launches=4))
     (warning,) = find_warnings(Tuning(few, TARGET, decisions=tuning.decisions))
     assert "4 launches cannot decide anything" in warning

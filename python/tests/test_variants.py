@@ -156,7 +156,7 @@ def test_a_file_has_variants(tmp_path: Path) -> None:
 
 
 def fakes(directory: Path, ratio: float, launches: int = 6) -> tuple[FakeBench, FakeBench]:
-    """Returns an old and a new downbeat-bench; launches of the same number deviate alike, which pairs do not see."""
+    """Returns an old and a new downbeat-bench; launches of one number share a deviation, which pairs cancel."""
     random = np.random.default_rng(5)
     found = []
     for name, factor in (("old", 1.0), ("new", ratio)):

@@ -39,11 +39,13 @@ def hosts_of(launch: Launch) -> list[str]:
 @pytest.mark.nightly
 @under_each_mpi
 def test_launches_are_steps_of_the_job_with_its_ranks_per_node(mpi: str, tmp_path: Path) -> None:
-    measured = ("bcast", "-m", "8", "-r", "20", "--tolerance", "1e-3", "--launches", "1", "--mpi", mpi)
+    measured = ("bcast", "-m", "8", "-r", "20", "--launches", "1", "--mpi", mpi)
     whole, alone = tmp_path / "whole", tmp_path / "alone"
     script = tmp_path / "both"
     downbeat = f"'{DOWNBEAT[0]}' -c '{DOWNBEAT[2]}' run {' '.join(measured)}"
-    script.write_text(f"{downbeat} -o '{whole}' && {downbeat} --ranks-per-node 1 -o '{alone}'\n", encoding="utf-8")
+    passed = "-- --tolerance 1e-3"
+    commands = [f"{downbeat} -o '{whole}' {passed}", f"{downbeat} --ranks-per-node 1 -o '{alone}' {passed}"]
+    script.write_text(f"{' && '.join(commands)}\n", encoding="utf-8")
     in_job(mpi, 2, "/bin/sh", str(script), each=2)
     found = {path: open_experiment(path).launches[0] for path in (whole, alone)}
     assert hosts_of(found[whole]) == ["host0", "host0", "host1", "host1"]

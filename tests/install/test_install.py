@@ -241,13 +241,14 @@ def test_every_function_and_program_has_a_man_page(installed: Path) -> None:
 
 @once
 @pytest.mark.parametrize(
-    ("line", "word"), [("downbeat-bench bcast --sync harm", "harmonize"), ("downbeat comp", "compare")]
+    ("line", "word"), [("downbeat-bench bcast --tolera", "--tolerance"), ("downbeat comp", "compare")]
 )
 def test_bash_completes(installed: Path, line: str, word: str) -> None:
     words = line.split()
     file = installed / "share/bash-completion/completions" / words[0]
-    function = "_" + words[0].replace("-", "_")
-    script = f'. {file}; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; {function}; echo "${{COMPREPLY[@]}}"'
+    program = {"downbeat": ROOT / ".venv/bin/downbeat"}.get(words[0], installed / "bin" / words[0])
+    call = f"_{words[0].replace('-', '_')} {program} {words[-1]}"
+    script = f'. {file}; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; {call}; echo "${{COMPREPLY[@]}}"'
     assert run("bash", "-c", script) == f"{word}\n"
 
 

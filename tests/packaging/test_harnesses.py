@@ -241,15 +241,16 @@ def test_workflows_have_their_schema(name: str, schema: str) -> None:
 TRIALS = {
     "two-nodes": {
         "LAUNCHES": "1",
-        "OPTIONS": "-r 20 --tolerance 1e-3",
+        "OPTIONS": "-r 20 -- --tolerance 1e-3",
         "BENCH_OPTIONS": "-r 20 --tolerance 1e-3",
         "DRIFT_SECONDS": "3",
         "BIND": "",
     },
     "many-nodes": {
         "LAUNCHES": "1",
-        "OPTIONS": "-r 20 --tolerance 1e-3",
-        "TUNE_OPTIONS": "--sizes 8 -r 20 --tolerance 1e-3",
+        "OPTIONS": "-r 20",
+        "BENCH_OPTIONS": "--tolerance 1e-3",
+        "TUNE_OPTIONS": "--sizes 8 -r 20 -- --tolerance 1e-3",
         "REPRODUCE_OPTIONS": "--quick --launches 1",
         "FIGURES": "schuchart2023-fig16",
     },

@@ -145,7 +145,7 @@ def test_a_baseline_of_downbeat_run_stands_beside_the_operations(tmp_path: Path)
     trace, baseline = tmp_path / "trace", tmp_path / "baseline"
     recorded(trace, "openmpi", [program("openmpi", "planned"), "40", "2000000"])
     run = [sys.executable, "-m", "downbeat", "run", "allreduce", "-m", "8", "-n", "2", "-r", "20", "--launches", "5"]
-    run += ["--sync", "harmonize", "--tolerance", "5e-6", "--mpi", "openmpi", "-o", str(baseline)]
+    run += ["--sync", "harmonize", "--mpi", "openmpi", "-o", str(baseline), "--", "--tolerance", "5e-6"]
     assert subprocess.run(run, capture_output=True, check=False).returncode == 0
     content: dict[str, Any] = json.loads(run_arrivals(trace, "--baseline", baseline, "--json", "-").stdout)
     times = [site["baseline"] for site in content["sites"] if site["operation"] == "allreduce"]

@@ -1,4 +1,4 @@
-"""What operations take without late ranks: cells of `downbeat run`, for the call sites of a trace."""
+"""Times of operations without late ranks: cells of `downbeat run`, for the call sites of a trace."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def with_baseline(found: Arrivals, path: Path) -> pd.Series:
     """Returns for each call site what its operation takes from a common start, in s; NaN where nothing fits.
 
     A cell fits if operation and number of ranks are the same, and the size is the nearest of those within a factor of
-    two. Of several launches the median is taken.
+    two. Several launches give the median.
 
     Args:
         found: the call sites.

@@ -12,7 +12,7 @@ from downbeat.pictures.style import COLORS, GRAY, TEXT_POINTS, finish, log_axis,
 from downbeat.units import MICROSECONDS
 
 COLUMNS = 120  # of the heat map: stretches of time
-MOST_ROWS = 128  # of the heat map: ranks, or groups of them
+MOST_DRAWN = 128  # of the heat map: ranks, or groups of them
 TIMELINES = 4  # calls that are drawn one by one
 LEVELS = (0.05, 0.5, 0.95)
 
@@ -39,7 +39,7 @@ def lateness_map(rows: pd.DataFrame, calls: pd.DataFrame, number: str, title: st
     first = rows["call"].map(began).to_numpy()
     columns = min(COLUMNS, len(calls))
     place = (rows["call"].map(began.rank(method="first")).to_numpy() - 1) * columns // len(calls)
-    each = int(np.ceil((rows["comm_rank"].max() + 1) / MOST_ROWS))
+    each = int(np.ceil((rows["comm_rank"].max() + 1) / MOST_DRAWN))
     table = pd.DataFrame(
         {"stretch": place.astype(int), "rank": (rows["comm_rank"] // each * each).astype(int), "time": first}
     ).assign(late_us=rows["late"].to_numpy() * MICROSECONDS)
@@ -154,7 +154,7 @@ def timelines(rows: pd.DataFrame, calls: pd.DataFrame, number: str, title: str) 
         frames.append(pd.DataFrame(drawn))
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper left", ncols=2, frameon=False, fontsize=TEXT_POINTS)
-    caption = f"Single calls of {title}: from arrival to exit on each rank. Of the time, the light part is waiting."
+    caption = f"Single calls of {title}: from arrival to exit on each rank. The light part is waiting."
     if not blocking:
         caption += " Between call and wait, where nothing is drawn, the program computes."
     return Picture(f"calls-{number}", f"{title}: single calls", caption, figure, pd.concat(frames, ignore_index=True))

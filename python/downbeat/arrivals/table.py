@@ -16,7 +16,7 @@ QUANTILES = {"spread_p50": 0.5, "spread_p95": 0.95, "spread_p99": 0.99}
 
 @dataclass(frozen=True)
 class Arrivals:
-    """What was found in a trace.
+    """Arrivals in a trace.
 
     Attributes:
         rows: a row per process and call (`waiting.arrivals`), with `site`, the index of `sites`.

@@ -1,4 +1,4 @@
-"""What was found, in sentences that an application's owner understands."""
+"""The result in sentences that an application's owner understands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Of every recorded collective: who came when, what of the time is waiting for late ranks, and what is the operation.
+"""Every recorded collective: who arrived when, and how much of the time is waiting for late ranks.
 
 A process that has to wait for another cannot be done before that one has entered. Which process that is follows from
 the meaning of the operation, whatever the algorithm (cf. Scalasca's wait states, Geimer et al. 2010): all for all in
@@ -17,7 +17,7 @@ from downbeat.traces.trace import Trace
 FROM_ROOT = ("bcast", "scatter", "scatterv")
 TO_ROOT = ("gather", "gatherv", "reduce")
 FROM_LOWER = ("exscan", "scan")
-NEIGHBOR = "neighbor_"  # who waits for whom is not recorded
+NEIGHBOR = "neighbor_"  # waits between neighbors are not recorded
 
 CALL = ["communicator", "sequence", "round"]
 SITE = ["module", "offset", "operation", "kind", "size"]

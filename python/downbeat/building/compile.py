@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from downbeat.errors import DownbeatError
+from downbeat.launchers.bench import BENCH
 
 LIBRARIES = ("downbeat", "downbeat_static", "downbeat_preload")
 FORTRAN = ("downbeat_fortran", "downbeat_fortran_static")
-BENCH = "downbeat-bench"
 
 STEP = re.compile(r"^\[(\d+)/(\d+)\] |^\[ *(\d+)%\] ")  # of Ninja, of make
 # The first line of the log that says what went wrong, from the most to the least specific.

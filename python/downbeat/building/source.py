@@ -1,4 +1,4 @@
-"""What is there to build from: the source, headers and libnetcdf that Python packages carry, CMake and Ninja."""
+"""Finds what `downbeat build` needs: the source, headers and libnetcdf of Python packages, CMake and Ninja."""
 
 from __future__ import annotations
 

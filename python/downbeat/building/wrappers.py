@@ -20,7 +20,7 @@ PAIRS = {
     "mpiicc": ("mpiicpc",),
     "cc": ("CC",),  # of Cray
 }
-# What mpi.h of each library defines, the more specific ones first (cmake/DownbeatMpi.cmake).
+# Macros that mpi.h of each library defines, the more specific ones first (cmake/DownbeatMpi.cmake).
 MACROS = (
     ("intelmpi", r"#define I_MPI_VERSION\b"),
     ("openmpi5", r"#define OMPI_MAJOR_VERSION ([5-9]|\d\d)\b"),

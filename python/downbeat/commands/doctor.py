@@ -9,6 +9,7 @@ import typer
 
 from downbeat.commands.options import BENCH, LAUNCHER
 from downbeat.errors import UsageError
+from downbeat.text import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -125,8 +126,7 @@ def print_findings(console: Console, findings: list[Finding], width: int) -> Non
             console.print(Text(space + line), soft_wrap=True)
     counts = {verdict: sum(finding.verdict == verdict for finding in findings) for verdict in STYLES}
     console.print(
-        f"\n{counts['problem']} problem{'' if counts['problem'] == 1 else 's'}, "
-        f"{counts['notice']} notice{'' if counts['notice'] == 1 else 's'}, {counts['good']} good"
+        f"\n{counted(counts['problem'], 'problem')}, {counted(counts['notice'], 'notice')}, {counts['good']} good"
     )
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from downbeat.commands.options import BENCH, LAUNCHER, RANKS_PER_NODE
+from downbeat.commands.options import BENCH, LAUNCHER, PASSED, RANKS_PER_NODE
 from downbeat.errors import UsageError
+from downbeat.text import counted
 
 if TYPE_CHECKING:
     from downbeat.experiment.execute import Outcome
@@ -19,6 +20,7 @@ FEW = 5  # launches; with fewer no verdict can rest on them
 
 
 def run(
+    context: typer.Context,
     what: Annotated[list[str], typer.Argument(metavar="EXPERIMENT.toml|OPERATION", show_default=False)],
     output: Annotated[
         Path | None,
@@ -71,52 +73,22 @@ def run(
         str | None, typer.Option(metavar="NAME", help="Name of the experiment [from file or operations].")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the launches in order; start none.")] = False,
-    algorithm: Annotated[
-        str | None,
-        typer.Option(metavar="CHOICES", help="Algorithms of the MPI library, e.g. reduce=linear,binary,bcast=chain."),
-    ] = None,
-    barrier_algorithm: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Algorithms of the synchronizers' MPI_Barrier.")
-    ] = None,
-    timing: Annotated[str | None, typer.Option(metavar="NAMES", help="Timing schemes [per_call].")] = None,
-    pattern: Annotated[str | None, typer.Option(metavar="NAMES", help="Arrival patterns [none].")] = None,
-    delay: Annotated[str | None, typer.Option(metavar="DELAYS", help="Largest delays of the arrival patterns.")] = None,
-    permute: Annotated[bool, typer.Option("--permute", help="Permute the arrival patterns over the ranks.")] = False,
     repetitions: Annotated[
         int | None, typer.Option("-r", "--repetitions", metavar="N", help="Valid samples per cell and launch [1000].")
     ] = None,
-    stop: Annotated[str | None, typer.Option(metavar="RULE", help="Stopping rule, in place of -r.")] = None,
-    warmup: Annotated[str | None, typer.Option(metavar="RULE", help="Warm-up rule, or number of calls [10].")] = None,
-    max_attempts: Annotated[int | None, typer.Option(metavar="N", help="Attempts per valid sample [20].")] = None,
-    observe: Annotated[
-        int | None, typer.Option(metavar="RANK", help="Rank whose time is latency_observed [0].")
-    ] = None,
-    tolerance: Annotated[
-        float | None, typer.Option(metavar="S", help="Seconds within which all ranks must start [0.5e-6].")
-    ] = None,
-    late: Annotated[
-        float | None, typer.Option(metavar="S", help="Seconds of lateness from which a sample is rejected [tolerance].")
-    ] = None,
-    late_ranks: Annotated[
-        float | None, typer.Option(metavar="SHARE", help="Share of the ranks that may start late [0].")
-    ] = None,
-    with_: Annotated[
-        str | None, typer.Option("--with", metavar="PARAMS", help="Parameters of operations, e.g. root=1,type=int32.")
-    ] = None,
-    validate: Annotated[bool, typer.Option("--validate", help="Check the results of the calls.")] = False,
 ) -> None:
     """Run an experiment, or continue one.
 
     Launches run in random order until all are complete. The same command continues an interrupted run. Keys of the file
-    are the long names of the options (docs/experiments.md); options override them. See downbeat-bench --help for the
-    options of a launch.
+    are the long names of the options (docs/experiments.md); options override them. Options after -- go to
+    downbeat-bench unchanged (downbeat-bench --help): downbeat run bcast -- --late-ranks 0.01
 
     Exit status: 0 all complete, 1 failure, 2 bad arguments, 3 launches are missing or intervals too wide, 130
     interrupted.
     """
     from downbeat.durable import is_standard_output
     from downbeat.experiment import directory as places
-    from downbeat.experiment.bench_options import operations_of, with_files
+    from downbeat.experiment.bench_options import operations_of, passed_options
     from downbeat.experiment.request import environment_variables, libraries_by_options, numbers, plan_of, read_request
     from downbeat.experiment.variants import first_bench, variants_by_options
     from downbeat.launchers.simulation import NAME as SIMULATOR
@@ -124,7 +96,7 @@ def run(
     files = [word for word in what if word.endswith(".toml")]
     if files and len(what) > 1:
         raise UsageError(f"'{files[0]}' defines an experiment and its operations; give no others")
-    request: dict[str, object] = read_request(Path(files[0])) if files else {}
+    request = read_request(Path(files[0])) if files else {}
     base = Path(files[0]).parent if files else Path()
     variants = variants_by_options(variant) if variant else request.get("variants")
     if simulate and (mpi or launcher):
@@ -138,23 +110,8 @@ def run(
         "name": name,
         "operations": None if files else list(operations_of(what, Path())),
         "sizes": sizes,
-        "with": with_,
-        "validate": validate or None,
         "sync": sync,
-        "algorithm": algorithm,
-        "barrier-algorithm": barrier_algorithm,
-        "timing": timing,
-        "pattern": with_files(pattern, Path()) if pattern else None,
-        "delay": delay,
-        "permute": permute or None,
         "repetitions": repetitions,
-        "stop": stop,
-        "warmup": number_if_it_is(warmup),
-        "max-attempts": max_attempts,
-        "observe": observe,
-        "tolerance": tolerance,
-        "late": late,
-        "late-ranks": late_ranks,
         "ranks": numbers("--ranks", ranks) if ranks is not None else None,
         "ranks-per-node": ranks_per_node,
         "libraries": libraries_by_options(request.get("libraries"), mpi, bench or [], launcher),
@@ -167,10 +124,14 @@ def run(
         "seed": seed,
         "simulate": simulate,
     }
+    passed = passed_options(context.meta[PASSED])
+    of_file = dict(request.get("options", {}))
     # Each replaces the other: a rule, and what is short for one.
-    for key, other in (("repetitions", "stop"), ("stop", "repetitions")):
-        if options[key] is not None:
-            request.pop(other, None)
+    if "stop" in passed:
+        request.pop("repetitions", None)
+    elif repetitions is not None:
+        of_file.pop("stop", None)
+    options["options"] = of_file | passed
     request |= {key: value for key, value in options.items() if value is not None}
 
     if is_standard_output(output):
@@ -187,11 +148,6 @@ def run(
         print_launches(plan)
         return
     run_plan(plan, place(plan.name), "seed" not in request)
-
-
-def number_if_it_is(text: str | None) -> str | int | None:
-    """Returns a number where the text is one."""
-    return int(text) if text is not None and text.isdigit() else text
 
 
 def print_launches(plan: Plan) -> None:
@@ -215,12 +171,17 @@ def run_plan(plan: Plan, directory: Path, any_seed: bool) -> None:
     from downbeat.commands.interruption import resumable
     from downbeat.experiment.execute import execute
     from downbeat.experiment.progress import watcher
+    from downbeat.launchers.bench import check_arguments
 
+    if not any(one.simulate for one in plan.libraries):  # such a program runs under its simulator alone
+        for bench, *arguments in dict.fromkeys(map(plan.program_of, plan.round_order(1))):
+            check_arguments(bench, arguments)
     for warning in crowding(plan):
         print(f"warning: {warning}", file=sys.stderr)
     if plan.launches < FEW:
-        count = f"{plan.launches} launch{'es' if plan.launches > 1 else ''}"
-        print(f"warning: {count}; a verdict needs at least {FEW} (--launches)", file=sys.stderr)
+        print(
+            f"warning: {counted(plan.launches, 'launch')}; a verdict needs at least {FEW} (--launches)", file=sys.stderr
+        )
     with resumable():
         outcome = execute(plan, directory, watcher(), any_seed)
     if outcome.estimates.medians:
@@ -245,7 +206,7 @@ def crowding(plan: Plan) -> list[str]:
                 per_node = f" on a node, of {ranks}," if job.nodes > 1 else ""
                 most = f"-n {job.cpus}" if job.nodes == 1 else f"{job.cpus} on each of {job.nodes} nodes"
                 return [
-                    f"{share} ranks{per_node} share {job.cpus} processor{'s' if job.cpus > 1 else ''}: a rank that "
+                    f"{share} ranks{per_node} share {counted(job.cpus, 'processor')}: a rank that "
                     f"waits for a processor starts late or looks slow; use at most {most}"
                 ]
     return []

@@ -134,6 +134,6 @@ def run_launcher(command: Sequence[str], environment: Mapping[str, str], mark: s
             remove_all(mark, begin, launcher.pid)
     finally:
         guard.ended()
-        for number, handler in before.items():  # who asked twice is not told of it by a traceback
+        for number, handler in before.items():  # a second signal prints no traceback
             signal.signal(number, signal.SIG_DFL if asked else handler)
     return 130 if asked else status if status >= 0 else 128 - status

@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
-from downbeat.commands.options import LAUNCHER, RANKS_PER_NODE
+from downbeat.commands.options import LAUNCHER, PASSED, RANKS_PER_NODE
 
 OBJECTIONS = 3  # a check of the rules failed
 
 
 def tune(
+    context: typer.Context,
     collectives: Annotated[list[str], typer.Argument(help="E.g. bcast reduce.", metavar="COLLECTIVE")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Directory for rules and data.", metavar="DIR")],
     mpi: Annotated[str, typer.Option(help="MPI library.", metavar="NAME")] = "openmpi",
@@ -35,21 +36,14 @@ def tune(
     delay: Annotated[str, typer.Option(help="Largest delay of the arrival pattern.", metavar="DELAY")] = "",
     bench: Annotated[str, typer.Option(help="Path of downbeat-bench [the build].", metavar="PATH")] = "",
     launcher: Annotated[str, LAUNCHER] = "",
-    tolerance: Annotated[
-        float | None, typer.Option(help="Seconds within which all ranks must start [0.5e-6].", metavar="S")
-    ] = None,
-    late: Annotated[
-        float | None, typer.Option(help="Seconds of lateness from which a sample is rejected [tolerance].", metavar="S")
-    ] = None,
-    late_ranks: Annotated[
-        float | None, typer.Option(help="Share of the ranks that may start late [0].", metavar="SHARE")
-    ] = None,
     timeout: Annotated[
         float | None, typer.Option(min=1, help="Seconds after which a launch is ended [by its size].", metavar="S")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the order of launches.", metavar="N")] = 0,
 ) -> None:
     """Choose algorithms of an MPI library, write rules, prove that they work.
+
+    Options after -- go to downbeat-bench unchanged, in every measurement: downbeat tune bcast -o rules -- --late 2e-6
 
     Exit status: 0 rules are written and no check failed, 1 failure, 2 bad arguments, 3 the library does not obey some
     rules, or they are slower than the defaults, cannot be measured, or were removed because of wrong results.
@@ -61,7 +55,7 @@ def tune(
     from downbeat.experiment.request import default_ranks, library
     from downbeat.launchers.bench import find_bench
     from downbeat.launchers.job import job_of
-    from downbeat.tune.arguments import bench_option, one_pattern, parse_ranks, parse_share, valid_metric
+    from downbeat.tune.arguments import one_pattern, parse_ranks, parse_share, passed_by_user, valid_metric
     from downbeat.tune.outcome import Question
     from downbeat.tune.record import write_record
     from downbeat.tune.sweep import Effort
@@ -84,11 +78,9 @@ def tune(
             timeout or 0.0,
             seed,
             valid_metric(metric, pattern),
-            bench_option("tolerance", tolerance),
             pattern,
             delay,
-            bench_option("late", late),
-            bench_option("late-ranks", late_ranks),
+            passed_by_user(context.meta[PASSED]),
         ),
         margin=parse_share("margin", margin, 0.0),
         confidence=parse_share("confidence", confidence, 0.5),

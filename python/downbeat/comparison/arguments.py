@@ -11,6 +11,7 @@ from downbeat.comparison.history import open_history
 from downbeat.comparison.table import BARRIER, COMMON_START, SYNCHRONIZER
 from downbeat.errors import UsageError
 from downbeat.experiment.experiment import Experiment, open_experiment
+from downbeat.text import counted
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,9 @@ class Arguments:
 
 
 def read_arguments(what: Sequence[str], history: Sequence[Path] | None) -> Arguments:
-    """Returns what words mean: those with a sign that are no files are conditions, the others experiments.
+    """Reads words: those with `=` that name no file are conditions, the others experiments.
 
-    Of mpi_barrier and harmonize in one experiment, harmonize is A, in whatever order they are given.
+    If mpi_barrier and harmonize of one experiment are compared, harmonize is A, in either order.
 
     Raises:
         UsageError: they make no comparison, or one of them is not valid.
@@ -42,7 +43,7 @@ def read_arguments(what: Sequence[str], history: Sequence[Path] | None) -> Argum
         valid = counts in ((1, 0), (1, 2), (2, 0), (2, 2))
         forms = "A B, A factor=value factor=value, or A alone if it has two variants"
     if not valid:
-        raise UsageError(f"{plural(counts[0], 'experiment')} and {plural(counts[1], 'condition')}; give {forms}")
+        raise UsageError(f"{counted(counts[0], 'experiment')} and {counted(counts[1], 'condition')}; give {forms}")
     where: list[Mapping[str, object]] = [parse_conditions(one) for one in conditions] or [{}, {}]
     experiments = [open_experiment(path) for path in paths]
     if counts == (1, 0) and not history:
@@ -72,8 +73,3 @@ def variants_of(experiment: Experiment) -> list[Mapping[str, object]]:
             "variants"
         )
     return [{"variant": name} for name in names]
-
-
-def plural(count: int, thing: str) -> str:
-    """Returns how many there are of a thing."""
-    return f"{count} {thing}{'' if count == 1 else 's'}"

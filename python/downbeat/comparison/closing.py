@@ -25,13 +25,14 @@ from downbeat.launchers.libraries import short_version
 from downbeat.show.experiment import legend, pivot, shown_factors, summarize
 from downbeat.show.table import wrapped
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
+from downbeat.text import counted
 
 AFFORDABLE = 100  # launches; to need more says that the machine is noisy
 
 
 @dataclass(frozen=True)
 class Medians(Experiment):
-    """An experiment of which the medians of the cells are known, and no samples."""
+    """An experiment known by the medians of its cells, without samples."""
 
     medians: pd.DataFrame
 
@@ -60,7 +61,7 @@ def closing(plan: Plan, directory: Path, estimates: Estimates) -> list[str]:
     ranks = ", ".join(str(count) for count in sorted({launch.ranks for launch in whole.launches}))
     launches = len(whole.launches)
     lines = wrapped(
-        f"{METRIC} in us, {METRICS[METRIC].meaning}; {launches} launch{'es' if launches > 1 else ''}, {ranks} ranks, "
+        f"{METRIC} in us, {METRICS[METRIC].meaning}; {counted(launches, 'launch')}, {ranks} ranks, "
         f"{'; '.join(sorted(libraries))}"
     )
     if compared is None:
@@ -78,7 +79,7 @@ def closing(plan: Plan, directory: Path, estimates: Estimates) -> list[str]:
 def contrast(plan: Plan, frame: pd.DataFrame) -> tuple[str, str, str] | None:
     """Returns the factor that the run was made to compare, with its values A and B; None where there is no such pair.
 
-    Two variants, else two synchronizers. Of mpi_barrier and another one, mpi_barrier is B.
+    Two variants, else two synchronizers. mpi_barrier is B, whatever the other one is.
     """
     if len(plan.variants) == 2:
         return "variant", plan.variants[0].name, plan.variants[1].name

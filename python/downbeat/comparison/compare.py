@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -27,6 +28,7 @@ from downbeat.statistics.verdicts import (
 )
 from downbeat.units import shared_units
 
+Side = Experiment | pd.DataFrame
 # Names that people give; experiments of one library each are compared although the names differ.
 LABELS = ("library", "environment")
 # The attributes of the context that a factor changes.
@@ -40,10 +42,10 @@ CONTEXT_OF = {
 
 
 def compare(
-    a: Experiment | pd.DataFrame,
-    b: Experiment | pd.DataFrame | None = None,
+    a: Side,
+    b: Side | None = None,
     *,
-    history: Sequence[Experiment | pd.DataFrame] | None = None,
+    history: Sequence[Side] | None = None,
     where_a: Mapping[str, object] | None = None,
     where_b: Mapping[str, object] | None = None,
     metric: str = "latency_avg",
@@ -102,103 +104,169 @@ def compare(
         check_rule(margin, confidence)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    against_history = history is not None and b is None
-    other = a if b is None else b
-    same = not against_history and is_same(a, other)
-    if set(where_a or {}) != set(where_b or {}):
-        raise UsageError(
-            "conditions of A and B must name the same factors, e.g. synchronizer=linear synchronizer=harmonize"
-        )
-    if b is None and not where_a and not against_history:
-        raise UsageError("comparing within one experiment takes two conditions, e.g. size=8 size=16")
-    if history is not None and same:
-        raise UsageError("A and B are of one experiment; a history applies to experiments at different times")
+    conditions = (where_a or {}, where_b or {})
+    check_sides(a, b, history, conditions)
+    sides = sides_of(a, b, history, conditions, (metric, statistic))
     column = f"{metric}_{statistic}"
-    cells_b = select(frame_of(other, metric, statistic), where_b or {})
-    named = names_of_history(history or ())
-    past = None
-    if history is not None:
-        past = history_cells(
-            {name: frame_of(one, metric, statistic) for name, one in named.items()}, where_a or {}, cells_b
-        )
-    cells_a = select(frame_of(a, metric, statistic), where_a or {}) if past is None or not against_history else past
-    if past is None or against_history:
-        cells_a, cells_b = in_common_states(cells_a, cells_b)
-        past = cells_a if against_history else None
-    else:
-        cells_a, cells_b, past = in_common_states(cells_a, cells_b, past)
-    compared = compared_factors(cells_a, cells_b, set(where_a or {}), same)
-    if past is not None and not against_history:
-        past = alike(past, cells_a, compared)
-    paired = same and (compared.isdisjoint(LAUNCH_FACTORS) or (isinstance(a, Experiment) and a.plan is not None))
-    if same and not compared:  # with itself, nothing can differ
-        cells_a, cells_b = (cells.assign(uncertainty=0.0) for cells in (cells_a, cells_b))
-    matches, notes = match_cells(None if against_history else cells_a, cells_b, key_of(compared), column, paired, past)
+    matches, notes = match_cells(
+        None if sides.history_is_a else sides.a, sides.b, key_of(sides.compared), column, sides.paired, sides.past
+    )
     if all(match.obstacle.startswith("only in") for match in matches):
-        raise UsageError(f"A and B have no cell in common: {mismatch(cells_a, cells_b, compared)}")
-    method = method_of(paired, against_history, margin, confidence)
-    rows, comparisons = judged(matches, method, confidence)
+        raise UsageError(f"A and B have no cell in common: {mismatch(sides.a, sides.b, sides.compared)}")
+    rows, comparisons = judged(matches, method_of(sides.paired, sides.history_is_a, margin, confidence), confidence)
     frame = pd.DataFrame(rows)
-    expected = {attribute for name in compared for attribute in CONTEXT_OF.get(name, ())}
-    if not against_history and isinstance(a, Experiment) and isinstance(other, Experiment):
-        differences = context_differences(contexts_of(a, cells_a), contexts_of(other, cells_b), expected)
-        notes += [f"A and B differ in {line}" for line in differences]
-    for side, cells_of_side in ((a, cells_a), (other, cells_b)):
-        if isinstance(side, Experiment):
-            lines = simulations(contexts_of(side, cells_of_side))
-            notes = [*(line for line in lines if line not in notes), *notes]
-    if past is not None:
-        reference, cells, of = (other, cells_b, "B") if against_history else (a, cells_a, "A")
-        part = taking_part(past, cells, key_of(compared))
-        left_out = [name for name in named if name not in part]
-        notes += [f"history, without any of the compared cells, left out: {', '.join(left_out)}"] if left_out else []
-        experiments = [one for name, one in named.items() if name in part and isinstance(one, Experiment)]
-        if isinstance(reference, Experiment):
-            notes += history_notes(experiments, contexts_of(reference, cells), of, expected)
-    states = states_line(pd.concat([cells_a, cells_b]))
-    notes += [f"{states}; compared within each"] if states else []
-    sides = {"A: ": cells_a, "B: ": cells_b}
-    if same:
-        sides = {"": pd.concat([cells_a, cells_b]) if compared else cells_b}
-    elif against_history:
-        del sides["A: "]
-    notes += [f"{side}{line}" for side, cells in sides.items() for line in launch_lines(cells, column, paired)]
-    name_a, name_b = names_of(a, other)
+    of_a, of_b = a, a if b is None else b
+    name_a, name_b = names_of(of_a, of_b)
     frame.attrs = {
         "metric": metric,
         "statistic": statistic,
         "margin": margin,
         "confidence": confidence,
-        "paired": paired,
-        "where_a": described(cells_a, compared),
-        "where_b": described(cells_b, compared),
-        "name_a": "history" if against_history else name_a,
+        "paired": sides.paired,
+        "where_a": described(sides.a, sides.compared),
+        "where_b": described(sides.b, sides.compared),
+        "name_a": "history" if sides.history_is_a else name_a,
         "name_b": name_b,
         "tests": count_tests(comparisons),
-        "assumes": assumption(comparisons, paired, history is not None),
-        "history": list(named),
-        "history_is_a": against_history,
-        "notes": notes,
-        "units": shared_units(frame.columns, cells_a, cells_b) | dict.fromkeys(("a", "b", "clock_uncertainty"), "s"),
+        "assumes": assumption(comparisons, sides.paired, history is not None),
+        "history": list(sides.named),
+        "history_is_a": sides.history_is_a,
+        "notes": context_notes(sides, of_a, of_b, notes) + state_notes(sides, column),
+        "units": shared_units(frame.columns, sides.a, sides.b) | dict.fromkeys(("a", "b", "clock_uncertainty"), "s"),
     }
     return frame
 
 
-def is_same(a: Experiment | pd.DataFrame, b: Experiment | pd.DataFrame) -> bool:
+@dataclass(frozen=True)
+class Sides:
+    """The cells that are compared.
+
+    Attributes:
+        a: those of A.
+        b: those of B.
+        past: those of the history; None without one.
+        named: the experiments of the history by name.
+        same: both sides are of one experiment.
+        history_is_a: there is no other A.
+        compared: the factors in which A and B differ.
+        paired: launches are compared in pairs.
+    """
+
+    a: pd.DataFrame
+    b: pd.DataFrame
+    past: pd.DataFrame | None
+    named: Mapping[str, Side]
+    same: bool
+    history_is_a: bool
+    compared: set[str]
+    paired: bool
+
+    def expected(self) -> set[str]:
+        """Returns the attributes of the context that differ because the compared factors do."""
+        return {attribute for name in self.compared for attribute in CONTEXT_OF.get(name, ())}
+
+
+def check_sides(
+    a: Side, b: Side | None, history: Sequence[Side] | None, conditions: tuple[Mapping[str, object], ...]
+) -> None:
+    """Checks that two sides and their conditions make a comparison.
+
+    Raises:
+        UsageError: they do not.
+    """
+    where_a, where_b = conditions
+    history_is_a = history is not None and b is None
+    if set(where_a) != set(where_b):
+        raise UsageError(
+            "conditions of A and B must name the same factors, e.g. synchronizer=linear synchronizer=harmonize"
+        )
+    if b is None and not where_a and not history_is_a:
+        raise UsageError("comparing within one experiment takes two conditions, e.g. size=8 size=16")
+    if history is not None and not history_is_a and is_same(a, a if b is None else b):
+        raise UsageError("A and B are of one experiment; a history applies to experiments at different times")
+
+
+def sides_of(
+    a: Side,
+    b: Side | None,
+    history: Sequence[Side] | None,
+    conditions: tuple[Mapping[str, object], ...],
+    number: tuple[str, str],
+) -> Sides:
+    """Returns the cells of both sides, with the states that they share; `number` is metric and statistic."""
+    history_is_a = history is not None and b is None
+    same = not history_is_a and is_same(a, a if b is None else b)
+    named = names_of_history(history or ())
+    cells_b = select(frame_of(a if b is None else b, *number), conditions[1])
+    past = None
+    if history is not None:
+        past = history_cells({name: frame_of(one, *number) for name, one in named.items()}, conditions[0], cells_b)
+    cells_a = past if history_is_a and past is not None else select(frame_of(a, *number), conditions[0])
+    if past is None or history_is_a:
+        cells_a, cells_b = in_common_states(cells_a, cells_b)
+        past = cells_a if history_is_a else None
+    else:
+        cells_a, cells_b, past = in_common_states(cells_a, cells_b, past)
+    compared = compared_factors(cells_a, cells_b, set(conditions[0]), same)
+    if past is not None and not history_is_a:
+        past = alike(past, cells_a, compared)
+    paired = same and (compared.isdisjoint(LAUNCH_FACTORS) or (isinstance(a, Experiment) and a.plan is not None))
+    if same and not compared:  # with itself, nothing can differ
+        cells_a, cells_b = (cells.assign(uncertainty=0.0) for cells in (cells_a, cells_b))
+    return Sides(cells_a, cells_b, past, named, same, history_is_a, compared, paired)
+
+
+def context_notes(sides: Sides, a: Side, b: Side, notes: list[str]) -> list[str]:
+    """Returns notes, and what the contexts of the launches say: simulations first, differences, the history."""
+    if not sides.history_is_a and isinstance(a, Experiment) and isinstance(b, Experiment):
+        differences = context_differences(contexts_of(a, sides.a), contexts_of(b, sides.b), sides.expected())
+        notes = [*notes, *(f"A and B differ in {line}" for line in differences)]
+    for side, cells in ((a, sides.a), (b, sides.b)):
+        if isinstance(side, Experiment):
+            lines = simulations(contexts_of(side, cells))
+            notes = [*(line for line in lines if line not in notes), *notes]
+    if sides.past is None:
+        return notes
+    reference, cells, of = (b, sides.b, "B") if sides.history_is_a else (a, sides.a, "A")
+    part = taking_part(sides.past, cells, key_of(sides.compared))
+    left_out = [name for name in sides.named if name not in part]
+    if left_out:
+        notes = [*notes, f"history, without any of the compared cells, left out: {', '.join(left_out)}"]
+    experiments = [one for name, one in sides.named.items() if name in part and isinstance(one, Experiment)]
+    if isinstance(reference, Experiment):
+        notes = notes + history_notes(experiments, contexts_of(reference, cells), of, sides.expected())
+    return notes
+
+
+def state_notes(sides: Sides, column: str) -> list[str]:
+    """Returns notes on the states of the machine, and on kinds of launches."""
+    both = pd.concat([sides.a, sides.b])
+    states = states_line(both)
+    if sides.same:
+        cells_of = {"": both if sides.compared else sides.b}
+    else:
+        cells_of = {"B: ": sides.b} if sides.history_is_a else {"A: ": sides.a, "B: ": sides.b}
+    notes = [f"{states}; compared within each"] if states else []
+    return notes + [
+        f"{of}{line}" for of, cells in cells_of.items() for line in launch_lines(cells, column, sides.paired)
+    ]
+
+
+def is_same(a: Side, b: Side) -> bool:
     """Returns whether two are one experiment."""
     if isinstance(a, Experiment) and isinstance(b, Experiment):
         return a.path.resolve() == b.path.resolve()
     return a is b
 
 
-def names_of(a: Experiment | pd.DataFrame, b: Experiment | pd.DataFrame) -> tuple[str, str]:
+def names_of(a: Side, b: Side) -> tuple[str, str]:
     """Returns what A and B are called: by their paths where two experiments bear the same name."""
     if isinstance(a, Experiment) and isinstance(b, Experiment) and a.name == b.name and not is_same(a, b):
         return str(a.path), str(b.path)
     return a.name if isinstance(a, Experiment) else "A", b.name if isinstance(b, Experiment) else "B"
 
 
-def names_of_history(history: Sequence[Experiment | pd.DataFrame]) -> dict[str, Experiment | pd.DataFrame]:
+def names_of_history(history: Sequence[Side]) -> dict[str, Side]:
     """Returns experiments by what they are called: by the last part of their paths, if that is of one of them alone."""
     last = Counter(one.path.name for one in history if isinstance(one, Experiment))
     return {
@@ -207,7 +275,7 @@ def names_of_history(history: Sequence[Experiment | pd.DataFrame]) -> dict[str, 
     }
 
 
-def frame_of(experiment: Experiment | pd.DataFrame, metric: str, statistic: str) -> pd.DataFrame:
+def frame_of(experiment: Side, metric: str, statistic: str) -> pd.DataFrame:
     """Returns the cells of an experiment, what is needed of them, with `uncertainty`: what clocks do to a value.
 
     That is so many error bounds of the global clock as can be in it, or what the step of the ranks' clocks hides, s.

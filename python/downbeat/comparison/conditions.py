@@ -18,7 +18,7 @@ def parse_conditions(text: str) -> dict[str, str]:
     """Parses `factor=value,factor=value`; commas and signs within parentheses belong to a value.
 
     Raises:
-        UsageError: it is no condition, a factor is unknown, or stands twice.
+        UsageError: it is not a condition, or a factor is unknown or given twice.
     """
     conditions: dict[str, str] = {}
     for part in split_list(text):

@@ -18,7 +18,7 @@ SESSION = "session"  # column: what the experiment is called
 
 
 def open_history(paths: Iterable[Path], compared: Sequence[Experiment]) -> list[Experiment]:
-    """Opens experiments, and all experiments in directories that are none themselves, by name.
+    """Opens experiments, and all experiments in directories of experiments, by name.
 
     Args:
         paths: each an experiment or a directory of experiments.

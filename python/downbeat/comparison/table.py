@@ -16,7 +16,7 @@ from downbeat.show.table import entry, word, wrapped
 from downbeat.statistics.modes import unseen_text
 from downbeat.statistics.power import POWER
 from downbeat.statistics.verdicts import FEW_ALIKE, NOT_AMONG_MANY, NOT_SIGNIFICANT
-from downbeat.text import printable
+from downbeat.text import counted, printable
 from downbeat.units import microseconds
 
 NOTE_LINES = 8  # of one note; more cells than that are better read from a file
@@ -152,7 +152,7 @@ def summary(frame: pd.DataFrame) -> str:
     )
     name = names_of(frame)[1]
     of = f"after {name}" if readings(frame) else "B against A"
-    return f"{len(frame)} cell{'s' if len(frame) > 1 else ''}: {described} ({of})"
+    return f"{counted(len(frame), 'cell')}: {described} ({of})"
 
 
 def ratio_line(frame: pd.DataFrame) -> str:
@@ -199,11 +199,11 @@ def history(frame: pd.DataFrame) -> str:
     deviations = frame["session_deviation"].dropna()
     found = dict.fromkeys(f"{100 * deviations.agg(end):.1f}" for end in ("min", "max")) if len(deviations) else ()
     described = f", which deviate by {' to '.join(found)} % beyond what launches do" if found else ""
-    return f"{f'{part} of ' if part < count else ''}{count} experiment{'' if count == 1 else 's'}{described}"
+    return f"{f'{part} of ' if part < count else ''}{counted(count, 'experiment')}{described}"
 
 
 def across_sessions(frame: pd.DataFrame) -> bool:
-    """Whether A and B are compared by what a history tells of sessions."""
+    """Whether A and B are compared by the sessions of a history."""
     return bool(frame["sessions"].notna().any())
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SCHEMA = "downbeat-bench"
 SCHEMA_VERSION = 2  # of 1, CSV and JSON lines had other names; netCDF, which is read here, differs in nothing
 
-# What tells the cells of a launch apart, by the names of the file. A delay, a computation are seconds.
+# Factors that identify a cell of a launch, by the names of the file. Delay and computation are in seconds.
 CELL_FACTORS = (
     "operation",
     "size",

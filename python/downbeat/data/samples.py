@@ -17,7 +17,7 @@ from downbeat.errors import UsageError
 if TYPE_CHECKING:
     import xarray as xr
 
-# Of each variable that is read at a time: enough to make the passes rare, little beside the memory of a laptop.
+# Read from each variable at a time: few passes, little of a laptop's memory.
 CHUNK_BYTES = 32 << 20
 VERDICTS = ("valid", "late_flag", "late_entry", "warmup", "overrun")
 KEPT = ("cell_index", "block", "attempt", "verdict", "deadline", "slack")

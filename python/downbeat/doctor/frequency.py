@@ -16,8 +16,7 @@ def check(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG001
 
 def governor(machine: Machine) -> Finding:
     """Looks at what decides on the frequency."""
-    names = {machine.system(f"{CPUS}/cpu{cpu}/cpufreq/scaling_governor") for cpu in machine.allowed} - {None}
-    governors = ", ".join(sorted(filter(None, names)))
+    governors = machine.governors(machine.allowed)
     if not governors:
         seen = "the frequency governor is unknown"
         advice = "in a virtual machine the host sets the frequency; on the host, cpupower frequency-set -g performance"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -47,6 +47,11 @@ class Machine:
             siblings = self.system(f"devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
             cores.setdefault(siblings or str(cpu), set()).add(cpu)
         return [frozenset(core) for core in cores.values()]
+
+    def governors(self, cpus: Iterable[int]) -> str:
+        """Returns the frequency governors of some processors; "" where none is reported."""
+        names = {self.system(f"devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor") for cpu in cpus}
+        return ", ".join(sorted(filter(None, names)))
 
 
 def read(path: Path) -> str | None:

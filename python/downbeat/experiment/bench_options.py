@@ -1,17 +1,20 @@
-"""Options of downbeat-bench that an experiment takes, by their names there: their values, and how they are written."""
+"""Operations and options that an experiment hands to downbeat-bench."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from downbeat.errors import UsageError
-from downbeat.lists import split_list
+from downbeat.lists import name_of, split_list
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")  # becomes part of names of files
 # The first words by which downbeat-bench does something else than measure operations.
 OTHER_EXPERIMENTS = ("list", "clock", "rtt", "drift", "skew", "algorithms")
+
+# Options of downbeat-bench that `downbeat run` sets from its own.
+OWN = ("sizes", "sync", "repetitions", "output", "quiet")
 
 
 def wrong(key: str, value: object, valid: str) -> UsageError:
@@ -30,7 +33,7 @@ def valid_name(key: str, value: object) -> str:
 def word_list(key: str, value: object) -> str:
     """Returns a list of names or sizes, given as such or as text with commas."""
     words = value if isinstance(value, list) else [value]
-    texts = [str(word) if isinstance(word, int) and not isinstance(word, bool) else word for word in words]
+    texts = [str(word) if isinstance(word, int | float) and not isinstance(word, bool) else word for word in words]
     if not texts or not all(isinstance(text, str) and text.strip(" ,") for text in texts):
         raise wrong(key, value, "a name or a list of them, not empty")
     return ",".join(map(str, texts))
@@ -46,77 +49,53 @@ def with_files(patterns: str, base: Path) -> str:
     return re.sub(r"(\bfile=)([^,)]+)", lambda found: found[1] + str(base.absolute() / found[2]), patterns)
 
 
-def choices(key: str, value: object) -> str:
-    """Returns algorithms of operations, given as text or as a table of operations."""
-    if isinstance(value, Mapping):
-        if not value:
-            raise wrong(key, "{}", "a table of operations and their algorithms, not empty")
-        return ",".join(f"{name}={word_list(f'{key}.{name}', names)}" for name, names in value.items())
-    return word_list(key, value)
+def passed_options(words: Sequence[str]) -> dict[str, str]:
+    """Returns the options after `--` by name, "" for one without a value; downbeat-bench judges names and values.
+
+    Raises:
+        UsageError: a word is neither an option by its long name nor the value of one, or `refuse_own` refuses it.
+    """
+    options: dict[str, str] = {}
+    awaiting = ""
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name.startswith("--") and name != "--":
+            awaiting = "" if equals else name[2:]
+            if name[2:] in options:
+                raise UsageError(f"'{name}' is given twice after --")
+            options[name[2:]] = value
+        elif awaiting and not re.match(r"-[A-Za-z]", word):
+            options[awaiting], awaiting = word, ""
+        else:
+            raise UsageError(f"'{word}' after -- is not valid; give long options of downbeat-bench: -- --late 2e-6")
+    refuse_own(options)
+    return {name: with_files(value, Path()) for name, value in options.items()}
 
 
-def rule(key: str, value: object) -> str:
-    """Returns a rule, or the number that is short for it."""
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-        return str(value)
-    if isinstance(value, str) and value.strip():
-        return value
-    raise wrong(key, value, "a rule (see 'downbeat-bench list') or a number")
+def option_table(value: object, base: Path) -> dict[str, str]:
+    """Returns the options of downbeat-bench in a table of a file: texts, numbers, lists of them, or true."""
+    if not isinstance(value, Mapping):
+        raise wrong("options", value, "a table, e.g. [options] with late-ranks = 0.01")
+    refuse_own(value)
+    texts = {}
+    for name, one in value.items():
+        if isinstance(one, bool):
+            if one:
+                texts[name] = ""
+        else:
+            texts[name] = with_files(word_list(f"options.{name}", one), base)
+    return texts
 
 
-def whole(least: int) -> Callable[[str, object], str]:
-    """Returns what reads whole numbers from `least` on."""
+def refuse_own(names: Iterable[str], own: Collection[str] = OWN) -> None:
+    """Refuses options of downbeat-bench that the command sets itself.
 
-    def read(key: str, value: object) -> str:
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise wrong(key, value, f"a whole number, at least {least}")
-        return str(value)
-
-    return read
-
-
-def seconds(key: str, value: object) -> str:
-    """Returns a time in seconds."""
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < float("inf"):
-        raise wrong(key, value, "a time in seconds, above 0")
-    return repr(value)
-
-
-def share(key: str, value: object) -> str:
-    """Returns a share of a whole."""
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
-        raise wrong(key, value, "a share from 0 to 1")
-    return repr(value)
-
-
-def switch(key: str, value: object) -> str | None:
-    """Returns what an option without value has: "" if it is on."""
-    if not isinstance(value, bool):
-        raise wrong(key, value, "true or false")
-    return "" if value else None
-
-
-OPTIONS: Mapping[str, Callable[[str, object], str | None]] = {
-    "sizes": word_list,
-    "with": word_list,
-    "validate": switch,
-    "sync": word_list,
-    "algorithm": choices,
-    "barrier-algorithm": word_list,
-    "timing": word_list,
-    "pattern": word_list,
-    "delay": word_list,
-    "permute": switch,
-    "repetitions": whole(1),
-    "stop": rule,
-    "warmup": rule,
-    "max-attempts": whole(1),
-    "observe": whole(0),
-    "published": rule,
-    "tolerance": seconds,
-    "late": seconds,
-    "late-ranks": share,
-}
+    Raises:
+        UsageError: there is one.
+    """
+    for name in names:
+        if name in own:
+            raise UsageError(f"--{name} cannot be after --: this command sets it itself; see its --help")
 
 
 def operations_of(value: object, base: Path) -> tuple[str, ...]:
@@ -141,4 +120,4 @@ def operations_of(value: object, base: Path) -> tuple[str, ...]:
         if word.startswith("-"):
             raise wrong("operations", word, "a name of 'downbeat-bench list operation' or the path of a shared object")
     # With a slash it is a file, as for the shell; parameters may follow in parentheses.
-    return tuple(str(base.absolute() / word) if "/" in word.partition("(")[0] else word for word in words)
+    return tuple(str(base.absolute() / word) if "/" in name_of(word) else word for word in words)

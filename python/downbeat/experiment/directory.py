@@ -17,7 +17,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -92,7 +91,7 @@ def read_plan(directory: Path) -> Plan:
 def complete(directory: Path) -> set[str]:
     """Returns the keys of the launches that are complete.
 
-    A directory without a record that can be read, or with the record of another launch, is none: somebody has removed
+    A directory without a readable record, or with the record of another launch, does not count: somebody has removed
     a file, or copied a launch, which would then count twice.
     """
     launches = directory / LAUNCHES
@@ -106,19 +105,7 @@ def is_of(path: Path) -> bool:
         record = read_record(path)
     except UsageError:
         return False
-    return str(key_of(record)) == portion_name(path.name)
-
-
-def rename_portions(directory: Path) -> None:
-    """Renames launches that an earlier downbeat named `<key>-part<n>`, so that a run that goes on finds them."""
-    if (directory / LAUNCHES).is_dir():
-        for path in list((directory / LAUNCHES).iterdir()):
-            path.rename(path.with_name(portion_name(path.name)))
-
-
-def portion_name(name: str) -> str:
-    """Returns the name of a launch that an earlier downbeat may have named `<key>-part<n>`."""
-    return re.sub(r"-part(\d+)$", r"-portion\1", name)
+    return str(key_of(record)) == path.name
 
 
 def write_record(directory: Path, record: dict[str, object]) -> None:

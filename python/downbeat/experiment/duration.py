@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 
 from downbeat.experiment.measurement import Measurement
-from downbeat.lists import split_list
+from downbeat.lists import name_of, split_list
 
 START_SECONDS = 0.8  # of a launch, before and after it measures
 RANK_START_SECONDS = 4e-3  # and of each rank; launchers start ranks of a node one after another
-# Of a sample with its share of warm-up and synchronization. What the slowest operations do they do with each rank.
+# Per sample with its share of warm-up and synchronization; the slowest operations take time for each peer.
 SAMPLE_SECONDS = 60e-6
 PEER_SECONDS = 1e-6
 # Simulation takes processor time by messages.
@@ -59,7 +59,7 @@ def most_cells(measurement: Measurement) -> int:
     """Returns how many cells a launch has, or more: some of the combinations do not exist."""
     words = [split_list(measurement.options.get(name, "")) for name in FACTORS]
     return len(measurement.operations) * math.prod(
-        sum(RANGE if ":" in word.partition("(")[0] else 1 for word in one) for one in words
+        sum(RANGE if ":" in name_of(word) else 1 for word in one) for one in words
     )
 
 

@@ -87,7 +87,6 @@ def execute(plan: Plan, directory: Path, watcher: Watcher | None = None, any_see
         for left in (directory / places.PARTIAL).glob("*"):
             end_marked(str(left.resolve()))  # of a run that was killed together with what would have ended its ranks
         shutil.rmtree(directory / places.PARTIAL, ignore_errors=True)
-        places.rename_portions(directory)
         record_machine(plan, directory)
         try:
             outcome = Execution(plan, directory, watcher or Watcher(), lock).run()

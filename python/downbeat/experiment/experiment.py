@@ -141,7 +141,7 @@ def open_experiment(path: str | Path, without: Collection[Path] = ()) -> Experim
         The experiment; its samples are read on demand.
 
     Raises:
-        UsageError: the path is none of these, or one of its files is truncated or of another program.
+        UsageError: the path is something else, or one of its files is truncated or of another program.
     """
     path = Path(path)
     if path.is_file():

@@ -22,17 +22,17 @@ from downbeat.errors import UsageError
 from downbeat.experiment import directory as places
 from downbeat.experiment.plan import LaunchKey, Plan
 from downbeat.experiment.surroundings import surroundings
+from downbeat.launchers.bench import EXIT_BAD_ARGUMENTS
 from downbeat.launchers.launch import EXIT_TIMEOUT, INTERRUPTIONS
 from downbeat.launchers.leftovers import MARK, end_marked, remove_segments
 from downbeat.launchers.simulation import parse_platform
-from downbeat.text import one_line
+from downbeat.text import counted, one_line
 
 OUTPUT = "stdout.txt"
 ERRORS = "stderr.txt"
-EXIT_BAD_ARGUMENTS = 2
 # 3: a cell lacks valid samples, 4: a cell has wrong results; all others were measured.
 MEASURED = (0, 3, 4)
-# What srun says last of a step that failed, where the program or Slurm itself has said why; the status says the rest.
+# srun's last lines after a failed step. The program or Slurm has already printed the reason.
 NEEDLESS = re.compile(
     r"(srun|slurmstepd\S*): .*"
     r"(: tasks? [\d,-]+: (Exited with exit code \d+|Killed|Terminated)$|\*\*\* STEP |Job step aborted|Terminating )"
@@ -63,9 +63,9 @@ def launch_command(plan: Plan, key: LaunchKey, repetitions: int | None = None) -
         key: which launch of it.
         repetitions: in place of those of the plan.
     """
-    library, variant = plan.library(key.library), plan.variant(key.variant)
+    library = plan.library(key.library)
     start = [sys.executable, "-m", "downbeat.launchers.launch"]
-    launcher = variant.launcher or library.launcher
+    launcher = plan.variant(key.variant).launcher or library.launcher
     if library.simulate:
         # Launches have delays and clocks of their own, as on a machine.
         platform = parse_platform(library.simulate)
@@ -76,8 +76,7 @@ def launch_command(plan: Plan, key: LaunchKey, repetitions: int | None = None) -
         start += ["--ranks-per-node", str(library.ranks_per_node)]
     start += ["-n", str(key.ranks), "--timeout", f"{plan.time_limit(key):g}"]
     again = ["--repetitions", str(repetitions)] if repetitions else []
-    arguments = plan.measurement_of(key).arguments()
-    return [*start, variant.bench or library.bench, *arguments, *again, "-q", "-o", places.SAMPLES]
+    return [*start, *plan.program_of(key), *again, "-q", "-o", places.SAMPLES]
 
 
 def launch(
@@ -125,7 +124,7 @@ def launch(
 
 
 def next_failure(failed: Path, key: LaunchKey) -> Path:
-    """Returns where the next failed attempt at a launch goes: after those that there are, of which some may be gone."""
+    """Returns the directory for the next failed attempt, numbered after the last that exists."""
     attempts = [path.name.removeprefix(f"{key}-") for path in failed.glob(f"{glob.escape(str(key))}-*")]
     return failed / f"{key}-{max((int(one) for one in attempts if one.isdecimal()), default=0) + 1}"
 
@@ -162,7 +161,7 @@ def run(
     at = command.index("downbeat.launchers.launch") + 1
     watched = [*command[:at], "--parent", str(os.getpid()), *command[at:]]
     begin = time.time()
-    # What interrupts waits until there is a process to end; that one lets it through when it can end its ranks.
+    # Signals wait until there is a process to end, which unblocks them once it can end its ranks.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTIONS)
     try:
         process = subprocess.Popen(
@@ -213,7 +212,7 @@ def failure_of(status: int, where: Path, timeout: float, ranks: int) -> str:
         return ""
     # A launcher that the MPI library does not know starts programs of one rank each, every one of which succeeds.
     return (
-        f"the program ran with {found} rank{'' if found == 1 else 's'}, not {ranks}: the launcher belongs to another "
+        f"the program ran with {counted(found, 'rank')}, not {ranks}: the launcher belongs to another "
         "MPI library, or lacks an option (srun needs --mpi=)"
     )
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from downbeat.experiment.duration import time_limit
 from downbeat.experiment.measurement import Measurement as Measurement
 from downbeat.experiment.portions import portions_of
+from downbeat.text import counted
 
 # A configuration is what is fixed for a launch; these are its names in frames, beside the factors of cells.
 LAUNCH_FACTORS = ("library", "ranks", "environment", "variant")
@@ -83,7 +84,7 @@ class LaunchKey:
         """The configuration of the launch, for people."""
         environment = "" if self.environment == DEFAULT_ENVIRONMENT else f", {self.environment}"
         variant = "" if self.variant == DEFAULT_VARIANT else f", {self.variant}"
-        return f"{self.library}, {self.ranks} rank{'s' if self.ranks > 1 else ''}{environment}{variant}"
+        return f"{self.library}, {counted(self.ranks, 'rank')}{environment}{variant}"
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,11 @@ class Plan:
         whole = self.measurements(self.library(key.library))[max(0, key.portion - 1)]
         variant = self.variant(key.variant)
         return dataclasses.replace(whole, operations=tuple(variant.operation(one) for one in whole.operations))
+
+    def program_of(self, key: LaunchKey) -> tuple[str, ...]:
+        """Returns the program that a launch starts, with its arguments."""
+        bench = self.variant(key.variant).bench or self.library(key.library).bench
+        return (bench, *self.measurement_of(key).arguments())
 
     def variables_of(self, key: LaunchKey) -> dict[str, str]:
         """Returns the variables that are set for a launch."""

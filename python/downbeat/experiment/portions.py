@@ -12,7 +12,7 @@ import itertools
 import re
 
 from downbeat.experiment.measurement import Measurement
-from downbeat.lists import split_list
+from downbeat.lists import name_of, split_list
 
 DEFAULT_SYNC = "mpi_barrier,harmonize"  # of downbeat-bench
 # Synchronizers that call MPI_Barrier, whose algorithm --barrier-algorithm chooses; those of downbeat-bench (a test).
@@ -54,9 +54,9 @@ def portions_of(measurement: Measurement, fixed_at_start: tuple[str, ...]) -> li
         operations = measurement.operations
         if index > 0:
             operations = tuple(
-                one for one in operations if fixed(name := one.partition("(")[0]) and len(choices.get(name, [])) > index
+                one for one in operations if fixed(name := name_of(one)) and len(choices.get(name, [])) > index
             )
-        measured = {one.partition("(")[0] for one in operations}
+        measured = set(map(name_of, operations))
         chosen = {
             name: (names[index : index + 1] if fixed(name) else names)
             for name, names in choices.items()

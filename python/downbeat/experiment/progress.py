@@ -21,6 +21,7 @@ from downbeat.experiment.plan import LaunchKey, Plan
 from downbeat.experiment.split import Decision
 from downbeat.screen import Screen
 from downbeat.statistics.location import Interval
+from downbeat.text import counted
 from downbeat.units import MICROSECONDS, microseconds
 
 CAPTION = "latency in us (mean over ranks): geometric mean of the medians of n launches; +-: half the 95 % interval"
@@ -120,7 +121,7 @@ def numbers(interval: Interval) -> list[str]:
 def begin_line(plan: Plan, directory: Path, complete: int, total: int) -> str:
     """Returns what is about to run."""
     already = f", {complete} of them complete" if complete else ""
-    return f"{plan.name}: {total} launch{'es' if total > 1 else ''}{already}, into {directory}"
+    return f"{plan.name}: {counted(total, 'launch')}{already}, into {directory}"
 
 
 def print_line(line: str) -> None:
@@ -213,5 +214,5 @@ class Terminal(Watcher):
 
 def watcher() -> Watcher:
     """Returns what suits standard output."""
-    # A terminal that cannot move its cursor is none for us.
+    # TERM=dumb cannot move its cursor.
     return Terminal(Screen()) if sys.stdout.isatty() and os.environ.get("TERM") != "dumb" else Plain()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from downbeat.errors import UsageError, refuse_pipe
-from downbeat.experiment.bench_options import OPTIONS, operations_of, valid_name, with_files, wrong
+from downbeat.experiment.bench_options import operations_of, option_table, valid_name, word_list, wrong
 from downbeat.experiment.measurement import Measurement
 from downbeat.experiment.plan import Environment, Library, Plan
 from downbeat.experiment.programs import bench_at, launcher_at
@@ -23,23 +23,23 @@ from downbeat.launchers.simulation import NAME as SIMULATOR
 from downbeat.launchers.simulation import Platform, SpecificationError, parse_platform
 from downbeat.lists import split_list
 
-# Each takes simulating, and without jitter all are alike.
+# Each costs simulation time, and without jitter they are equal.
 SIMULATED_REPETITIONS = "20"
 SIMULATED_WARMUP = "3"  # there is no cache to warm, and a rule that watches samples takes more time than they
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 KEYS = (
-    "name", "operations", *OPTIONS, "ranks", "ranks-per-node", "libraries", "environments", "variants",
-    "launches", "width", "max-launches", "timeout", "seed", "simulate",
+    "name", "operations", "sizes", "sync", "repetitions", "options", "ranks", "ranks-per-node", "libraries",
+    "environments", "variants", "launches", "width", "max-launches", "timeout", "seed", "simulate",
 )  # fmt: skip
 MOST_LAUNCHES = 100_000  # of a configuration; years, if a launch takes minutes
 LIBRARY_KEYS = ("name", "bench", "launcher")
 
 
-def read_request(path: Path) -> dict[str, object]:
+def read_request(path: Path) -> dict[str, Any]:
     """Reads the file of an experiment.
 
     Raises:
-        UsageError: it cannot be read, is no TOML, or has a key that is unknown.
+        UsageError: it cannot be read, is not TOML, or has an unknown key or options that are not valid.
     """
     try:
         refuse_pipe(path)
@@ -53,14 +53,16 @@ def read_request(path: Path) -> dict[str, object]:
         if key not in KEYS:
             raise UsageError(f"'{path}': unknown key '{key}' of an experiment; choose one of {', '.join(KEYS)}")
     request.setdefault("name", path.stem)
+    if "options" in request:
+        request["options"] = option_table(request["options"], path.parent)
     return request
 
 
-def plan_of(request: Mapping[str, object], base: Path, stored: Callable[[str], Plan | None]) -> Plan:
+def plan_of(request: Mapping[str, Any], base: Path, stored: Callable[[str], Plan | None]) -> Plan:
     """Returns the plan that a request means.
 
     Args:
-        request: values by `KEYS`.
+        request: values by `KEYS`; `options` are those of downbeat-bench, each with its text.
         base: the directory that relative paths start from.
         stored: gives the plan that the experiment of a name has already, if it has; of that, the seed is kept.
 
@@ -70,13 +72,10 @@ def plan_of(request: Mapping[str, object], base: Path, stored: Callable[[str], P
     if "operations" not in request:
         raise UsageError("no operations to measure; give their names, or a file EXPERIMENT.toml")
     operations = operations_of(request["operations"], base)
-    options = {}
-    for key, read in OPTIONS.items():
-        text = read(key, request[key]) if key in request else None
-        if text is not None:
-            options[key] = text
-    if "pattern" in options:
-        options["pattern"] = with_files(options["pattern"], base)
+    options = {key: word_list(key, request[key]) for key in ("sizes", "sync") if key in request}
+    options |= request.get("options", {})
+    if "repetitions" in request:
+        options["repetitions"] = str(whole(request, "repetitions", 0, 1))
     launches = whole(request, "launches", 10, 1, MOST_LAUNCHES)
     variants = variants_of(request.get("variants"), base, operations)
     per_node = whole(request, "ranks-per-node", 0, 1) if "ranks-per-node" in request else 0
@@ -283,7 +282,7 @@ def environments_of(value: object) -> tuple[Environment, ...]:
 
 
 def distinct(key: str, values: list[Any]) -> tuple[Any, ...]:
-    """Returns values of which none may stand twice."""
+    """Returns values, each of which must be given once."""
     for value in values:
         if values.count(value) > 1:
             raise UsageError(f"{key}: {value} is given twice")

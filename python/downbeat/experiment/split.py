@@ -23,7 +23,7 @@ from downbeat.typed import typed
 PILOT_LAUNCHES = 5
 # A launch that takes much longer than those so far would be a surprise, and run into its timeout.
 GROWTH = 10
-# What need not be said of a cell.
+# Values that the name of a cell leaves out.
 USUAL = {
     "datatype": ("MPI_BYTE",),
     "algorithm": ("default", ""),

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import platform
 import re
 import socket
 from collections.abc import Mapping
-from pathlib import Path
+
+from downbeat.doctor.machine import Machine
 
 # Variables that MPI libraries, their launchers, batch systems and libdownbeat heed.
 HEEDED = re.compile(
     r"(OMPI|OPAL|PRTE|PMIX|PMI|MPIR|MPICH|HYDRA|I_MPI|FI|UCX|UCC|HCOLL|MV2|SLURM|PBS|LSB|DOWNBEAT|OMP)_|LD_LIBRARY_PATH$|LD_PRELOAD$"
 )
-# What they hold may be secret.
+# Variables that may hold secrets.
 SECRET = re.compile(r"TOKEN|SECRET|PASSWORD|_KEY$|CREDENTIAL|COOKIE|JWT", re.IGNORECASE)
 
 
@@ -25,22 +25,10 @@ def mpi_variables(environment: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def cpu_model(proc: Path = Path("/proc")) -> str:
+def cpu_model(machine: Machine) -> str:
     """Returns what the first processor calls itself; "unknown" where it does not."""
-    try:
-        found = re.search(r"^model name\s*:\s*(.+)$", (proc / "cpuinfo").read_text(encoding="utf-8"), re.MULTILINE)
-    except OSError:
-        return "unknown"
+    found = re.search(r"^model name\s*:\s*(.+)$", machine.process("cpuinfo") or "", re.MULTILINE)
     return found[1].strip() if found else "unknown"
-
-
-def governor(sys: Path = Path("/sys")) -> str:
-    """Returns the governors that set the processors' frequency; "unknown" where the system does not report them."""
-    governors = set()
-    for path in sys.glob("devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor"):
-        with contextlib.suppress(OSError):  # EBUSY: of a processor that is switched off
-            governors.add(path.read_text(encoding="ascii").strip())
-    return ", ".join(sorted(governors)) or "unknown"
 
 
 def surroundings(variables: Mapping[str, str]) -> dict[str, object]:
@@ -49,12 +37,13 @@ def surroundings(variables: Mapping[str, str]) -> dict[str, object]:
     Args:
         variables: that are set for the launch, beside those of this process.
     """
+    machine = Machine()
     return {
         "host": socket.gethostname(),
         "kernel": platform.release(),
-        "cpu_model": cpu_model(),
-        "governor": governor(),
-        "cpus_allowed": sorted(os.sched_getaffinity(0)),
+        "cpu_model": cpu_model(machine),
+        "governor": machine.governors(machine.online) or "unknown",
+        "cpus_allowed": sorted(machine.allowed),
         "load_before": round(os.getloadavg()[0], 2),
         "environment_variables": mpi_variables({**os.environ, **variables}),
     }

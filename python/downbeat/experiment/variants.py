@@ -11,6 +11,7 @@ from downbeat.experiment.bench_options import valid_name, wrong
 from downbeat.experiment.plan import Library, Variant
 from downbeat.experiment.programs import bench_at, launcher_at
 from downbeat.launchers.bench import library_of
+from downbeat.lists import name_of
 
 # With a capital, so that a key that is misspelled is not taken for a variable.
 VARIABLE = re.compile(r"(?=\w*[A-Z])[A-Za-z_][A-Za-z0-9_]*")
@@ -71,7 +72,7 @@ def file_at(where: str, word: str, base: Path, operations: Sequence[str]) -> str
     path = base.absolute() / word
     if not path.is_file():
         raise UsageError(f"{where}.operation: there is no file '{word}'")
-    names = [Path(one.partition("(")[0]).name for one in operations if "/" in one.partition("(")[0]]
+    names = [Path(one).name for one in map(name_of, operations) if "/" in one]
     if path.name not in names:
         there = f"the files of operations are {', '.join(dict.fromkeys(names))}" if names else "no operation is a file"
         raise UsageError(f"{where}.operation: '{word}' replaces no operation; {there}")

@@ -69,7 +69,7 @@ def blank_fields(experiment: Experiment) -> dict[str, str | float]:
     """Returns the fields of cells that some launch lacks, with what stands for them: an older program wrote it."""
     fields: list[dict[str, str | float]] = []
     for launch in experiment.launches:
-        # What cannot be read is refused when its turn comes, after what was before it.
+        # A file that cannot be read is refused in its turn, after the ones before it.
         with contextlib.suppress(UsageError), open_samples(launch.path) as file:
             text = {name: file.variables[name].dtype.kind == "S" for name in cell_fields(file)}
             fields.append({name: "" if text[name] else np.nan for name in text})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from downbeat.errors import UsageError
 from downbeat.launchers.job import NODES, RANKS, RANKS_PER_NODE
@@ -13,6 +13,8 @@ from downbeat.launchers.kept import kept_builds
 from downbeat.launchers.libraries import LIBRARIES, ROOT, Library, launcher_of, linked_mpi
 
 BENCH = "downbeat-bench"
+CHECK_SECONDS = 60.0
+EXIT_BAD_ARGUMENTS = 2
 
 
 def library_of(bench: str) -> tuple[str, Library] | None:
@@ -81,6 +83,23 @@ def find_any_bench() -> tuple[str, str]:
     raise UsageError(f"found no {BENCH}; run {how_to_build()}, or give its path with --bench PATH")
 
 
+def check_arguments(bench: str, arguments: Sequence[str]) -> None:
+    """Has downbeat-bench check its arguments without a launch; says nothing where that fails for another reason.
+
+    Raises:
+        UsageError: they are not valid.
+    """
+    try:
+        done = subprocess.run(
+            [bench, "--check", *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+            check=False, timeout=CHECK_SECONDS,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return
+    if done.returncode == EXIT_BAD_ARGUMENTS and done.stderr.strip() and "--check" not in done.stderr:
+        raise UsageError(done.stderr.strip().splitlines()[-1])
+
+
 def srun_launcher(library: Library, placed: bool = False, environment: Mapping[str, str] = os.environ) -> str:
     """Returns how srun starts programs of a library in a Slurm job; "" outside of one, or where srun cannot.
 
@@ -104,7 +123,7 @@ def srun_launcher(library: Library, placed: bool = False, environment: Mapping[s
     )
     if plugin not in (answer.stdout + answer.stderr).split():
         return ""
-    # Within a step of the job, as that of `srun --pty bash`, another would wait for its processors for ever.
+    # Within a step of the job, e.g. `srun --pty bash`, a second step would wait for processors forever.
     overlap = "--overlap " if "SLURM_STEP_ID" in environment else ""
     spread = f"-N {NODES} --ntasks-per-node={RANKS_PER_NODE} " if placed else ""
     return f"srun --mpi={plugin} {overlap}--cpu-bind=cores {spread}-n {RANKS}"

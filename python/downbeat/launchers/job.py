@@ -12,7 +12,7 @@ from pathlib import Path
 
 from downbeat.errors import UsageError
 
-# What a launcher's command has in place of numbers; the last two need to know how many ranks a node gets.
+# Placeholders in a launcher's command; the last two need --ranks-per-node.
 RANKS, NODES, RANKS_PER_NODE = "{ranks}", "{nodes}", "{ranks_per_node}"
 MPIRUN = ("mpirun", "mpiexec", "orterun", "prterun")  # begin the names of launchers of MPI libraries
 HOSTFILE_OPTIONS = ("--hostfile", "-hostfile", "--machinefile", "-machinefile", "-f")

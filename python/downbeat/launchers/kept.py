@@ -1,4 +1,4 @@
-"""What `downbeat build` has made: a directory for each MPI library in the cache, laid out like an installation."""
+"""Builds of `downbeat build`: a directory per MPI library in the cache, laid out like an installation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Build:
 
     Attributes:
         prefix: where bin/, lib/ and include/ are.
-        mpi: name of the MPI library, as LIBRARIES has it; "" if it is none of those.
+        mpi: name of the MPI library, as LIBRARIES has it; "" if unknown.
         wrapper: the compiler wrapper that it was made with, without symbolic links.
         library: the MPI library in its own words.
         date: when, ISO 8601.

@@ -1,4 +1,4 @@
-"""What a launch leaves that could not end in order: processes outside its own tree, shared memory, directories."""
+"""Removes what a killed launch leaves: processes outside its own tree, shared memory, directories."""
 
 from __future__ import annotations
 

@@ -110,10 +110,10 @@ def find_library(version: str, loaded: Sequence[Path]) -> Path:
     chosen = os.environ.get(VARIABLE)
     if chosen:
         if not Path(chosen).is_file():
-            raise LibraryError(f"{VARIABLE} is '{chosen}', which is no file; give the path of a {SONAME}")
+            raise LibraryError(f"{VARIABLE} is '{chosen}', which is not a file; give the path of a {SONAME}")
         if not fits(Path(chosen)):
             needed = linked_mpi(chosen)
-            wants = f"needs {needed.name}" if needed else "is no library that needs an MPI library"
+            wants = f"needs {needed.name}" if needed else "does not need an MPI library"
             raise LibraryError(f"{VARIABLE} is '{chosen}', which {wants}, but mpi4py has loaded {mpi}")
         return Path(chosen)
     tried = dict.fromkeys(path for path in candidates(version, loaded[0]) if path.is_file())

@@ -29,7 +29,7 @@ class Places:
 
     ranks: int
     cores: list[list[int]]
-    nodes: int = 1  # that the launcher uses by itself in a job of a batch system, taken to be alike
+    nodes: int = 1  # that the launcher uses by itself in a batch job, assumed to be equal
     per_node: int = 0  # the most ranks that a node gets; 0: as the launcher does it
 
     @property
@@ -67,7 +67,7 @@ class Family(ABC):
 
     # Collectives whose algorithm is read in MPI_Init alone (docs/algorithms.md); "*": all.
     fixed_at_start: tuple[str, ...] = ()
-    # What `srun --mpi=` has to offer for ranks to find each other; None: the launcher of the library itself uses Slurm.
+    # The plugin for `srun --mpi=`; None: the library's own launcher uses Slurm.
     srun_plugin: str | None = None
 
     @abstractmethod
@@ -237,7 +237,7 @@ def short_version(text: str) -> str:
 
 
 def library_saying(version: str) -> str | None:
-    """Returns the name of the library whose MPI_Get_library_version says this; None if it is none of these."""
+    """Returns the name of the library whose MPI_Get_library_version says this; None if unknown."""
     # The table's later entries are the more specific ones.
     return next((name for name, one in reversed([*LIBRARIES.items()]) if re.match(one.says, version)), None)
 

@@ -18,7 +18,7 @@ from downbeat.lists import split_list
 NAME = "simgrid"  # of the build tree, and in place of an MPI library
 PLATFORM = "downbeat-platform.so"
 # Of SMPI: collectives as Open MPI selects them, but for the broadcast, whose selection takes 30 times as long to
-# simulate from 512 ranks on; computation takes no simulated time; calls return errors; a message of which the receive
+# simulate from 512 ranks on; computation takes no simulated time; calls return errors; a message whose receive
 # comes late is there already.
 CONFIGURATION = (
     "smpi/coll-selector:ompi",
@@ -63,7 +63,7 @@ class Parameter:
 
     @property
     def valid(self) -> str:
-        """What would be valid, in words."""
+        """The valid values, in words."""
         kind = {"s": "a time such as 2us", "1": "a whole number"}.get(self.unit, "a number")
         return f"{kind} from {self.least:g} to {self.most:g}{' s' if self.unit == 's' else ''}"
 
@@ -159,7 +159,7 @@ def parse_platform(text: str) -> Platform:
     found = re.fullmatch(r"\s*([a-z-]+)\s*(?:\((.*)\))?\s*", text)
     if not found or found[1] not in TOPOLOGIES:
         raise SpecificationError(
-            f"'{text}' is no platform; choose one of {', '.join(TOPOLOGIES)}, e.g. 'fat-tree(nodes=1024)'"
+            f"'{text}' is not a platform; choose one of {', '.join(TOPOLOGIES)}, e.g. 'fat-tree(nodes=1024)'"
         )
     topology = found[1]
     parameters = parameters_of(topology)
@@ -169,7 +169,7 @@ def parse_platform(text: str) -> Platform:
         name, equals, content = (part.strip() for part in word.partition("="))
         if not equals or name not in parameters:
             raise SpecificationError(
-                f"'{word}' is no parameter of {topology}; give {', '.join(parameters)} as NAME=VALUE"
+                f"'{word}' is not a parameter of {topology}; give {', '.join(parameters)} as NAME=VALUE"
             )
         if name in given:
             raise SpecificationError(f"'{text}' gives {name} twice")

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 # Open MPI 4's launcher hangs in 1 of 20 launches of which a rank is killed in MPI_Init. So we look whether there are
-# ranks: often until they are there, for so long at most, and then so seldom that no measurement feels it.
+# ranks: often until they appear or START_SECONDS pass, then rarely enough not to disturb a measurement.
 FIRST_LOOK_SECONDS, START_SECONDS, LOOK_SECONDS = 0.05, 20.0, 4.0
 
 

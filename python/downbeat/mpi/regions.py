@@ -20,7 +20,7 @@ class Region:
     def __init__(self, comm: MPI.Comm, name: str) -> None:
         self.comm = comm
         self.name = name
-        # A 0 would end the name here; the library refuses other control characters, on all processes alike.
+        # A 0 would end the name here; the library refuses other control characters on all processes.
         self._bytes = name.encode().replace(b"\0", b"\1")
         self._handle = ctypes.c_void_p()
         self._address = ctypes.addressof(self._handle)

@@ -1,4 +1,4 @@
-"""What the synchronizer does to the latency: barrier / common start (delta in Schuchart 2023, section 6.1)."""
+"""The effect of the synchronizer on the latency: barrier / common start (delta in Schuchart 2023, section 6.1)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def draw_ratios(experiment: Experiment) -> list[Picture]:
     return [
         Picture(
             NAME,
-            "What the barrier does to the latency",
+            "Effect of the barrier on the latency",
             caption,
             figure,
             numbers.rename(columns={"line": "synchronizer", "size": "size_bytes"}),

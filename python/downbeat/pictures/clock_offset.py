@@ -16,7 +16,7 @@ from downbeat.units import MICROSECONDS
 if TYPE_CHECKING:
     import xarray as xr
 
-# Of one pair; more is more than a screen has columns.
+# Per pair; a screen has no more columns.
 MOST_POINTS = 1000
 # Below this, which is less than a step of any clock, an offset is drawn as if it were this.
 SMALLEST_US = 1e-4

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 POINTS_PER_INCH = 72.0
-# Of the name of a scheme, in points.
+# Size of a scheme's name, in points.
 LABEL_HEIGHT = 9.0
 LABEL_WIDTH = 55.0
 CAPTION = (

@@ -1,4 +1,4 @@
-"""What a late rank costs: global time against the delay, and how much of it is hidden (Niethammer 2016, III.D)."""
+"""The cost of a late rank: global time against the delay, and how much of it is hidden (Niethammer 2016, III.D)."""
 
 from __future__ import annotations
 

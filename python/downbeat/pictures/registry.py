@@ -25,7 +25,7 @@ from downbeat.pictures.timelines import draw_timelines
 if TYPE_CHECKING:
     import xarray as xr
 
-# Of samples of operations.
+# Drawn from samples of operations.
 OF_EXPERIMENTS: tuple[Callable[[Experiment], list[Picture]], ...] = (
     draw_ratios,
     draw_sizes,

@@ -20,11 +20,11 @@ SAMPLES_PER_BIN = 20
 FEWEST_BINS = 5
 # So that the last sample is in the last bin.
 ROOM = 1 + 1e-9
-# Of bins, as a multiple of those of the median launch; and of the axis.
+# Longest run drawn, and shown on the axis, as a multiple of the median launch's bins.
 LONGEST, SHOWN = 4, 1.25
-# Of the axis: less is no drift.
+# Least range of the axis; smaller changes are not drift.
 LEAST_LOW, LEAST_HIGH = 0.98, 1.02
-# Of launches: where fewer are left, their median is that of the long ones.
+# Least share of launches in a bin; below it, the median is that of the long launches.
 LEAST_SHARE = 0.5
 # With more launches than these, a line for each is a gray cloud that only makes the page long.
 MOST_LINES = 12

@@ -24,7 +24,7 @@ ROW_INCHES = 0.27  # height of a row of a list
 # Okabe and Ito 2008, without yellow, which is lost on white.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-# In gray print markers and dashes tell lines apart.
+# In gray print, markers and dashes distinguish lines.
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)), (0, (3, 1)), (0, (8, 2)), (0, (1, 2)))
 # The synchronizers that are compared most often look the same in all pictures.
 FIXED = {"mpi_barrier": 1, "harmonize": 0}

@@ -1,4 +1,4 @@
-"""What the ranks do in a sample: synchronize, wait, run the operation, on the global clock (Schuchart 2023, Fig. 1)."""
+"""The ranks of a sample: they synchronize, wait, run the operation; on the global clock (Schuchart 2023, Fig. 1)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from downbeat.summaries.cells import by_operation
 from downbeat.summaries.describe import synchronization, value_text
 from downbeat.units import MICROSECONDS, bytes_text
 
-# Of ranks: more bars cannot be distinguished; then every second, third, ... rank is shown.
+# With more bars, every second, third, ... rank is shown.
 MOST_RANKS = 32
 MOST_SYNCHRONIZERS = 6
 METRIC = "global_time"

@@ -16,12 +16,13 @@ from downbeat.pictures.registry import OF_EXPERIMENTS, OF_FILES
 from downbeat.report.clock_file import file_sections
 from downbeat.report.conditions import launches_section, machine_section, measured_section
 from downbeat.report.glossary import GLOSSARY
-from downbeat.report.numbers_text import counted, listed
+from downbeat.report.numbers_text import listed
 from downbeat.report.page import Fact, Page, Section, Table
 from downbeat.report.svg import anchor
 from downbeat.report.verdict import experiment_verdict
 from downbeat.report.warnings import experiment_warnings
 from downbeat.summaries.cells import MOST_OPERATIONS
+from downbeat.text import counted
 
 if TYPE_CHECKING:
     import xarray as xr

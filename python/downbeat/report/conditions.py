@@ -12,13 +12,14 @@ import pandas as pd
 from downbeat.experiment.experiment import Experiment, Launch
 from downbeat.experiment.plan import DEFAULT_VARIANT
 from downbeat.launchers.simulation import without_seed
-from downbeat.report.numbers_text import counted, listed, microseconds, span
+from downbeat.report.numbers_text import listed, microseconds, span
 from downbeat.report.page import Section, Table
 from downbeat.report.warnings import first_line
 from downbeat.summaries.describe import synchronization
+from downbeat.text import counted
 from downbeat.units import MICROSECONDS, PERCENT, bytes_text
 
-# What launchers set themselves, and `downbeat.launchers.launch` for all.
+# Variables that launchers and `downbeat.launchers.launch` set.
 OF_LAUNCHERS = (
     r"OMPI_MCA_(orte_|prte_|plm|ras|ess|pmix|initial_|shmem_RUNTIME|mpi_oversubscribe|mca_base_component_show|btl_base_warn)"
     r"|MPIR_CVAR_CH3_INTERFACE_HOSTNAME"
@@ -73,7 +74,7 @@ def late_starts(contexts: Sequence[Mapping[str, object]]) -> list[tuple[str, str
 
 
 def numbers(contexts: Iterable[Mapping[str, object]], name: str) -> list[float]:
-    """Returns the values of an attribute in all launches that have it, each once; of a damaged one it is no number."""
+    """Returns the values of an attribute in all launches that have it, each once; a damaged launch may have text."""
     found: dict[float, None] = {}
     for context in contexts:
         with contextlib.suppress(ValueError):

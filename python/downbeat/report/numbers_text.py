@@ -58,9 +58,3 @@ def listed(names: Iterable[object]) -> str:
     if len(texts) > MOST_NAMED:
         return f"{', '.join(texts[:MOST_NAMED])} and {len(texts) - MOST_NAMED} more"
     return " and ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))
-
-
-def counted(number: int, noun: str) -> str:
-    """Returns a number with its noun: `1 launch`, `12 launches`."""
-    plural = f"{noun}es" if noun.endswith(("s", "ch")) else f"{noun}s"
-    return f"{number} {noun if number == 1 else plural}"

@@ -12,11 +12,12 @@ from downbeat.experiment.launch_kinds import launch_lines
 from downbeat.experiment.plan import LAUNCH_FACTORS
 from downbeat.launchers.simulation import without_seed
 from downbeat.report.findings.barriers import sizes
-from downbeat.report.numbers_text import counted, listed
+from downbeat.report.numbers_text import listed
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
 from downbeat.summaries.describe import describe_each, synchronization
+from downbeat.text import counted
 
-# What launches of one experiment should have in common, by the names of the file, and how to say it.
+# Attributes that launches of one experiment should share, and their names in words.
 SAME = {
     "downbeat_version": "versions of downbeat-bench",
     "git_revision": "revisions of downbeat-bench",
@@ -95,7 +96,7 @@ def bad_cells(experiment: Experiment) -> list[str]:
     reasons = {
         "wrong": "had wrong results, and are left out: the MPI library or the operation is in error",
         "failed": "have no valid sample, and are left out: synchronization failed in every attempt; "
-        "a quieter machine, or a larger --tolerance, --late or --late-ranks would help",
+        "a quieter machine, or a larger --tolerance, --late or --late-ranks (after --) would help",
         "incomplete": "have fewer valid samples than asked for: pictures show them, verdicts leave them out; raise "
         "--max-attempts",
         CHANGED: "were measured while the machine changed its state (round trips around their blocks differ by more "

@@ -23,6 +23,7 @@ from downbeat.show.pivot import Block, fits, side_by_side
 from downbeat.show.table import entry, share, word, wrapped
 from downbeat.statistics.location import Interval, geometric_mean_interval
 from downbeat.statistics.modes import unseen_text
+from downbeat.text import counted
 from downbeat.units import microseconds
 
 SCHEMA_VERSION = 1  # of the record
@@ -44,7 +45,7 @@ def describe_experiment(experiment: Experiment, metric: str) -> list[str]:
     count = len(experiment.launches)
     libraries = {short_version(str(launch.context["mpi_library"])) for launch in experiment.launches}
     lines = [
-        f"{experiment.name}: {count} launch{'es' if count > 1 else ''}, {first['date']}",
+        f"{experiment.name}: {counted(count, 'launch')}, {first['date']}",
         *entry("MPI", "; ".join(sorted(libraries))),
         *entry("ranks", ", ".join(str(ranks) for ranks in sorted({launch.ranks for launch in experiment.launches}))),
         *entry(*place_of(first)),
@@ -53,7 +54,7 @@ def describe_experiment(experiment: Experiment, metric: str) -> list[str]:
     ]
     if experiment.failures:
         failed = len(experiment.failures)
-        lines.append(f"  {failed} launch{'es' if failed > 1 else ''} failed; see {experiment.path / 'failed'}")
+        lines.append(f"  {counted(failed, 'launch')} failed; see {experiment.path / 'failed'}")
     frame = summarize(experiment.cells, shown_factors(experiment), metric)
     table, columns = pivot(frame)
     states = states_line(experiment.cells)

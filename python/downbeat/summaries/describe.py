@@ -8,11 +8,11 @@ import pandas as pd
 
 from downbeat.units import bytes_text
 
-# How the start of an operation was made; one name tells all three.
+# How an operation was started; `synchronization` names all three.
 SYNCHRONIZATION = ("synchronizer", "barrier_algorithm", "timing")
-# What else tells cells of one operation apart, but for size and delay.
+# The other factors of one operation's cells, without size and delay.
 CONFIGURATION = ("library", "ranks", "environment", "variant", "datatype", "algorithm", "state")
-# The same but for the algorithm: what tells the cases apart in which algorithms are compared.
+# Factors of the cases in which algorithms are compared.
 PANELS = ("library", "ranks", "environment", "variant", "datatype", "size", "state")
 USUAL = "default"
 PER_CALL = "per_call"

@@ -1,1 +1,1 @@
-"""What libdownbeat-preload recorded: a record per collective and process, on the global clock, with error bounds."""
+"""Recordings of libdownbeat-preload: a record per collective and process, on the global clock, with error bounds."""

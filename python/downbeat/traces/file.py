@@ -105,7 +105,7 @@ TABLES = {
 
 @dataclass(frozen=True)
 class Section:
-    """What one process recorded.
+    """The recording of one process.
 
     Attributes:
         path: the file.

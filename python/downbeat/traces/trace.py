@@ -13,7 +13,7 @@ from downbeat.errors import reading
 from downbeat.traces.clock import to_global
 from downbeat.traces.file import COMPLETE, ENDINGS, ENTERED, KINDS, Section, read_job, text
 
-# Of what kind each column is; of those of WORDS these are numbers.
+# Types of columns; those of WORDS hold numbers.
 COLUMNS = {
     "rank": "i4",
     "operation": "i1",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from downbeat.data.metrics import METRICS
 from downbeat.errors import UsageError
-from downbeat.experiment.bench_options import OPTIONS, with_files
+from downbeat.experiment.bench_options import passed_options, refuse_own, with_files
 from downbeat.lists import split_list
 
 TOGETHER = "latency_avg"  # the metric where nobody says, and that of late ranks: what is left once all have come
@@ -17,7 +18,7 @@ def parse_ranks(text: str) -> tuple[int, ...]:
     """Returns numbers of ranks out of "2,4".
 
     Raises:
-        UsageError: one is no number of ranks that can communicate.
+        UsageError: a number is below 2 or not a number.
     """
     words = split_list(text)
     for word in words:
@@ -37,13 +38,15 @@ def parse_share(name: str, value: float, least: float) -> float:
     return value
 
 
-def bench_option(name: str, value: float | None) -> str:
-    """Returns the value of an option of downbeat-bench as it takes it; empty: its default.
+def passed_by_user(words: Sequence[str]) -> dict[str, str]:
+    """Returns the options after `--`, which go to every measurement.
 
     Raises:
-        UsageError: it is out of range.
+        UsageError: one is not valid, or is set by the tuning itself.
     """
-    return "" if value is None else OPTIONS[name](name, value) or ""
+    options = passed_options(words)
+    refuse_own(options, ("algorithm", "pattern", "delay", "validate", "stop", "with"))
+    return options
 
 
 def valid_metric(name: str, pattern: str) -> str:

@@ -1,4 +1,4 @@
-"""Single runs of downbeat-bench, which are no launches of an experiment: what it lists, can do, and counts."""
+"""Single runs of downbeat-bench outside an experiment: to list, to try, to count."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Candidate:
     """An algorithm in a cell, held against the default."""
 
     algorithm: str
-    # Of the algorithm with the default, corrected over all algorithms in all cells; None if it was not measured.
+    # The algorithm against the default, corrected over all algorithms in all cells; None if it was not measured.
     comparison: Comparison | None
     rejected: str  # why it was not chosen; empty if it was
 
@@ -78,7 +78,7 @@ def choose(frame: pd.DataFrame, wrong: WrongResults, margin: float, confidence: 
     algorithms in many cells do not make one of them look faster by chance (Holm 1979). It is chosen if it is faster by
     that verdict and its estimate better than the margin; of several the one with the best estimate. The far end of the
     interval need not lie beyond the margin as well: small gains would then cost thousands of launches, and how much is
-    gained is said by launches that had no part in the choice (`gain`), not by these, of which the luckiest were taken.
+    gained is measured by launches that had no part in the choice (`gain`): these favor the luckiest.
 
     An algorithm that computed wrong results once is never chosen for the collective on so many ranks, at any size.
 

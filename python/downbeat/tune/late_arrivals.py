@@ -1,4 +1,4 @@
-"""Who waits for whom: each rank in turn comes late to a collective, and the ranks that leave late with it need it.
+"""Dependencies between ranks: each rank in turn is late; the ranks that then leave late depend on it.
 
 Messages can be counted under few libraries, exits everywhere. A rank that needs something of another, through however
 many ranks, cannot leave before that one has entered; a rank that left before has shown that it needs nothing of it.
@@ -44,7 +44,7 @@ class NotLateError(DownbeatError):
 
 
 class LateArrivals:
-    """Measures who waits for whom, and remembers what delay that takes on the machine."""
+    """Measures which ranks wait for which, and remembers the delay that this takes on the machine."""
 
     def __init__(self, target: Target) -> None:
         """Prepares to measure a library."""

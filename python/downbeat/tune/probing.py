@@ -21,7 +21,7 @@ EXIT_WRONG = 4
 SCHEMA_VERSION = 1
 LEAST_LIMIT = 60.0  # s; after this an algorithm that does not end counts as hanging,
 ATTEMPTS = 2  # at an algorithm
-PATIENCE = 20  # or after so many times what the default took, on many ranks with a slow start
+PATIENCE = 20  # times what the default took, if longer
 
 
 @dataclass
@@ -87,8 +87,8 @@ def try_all(
 ) -> Usable:
     """Tries the default, then all together, and only if that fails each in a launch of its own; see `probe`.
 
-    Algorithms that fail are tried again after the others, and the default once more: trouble of the machine is no
-    reason to leave an algorithm out.
+    Algorithms that fail are tried again after the others, and the default once more: a disturbed machine
+    must not exclude an algorithm.
     """
     usable = Usable(collective, ranks)
     candidates = []

@@ -86,7 +86,7 @@ def prove(
 ) -> dict[Cell, Proof]:
     """Compares what was chosen with what runs under the rules, in every cell that was measured.
 
-    Counts come first; where they show no difference, who waits for whom is compared.
+    Counts come first; where they show no difference, waits between ranks are compared.
 
     Args:
         target: the library.
@@ -167,7 +167,7 @@ def prove_by_late_arrivals(
     variables: Mapping[str, str],
     directory: Path,
 ) -> Proof:
-    """Compares who waits for whom in a cell; the arguments are those of `prove_by_counts`.
+    """Compares the waits between ranks in a cell; the arguments are those of `prove_by_counts`.
 
     Each side is launched twice, so that a disturbance throughout one launch proves nothing. Cells that differ are
     launched again before it counts as a failure.
@@ -194,7 +194,7 @@ def prove_by_late_arrivals(
 def launch_sides(
     late_arrivals: LateArrivals, cell: Cell, named: Sequence[str], variables: Mapping[str, str], directory: Path
 ) -> tuple[dict[str, Waits], Proof | None]:
-    """Returns who waits for whom without rules, under them, and by each algorithm forced; or the verdict if one fails.
+    """Returns the waits of ranks without rules, under them, and by each algorithm forced; or the verdict if one fails.
 
     The arguments are those of `prove_by_counts`.
 

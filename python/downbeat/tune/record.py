@@ -91,28 +91,18 @@ def comparison_of(comparison: Comparison | None) -> dict[str, object] | None:
     """Returns a comparison, with the default unless said otherwise."""
     if comparison is None:
         return None
-    return {
-        "ratio": interval_of(comparison.ratio),
-        "p_value": number(comparison.p_value),
-        "adjusted_p_value": number(comparison.adjusted_p_value),
-        "rank_p_value": number(comparison.rank_p_value),
-        "verdict": comparison.verdict,
-        "reason": comparison.reason,
-    }
+    names = ("p_value", "adjusted_p_value", "rank_p_value", "verdict", "reason")
+    return {"ratio": interval_of(comparison.ratio), **{name: known(getattr(comparison, name)) for name in names}}
 
 
 def interval_of(interval: Interval | None) -> dict[str, object] | None:
     """Returns an interval, with the number of its launches."""
     if interval is None:
         return None
-    return {
-        "estimate": number(interval.estimate),
-        "low": number(interval.low),
-        "high": number(interval.high),
-        "launches": interval.count,
-    }
+    ends = {name: known(getattr(interval, name)) for name in ("estimate", "low", "high")}
+    return {**ends, "launches": interval.count}
 
 
-def number(value: float) -> float | None:
-    """Returns a number; None where there is none, which JSON has no number for."""
-    return value if math.isfinite(value) else None
+def known(value: object) -> object:
+    """Returns a value; None in place of a number that JSON does not have."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value

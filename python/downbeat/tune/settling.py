@@ -11,6 +11,7 @@ import pandas as pd
 
 from downbeat.experiment.plan import DEFAULT_ENVIRONMENT
 from downbeat.experiment.progress import Plain
+from downbeat.text import counted
 from downbeat.tune.choosing import choose, wrong_results
 from downbeat.tune.formats.rules_format import Written
 from downbeat.tune.gain import (
@@ -104,7 +105,7 @@ def measure_rules(
     if not tuning.rules:
         return pd.DataFrame(columns=["collective", "ranks", "size", "environment", "status"])
     plan = gain_plan(tuning.target, question.collectives, question.ranks, question.sizes, variables, question.effort)
-    say(f"measuring {len(tuning.rules)} rule{'' if len(tuning.rules) == 1 else 's'} against the library's own choice")
+    say(f"measuring {counted(len(tuning.rules), 'rule')} against the library's own choice")
     return measure_gain(plan, directory / GAIN / name_of(tuning.written), question.effort.metric, Plain(say))
 
 
@@ -119,7 +120,7 @@ def judge_rules(
     tuning.lost = lost_cells(gains)
     tuning.gains = compare_environments(gains, question.margin, question.confidence)
     tuning.rule_gains = compare_rules(gains, tuning.rules, question.margin, question.confidence)
-    say(f"proving {len(tuning.rules)} rule{'' if len(tuning.rules) == 1 else 's'} in {len(choices)} cells")
+    say(f"proving {counted(len(tuning.rules), 'rule')} in {len(choices)} cells")
     tuning.proofs = prove(tuning.target, choices, tuning.usable, variables, directory / PROOF)
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
@@ -42,25 +42,20 @@ class Effort:
     timeout: float  # s, for a launch; 0: by its size
     seed: int
     metric: str
-    tolerance: str  # as downbeat-bench takes it; empty: its default
-    pattern: str = ""  # arrival pattern, likewise; empty: all ranks together
+    pattern: str = ""  # arrival pattern, as downbeat-bench takes it; empty: all ranks together
     delay: str = ""  # the largest of the pattern, likewise; empty: the pattern has its own
-    late: str = ""  # from when and for how many ranks a sample is rejected, likewise; empty: its defaults
-    late_ranks: str = ""
+    passed: Mapping[str, str] = field(default_factory=dict)  # other options of downbeat-bench
 
     def options(self, collectives: Sequence[str], sizes: str) -> dict[str, str]:
         """Returns the options of downbeat-bench that all measurements have in common."""
         options = {"repetitions": str(self.repetitions), "validate": ""}
         if set(collectives) != {SIZELESS}:
             options["sizes"] = sizes
-        others = {
-            "tolerance": self.tolerance,
-            "late": self.late,
-            "late-ranks": self.late_ranks,
-            "pattern": self.pattern,
-            "delay": self.delay,
-        }
-        return options | {name: value for name, value in others.items() if value}
+        if self.pattern:
+            options["pattern"] = self.pattern
+        if self.delay:
+            options["delay"] = self.delay
+        return options | dict(self.passed)
 
     def synchronizers(self, collective: str) -> str:
         """Returns what is measured behind what.

@@ -6,6 +6,7 @@ import textwrap
 from collections import Counter
 
 from downbeat.statistics.location import Interval
+from downbeat.text import counted
 from downbeat.tune.outcome import Tuning
 from downbeat.tune.rules import DEFAULT, Rule
 
@@ -67,7 +68,7 @@ def summary(tuning: Tuning) -> str:
         return f"no rules: the library's own choice stays in all {cells} cells"
     verdicts = Counter(proof.verdict for cell, proof in tuning.proofs.items() if tuning.in_rules(cell) != DEFAULT)
     proofs = ", ".join(f"{verdicts[name]} {name}" for name in ("proven", "cannot tell", "failed") if verdicts[name])
-    rules = f"{len(tuning.rules)} rule{'s' if len(tuning.rules) > 1 else ''}"
+    rules = counted(len(tuning.rules), "rule")
     return f"{rules} for {changed} of {cells} cells ({proofs}); the library's own choice stays in the others"
 
 

@@ -1,4 +1,4 @@
-"""The traces of an algorithm, whatever time it takes: who sends to whom, calls an operator, waits for whom."""
+"""The traces of an algorithm, whatever time it takes: messages between ranks, operator calls, waits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WAITS = "late arrivals"
 
 @dataclass(frozen=True)
 class Trace:
-    """The traces of one call of an operation; None where they cannot be counted, or were not looked at."""
+    """The traces of one call of an operation; None where they cannot be counted, or were not counted."""
 
     messages: Numbers | None  # from each rank to each, their number and then their bytes
     calls: Numbers | None  # of the operator, by rank

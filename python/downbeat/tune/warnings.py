@@ -25,7 +25,7 @@ def find_warnings(tuning: Tuning) -> list[str]:
         warnings.append(
             f"nothing could be chosen in {len(undecidable)} of {len(tuning.decisions)} cells, where no algorithm has "
             f"{FEWEST_LAUNCHES} launches that count beside the default: their defaults stay untested; see "
-            "sweep/*/failed, measure on an idle machine, or allow a larger --tolerance, or --late-ranks"
+            "sweep/*/failed, measure on an idle machine, or allow a larger --tolerance or --late-ranks (after --)"
         )
     for one in tuning.removed:
         rule = one.rule
@@ -73,13 +73,13 @@ def find_warnings(tuning: Tuning) -> list[str]:
     if lacking:
         warnings.append(
             f"what the rules gain is unknown in {len(lacking)} cells, which lack launches that count; see "
-            f"{GAIN}/*/failed, or allow a larger --tolerance, or --late-ranks"
+            f"{GAIN}/*/failed, or allow a larger --tolerance or --late-ranks (after --)"
         )
     return [*warnings, *tuning.written.notes]
 
 
 def lacks_launches(decision: Decision) -> bool:
-    """Whether nothing can be said of any algorithm in a cell, for want of launches."""
+    """Whether a cell has too few launches to judge any algorithm."""
     return bool(decision.candidates) and not any(
         one.comparison and min(one.comparison.launches) >= FEWEST_LAUNCHES for one in decision.candidates
     )

@@ -8,13 +8,14 @@ import pandas as pd
 
 from downbeat.data.cells import hidden_by_step
 from downbeat.experiment.experiment import Experiment
-from downbeat.report.numbers_text import counted, listed, microseconds
+from downbeat.report.numbers_text import listed, microseconds
 from downbeat.statistics.pairs import compare_paired
 from downbeat.statistics.verdicts import judge_together
 from downbeat.summaries.barrier_ratio import METRIC, REFERENCE
 from downbeat.summaries.cells import judged_cells
 from downbeat.summaries.describe import PANELS, describe, synchronization
 from downbeat.summaries.over_launches import summarize
+from downbeat.text import counted
 
 # More operations are in their pictures only.
 MOST_OPERATIONS = 4

@@ -1,4 +1,4 @@
-"""What barriers do to latencies: barrier / common start (delta of Schuchart 2023), judged cell by cell."""
+"""Effects of barriers on latencies: barrier / common start (delta of Schuchart 2023), judged cell by cell."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy import special
 
 from downbeat.comparison.table import READINGS
 from downbeat.experiment.experiment import Experiment
-from downbeat.report.numbers_text import counted, digits, listed, over_cells
+from downbeat.report.numbers_text import digits, listed, over_cells
 from downbeat.statistics.modes import unseen_text
 from downbeat.statistics.pairs import compare_paired
 from downbeat.statistics.simultaneous import simultaneous_interval
@@ -20,6 +20,7 @@ from downbeat.statistics.verdicts import FEWEST_ALIKE, FEWEST_LAUNCHES, MARGIN, 
 from downbeat.summaries.barrier_ratio import METRIC, REFERENCE, launch_ratios
 from downbeat.summaries.cells import judged_cells
 from downbeat.summaries.describe import CONFIGURATION, describe_each, synchronization, value_text
+from downbeat.text import counted
 
 CONFIDENCE = 0.95
 PLAIN = "mpi_barrier"

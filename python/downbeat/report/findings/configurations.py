@@ -11,10 +11,11 @@ from downbeat.comparison.judging import UNMATCHED
 from downbeat.comparison.table import DECIDED
 from downbeat.errors import UsageError
 from downbeat.experiment.experiment import Experiment
-from downbeat.report.numbers_text import counted, listed, over_cells
+from downbeat.report.numbers_text import listed, over_cells
 from downbeat.statistics.modes import unseen_text
 from downbeat.summaries.barrier_ratio import REFERENCE
 from downbeat.summaries.cells import measured_cells
+from downbeat.text import counted
 
 MOST_VALUES = 4  # of a factor, after the first
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from downbeat.experiment.experiment import Experiment
-from downbeat.report.numbers_text import counted, listed, span
+from downbeat.report.numbers_text import listed, span
 from downbeat.summaries.cells import measured_cells
 from downbeat.summaries.describe import CONFIGURATION, synchronization
 from downbeat.summaries.late_arrival import late_launches
+from downbeat.text import counted
 from downbeat.units import MICROSECONDS
 
 

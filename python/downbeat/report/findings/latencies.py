@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from downbeat.experiment.experiment import Experiment
 from downbeat.report.findings.barriers import PLAIN
-from downbeat.report.numbers_text import counted, listed, span
+from downbeat.report.numbers_text import listed, span
 from downbeat.summaries.barrier_ratio import METRIC, REFERENCE
 from downbeat.summaries.cells import plain_cells
 from downbeat.summaries.describe import CONFIGURATION, synchronization
 from downbeat.summaries.over_launches import summarize
+from downbeat.text import counted
 from downbeat.units import MICROSECONDS
 
 

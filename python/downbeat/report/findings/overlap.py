@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from downbeat.experiment.experiment import Experiment
-from downbeat.report.numbers_text import counted, listed
+from downbeat.report.numbers_text import listed
 from downbeat.summaries.computation_overlap import all_overlaps
 from downbeat.summaries.describe import CONFIGURATION, synchronization
+from downbeat.text import counted
 from downbeat.units import PERCENT
 
 

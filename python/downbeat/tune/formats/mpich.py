@@ -44,7 +44,7 @@ BUILT_IN = "is_op_built_in"
 COMMUTATIVE = "is_commutative"
 REGULAR = "is_block_regular"
 
-# Of the device's compositions the one that hands the whole communicator on to the algorithm, without a split by nodes
+# The device's composition that hands the whole communicator on to the algorithm, without a split by nodes
 # (src/mpid/ch4/src/ch4_coll_impl.h). For the other collectives the device's own tree takes none that splits.
 WHOLE = {"barrier": "beta", "bcast": "gamma", "allreduce": "beta", "reduce": "gamma", "scan": "beta"}
 
@@ -70,7 +70,7 @@ IN_PLACE = ("alltoall", "alltoallv", "alltoallw")
 IN_PLACE_ALONE = "pairwise_sendrecv_replace"
 
 # Reductions whose operator or counts decide what may run: MPIR_<Collective>_impl in src/mpi/coll/mpir_coll.c checks it
-# where a variable forces an algorithm, the tree must check it itself. What is not listed can do everything.
+# where a variable forces an algorithm, the tree must check it itself. Others have no limits.
 NEEDS = {
     "reduce": {"smp": [COMMUTATIVE], "reduce_scatter_gather": [COMMUTATIVE, BUILT_IN]},
     "allreduce": {"smp": [COMMUTATIVE], "reduce_scatter_allgather": [COMMUTATIVE, BUILT_IN]},
@@ -180,7 +180,7 @@ class MpichRules(RulesFormat):
         for collective, some in groupby(ordered, key=lambda rule: rule.collective):
             key = f"collective={collective}"
             below: Tree = own[key]
-            # Few collectives are selected alike for communicators within and between groups.
+            # Few collectives use the same tree for intra- and intercommunicators.
             otherwise: Tree = below.get(INTRA, below)
             sides = below if INTRA in below else {INTRA: below, "comm_type=inter": below}
             conditions: Tree = {}

@@ -80,7 +80,7 @@ class OpenMpiRules(RulesFormat):
         return collective not in SIZELESS
 
     def forcing_variables(self, collective: str, algorithm: str) -> dict[str, str]:
-        # Registered as a constant, by 4.1 and 5.0 alike.
+        # Registered as a constant in 4.1 and 5.0.
         if collective != "allgatherv":
             return {}
         return {

@@ -14,7 +14,7 @@ from downbeat.tune.rules import Rule
 class Written:
     """Rules in a library's own form."""
 
-    files: Mapping[str, str]  # name -> content, to lie in one directory
+    files: Mapping[str, str]  # name -> content, for one directory
     variables: Mapping[str, str]  # environment that switches them on; `{directory}` stands for the place of the files
     notes: Sequence[str]  # what whoever uses the rules must know
 
