@@ -1,11 +1,11 @@
-/* Many harmonized starts in one program, as a measurement of days makes them: what grows, and what drifts?
+/* As many harmonized starts in one program as a measurement of days makes, to find what grows or drifts.
  *
  *     soak-starts STARTS SECONDS
  *
- * Makes so many starts, or as many as it can in that time, at least a hundredth, and prints one JSON object. Starts are
- * made in blocks, a thousandth of STARTS each; after each, all processes tell how many starts failed, and what memory
- * and how many descriptors they hold. Starts that fail are counted from the flags of all processes, not from what the
- * library says of them: `stats` must come to the same. */
+ * Makes STARTS starts, or as many as it can in that time, at least a hundredth, and prints one JSON object. Starts are
+ * made in blocks, a thousandth of STARTS each; after each, all processes report failed starts, memory and descriptors.
+ * Starts that fail are counted from the flags of all processes, not from what the library says of them: `stats` must
+ * come to the same. */
 #define _POSIX_C_SOURCE 200809L
 #include "../benchmarks/figures/stamp.h"
 
@@ -22,13 +22,13 @@ enum { BLOCKS = 1000, LEAST_BLOCKS = 10, SLACK_EVERY = 16 };
 static void must(int fine, const char *what) {
     if (fine)
         return;
-    fprintf(stderr, "soak-starts: not so: %s\n", what);
+    fprintf(stderr, "soak-starts: failed: %s\n", what);
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
 #define MUST(condition) must(condition, #condition)
 
-/* What a process holds after a block. */
+/* Resources of a process after a block. */
 struct holding {
     long long memory; /* resident, bytes */
     long long descriptors;

@@ -110,7 +110,7 @@ def ratio(above: Row, below: Row, figure: str) -> float:
 
 
 def main() -> int:
-    """Measures, prints, writes; returns 0 even if a promise was missed: a measurement is no test."""
+    """Measures, prints, writes; returns 0 even if a promise was missed: a measurement is not a test."""
     parser = argparse.ArgumentParser(prog=NAME, description="Measures starts on several hosts.", allow_abbrev=False)
     parser.add_argument("--runs", type=int, default=RUNS, help=f"of each case, {RUNS} by default")
     parser.add_argument("--output", type=Path, default=ROOT / "build/bench-hosts.json")

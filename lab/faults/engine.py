@@ -43,7 +43,7 @@ class Row:
 
 @dataclasses.dataclass
 class Tally:
-    """What happened in the tries of a row; `not_possible` says why this machine cannot make the fault."""
+    """Outcomes of the tries of a row; `not_possible` says why this machine cannot make the fault."""
 
     name: str
     fault: str
@@ -56,7 +56,7 @@ class Tally:
 
     @property
     def happened(self) -> str:
-        """What happened, in words."""
+        """The outcomes in words."""
         if self.not_possible:
             return f"not tried: {self.not_possible}"
         words = ", ".join(f"{what}: {count}" for what, count in sorted(self.outcomes.items(), key=lambda one: -one[1]))

@@ -18,7 +18,7 @@ from downbeat.launchers.libraries import ROOT
 
 MARK = "_DOWNBEAT_FAULTS"  # in the environment of everything that a try starts
 LAUNCH_SECONDS = 45.0
-PATIENCE_SECONDS = 3.0  # until what was told to end is gone
+PATIENCE_SECONDS = 3.0  # for processes and files to go
 SHARED_MEMORY = Path("/dev/shm")
 
 Command = Sequence[object]
@@ -101,7 +101,7 @@ class Running:
 
 
 class Site:
-    """What the tries of a row share.
+    """State shared by the tries of a row.
 
     Attributes:
         mpi: MPI library.

@@ -26,7 +26,7 @@ std::string read(const std::filesystem::path &path) {
 }
 
 void run(const std::string &input) {
-    // Of its own size, so that a sanitizer sees what reads beyond it.
+    // An exact copy: a sanitizer sees reads beyond its end.
     const std::vector<std::uint8_t> bytes(input.begin(), input.end());
     LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
 }

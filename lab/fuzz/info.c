@@ -1,5 +1,5 @@
-/* Info objects: each line of the input is a key and its value, KEY=value. What is accepted must read back as it is
- * written, and what is refused must change nothing. The info object is the test's own: MPI is not initialized here. */
+/* Info objects: each line of the input is a key and its value, KEY=value. Accepted settings must read back as written,
+ * refused ones must change nothing. The info object is the test's own: MPI is not initialized here. */
 #define _GNU_SOURCE
 #include "settings.h"
 

@@ -1,4 +1,4 @@
-/* DOWNBEAT_*: each line of the input is a variable, KEY=value. What is accepted must read back as it is written. */
+/* DOWNBEAT_*: each line of the input is a variable, KEY=value. Accepted settings must read back as written. */
 #define _GNU_SOURCE
 #include "settings.h"
 #include "variables.h"

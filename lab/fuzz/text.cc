@@ -1,4 +1,4 @@
-// What words of a command line mean: the first byte of the input chooses the parser, the rest is its text.
+// Parsers of words on the command line: the first byte of the input chooses the parser, the rest is its text.
 #include "patterns/arrival_pattern.h"
 #include "stopping_rules/stopping_rule.h"
 #include "text/component.h"

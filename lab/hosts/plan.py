@@ -22,7 +22,7 @@ LAUNCHERS = {
 LIBRARIES = tuple(LAUNCHERS)
 MOST_HOSTS = 16  # as wire.c
 
-# What each host has of its own. All hosts together have process ids of their own: no process outlives the first one.
+# Namespaces of each host, and those that all hosts share; no process outlives the first one in a PID namespace.
 HOST_NAMESPACES = ("--net", "--uts", "--ipc", "--mount", "--time", "--fork")
 LAB_NAMESPACES = ("--pid", "--net", "--mount", "--fork", "--kill-child", "--mount-proc")
 # Everything that hosts need and that a container may be denied.
@@ -84,7 +84,7 @@ class Plan:
 
     @property
     def remedy(self) -> Path:
-        """What MPICH's ranks need on hosts (mpich_remedy.c)."""
+        """The library that MPICH's ranks need on hosts (mpich_remedy.c)."""
         return ROOT / "build" / "mpich" / "lib" / "mpich_remedy.so"
 
     @property

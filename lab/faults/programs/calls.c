@@ -32,7 +32,7 @@ static bool mine(void) {
     return getenv("FAULT_RANK") == NULL || rank == number_of("FAULT_RANK");
 }
 
-/* Of the object that a call comes from. */
+/* Whether a call comes from a shared object of this name. */
 static bool from(const void *address, const char *name) {
     Dl_info found;
     return dladdr(address, &found) != 0 && found.dli_fname != NULL && strstr(found.dli_fname, name) != NULL;

@@ -1,4 +1,4 @@
-/* Communicators as no test of one feature uses them.
+/* Unusual uses of communicators.
  *
  *     fault-communicators MODE [COUNT]
  *
@@ -22,7 +22,7 @@ enum { THREADS = 8, NOT_HERE = 77 };
 static void hold(int fine, const char *what) {
     if (fine)
         return;
-    fprintf(stderr, "fault-communicators: not so: %s\n", what);
+    fprintf(stderr, "fault-communicators: failed: %s\n", what);
     exit(1);
 }
 
@@ -157,7 +157,7 @@ static int revoked(void) {
     HOLD(MPIX_Harmonize(comm, &flag) == MPI_SUCCESS);
     HOLD(MPIX_Comm_revoke(comm) == MPI_SUCCESS);
     HOLD(MPI_Barrier(comm) != MPI_SUCCESS);
-    /* The library's own communicator is not revoked: either answer will do, and no process may wait for ever. */
+    /* The library's own communicator is not revoked: either answer will do, but no process may hang. */
     (void)MPIX_Harmonize(comm, &flag);
     MPI_Comm_free(&comm);
     return 0;

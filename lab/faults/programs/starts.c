@@ -178,8 +178,8 @@ static void make_syncs(long long count, double seconds) {
     double most[2] = {worst, longest_s};
     must(MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_DOUBLE, MPI_MAX, world.comm));
     if (world.rank == 0)
-        printf("{\"calls\": %lld, \"outside\": %lld, \"worst_share\": %.3f, \"longest_s\": %.3f}\n",
-               calls, outside, most[0], most[1]);
+        printf("{\"calls\": %lld, \"outside\": %lld, \"worst_share\": %.3f, \"longest_s\": %.3f}\n", calls, outside,
+               most[0], most[1]);
 }
 
 /* The last process ends among the starts of the others. */

@@ -30,7 +30,7 @@ reason_against = functools.cache(hindrance)
 
 @dataclasses.dataclass(frozen=True)
 class Rank:
-    """What truth says of a rank after a synchronization."""
+    """A rank after a synchronization, as truth reports it."""
 
     rank: int
     host: str
@@ -65,7 +65,7 @@ class Synchronization:
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What a run left behind."""
+    """The end of a run."""
 
     status: int
     stdout: str

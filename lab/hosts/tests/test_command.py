@@ -22,15 +22,15 @@ ENOUGH = ("--hosts", "2", "--mpi", "openmpi")
     ("arguments", "complaint"),
     [
         (("--mpi", "openmpi", "--", "true"), "--hosts"),
-        (("--hosts", "0", "--mpi", "openmpi", "--", "true"), "'0' is no whole number from 1 to 16"),
+        (("--hosts", "0", "--mpi", "openmpi", "--", "true"), "'0' is not a whole number from 1 to 16"),
         (("--hosts", "2", "--mpi", "lam", "--", "true"), "'lam'"),
         ((*ENOUGH,), "program"),
         ((*ENOUGH, "--", "no-such-program"), "'no-such-program' is not a program that can be run"),
         ((*ENOUGH, "--ranks", "2", "--", "true"), "--ranks"),
         ((*ENOUGH, "--delay", "1:2:3", "--", "true"), "'1:2:3' is not of the form A or A:B"),
-        ((*ENOUGH, "--delay", "11", "--", "true"), "'11' is no number from 0 to 10"),
-        ((*ENOUGH, "--jitter", "nan", "--", "true"), "'nan' is no number"),
-        ((*ENOUGH, "--loss", "1.1", "--", "true"), "'1.1' is no number from 0 to 1"),
+        ((*ENOUGH, "--delay", "11", "--", "true"), "'11' is not a number from 0 to 10"),
+        ((*ENOUGH, "--jitter", "nan", "--", "true"), "'nan' is not a number"),
+        ((*ENOUGH, "--loss", "1.1", "--", "true"), "'1.1' is not a number from 0 to 1"),
         ((*ENOUGH, "--pair", "0:1:1", "--", "true"), "'0:1:1' is not of the form"),
         ((*ENOUGH, "--pair", "0:2:0:0:0", "--", "true"), "two of the hosts 0 to 1"),
         ((*ENOUGH, "--timeout", "0", "--", "true"), "0 seconds"),
@@ -127,7 +127,7 @@ def space_of(hosts: subprocess.Popen[bytes], duration: str) -> str | None:
 
 def end_hosts(end: str, wire: bool, timeout: int) -> bool:
     """Ends hosts that way, which must leave no process behind; whether both ranks had been there."""
-    # A duration that nobody else sleeps for tells our ranks from all others.
+    # A unique duration identifies our ranks.
     duration = f"1000.{os.getpid()}{time.monotonic_ns() % 1000000:06d}"
     command = [str(HERE / "hosts"), *ENOUGH, "--timeout", str(timeout), *(["--delay", "1e-3"] if wire else [])]
     hosts = subprocess.Popen([*command, "--", SLEEP, duration], stderr=subprocess.DEVNULL)
@@ -141,7 +141,7 @@ def end_hosts(end: str, wire: bool, timeout: int) -> bool:
         hosts.kill()
         hosts.wait()
     assert status == {"SIGINT": 130, "SIGTERM": 143, "SIGKILL": -9, "timeout": 124}[end]
-    # Who is killed cannot wait until all are gone.
+    # A killed process cannot wait until all are gone.
     deadline = time.monotonic() + WAIT_SECONDS
     while end == "SIGKILL" and space and members(space) and time.monotonic() < deadline:
         time.sleep(0.01)

@@ -2,7 +2,7 @@
  *
  * Hosts made of namespaces have clocks with different origins, or with different identities; the counter below is one.
  * So each rank stamps its global clock with the counter, and the difference between two ranks' clocks at one and the
- * same instant is computed, apart from the time that a reading takes, which is told as its uncertainty. */
+ * same instant is computed, apart from the time that a reading takes, which is reported as its uncertainty. */
 #include <downbeat/clock.h>
 #include <mpix_harmonize.h>
 
@@ -42,7 +42,7 @@ struct reading {
     int64_t half_width;
 };
 
-/* What each rank knows after a synchronization. */
+/* A rank after a synchronization. */
 struct report {
     struct reading reading;
     double bound_ns;
