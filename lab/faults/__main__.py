@@ -27,7 +27,6 @@ from lab.faults.engine import Row, Tally, try_row
 from lab.faults.rows import ROWS
 
 NAME = "bench-faults"
-BEGIN, END = "<!-- table -->", "<!-- end of table -->"  # in a page
 MOST_SHOWN = 5  # broken promises of a row that are printed; the file has all
 
 
@@ -62,8 +61,6 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--page", type=Path, metavar="FILE", help="also put the table between two comments of this page"
     )
     options = parser.parse_args(arguments)
-    if options.page and not (options.page.is_file() and BEGIN in options.page.read_text(encoding="utf-8")):
-        fail(NAME, f"--page {options.page}: give a page that has '{BEGIN}', such as docs/reliability.md")
     if options.tries is not None and options.tries < 1:
         fail(NAME, f"--tries {options.tries}: valid are integers from 1")
     return options
@@ -77,8 +74,8 @@ def print_tally(tally: Tally) -> None:
         print(f"    ! {broken}", flush=True)
 
 
-def write_table(path: Path, tallies: list[Tally], command: str, mpi: str, page: Path | None = None) -> None:
-    """Writes the table as JSON, as Markdown beside it, and between two comments of a page."""
+def write_table(path: Path, tallies: list[Tally], command: str, mpi: str) -> None:
+    """Writes the table as JSON, and as Markdown beside it."""
     date = datetime.datetime.now(datetime.UTC).date().isoformat()
     minutes = sum(tally.seconds for tally in tallies) / 60
     tries, broken = sum(tally.tries for tally in tallies), sum(len(tally.broken) for tally in tallies)
@@ -93,9 +90,6 @@ def write_table(path: Path, tallies: list[Tally], command: str, mpi: str, page: 
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.with_suffix(".md").write_text(table, encoding="utf-8")
-    if page:
-        before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-        page.write_text(f"{before}{BEGIN}\n\n{table}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
     write_json(path, {"schema_version": 1, "mpi": mpi, "date": date, "command": command, "rows": tallies})
 
 
@@ -105,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows = chosen_rows(options.rows, options.quick)
     if options.list:
         for row in rows:
-            print(f"{row.name:20} {row.tries:5}  {row.fault}")
+            print(f"{row.name:18} {row.tries:7}  {row.fault}\n{'':27} {row.promise}")
         return 0
     if not (ROOT / "build" / options.mpi / "bin/fault-starts").exists():
         fail(NAME, f"nothing is built for {options.mpi}; run: make build MPI={options.mpi}")
@@ -120,7 +114,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         tallies.append(try_row(row, tries, options.mpi, options.seed))
         print_tally(tallies[-1])
         write_table(options.output, tallies, command, options.mpi)  # an interruption loses one row
-    write_table(options.output, tallies, command, options.mpi, options.page)
     return 1 if any(tally.broken for tally in tallies) else 0
 
 

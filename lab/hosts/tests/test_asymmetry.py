@@ -1,8 +1,8 @@
 """Path asymmetry, which no estimator can see: a network that is slower in one direction.
 
 With a delay of d there and d' back, every estimator of the offset between two clocks is wrong by half the difference,
-however it chooses among its exchanges: half the round trip is not the one-way delay (Hoefler 2008, section 2). The error bound
-has to know.
+whichever exchanges it uses: half the round trip is not the one-way delay (Hoefler 2008, section 2). The bound must
+cover it.
 """
 
 from __future__ import annotations
