@@ -17,7 +17,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 # In these folders processes are measured, or there are more of them than processors.
-ALONE = {Path(__file__).parent / name for name in ("bench", "conformance", "hosts", "preload")}
+ALONE = {Path(__file__).parent / name for name in ("bench", "conformance", "preload")}
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

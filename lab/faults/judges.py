@@ -121,14 +121,6 @@ def as_promised(ended: Ended) -> Outcomes:
     return {"as promised": 1}
 
 
-def both_clocks(ended: Ended) -> Outcomes:
-    """The same as common_start, where communicators must have used both clocks."""
-    figures = figures_of(ended)
-    if not (figures["on_tsc"] and figures["others"]):
-        raise BrokenError(f"{figures['on_tsc']} communicators on the TSC, {figures['others']} on another clock")
-    return common_start(ended)
-
-
 def noticed(prefix: str, may_succeed: bool = False) -> Judge:
     """Expects a line with this prefix once a call has failed; freeing a communicator may fail without one."""
 

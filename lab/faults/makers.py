@@ -19,7 +19,6 @@ from downbeat.launchers.libraries import ROOT
 
 from lab.faults.engine import Make
 from lab.faults.site import (
-    BrokenError,
     Command,
     Ended,
     NotPossibleError,
@@ -213,7 +212,7 @@ def quota(running: Running) -> None:
         set_share(len(PROCESSORS))
         running.process.wait(75)
         if throttled < site.count:
-            raise BrokenError(f"the quota took the processors away {throttled} times only")
+            raise NotPossibleError(f"the quota took processors away {throttled} times only; the machine is busy")
 
 
 def wrong_clock(clock: str, *kinds: str, alone: bool = False, **variables: str) -> Make:

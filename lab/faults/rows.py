@@ -13,7 +13,6 @@ from lab.faults.engine import Row
 from lab.faults.judges import (
     DURATION,
     as_promised,
-    both_clocks,
     common_start,
     each_start,
     launch_ends,
@@ -198,7 +197,7 @@ CLOCKS = (
             "the kernel's list loses the TSC, and has it again, while communicators are prepared",
             COMMON,
         ),
-        *(makers.withdraw_clock, both_clocks, 100, 0, 100),
+        *(makers.withdraw_clock, common_start, 100, 0, 100),
     ),
 )
 

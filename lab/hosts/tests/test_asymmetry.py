@@ -12,6 +12,8 @@ import subprocess
 import pytest
 from on_hosts import Rank, built, need_hosts, truth, under_open_mpi
 
+pytestmark = pytest.mark.alone
+
 # Large against what time slices of other programs add to them.
 THERE = 12e-3  # seconds from host 0 to host 1
 BACK = 2e-3

@@ -13,6 +13,8 @@ import pytest
 from on_hosts import Outcome, built, need_hosts, run_hosts
 from plan import HERE
 
+pytestmark = pytest.mark.alone
+
 WAIT_SECONDS = 60.0  # at most; far more than anything here takes
 SLEEP = str(Path("/bin/sleep").resolve())
 ENOUGH = ("--hosts", "2", "--mpi", "openmpi")

@@ -7,6 +7,8 @@ import itertools
 import pytest
 from on_hosts import truth, under_each_mpi
 
+pytestmark = pytest.mark.alone
+
 HOUR = 3600.0
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import subprocess
 
+import pytest
 from on_hosts import built, need_hosts, truth, under_each_mpi
+
+pytestmark = pytest.mark.alone
 
 # Every scheme, with few exchanges: the processors are shared by the ranks, and the network is slow.
 FEW = "fit=10,over=0,offset=mean_rtt(rtt=10,exchanges=10)"

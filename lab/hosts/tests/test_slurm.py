@@ -13,6 +13,8 @@ from downbeat.launchers.libraries import LIBRARIES
 from on_hosts import Outcome, built, need_hosts, run_hosts, under_each_mpi
 from plan import ROOT
 
+pytestmark = pytest.mark.alone
+
 DOWNBEAT = (sys.executable, "-c", "from downbeat.cli import main; main()")
 SECONDS = 240
 DRIFTING = "offset=1e-3,skew=8e-6,wander=20e-9,seed=8"

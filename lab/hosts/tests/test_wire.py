@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from on_hosts import truth, under_open_mpi
+
+pytestmark = pytest.mark.alone
 
 
 @under_open_mpi
