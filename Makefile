@@ -94,7 +94,7 @@ coverage: setup-test ## report which lines, branches and functions the tests nev
 	$(call build,coverage)
 	@$(VENV)/python tools/coverage
 
-mutation: setup-lint build-openmpi ## plant defects in the code, one at a time, and list those that no test notices, hours; MUTATION='lib --mutants 60'
+mutation: setup-lint ## plant defects in the code, one at a time, and list those that no test notices, hours; MUTATION='lib --mutants 60'
 	$(VENV)/python lab/mutate $(MUTATION)
 
 validate: setup-test $(foreach m,$(or $(CHOSEN),$(MPIS)),build-$m) ## check the results of every collective on 1 to 8 ranks, under all five MPI libraries; MPI=: one
