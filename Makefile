@@ -78,9 +78,8 @@ coverage: setup-test ## report which lines, branches and functions the tests nev
 	$(call build,coverage)
 	@$(VENV)/python tools/coverage
 
-# Hours if whole: MUTATION='--rooms lib --mutants 60 --continue' (tools/mutate --help).
-mutation: setup-lint build-openmpi ## plant defects in the code, one at a time, and list those that no test notices, hours; MUTATION='--rooms lib --mutants 60'
-	$(VENV)/python tools/mutate $(MUTATION)
+mutation: setup-lint ## plant defects in the code, one at a time, and list those that no test notices, hours; MUTATION='lib --mutants 60'
+	$(VENV)/python lab/mutate $(MUTATION)
 
 validate: setup-all $(foreach m,$(or $(CHOSEN),$(MPIS)),build-$m) ## check the results of every collective on 1 to 8 ranks, under all five MPI libraries; MPI=: one
 	tools/validate --mpi $(or $(CHOSEN),$(MPIS))
@@ -94,13 +93,13 @@ bench-scale: setup-run ## measure starts of 128 to 16,384 processes with clocks 
 	@$(VENV)/python -m benchmarks.scale --mpi $(MPI) $(SCALE)
 
 bench-hosts: setup-run build-openmpi ## measure starts on hosts with clocks of their own, made of namespaces, minutes; needs root
-	@$(VENV)/python -m benchmarks.hosts
+	@$(VENV)/python -m lab.starts_on_hosts
 
 bench-faults: setup-run build-$(MPI) ## make faults, again and again: what Downbeat promises, and what happens, some three hours; FAULTS='--rows run-killed'
-	$(VENV)/python -m benchmarks.faults --mpi $(MPI) $(FAULTS)
+	$(VENV)/python -m lab.faults --mpi $(MPI) $(FAULTS)
 
 bench-soak: setup-run build-$(MPI) ## make 10^7 starts in one program: memory, descriptors, slack, counters; minutes. SOAK='--starts 200000'
-	$(VENV)/python -m benchmarks.soak --mpi $(MPI) $(SOAK)
+	$(VENV)/python -m lab.soak --mpi $(MPI) $(SOAK)
 
 bench-clocks: setup-run build-$(MPI) ## measure the clock synchronization schemes against true time, half an hour
 	$(VENV)/python -m benchmarks.clocks --mpi $(MPI)

@@ -103,7 +103,7 @@ def ratio_of_medians(these: list[float], those: list[float]) -> tuple[float, flo
     """Returns the ratio of two medians, and its 95 % interval by the bootstrap.
 
     A single interruption can double the mean of a launch, so means over launches would compare interruptions. Launches
-    are no pairs: one that is slow says nothing of the next one.
+    are not paired: a slow one says nothing about the next.
     """
 
     def statistic(one: NDArray[np.float64], other: NDArray[np.float64], axis: int) -> NDArray[np.float64]:

@@ -59,7 +59,7 @@ MESSAGES_PER_PAIR = 1 + 2 * EXCHANGES + 2
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """What all launches found of a scheme, in s; by wait: error and bias against true time, bound, share outside it."""
+    """A scheme over all launches, in s; by wait: error and bias against true time, bound, share outside it."""
 
     ranks: int
     scheme: str
@@ -166,7 +166,7 @@ def print_rows(rows: Sequence[Row]) -> None:
 
 
 def main() -> int:
-    """Measures, prints, writes; returns 0 even if a promise was missed: a measurement is no test."""
+    """Measures, prints, writes; returns 0 even if a promise was missed: a measurement is not a test."""
     parser = argparse.ArgumentParser(
         prog=NAME, description="Measures clock synchronization against true time.", allow_abbrev=False
     )

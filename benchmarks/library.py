@@ -224,7 +224,7 @@ def print_table(mpi: str, results: list[Result], values: dict[str, list[float]])
 
 
 def main() -> int:
-    """Measures, prints, writes; returns 0 even if a figure was missed: a measurement is no test."""
+    """Measures, prints, writes; returns 0 even if a figure was missed: a measurement is not a test."""
     parser = argparse.ArgumentParser(prog=NAME, description="Measures Downbeat itself.", allow_abbrev=False)
     parser.add_argument("--repetitions", type=int, default=7, help="of the whole (default 7)")
     parser.add_argument("--busy", type=int, default=15, help="busy processes beside mode busy (default 15)")

@@ -42,7 +42,7 @@ MAX_ATTEMPTS = 20
 # With more ranks than processors some start when others give their processor away, one switch of the kernel later.
 CROWDED_TOLERANCE = 20e-6  # s
 
-# Of coll_tuned, which falls back in silence from what it does not know.
+# Numbers of coll_tuned, which silently falls back from those it does not know.
 ALGORITHMS = {"linear": 1, "double_ring": 2, "recursive_doubling": 3, "bruck": 4, "tree": 6}
 
 # Comparable latencies of an operation, with MPIX_Harmonize or without: a row per launch, a column per barrier, NaN
@@ -52,7 +52,7 @@ Latencies = Callable[[str, bool], pd.DataFrame]
 
 @dataclasses.dataclass(frozen=True)
 class Spread:
-    """Of one operation: largest / smallest latency over barriers; None where it was not measured."""
+    """Largest / smallest latency of an operation over barriers; None where it was not measured."""
 
     mpi: str
     ranks: int
@@ -224,7 +224,7 @@ def default_ranks(mpi: str) -> list[int]:
 
 
 def main() -> int:
-    """Measures, prints, writes; returns 0 even if a figure was missed: a measurement is no test."""
+    """Measures, prints, writes; returns 0 even if a figure was missed: a measurement is not a test."""
     parser = argparse.ArgumentParser(
         prog=NAME, description="Measures what barriers do to latencies.", allow_abbrev=False
     )

@@ -44,7 +44,6 @@ SECTIONS = {
         "Test harnesses": "harnesses",
     },
     "Reference": {
-        "Options of downbeat-bench": "bench-options",
         "Files of downbeat-bench": "bench-files",
         "Operations": "operations",
         "MPI libraries": "mpi-libraries",

@@ -12,11 +12,10 @@ heed_signals()
 
 ROOT = Path(__file__).parents[1]
 # In these folders processes are measured, or there are more of them than processors.
-ALONE = {ROOT / "tests" / name for name in ("bench", "conformance", "hosts", "preload", "smoke")} | {ROOT / "lab"}
+ALONE = {ROOT / "tests" / name for name in ("bench", "conformance", "preload", "smoke")}
 # Left to make test-all: installation, packages, and tests that take long.
 THOROUGH = {
-    ROOT / "tests" / name
-    for name in ("abi", "bench", "conformance", "docs", "hosts", "install", "languages", "packaging")
+    ROOT / "tests" / name for name in ("abi", "bench", "conformance", "docs", "install", "languages", "packaging")
 }
 THOROUGH |= {ROOT / "benchmarks", ROOT / "lab", ROOT / "papers" / "tests" / "test_simulated_figures.py"}
 THOROUGH |= {ROOT / "tools" / "tests" / "test_prose.py"}

@@ -1,4 +1,4 @@
-"""Runs every operation of downbeat-bench in every form with a look at its results."""
+"""Runs every operation of downbeat-bench in every form and checks its results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-/* What calls of the library cost in C, and how processes leave a start; calls.py is the same in Python. Two ranks; rank
+/* Cost of the library's calls in C, and exit skew of a start; calls.py is the same in Python. Two ranks; rank
  * 0 prints one JSON object of medians:
  *
  *   time_ns   a reading of the global clock
@@ -21,7 +21,7 @@ static int compare(const void *a, const void *b) {
     return (difference > 0.0) - (difference < 0.0);
 }
 
-/* Of the first `count` values, in ns. */
+/* Median of the first `count` values, in ns. */
 static double median(int count) {
     qsort(values, (size_t)count, sizeof *values, compare);
     return count > 0 ? values[count / 2] * 1e9 : nan("");

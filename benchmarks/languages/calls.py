@@ -1,4 +1,4 @@
-"""What calls of the library cost in Python, and how processes leave a start: calls.c says what is printed."""
+"""Cost of the library's calls in Python, and exit skew of a start; prints what calls.c prints."""
 
 from __future__ import annotations
 

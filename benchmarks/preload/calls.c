@@ -1,6 +1,6 @@
-/* What a call of a collective costs, with what is preloaded: MPI_Allreduce of 8 bytes on MPI_COMM_SELF, so that nothing
- * is waited for; or MPI_Iallreduce and MPI_Wait, if the second argument is "nonblocking". Prints the median over
- * batches, ns per collective. */
+/* Cost of a collective with the preloaded library: MPI_Allreduce of 8 bytes on MPI_COMM_SELF, which waits for nobody;
+ * or MPI_Iallreduce and MPI_Wait, if the second argument is "nonblocking". Prints the median over batches, ns per
+ * collective. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -38,7 +38,7 @@ SOURCE = (
     "shared",
     "tools/man",
 )
-# What an #include names, and the Debian package that it comes from.
+# Header directories, and the Debian packages that have them.
 HEADERS = {
     "CLI": "libcli11-dev",
     "fmt": "libfmt-dev",

@@ -1,4 +1,4 @@
-"""The documentation describes all options and components as the program does."""
+"""The documentation describes all components as the program does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 from conftest import ONE_LIBRARY, Bench
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-COLUMN = 28  # where texts begin in --help
 
 pytestmark = [ONE_LIBRARY, pytest.mark.shared]
 
@@ -37,8 +36,8 @@ def table(page: str, heading: str) -> dict[str, list[str]]:
         ("clocks.md", "estimator", "offset"),
         ("downbeat-bench.md", "synchronizer", "synchronizer"),
         ("downbeat-bench.md", "timing scheme", "timing"),
-        ("bench-options.md", "stopping rule (`--stop`)", "stopping"),
-        ("bench-options.md", "warm-up rule (`--warmup`)", "warmup"),
+        ("downbeat-bench.md", "stopping rule (`--stop`)", "stopping"),
+        ("downbeat-bench.md", "warm-up rule (`--warmup`)", "warmup"),
     ],
 )
 def test_components_are_described_as_list_does(bench: Bench, page: str, heading: str, kind: str) -> None:
@@ -50,20 +49,3 @@ def test_components_are_described_as_list_does(bench: Bench, page: str, heading:
         assert cells[0].startswith(component["summary"]), component["name"]
         if kind in ("scheme", "offset"):
             assert cells[-1] == component["source"], component["name"]
-
-
-def test_options_are_described_as_help_does(bench: Bench) -> None:
-    text = bench("--help").stdout.partition("\nOptions:\n")[2].partition("\n\n")[0]
-    text = re.sub(rf"\n {{{COLUMN}}}", " ", text)
-    documented = table("bench-options.md", "option")
-    del documented["OPERATION..."]
-    options = {}
-    for line in text.splitlines():
-        name = line[:COLUMN].split()[0].replace(",", ", ")
-        meaning, _, default = line[COLUMN:].partition(" [default")
-        options[name] = meaning, default.strip(": ]")
-    assert set(documented) == set(options)
-    for name, (meaning, default) in options.items():
-        assert documented[name][0].startswith(meaning), name
-        if default:
-            assert documented[name][1] == default, name

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import builtins
 import functools
-import keyword
 import os
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -34,10 +31,6 @@ FILES = [
     *sorted((PACKAGING / "slurm").glob("*.sbatch")),
 ]
 SUBCOMMANDS = ("arrivals", "compare", "doctor", "export", "report", "reproduce", "run", "show", "trace", "tune")
-
-
-RAMBLE = PACKAGING / "ramble" / "applications" / "downbeat" / "application.py"
-BENCHPARK = PACKAGING / "benchpark" / "experiments" / "downbeat" / "experiment.py"
 
 
 @functools.cache
@@ -68,80 +61,6 @@ def test_options_exist(path: Path) -> None:
 def test_jobs_are_shell(path: Path) -> None:
     subprocess.run(["bash", "-n", str(path)], check=True)
     assert set(re.findall(r"openmpi5?|mpich5?|intelmpi", path.read_text(encoding="utf-8"))) == set(LIBRARIES)
-
-
-class Recorder(dict[str, Any]):
-    """The names of a module that is not here: each is a function, or a class, that leaves what it is given."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.calls: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {}
-
-    def __missing__(self, name: str) -> Any:  # noqa: ANN401, as a module's are
-        if hasattr(builtins, name):
-            return getattr(builtins, name)
-        if name[0].isupper():
-            return type(name, (), {})
-        return lambda *arguments, **keywords: self.calls.setdefault(name, []).append((arguments, keywords))
-
-
-def executed(path: Path, recorder: Recorder) -> dict[str, Any]:
-    """Runs a file in which a recorder stands in for what it imports; only classes look names up so, one by one."""
-    text = re.sub(r"(?m)^from \S+ import .*$", "", path.read_text(encoding="utf-8"))
-    for name in set(re.findall(r"\b[A-Za-z_]\w*", text)):
-        if name not in keyword.kwlist and not hasattr(builtins, name) and re.search(rf"(?<![\w.'\"]){name}\(", text):
-            recorder[name] = recorder.__missing__(name)
-    for base in re.findall(r"(?m)^class \w+\((\w+)\)", text):
-        recorder[base] = type(base, (), {})
-    exec(compile(text, path, "exec"), recorder)
-    return recorder
-
-
-TABLE = """\
-downbeat-bench: 2 of 2 cells complete, 0 samples rejected
-                  after barrier   common start               exit skew
-operation  bytes  median   mean  median   mean  ratio  barrier  common  rej.%
-allreduce      8   0.361  0.364   0.391  0.453   0.92    0.030   0.020    0.1
-barrier        -    12.3   13.1    11.0   11.8   1.12     3.17   0.063   10.5
-"""
-
-
-def test_ramble_finds_the_figures_of_the_table() -> None:
-    recorder = Recorder()
-    executed(RAMBLE, recorder)
-    figures = {words[0]: given for words, given in recorder.calls["figure_of_merit"]}
-    assert len(figures) == 6
-    found = {
-        name: [
-            match[given["group_name"]] for line in TABLE.splitlines() if (match := re.match(given["fom_regex"], line))
-        ]
-        for name, given in figures.items()
-    }
-    assert found["latency after a barrier"] == ["0.361", "12.3"]
-    assert found["latency from a common start"] == ["0.391", "11.0"]
-    assert found["exit skew of the common start"] == ["0.020", "0.063"]
-    assert found["rejected"] == ["0.1", "10.5"]
-    ((_, criteria),) = recorder.calls["success_criteria"]
-    assert re.match(criteria["match"], TABLE.splitlines()[0])
-    assert not re.match(criteria["match"], "downbeat-bench: 1 of 2 cells complete")
-
-
-def test_ramble_and_benchpark_give_options_and_variables_that_exist() -> None:
-    ramble, benchpark = Recorder(), Recorder()
-    executed(RAMBLE, ramble)
-    (_, command), _ = ramble.calls["executable"][0]
-    options = (ROOT / "docs" / "bench-options.md").read_text(encoding="utf-8")
-    for option in re.findall(r"--[a-z-]+", command):
-        assert f"`{option}" in options
-    variables = {words[0] for words, _ in ramble.calls["workload_variable"]}
-    assert variables | {"experiment_run_dir"} == set(re.findall(r"{(\w+)}", command))
-
-    experiment = executed(BENCHPARK, benchpark)["Downbeat"]()
-    given: dict[str, Any] = {}
-    experiment.add_experiment_variable = lambda name, value, _: given.update({name: value})
-    experiment.set_required_variables = lambda **_: None
-    experiment.compute_applications_section()
-    assert set(given) == variables | {"n_nodes", "n_ranks"}
 
 
 @pytest.fixture

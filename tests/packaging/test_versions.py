@@ -16,9 +16,9 @@ def test_the_citation_has_the_version() -> None:
     assert re.findall(r"^version: (.*)$", CITATION, re.MULTILINE) == [VERSION]
 
 
-def test_the_changelog_has_the_version_with_the_date_of_the_citation() -> None:
+def test_the_changelog_begins_with_what_is_unreleased_or_with_the_version_of_the_citation() -> None:
     (date,) = re.findall(r"^date-released: (.*)$", CITATION, re.MULTILINE)
-    assert re.findall(r"^## (\d.*)$", CHANGELOG, re.MULTILINE)[0] == f"{VERSION} - {date}"
+    assert re.findall(r"^## (.*)$", CHANGELOG, re.MULTILINE)[0] in ("Unreleased", f"{VERSION} - {date}")
 
 
 def test_cmake_reads_the_version() -> None:

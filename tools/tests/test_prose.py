@@ -56,15 +56,30 @@ def test_good_text_and_code_pass(tmp_path: Path, text: str) -> None:
     assert findings(tmp_path / "page.md", f"# Title\n\n{text}\n") == []
 
 
-def test_strings_of_programs_and_comments_of_headers(tmp_path: Path) -> None:
-    assert findings(tmp_path / "a.py", 'x = "measured behind a barrier"\n') == ["behind"]
-    assert findings(tmp_path / "b.py", "tells = barrier = 1  # tells\n") == []
-    text = '/* The file tells. */\nint tell = f("stands in a file");\n'
-    assert findings(tmp_path / "c.c", text) == ["lies"]
-    assert findings(tmp_path / "c.h", text) == ["tells", "lies"]
+@pytest.mark.parametrize(
+    ("name", "text", "rules"),
+    [
+        ("a.py", 'x = "measured behind a barrier"\n', ["behind"]),
+        ("a.py", '"""The file stands in a directory."""\ntells = barrier = 1\n', ["lies"]),
+        ("a.py", "x = 1  # of each peer\ny = 2  # Of all peers.\n", ["fragment"]),
+        ("a.c", '/* Whether it is no\n * error. */\nint tell = f("stands in a file");\n', ["is no", "lies"]),
+        ("a.cc", "// Learns from its\n// mates.\n#define TELLS mate\n", ["mates"]),
+        ("a.toml", 'tells = "x" # Two, the last of\n# which is late.\n', ["of which"]),
+        ("CMakeLists.txt", "# What ways take longer.\ntells()\n", ["clause as subject", "ways"]),
+        ("script", "#!/bin/sh\n# The last look at it.\ntells\n", ["look"]),
+        ("unknown.bin", "mates\n", []),
+    ],
+)
+def test_comments_docstrings_and_strings(tmp_path: Path, name: str, text: str, rules: list[str]) -> None:
+    assert sorted(findings(tmp_path / name, text)) == rules
 
 
 def test_the_line_is_named(tmp_path: Path) -> None:
     (tmp_path / "page.md").write_text("# Title\n\nGood.\n\nMeasured behind\na barrier.\n", encoding="utf-8")
     done = subprocess.run([sys.executable, PROSE, tmp_path / "page.md"], capture_output=True, text=True, check=False)
     assert done.stdout.startswith(f"{tmp_path}/page.md:5: 'behind a barrier': write")
+
+
+def test_a_path_that_is_not_there(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, PROSE, tmp_path / "x"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, f"prose: {tmp_path}/x does not exist; name files and directories\n")

@@ -5,7 +5,7 @@
 
 namespace bench {
 
-/// Exit status of the process; docs/bench-options.md lists them for users.
+/// What the process returns; docs/downbeat-bench.md lists them for users.
 enum class ExitStatus : int {
     success = 0,
     failure = 1,       // MPI, a file or the system failed

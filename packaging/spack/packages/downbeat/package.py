@@ -47,7 +47,7 @@ class Downbeat(CMakePackage):
     conflicts("%gcc@:10", msg="downbeat-bench is C++20")
 
     def cmake_args(self):
-        """Returns what CMake is told: the wrappers of the MPI library, and the parts that were asked for."""
+        """Returns the options of CMake: compiler wrappers of the MPI library, and variants."""
         mpi = self.spec["mpi"]
         return [
             self.define("MPI_C_COMPILER", mpi.mpicc),

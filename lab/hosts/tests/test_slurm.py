@@ -1,0 +1,92 @@
+"""In a Slurm job of several hosts: run and reproduce take its ranks, its nodes and the clocks of its nodes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import slurm
+from downbeat.experiment.experiment import Launch, open_experiment
+from downbeat.launchers.libraries import LIBRARIES
+from on_hosts import Outcome, built, need_hosts, run_hosts, under_each_mpi
+from plan import ROOT
+
+pytestmark = pytest.mark.alone
+
+DOWNBEAT = (sys.executable, "-c", "from downbeat.cli import main; main()")
+SECONDS = 240
+DRIFTING = "offset=1e-3,skew=8e-6,wander=20e-9,seed=8"
+
+
+def in_job(mpi: str, hosts: int, *command: str, each: int = 1, **variables: str) -> Outcome:
+    """Runs a command in a Slurm job that has all hosts; it must succeed."""
+    need_hosts()
+    if slurm.lacking():
+        pytest.skip("slurm-wlm is not installed")
+    built(mpi, "downbeat-bench")
+    size = ("--hosts", str(hosts), "--ranks-per-host", str(each), "--mpi", mpi, "--slurm", "--timeout", str(SECONDS))
+    outcome = run_hosts(*size, "--", *command, env={"PYTHONPATH": str(ROOT / "python"), **variables})
+    assert outcome.status == 0, outcome.stderr
+    return outcome
+
+
+def hosts_of(launch: Launch) -> list[str]:
+    """Returns the host of each rank."""
+    with launch.open() as data:
+        return [str(host) for host in data["host"].to_numpy()]
+
+
+@pytest.mark.nightly
+@under_each_mpi
+def test_launches_are_steps_of_the_job_with_its_ranks_per_node(mpi: str, tmp_path: Path) -> None:
+    measured = ("bcast", "-m", "8", "-r", "20", "--launches", "1", "--mpi", mpi)
+    whole, alone = tmp_path / "whole", tmp_path / "alone"
+    script = tmp_path / "both"
+    downbeat = f"'{DOWNBEAT[0]}' -c '{DOWNBEAT[2]}' run {' '.join(measured)}"
+    passed = "-- --tolerance 1e-3"
+    commands = [f"{downbeat} -o '{whole}' {passed}", f"{downbeat} --ranks-per-node 1 -o '{alone}' {passed}"]
+    script.write_text(f"{' && '.join(commands)}\n", encoding="utf-8")
+    in_job(mpi, 2, "/bin/sh", str(script), each=2)
+    found = {path: open_experiment(path).launches[0] for path in (whole, alone)}
+    assert hosts_of(found[whole]) == ["host0", "host0", "host1", "host1"]
+    assert hosts_of(found[alone]) == ["host0", "host1"]
+    launcher = json.loads((alone / "plan.json").read_text(encoding="utf-8"))["libraries"][0]["launcher"]
+    if LIBRARIES[mpi].family.srun_plugin is None:  # the library's own launcher finds the job
+        assert launcher == ""
+    else:
+        assert launcher.endswith("-N {nodes} --ntasks-per-node={ranks_per_node} -n {ranks}")
+
+
+@pytest.mark.nightly
+def test_figures_of_clocks_compare_those_of_the_nodes(tmp_path: Path) -> None:
+    options = ("--quick", "--launches", "1", "--mpi", "openmpi", "--sample", "1", "-o", str(tmp_path))
+    outcome = in_job("openmpi", 3, *DOWNBEAT, "reproduce", "hunold2015-fig6", "schuchart2023-fig16", *options)
+    assert "2 figures on 3 nodes, 1 rank each" in outcome.stderr
+    assert "clocks: the nodes' own clocks; ranks compared one by one: at most 1\n" in outcome.stderr
+    (drift,) = open_experiment(tmp_path / "hunold2015-fig6" / "drift").launches
+    assert hosts_of(drift) == ["host0", "host1", "host2"]
+    with drift.open() as data:
+        assert data.attrs["clock_validation"] == "off"
+        assert data["answerer"].to_numpy().tolist() == [2]
+    (clock,) = open_experiment(tmp_path / "schuchart2023-fig15" / "n3").launches
+    with clock.open() as data:
+        assert int(data["checked"].sum()) == 1
+        assert data.attrs["clock_domains"] == 3
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "The clocks are those of 3 nodes, as they are." in page
+    assert "offsets are measured to a sample, 1 of 3 ranks" in page
+
+
+@pytest.mark.nightly
+def test_clocks_that_somebody_made_are_called_made(tmp_path: Path) -> None:
+    options = ("--quick", "--launches", "1", "--mpi", "openmpi", "-o", str(tmp_path))
+    in_job("openmpi", 2, *DOWNBEAT, "reproduce", "hunold2015-fig6", *options, DOWNBEAT_VALIDATION=DRIFTING)
+    (drift,) = open_experiment(tmp_path / "hunold2015-fig6" / "drift").launches
+    with drift.open() as data:
+        # Seen over the network, and as it was made: 12 ppm between ranks 0 and 1.
+        assert abs(float(data["skew"][0])) == pytest.approx(12e-6, abs=1e-6)
+    page = (tmp_path / "hunold2015-fig6.html").read_text(encoding="utf-8")
+    assert "The clocks are the validation clock" in page
+    assert "the drift that is seen was made" in page
