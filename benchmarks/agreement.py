@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from downbeat.base.text import MICROSECONDS
 from downbeat.launchers.libraries import LIBRARIES, ROOT
-from downbeat.units import MICROSECONDS
 from numpy.typing import NDArray
 from scipy.stats import bootstrap
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
-from downbeat.durable import write_text
+from downbeat.base.files import write_text
 from downbeat.errors import DownbeatError
 from downbeat.experiment.estimates import Estimates
 from downbeat.experiment.execute import Watcher, execute

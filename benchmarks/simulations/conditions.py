@@ -17,7 +17,6 @@ from downbeat.statistics.independent import compare_independent
 from downbeat.statistics.location import geometric_mean_interval
 from downbeat.statistics.median_interval import median_interval
 from downbeat.statistics.pairs import compare_paired
-from downbeat.statistics.simulated import Floats, autoregressive
 from downbeat.statistics.steps import LEFT_BY_INTERPOLATION, grouped_median
 from downbeat.statistics.verdicts import MARGIN
 from scipy import optimize, special
@@ -25,6 +24,7 @@ from scipy import optimize, special
 from benchmarks.promises import Promise, at_least, at_most, by_chance
 from benchmarks.simulations.findings import Findings, Table, show_progress
 from benchmarks.simulations.launches import is_said
+from benchmarks.simulations.simulated import Floats, autoregressive
 
 RANKS = 2
 BLOCKS = 10

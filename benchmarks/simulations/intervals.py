@@ -16,10 +16,10 @@ from downbeat.experiment.estimates import STRICT
 from downbeat.statistics.location import log_interval
 from downbeat.statistics.median_interval import median_interval
 from downbeat.statistics.modes import correlation, inflation
-from downbeat.statistics.simulated import Deviations, simulate_launches
 
 from benchmarks.promises import Promise, at_least, at_most, covers
 from benchmarks.simulations.findings import Findings, Table, show_progress
+from benchmarks.simulations.simulated import Deviations, simulate_launches
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_CELLS = 2000  # per figure: some take thousands of samples

@@ -10,10 +10,10 @@ from collections import Counter
 import numpy as np
 from downbeat.statistics.location import Interval, geometric_mean_interval
 from downbeat.statistics.median_interval import MedianInterval, median_interval
-from downbeat.statistics.simulated import simulate_launches
 
 from benchmarks.promises import covers
 from benchmarks.simulations.findings import Findings, Table, show_progress
+from benchmarks.simulations.simulated import simulate_launches
 
 SAMPLES = 100  # per launch
 LAUNCHES = (5, 10, 24)

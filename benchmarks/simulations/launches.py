@@ -13,7 +13,6 @@ from downbeat.statistics.across_sessions import compare_across_sessions
 from downbeat.statistics.location import geometric_mean_interval
 from downbeat.statistics.modes import FALSE_ALARMS, FEWEST_IN_ORDER, correlation, two_modes, unseen_share
 from downbeat.statistics.pairs import compare_paired
-from downbeat.statistics.simulated import autoregressive
 from downbeat_papers.claims import Finding
 from downbeat_papers.evidence import factor_of
 from downbeat_papers.judgement import judge
@@ -21,6 +20,7 @@ from downbeat_papers.judgement import judge
 from benchmarks.promises import at_least, at_most
 from benchmarks.simulations.findings import Findings, Table, show_progress
 from benchmarks.simulations.intervals import end_at_width
+from benchmarks.simulations.simulated import autoregressive
 
 COUNTS = (3, 5, 10, 20)
 DEVIATION = 0.02

@@ -14,11 +14,12 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from downbeat.experiment.experiment import Launch
-from downbeat.statistics.simulated import Deviations, simulate_launch_factors, simulate_launches
 from downbeat_papers.results import LATENCY, MEDIAN, Results
 from downbeat_papers.runs import Run
 from downbeat_papers.site import Site
 from numpy.typing import ArrayLike, NDArray
+
+from benchmarks.simulations.simulated import Deviations, simulate_launch_factors, simulate_launches
 
 Floats = NDArray[np.float64]
 

@@ -12,11 +12,11 @@ import numpy as np
 from downbeat.statistics.across_sessions import compare_across_sessions
 from downbeat.statistics.independent import compare_independent
 from downbeat.statistics.pairs import compare_paired
-from downbeat.statistics.simulated import Deviations, simulate_interleaved, simulate_sessions
 from downbeat.statistics.verdicts import Comparison, judge_together
 
 from benchmarks.promises import Promise, at_least, at_most
 from benchmarks.simulations.findings import Findings, Table, show_progress
+from benchmarks.simulations.simulated import Deviations, simulate_interleaved, simulate_sessions
 
 LAUNCHES = 10
 LAUNCH = 0.02  # deviation between launches

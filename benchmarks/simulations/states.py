@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from downbeat.comparison.compare import compare
-from downbeat.data.states import HIGH, LOW, PATH, with_states
+from downbeat.data.cells import HIGH, LOW, PATH, with_states
 from downbeat.errors import UsageError
 
 from benchmarks.promises import at_least, at_most

@@ -9,12 +9,12 @@ from collections.abc import Callable
 
 import numpy as np
 from downbeat.statistics.pairs import compare_paired
-from downbeat.statistics.simulated import simulate_stepped_launches
 from downbeat.statistics.steps import LEFT_BY_INTERPOLATION, grouped_median
 from downbeat.statistics.verdicts import MARGIN, Comparison
 
 from benchmarks.promises import at_least
 from benchmarks.simulations.findings import Findings, Table, show_progress
+from benchmarks.simulations.simulated import simulate_stepped_launches
 
 LAUNCHES, SAMPLES, RANKS = 10, 1000, 2
 STEP, NOISE = 10.0, 2.0  # ns

@@ -11,11 +11,11 @@ from collections import Counter
 import numpy as np
 from downbeat.statistics.independent import compare_independent
 from downbeat.statistics.pairs import compare_paired
-from downbeat.statistics.simulated import Deviations, simulate_independent_medians, simulate_paired_medians
 from downbeat.statistics.verdicts import Comparison, judge_together
 
 from benchmarks.promises import Promise, at_least, at_most
 from benchmarks.simulations.findings import Findings, Table, show_progress
+from benchmarks.simulations.simulated import Deviations, simulate_independent_medians, simulate_paired_medians
 
 SAMPLES = 100  # per launch
 FAMILY = 20  # cells

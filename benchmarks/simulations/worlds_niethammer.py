@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 import xarray as xr
-from downbeat.statistics.simulated import simulate_launch_factors
 from downbeat_papers.kinds.drift import OFFSETS
 from downbeat_papers.kinds.late_arrival import (
     BARRIER_LATE,
@@ -27,6 +26,7 @@ from downbeat_papers.kinds.timelines import BY_CLOCK, JUDGED, SYNCHRONIZERS, rel
 from downbeat_papers.results import BARRIER
 
 from benchmarks.simulations.made_up_launches import RANKS, Maker, SimulatedResults, World, results_of, run_of
+from benchmarks.simulations.simulated import simulate_launch_factors
 
 US = 1e-6
 # Borders of the claims on Table II and Fig. 3.

@@ -10,13 +10,11 @@ import matplotlib.axes
 import numpy as np
 import pandas as pd
 import xarray as xr
+from downbeat.base.text import MICROSECONDS, bytes_text, drawn_of, evenly
 from downbeat.data.metrics import METRICS, Stamps
 from downbeat.pictures.heat_map import draw_map
-from downbeat.pictures.picture import Picture
-from downbeat.pictures.style import COLORS, GRAY, MARKERS, WIDTH_INCHES, finish, log_axis, new_figure
+from downbeat.pictures.style import COLORS, GRAY, MARKERS, WIDTH_INCHES, Picture, finish, log_axis, new_figure
 from downbeat.pictures.timelines import BAR_HEIGHT, PHASE_COLORS
-from downbeat.sampling import drawn_of, evenly
-from downbeat.units import MICROSECONDS, bytes_text
 from matplotlib.artist import Artist
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 

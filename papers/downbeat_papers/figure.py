@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from downbeat.errors import UsageError
-from downbeat.pictures.picture import Picture
+from downbeat.pictures.style import Picture
 from downbeat.report.page import Table
 
 from downbeat_papers.claims import Claim, Facts, Finding

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from downbeat.experiment.duration import (
+from downbeat.experiment.plan import (
     nonblocking_seconds,
     sample_messages,
     sample_seconds,

@@ -8,16 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from downbeat.base.text import evenly, split_list
 from downbeat.errors import UsageError
-from downbeat.experiment.programs import launcher_at
+from downbeat.experiment.bench_options import launcher_at
 from downbeat.experiment.request import check_placing
 from downbeat.launchers.bench import built, find_any_bench, library_of, srun_launcher
 from downbeat.launchers.job import Job, job_of, nodes_for, places_ranks
 from downbeat.launchers.libraries import LIBRARIES
 from downbeat.launchers.simulation import NAME as SIMULATOR
 from downbeat.launchers.simulation import Platform, parse_platform
-from downbeat.lists import split_list
-from downbeat.sampling import evenly
 
 # The collectives that are simulated are Open MPI's.
 OPEN_MPI = ("openmpi", "openmpi5", SIMULATOR)

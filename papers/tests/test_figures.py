@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import typer
+from downbeat.base.text import evenly
 from downbeat.commands.reproduce import reproduce
 from downbeat.errors import UsageError
-from downbeat.experiment.duration import LEAST_LIMIT
+from downbeat.experiment.plan import LEAST_LIMIT
 from downbeat.report.page import render_page
-from downbeat.sampling import evenly
 from downbeat_command import downbeat
 from downbeat_papers.claims import Facts
 from downbeat_papers.figure import FIGURES, find_figures, own_data

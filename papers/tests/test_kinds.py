@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from downbeat.base.text import bytes_text
 from downbeat.data.launch_file import open_launch
 from downbeat.data.samples import VERDICTS
 from downbeat.experiment.experiment import Launch
-from downbeat.units import bytes_text
 from downbeat_papers.claims import Finding, evidence_of
 from downbeat_papers.draw import (
     Box,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from downbeat.data.launch_file import open_launch
 from downbeat.errors import UsageError
-from downbeat.experiment.duration import nonblocking_seconds
+from downbeat.experiment.plan import nonblocking_seconds
 from downbeat.launchers.bench import built
 from downbeat.launchers.launch import SimulatorsMessages
 from downbeat.launchers.simulation import NAME, platform_object
@@ -74,7 +74,7 @@ def test_a_figure_is_simulated_on_the_papers_system_and_nothing_speaks_of_cores(
     [
         ([1], "", "--ranks 1: every figure needs at least 2 ranks"),
         ([32768], "", "--ranks 32768: 128 simulated nodes of 128 have room for 16384; --platform changes that"),
-        ([], "ring(nodes=4)", "--platform: 'ring(nodes=4)' is no platform; choose one of cluster"),
+        ([], "ring(nodes=4)", "--platform: 'ring(nodes=4)' is not a platform; choose one of cluster"),
         ([], "cluster(nodes=1)", "--platform: 1 node of 1 has room for no 2 ranks; raise nodes"),
     ],
 )

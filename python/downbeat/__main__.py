@@ -22,7 +22,8 @@ def main() -> None:
     handler = signal.getsignal(signal.SIGINT)
     if handler is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from downbeat import cli, streams
+    from downbeat import cli
+    from downbeat.base import streams
 
     signal.signal(signal.SIGINT, handler)
     sys.unraisablehook = repeat_interrupt

@@ -7,11 +7,11 @@ import sys
 
 import typer
 
+from downbeat.base.streams import shown
+from downbeat.base.text import one_line
 from downbeat.commands import arrivals, build, compare, doctor, export, report, reproduce, run, show, trace, tune
 from downbeat.commands.options import PassingCommand
 from downbeat.errors import DownbeatError
-from downbeat.streams import shown
-from downbeat.text import one_line
 
 app = typer.Typer(
     name="downbeat",

@@ -11,15 +11,11 @@ from typing import cast
 import numpy as np
 import pandas as pd
 import pytest
-from downbeat.arrivals.call_sites import short_line, site_names
-from downbeat.arrivals.page import make_page
-from downbeat.arrivals.patterns import MOST_LINES, REPRESENTATIVES, export_text, represent
-from downbeat.arrivals.table import Arrivals, find_arrivals
-from downbeat.arrivals.text import render, to_json
-from downbeat.arrivals.verdict import percent, verdict
-from downbeat.arrivals.waiting import arrivals
 from downbeat.errors import UsageError
 from downbeat.report.page import render_page
+from downbeat.traces.arrivals import Arrivals, arrivals, find_arrivals, percent, short_line, site_names, verdict
+from downbeat.traces.page import make_page, render, to_json
+from downbeat.traces.patterns import MOST_LINES, REPRESENTATIVES, export_text, represent
 from downbeat.traces.trace import Trace
 
 US = 1e-6

@@ -11,7 +11,7 @@ import pytest
 from downbeat.data.launch_file import CELL_FACTORS
 from downbeat.data.metrics import METRICS
 from downbeat.experiment.bench_options import OTHER_EXPERIMENTS, OWN
-from downbeat.experiment.portions import CALLS_BARRIER, DEFAULT_SYNC
+from downbeat.experiment.plan import CALLS_BARRIER, DEFAULT_SYNC
 from downbeat.pictures.registry import OF_FILES
 
 ROOT = Path(__file__).resolve().parents[2]

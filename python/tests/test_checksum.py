@@ -10,12 +10,11 @@ from pathlib import Path
 import downbeat
 import pytest
 from damage import share_found
-from downbeat.checksum import check_line, with_checksum, without_checksum
-from downbeat.durable import read_json, write_checked_json
+from downbeat.base.files import check_line, read_json, with_checksum, without_checksum, write_checked_json
 from downbeat.errors import UsageError
 from downbeat.experiment import directory as places
 from downbeat.experiment.experiment import open_experiment
-from downbeat.export.frames import ROWS
+from downbeat.tables.export import ROWS
 from downbeat.traces.summary import starts
 from launch_files import seal
 from report_data import two_cells

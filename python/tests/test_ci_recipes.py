@@ -9,9 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from downbeat.statistics.simulated import simulate_interleaved, simulate_sessions
 from fake_programs import FakeBench, environment, script
 from nights import DEVIATIONS, LAUNCHES, put, write_night
+
+from benchmarks.simulations.simulated import simulate_interleaved, simulate_sessions
 
 SCRIPTS = re.findall(
     r"```sh\n(#!/bin/sh\n# (\w+) .*?)```",

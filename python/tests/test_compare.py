@@ -13,16 +13,16 @@ import pandas as pd
 import pytest
 from compare_command import Run, command
 from downbeat.commands.compare import FailOn
-from downbeat.comparison.conditions import parse_conditions, select
-from downbeat.comparison.contexts import context_differences
+from downbeat.comparison.history import context_differences, parse_conditions, select
 from downbeat.comparison.table import describe
 from downbeat.errors import UsageError
 from downbeat.experiment.directory import write_plan, write_record
 from downbeat.experiment.experiment import FACTORS, Experiment, open_experiment
 from downbeat.experiment.plan import Library, Measurement, Plan
-from downbeat.statistics.simulated import simulate_launch_factors
 from downbeat.statistics.verdicts import HIDDEN, HIDDEN_MARGIN
 from launch_files import Cell, write_launch
+
+from benchmarks.simulations.simulated import simulate_launch_factors
 
 WIDTH = 80
 LAUNCHES = 10

@@ -13,12 +13,10 @@ import netCDF4
 import numpy as np
 import pytest
 from downbeat.doctor import busy_loop, clock, cores, frequency, limits, load, memory, noise, variables, virtualization
-from downbeat.doctor.finding import Finding
-from downbeat.doctor.machine import Machine, parse_cpus
+from downbeat.doctor.machine import Finding, Machine, parse_cpus
 from downbeat.doctor.registry import CHECKS, Check, examine
 from downbeat.errors import DownbeatError
-from downbeat.experiment.state_watch import watch
-from downbeat.experiment.trial_start import binding, try_start
+from downbeat.experiment.trial_start import binding, try_start, watch
 from downbeat.launchers.libraries import short_version
 from downbeat_command import downbeat
 from fake_programs import FakeBench

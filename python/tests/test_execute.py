@@ -18,7 +18,7 @@ from typing import IO
 import netCDF4
 import numpy as np
 import pytest
-from downbeat import lock as locks
+from downbeat.base import lock as locks
 from downbeat.doctor.machine import Machine
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.experiment import directory as places
@@ -26,8 +26,7 @@ from downbeat.experiment import split
 from downbeat.experiment.execute import ATTEMPTS, HOPELESS, Outcome, execute
 from downbeat.experiment.experiment import open_experiment
 from downbeat.experiment.launch import launch_command, run_in_directory
-from downbeat.experiment.measurement import Measurement
-from downbeat.experiment.plan import Environment, Library, Plan
+from downbeat.experiment.plan import Environment, Library, Measurement, Plan
 from downbeat.launchers import leftovers
 from fake_programs import MEDIAN, FakeBench, alive, script, wait_for, write_template
 from scipy import stats

@@ -13,13 +13,12 @@ import netCDF4
 import numpy as np
 import pandas as pd
 import pytest
+from downbeat.base.files import replacing
 from downbeat.cli import main
-from downbeat.durable import replacing
 from downbeat.errors import DownbeatError
 from downbeat.experiment.directory import write_plan, write_record
 from downbeat.experiment.plan import Library, Measurement, Plan
-from downbeat.export.frames import ROWS
-from downbeat.export.table_writers import KINDS
+from downbeat.tables.export import KINDS, ROWS
 from launch_files import Cell, write_launch
 
 Run = Callable[..., tuple[int, str, str]]

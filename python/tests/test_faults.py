@@ -17,21 +17,18 @@ import netCDF4
 import numpy as np
 import pandas as pd
 import pytest
-from downbeat import lock
+from downbeat.base import lock
+from downbeat.base.files import read_json
+from downbeat.base.text import escaped, one_line, printable
 from downbeat.commands.report import report
 from downbeat.data.samples import read_samples
-from downbeat.durable import read_json
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.experiment import directory as places
 from downbeat.experiment.execute import execute
 from downbeat.experiment.experiment import open_experiment
-from downbeat.experiment.measurement import Measurement
-from downbeat.experiment.plan import Plan
-from downbeat.pictures.picture import Picture
-from downbeat.pictures.style import new_figure
-from downbeat.report.page import Page, Section, Table, write_page
-from downbeat.report.svg import picture_svg
-from downbeat.text import escaped, one_line, printable
+from downbeat.experiment.plan import Measurement, Plan
+from downbeat.pictures.style import Picture, new_figure
+from downbeat.report.page import Page, Section, Table, picture_svg, write_page
 from downbeat_command import downbeat as run_downbeat
 from fake_programs import FakeBench, environment, script
 from report_data import two_cells

@@ -22,27 +22,26 @@ import netCDF4
 import numpy as np
 import pytest
 from damage import flipped, other_shape, other_text, other_words, replaced_fields
-from downbeat.arrivals.table import find_arrivals
-from downbeat.arrivals.text import render
+from downbeat.base.files import read_json, write_json
+from downbeat.base.text import one_line
 from downbeat.comparison.history import open_history
-from downbeat.doctor.finding import Finding
-from downbeat.durable import read_json, write_json
+from downbeat.doctor.machine import Finding
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.experiment import directory as places
 from downbeat.experiment import split
 from downbeat.experiment.experiment import open_experiment
-from downbeat.experiment.measurement import Measurement
-from downbeat.experiment.plan import Library, Plan
+from downbeat.experiment.plan import Library, Measurement, Plan
 from downbeat.experiment.request import plan_of, read_request
-from downbeat.export.frames import ROWS
-from downbeat.launchers.kept import kept_builds
-from downbeat.show.dataset import dataset_record, describe_dataset
-from downbeat.show.experiment import describe_experiment
-from downbeat.text import one_line
+from downbeat.launchers.bench import kept_builds
+from downbeat.tables.dataset import dataset_record, describe_dataset
+from downbeat.tables.experiment import describe_experiment
+from downbeat.tables.export import ROWS
+from downbeat.traces.arrivals import find_arrivals
+from downbeat.traces.page import render
 from downbeat.traces.summary import lines, starts
-from downbeat.tune import probing
+from downbeat.tune import sweep as probing
 from downbeat.tune.formats import mpich
-from downbeat.tune.traces import read_traces
+from downbeat.tune.late_arrivals import read_traces
 from downbeat_command import downbeat as run_downbeat
 from fake_programs import script
 from launch_files import ATTRIBUTES
@@ -289,7 +288,7 @@ def harmless(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             "downbeat.commands.run.run_plan",
             "downbeat.tune.tuning.tune",
             "downbeat_papers.perform.perform",
-            "downbeat.building.build.build",
+            "downbeat.launchers.build.build",
             "downbeat.experiment.trial_start.try_start",
             "downbeat.report.assemble.make_report",
             "downbeat.doctor.noise.measure",

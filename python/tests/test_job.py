@@ -10,12 +10,10 @@ from pathlib import Path
 
 import pytest
 from downbeat.errors import UsageError
-from downbeat.experiment.duration import LEAST_LIMIT, time_limit
+from downbeat.experiment.bench_options import launcher_at
 from downbeat.experiment.execute import ranks_here
 from downbeat.experiment.launch import launch_command
-from downbeat.experiment.measurement import Measurement
-from downbeat.experiment.plan import LaunchKey, Library, Plan
-from downbeat.experiment.programs import launcher_at
+from downbeat.experiment.plan import LEAST_LIMIT, LaunchKey, Library, Measurement, Plan, time_limit
 from downbeat.experiment.request import check_placing, default_ranks
 from downbeat.launchers.bench import srun_launcher
 from downbeat.launchers.job import Job, job_of

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from downbeat.launchers import libdownbeat
-from downbeat.launchers.kept import Build
+from downbeat.launchers.bench import Build
 from downbeat.launchers.libdownbeat import LibraryError, find_library, loaded_mpi
 from downbeat.launchers.libraries import library_saying, linked_mpi
 

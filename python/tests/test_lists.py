@@ -6,12 +6,11 @@ from pathlib import Path
 
 import downbeat
 import pytest
-from downbeat.comparison.conditions import parse_conditions
+from downbeat.base.text import split_list
+from downbeat.comparison.history import parse_conditions
 from downbeat.errors import UsageError
 from downbeat.experiment.bench_options import operations_of
-from downbeat.experiment.measurement import Measurement
-from downbeat.experiment.portions import portions_of
-from downbeat.lists import split_list
+from downbeat.experiment.plan import Measurement, portions_of
 from downbeat.tune.arguments import parse_ranks
 from launch_files import Cell, write_launch
 

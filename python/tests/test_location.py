@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from downbeat.statistics.location import geometric_mean_interval
 from downbeat.statistics.median_interval import median_interval
-from downbeat.statistics.simulated import simulate_launches
 from scipy import stats
+
+from benchmarks.simulations.simulated import simulate_launches
 
 LAUNCHES = 10
 SAMPLES = 100

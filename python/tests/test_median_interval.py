@@ -12,9 +12,10 @@ import pytest
 from downbeat.data.launch_file import open_samples
 from downbeat.statistics.autocorrelation import autocorrelation, effective_number
 from downbeat.statistics.median_interval import half_by_blocks, median_interval, ranks
-from downbeat.statistics.simulated import Deviations, simulate_launches
 from numpy.typing import NDArray
 from scipy import stats
+
+from benchmarks.simulations.simulated import Deviations, simulate_launches
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCH = ROOT / "build/openmpi/bin/downbeat-bench"

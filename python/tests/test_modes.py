@@ -10,10 +10,11 @@ from downbeat.experiment.experiment import FACTORS
 from downbeat.experiment.launch_kinds import launch_lines
 from downbeat.experiment.plan import LaunchKey
 from downbeat.statistics.modes import correlation, inflation, launches_to_see, two_modes, unseen_share, unseen_text
-from downbeat.statistics.simulated import autoregressive
 from downbeat_papers.claims import Finding
 from downbeat_papers.evidence import factor_of
 from downbeat_papers.judgement import judge
+
+from benchmarks.simulations.simulated import autoregressive
 
 
 def resembling(random: np.random.Generator, launches: int) -> np.ndarray:

@@ -16,8 +16,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from downbeat.experiment.experiment import Launch
-from downbeat.statistics.simulated import simulate_launch_factors
 from launch_files import Cell, write_launch
+
+from benchmarks.simulations.simulated import simulate_launch_factors
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 EXAMPLES = ("data", "compare", "statistics")

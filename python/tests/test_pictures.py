@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from downbeat.data import exit_pattern as pattern_data
-from downbeat.data.exit_pattern import exit_pattern
+from downbeat.base.text import bytes_text
+from downbeat.data import samples as pattern_data
+from downbeat.data.samples import exit_pattern
 from downbeat.experiment.experiment import open_experiment
 from downbeat.pictures.barrier_ratio import draw_ratios
 from downbeat.pictures.clock_offset import draw_checks, draw_drift
@@ -24,16 +25,13 @@ from downbeat.pictures.heat_map import draw_heat_maps
 from downbeat.pictures.late_arrival import draw_late_arrival
 from downbeat.pictures.latency_list import draw_latency_lists
 from downbeat.pictures.launch_medians import draw_launches
-from downbeat.pictures.picture import Picture
 from downbeat.pictures.registry import OF_EXPERIMENTS
 from downbeat.pictures.round_trips import draw_round_trips
 from downbeat.pictures.run_time import draw_run_times
 from downbeat.pictures.scaling import draw_processes, draw_sizes
-from downbeat.pictures.style import MOST_PANELS, positions
+from downbeat.pictures.style import MOST_PANELS, Picture, positions
 from downbeat.pictures.timelines import draw_timelines
-from downbeat.summaries.cells import MOST_OPERATIONS
-from downbeat.summaries.describe import describe, describe_each, synchronization
-from downbeat.units import bytes_text
+from downbeat.tables.summaries import MOST_OPERATIONS, describe, describe_each, synchronization
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays

@@ -17,28 +17,30 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from downbeat.base.text import counted
 from downbeat.cli import app
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.experiment.experiment import Experiment, open_experiment
-from downbeat.pictures.picture import Picture
-from downbeat.pictures.style import new_figure
+from downbeat.pictures.style import Picture, new_figure
 from downbeat.report.assemble import make_report
 from downbeat.report.clock_file import clock_verdict, drift_verdict
 from downbeat.report.conditions import commands, machine_section, measured_section, variables
-from downbeat.report.findings.algorithms import algorithm_sentences
-from downbeat.report.findings.barriers import barrier_sentences, judge_barriers, launches_that_decide
-from downbeat.report.findings.configurations import configuration_sentences
-from downbeat.report.findings.delays import delay_sentences
-from downbeat.report.findings.latencies import latency_sentence
-from downbeat.report.findings.overlap import overlap_sentences
-from downbeat.report.findings.skews import skew_sentence
-from downbeat.report.numbers import MOST_ROWS, csv_link, table_rows
-from downbeat.report.numbers_text import digits, listed, span
+from downbeat.report.findings import (
+    algorithm_sentences,
+    barrier_sentences,
+    configuration_sentences,
+    delay_sentences,
+    judge_barriers,
+    latency_sentence,
+    launches_that_decide,
+    overlap_sentences,
+    skew_sentence,
+)
+from downbeat.report.numbers import MOST_ROWS, csv_link, digits, listed, span, table_rows
 from downbeat.report.page import Fact, Page, Section, Table, render_page, write_page
 from downbeat.report.warnings import bench_warnings, experiment_warnings
 from downbeat.statistics.modes import unseen_text
-from downbeat.summaries.cells import plain_cells
-from downbeat.text import counted
+from downbeat.tables.summaries import plain_cells
 from hypothesis import given
 from hypothesis import strategies as st
 from launch_files import Cell

@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 from downbeat.errors import UsageError
 from downbeat.experiment.bench_options import passed_options
-from downbeat.experiment.measurement import Measurement
-from downbeat.experiment.plan import Environment, Plan
-from downbeat.experiment.portions import portions_of
+from downbeat.experiment.plan import Environment, Measurement, Plan, portions_of
 from downbeat.experiment.request import (
     KEYS,
     environment_variables,

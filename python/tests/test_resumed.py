@@ -19,7 +19,7 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from downbeat import lock as locks
+from downbeat.base import lock as locks
 from downbeat.experiment import directory as places
 from downbeat.experiment.experiment import open_experiment
 from downbeat_command import downbeat

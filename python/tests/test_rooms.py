@@ -14,29 +14,29 @@ import pytest
 
 ROOT = Path(downbeat.__file__).parent
 FLOORS = (
-    ("checksum", "errors", "lists", "sampling", "spreadsheet", "text", "typed", "units"),
-    ("durable", "screen", "streams"),  # what is written and printed
-    ("lock",),
+    ("errors",),  # how a command ends
+    ("base",),  # files, text, streams
     (
         "statistics",
         "launchers",
         "doctor",
-    ),  # methods on arrays; libraries and launchers; the machine, without starting anything
-    ("mpi",),  # mpi4py programs, which load nothing of what follows
+    ),  # methods on arrays; libraries, launchers, builds; the machine
     (
-        "building",
+        "mpi",
         "data",
-        "traces",
-    ),  # programs for an MPI library; files of downbeat-bench and what is computed from them; of libdownbeat-preload
+    ),  # mpi4py programs, which load nothing of what follows; files of downbeat-bench
     ("experiment",),  # plans, launches, their directory, all their cells in one frame
-    ("export", "show", "summaries"),  # frames for other programs; tables for a terminal; what reports and pictures need
-    ("comparison",),
-    ("tune", "pictures"),
-    ("report",),
-    ("arrivals",),
-    ("commands",),
-    ("cli",),
-    ("__main__",),
+    ("tables",),  # frames and tables
+    ("comparison",),  # A and B
+    (
+        "tune",
+        "pictures",
+    ),  # rules; drawings
+    ("report",),  # pages
+    ("traces",),  # traces of libdownbeat-preload; figures of papers
+    ("commands",),  # subcommands
+    ("cli",),  # the command
+    ("__main__",),  # how it starts
 )
 # The package itself, from which users import; it loads modules on first use.
 FACADE = "downbeat"
@@ -78,7 +78,7 @@ def floor(module: str) -> int:
 
 def test_the_imports_are_seen() -> None:
     # So that the other tests cannot pass because nothing was parsed.
-    assert "downbeat.experiment.experiment" in IMPORTS["downbeat.summaries.cells"]
+    assert "downbeat.experiment.experiment" in IMPORTS["downbeat.tables.summaries"]
     assert "downbeat.doctor.cores" in IMPORTS["downbeat.doctor.registry"]
     assert "downbeat.comparison.compare" in IMPORTS[FACADE]
 
@@ -105,6 +105,6 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 
 def test_units_and_summaries_load_without_pictures() -> None:
     # Writing numbers must not load matplotlib.
-    for name in ("downbeat.units", "downbeat.summaries.describe", "downbeat.report.conditions"):
+    for name in ("downbeat.base.text", "downbeat.tables.summaries", "downbeat.report.conditions"):
         text = MODULES[name].read_text(encoding="utf-8")
         assert "matplotlib" not in text and "downbeat.pictures" not in text

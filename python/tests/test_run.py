@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from downbeat.commands.run import crowding
-from downbeat.data.states import CHANGED
+from downbeat.data.cells import CHANGED
 from downbeat.experiment import directory as places
 from downbeat.experiment.experiment import open_experiment
 from downbeat.experiment.plan import Environment, Library, Measurement, Plan

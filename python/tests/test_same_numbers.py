@@ -12,10 +12,9 @@ import pytest
 import scipy.stats
 from compare_command import Run, command
 from downbeat.comparison.table import verdict_word
-from downbeat.report.findings.barriers import judge_barriers, judged_frame
-from downbeat.show.experiment import experiment_record
-from downbeat.summaries.barrier_ratio import launch_ratios
-from downbeat.summaries.over_launches import summarize
+from downbeat.report.findings import judge_barriers, judged_frame
+from downbeat.tables.experiment import experiment_record
+from downbeat.tables.summaries import launch_ratios, summarize
 from launch_files import Cell, write_launch
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

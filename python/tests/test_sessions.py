@@ -22,11 +22,12 @@ from downbeat.statistics.modes import unseen_share
 from downbeat.statistics.pairs import compare_paired
 from downbeat.statistics.satterthwaite import satterthwaite
 from downbeat.statistics.sessions import false_verdicts, sessions_of
-from downbeat.statistics.simulated import Deviations, simulate_interleaved, simulate_sessions
 from downbeat.statistics.verdicts import Comparison, judge_together
 from launch_files import Cell, write_launch
 from scipy import stats
 from test_compare import rows, verdicts
+
+from benchmarks.simulations.simulated import Deviations, simulate_interleaved, simulate_sessions
 
 LAUNCHES = 10
 DIFFERENT = {"faster", "slower"}

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from downbeat.comparison.table import describe
-from downbeat.data.states import CHANGED, states_line, with_states
+from downbeat.data.cells import CHANGED, states_line, with_states
 from downbeat.errors import UsageError
 from downbeat.report.warnings import experiment_warnings
-from downbeat.show.experiment import describe_experiment
+from downbeat.tables.experiment import describe_experiment
 from launch_files import Cell, write_launch
 
 FAST, SLOW = 77e-9, 355e-9

@@ -8,10 +8,11 @@ import downbeat
 import numpy as np
 import pytest
 from downbeat.statistics.pairs import compare_paired
-from downbeat.statistics.simulated import simulate_stepped_launches
 from downbeat.statistics.steps import LEFT_BY_INTERPOLATION, grouped_median, step_in
 from downbeat.statistics.verdicts import HIDDEN, HIDDEN_MARGIN
 from launch_files import Cell, write_launch
+
+from benchmarks.simulations.simulated import simulate_stepped_launches
 
 STEP = 10e-9
 LAUNCHES = 10

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from downbeat.experiment.plan import Library
-from downbeat.tune.bench import run_bench
+from downbeat.tune.target import run_bench
 from fake_programs import alive, read_lines, script, wait_for
 from terminal_signals import heed_signals
 
@@ -22,7 +22,7 @@ wait
 """
 RUN = """
 from downbeat.experiment.plan import Library
-from downbeat.tune.bench import run_bench
+from downbeat.tune.target import run_bench
 run_bench(Library("fake", "/bin/true", "{launcher} {{ranks}}"), 2, [], {{}}, 100.0)
 """
 

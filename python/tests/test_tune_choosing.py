@@ -8,13 +8,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from downbeat.experiment.plan import Library
-from downbeat.tune.choosing import choose, wrong_results
+from downbeat.tune.choosing import (
+    OtherChoice,
+    choose,
+    compare_choices,
+    find_left_out,
+    other_choices,
+    price_plans,
+    wrong_results,
+)
 from downbeat.tune.formats.open_mpi import OpenMpiRules
-from downbeat.tune.formats.rules_format import Written
-from downbeat.tune.gain import compare_environments, compare_rules, lost_cells, name_of
-from downbeat.tune.left_out import find_left_out
-from downbeat.tune.other_choices import OtherChoice, compare_choices, other_choices, price_plans
-from downbeat.tune.rules import DEFAULT, Cell, Rule
+from downbeat.tune.formats.rules_format import DEFAULT, Cell, Rule, Written
+from downbeat.tune.proving import compare_environments, compare_rules, lost_cells, name_of
 from downbeat.tune.sweep import BARRIER, Effort, alternative, decisive, measured, with_values
 from downbeat.tune.target import Target
 

@@ -8,13 +8,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 from downbeat.experiment.plan import Library
-from downbeat.tune.bench import Run
 from downbeat.tune.formats.intel import IntelRules
-from downbeat.tune.late_arrivals import SAMPLES, LateArrivals, NotLateError, Waits, late_of, read_waits, waiting
+from downbeat.tune.formats.rules_format import DEFAULT, Cell
+from downbeat.tune.late_arrivals import (
+    SAMPLES,
+    LateArrivals,
+    NotLateError,
+    Waits,
+    late_of,
+    read_waits,
+    trace_limit,
+    waiting,
+)
 from downbeat.tune.proving import prove_by_late_arrivals
-from downbeat.tune.rules import DEFAULT, Cell
-from downbeat.tune.target import Target
-from downbeat.tune.traces import trace_limit
+from downbeat.tune.target import Run, Target
 from launch_files import Cell as FileCell
 from launch_files import write_launch
 

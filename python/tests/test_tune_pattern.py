@@ -12,8 +12,7 @@ from downbeat.experiment.progress import Plain
 from downbeat.launchers.bench import built
 from downbeat.tune.arguments import one_pattern, passed_by_user, valid_metric
 from downbeat.tune.choosing import choose
-from downbeat.tune.probing import Usable
-from downbeat.tune.sweep import Effort, alternative, decisive, sweep, sweep_plan
+from downbeat.tune.sweep import Effort, Usable, alternative, decisive, sweep, sweep_plan
 from downbeat.tune.target import find_target
 
 SOURCE = Path(__file__).with_name("planted_bcast.c")

@@ -10,11 +10,10 @@ import pytest
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.experiment.plan import Library
 from downbeat.launchers.launch import EXIT_TIMEOUT
-from downbeat.tune import probing
-from downbeat.tune.bench import Run
+from downbeat.tune import sweep as probing
 from downbeat.tune.formats.open_mpi import OpenMpiRules
-from downbeat.tune.probing import Usable, probe
-from downbeat.tune.target import Target
+from downbeat.tune.sweep import Usable, probe
+from downbeat.tune.target import Run, Target
 
 ALGORITHMS = {"bcast": ["a", "b"]}
 TARGET = Target(Library("openmpi", "bench"), "Open MPI v4.1.4", ALGORITHMS, OpenMpiRules(4, ALGORITHMS, {}))
@@ -57,7 +56,7 @@ class Machine:
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     one = Machine()
     monkeypatch.setattr(probing, "run_bench", one.run)
-    monkeypatch.setattr("downbeat.tune.probing.time.monotonic", one.monotonic)
+    monkeypatch.setattr("downbeat.tune.sweep.time.monotonic", one.monotonic)
     return one
 
 

@@ -8,15 +8,14 @@ from pathlib import Path
 import pytest
 from downbeat.experiment.plan import Library
 from downbeat.launchers.bench import built
-from downbeat.tune.bench import run_bench
 from downbeat.tune.formats.mpich import ALGORITHMS_FILE
 from downbeat.tune.formats.open_mpi import OpenMpiRules
-from downbeat.tune.probing import Usable, probe
+from downbeat.tune.formats.rules_format import DEFAULT, Cell, Rule, algorithm_for
+from downbeat.tune.late_arrivals import Trace
 from downbeat.tune.proving import Proof, judge_proof, named_for, prove
-from downbeat.tune.rules import DEFAULT, Cell, Rule, algorithm_for
-from downbeat.tune.target import Target, find_target
-from downbeat.tune.traces import Trace
-from downbeat.tune.writing import write_files
+from downbeat.tune.sweep import Usable, probe
+from downbeat.tune.target import Target, find_target, run_bench
+from downbeat.tune.tuning import write_files
 
 DEFAULT_TRACE = Trace((1, 2), (3, 0))
 OTHER_TRACE = Trace((2, 1), (3, 0))

@@ -10,15 +10,12 @@ from pathlib import Path
 import numpy as np
 from downbeat.statistics.location import Interval
 from downbeat.statistics.pairs import compare_paired
-from downbeat.tune.choosing import Candidate, Decision
-from downbeat.tune.formats.rules_format import Written
-from downbeat.tune.left_out import LeftOut
-from downbeat.tune.other_choices import OtherChoice, Prices
-from downbeat.tune.outcome import Question, Removed, Tuning
-from downbeat.tune.probing import Usable
+from downbeat.tune.choosing import Candidate, Decision, LeftOut, OtherChoice, Prices
+from downbeat.tune.formats.rules_format import DEFAULT, Cell, Rule, Written
 from downbeat.tune.proving import Proof
-from downbeat.tune.record import write_record
-from downbeat.tune.rules import DEFAULT, Cell, Rule
+from downbeat.tune.sweep import Usable
+from downbeat.tune.table import write_record
+from downbeat.tune.tuning import Question, Removed, Tuning
 from test_tune_choosing import CONFIDENCE, EFFORT, MARGIN, TARGET
 
 QUESTION = Question(TARGET.library, ("bcast",), "8,16", (4,), EFFORT, MARGIN, CONFIDENCE)

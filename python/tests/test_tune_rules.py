@@ -13,7 +13,7 @@ from downbeat.launchers.libraries import linked_mpi
 from downbeat.tune.formats.intel import IntelRules
 from downbeat.tune.formats.mpich import ALGORITHMS_FILE, COMPOSITIONS_FILE, MpichRules
 from downbeat.tune.formats.open_mpi import NUMBERS, RULES_FILE, OpenMpiRules
-from downbeat.tune.rules import DEFAULT, Cell, Rule, algorithm_for, rules_of, sizeless_rules
+from downbeat.tune.formats.rules_format import DEFAULT, Cell, Rule, algorithm_for, rules_of, sizeless_rules
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -9,15 +9,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from downbeat.tune import settling
+from downbeat.tune import tuning as settling
 from downbeat.tune.formats.open_mpi import RULES_FILE
-from downbeat.tune.outcome import Question, Tuning
+from downbeat.tune.formats.rules_format import DEFAULT, Cell, Rule
 from downbeat.tune.proving import Proof
-from downbeat.tune.record import record
-from downbeat.tune.rules import DEFAULT, Cell, Rule
-from downbeat.tune.settling import settle_rules
-from downbeat.tune.warnings import find_warnings
-from downbeat.tune.writing import ENVIRONMENT_FILE
+from downbeat.tune.table import find_warnings, record
+from downbeat.tune.tuning import ENVIRONMENT_FILE, Question, Tuning, settle_rules
 from test_tune_choosing import CONFIDENCE, EFFORT, MARGIN, TARGET, launches
 
 QUESTION = Question(TARGET.library, ("bcast",), "8,64", (4,), EFFORT, MARGIN, CONFIDENCE)

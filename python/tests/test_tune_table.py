@@ -9,17 +9,12 @@ import pandas as pd
 from downbeat.statistics.location import Interval
 from downbeat.statistics.pairs import compare_paired
 from downbeat.statistics.verdicts import Comparison
-from downbeat.tune.choosing import choose
-from downbeat.tune.formats.rules_format import Written
-from downbeat.tune.gain import compare_environments, compare_rules
-from downbeat.tune.left_out import LeftOut
-from downbeat.tune.other_choices import OtherChoice, Prices
-from downbeat.tune.outcome import Question, Removed, Tuning
-from downbeat.tune.probing import Usable
-from downbeat.tune.proving import Proof
-from downbeat.tune.rules import DEFAULT, Cell, Rule
-from downbeat.tune.table import render
-from downbeat.tune.warnings import find_warnings
+from downbeat.tune.choosing import LeftOut, OtherChoice, Prices, choose
+from downbeat.tune.formats.rules_format import DEFAULT, Cell, Rule, Written
+from downbeat.tune.proving import Proof, compare_environments, compare_rules
+from downbeat.tune.sweep import Usable
+from downbeat.tune.table import find_warnings, render
+from downbeat.tune.tuning import Question, Removed, Tuning
 from test_tune_choosing import CONFIDENCE, EFFORT, MARGIN, TARGET, launches
 
 QUESTION = Question(TARGET.library, ("bcast",), "8", (4,), EFFORT, MARGIN, CONFIDENCE)

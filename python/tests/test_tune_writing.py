@@ -9,10 +9,9 @@ import pytest
 from downbeat.errors import UsageError
 from downbeat.experiment.plan import Library
 from downbeat.tune.formats.open_mpi import OpenMpiRules
-from downbeat.tune.formats.rules_format import Written
-from downbeat.tune.rules import Rule
+from downbeat.tune.formats.rules_format import Rule, Written
 from downbeat.tune.target import Target
-from downbeat.tune.writing import check_directory, write_files
+from downbeat.tune.tuning import check_directory, write_files
 
 ALGORITHMS = {"bcast": ["basic_linear", "chain"]}
 FORM = OpenMpiRules(4, ALGORITHMS, {})

@@ -7,13 +7,14 @@ import math
 import numpy as np
 import pytest
 from downbeat.statistics.location import geometric_mean_interval
-from downbeat.statistics.simulated import Deviations, simulate_launches
 from downbeat.statistics.variance_components import (
     Split,
     VarianceComponents,
     optimal_repetitions,
     variance_components,
 )
+
+from benchmarks.simulations.simulated import Deviations, simulate_launches
 
 
 def test_finds_what_was_simulated() -> None:

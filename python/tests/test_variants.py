@@ -15,8 +15,7 @@ import pytest
 from downbeat.errors import UsageError
 from downbeat.experiment import directory as places
 from downbeat.experiment.experiment import open_experiment
-from downbeat.experiment.measurement import Measurement
-from downbeat.experiment.plan import Environment, LaunchKey, Library, Plan, Variant
+from downbeat.experiment.plan import Environment, LaunchKey, Library, Measurement, Plan, Variant
 from downbeat.experiment.request import plan_of, read_request
 from downbeat.experiment.variants import check_programs, variants_by_options, variants_of
 from downbeat.launchers.bench import library_of

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from downbeat.statistics.independent import compare_independent
 from downbeat.statistics.pairs import compare_paired
-from downbeat.statistics.simulated import Deviations, simulate_independent_medians, simulate_paired_medians
 from downbeat.statistics.verdicts import (
     FEW_ALIKE,
     FEWEST_ALIKE,
@@ -24,6 +23,8 @@ from downbeat.statistics.verdicts import (
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
+
+from benchmarks.simulations.simulated import Deviations, simulate_independent_medians, simulate_paired_medians
 
 Compare = Callable[..., Comparison]
 BOTH = pytest.mark.parametrize("compare", [compare_paired, compare_independent])

@@ -104,4 +104,4 @@ def test_without_mpi4py_the_import_says_what_to_install() -> None:
 def test_the_refusal_is_an_import_error() -> None:
     code = "try:\n import downbeat.mpi\nexcept ImportError as error: print('optional:', error)"
     done = launch("openmpi", 1, "-c", code, DOWNBEAT_LIBRARY="/nowhere")
-    assert done.stdout.startswith("optional: DOWNBEAT_LIBRARY is '/nowhere', which is no file")
+    assert done.stdout.startswith("optional: DOWNBEAT_LIBRARY is '/nowhere', which is not a file")

@@ -9,10 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from downbeat.building.compile import cause
-from downbeat.building.wrappers import cxx_beside, find_wrappers, kind_of
 from downbeat.errors import UsageError
-from downbeat.launchers.kept import RECORD, kept_builds
+from downbeat.launchers.bench import RECORD, kept_builds
+from downbeat.launchers.build import cause, cxx_beside, find_wrappers, kind_of
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 import slurm
 from downbeat.launchers.libraries import LIBRARIES
-from downbeat.statistics.simulated import simulate_sessions
 from fake_programs import FakeBench, environment, script
 from nights import DEVIATIONS, LAUNCHES, put, write_night
 from on_hosts import built, need_hosts, run_hosts
 from on_machine import tool
+
+from benchmarks.simulations.simulated import simulate_sessions
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGING = ROOT / "packaging"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pandas as pd
-from downbeat.pictures.picture import Picture
-from downbeat.units import MICROSECONDS
+from downbeat.base.text import MICROSECONDS
+from downbeat.pictures.style import Picture
 
 from downbeat_papers.claims import Facts, Measure, Measured
 from downbeat_papers.draw import Panel, draw_panels, median_series

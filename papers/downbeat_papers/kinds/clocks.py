@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import xarray as xr
-from downbeat.pictures.picture import Picture
-from downbeat.units import MICROSECONDS
+from downbeat.base.text import MICROSECONDS
+from downbeat.pictures.style import Picture
 
 from downbeat_papers.claims import Facts, Found, Measure, Measured, missing
 from downbeat_papers.draw import Box, BoxPanel, Panel, Series, draw_boxes, draw_panels, median_series

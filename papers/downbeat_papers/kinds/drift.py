@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 import xarray as xr
-from downbeat.experiment.duration import start_seconds
-from downbeat.pictures.picture import Picture
-from downbeat.sampling import evenly
-from downbeat.units import MICROSECONDS
+from downbeat.base.text import MICROSECONDS, evenly
+from downbeat.experiment.plan import start_seconds
+from downbeat.pictures.style import Picture
 
 from downbeat_papers.claims import Facts, Measure, Measured
 from downbeat_papers.draw import Panel, Series, draw_panels

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
-from downbeat.experiment.duration import sample_messages, simulated_seconds, start_seconds
-from downbeat.pictures.picture import Picture
-from downbeat.units import MICROSECONDS
+from downbeat.base.text import MICROSECONDS
+from downbeat.experiment.plan import sample_messages, simulated_seconds, start_seconds
+from downbeat.pictures.style import Picture
 
 from downbeat_papers.claims import Facts, Measure, Measured
 from downbeat_papers.draw import Box, BoxPanel, draw_boxes

@@ -13,8 +13,8 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
-from downbeat.pictures.picture import Picture
-from downbeat.units import MICROSECONDS, PERCENT
+from downbeat.base.text import MICROSECONDS, PERCENT
+from downbeat.pictures.style import Picture
 
 from downbeat_papers.claims import Facts, Measure, Measured, Places, missing
 from downbeat_papers.draw import Panel, Series, draw_panels

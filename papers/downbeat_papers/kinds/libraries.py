@@ -8,10 +8,9 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import xarray as xr
-from downbeat.pictures.picture import Picture
+from downbeat.base.text import MICROSECONDS, bytes_text, drawn_of
+from downbeat.pictures.style import Picture
 from downbeat.report.page import Table
-from downbeat.sampling import drawn_of
-from downbeat.units import MICROSECONDS, bytes_text
 from scipy import special
 
 from downbeat_papers.claims import Facts, Measure, Measured, missing

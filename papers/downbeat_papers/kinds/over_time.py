@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from downbeat.pictures.picture import Picture
-from downbeat.units import MICROSECONDS
+from downbeat.base.text import MICROSECONDS
+from downbeat.pictures.style import Picture
 
 from downbeat_papers.claims import Facts, Measure, Measured, missing
 from downbeat_papers.draw import Panel, Series, draw_panels

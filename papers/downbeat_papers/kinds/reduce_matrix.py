@@ -7,7 +7,7 @@ from itertools import combinations, permutations
 
 import numpy as np
 import pandas as pd
-from downbeat.pictures.picture import Picture
+from downbeat.pictures.style import Picture
 
 from downbeat_papers.claims import Facts, Found, Measure, Measured, missing
 from downbeat_papers.draw import draw_matrix

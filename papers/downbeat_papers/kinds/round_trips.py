@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
-from downbeat.experiment.duration import start_seconds
-from downbeat.pictures.picture import Picture
-from downbeat.units import MICROSECONDS
+from downbeat.base.text import MICROSECONDS
+from downbeat.experiment.plan import start_seconds
+from downbeat.pictures.style import Picture
 from numpy.typing import NDArray
 
 from downbeat_papers.claims import Facts, Found, Measure, missing

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from downbeat.pictures.picture import Picture
-from downbeat.units import MICROSECONDS
+from downbeat.base.text import MICROSECONDS
+from downbeat.pictures.style import Picture
 
 from downbeat_papers.claims import NOT_MEASURED, Facts, Found, Measure, Measured, missing
 from downbeat_papers.draw import Panel, Series, draw_panels

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
-from downbeat.pictures.picture import Picture
-from downbeat.sampling import drawn_of, evenly
-from downbeat.units import MICROSECONDS
+from downbeat.base.text import MICROSECONDS, drawn_of, evenly
+from downbeat.pictures.style import Picture
 
 from downbeat_papers.claims import Facts, Measure, Measured, missing
 from downbeat_papers.draw import Panel, Series, draw_panels, draw_timelines, median_sample

@@ -34,15 +34,12 @@ def arrivals(
     job: Annotated[str | None, typer.Option(metavar="NAME", help="Which of several jobs of the directory.")] = None,
 ) -> None:
     """Say who is late at which collective, how late, and what it costs."""
-    from downbeat.arrivals.baseline import baseline_command, with_baseline
-    from downbeat.arrivals.page import make_page
-    from downbeat.arrivals.patterns import write_export
-    from downbeat.arrivals.table import find_arrivals
-    from downbeat.arrivals.text import render, to_json
-    from downbeat.durable import is_standard_output, write_text
+    from downbeat.base.files import is_standard_output, write_text
     from downbeat.errors import UsageError
-    from downbeat.report.page import write_page
-    from downbeat.report.picture_files import write_pictures
+    from downbeat.report.page import write_page, write_pictures
+    from downbeat.traces.arrivals import baseline_command, find_arrivals, with_baseline
+    from downbeat.traces.page import make_page, render, to_json
+    from downbeat.traces.patterns import write_export
     from downbeat.traces.trace import open_trace
 
     if site and not export:

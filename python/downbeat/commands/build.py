@@ -30,9 +30,9 @@ def build(
     """
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from downbeat.building.build import LOG
-    from downbeat.building.build import build as make
-    from downbeat.screen import Screen
+    from downbeat.base.screen import Screen
+    from downbeat.launchers.build import LOG
+    from downbeat.launchers.build import build as make
 
     console = Screen(stderr=True)
     columns = (TextColumn("building"), BarColumn(), TextColumn("{task.percentage:.0f} %"), TimeElapsedColumn())

@@ -65,11 +65,11 @@ def compare(
     different: 3 if a cell is slower or faster. With --fail-on undecided: 3 if a
     cell is slower, else 4 if one is undecided or unmatched.
     """
+    from downbeat.base.files import is_standard_output
     from downbeat.comparison.arguments import read_arguments
     from downbeat.comparison.compare import compare as compare_experiments
     from downbeat.comparison.record import write_record
     from downbeat.comparison.table import describe
-    from downbeat.durable import is_standard_output
 
     asked = read_arguments(what, history)
     frame = compare_experiments(

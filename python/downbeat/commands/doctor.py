@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from downbeat.base.text import counted
 from downbeat.commands.options import BENCH, LAUNCHER
 from downbeat.errors import UsageError
-from downbeat.text import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from downbeat.doctor.finding import Finding
+    from downbeat.doctor.machine import Finding
     from downbeat.doctor.noise import Noise
     from downbeat.experiment.plan import Library
 
@@ -46,14 +46,13 @@ def doctor(
 
     Exit status: 0, whatever the findings; 1 failure; 2 bad arguments; 3 an MPI library named by --mpi does not start.
     """
+    from downbeat.base.files import is_standard_output
+    from downbeat.base.screen import Screen
     from downbeat.doctor import noise
     from downbeat.doctor.machine import Machine
     from downbeat.doctor.registry import examine
-    from downbeat.durable import is_standard_output
-    from downbeat.experiment.state_watch import watch
-    from downbeat.experiment.trial_start import try_start
+    from downbeat.experiment.trial_start import try_start, watch
     from downbeat.launchers.job import job_of, ranks_on_a_node
-    from downbeat.screen import Screen
 
     if ranks is not None and ranks < 1:
         raise UsageError(f"--ranks: {ranks} is not valid; give a whole number, at least 1")
@@ -72,7 +71,7 @@ def doctor(
     starts = [try_start(library, machine) for library in chosen]
     findings += [finding for start in starts for finding in start.findings]
     if not chosen:
-        from downbeat.doctor.finding import Finding
+        from downbeat.doctor.machine import Finding
 
         advice = "run 'make build' in a checkout, or give its path with --bench PATH"
         findings.append(Finding("libraries", "no downbeat-bench found, so no MPI library was tried", "notice", advice))
@@ -148,7 +147,7 @@ def write(path: Path, ranks: int, findings: list[Finding], noises: list[Noise]) 
     import datetime
     import socket
 
-    from downbeat.durable import write_json
+    from downbeat.base.files import write_json
 
     content = {
         "schema_version": SCHEMA_VERSION,

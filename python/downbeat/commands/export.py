@@ -26,11 +26,10 @@ def export(
     Cells: a summary over the valid samples of each cell. Samples: the metrics of each sample. Stamps: entry and exit of
     every rank. Times are in seconds; column names end in their unit.
     """
-    from downbeat.durable import is_standard_output, replacing
+    from downbeat.base.files import is_standard_output, replacing
+    from downbeat.base.text import named_with_units
     from downbeat.experiment.experiment import open_experiment
-    from downbeat.export.frames import ROWS, frames
-    from downbeat.export.table_writers import KINDS
-    from downbeat.units import named_with_units
+    from downbeat.tables.export import KINDS, ROWS, frames
 
     if to not in KINDS:
         raise UsageError(f"unknown format '{to}'; choose one of {', '.join(KINDS)}")

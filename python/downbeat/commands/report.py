@@ -27,10 +27,9 @@ def report(
     ] = None,
 ) -> None:
     """Write one HTML page with findings and pictures; it opens offline."""
-    from downbeat.durable import is_standard_output
+    from downbeat.base.files import is_standard_output
     from downbeat.report.assemble import make_report
-    from downbeat.report.page import write_page
-    from downbeat.report.picture_files import write_pictures
+    from downbeat.report.page import write_page, write_pictures
 
     page = make_report(paths)
     if pictures:

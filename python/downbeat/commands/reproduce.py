@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
+from downbeat.base.text import split_list
 from downbeat.commands.options import LAUNCHER, RANKS_PER_NODE
 from downbeat.errors import UsageError
-from downbeat.lists import split_list
 
 LAUNCHES = 5
 

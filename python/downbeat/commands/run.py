@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from downbeat.base.text import counted
 from downbeat.commands.options import BENCH, LAUNCHER, PASSED, RANKS_PER_NODE
 from downbeat.errors import UsageError
-from downbeat.text import counted
 
 if TYPE_CHECKING:
     from downbeat.experiment.execute import Outcome
@@ -86,7 +86,7 @@ def run(
     Exit status: 0 all complete, 1 failure, 2 bad arguments, 3 launches are missing or intervals too wide, 130
     interrupted.
     """
-    from downbeat.durable import is_standard_output
+    from downbeat.base.files import is_standard_output
     from downbeat.experiment import directory as places
     from downbeat.experiment.bench_options import operations_of, passed_options
     from downbeat.experiment.request import environment_variables, libraries_by_options, numbers, plan_of, read_request

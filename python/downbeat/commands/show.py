@@ -25,12 +25,12 @@ def show(
     A row per operation and size, synchronizers side by side. For files of the experiments on clocks and synchronizers:
     their variables.
     """
+    from downbeat.base.files import is_standard_output
     from downbeat.data.metrics import METRICS
-    from downbeat.durable import is_standard_output
     from downbeat.experiment.experiment import open_experiment
-    from downbeat.show.dataset import dataset_record, describe_dataset, is_dataset
-    from downbeat.show.experiment import describe_experiment, experiment_record
-    from downbeat.show.record import write_record
+    from downbeat.tables.dataset import dataset_record, describe_dataset, is_dataset
+    from downbeat.tables.experiment import describe_experiment, experiment_record
+    from downbeat.tables.record import write_record
 
     if metric not in METRICS:
         raise UsageError(f"unknown metric '{metric}'; choose one of {', '.join(METRICS)}")

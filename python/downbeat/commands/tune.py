@@ -51,18 +51,14 @@ def tune(
     import sys
 
     from downbeat.commands.interruption import resumable
-    from downbeat.experiment.programs import launcher_at
+    from downbeat.experiment.bench_options import launcher_at
     from downbeat.experiment.request import default_ranks, library
     from downbeat.launchers.bench import find_bench
     from downbeat.launchers.job import job_of
     from downbeat.tune.arguments import one_pattern, parse_ranks, parse_share, passed_by_user, valid_metric
-    from downbeat.tune.outcome import Question
-    from downbeat.tune.record import write_record
     from downbeat.tune.sweep import Effort
-    from downbeat.tune.table import render
-    from downbeat.tune.tuning import tune
-    from downbeat.tune.warnings import find_warnings
-    from downbeat.tune.writing import ENVIRONMENT_FILE, RECORD_FILE
+    from downbeat.tune.table import find_warnings, render, write_record
+    from downbeat.tune.tuning import ENVIRONMENT_FILE, RECORD_FILE, Question, tune
 
     per_node = ranks_per_node or 0
     pattern, delay = one_pattern(pattern, delay)

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from downbeat.comparison.conditions import parse_conditions
-from downbeat.comparison.history import open_history
+from downbeat.base.text import counted
+from downbeat.comparison.history import open_history, parse_conditions
 from downbeat.comparison.table import BARRIER, COMMON_START, SYNCHRONIZER
 from downbeat.errors import UsageError
 from downbeat.experiment.experiment import Experiment, open_experiment
-from downbeat.text import counted
 
 
 @dataclass(frozen=True)

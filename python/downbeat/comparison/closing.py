@@ -12,20 +12,20 @@ from pathlib import Path
 
 import pandas as pd
 
+from downbeat.base.text import counted
 from downbeat.comparison import table
 from downbeat.comparison.compare import compare
+from downbeat.data.cells import states_line
 from downbeat.data.metrics import METRICS
-from downbeat.data.states import states_line
 from downbeat.errors import UsageError
 from downbeat.experiment.estimates import METRIC, Estimates
 from downbeat.experiment.experiment import Experiment, open_experiment
 from downbeat.experiment.launch_kinds import launch_lines
 from downbeat.experiment.plan import Plan
 from downbeat.launchers.libraries import short_version
-from downbeat.show.experiment import legend, pivot, shown_factors, summarize
-from downbeat.show.table import wrapped
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
-from downbeat.text import counted
+from downbeat.tables.experiment import legend, pivot, shown_factors, summarize
+from downbeat.tables.table import wrapped
 
 AFFORDABLE = 100  # launches; to need more says that the machine is noisy
 

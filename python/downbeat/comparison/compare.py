@@ -9,14 +9,19 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from downbeat.comparison.conditions import select
-from downbeat.comparison.contexts import context_differences, simulations
-from downbeat.comparison.history import alike, history_cells, history_notes, taking_part
-from downbeat.comparison.judging import assumption, count_tests, judged, method_of
-from downbeat.comparison.matching import key_of, match_cells
-from downbeat.data.cells import STATISTICS, hidden_by_step
+from downbeat.base.text import shared_units
+from downbeat.comparison.history import (
+    alike,
+    context_differences,
+    history_cells,
+    history_notes,
+    select,
+    simulations,
+    taking_part,
+)
+from downbeat.comparison.judging import assumption, count_tests, judged, key_of, match_cells, method_of
+from downbeat.data.cells import HIGH, LOW, PATH, STATE, STATISTICS, hidden_by_step, states_line, with_states
 from downbeat.data.metrics import METRICS
-from downbeat.data.states import HIGH, LOW, PATH, STATE, states_line, with_states
 from downbeat.errors import UsageError
 from downbeat.experiment.experiment import FACTORS, Experiment
 from downbeat.experiment.launch_kinds import launch_lines
@@ -26,7 +31,6 @@ from downbeat.statistics.verdicts import (
     MARGIN,
     check_rule,
 )
-from downbeat.units import shared_units
 
 Side = Experiment | pd.DataFrame
 # Names that people give; experiments of one library each are compared although the names differ.

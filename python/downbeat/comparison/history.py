@@ -1,18 +1,176 @@
-"""The history of what is compared: experiments of the same cells at other times, each a session."""
+"""The sides of a comparison: conditions on their cells, contexts of launches, experiments at other times."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from downbeat.comparison.conditions import select
-from downbeat.comparison.contexts import context_differences
+from downbeat.base.text import split_list
 from downbeat.errors import UsageError
 from downbeat.experiment import directory as places
-from downbeat.experiment.experiment import Experiment, open_experiment
+from downbeat.experiment.experiment import FACTORS, Experiment, open_experiment
+from downbeat.launchers.libraries import short_version
+from downbeat.launchers.simulation import without_seed
+
+SUFFIXES = {"K": 2**10, "M": 2**20, "G": 2**30, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "": 1}
+
+
+def parse_conditions(text: str) -> dict[str, str]:
+    """Parses `factor=value,factor=value`; commas and signs within parentheses belong to a value.
+
+    Raises:
+        UsageError: it is not a condition, or a factor is unknown or given twice.
+    """
+    conditions: dict[str, str] = {}
+    for part in split_list(text):
+        name, sign, value = part.partition("=")
+        if not (sign and value):
+            raise UsageError(f"'{part}' is not a condition; write factor=value, e.g. synchronizer=harmonize")
+        check_factor(name)
+        if name in conditions:
+            raise UsageError(f"'{text}' names {name} twice; a condition gives each factor one value")
+        conditions[name] = value
+    return conditions
+
+
+def check_factor(name: str) -> None:
+    """Checks that a factor is one.
+
+    Raises:
+        UsageError: it is not.
+    """
+    if name not in FACTORS:
+        raise UsageError(f"unknown factor '{name}'; choose one of {', '.join(FACTORS)}")
+
+
+def select(cells: pd.DataFrame, conditions: Mapping[str, object]) -> pd.DataFrame:
+    """Returns the rows of a frame of cells that meet all conditions.
+
+    Args:
+        cells: with the columns `FACTORS`.
+        conditions: factor -> value; text for a number may have a suffix: bytes K, M or G, times ns, us, ms or s.
+
+    Raises:
+        UsageError: a factor is unknown, or no row has the value, or all of them together.
+    """
+    kept = pd.Series(True, index=cells.index)
+    for name, value in conditions.items():
+        check_factor(name)
+        column = cells[name]
+        wanted = number(name, value) if pd.api.types.is_numeric_dtype(column) else str(value)
+        if isinstance(wanted, float):
+            matches = (column - wanted).abs() <= 1e-9 * abs(wanted)
+        else:
+            matches = column.astype(object) == wanted  # Arrow's texts cannot be compared with what is no UTF-8
+        if not matches.any():
+            present = ", ".join(str(one) for one in column.unique())
+            raise UsageError(f"no cell has {name}={value}; choose one of {present}")
+        kept &= matches
+    if not kept.any():
+        both = ",".join(f"{name}={value}" for name, value in conditions.items())
+        raise UsageError(f"no cell has {both}")
+    return cells[kept]
+
+
+def number(name: str, value: object) -> float:
+    """Returns the number that a condition gives a factor.
+
+    Raises:
+        UsageError: it is none.
+    """
+    found = re.fullmatch(r"([0-9.eE+-]+?)([A-Za-z]*)", str(value))
+    try:
+        if not found or found[2] not in SUFFIXES:
+            raise ValueError
+        return float(found[1]) * SUFFIXES[found[2]]
+    except ValueError:
+        raise UsageError(f"{name}={value}: give a number, e.g. {'64K' if name == 'size' else '10us'}") from None
+
+
+NAMES = {
+    "mpi_library": "MPI library",
+    "simulated": "simulated platform",
+    "hosts": "hosts",
+    "downbeat_version": "downbeat-bench",
+    "git_revision": "its revision",
+    "compiler": "its compiler",
+    "stopping_rule": "stopping rule",
+    "warmup_rule": "warm-up rule",
+    "tolerance_s": "tolerance",
+    "late_s": "lateness that counts",
+    "late_ranks": "share of ranks that may be late",
+    "observed_rank": "observed rank",
+    "patterns_permuted": "permuted patterns",
+}
+CLOCK = "clock_"  # settings of libdownbeat; clock_check* is what was found after the run
+LONGEST = 60
+
+
+def context_differences(
+    a: Iterable[Mapping[str, object]], b: Iterable[Mapping[str, object]], expected: Iterable[str] = ()
+) -> list[str]:
+    """Returns a line for each part of the context that launches of A and of B do not share.
+
+    Args:
+        a: contexts of launches, each a `Launch.context`.
+        b: of the others.
+        expected: attributes that are to differ, for that is what is compared.
+    """
+    first, second = list(a), list(b)
+    keys = [*NAMES, *sorted({key for one in first for key in one if key.startswith(CLOCK)})]
+    lines = [] if "environment" in expected else variable_differences(first, second)
+    for key in keys:
+        if key in expected or key.startswith(f"{CLOCK}check"):
+            continue
+        values = [sorted({relevant(key, one) for one in side}) for side in (first, second)]
+        if values[0] != values[1]:
+            name = NAMES.get(key, key.replace("_", " "))
+            lines.append(f"{name}: {shortened(values[0])} / {shortened(values[1])}")
+    return lines
+
+
+def simulations(contexts: Iterable[Mapping[str, object]]) -> list[str]:
+    """Returns a line for each simulated platform, of which no machine has the numbers."""
+    platforms = dict.fromkeys(relevant("simulated", one) for one in contexts if "simulated" in one)
+    return [f"simulated, not measured: {platform.replace(',', ', ')}" for platform in platforms]
+
+
+def variable_differences(a: list[Mapping[str, object]], b: list[Mapping[str, object]]) -> list[str]:
+    """Returns a line for each variable of the environment that has one value in A and another one, or none, in B.
+
+    Variables that a launcher sets anew for each launch, e.g. the number of a job, say nothing.
+    """
+    values = [
+        [dict(line.partition("=")[::2] for line in str(one.get("environment", "")).splitlines()) for one in side]
+        for side in (a, b)
+    ]
+    lines = []
+    for name in sorted({name for side in values for one in side for name in one}):
+        found = [{one.get(name, "not set") for one in side} for side in values]
+        if len(found[0]) == len(found[1]) == 1 and found[0] != found[1]:
+            lines.append(f"{name}: {shortened(list(found[0]))} / {shortened(list(found[1]))}")
+    return lines
+
+
+def relevant(key: str, context: Mapping[str, object]) -> str:
+    """Returns the value without what differs at any time."""
+    value = str(context.get(key, "")).strip()
+    if key == "hosts":
+        return re.sub(r", load [^,\n]*", "", value)
+    if key == "simulated":
+        return without_seed(value)
+    return short_version(value) if key == "mpi_library" else value
+
+
+def shortened(values: list[str]) -> str:
+    """Returns values as one line that is not too long."""
+    line = "; ".join(value.replace("\n", " ") or "none" for value in values)
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}..."
+
 
 SESSION = "session"  # column: what the experiment is called
 

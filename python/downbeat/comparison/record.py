@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from downbeat.show import record
+from downbeat.tables import record
 
 SCHEMA_VERSION = 1
 COUNTS = ("launches_a", "launches_b", "launches_needed", "sessions")

@@ -8,16 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from downbeat.base.text import counted, microseconds, printable
 from downbeat.data.launch_file import IMPLIED
 from downbeat.data.metrics import METRICS
 from downbeat.experiment.experiment import FACTORS
-from downbeat.show.pivot import Block, fits, side_by_side
-from downbeat.show.table import entry, word, wrapped
 from downbeat.statistics.modes import unseen_text
 from downbeat.statistics.power import POWER
 from downbeat.statistics.verdicts import FEW_ALIKE, NOT_AMONG_MANY, NOT_SIGNIFICANT
-from downbeat.text import counted, printable
-from downbeat.units import microseconds
+from downbeat.tables.table import Block, entry, fits, side_by_side, word, wrapped
 
 NOTE_LINES = 8  # of one note; more cells than that are better read from a file
 MOST_NAMES = 12  # of cells that were compared, in one line

@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-from downbeat.doctor.finding import Finding as Finding
+from downbeat.doctor.machine import Finding as Finding
 from downbeat.doctor.registry import examine as examine

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from downbeat.doctor.finding import Finding
-from downbeat.doctor.machine import Machine
+from downbeat.doctor.machine import Finding, Machine
 
 INVARIANT = ("constant_tsc", "nonstop_tsc")  # its rate does not follow the frequency, and it runs on in idle states
 SOURCES = "devices/system/clocksource/clocksource0"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from downbeat.doctor.finding import Finding
-from downbeat.doctor.machine import Machine
+from downbeat.doctor.machine import Finding, Machine
 
 CPUS = "devices/system/cpu"
 SLOW_WAKE_US = 10

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from downbeat.doctor.finding import Finding
-from downbeat.doctor.machine import Machine, count
+from downbeat.doctor.machine import Finding, Machine, count
 
 
 def check(machine: Machine, ranks: int) -> list[Finding]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from downbeat.doctor.finding import Finding
-from downbeat.doctor.machine import Machine, count
+from downbeat.doctor.machine import Finding, Machine, count
 
 # Below this share of a processor it is what a system does by itself.
 QUIET = 0.1

@@ -7,6 +7,26 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
+
+Verdict = Literal["good", "notice", "problem"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """An observation on the machine.
+
+    Attributes:
+        check: which check saw it, as its file is called.
+        seen: what, in one sentence, with numbers.
+        verdict: "good"; "notice": may matter, or could not be seen; "problem": distorts measurements.
+        advice: what to do; "" if there is nothing to do.
+    """
+
+    check: str
+    seen: str
+    verdict: Verdict
+    advice: str = ""
 
 
 @dataclass(frozen=True)

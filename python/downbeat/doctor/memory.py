@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from downbeat.doctor.finding import Finding
-from downbeat.doctor.machine import Machine, parse_cpus
+from downbeat.doctor.machine import Finding, Machine, parse_cpus
 
 LITTLE = 0.1  # of all memory
 

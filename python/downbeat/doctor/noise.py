@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from downbeat.doctor.finding import Finding
+from downbeat.doctor.machine import Finding
 from downbeat.errors import DownbeatError
 
 THRESHOLDS_US = (1, 5, 50)

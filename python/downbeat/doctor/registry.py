@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from downbeat.doctor import clock, cores, frequency, limits, load, memory, variables, virtualization
-from downbeat.doctor.finding import Finding
-from downbeat.doctor.machine import Machine
+from downbeat.doctor.machine import Finding, Machine
 
 Check = Callable[[Machine, int], list[Finding]]
 

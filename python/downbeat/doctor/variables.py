@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from downbeat.doctor.finding import Finding
-from downbeat.doctor.machine import Machine
+from downbeat.doctor.machine import Finding, Machine
 
 CHANGES = re.compile(r"(OMPI_MCA|PMIX_MCA|PRTE_MCA|MPIR_CVAR|MPICH|I_MPI|UCX|FI|HCOLL|UCC|DOWNBEAT)_")
 # Where a library is, or that root may start it: nothing that is measured depends on it.

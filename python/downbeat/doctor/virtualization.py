@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from downbeat.doctor.finding import Finding
-from downbeat.doctor.machine import Machine
+from downbeat.doctor.machine import Finding, Machine
 
 STEAL_COLUMN = 7  # of the line "cpu" in /proc/stat: user nice system idle iowait irq softirq steal guest guest_nice
 TIME_COLUMNS = 8  # guest time is part of user time

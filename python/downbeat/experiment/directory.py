@@ -22,11 +22,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from downbeat.durable import read_json, refuse_link_of_another, write_checked_json
+from downbeat.base.files import read_json, refuse_link_of_another, write_checked_json
+from downbeat.base.lock import LOCK
+from downbeat.base.typed import typed
 from downbeat.errors import UsageError, reading
 from downbeat.experiment.plan import LaunchKey, Plan
-from downbeat.lock import LOCK
-from downbeat.typed import typed
 
 SCHEMA_VERSION = 1
 PLAN = "plan.json"

@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from downbeat.data.cells import STEP
+from downbeat.data.cells import CHANGED, HIGH, LOW, PATH, STEP, path_of, with_states
 from downbeat.data.launch_file import CELL_FACTORS, IMPLIED, open_netcdf, read_cells, resolution_of, steps_of
-from downbeat.data.states import CHANGED, HIGH, LOW, PATH, path_of, with_states
 from downbeat.experiment import directory as places
 from downbeat.experiment.plan import LAUNCH_FACTORS, LaunchKey, Plan
 from downbeat.statistics.location import Interval, geometric_mean_interval

@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from downbeat.durable import write_checked_json
+from downbeat.base.files import write_checked_json
+from downbeat.base.lock import HOLDER, LOCK, locked
 from downbeat.errors import UsageError
 from downbeat.experiment import directory as places
 from downbeat.experiment import split
@@ -22,7 +23,6 @@ from downbeat.experiment.launch import launch_command as launch_command
 from downbeat.experiment.plan import LaunchKey, Plan
 from downbeat.launchers.job import job_of, ranks_on_a_node
 from downbeat.launchers.leftovers import end_marked
-from downbeat.lock import HOLDER, LOCK, locked
 
 ATTEMPTS = 3  # at a launch: what fails is tried twice more, after all others
 # A configuration of which so many launches failed and none was complete will not do; the time is for the others.

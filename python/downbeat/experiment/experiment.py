@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from downbeat.data.cells import summarize_cells
+from downbeat.base.files import read_json
+from downbeat.base.text import shared_units
+from downbeat.base.typed import typed
+from downbeat.data.cells import HIGH, PATH, STATE, path_of, summarize_cells, with_states
 from downbeat.data.launch_file import CELL_FACTORS, IMPLIED, context_of, open_launch, open_samples
 from downbeat.data.samples import sample_metrics
-from downbeat.data.states import HIGH, PATH, STATE, path_of, with_states
-from downbeat.doctor.finding import Finding
-from downbeat.durable import read_json
+from downbeat.doctor.machine import Finding
 from downbeat.errors import UsageError, reading
 from downbeat.experiment import directory as places
 from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, DEFAULT_VARIANT, LAUNCH_FACTORS, Plan
 from downbeat.launchers.libraries import short_version
-from downbeat.typed import typed
-from downbeat.units import shared_units
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime
 import glob
 import os
+import platform
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -16,17 +18,56 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from downbeat.base.files import move, writing
+from downbeat.base.text import counted, one_line
 from downbeat.data.launch_file import open_netcdf
-from downbeat.durable import move, writing
+from downbeat.doctor.machine import Machine
 from downbeat.errors import UsageError
 from downbeat.experiment import directory as places
 from downbeat.experiment.plan import LaunchKey, Plan
-from downbeat.experiment.surroundings import surroundings
 from downbeat.launchers.bench import EXIT_BAD_ARGUMENTS
 from downbeat.launchers.launch import EXIT_TIMEOUT, INTERRUPTIONS
 from downbeat.launchers.leftovers import MARK, end_marked, remove_segments
 from downbeat.launchers.simulation import parse_platform
-from downbeat.text import counted, one_line
+
+# Variables that MPI libraries, their launchers, batch systems and libdownbeat heed.
+HEEDED = re.compile(
+    r"(OMPI|OPAL|PRTE|PMIX|PMI|MPIR|MPICH|HYDRA|I_MPI|FI|UCX|UCC|HCOLL|MV2|SLURM|PBS|LSB|DOWNBEAT|OMP)_|LD_LIBRARY_PATH$|LD_PRELOAD$"
+)
+# Variables that may hold secrets.
+SECRET = re.compile(r"TOKEN|SECRET|PASSWORD|_KEY$|CREDENTIAL|COOKIE|JWT", re.IGNORECASE)
+
+
+def mpi_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Returns the variables that can change what an MPI program does, in alphabetical order."""
+    return {
+        name: value for name, value in sorted(environment.items()) if HEEDED.match(name) and not SECRET.search(name)
+    }
+
+
+def cpu_model(machine: Machine) -> str:
+    """Returns what the first processor calls itself; "unknown" where it does not."""
+    found = re.search(r"^model name\s*:\s*(.+)$", machine.process("cpuinfo") or "", re.MULTILINE)
+    return found[1].strip() if found else "unknown"
+
+
+def surroundings(variables: Mapping[str, str]) -> dict[str, object]:
+    """Returns what is around a launch now: for its record.
+
+    Args:
+        variables: that are set for the launch, beside those of this process.
+    """
+    machine = Machine()
+    return {
+        "host": socket.gethostname(),
+        "kernel": platform.release(),
+        "cpu_model": cpu_model(machine),
+        "governor": machine.governors(machine.online) or "unknown",
+        "cpus_allowed": sorted(machine.allowed),
+        "load_before": round(os.getloadavg()[0], 2),
+        "environment_variables": mpi_variables({**os.environ, **variables}),
+    }
+
 
 OUTPUT = "stdout.txt"
 ERRORS = "stderr.txt"

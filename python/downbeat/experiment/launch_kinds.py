@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from downbeat.data.countable import countable
+from downbeat.base.text import microseconds
+from downbeat.data.cells import countable
 from downbeat.data.launch_file import IMPLIED
 from downbeat.experiment.experiment import FACTORS
 from downbeat.experiment.plan import LAUNCH_FACTORS
 from downbeat.statistics.modes import FALSE_ALARMS, correlation, two_modes
-from downbeat.units import microseconds
 
 IN_STATE = (*LAUNCH_FACTORS, "state")
 

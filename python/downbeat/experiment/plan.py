@@ -4,15 +4,160 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 import random
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from downbeat.experiment.duration import time_limit
-from downbeat.experiment.measurement import Measurement as Measurement
-from downbeat.experiment.portions import portions_of
-from downbeat.text import counted
+from downbeat.base.text import counted, name_of, split_list
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The measurement of one launch of downbeat-bench: its arguments, by the names of its options."""
+
+    operations: tuple[str, ...]
+    # Option without its dashes -> value, e.g. {"sizes": "8:64K", "sync": "mpi_barrier"}; "" for one without value.
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def arguments(self) -> list[str]:
+        """Returns the arguments of downbeat-bench."""
+        words = list(self.operations)
+        for name, value in self.options.items():
+            words += [f"--{name}", value] if value else [f"--{name}"]
+        return words
+
+
+START_SECONDS = 0.8  # of a launch, before and after it measures
+RANK_START_SECONDS = 4e-3  # and of each rank; launchers start ranks of a node one after another
+# Per sample with its share of warm-up and synchronization; the slowest operations take time for each peer.
+SAMPLE_SECONDS = 60e-6
+PEER_SECONDS = 1e-6
+# Simulation takes processor time by messages.
+MESSAGE_SECONDS = 30e-6
+SIMULATED_START_SECONDS, SIMULATED_RANK_SECONDS = 1.0, 6e-3
+# SMPI makes a nonblocking collective of messages from each rank to each, and looks for each among all that wait:
+# measured with iallreduce and ialltoall on 32 to 128 ranks.
+NONBLOCKING_SECONDS = 3.3e-8  # of a call, times ranks to the fourth power
+PATIENCE = 10  # times as long as estimated; a busy machine takes its time
+LEAST_LIMIT = 600.0  # s; operations of the user's own take as long as they like
+REPETITIONS = 1000  # of downbeat-bench by default
+MOST_REPETITIONS = 10_000  # of its stopping rules by default
+RANGE = 24  # sizes in a range: powers of two up to 16 MiB
+# Options that have a cell for each of their words, all combined.
+FACTORS = ("sizes", "sync", "algorithm", "barrier-algorithm", "timing", "pattern", "delay")
+
+
+def start_seconds(ranks: int) -> float:
+    """Returns the time that a launch takes in addition to measuring."""
+    return START_SECONDS + RANK_START_SECONDS * ranks
+
+
+def sample_seconds(ranks: int) -> float:
+    """Returns what a sample takes on ranks with a core each."""
+    return SAMPLE_SECONDS + PEER_SECONDS * ranks
+
+
+def simulated_seconds(ranks: int, messages: float) -> float:
+    """Returns what a launch takes that simulates so many messages."""
+    return SIMULATED_START_SECONDS + SIMULATED_RANK_SECONDS * ranks + MESSAGE_SECONDS * messages
+
+
+def sample_messages(ranks: int, operations: Sequence[str]) -> float:
+    """Returns how many messages a sample has, roughly; in alltoall each rank sends to each."""
+    trees = 2.0 * ranks * math.log2(ranks)
+    return trees + (ranks**2 / 2 if any("alltoall" in one for one in operations) else 0.0)
+
+
+def nonblocking_seconds(ranks: int, operations: Sequence[str]) -> float:
+    """Returns what simulating a sample takes beyond that, on average over the operations."""
+    slow = [one for one in operations if one.startswith(("iall", "ireduce_scatter"))]
+    return NONBLOCKING_SECONDS * ranks**4 * len(slow) / len(operations)
+
+
+def most_cells(measurement: Measurement) -> int:
+    """Returns how many cells a launch has, or more: some of the combinations do not exist."""
+    words = [split_list(measurement.options.get(name, "")) for name in FACTORS]
+    return len(measurement.operations) * math.prod(
+        sum(RANGE if ":" in name_of(word) else 1 for word in one) for one in words
+    )
+
+
+def time_limit(measurement: Measurement, ranks: int, simulated: bool = False) -> float:
+    """Returns after how many seconds a launch counts as hung, by default."""
+    unbounded = MOST_REPETITIONS if "stop" in measurement.options else REPETITIONS
+    repetitions = int(measurement.options.get("repetitions", unbounded))
+    samples = most_cells(measurement) * repetitions
+    if simulated:
+        operations = measurement.operations
+        seconds = simulated_seconds(ranks, samples * sample_messages(ranks, operations))
+        seconds += samples * nonblocking_seconds(ranks, operations)
+    else:
+        seconds = start_seconds(ranks) + samples * sample_seconds(ranks)
+    return max(LEAST_LIMIT, math.ceil(PATIENCE * seconds))
+
+
+DEFAULT_SYNC = "mpi_barrier,harmonize"  # of downbeat-bench
+# Synchronizers that call MPI_Barrier, whose algorithm --barrier-algorithm chooses; those of downbeat-bench (a test).
+CALLS_BARRIER = re.compile(
+    r"(double_)?mpi_barrier|roundtime(?!\(.*lead=(?!auto))|harmonize\(.*after=(double_)?mpi_barrier"
+)
+
+
+def parse_choices(text: str) -> dict[str, list[str]]:
+    """Returns operation -> algorithms out of "reduce=linear,binary,bcast=chain"."""
+    choices: dict[str, list[str]] = {}
+    operation = ""
+    for word in split_list(text):
+        name, equals, algorithm = word.rpartition("=")
+        operation = name if equals else operation
+        choices.setdefault(operation, []).append(algorithm)
+    return choices
+
+
+def portions_of(measurement: Measurement, fixed_at_start: tuple[str, ...]) -> list[Measurement]:
+    """Returns the measurement in portions, each of which a launch can hold.
+
+    Args:
+        measurement: the whole of it.
+        fixed_at_start: collectives that can have one algorithm per launch; "*": all.
+    """
+    options = measurement.options
+    choices = parse_choices(options["algorithm"]) if options.get("algorithm") else {}
+    barriers = split_list(options["barrier-algorithm"]) if options.get("barrier-algorithm") else []
+
+    def fixed(collective: str) -> bool:
+        return "*" in fixed_at_start or collective in fixed_at_start
+
+    rounds = max([1, *(len(names) for operation, names in choices.items() if fixed(operation))])
+    barrier_rounds: list[str] = barriers if fixed("barrier") and len(barriers) > 1 else [",".join(barriers)]
+    portions = []
+    for position, index in itertools.product(range(len(barrier_rounds)), range(rounds)):
+        own = dict(options)
+        operations = measurement.operations
+        if index > 0:
+            operations = tuple(
+                one for one in operations if fixed(name := name_of(one)) and len(choices.get(name, [])) > index
+            )
+        measured = set(map(name_of, operations))
+        chosen = {
+            name: (names[index : index + 1] if fixed(name) else names)
+            for name, names in choices.items()
+            if name in measured or index == 0
+        }
+        if chosen:
+            own["algorithm"] = ",".join(f"{name}={','.join(names)}" for name, names in chosen.items())
+        if barriers:
+            own["barrier-algorithm"] = barrier_rounds[position]
+        if position > 0:
+            callers = [one for one in split_list(options.get("sync", DEFAULT_SYNC)) if CALLS_BARRIER.match(one)]
+            own["sync"] = ",".join(callers)
+        if operations and (position == 0 or own["sync"]):
+            portions.append(dataclasses.replace(measurement, operations=operations, options=own))
+    return portions if len(portions) > 1 else [measurement]
+
 
 # A configuration is what is fixed for a launch; these are its names in frames, beside the factors of cells.
 LAUNCH_FACTORS = ("library", "ranks", "environment", "variant")

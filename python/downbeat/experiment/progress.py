@@ -14,15 +14,14 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from downbeat.base.screen import Screen
+from downbeat.base.text import MICROSECONDS, counted, microseconds
 from downbeat.experiment.estimates import CellKey, Estimates
 from downbeat.experiment.execute import Watcher
 from downbeat.experiment.launch import Ended
 from downbeat.experiment.plan import LaunchKey, Plan
 from downbeat.experiment.split import Decision
-from downbeat.screen import Screen
 from downbeat.statistics.location import Interval
-from downbeat.text import counted
-from downbeat.units import MICROSECONDS, microseconds
 
 CAPTION = "latency in us (mean over ranks): geometric mean of the medians of n launches; +-: half the 95 % interval"
 # Of a table, by their names in frames, in the order of its columns; where a factor does not vary, it needs no column.

@@ -10,18 +10,24 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from downbeat.base.text import split_list
 from downbeat.errors import UsageError, refuse_pipe
-from downbeat.experiment.bench_options import operations_of, option_table, valid_name, word_list, wrong
-from downbeat.experiment.measurement import Measurement
-from downbeat.experiment.plan import Environment, Library, Plan
-from downbeat.experiment.programs import bench_at, launcher_at
+from downbeat.experiment.bench_options import (
+    bench_at,
+    launcher_at,
+    operations_of,
+    option_table,
+    valid_name,
+    word_list,
+    wrong,
+)
+from downbeat.experiment.plan import Environment, Library, Measurement, Plan
 from downbeat.experiment.variants import check_programs, variants_of
 from downbeat.launchers.bench import find_any_bench, find_bench, library_of, srun_launcher
 from downbeat.launchers.job import Job, job_of, places_ranks
 from downbeat.launchers.launch import cpus_per_core
 from downbeat.launchers.simulation import NAME as SIMULATOR
 from downbeat.launchers.simulation import Platform, SpecificationError, parse_platform
-from downbeat.lists import split_list
 
 # Each costs simulation time, and without jitter they are equal.
 SIMULATED_REPETITIONS = "20"

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import numpy as np
 
+from downbeat.base.files import read_json, write_checked_json
+from downbeat.base.typed import typed
 from downbeat.data.launch_file import CELL_FACTORS, open_samples, read_cells
 from downbeat.data.samples import read_samples
-from downbeat.durable import read_json, write_checked_json
 from downbeat.errors import reading
 from downbeat.experiment import directory as places
 from downbeat.experiment.estimates import METRIC
 from downbeat.experiment.plan import LaunchKey, Plan
-from downbeat.typed import typed
 
 PILOT_LAUNCHES = 5
 # A launch that takes much longer than those so far would be a surprise, and run into its timeout.

@@ -6,12 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from downbeat.base.text import name_of
 from downbeat.errors import UsageError
-from downbeat.experiment.bench_options import valid_name, wrong
+from downbeat.experiment.bench_options import bench_at, launcher_at, valid_name, wrong
 from downbeat.experiment.plan import Library, Variant
-from downbeat.experiment.programs import bench_at, launcher_at
 from downbeat.launchers.bench import library_of
-from downbeat.lists import name_of
 
 # With a capital, so that a key that is misspelled is not taken for a variable.
 VARIABLE = re.compile(r"(?=\w*[A-Z])[A-Za-z_][A-Za-z0-9_]*")

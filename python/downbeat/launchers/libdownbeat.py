@@ -15,8 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from downbeat.errors import DownbeatError
-from downbeat.launchers.bench import how_to_build
-from downbeat.launchers.kept import kept_builds
+from downbeat.launchers.bench import how_to_build, kept_builds
 from downbeat.launchers.libraries import ROOT, library_saying, linked_mpi, short_version
 
 NAME = "libdownbeat.so"

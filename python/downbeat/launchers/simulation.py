@@ -12,8 +12,8 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from downbeat.base.text import split_list
 from downbeat.launchers.libraries import ROOT
-from downbeat.lists import split_list
 
 NAME = "simgrid"  # of the build tree, and in place of an MPI library
 PLATFORM = "downbeat-platform.so"

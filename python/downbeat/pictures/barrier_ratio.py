@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from downbeat.experiment.experiment import Experiment
-from downbeat.pictures.picture import Picture
-from downbeat.pictures.points import draw_points
 from downbeat.pictures.style import (
     GRAY,
+    Picture,
+    draw_points,
     finish,
     finish_legend,
     first_panels,
@@ -16,10 +16,14 @@ from downbeat.pictures.style import (
     size_axis,
 )
 from downbeat.statistics.verdicts import MARGIN
-from downbeat.summaries.barrier_ratio import launch_ratios
-from downbeat.summaries.cells import plain_cells
-from downbeat.summaries.describe import CONFIGURATION, describe_each, synchronization
-from downbeat.summaries.over_launches import summarize
+from downbeat.tables.summaries import (
+    CONFIGURATION,
+    describe_each,
+    launch_ratios,
+    plain_cells,
+    summarize,
+    synchronization,
+)
 
 NAME = "barrier_ratio"
 

@@ -7,11 +7,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from downbeat.base.text import MICROSECONDS
 from downbeat.experiment.experiment import Experiment
-from downbeat.pictures.picture import Picture
-from downbeat.pictures.style import COLORS, GRAY, finish, finish_legend, log_axis, look_of, new_figure, whole_ticks
-from downbeat.summaries.describe import value_text
-from downbeat.units import MICROSECONDS
+from downbeat.pictures.style import (
+    COLORS,
+    GRAY,
+    Picture,
+    finish,
+    finish_legend,
+    log_axis,
+    look_of,
+    new_figure,
+    whole_ticks,
+)
+from downbeat.tables.summaries import value_text
 
 if TYPE_CHECKING:
     import xarray as xr

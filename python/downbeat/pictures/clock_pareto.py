@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from downbeat.pictures.picture import Picture
-from downbeat.pictures.style import COLORS, GRAY, TEXT_POINTS, finish, log_axis, new_figure
-from downbeat.units import MICROSECONDS
+from downbeat.base.text import MICROSECONDS
+from downbeat.pictures.style import COLORS, GRAY, TEXT_POINTS, Picture, finish, log_axis, new_figure
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import pandas as pd
 
+from downbeat.base.text import PERCENT
 from downbeat.experiment.experiment import Experiment
-from downbeat.pictures.picture import Picture
-from downbeat.pictures.points import draw_points
-from downbeat.pictures.style import GRAY, finish, finish_legend, first_panels, new_panels, size_axis
-from downbeat.summaries.cells import by_operation
-from downbeat.summaries.computation_overlap import DEFINITIONS, all_overlaps
-from downbeat.summaries.describe import CONFIGURATION, describe, synchronization
-from downbeat.summaries.over_launches import mean_interval
-from downbeat.units import PERCENT
+from downbeat.pictures.style import (
+    GRAY,
+    Picture,
+    draw_points,
+    finish,
+    finish_legend,
+    first_panels,
+    new_panels,
+    size_axis,
+)
+from downbeat.tables.summaries import (
+    CONFIGURATION,
+    DEFINITIONS,
+    all_overlaps,
+    by_operation,
+    describe,
+    mean_interval,
+    synchronization,
+)
 
 # A single interruption can make -5000 % of an overlap, beside which nothing else is seen.
 LOWEST_PERCENT, HIGHEST_PERCENT = -110, 110

@@ -7,16 +7,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from downbeat.data.exit_pattern import exit_pattern
+from downbeat.base.text import MICROSECONDS
+from downbeat.data.samples import exit_pattern
 from downbeat.experiment.experiment import Experiment
 from downbeat.experiment.plan import LAUNCH_FACTORS
-from downbeat.pictures.picture import Picture
-from downbeat.pictures.points import draw_points
-from downbeat.pictures.style import finish, finish_legend, first_panels, new_panels, positions, whole_ticks
-from downbeat.summaries.cells import NO_PATTERN
-from downbeat.summaries.describe import describe, synchronization
-from downbeat.summaries.over_launches import mean_interval
-from downbeat.units import MICROSECONDS
+from downbeat.pictures.style import (
+    Picture,
+    draw_points,
+    finish,
+    finish_legend,
+    first_panels,
+    new_panels,
+    positions,
+    whole_ticks,
+)
+from downbeat.tables.summaries import NO_PATTERN, describe, mean_interval, synchronization
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -9,14 +9,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from downbeat.base.text import MICROSECONDS
 from downbeat.experiment.experiment import Experiment
 from downbeat.experiment.plan import LAUNCH_FACTORS
-from downbeat.pictures.picture import Picture
 from downbeat.pictures.style import (
     GRAY,
     ROW_INCHES,
     TEXT_POINTS,
     WIDTH_INCHES,
+    Picture,
     color_of,
     finish,
     first_panels,
@@ -24,9 +25,7 @@ from downbeat.pictures.style import (
     new_figure,
     positions,
 )
-from downbeat.summaries.cells import plain_cells
-from downbeat.summaries.describe import describe, synchronization
-from downbeat.units import MICROSECONDS
+from downbeat.tables.summaries import describe, plain_cells, synchronization
 
 if TYPE_CHECKING:
     import xarray as xr

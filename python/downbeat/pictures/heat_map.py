@@ -7,13 +7,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 
+from downbeat.base.text import MICROSECONDS
 from downbeat.experiment.experiment import Experiment
-from downbeat.pictures.picture import Picture
-from downbeat.pictures.style import GRAY, ROW_INCHES, TEXT_POINTS, WIDTH_INCHES, first_panels, new_figure
-from downbeat.summaries.cells import by_operation, plain_cells
-from downbeat.summaries.describe import PANELS, describe, synchronization
-from downbeat.summaries.over_launches import summarize
-from downbeat.units import MICROSECONDS
+from downbeat.pictures.style import GRAY, ROW_INCHES, TEXT_POINTS, WIDTH_INCHES, Picture, first_panels, new_figure
+from downbeat.tables.summaries import PANELS, by_operation, describe, plain_cells, summarize, synchronization
 
 # White to dark in one hue: in gray print it is still the order.
 COLORS = "Blues"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from downbeat.base.text import MICROSECONDS
 from downbeat.experiment.experiment import Experiment
-from downbeat.pictures.picture import Picture
-from downbeat.pictures.points import draw_points
 from downbeat.pictures.style import (
     GRAY,
     PANEL_INCHES,
     TEXT_POINTS,
+    Picture,
+    draw_points,
     finish,
     finish_legend,
     first_panels,
@@ -20,11 +21,16 @@ from downbeat.pictures.style import (
     new_panels,
     positions,
 )
-from downbeat.summaries.cells import by_operation, measured_cells
-from downbeat.summaries.describe import CONFIGURATION, describe, synchronization
-from downbeat.summaries.late_arrival import late_launches
-from downbeat.summaries.over_launches import mean_interval, positive_interval
-from downbeat.units import MICROSECONDS
+from downbeat.tables.summaries import (
+    CONFIGURATION,
+    by_operation,
+    describe,
+    late_launches,
+    mean_interval,
+    measured_cells,
+    positive_interval,
+    synchronization,
+)
 
 CURVES_CAPTION = (
     "Global time, from the first entry to the last exit (Niethammer 2016, Eq. 4), against the delay as it was "

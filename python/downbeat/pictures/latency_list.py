@@ -6,11 +6,11 @@ import pandas as pd
 
 from downbeat.data.metrics import METRICS
 from downbeat.experiment.experiment import Experiment
-from downbeat.pictures.picture import Picture
 from downbeat.pictures.scaling import FEWEST_SIZES, METRIC, scaling_numbers
 from downbeat.pictures.style import (
     ROW_INCHES,
     WIDTH_INCHES,
+    Picture,
     color_of,
     finish,
     first_panels,
@@ -18,8 +18,7 @@ from downbeat.pictures.style import (
     new_figure,
     positions,
 )
-from downbeat.summaries.cells import by_operation, plain_cells
-from downbeat.summaries.describe import CONFIGURATION, describe, synchronization
+from downbeat.tables.summaries import CONFIGURATION, by_operation, describe, plain_cells, synchronization
 
 CAPTION = (
     f"{METRICS[METRIC].meaning[0].upper()}{METRICS[METRIC].meaning[1:]}. Dot: geometric mean over launches of the "

@@ -5,13 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from downbeat.base.text import MICROSECONDS, PERCENT, bytes_text
 from downbeat.experiment.experiment import Experiment
 from downbeat.experiment.plan import LAUNCH_FACTORS
-from downbeat.pictures.picture import Picture
-from downbeat.pictures.style import finish, finish_legend, log_axis, look_of, new_panels, positions, whole_ticks
-from downbeat.summaries.cells import plain_cells
-from downbeat.summaries.describe import CONFIGURATION, describe_each, synchronization
-from downbeat.units import MICROSECONDS, PERCENT, bytes_text
+from downbeat.pictures.style import (
+    Picture,
+    finish,
+    finish_legend,
+    log_axis,
+    look_of,
+    new_panels,
+    positions,
+    whole_ticks,
+)
+from downbeat.tables.summaries import CONFIGURATION, describe_each, plain_cells, synchronization
 
 METRIC = "latency_avg"
 # More lines, side by side at each launch, cannot be distinguished.

@@ -16,10 +16,10 @@ from downbeat.pictures.heat_map import draw_heat_maps
 from downbeat.pictures.late_arrival import draw_late_arrival
 from downbeat.pictures.latency_list import draw_latency_lists
 from downbeat.pictures.launch_medians import draw_launches
-from downbeat.pictures.picture import Picture
 from downbeat.pictures.round_trips import draw_round_trips
 from downbeat.pictures.run_time import draw_run_times
 from downbeat.pictures.scaling import draw_processes, draw_sizes
+from downbeat.pictures.style import Picture
 from downbeat.pictures.timelines import draw_timelines
 
 if TYPE_CHECKING:

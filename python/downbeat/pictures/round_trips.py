@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from downbeat.pictures.picture import Picture
-from downbeat.pictures.style import color_of, finish, new_panels
-from downbeat.units import MICROSECONDS
+from downbeat.base.text import MICROSECONDS
+from downbeat.pictures.style import Picture, color_of, finish, new_panels
 
 if TYPE_CHECKING:
     import xarray as xr

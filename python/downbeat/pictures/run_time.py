@@ -8,9 +8,8 @@ import pandas as pd
 from downbeat.data.samples import read_samples
 from downbeat.experiment.experiment import Experiment, Launch
 from downbeat.experiment.plan import LAUNCH_FACTORS
-from downbeat.pictures.picture import Picture
-from downbeat.pictures.style import COLORS, GRAY, finish, finish_legend, first_panels, log_axis, new_panels
-from downbeat.summaries.describe import describe
+from downbeat.pictures.style import COLORS, GRAY, Picture, finish, finish_legend, first_panels, log_axis, new_panels
+from downbeat.tables.summaries import describe
 
 BINS = 40
 METRIC = "latency_avg"

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import pandas as pd
 from matplotlib.axes import Axes
 
+from downbeat.base.text import MICROSECONDS
 from downbeat.data.metrics import METRICS
 from downbeat.experiment.experiment import Experiment
-from downbeat.pictures.picture import Picture
-from downbeat.pictures.points import draw_points
 from downbeat.pictures.style import (
+    Picture,
+    draw_points,
     finish,
     finish_legend,
     first_panels,
@@ -21,10 +22,15 @@ from downbeat.pictures.style import (
     positions,
     size_axis,
 )
-from downbeat.summaries.cells import by_operation, plain_cells
-from downbeat.summaries.describe import CONFIGURATION, describe, synchronization
-from downbeat.summaries.over_launches import geometric_means, summarize
-from downbeat.units import MICROSECONDS
+from downbeat.tables.summaries import (
+    CONFIGURATION,
+    by_operation,
+    describe,
+    geometric_means,
+    plain_cells,
+    summarize,
+    synchronization,
+)
 
 METRIC = "latency_avg"
 BANDS = (("p5", "p95", 0.10), ("p25", "p75", 0.20))  # quantiles within a launch, and how dark

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,55 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from downbeat.units import bytes_text
+from downbeat.base.text import bytes_text
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture for a page.
+
+    Attributes:
+        name: that of the file that draws it, with its subject: "size_scaling-bcast"; unique on a page, where it is an
+            anchor.
+        title: what is seen.
+        caption: how to read it, and where its definition comes from; plain text.
+        figure: made without pyplot, so that nothing is global; `downbeat.pictures.style` has sizes and colors.
+        numbers: what is drawn, a row per point; units in the names of the columns ("latency_us").
+    """
+
+    name: str
+    title: str
+    caption: str
+    figure: Figure
+    numbers: pd.DataFrame
+
+
+# More markers make a line thick and the page long; intervals are a band then.
+MOST_MARKED = 64
+
+
+def draw_points(axes: Axes, points: pd.DataFrame, columns: tuple[str, str, str, str], label: str, place: int) -> None:
+    """Draws a line.
+
+    Args:
+        axes: to draw on.
+        points: a row per point, in any order.
+        columns: the names of abscissa, ordinate, and the lower and upper end of its interval; NaN where there is none.
+        label: of the line.
+        place: of the line in the palette.
+    """
+    x, y, low, high = columns
+    points = points.sort_values(x)
+    look = look_of(place)
+    if len(points) > MOST_MARKED:
+        look["marker"] = ""
+    axes.plot(points[x], points[y], label=label, **look)
+    if len(points) > MOST_MARKED:
+        axes.fill_between(points[x], points[low], points[high], color=look["color"], alpha=0.2, linewidth=0)
+        return
+    half = (points[y] - points[low], points[high] - points[y])
+    axes.errorbar(points[x], points[y], yerr=half, fmt="none", ecolor=look["color"], capsize=2.5, elinewidth=1)
+
 
 WIDTH_INCHES = 6.6
 HEIGHT_INCHES = 3.9

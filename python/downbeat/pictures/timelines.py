@@ -10,14 +10,12 @@ from matplotlib.collections import PolyCollection
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
+from downbeat.base.text import MICROSECONDS, bytes_text
 from downbeat.data.launch_file import open_samples
 from downbeat.data.samples import native, read_samples
 from downbeat.experiment.experiment import Experiment, Launch
-from downbeat.pictures.picture import Picture
-from downbeat.pictures.style import COLORS, FIXED, GRAY, TEXT_POINTS, WIDTH_INCHES, finish, new_figure
-from downbeat.summaries.cells import by_operation
-from downbeat.summaries.describe import synchronization, value_text
-from downbeat.units import MICROSECONDS, bytes_text
+from downbeat.pictures.style import COLORS, FIXED, GRAY, TEXT_POINTS, WIDTH_INCHES, Picture, finish, new_figure
+from downbeat.tables.summaries import by_operation, synchronization, value_text
 
 # With more bars, every second, third, ... rank is shown.
 MOST_RANKS = 32

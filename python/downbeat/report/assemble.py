@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from downbeat.base.text import counted
 from downbeat.data.launch_file import open_launch, open_netcdf
 from downbeat.errors import UsageError
 from downbeat.experiment.directory import PLAN
@@ -15,14 +16,11 @@ from downbeat.pictures.barrier_ratio import NAME as RATIO_PICTURE
 from downbeat.pictures.registry import OF_EXPERIMENTS, OF_FILES
 from downbeat.report.clock_file import file_sections
 from downbeat.report.conditions import launches_section, machine_section, measured_section
-from downbeat.report.glossary import GLOSSARY
-from downbeat.report.numbers_text import listed
-from downbeat.report.page import Fact, Page, Section, Table
-from downbeat.report.svg import anchor
-from downbeat.report.verdict import experiment_verdict
+from downbeat.report.findings import experiment_verdict
+from downbeat.report.numbers import listed
+from downbeat.report.page import GLOSSARY, Fact, Page, Section, Table, anchor
 from downbeat.report.warnings import experiment_warnings
-from downbeat.summaries.cells import MOST_OPERATIONS
-from downbeat.text import counted
+from downbeat.tables.summaries import MOST_OPERATIONS
 
 if TYPE_CHECKING:
     import xarray as xr

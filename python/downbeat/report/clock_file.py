@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from downbeat.base.text import MICROSECONDS, counted
 from downbeat.pictures.registry import OF_FILES
 from downbeat.report.conditions import distinct, library_text
-from downbeat.report.findings.skews import skew_text
-from downbeat.report.numbers_text import digits, listed, microseconds
+from downbeat.report.findings import skew_text
+from downbeat.report.numbers import digits, listed, microseconds
 from downbeat.report.page import Fact, Section
 from downbeat.report.warnings import bench_warnings
-from downbeat.text import counted
-from downbeat.units import MICROSECONDS
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -9,15 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
+from downbeat.base.text import MICROSECONDS, PERCENT, bytes_text, counted
 from downbeat.experiment.experiment import Experiment, Launch
 from downbeat.experiment.plan import DEFAULT_VARIANT
 from downbeat.launchers.simulation import without_seed
-from downbeat.report.numbers_text import listed, microseconds, span
+from downbeat.report.numbers import listed, microseconds, span
 from downbeat.report.page import Section, Table
 from downbeat.report.warnings import first_line
-from downbeat.summaries.describe import synchronization
-from downbeat.text import counted
-from downbeat.units import MICROSECONDS, PERCENT, bytes_text
+from downbeat.tables.summaries import synchronization
 
 # Variables that launchers and `downbeat.launchers.launch` set.
 OF_LAUNCHERS = (

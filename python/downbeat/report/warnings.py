@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from downbeat.base.text import counted
+from downbeat.data.cells import CHANGED, states_line
 from downbeat.data.launch_file import CUT_SHORT
-from downbeat.data.states import CHANGED, states_line
 from downbeat.experiment.experiment import Experiment
 from downbeat.experiment.launch_kinds import launch_lines
 from downbeat.experiment.plan import LAUNCH_FACTORS
 from downbeat.launchers.simulation import without_seed
-from downbeat.report.findings.barriers import sizes
-from downbeat.report.numbers_text import listed
+from downbeat.report.findings import sizes
+from downbeat.report.numbers import listed
 from downbeat.statistics.verdicts import FEWEST_LAUNCHES
-from downbeat.summaries.describe import describe_each, synchronization
-from downbeat.text import counted
+from downbeat.tables.summaries import describe_each, synchronization
 
 # Attributes that launches of one experiment should share, and their names in words.
 SAME = {

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from downbeat.checksum import DamageError
+from downbeat.base.files import DamageError
 from downbeat.errors import DownbeatError, UsageError, reading, refuse_pipe
 
 MAGIC = b"DOWNBEAT-TRACE-2"

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from downbeat.errors import UsageError
-from downbeat.launchers.bench import how_to_build, installed, library_of
+from downbeat.launchers.bench import how_to_build, installed, kept_builds, library_of
 from downbeat.launchers.job import option_of
-from downbeat.launchers.kept import kept_builds
 from downbeat.launchers.libraries import LIBRARIES, ROOT
 
 PRELOAD = "libdownbeat-preload.so"

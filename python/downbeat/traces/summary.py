@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from downbeat.checksum import check_line
+from downbeat.base.files import check_line
+from downbeat.base.typed import typed
 from downbeat.errors import reading
 from downbeat.traces.trace import Trace
-from downbeat.typed import typed
 
 
 @dataclass(frozen=True)

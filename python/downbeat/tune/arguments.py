@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from downbeat.base.text import split_list
 from downbeat.data.metrics import METRICS
 from downbeat.errors import UsageError
 from downbeat.experiment.bench_options import passed_options, refuse_own, with_files
-from downbeat.lists import split_list
 
 TOGETHER = "latency_avg"  # the metric where nobody says, and that of late ranks: what is left once all have come
 LATE = "after_last_entry"

@@ -1,14 +1,192 @@
-"""The output of `downbeat tune`, 80 columns wide."""
+"""The output of `downbeat tune`: warnings, a table 80 columns wide, a record for programs."""
 
 from __future__ import annotations
 
+import dataclasses
+import datetime
+import json
+import math
 import textwrap
 from collections import Counter
+from pathlib import Path
 
+from downbeat.base.files import write_text
+from downbeat.base.text import counted
 from downbeat.statistics.location import Interval
-from downbeat.text import counted
-from downbeat.tune.outcome import Tuning
-from downbeat.tune.rules import DEFAULT, Rule
+from downbeat.statistics.verdicts import FEWEST_LAUNCHES, Comparison
+from downbeat.tune.choosing import Candidate, Decision
+from downbeat.tune.formats.rules_format import DEFAULT, Rule
+from downbeat.tune.tuning import GAIN, RECORD_FILE, Tuning
+
+MOST_CELLS = 3  # that a line names; rules.json has all
+
+
+def find_warnings(tuning: Tuning) -> list[str]:
+    """Returns what a user must know: what was seen, why it matters, what to do."""
+    warnings = list(tuning.losses)
+    launches = tuning.question.effort.launches
+    if launches < FEWEST_LAUNCHES:
+        warnings.append(
+            f"{launches} launches cannot decide anything, so all defaults stay; use at least {FEWEST_LAUNCHES}, "
+            "usually 10"
+        )
+    undecidable = [decision.cell for decision in tuning.decisions if lacks_launches(decision)]
+    if undecidable and launches >= FEWEST_LAUNCHES:
+        warnings.append(
+            f"nothing could be chosen in {len(undecidable)} of {len(tuning.decisions)} cells, where no algorithm has "
+            f"{FEWEST_LAUNCHES} launches that count beside the default: their defaults stay untested; see "
+            "sweep/*/failed, measure on an idle machine, or allow a larger --tolerance or --late-ranks (after --)"
+        )
+    for one in tuning.removed:
+        rule = one.rule
+        warnings.append(
+            f"the rule for {rule.collective} on {rule.ranks} ranks ({rule.sizes}) by {rule.algorithm} was written, "
+            f"measured and removed: {one.reason}; report it to the developers of the library"
+        )
+    for cell in tuning.wrong_defaults:
+        warnings.append(
+            f"{cell} has wrong results by the library's own choice, which no rule replaces; downbeat-bench "
+            f"{cell.collective} -m {cell.size} --validate shows them"
+        )
+    for some in tuning.left_out:
+        more = f" and {len(some.cells) - MOST_CELLS} more" if len(some.cells) > MOST_CELLS else ""
+        warnings.append(f"{some.status} cells do not count ({some.where}): {'; '.join(some.cells[:MOST_CELLS])}{more}")
+    for cell in tuning.disobeyed():
+        warnings.append(
+            f"the rules are not obeyed for {cell}: {tuning.proofs[cell].by}; do not use them before you know why"
+        )
+    for cell in tuning.slower():
+        ratio = tuning.gains[cell].ratio
+        kind = "has a rule" if tuning.in_rules(cell) != DEFAULT else "has no rule"
+        warnings.append(
+            f"{cell} {kind} and takes {ratio.estimate:.3f} times as long under the rules ({ratio.low:.3f} to "
+            f"{ratio.high:.3f}); tune again on an idle machine, or leave it out"
+        )
+    for cell in tuning.lost:
+        warnings.append(
+            f"{cell} was measured without the rules and in no launch under them; do not use them before you know why: "
+            f"{GAIN}/*/failed has what the launches said"
+        )
+    unconfirmed = [rule for rule, comparison in tuning.rule_gains.items() if comparison.verdict != "faster"]
+    if unconfirmed:
+        warnings.append(
+            f"{len(unconfirmed)} of {len(tuning.rules)} rules gained nothing for certain when they were measured anew: "
+            f"{'; '.join(f'{rule.collective} on {rule.ranks} ranks ({rule.sizes})' for rule in unconfirmed)}. The "
+            "luckiest of many algorithms looks better than it is; tune with more launches or repetitions, or a larger "
+            "--margin"
+        )
+    lacking = [
+        decision.cell
+        for decision in tuning.decisions
+        if tuning.rules and decision.cell not in tuning.gains and decision.cell not in tuning.lost
+    ]
+    if lacking:
+        warnings.append(
+            f"what the rules gain is unknown in {len(lacking)} cells, which lack launches that count; see "
+            f"{GAIN}/*/failed, or allow a larger --tolerance or --late-ranks (after --)"
+        )
+    return [*warnings, *tuning.written.notes]
+
+
+def lacks_launches(decision: Decision) -> bool:
+    """Whether a cell has too few launches to judge any algorithm."""
+    return bool(decision.candidates) and not any(
+        one.comparison and min(one.comparison.launches) >= FEWEST_LAUNCHES for one in decision.candidates
+    )
+
+
+SCHEMA_VERSION = 3
+
+
+def write_record(tuning: Tuning, directory: Path, warnings: list[str]) -> None:
+    """Writes `rules.json` into a directory."""
+    text = json.dumps(record(tuning, warnings), indent=2, allow_nan=False)
+    write_text(directory / RECORD_FILE, text + "\n")
+
+
+def record(tuning: Tuning, warnings: list[str]) -> dict[str, object]:
+    """Returns what is known of a tuning. Ratios are times over those of the default: below 1 is faster."""
+    question = tuning.question
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "written": datetime.datetime.now(datetime.UTC).isoformat(),
+        "library": {**dataclasses.asdict(question.library), "version": tuning.target.version},
+        "form": tuning.target.form.name,
+        "collectives": list(question.collectives),
+        "sizes": question.sizes,
+        "ranks": list(question.ranks),
+        **dataclasses.asdict(question.effort),
+        "margin": question.margin,
+        "confidence": question.confidence,
+        "rules": [
+            {**dataclasses.asdict(rule), "gain": comparison_of(tuning.rule_gains.get(rule))} for rule in tuning.rules
+        ],
+        "removed": [dataclasses.asdict(one) for one in tuning.removed],
+        "wrong_defaults": [dataclasses.asdict(cell) for cell in tuning.wrong_defaults],
+        "files": sorted(tuning.written.files),
+        "notes": list(tuning.written.notes),
+        "not_expressible": tuning.losses,
+        "excluded": [
+            {"collective": usable.collective, "ranks": usable.ranks, "algorithm": algorithm, "reason": reason}
+            for usable in tuning.usable
+            for algorithm, reason in usable.excluded.items()
+        ],
+        "cells": [cell_of(tuning, decision) for decision in tuning.decisions],
+        "other_measurement": question.otherwise,
+        "other_choices": [
+            {
+                **dataclasses.asdict(other.cell),
+                "chosen": other.chosen,
+                "other": other.other,
+                "price": comparison_of(tuning.prices.by_cell.get(other.cell)),
+            }
+            for other in tuning.others
+        ],
+        "mean_price": interval_of(tuning.prices.mean),
+        "left_out": [dataclasses.asdict(one) for one in tuning.left_out],
+        "warnings": warnings,
+    }
+
+
+def cell_of(tuning: Tuning, decision: Decision) -> dict[str, object]:
+    """Returns what is known of a cell."""
+    proof = tuning.proofs.get(decision.cell)
+    return {
+        **dataclasses.asdict(decision.cell),
+        "chosen": decision.algorithm,
+        "in_rules": tuning.in_rules(decision.cell),
+        "candidates": [candidate_of(one) for one in decision.candidates],
+        "proof": dataclasses.asdict(proof) if proof else None,
+        "gain": comparison_of(tuning.gains.get(decision.cell)),
+    }
+
+
+def candidate_of(candidate: Candidate) -> dict[str, object]:
+    """Returns what is known of an algorithm in a cell."""
+    comparison = comparison_of(candidate.comparison)
+    return {"algorithm": candidate.algorithm, "rejected": candidate.rejected, "against_default": comparison}
+
+
+def comparison_of(comparison: Comparison | None) -> dict[str, object] | None:
+    """Returns a comparison, with the default unless said otherwise."""
+    if comparison is None:
+        return None
+    names = ("p_value", "adjusted_p_value", "rank_p_value", "verdict", "reason")
+    return {"ratio": interval_of(comparison.ratio), **{name: known(getattr(comparison, name)) for name in names}}
+
+
+def interval_of(interval: Interval | None) -> dict[str, object] | None:
+    """Returns an interval, with the number of its launches."""
+    if interval is None:
+        return None
+    ends = {name: known(getattr(interval, name)) for name in ("estimate", "low", "high")}
+    return {**ends, "launches": interval.count}
+
+
+def known(value: object) -> object:
+    """Returns a value; None in place of a number that JSON does not have."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
 
 WIDTH = 80
 LONGEST_REASON = 150

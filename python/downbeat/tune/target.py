@@ -1,22 +1,85 @@
-"""The target of a tuning: an MPI library, its algorithms, and the form of its rules."""
+"""The library that is tuned, and single runs of downbeat-bench under it."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
+import sys
+import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from downbeat.data.launch_file import open_netcdf
 from downbeat.errors import DownbeatError, UsageError
+from downbeat.experiment.launch import run
 from downbeat.experiment.plan import Library
+from downbeat.launchers.launch import EXIT_TIMEOUT
 from downbeat.launchers.libraries import linked_mpi
-from downbeat.tune.bench import run_bench
 from downbeat.tune.formats import mpich
 from downbeat.tune.formats.intel import IntelRules
 from downbeat.tune.formats.open_mpi import OpenMpiRules
 from downbeat.tune.formats.rules_format import RulesFormat
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run that has ended."""
+
+    status: int
+    output: str
+    errors: str
+
+    @property
+    def reason(self) -> str:
+        """Why it failed, in a line."""
+        if self.status == EXIT_TIMEOUT:
+            return "did not end in time"
+        lines = [line.strip() for line in self.errors.splitlines() if line.strip()]
+        described = [line for line in lines if line.startswith("downbeat-bench:")]
+        return (described or lines or [f"exit status {self.status}"])[-1].removeprefix("downbeat-bench:").strip()
+
+
+def run_bench(
+    library: Library,
+    ranks: int,
+    arguments: Sequence[str],
+    variables: Mapping[str, str],
+    timeout: float,
+    directory: Path | None = None,
+) -> Run:
+    """Runs downbeat-bench once and waits for it.
+
+    Args:
+        library: the MPI library.
+        ranks: number of ranks.
+        arguments: of downbeat-bench.
+        variables: set in its environment.
+        timeout: s, after which all ranks are ended.
+        directory: in which it runs.
+    """
+    start = [sys.executable, "-m", "downbeat.launchers.launch"]
+    if library.launcher:
+        start += ["--launcher", library.launcher]
+    if library.ranks_per_node:
+        start += ["--ranks-per-node", str(library.ranks_per_node)]
+    start += ["-n", str(ranks), "--timeout", f"{timeout:g}"]
+    command = [*start, library.bench, *arguments]
+    mark = f"{os.getpid()} {time.monotonic_ns()}"
+    # Files without names: nothing of them stays, however this process ends.
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        status = run(command, directory or Path(), variables, (output, errors), mark)
+        return Run(status, read_whole(output), read_whole(errors))
+
+
+def read_whole(file: IO[bytes]) -> str:
+    """Returns what was written into a file."""
+    file.seek(0)
+    return file.read().decode(errors="replace")
+
 
 LIST_TIMEOUT = 60.0  # s
 

@@ -2,22 +2,283 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import datetime
+import shlex
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
 
-from downbeat.experiment.duration import time_limit
-from downbeat.experiment.measurement import Measurement
+from downbeat.base.files import write_text
+from downbeat.base.text import counted
+from downbeat.errors import UsageError
+from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, Library, Measurement, time_limit
 from downbeat.experiment.progress import Plain
-from downbeat.tune.left_out import find_left_out
-from downbeat.tune.other_choices import measure_prices, other_choices, price_plans
-from downbeat.tune.outcome import Question, Tuning
-from downbeat.tune.probing import probe
-from downbeat.tune.settling import settle_rules
-from downbeat.tune.sweep import alternative, sweep, sweep_plan
-from downbeat.tune.target import find_target
-from downbeat.tune.writing import PROBE, check_directory
+from downbeat.statistics.verdicts import Comparison
+from downbeat.tune.choosing import (
+    Decision,
+    LeftOut,
+    OtherChoice,
+    Prices,
+    choose,
+    find_left_out,
+    measure_prices,
+    other_choices,
+    price_plans,
+    wrong_results,
+)
+from downbeat.tune.formats import mpich, open_mpi
+from downbeat.tune.formats.rules_format import DEFAULT, Cell, Rule, Written, algorithm_for, rules_of, sizeless_rules
+from downbeat.tune.proving import (
+    RULES,
+    Proof,
+    compare_environments,
+    compare_rules,
+    failures,
+    gain_plan,
+    lost_cells,
+    measure_gain,
+    name_of,
+    prove,
+    wrong_cells,
+    wrong_under,
+)
+from downbeat.tune.sweep import Effort, Usable, alternative, decisive, probe, sweep, sweep_plan
+from downbeat.tune.target import Target, find_target
+
+
+@dataclass(frozen=True)
+class Question:
+    """The libraries, collectives and sizes to tune, and how."""
+
+    library: Library
+    collectives: tuple[str, ...]
+    sizes: str  # as downbeat-bench takes them
+    ranks: tuple[int, ...]
+    effort: Effort
+    margin: float
+    confidence: float
+
+    @property
+    def otherwise(self) -> str:
+        """The other measurement, of which it is said what it would have chosen."""
+        return "without the arrival pattern" if self.effort.pattern else "after MPI_Barrier"
+
+    @property
+    def arrivals(self) -> str:
+        """The arrival pattern in words; empty if ranks arrive together."""
+        delay = f", delay {self.effort.delay}" if self.effort.delay else ""
+        return f"{self.effort.pattern}{delay}" if self.effort.pattern else ""
+
+
+@dataclass(frozen=True)
+class Removed:
+    """A rule that was written, and removed again because results under it were wrong."""
+
+    rule: Rule
+    reason: str
+
+
+@dataclass
+class Tuning:
+    """The outcome."""
+
+    question: Question
+    target: Target
+    usable: list[Usable] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
+    rules: list[Rule] = field(default_factory=list)
+    losses: list[str] = field(default_factory=list)  # what was chosen, but cannot be said in rules
+    written: Written = field(default_factory=lambda: Written({}, {}, ()))
+    proofs: Mapping[Cell, Proof] = field(default_factory=dict)
+    gains: Mapping[Cell, Comparison] = field(default_factory=dict)
+    rule_gains: Mapping[Rule, Comparison] = field(default_factory=dict)
+    lost: Sequence[Cell] = ()  # cells that could not be measured under the rules, but without them
+    removed: list[Removed] = field(default_factory=list)
+    wrong_defaults: list[Cell] = field(default_factory=list)  # where the library's own choice computes wrong results
+    left_out: list[LeftOut] = field(default_factory=list)
+    others: list[OtherChoice] = field(default_factory=list)
+    prices: Prices = field(default_factory=lambda: Prices({}, None))
+
+    def in_rules(self, cell: Cell) -> str:
+        """Returns the algorithm that the rules name for a cell."""
+        return algorithm_for(self.rules, cell)
+
+    def disobeyed(self) -> Sequence[Cell]:
+        """Returns the cells in which something else ran than the rules say."""
+        return failures(self.proofs)
+
+    def objections(self) -> bool:
+        """Whether anything speaks against the rules, or wrong results were seen."""
+        return bool(self.disobeyed() or self.lost or self.slower() or self.removed or self.wrong_defaults)
+
+    def slower(self) -> list[Cell]:
+        """Returns the cells that are slower under the rules than without."""
+        return [cell for cell, comparison in self.gains.items() if comparison.verdict == "slower"]
+
+
+ENVIRONMENT_FILE = "rules.env"
+RECORD_FILE = "rules.json"
+PROBE = "probe"  # directory that each tuning begins with
+RULES_FILES = (open_mpi.RULES_FILE, *mpich.VARIABLES)
+
+
+def check_directory(directory: Path) -> None:
+    """Looks whether a directory is empty or that of a tuning, whose files may be replaced.
+
+    Raises:
+        UsageError: it holds something else.
+    """
+    if directory.is_dir() and not (directory / PROBE).is_dir() and any(directory.iterdir()):
+        raise UsageError(f"'{directory}' exists and is not the directory of a tuning; give another one (-o)")
+
+
+def write_files(target: Target, written: Written, directory: Path, about: Sequence[str] = ()) -> dict[str, str]:
+    """Writes the files of rules and `rules.env` into a directory, which is made; returns the environment.
+
+    Paths in the environment are absolute: whoever moves the files has to change them. Files of earlier rules go, and so
+    does the record of how those were proven.
+
+    Args:
+        target: the library.
+        written: the rules.
+        directory: for the files.
+        about: lines on where the rules come from.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    for name in (RECORD_FILE, ENVIRONMENT_FILE, *RULES_FILES):
+        (directory / name).unlink(missing_ok=True)
+    for name, content in written.files.items():
+        write_text(directory / name, content)
+    variables = written.environment(directory.resolve())
+    write_text(directory / ENVIRONMENT_FILE, environment_text(target, written, variables, directory, about))
+    return variables
+
+
+def environment_text(
+    target: Target, written: Written, variables: dict[str, str], directory: Path, about: Sequence[str]
+) -> str:
+    """Returns the content of `rules.env`: what a shell can source, a line per variable."""
+    lines = [f"# Rules for {target.version}, written by downbeat tune.", *(f"# {line}" for line in about)]
+    if not variables:
+        return "\n".join(
+            [*lines, "# No algorithm was better than the library's own choice: there is nothing to set.", ""]
+        )
+    arguments = shlex.join(target.form.launcher_arguments(variables))
+    lines += [
+        f"# To switch them on: set -a; . {shlex.quote(str(directory.resolve() / ENVIRONMENT_FILE))}; set +a",
+        f"# or as arguments of mpirun: {arguments}",
+        *(f"# {note}" for note in written.notes),
+        *(f"{name}={shlex.quote(value)}" for name, value in variables.items()),
+    ]
+    return "\n".join([*lines, ""])
+
+
+PROOF = "proof"  # directories below that of the tuning
+GAIN = "gain"
+
+
+def settle_rules(
+    tuning: Tuning, frame: pd.DataFrame, directory: Path, say: Callable[[str], None]
+) -> dict[tuple[str, int, str], list[int]]:
+    """Chooses, writes, measures the gain and proves; again without what computes wrong results under the rules.
+
+    Returns:
+        The algorithms with wrong results, in the form for `choose`.
+    """
+    question = tuning.question
+    wrong = wrong_results(frame)
+    some = decisive(frame)
+    while True:
+        tuning.decisions = choose(some, wrong, question.margin, question.confidence)
+        make_rules(tuning)
+        variables = write_rules(tuning, directory)
+        gains = measure_rules(tuning, variables, directory, say)
+        by_default = wrong_cells(gains, DEFAULT_ENVIRONMENT)
+        under_rules = wrong_cells(gains, RULES)
+        at_fault = wrong_under(tuning.rules, under_rules)
+        if not at_fault:
+            break
+        for rule in tuning.rules:
+            sizes = at_fault.get((rule.collective, rule.ranks, rule.algorithm))
+            if sizes:
+                tuning.removed.append(Removed(rule, f"wrong results at {', '.join(map(str, sizes))} bytes"))
+        say(f"wrong results under the rules: choosing again without {', '.join(name for *_, name in at_fault)}")
+        wrong |= at_fault
+    if set(under_rules) - set(by_default):
+        # Cells without a rule: there is no telling which of the rules does it.
+        tuning.removed += [Removed(rule, "wrong results in cells without a rule") for rule in tuning.rules]
+        tuning.rules = []
+        write_rules(tuning, directory)
+    elif tuning.rules:
+        judge_rules(tuning, gains, variables, directory, say)
+    cells = [decision.cell for decision in tuning.decisions]
+    swept = [cell for cell in cells if cell.size in wrong.get((cell.collective, cell.ranks, DEFAULT), ())]
+    tuning.wrong_defaults = sorted({*swept, *by_default})
+    return wrong
+
+
+def make_rules(tuning: Tuning) -> None:
+    """Turns decisions into rules, as far as the library's form can say them."""
+    tuning.rules, tuning.losses = [], []
+    for collective in tuning.question.collectives:
+        choices = {one.cell: one.algorithm for one in tuning.decisions if one.cell.collective == collective}
+        if tuning.target.form.has_sizes(collective):
+            tuning.rules += rules_of(choices)
+        else:
+            rules, losses = sizeless_rules(choices)
+            tuning.rules += rules
+            tuning.losses += losses
+    tuning.rules, losses = tuning.target.form.sayable(tuning.rules, tuning.question.ranks)
+    tuning.losses += losses
+
+
+def write_rules(tuning: Tuning, directory: Path) -> dict[str, str]:
+    """Writes the rules in place of earlier ones; returns the environment that switches them on."""
+    tuning.written = tuning.target.form.write(tuning.rules) if tuning.rules else Written({}, {}, ())
+    return write_files(tuning.target, tuning.written, directory, about(tuning.question))
+
+
+def measure_rules(
+    tuning: Tuning, variables: Mapping[str, str], directory: Path, say: Callable[[str], None]
+) -> pd.DataFrame:
+    """Measures all cells with and without the rules, as `measure_gain` does; nothing if there are none."""
+    question = tuning.question
+    if not tuning.rules:
+        return pd.DataFrame(columns=["collective", "ranks", "size", "environment", "status"])
+    plan = gain_plan(tuning.target, question.collectives, question.ranks, question.sizes, variables, question.effort)
+    say(f"measuring {counted(len(tuning.rules), 'rule')} against the library's own choice")
+    return measure_gain(plan, directory / GAIN / name_of(tuning.written), question.effort.metric, Plain(say))
+
+
+def judge_rules(
+    tuning: Tuning, gains: pd.DataFrame, variables: Mapping[str, str], directory: Path, say: Callable[[str], None]
+) -> None:
+    """Shows what the rules gain, and whether they are obeyed."""
+    question = tuning.question
+    gains = decisive(gains)
+    choices = {decision.cell: tuning.in_rules(decision.cell) for decision in tuning.decisions}
+    tuning.left_out += find_left_out(GAIN, gains, "environment")
+    tuning.lost = lost_cells(gains)
+    tuning.gains = compare_environments(gains, question.margin, question.confidence)
+    tuning.rule_gains = compare_rules(gains, tuning.rules, question.margin, question.confidence)
+    say(f"proving {counted(len(tuning.rules), 'rule')} in {len(choices)} cells")
+    tuning.proofs = prove(tuning.target, choices, tuning.usable, variables, directory / PROOF)
+
+
+def about(question: Question) -> list[str]:
+    """Returns where rules come from, for whoever finds the file in a year."""
+    today = datetime.datetime.now(datetime.UTC).date()
+    ranks = ", ".join(map(str, question.ranks))
+    return [
+        f"Chosen on {socket.gethostname()}, {today}: {' '.join(question.collectives)}; sizes {question.sizes}; "
+        f"ranks {ranks}; {question.effort.launches} launches, margin {question.margin:g}.",
+        *([f"For ranks that arrive so: {question.arrivals}."] if question.arrivals else []),
+        f"Whether they are obeyed and what they gain: {RECORD_FILE} beside this file, once that is proven.",
+    ]
+
 
 SWEEP = "sweep"  # directories below that of the tuning
 PRICE = "price"

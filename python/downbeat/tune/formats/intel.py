@@ -16,8 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
-from downbeat.tune.formats.rules_format import RulesFormat, Written
-from downbeat.tune.rules import Rule
+from downbeat.tune.formats.rules_format import Rule, RulesFormat, Written
 
 PREFIX = "I_MPI_ADJUST_"
 LARGEST = 2147483647  # sizes are numbers of type int

@@ -26,8 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from downbeat.errors import DownbeatError
-from downbeat.tune.formats.rules_format import RulesFormat, Written
-from downbeat.tune.rules import Rule
+from downbeat.tune.formats.rules_format import Rule, RulesFormat, Written
 
 Tree = dict[str, Any]
 Branch = Callable[[Rule, Tree], Tree]

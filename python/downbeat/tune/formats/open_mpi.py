@@ -17,8 +17,7 @@ import os
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from downbeat.tune.formats.rules_format import RulesFormat, Written
-from downbeat.tune.rules import Rule
+from downbeat.tune.formats.rules_format import Rule, RulesFormat, Written
 
 RULES_FILE = "rules.conf"
 MCA = "OMPI_MCA_"

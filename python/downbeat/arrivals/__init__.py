@@ -1,1 +1,0 @@
-"""How the processes of an application arrive at its collectives, and what that costs it."""

@@ -1,0 +1,1 @@
+"""What all rooms rest on: files, locks, text, streams."""

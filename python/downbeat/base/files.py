@@ -1,0 +1,239 @@
+"""Files: written as a whole, with a checksum in them, and read again."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import functools
+import json
+import os
+import re
+import sys
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from downbeat.errors import DownbeatError, UsageError, reading
+
+# At the end of a .nc file: the checksum of all before it.
+SEAL = re.compile(rb"DOWNBEAT-CRC32:([0-9a-f]{8})\n")
+SEAL_BYTES = 24
+CHUNK_BYTES = 1 << 20
+# In an object of JSON, the last field.
+FIELD = "crc32"
+FIELD_TEXT = re.compile(rb',"crc32":"([0-9a-f]{8})"}\s*')
+
+
+class DamageError(ValueError):
+    """The content is not what was written."""
+
+    def __init__(self) -> None:
+        super().__init__("its checksum is that of another content")
+
+
+@functools.lru_cache
+def check_sealed(path: Path, size: int, changed: int) -> None:
+    """Checks a file against the checksum at its end; one that has none is taken as it is.
+
+    Args:
+        path: the file.
+        size: in bytes.
+        changed: time of its last change, ns. A file is opened many times, and read whole once per change.
+
+    Raises:
+        DamageError: the content is another one.
+    """
+    del changed
+    with path.open("rb") as file:
+        file.seek(max(0, size - SEAL_BYTES))
+        seal = SEAL.fullmatch(file.read())
+        if not seal:
+            return
+        file.seek(0)
+        left, found = size - SEAL_BYTES, 0
+        while left > 0:
+            part = file.read(min(left, CHUNK_BYTES))
+            if not part:
+                break
+            found = zlib.crc32(part, found)
+            left -= len(part)
+    if left or found != int(seal[1], 16):
+        raise DamageError
+
+
+def check_line(line: bytes) -> None:
+    """Checks a line of JSON against its last field, if that is a checksum.
+
+    Raises:
+        DamageError: the content is another one.
+    """
+    field = FIELD_TEXT.search(line)
+    if field and zlib.crc32(line[: field.start()]) != int(field[1], 16):
+        raise DamageError
+
+
+def checksum_of(content: Mapping[str, object]) -> str:
+    """Returns the checksum of an object of JSON, whatever the order of its fields and its spaces."""
+    return f"{zlib.crc32(json.dumps(content, sort_keys=True).encode()):08x}"
+
+
+def with_checksum(content: Mapping[str, object]) -> dict[str, object]:
+    """Returns an object of JSON with its checksum."""
+    whole: dict[str, object] = json.loads(json.dumps(content))  # as it will be read: keys are texts, tuples are lists
+    return whole | {FIELD: checksum_of(whole)}
+
+
+def without_checksum(content: Mapping[str, object]) -> dict[str, object]:
+    """Returns an object of JSON without its checksum; one that has none is taken as it is.
+
+    Raises:
+        DamageError: the content is another one.
+    """
+    rest = {name: value for name, value in content.items() if name != FIELD}
+    if FIELD in content and content[FIELD] != checksum_of(rest):
+        raise DamageError
+    return rest
+
+
+# Errors of file systems without fsync, for files or for directories.
+NO_FSYNC = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
+
+
+@contextlib.contextmanager
+def replacing(path: Path, binary: bool = False) -> Iterator[IO[Any]]:
+    """Opens a file, text in UTF-8 by default, to be written in place of what it held before.
+
+    The new content goes to a file beside it, which takes the name once all is on disk; if writing fails, the old file
+    stays. The file beside it is always made anew: what has its name goes. Your own link stays, and what it names is
+    replaced. `-` is standard output. A pipe or a device cannot be replaced and is written directly.
+
+    Raises:
+        DownbeatError: the file cannot be written, or is a link that another user has made.
+    """
+    if is_standard_output(path):
+        yield sys.stdout.buffer if binary else sys.stdout
+        sys.stdout.flush()
+        return
+    target = target_of(path)
+    kind, encoding = ("b", None) if binary else ("", "utf-8")
+    if path.exists() and not path.is_file():
+        with writing(path), open(path, f"w{kind}", encoding=encoding, opener=open_device) as file:
+            yield file
+        return
+    beside = target.with_name(f"{target.name}.new")
+    try:
+        with writing(target):
+            beside.unlink(missing_ok=True)
+            with beside.open(f"x{kind}", encoding=encoding) as file:
+                yield file
+                file.flush()
+                to_disk(file.fileno())
+            beside.replace(target)
+            synchronize(target.parent)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
+        raise
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes a text as `replacing` does."""
+    with replacing(path) as file:
+        file.write(text)
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Names a file where writing, synchronizing or closing it fails: the system does not say which it was.
+
+    Raises:
+        DownbeatError: it failed.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None and not str(error.filename).startswith(str(path)):
+            raise
+        raise DownbeatError(f"cannot write '{path}': {error.strerror or error}") from error
+
+
+def open_device(path: str, _flags: int) -> int:
+    """Opens what is there, and makes no file where it has gone meanwhile."""
+    return os.open(path, os.O_WRONLY)
+
+
+def target_of(path: Path) -> Path:
+    """Returns the file that a path names, by a link of your own if it is one.
+
+    Raises:
+        UsageError: it is a link that another user has made.
+    """
+    refuse_link_of_another(path)
+    return path.resolve() if path.is_symlink() else path
+
+
+def refuse_link_of_another(path: Path) -> None:
+    """Looks whether a path is a link that leads where another user likes; your own links are yours to make.
+
+    Raises:
+        UsageError: it is.
+    """
+    if path.is_symlink() and path.parent != Path("/dev") and path.lstat().st_uid != os.geteuid():
+        raise UsageError(f"'{path}' is a link that another user has made; remove it, or give another path (-o)")
+
+
+def is_standard_output(path: Path | None) -> bool:
+    """Whether a path given on a command line means standard output."""
+    return path in (Path("-"), Path("/dev/stdout"))
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Returns the object in a JSON file.
+
+    Raises:
+        UsageError: the file is damaged.
+    """
+    with reading(path):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(content, dict):
+            raise ValueError("it is not an object")
+        return without_checksum(content)
+
+
+def write_checked_json(path: Path, content: Mapping[str, object]) -> None:
+    """Writes an object of JSON with its checksum, which `read_json` looks at."""
+    write_json(path, with_checksum(content))
+
+
+def write_json(path: Path, content: object) -> None:
+    """Writes JSON in place of what a file held before."""
+    write_text(path, json.dumps(content, indent=2) + "\n")
+
+
+def synchronize(path: Path) -> None:
+    """Writes a file, or the names in a directory, to disk."""
+    with writing(path):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            to_disk(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def to_disk(descriptor: int) -> None:
+    """Writes an open file to disk, where the file system can be asked to."""
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in NO_FSYNC:
+            raise
+
+
+def move(source: Path, target: Path) -> None:
+    """Moves a directory with its files, all of them on disk before it is seen under its new name."""
+    for path in [*source.iterdir(), source]:
+        synchronize(path)
+    target.parent.mkdir(exist_ok=True)
+    source.rename(target)
+    synchronize(target.parent)

@@ -1,1 +1,0 @@
-"""The numbers of launches and experiments for other programs: frames, and kinds of files to write them to."""

@@ -1,1 +1,0 @@
-"""Findings in sentences with numbers, a file for each question."""

@@ -1,0 +1,1 @@
+"""Frames and tables: for a terminal, for other programs, for reports and pictures."""
