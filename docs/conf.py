@@ -57,6 +57,7 @@ SECTIONS = {
         "Clocks": "clocks",
         "The validation clock": "validation",
         "Statistics": "statistics",
+        "Internals": "internals",
         "Reliability": "reliability",
         "A text for the MPI Forum": "forum",
     },

@@ -16,14 +16,14 @@ from lab.faults.site import BrokenError, Command, Ended, NotPossibleError, Site,
 
 END_SECONDS = 15.0  # from a signal to the end of a command and everything that it started
 KILL_SIGNALS = ("SIGKILL", "SIGTERM", "SIGINT", "SIGINT twice", "SIGHUP")  # as kill, systemd, Ctrl-C, a closed terminal
-SMALL = ("-m", "8,64", "--sync", "mpi_barrier", "-r", "20", "--warmup", "2")
+SMALL = ("-m", "8,64", "--sync", "mpi_barrier", "-r", "20", "--", "--warmup", "2")
 ODD_NAME = "a b'c\"d $e\u00e4\u4f60 *"
 
 
 def experiment(site: Site, *more: object, name: str | Path = "results", launches: int = 2) -> list[object]:
     """Returns the command of a small experiment."""
-    options = ["--mpi", site.mpi, "-n", "2", "--launches", launches, "-o", name, *SMALL]
-    return downbeat("run", "barrier", "bcast", *options, *more)
+    options = ["--mpi", site.mpi, "-n", "2", "--launches", launches, "-o", name, *more]
+    return downbeat("run", "barrier", "bcast", *options, *SMALL)
 
 
 def refused(ended: Ended, *words: str) -> None:
