@@ -43,8 +43,8 @@ def test_cells_are_told_apart_by_fields_of_the_file() -> None:
     assert set(CELL_FACTORS) < set(components("field"))
 
 
-def test_the_other_experiments_are_those_that_help_shows(help_text: str) -> None:
-    section = help_text.partition("\nExperiments, ")[2].partition("\n\n")[0]
+def test_the_subcommands_are_those_that_help_shows(help_text: str) -> None:
+    section = help_text.partition("\nSubcommands, ")[2].partition("\n\n")[0]
     assert re.findall(r"^  (\w+) ", section, re.MULTILINE) == list(OTHER_EXPERIMENTS)
     assert set(OF_FILES) < set(OTHER_EXPERIMENTS)
 

@@ -71,6 +71,6 @@ def step_in(durations: ArrayLike) -> float:
         return 0.0
     for few in (values[values < 20 * step], values):  # the longer, the more precisely they tell the step
         places: NDArray[np.float64] = np.round(few / step)
-        step = float(few @ places) / max(float(places @ places), 1.0)
+        step = float(few @ places) / float(places @ places) if places.any() else step
     on_grid = np.abs(values - step * places) < TOLERANCE
     return step if on_grid.mean() >= SHARE_ON_GRID else 0.0
