@@ -287,6 +287,7 @@ def test_a_library_of_the_same_abi_will_do(mpi: str, built_for: str, tmp_path: P
     assert len(downbeat.open_trace(tmp_path / "downbeat-trace").records) == 20
 
 
+@pytest.mark.thorough  # MPICH
 @pytest.mark.parametrize("kind", ["symbolic", "hard"])
 def test_links_that_a_neighbor_plants_lead_to_no_other_file(kind: str, tmp_path: Path) -> None:
     victim = tmp_path / "victim"
