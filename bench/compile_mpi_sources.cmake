@@ -1,6 +1,6 @@
 # The library downbeat_bench_mpi: sources of the rooms that need MPI, compiled for the MPI library of this tree.
 
-# Persistent collectives: probed, since the version of the MPI standard that a library claims does not tell.
+# Probe for persistent collectives: libraries may lack them whatever version of the MPI standard they claim.
 include(CheckCSourceCompiles)
 set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_C)
 foreach(prefix IN ITEMS MPI MPIX)

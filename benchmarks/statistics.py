@@ -50,7 +50,7 @@ FAMILIES = {
 
 
 def main() -> int:
-    """Simulates, prints, writes; returns 0 even if a promise was missed: a measurement is no test."""
+    """Simulates, prints, writes; returns 0 even if a promise was missed: a measurement is not a test."""
     parser = argparse.ArgumentParser(
         prog=NAME, description="Simulates what intervals and verdicts are worth.", allow_abbrev=False
     )

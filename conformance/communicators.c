@@ -8,7 +8,7 @@ static void call_often(MPI_Comm comm, int calls) {
     }
 }
 
-/* The processes with even ranks call, and tell the others only then; these wait for the message. */
+/* Processes with even ranks call, and only then send the others the message that these wait for. */
 static void subset(const struct run *run) {
     MPI_Comm part;
     char byte = 0;
@@ -26,7 +26,7 @@ static void subset(const struct run *run) {
     MPI_Comm_free(&part);
 }
 
-/* Of which each process has another rank than in MPI_COMM_WORLD, in a group that lacks process 0. */
+/* Communicators in which each process has another rank than in MPI_COMM_WORLD; one lacks process 0. */
 static void reordered(const struct run *run) {
     MPI_Comm backward;
     MPI_Comm without_first;
@@ -65,7 +65,7 @@ static void alone(const struct run *run) {
     MPI_Comm_free(&mine);
 }
 
-/* What belongs to a communicator does not go to its duplicate, and does not go with it. */
+/* A communicator's state is not shared with its duplicate: either works when the other is freed. */
 static void duplicate(const struct run *run) {
     MPI_Comm first;
     MPI_Comm second;

@@ -1,4 +1,4 @@
-/* What the checks share: the function under test, what a check may expect, and what it knows of the run. */
+/* Shared by the checks: the function under test, the limits that a check may expect, and facts about the run. */
 #ifndef CONFORMANCE_H
 #define CONFORMANCE_H
 

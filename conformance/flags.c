@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* What a flag is before the call, and after it if the call did not write it. */
+/* The flag before a call; after it too, if the call did not write it. */
 enum { UNWRITTEN = -4711 };
 
 static int is_true(int flag) {
@@ -37,7 +37,7 @@ static void sometimes_true(const struct run *run) {
     expect(count > 0, "no process had a true flag in any of %d calls", AGAIN);
 }
 
-/* What came of the calls while one process was stopped again and again, on this process. */
+/* This process's calls while one process was stopped again and again. */
 struct tally {
     int late;      /* calls that this process left long after the first of its node */
     int late_true; /* with a true flag all the same */
@@ -46,8 +46,8 @@ struct tally {
 };
 
 static const double STOPPED = 4e-3; /* seconds */
-static const double LATE = 2e-3;    /* half of that: from here on it is a stop and no noise */
-static const double BLOCK = 8e-3;   /* calls between two looks at the helper take about so long */
+static const double LATE = 2e-3;    /* half of that: longer is a stop, not noise */
+static const double BLOCK = 8e-3;   /* calls between two checks of the helper take about this long */
 static const int FEWEST = 30;       /* stops, and late exits */
 static const int MOST = 150;        /* stops */
 enum { LONGEST_BLOCK = 2000 };

@@ -1,4 +1,4 @@
-/* What the checks find: failures, notes, what was left out; and the clock that they go by. */
+/* Results of the checks: failures, notes, skips; and their clock. */
 #define _POSIX_C_SOURCE 200809L
 #include "conformance.h"
 
@@ -9,7 +9,7 @@
 
 enum { TEXT = 300 };
 
-/* Of the running check, on this process. */
+/* The running check's, on this process. */
 static char failure[TEXT];
 static char notes[4 * TEXT];
 static const char *skipped;

@@ -38,7 +38,7 @@ static void run_helper(void) {
 void stopper_start(void) {
     if (pipe(requests) != 0 || pipe(answers) != 0)
         return;
-    /* What MPI starts, such as Open MPI's daemon of a program without mpirun, must not keep them open. */
+    /* Processes that MPI starts, e.g. Open MPI's daemon if there is no mpirun, must not keep them open. */
     for (int end = 0; end < 2; ++end) {
         fcntl(requests[end], F_SETFD, FD_CLOEXEC);
         fcntl(answers[end], F_SETFD, FD_CLOEXEC);

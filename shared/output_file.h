@@ -1,5 +1,5 @@
-/* Files that any part of Downbeat writes. What a name leads to is never written into: the file is made beside it, under
- * a name that nobody has, and renamed. So no link that a neighbor plants, hard or symbolic, leads to another file. */
+/* Files that any part of Downbeat writes. An existing file is never written into: a new one is made beside it, under
+ * an unused name, and renamed. So a link that another user plants, hard or symbolic, does not lead to another file. */
 #ifndef DOWNBEAT_SHARED_OUTPUT_FILE_H
 #define DOWNBEAT_SHARED_OUTPUT_FILE_H
 

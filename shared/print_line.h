@@ -1,4 +1,4 @@
-/* What the library and libdownbeat-preload say on standard error. */
+/* Lines of the library and libdownbeat-preload on standard error. */
 #ifndef DOWNBEAT_SHARED_PRINT_LINE_H
 #define DOWNBEAT_SHARED_PRINT_LINE_H
 
@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Prints a line "downbeat: ...". What a terminal would obey is shown: \x1b. One call of fprintf, so that the lines of
- * several processes do not mix. */
+/* Prints a line "downbeat: ...". Escapes control characters: \x1b. One call of fprintf, so that the lines of several
+ * processes do not mix. */
 static inline void print_line(const char *text) {
     char line[4096];
     size_t length = 0;

@@ -172,10 +172,10 @@ static double between(uint64_t *state, double from, double to) { return from * p
 #define MEAN_EFFORT 40e3
 #define MOST_CALLS 50e3
 #define LEAST_CALLS 10.0
-/* Of synchronizations there is one every second or two. */
+/* A synchronization takes place every second or two. */
 #define MOST_PROCESS_SECONDS 10e3
 #define MOST_SECONDS 3600.0
-/* Of conditions whose frequencies are beyond the domain, and of larger groups. */
+/* Percentages of conditions with frequencies beyond the domain, and with larger groups. */
 #define BEYOND_CHANCE 10
 #define BEYOND_SKEW 1000e-6
 #define MANY_CHANCE 10
@@ -277,8 +277,8 @@ struct virtual_starts condition_starts(const struct condition *condition) {
                                    .absent_ns = condition->absent * 1e9};
 }
 
-/* What no process sees. Path asymmetry moves an offset by half of the difference: two clocks are apart by that of the
- * levels above both, and that of a comparison with peers. And a reading lags by up to a step of the clock. */
+/* The error that no process sees. Path asymmetry moves an offset by half of the difference: two clocks differ by that
+ * of the levels above both, and that of a comparison with peers. And a reading lags by up to a step of the clock. */
 static double unseen_ns(const struct condition *condition, int depth) {
     double asymmetry = (condition->upward + condition->asymmetry) * condition->network;
     return ((depth + 1) * asymmetry + condition->resolution) * 1e9;

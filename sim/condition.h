@@ -47,7 +47,7 @@ struct condition condition_plain(void);
 /* Sets what an option says; `name` without its dashes. Returns 0, or -1 with a line in `message`. */
 int condition_set(struct condition *condition, const char *name, const char *value, char message[DOWNBEAT_MAX_MESSAGE]);
 
-/* What options there are, one a line. */
+/* Prints the options, one a line. */
 void condition_print_options(FILE *file);
 
 /* One of a series. */
@@ -61,7 +61,7 @@ int condition_within_domain(const struct condition *condition);
 
 struct virtual_starts condition_starts(const struct condition *condition);
 
-/* What came out, against what is promised. Calls between the turn of a clock and the next synchronization do not count:
+/* Results, against the promises. Calls between the turn of a clock and the next synchronization do not count:
  * nobody can know. */
 struct verdict {
     int all_calls; /* and those with flags of 1 */

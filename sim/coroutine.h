@@ -1,4 +1,4 @@
-/* Coroutines: many stacks, one of which runs, until it goes on at another. AddressSanitizer and Valgrind are told. */
+/* Coroutines: many stacks; one runs until it switches to another. AddressSanitizer and Valgrind know of them. */
 #ifndef DOWNBEAT_COROUTINE_H
 #define DOWNBEAT_COROUTINE_H
 

@@ -30,7 +30,7 @@ struct virtual_turn {
     double skew; /* relative, more than before */
 };
 
-/* What a process's clock shows at true time t is (t + offset + skew t + ramp(t) + wander(t) + turns(t)) / ns_per_tick,
+/* A process's clock at true time t shows (t + offset + skew t + ramp(t) + wander(t) + turns(t)) / ns_per_tick,
  * whole ticks, counted from long ago; the process takes a tick for ns_per_tick (1 + calibration). */
 struct virtual_oscillator {
     double offset_ns;
@@ -39,7 +39,7 @@ struct virtual_oscillator {
     double phase[VIRTUAL_SINES];
     double ramp;         /* relative, per s: the frequency rises by this, as when the room warms up, ... */
     double ramp_from_ns; /* ... from here on ... */
-    double ramp_for_ns;  /* ... for this long; 0: for ever */
+    double ramp_for_ns;  /* ... for this long; 0: forever */
     struct virtual_turn turns[VIRTUAL_TURNS];
     int turn_count;
     double ns_per_tick;
@@ -133,15 +133,15 @@ double virtual_now(const struct virtual_world *world);
 /* Moves all processes on to the same true time, ns. */
 void virtual_pass_until(struct virtual_world *world, double true_ns);
 
-/* Of the last run: messages on the longest chain, and in all; those sent from one process to another. */
+/* Counts of the last run: messages on the longest chain, and in all; those sent from one process to another. */
 long virtual_depth(const struct virtual_world *world);
 long virtual_messages(const struct virtual_world *world);
 long virtual_messages_between(const struct virtual_world *world, int source, int destination);
 
-/* What a process's clock shows, whole ticks. */
+/* The reading of a process's clock, whole ticks. */
 int64_t virtual_ticks(struct virtual_world *world, int process, double true_ns);
 
-/* What a process's clock shows through a map, ns with fractions. */
+/* The same through a map, ns with fractions. */
 double virtual_global_ns(struct virtual_world *world, int process, const struct db_clock_map *map, double true_ns);
 
 #endif

@@ -90,7 +90,7 @@ static int64_t read_ticks(const struct db_clock *clock) {
     return BASE_TICKS + (int64_t)ticks;
 }
 
-/* Who spins sees the clock jump. */
+/* A process that spins sees the clock jump. */
 static double before_next_turn(const struct process *process, double until_ns) {
     for (int i = 0; i < process->oscillator.turn_count; ++i) {
         double at_ns = process->oscillator.turns[i].at_ns;

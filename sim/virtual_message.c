@@ -9,8 +9,8 @@ const struct virtual_network virtual_quiet = {.overhead_ns = 100.0, .fixed_ns = 
 const struct virtual_network virtual_heavy = {
     .overhead_ns = 100.0, .fixed_ns = 1500.0, .exponential_ns = 150.0, .tail_ns = 200.0, .tail_share = 0.1};
 
-/* The channel's communicator is no communicator: its first bytes are the number of the group, from 1. What a
- * communicator is differs between MPI libraries, but none is smaller than an int. */
+/* The channel's communicator is not a real one: its first bytes are the number of the group, from 1. The type differs
+ * between MPI libraries, but is never smaller than an int. */
 struct db_channel virtual_channel(struct virtual_world *world, const int *members, int size) {
     struct group *groups = realloc(world->groups, (size_t)(world->group_count + 1) * sizeof *groups);
     CHECK(groups != NULL);

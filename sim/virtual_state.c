@@ -107,7 +107,7 @@ static void count_flag(struct run *run, int process, int flag) {
     run->outcome.both += doubted && !in_time;
 }
 
-/* The lateness that this process is told of the call before. */
+/* The lateness of the call before, as reported to this process. */
 static void note_told(struct run *run, int process, int call) {
     struct virtual_start *before = &run->outcome.all[call - 1];
     double told_ns = (double)run->states[process].call.lateness_ns;
@@ -168,7 +168,7 @@ static void take_part(int process, void *argument) {
     }
 }
 
-/* Before so many synchronizations, a jump cannot be told from a rate that is not known yet. */
+/* Before this many synchronizations, a jump looks the same as a rate that is not known yet. */
 #define KNOWN_SYNCS 4
 
 /* From the call in which a clock turns to the next synchronization that began after that, which shows a jump, or to the

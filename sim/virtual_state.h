@@ -6,7 +6,7 @@
 #include "start/harmonize.h"
 #include "virtual.h"
 
-/* What is asked for. */
+/* The input of a run. */
 struct virtual_starts {
     struct virtual_model model;
     int size;
@@ -34,7 +34,7 @@ struct virtual_start {
     long long beyond_bound; /* clocks whose error was beyond the bound */
 };
 
-/* What came out. */
+/* The results of a run. */
 struct virtual_outcome {
     int count; /* of those that count: the others are before them */
     struct virtual_start *starts;

@@ -30,7 +30,7 @@ void virtual_sync_free(struct virtual_sync *sync);
  * of the others are spoilt before, and must be set. */
 void virtual_sync_run(struct virtual_sync *sync);
 
-/* What the processes of another world have learned of their pairs. */
+/* Takes over what the processes of another world have learned of their pairs. */
 void virtual_sync_inherit(struct virtual_sync *sync, const struct virtual_sync *other);
 
 /* How far a process's global clock is ahead of process 0's at the same instant, and what it says of its error. */

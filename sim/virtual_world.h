@@ -1,4 +1,4 @@
-/* What the parts of the virtual world share. Each uses those before it: virtual_turns.c (whose turn it is),
+/* Shared by the parts of the virtual world. Each uses those before it: virtual_turns.c (whose turn it is),
  * virtual_clock.c (time), virtual_message.c and virtual_collective.c (message.h), virtual.c (worlds and runs). */
 #ifndef DOWNBEAT_VIRTUAL_WORLD_H
 #define DOWNBEAT_VIRTUAL_WORLD_H
@@ -17,10 +17,10 @@ enum kind { MESSAGE, COLLECTIVE };
 struct group {
     int size;
     int *members;
-    int *rank_of; /* process -> rank, -1 where it is no member */
+    int *rank_of; /* process -> rank, -1 for others than members */
 };
 
-/* What a receive asks for. */
+/* The message that a receive asks for. */
 struct envelope {
     int source; /* process */
     int group;
@@ -105,7 +105,7 @@ void virtual_set_clock(struct process *process);
 /* Something takes the process that runs some time: a pause comes on top. */
 void virtual_work(double ns);
 
-/* What the clock shows at a true time: ticks since BASE_TICKS, with fractions. */
+/* The clock at a true time: ticks since BASE_TICKS, with fractions. */
 double virtual_fractional_ticks(const struct virtual_oscillator *oscillator, double true_ns);
 
 /* The number of the group that a channel is of. */

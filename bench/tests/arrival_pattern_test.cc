@@ -96,7 +96,7 @@ void expect_moments(const std::string &text, double mean, double deviation) {
 TEST(ArrivalPattern, RandomOnesHaveTheirDistributions) {
     expect_moments("uniform", 0.5, std::sqrt(1.0 / 12.0));
     expect_moments("normal(deviation=0.1)", 0.5, 0.1);
-    // Of the exponential density cut at 1, with mean m before the cut and e = exp(-1/m): mean m - e / (1 - e).
+    // An exponential density of mean m that is cut at 1 has mean m - e / (1 - e), with e = exp(-1/m).
     const double m = 0.2;
     const double e = std::exp(-1 / m);
     const double mean = m - e / (1 - e);

@@ -17,7 +17,7 @@ namespace {
 const std::string nasty_operation = R"(my_op(a,f("x"),7))";
 const std::string nasty_error = "rank 1: \"5, 6\" instead of 7\nand more";
 
-/// A cell of every text and number, with results of which one was wrong.
+/// A cell of every text and number, with one wrong result.
 CellResult result() {
     Cell cell = fixture_cells()[1];
     cell.operation = nasty_operation;

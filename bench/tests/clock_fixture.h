@@ -8,7 +8,7 @@
 
 namespace bench {
 
-/// Three schemes, two repetitions, two waits and three ranks, of which the last is checked.
+/// Three schemes, two repetitions, two waits and three ranks. The last rank is checked.
 inline ClockResults clock_fixture() {
     ClockResults results;
     results.options.schemes = {"slow", "quick", "hca3(fit=500,over=2,offset=skampi(min=10,max=100),intercept=fit)"};

@@ -31,7 +31,7 @@ TEST(Clock, SummarizesOverRanksThenRepetitions) {
     EXPECT_EQ(later.wait_last, 4.25);
 
     EXPECT_DOUBLE_EQ(slow.first_duration, 1.5);
-    EXPECT_DOUBLE_EQ(slow.first_waits[1].error, 3e-7); // the first synchronization is none of the repetitions
+    EXPECT_DOUBLE_EQ(slow.first_waits[1].error, 3e-7); // the first synchronization is not a repetition
     EXPECT_DOUBLE_EQ(summary.schemes[1].first_waits[1].error, 3e-5);
 
     const WaitSummary &quick = summary.schemes[1].waits[1];

@@ -236,7 +236,7 @@ TEST(Validity, ASlowOperationIsNoReason) {
     EXPECT_EQ(judge(batch[0], {.late = tolerance}), Verdict::valid);
 }
 
-// Of four ranks, one enters 2 late and one 5.
+// Four ranks; one enters 2 late, one 5.
 Batch late_starts(std::vector<std::uint8_t> flag) {
     const std::vector<double> entry = {10.0, 12.0, 10.0, 15.0};
     return one_sample(10.0, entry, entry, std::move(flag));

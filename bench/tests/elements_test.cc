@@ -12,7 +12,7 @@
 namespace bench {
 namespace {
 
-// Enough for every rank to decide some elements, also where one rank decides each, as the smallest does.
+// Enough for every rank to decide some elements, even if a single rank decides each, e.g. for a minimum.
 constexpr std::uint64_t count = 400;
 
 Component component_of(const std::string &text) {

@@ -64,7 +64,7 @@ TEST(MedianInterval, InterpolatesGroupedValues) {
     const MedianInterval interval = median_interval(values, {}, 0.95, 10.0);
     EXPECT_NEAR(interval.median, 5 + 10 * 2.0 / 6, 1e-6);
     EXPECT_EQ(interval.hidden, 2.0);
-    // Ranks 5 -+ 3.0990 of 10, which lie in the groups of 3 and 1.
+    // Ranks 5 -+ 3.0990 of 10, in the groups of 3 and 1.
     EXPECT_NEAR(interval.low, -5 + 10 * (5 - 3.09903) / 3 - 2.0, 1e-3);
     EXPECT_NEAR(interval.high, 5 + 10 * (5 + 3.09903 - 3) / 6 + 2.0, 1e-3);
     // In a gap: its middle. Values that differ by less than a step share it.
@@ -88,7 +88,7 @@ TEST(MedianInterval, IsOfInterpolatedOrderStatistics) {
 }
 
 TEST(MedianInterval, OfBlocksIsAsWideAsTheseDiffer) {
-    // Of the 40 values 4, 8, 5 and 3 of each block of 10 lie below the median: sums of -1, 3, 0, -2 halves.
+    // In the four blocks of 10, there are 4, 8, 5 and 3 values below the median: sums of -1, 3, 0, -2 halves.
     std::vector<double> values(40, 1.0);
     std::size_t begin = 0;
     for (const std::size_t below : {4, 8, 5, 3}) {

@@ -124,7 +124,7 @@ TEST(LineError, ExplainsAllOrNothing) {
     const Vector x = {0, 1, 2, 3};
     const Vector line = {1, 3, 5, 7};
     const Vector none = {1, -1, -1, 1};
-    const Vector scatter = {1, 3, 2, 4}; // total 5, of which 0.8 x 0.8 x 5 = 3.2 lies on the line
+    const Vector scatter = {1, 3, 2, 4}; // total 5; the line explains 0.8 x 0.8 x 5 = 3.2
     EXPECT_DOUBLE_EQ(explained_share(fit_line(x, line), x, line), 1.0);
     EXPECT_NEAR(explained_share(fit_line(x, none), x, none), 0.0, 1e-15);
     EXPECT_DOUBLE_EQ(explained_share(fit_line(x, scatter), x, scatter), 0.64);

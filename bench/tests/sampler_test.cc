@@ -340,7 +340,6 @@ TEST(Canary, GivesUpAPartnerThatDoesNotAnswer) {
     }
 }
 
-// Of the first start: what the timing makes of the synchronizer comes later.
 TEST(Sampler, DeadlinesAreThoseOfTheStartBeforeTheFirstCall) {
     const Communicator comm;
     const GlobalClock clock(comm, std::nullopt);

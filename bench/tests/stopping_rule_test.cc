@@ -47,7 +47,7 @@ TEST(StoppingRule, FixedIsSatisfiedByAllOfItsSamplesOnly) {
     progress.blocks = 10;
     EXPECT_EQ(fixed->next_block(progress), 0);
     progress.valid = 0;
-    EXPECT_EQ(fixed->next_block(progress), 0); // what never succeeds is not tried for ever
+    EXPECT_EQ(fixed->next_block(progress), 0); // gives up if all samples fail
 }
 
 TEST(StoppingRule, BudgetFillsItsTimeInShares) {
@@ -106,8 +106,7 @@ TEST(StoppingRule, PrecisionLooksAtTenBlocksFirst) {
     EXPECT_EQ(cover(*rule("precision(min=5,block=7)"), none, 1, 1).samples, 70);
 }
 
-// 300 values that are all alike under a clock with steps of 20 %: their interval is [0.9 + 0.2 * 0.44, 0.9 + 0.2 *
-// 0.56].
+// 300 equal values under a clock with steps of 20 %: their interval is [0.9 + 0.2 * 0.44, 0.9 + 0.2 * 0.56].
 TEST(StoppingRule, PrecisionIsNotContentWithTheStepOfTheClock) {
     const std::vector<std::vector<double>> values(all_metrics().size(), std::vector<double>(300, 1.0));
     const std::vector<double> steps(all_metrics().size(), 0.2);

@@ -63,8 +63,8 @@ private:
     std::unique_ptr<Synchronizer> synchronizer_;
 };
 
-/// A series of five windows, the first of which says nothing. A rank whose delay goes down from call to call takes that
-/// much time, one whose delay goes up comes that much earlier.
+/// A series of five windows; the first says nothing. A rank whose delay falls from call to call takes that much time,
+/// one whose delay rises arrives that much earlier.
 void run_series(const Made &made, bool missed) {
     made->prepare({5, 1e-6});
     for (const double step : {0.0, 1.0, 2.0, 3.0, 4.0}) {

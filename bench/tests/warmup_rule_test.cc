@@ -77,14 +77,14 @@ TEST(WarmupRule, StationaryTakesAKendallOf12ForATrend) {
 }
 
 TEST(WarmupRule, StationaryTakesNoiseForTheDistancesOfBatchesFromTheirOwnWindow) {
-    // The medians of the windows are 1.0 and 1.3. Four batches lie on them, so a typical distance is (0 + 0.2) / 2, and
-    // 0.3 is more than two of it. If any of those four were compared with the other window, 0.3 would be less.
+    // The medians of the windows are 1.0 and 1.3. Four batches equal them, so a typical distance is (0 + 0.2) / 2, and
+    // 0.3 is more than twice that. If any of those four were compared with the other window, 0.3 would be less.
     EXPECT_FALSE(settled_batches({1.2, 1.0, 1.0, 0.8, 1.3, 2.3, 1.3, 0.3}));
     EXPECT_TRUE(settled_batches({1.2, 1.0, 1.25, 0.8, 1.3, 2.3, 1.3, 0.3})); // 1.1 and 1.3, typically 0.125
 }
 
 TEST(WarmupRule, StationaryTakesAChangeForAShareOfTheMedian) {
-    // Six batches lie on the median of their window, so there is hardly any noise.
+    // Six batches equal the median of their window, so there is hardly any noise.
     EXPECT_TRUE(settled_batches({50, 50, 50, 90, 50.9, 50.9, 50.9, 10}));
     EXPECT_FALSE(settled_batches({50, 50, 50, 90, 51.1, 51.1, 51.1, 10}));
 }

@@ -1,9 +1,9 @@
-"""What `downbeat tune` makes of algorithms that are equal: false rules, and prices of choosing after MPI_Barrier.
+"""False rules by `downbeat tune` for equal algorithms, and false prices of choosing after MPI_Barrier.
 
 Launch medians of six algorithms in 8 cells: launches deviate by 5 %, and each algorithm by 4 % more, independently from
-a common start and after the barrier. Six algorithms that equal the default must not get rules. Of six equal algorithms
-20 % below it, chance chooses one from a common start and another after the barrier: there is no price between them, and
-none must be reported.
+a common start and after the barrier. Six algorithms that equal the default must not get rules. If six equal ones are
+20 % faster than it, chance chooses one from a common start and another after the barrier: there is no price between
+them, and none must be reported.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Times = Mapping[str, float]
 
 @dataclasses.dataclass
 class Reported:
-    """What is reported of cells in which the barrier leads to another choice, over experiments."""
+    """Reports on cells in which the barrier leads to another choice, over experiments."""
 
     cells: int = 0  # that have another choice
     higher: int = 0  # of these, with a price that is there beyond doubt

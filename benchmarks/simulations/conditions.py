@@ -1,4 +1,4 @@
-"""What intervals and verdicts are worth under conditions drawn at random: where the promise holds, and where not.
+"""Intervals and verdicts under conditions drawn at random: where the promise holds, and where it does not.
 
 Each experiment draws its own clock, noise, launches, samples and true ratio, and one disturbance, none or several. A
 and B are measured in blocks on 2 ranks, and judged by what ships. Only B has modes.
@@ -102,7 +102,7 @@ class Conditions:
 
     @property
     def time(self) -> float:
-        """Of A without disturbances, ns."""
+        """The time of A without disturbances, ns."""
         return self.noise * self.step / self.relative
 
 

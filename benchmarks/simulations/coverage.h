@@ -12,7 +12,7 @@
 
 namespace bench {
 
-/// What came of many simulated cells.
+/// Averages over many simulated cells.
 struct Coverage {
     double median = 0.0;  // share of 95 % intervals of the median that hold it
     double mean = 0.0;    // the same of the mean
@@ -58,7 +58,7 @@ inline Coverage cover(const StoppingRule &rule, const SimulatedDeviations &devia
     return {coverage.median / cells, coverage.mean / cells, coverage.samples / cells, coverage.found / cells};
 }
 
-/// What came of many simulated warm-ups.
+/// Averages over many simulated warm-ups.
 struct WarmupOutcome {
     double settled = 0.0; // share that ended before the maximum
     double calls = 0.0;   // discarded

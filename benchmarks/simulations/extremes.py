@@ -1,4 +1,4 @@
-"""What an interval is worth whose cell was picked from many as the most extreme, which `downbeat report` names.
+"""The interval of a cell that was picked from many as the most extreme, which `downbeat report` names.
 
 Ratios of launch medians of equal cells, 10 pairs of launches, each ratio deviating by 3 %.
 """

@@ -34,7 +34,7 @@ class Table:
 
 @dataclasses.dataclass(frozen=True)
 class Findings:
-    """What one family of simulations found."""
+    """The results of one family of simulations."""
 
     tables: list[Table]
     promises: list[Promise]

@@ -1,6 +1,6 @@
-"""What intervals and rules within a launch are worth, and those that stop an experiment at a width.
+"""Intervals and rules within a launch, and rules that stop an experiment at a width.
 
-Those of downbeat-bench are simulated by simulate.cc, which is linked with what ships.
+simulate.cc, which links the shipped code, simulates those of downbeat-bench.
 """
 
 from __future__ import annotations

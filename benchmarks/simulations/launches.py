@@ -1,4 +1,4 @@
-"""What intervals and verdicts over launches are worth if these are not normal or not independent, and what is said.
+"""Intervals and verdicts over launches that are not normal or not independent, and the warnings about these.
 
 An interval may miss the truth where the program says so: it names two modes, a correlation of launches, or the share of
 launches that may be in a mode that it has not seen.

@@ -24,7 +24,7 @@ void simulate_stopping(const std::string &rule, int cells) {
     }
 }
 
-/// What call i takes, over what it takes in the end.
+/// The time of call i, relative to that of the last calls.
 struct Trend {
     const char *name;
     std::function<double(double)> factor;

@@ -83,7 +83,7 @@ def simulate_launches(
     if deviations.block:
         block = np.arange(samples) * deviations.blocks // samples
         noise += random.normal(0, deviations.block, (launches, deviations.blocks))[:, block]
-    # Outliers lie above nearly all else, so the median of all is a little above that of the rest.
+    # Outliers are above nearly all else, so the median of all is a little above that of the rest.
     shift = math.hypot(deviations.sample, deviations.block) * stats.norm.ppf(0.5 / (1 - deviations.outlier_share))
     outlying = random.random((launches, samples)) < deviations.outlier_share
     factors = np.where(outlying, random.uniform(*deviations.outlier_factors, (launches, samples)), 1.0)

@@ -1,4 +1,4 @@
-"""What verdicts are worth on operations that take few steps of the clock: medians as they are read, and interpolated.
+"""Verdicts on operations that take few steps of the clock: medians as they are read, and interpolated.
 
 10 launches of 1,000 samples on 2 ranks, whose clocks advance by 10 ns; each rank's time deviates by 2 ns.
 """

@@ -28,7 +28,7 @@ class Verdicts:
     design: str
     launches: int
     ratio: float
-    own: float  # deviation of each cell of a launch, besides what the launch gives both
+    own: float  # deviation of each cell of a launch, in addition to the launch's
     faster: float
     slower: float
     equivalent: float

@@ -32,7 +32,7 @@ from benchmarks.simulations.made_up_launches import RANKS, Maker, SimulatedResul
 US = 1e-6
 LATENCY, GAP = 1.0, 0.25  # of the model, us
 SINGLE, THREE, ROOT = LATENCY + 2 * GAP, (8 * GAP + LATENCY) / 3, 2 * GAP
-READING = 0.05  # us, what the stamps around nothing tell
+READING = 0.05  # us, between two stamps around nothing
 BORDER = 10.0  # %, of the error that the paper allows N = 100
 MORE = 1.5  # an effect without a number
 NETWORKS = ("a", "b", "c")
@@ -95,9 +95,9 @@ def barrier_world(maker: Maker) -> SimulatedResults:
 
 
 def round_trip_world(maker: Maker) -> SimulatedResults:
-    """Returns launches of figure 4: latencies vary much, and most where the messages go one way; or all the same.
+    """Returns launches of figure 4: latencies vary much, and most in one direction; or hardly at all.
 
-    In the latter case one way takes longer by a constant, in which all ways to draw an offset are equally wrong.
+    Without variation one direction takes longer by a constant, and all rules for choosing an offset are equally wrong.
     """
     count = 20 * EXCHANGES
     random = maker.random

@@ -74,7 +74,7 @@ def late_arrivals(
 
 
 def short(ranks: int, nonblocking: bool) -> float:
-    """A time beside which delays of 1 to 5 us are none too long."""
+    """Returns a time that delays of 1 to 5 us do not dwarf."""
     return 1.0 + 0.1 * float(np.log2(ranks)) + 0.2 * nonblocking
 
 

@@ -1,5 +1,4 @@
-/* What the Fortran module calls: the functions of C, with Fortran's integer handles. Only MPI itself can convert those.
- */
+/* The C functions, with Fortran's integer handles, for the Fortran module. Only MPI itself can convert handles. */
 #include <downbeat/clock.h>
 #include <downbeat/region.h>
 #include <mpix_harmonize.h>

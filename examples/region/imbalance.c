@@ -1,5 +1,5 @@
 /*
- * An application that computes and then reduces, again and again; higher ranks have more to compute. Two regions tell
+ * An application that computes and then reduces, again and again; higher ranks have more to compute. Two regions show
  * how long either part takes from a common start, and how far apart the processes leave it:
  *
  *     cc imbalance.c $(pkg-config --cflags --libs downbeat) -o imbalance

@@ -66,7 +66,7 @@ extern "C" {
  * Collective over comm. Blocks until all processes of comm have called it. flag == 0 is not an error; discard and
  * repeat the measurement. After the next call, MPIX_Harmonize_verdict reports at no cost whether all flags were 1.
  *
- * On a busy machine the kernel may take the processor away between the last look at the clock and your first
+ * On a busy machine the kernel may take the processor away between the last reading of the clock and your first
  * instruction, and the flag is 1. Your own first timestamp shows that:
  *
  *     MPIX_Harmonize(comm, &flag);

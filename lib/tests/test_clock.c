@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-/* The kernel's realtime clock is set back by this after so many more readings; negative: never. */
+/* The kernel's realtime clock is set back by this after `readings_left` more readings; negative: never. */
 static const time_t set_back_seconds = 30;
 static int readings_left = -1;
 
@@ -24,8 +24,8 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *time) { /* NOLINT */
     return code;
 }
 
-/* A wait ends then, and whoever waits sees by the reading that it is too early: a spin from its second reading on, a
- * wait from its second look, after a sleep. */
+/* A wait ends then, and the reading shows the caller that it is too early: a spin from its second reading on, a wait
+ * from its second check, after a sleep. */
 static void set_back(enum db_patience patience) {
     struct db_clock clock;
     CHECK(db_clock_open(&clock, &db_clock_realtime) == 0);
@@ -83,7 +83,7 @@ static void tsc_is_calibrated(void) {
     CHECK_THAT(fabs(skew), <, 1e-3);
 }
 
-/* What has passed since the TSC was opened, ns. */
+/* Time since the TSC was opened, ns. */
 static int64_t age(const struct db_clock *tsc, const struct db_clock *kernel) {
     return db_clock_read(kernel) - tsc->data.counter.anchor_ns;
 }

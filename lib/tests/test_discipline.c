@@ -24,13 +24,13 @@ static struct db_offset point_at(int64_t at, double offset_ns, double width_ns) 
                               .exchanges = 9};
 }
 
-/* What is expected of the offsets, as discipline.c says above weigh(). */
 static int ascending(const void *a, const void *b) {
     double left = *(const double *)a;
     double right = *(const double *)b;
     return (left > right) - (left < right);
 }
 
+/* The variances of offsets, as discipline.c says above weigh(). */
 static void expected_variances(const struct db_offset *points, int count, double *variances) {
     double widths[MOST];
     for (int i = 0; i < count; ++i)
@@ -76,7 +76,7 @@ struct posterior {
     double log_likelihood;
 };
 
-/* Of two integrals of one random walk, up to `a` and `b`. */
+/* The covariance of two integrals of one random walk, up to `a` and `b`. */
 static double walked_together(double a, double b) {
     double less = fmin(a, b);
     return less * less * fmax(a, b) / 2.0 - less * less * less / 6.0;

@@ -1,5 +1,5 @@
-/* Where processes share processors, the library never blocks in MPI: who spins keeps the processor from the one that it
- * waits for. Here each process is told that it shares. Until a deadline that is far away, everybody sleeps. */
+/* Where processes share processors, the library never blocks in MPI: a process that spins keeps the processor from the
+ * one that it waits for. Here each process believes that it shares. Until a distant deadline, all of them sleep. */
 #include "base/message.h"
 #include "check_mpi.h"
 #include "start/processors.h"
@@ -16,7 +16,7 @@ static int shared;
 static int blocking; /* calls of MPI by the library that block */
 static double longest_sleep;
 
-/* What a wait for a message has done so far, while its test is made to fail. */
+/* The actions of a wait for a message so far, while its test is made to fail. */
 #define MOST_NAPS 8
 static int failing_looks;
 static int yields;
@@ -96,7 +96,7 @@ static void start(MPI_Comm of) {
     OK(MPI_Comm_free(&comm));
 }
 
-/* A message that is there after so many looks. */
+/* A message that is there after this many checks. */
 static void receive_after(int looks) {
     const enum db_patience patience = DB_YIELD;
     const struct db_channel channel = {.comm = MPI_COMM_SELF, .patience = &patience};
@@ -112,7 +112,7 @@ static void receive_after(int looks) {
     OK(PMPI_Wait(&request, MPI_STATUS_IGNORE));
 }
 
-/* A short wait yields at each look, and never sleeps; a long one sleeps longer and longer, but never too long. */
+/* A short wait yields at each check, and never sleeps; a long one sleeps longer and longer, but never too long. */
 static void waits_for_messages(void) {
     receive_after(100);
     CHECK_THAT(yields, ==, 99);

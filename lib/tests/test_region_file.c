@@ -182,7 +182,7 @@ static void check_file(const char *path, const char *const *lines, int count) {
     CHECK(remove(path) == 0);
 }
 
-/* What went to a stream that led to a file. */
+/* Checks the table in a file that a stream led to. */
 static void check_table(const char *path, const char *rows) {
     char found[1 << 12] = "";
     char expected[1 << 12] = "";

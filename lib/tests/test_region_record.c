@@ -1,4 +1,4 @@
-/* What is told of a region, against closed forms. No MPI. */
+/* The figures of a region, against closed forms. No MPI. */
 #include "check.h"
 #include "region/region_record.h"
 
@@ -130,7 +130,7 @@ static void the_worst_process_decides(void) {
     db_region_record_free(record);
 }
 
-/* Of more samples than are kept, all count for mean, minimum and maximum; quantiles come from a fair draw. */
+/* If there are more samples than are kept, all count for mean, minimum and maximum; quantiles come from a fair draw. */
 static void more_samples_than_are_kept(void) {
     enum { COUNT = 5 * DB_REGION_KEPT };
     const int alone = 0;

@@ -1,5 +1,5 @@
 /* When clocks are synchronized again, and how deep the tree is then: each rule on both sides of its limit, on a clock
- * that shows what it is told to. */
+ * that the test sets. */
 #include "check.h"
 #include "start/schedule.h"
 
@@ -158,7 +158,7 @@ static void time_is_limited(void) {
     CHECK(allowed_after(&state, 40e9, 399.9e6));
     CHECK(!allowed_after(&state, 40e9, 400.1e6));
 
-    /* Who asks for an age has a schedule of their own. */
+    /* A max_age that the user sets replaces the schedule. */
     state.settings.max_age_ns = 1e9;
     CHECK(allowed_after(&state, 40e9, 500e6));
     state.settings.max_age_ns = 0.0;

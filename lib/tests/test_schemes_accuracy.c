@@ -57,8 +57,8 @@ static struct virtual_model fine_with(const struct virtual_network *network) {
     return model;
 }
 
-/* What simulations for the literature's estimators found at equal numbers of exchanges under the same delays: median
- * and 95th percentile of the error. Clocks here differ by their offsets alone, so that nothing but the noise counts. */
+/* Errors of the literature's estimators in simulations with the same numbers of exchanges and the same delays: median
+ * and 95th percentile. Clocks here differ only by their offsets, so that nothing but the noise counts. */
 static void estimators_are_as_good_as_known(void) {
     static const struct {
         const char *scheme;

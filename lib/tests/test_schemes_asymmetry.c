@@ -93,7 +93,7 @@ static double longer_to_20(int source, int destination, double true_ns) {
     return source > 0 && destination == 20 ? 40e3 : 0.0;
 }
 
-/* What all peers say may be further off than the bound of the reference. The bound of the mean says so. */
+/* The mean of all peers may be further off than the bound of the reference. Its own bound says so. */
 static void bounds_hold_with_bad_peers(void) {
     struct virtual_network network = virtual_quiet;
     network.path_ns = longer_to_20;
@@ -104,7 +104,7 @@ static void bounds_hold_with_bad_peers(void) {
     CHECK_THAT(with.spread_ns, <=, 6000.0); /* of 20 us: who is known less well counts less */
 }
 
-/* Both ways take 600 us more in all, at first the one back, later the one there: exchanges stay as long as they are. */
+/* A round trip takes 600 us more, which move from the return path to the forward path; its length does not change. */
 static double slowly_the_other_way(int source, int destination, double true_ns) {
     double there_ns = 4e-6 * true_ns;
     if (source > 0 && destination == 20)
@@ -130,7 +130,7 @@ static void bounds_hold_with_mates_of_another_rate(void) {
     virtual_sync_free(&sync);
 }
 
-/* What each process does with its peers, in order. */
+/* The meetings of each process with its peers, in order. */
 struct meeting {
     int peer;
     int number;

@@ -88,7 +88,7 @@ static void where_nothing_else_takes_time(void) {
     }
 }
 
-/* From a burst, slopes come out that no clock can have. What is said of them must hold all the same. */
+/* Fits to a burst have slopes that no clock can have. Their bounds must hold all the same. */
 static void with_short_fits(void) {
     static const char *const texts[] = {
         "hca3(fit=2,over=0,offset=skampi(min=1,max=1))",

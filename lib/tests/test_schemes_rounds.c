@@ -1,5 +1,5 @@
-/* What synchronizations cost, in virtual time: the longest chain of messages, which is what a scheme's O(p) and
- * O(log p) are about, and the number of exchanges; and that a seed determines all. Without MPI. */
+/* The cost of synchronizations, in virtual time: the longest chain of messages, to which a scheme's O(p) or O(log p)
+ * refers, and the number of exchanges; and that a seed determines all. Without MPI. */
 #include "check.h"
 #include "virtual_sync.h"
 

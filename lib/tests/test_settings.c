@@ -55,7 +55,6 @@ static void defaults(void) {
     CHECK(settings.max_age_ns == 0.0 && settings.target_error_ns == 0.0 && settings.flag_error_ns == 0.0);
     CHECK(strcmp(settings.regions, "downbeat-regions.json") == 0);
     CHECK_THAT(settings.regions_table, ==, DB_TABLE_OFF);
-    /* What they come to. */
     near(thresholds_of(&settings, 2).max_age_ns, 1e9);
     near(thresholds_of(&settings, 2).target_error_ns, 25.0);
     near(thresholds_of(&settings, 2).flag_error_ns, 100.0);
@@ -144,11 +143,11 @@ static void papers(void) {
     unsetenv("DOWNBEAT_PUBLISHED");
 }
 
-/* What is left to the library, where something else is asked for. */
+/* Settings left to the library, where the user sets another. */
 static void consequences(void) {
     struct db_settings settings = with("MAX_AGE", "0.5");
     near(thresholds_of(&settings, 2).max_age_ns, 0.5e9);
-    CHECK(isinf(thresholds_of(&settings, 2).target_error_ns)); /* who sets an age has a schedule of their own */
+    CHECK(isinf(thresholds_of(&settings, 2).target_error_ns)); /* a max_age replaces the schedule */
     near(thresholds_of(&settings, 2).flag_error_ns, 100.0);
     near(thresholds_of(&settings, 3).flag_error_ns, 62.5);
     settings = with("TARGET_ERROR", "2e-9");

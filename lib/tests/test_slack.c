@@ -131,7 +131,7 @@ static void dear_calls_wait_longer(void) {
     CHECK_THAT(slacks[1], ==, 5000 + MARGIN_NS);
 }
 
-/* Misses that come now and then are no burst: the last calls alone would wait for each. */
+/* Occasional misses are not a burst: a window of the last calls alone would wait for each. */
 static void misses_are_forgotten(void) {
     begin_auto();
     for (int i = 0; i < 2000; ++i) {

@@ -1,4 +1,4 @@
-/* The validation clock does what it is told: offset, skew and wander as given, the same for a seed. Without MPI. */
+/* The validation clock follows its settings: offset, skew and wander as given, the same for a seed. Without MPI. */
 #include "base/split_mix.h"
 #include "check.h"
 #include "clock/clock.h"
@@ -109,7 +109,7 @@ static void waits_end_on_its_own_time(void) {
                 CHECK_THAT(clock.type->wait_until(&clock, target), ==, target);
                 CHECK_THAT(waits, <=, 20);
             }
-            /* What has passed already is not waited for, nor is now. */
+            /* A wait for now or for the past returns at once. */
             waits = 0;
             int64_t now = db_clock_read(&clock);
             CHECK_THAT(clock.type->wait_until(&clock, now), ==, now);
@@ -120,7 +120,7 @@ static void waits_end_on_its_own_time(void) {
     }
 }
 
-/* Of the paper's generator, with 0 and 1234567 as seeds. */
+/* The first numbers of the paper's generator, for the seeds 0 and 1234567. */
 static void the_same_numbers_on_every_machine(void) {
     uint64_t zero = 0;
     CHECK(db_split_mix(&zero) == 0xe220a8397b1dcdafU);

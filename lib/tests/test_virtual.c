@@ -24,7 +24,7 @@ static struct virtual_model with(uint64_t seed, const struct virtual_network *ne
     return result;
 }
 
-/* What a reading and a wait show, against the oscillator. */
+/* Readings and a wait, to compare with the oscillator. */
 static void read_and_wait(int process, void *argument) {
     (void)process;
     int64_t *readings = argument;
@@ -250,7 +250,7 @@ static void collectives_are_trees(void) {
     virtual_free(world);
 }
 
-/* A ring in which everybody sends to both neighbours, for some rounds: much to be scheduled in different orders. */
+/* A ring in which everybody sends to both neighbors, for some rounds: many possible orders of scheduling. */
 struct ring {
     struct db_channel channel;
     int64_t readings[MANY];

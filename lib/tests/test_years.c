@@ -70,7 +70,7 @@ static void counters_pass(long long limit) {
     int verdict;
 
     MPI_Comm comm = prepared();
-    OK(set_one(comm, "slack", "1e-9")); /* process 0 is late at its next look at the clock, others soon after */
+    OK(set_one(comm, "slack", "1e-9")); /* process 0 is late at its next reading of the clock, others soon after */
     OK(set_one(comm, "flag_error", "off"));
     set_counters(comm, before);
     int refused = start_often(comm, &of_all);

@@ -14,7 +14,7 @@ int call_begin(struct call *call, int operation, int kind, MPI_Comm comm, const 
     call->comm = communicator_of(comm);
     if (call->comm == NULL)
         return 0;
-    /* Of calls that are not recorded, too: the others keep their numbers. MPI lets no two threads be here at once. */
+    /* Unrecorded calls count too, so that the others keep their numbers. MPI lets no two threads be here at once. */
     call->sequence = atomic_load_explicit(&call->comm->sequence, memory_order_relaxed);
     atomic_store_explicit(&call->comm->sequence, call->sequence + 1, memory_order_relaxed);
     if (!active)

@@ -70,7 +70,7 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
     return hash;
 }
 
-/* Of the ranks in MPI_COMM_WORLD, in the group's order. */
+/* A hash of the ranks in MPI_COMM_WORLD, in the group's order. */
 static uint64_t hash_group(MPI_Group group) {
     int size;
     PMPI_Group_size(group, &size);
@@ -170,14 +170,14 @@ struct comm *communicator_of(MPI_Comm handle) {
 
 /* --- where communicators are made */
 
-/* What the processes of a communicator know of the next one that they make from it. A process that is not in the new
- * one counts it, too. */
+/* The identity of the next communicator that is made from this one. A process that is not in the new one counts it,
+ * too. */
 static uint64_t child_of(MPI_Comm handle) {
     const struct comm *parent = communicator_of(handle);
     return parent != NULL ? mix(parent->identity, next_of(parent->identity)) : 0;
 }
 
-/* The same where only the members of a group make one, or two sides do: a tag tells one from the next. */
+/* The same where only the members of a group make one, or two sides do: a tag distinguishes it from the next. */
 static uint64_t tagged(uint64_t key, int tag) {
     key = mix(key, (uint32_t)tag);
     return mix(key, next_of(key));

@@ -7,8 +7,8 @@
 
 #define BUCKETS 4096
 
-/* A request. Of a nonblocking collective it is here until its completion is seen, of a persistent one until it is
- * freed. While a call looks at it, nobody else does: MPI forbids two threads to complete one request. */
+/* A request. That of a nonblocking collective is here until its completion is seen, a persistent one until it is freed.
+ * One call at a time has it: MPI forbids two threads to complete one request. */
 struct expected {
     struct expected *next;
     MPI_Request request;
@@ -92,7 +92,7 @@ void completion_forget(const struct comm *comm) {
     pthread_mutex_unlock(&lock);
 }
 
-/* Takes a request out; one that is persistent stays in. NULL if it is none of ours. */
+/* Takes a request out; a persistent one stays in. NULL if it is not ours. */
 static struct expected *take(MPI_Request request, int also_persistent) {
     if (request == MPI_REQUEST_NULL)
         return NULL;
@@ -240,7 +240,7 @@ ALL(MPI_Waitall, (int count, MPI_Request array_of_requests[], MPI_Status array_o
 ALL(MPI_Testall, (int count, MPI_Request array_of_requests[], int *flag, MPI_Status array_of_statuses[]),
     (count, array_of_requests, flag, array_of_statuses), *flag)
 
-/* What is left when those at `indices` are complete. */
+/* Completes the requests at `indices`, and puts the others back. */
 static void complete_some(int requests, struct expected **all, int64_t begin, int found, const int *indices) {
     int64_t now = recording_ticks();
     for (int i = 0; i < found; ++i) {

@@ -1,6 +1,6 @@
-/* Fortran: MPI's bindings call the C functions, which are recorded (preload.h, WRAP). What they hide is who called. So
- * the entries of the bindings are here too: they remember the return address, and hand their arguments on unread. All
- * are pointers. The entries take as many as any collective has; one that has fewer ignores the rest. */
+/* Fortran: MPI's bindings call the C functions, which are recorded (preload.h, WRAP), but they hide the caller. So the
+ * entries of the bindings are here too: they remember the return address, and pass their arguments on unread. All are
+ * pointers. The entries take as many as any collective has; one that has fewer ignores the rest. */
 #define _GNU_SOURCE
 #include "collectives.h"
 #include "preload.h"

@@ -26,7 +26,7 @@ struct settings settings;
 #define PATH_SIZE (DIRECTORY_SIZE + 128)
 
 static MPI_Comm node = MPI_COMM_NULL;
-/* Of the job: names begin with it, so that a directory may have several. */
+/* The job's prefix of file names, so that a directory may hold several jobs. */
 static char job[64];
 
 void say(const char *format, ...) {

@@ -1,5 +1,5 @@
-/* What the files of libdownbeat-preload share. It is the only room of this project with mutable globals: a preloaded
- * library is one per process. */
+/* Shared by the files of libdownbeat-preload. Only this room of the project has mutable globals: a process has one
+ * preloaded library. */
 #ifndef DOWNBEAT_PRELOAD_H
 #define DOWNBEAT_PRELOAD_H
 
@@ -52,7 +52,7 @@ struct comm {
     _Atomic uint32_t sequence;
     int rank;
     int size;
-    int peers; /* with whom data is exchanged: as many as `size`, or the remote group */
+    int peers; /* number of processes that exchange data: `size`, or that of the remote group */
     int inter;
     int everyone; /* has all processes of MPI_COMM_WORLD */
     struct waiting_sample *waiting;
@@ -93,8 +93,8 @@ struct call {
     uint32_t round; /* number of the start */
 };
 
-/* Begins a call of a collective. Returns 0 if it is none of the program's, or nothing is recorded: then call MPI at
- * once. */
+/* Begins a call of a collective. Returns 0 if it is not the program's, or nothing is recorded: then call MPI at once.
+ */
 int call_begin(struct call *call, int operation, int kind, MPI_Comm comm, const void *address);
 
 /* Takes the entry's timestamp, and sets `inside`. */

@@ -1,4 +1,4 @@
-/* What this process records, in a file that is mapped into memory (trace_file.h). */
+/* This process's recording, in a file that is mapped into memory (trace_file.h). */
 #ifndef DOWNBEAT_PRELOAD_RECORDING_H
 #define DOWNBEAT_PRELOAD_RECORDING_H
 

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is not complete yet on a communicator. */
+/* The sample of a communicator that is not complete yet. */
 struct waiting_sample {
     struct waiting_sample *next;
     struct comm *comm;

@@ -39,7 +39,7 @@ def test_known_numbers() -> None:
 
 
 def test_blocks_count() -> None:
-    # Of four blocks of 10 there lie 4, 8, 5 and 3 below the median: sums of -1, 3, 0, -2 from the middle.
+    # In the four blocks of 10, there are 4, 8, 5 and 3 values below the median: sums of -1, 3, 0, -2 from the middle.
     values = np.concatenate([np.repeat([0.0, 1.0], [below, 10 - below]) for below in (4, 8, 5, 3)])
     values += 1e-3 * (np.arange(40) * 17 % 40)
     half = stats.t.ppf(0.975, 3) * math.sqrt((1 + 9 + 0 + 4) * 4 / 3) / 40

@@ -1,4 +1,4 @@
-"""What launches can show: against simulation, and against the tables of the noncentral t distribution."""
+"""The power of launches: against simulation, and against the tables of the noncentral t distribution."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def test_rank_sum_without_ties_is_that_of_scipy(first: int, second: int) -> None
 
 
 def test_ties_among_few_launches_make_no_difference() -> None:
-    # Of the 462 ways to choose 5 of these 11 values, 21 are as uneven to this side. The approximation says 0.038.
+    # There are 462 choices of 5 of these 11 values; 21 are as uneven to this side. The approximation says 0.038.
     assert rank_sum([1, 1, 1, 1, 1], [1, 2, 2, 2, 1, 2]) == pytest.approx(2 * 21 / 462)
 
 

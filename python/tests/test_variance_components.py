@@ -21,7 +21,7 @@ def test_finds_what_was_simulated() -> None:
     random = np.random.default_rng(3)
     found = variance_components(list(simulate_launches(random, 400, 200)))
     assert math.sqrt(found.between) == pytest.approx(0.05, rel=0.15)
-    # What medians of launches without launch deviation really vary by.
+    # The true variance of medians of launches without launch deviation.
     alike = np.median(simulate_launches(random, 4000, 200, deviations=Deviations(launch=0)), axis=1)
     true_within = float(np.log(alike).var()) * 200
     # Ranks overstate the autocorrelation that counts for a median, so within is a little large, never small.

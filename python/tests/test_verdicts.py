@@ -182,7 +182,7 @@ def test_holm_takes_verdicts_back() -> None:
     both = judge_together([one, one])
     assert [each.verdict for each in both] == ["undecided", "undecided"]
     assert both[0].adjusted_p_value == pytest.approx(2 * one.p_value)
-    # What has too few launches is no test, and costs the others nothing.
+    # A comparison with too few launches is not a test, and costs the others nothing.
     few = compare_paired(a[:3], b[:3])
     assert judge_together([few, one])[1].verdict == "slower"
 

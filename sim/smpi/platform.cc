@@ -25,7 +25,7 @@ constexpr const char *variable = "SIMULATED_PLATFORM";
 constexpr double speed = 1e9;            // flop/s: computation is not simulated, but a host must have one
 constexpr double within_node = 1e10;     // bytes/s
 constexpr double pareto_shape = 1.5;     // as in the literature on estimators of clock offsets
-constexpr double longest_tail = 10000.0; // times its scale: a switch does not keep a packet for ever
+constexpr double longest_tail = 10000.0; // times its scale: a switch does not keep a packet forever
 
 struct Spec {
     std::string text;
@@ -68,7 +68,7 @@ sg::Host *make_host(sg::NetZone *zone, unsigned long id) {
     return zone->create_host("node-" + std::to_string(id), speed);
 }
 
-/// Tells the hosts how waits end: lib/src/clock/clock_simulated.c.
+/// Sets how waits on the hosts end: lib/src/clock/clock_simulated.c.
 void set_waits(const sg::Engine &engine, const Spec &spec) {
     if (spec.at("late_share") <= 0.0) {
         return;
@@ -183,7 +183,7 @@ void load_platform(const sg::Engine &engine) {
     const auto topology = topologies.find(spec.topology);
     if (topology == topologies.end()) {
         throw std::invalid_argument(std::string(variable) + ": '" + spec.topology +
-                                    "' is no topology; choose one of cluster, fat-tree, dragonfly");
+                                    "' is not a topology; choose one of cluster, fat-tree, dragonfly");
     }
     sg::NetZone *zone = topology->second(spec);
     zone->set_property("simulated", spec.text);

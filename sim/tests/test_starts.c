@@ -25,7 +25,7 @@ static struct virtual_starts starts_of(int size, double period_ns, double until_
                                    .until_ns = until_ns};
 }
 
-/* What must hold of every run: quantiles of the exit skew in ns, and what the library says of itself. */
+/* Checks any run: quantiles of the exit skew in ns, and what the library says of itself. */
 static void check(const struct virtual_starts *starts, double median_ns, double percentile_99_ns) {
     struct virtual_outcome outcome = virtual_starts_run(starts);
     double *skews = malloc((size_t)outcome.count * sizeof *skews);
@@ -33,7 +33,7 @@ static void check(const struct virtual_starts *starts, double median_ns, double 
     int valid = 0;
     for (int i = 0; i < outcome.count; ++i) {
         const struct virtual_start *start = &outcome.starts[i];
-        /* The lateness that is told is true, to within the error of the latest process's clock and a reading. */
+        /* The reported lateness is true, to within the error of the latest process's clock and a reading. */
         if (start->told_ns >= 0.0)
             CHECK_THAT(fabs(start->told_ns - start->late_ns), <=, start->bound_ns + 50.0);
         if (!start->valid)
@@ -48,7 +48,7 @@ static void check(const struct virtual_starts *starts, double median_ns, double 
     CHECK_THAT(skews[valid * 99 / 100], <=, percentile_99_ns);
 
     CHECK_THAT(outcome.beyond_bound, ==, 0);
-    /* 1 % in the long run, and what may be spent in advance. */
+    /* 1 % of the time, and what may be spent in advance. */
     double spent_ns = outcome.sync_share * (starts->until_ns - starts->from_ns);
     CHECK_THAT(spent_ns, <=, 0.01 * starts->until_ns + 9.0 * outcome.sync_ns);
     /* Neither on every call, nor never. */
@@ -79,7 +79,7 @@ static void on_128_processes(void) {
     struct virtual_starts ramps = starts;
     ramps.model.ramp = 5e-9;
     check(&ramps, 200.0, 400.0);
-    check_honesty(&ramps, 0.5, 0.85); /* a ramp is no random walk */
+    check_honesty(&ramps, 0.5, 0.85); /* a ramp is not a random walk */
 
     struct virtual_starts stopped = starts;
     stopped.model.pause_every_ns = 10e9;
@@ -123,7 +123,7 @@ static double late_for_5(int source, int destination, double true_ns) {
     return destination == 5 && fmod(true_ns, 1e9) > 0.9e9 ? 30e3 : 0.0;
 }
 
-/* Process 5 is late in every tenth call: by how much is told to all, to some tens of nanoseconds. */
+/* Process 5 is late in every tenth call; all learn by how much, to some tens of nanoseconds. */
 static void lateness_is_told(void) {
     struct virtual_starts starts = starts_of(16, 100e6, 6.05e9);
     starts.model.network.tail_share = 0.0;

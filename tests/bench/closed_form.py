@@ -1,4 +1,4 @@
-"""What downbeat-bench must report of a synthetic operation: intervals from what was asked for, and nothing measured.
+"""Correct results of downbeat-bench for a synthetic operation: intervals from its parameters, and nothing measured.
 
 A rank that starts `delay` after the common start, up to a skew later, and stays `duration` in the operation, leaves no
 room for the metrics but that skew, and what it costs to read the clocks.
@@ -31,7 +31,7 @@ class Span:
     high: Floats
 
     def median(self) -> tuple[float, float]:
-        """Returns the bounds of the median: where each value lies within its own, the median lies within theirs."""
+        """Returns the bounds of the median: if each value is within its own, the median is within theirs."""
         return float(np.median(self.low)), float(np.median(self.high))
 
     def minimum(self) -> tuple[float, float]:
@@ -41,7 +41,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a cell's samples: all times in s; arrays by sample, or by sample and rank."""
+    """Known times of a cell's samples: all in s; arrays by sample, or by sample and rank."""
 
     delay: Floats  # planned, [sample, rank]
     duration: Floats  # in the operation, [rank], of all calls of a sample together
@@ -99,7 +99,7 @@ def exit_skew(known: Known) -> Span:
 def end_skew(known: Known) -> Span:
     """Is how far the exits are apart; either end may be off by a start, and by what clocks cost to read.
 
-    A rank that was held up leaves later by what it stayed too long. Where every sample was disturbed, that is no
+    A rank that was held up leaves later by the time that it was held up. If every sample was disturbed, that is not an
     accident, and has no bound.
     """
     exits = known.delay + known.duration + known.held

@@ -17,7 +17,7 @@ Matrix = list[list[int]]
 
 
 def matrix(ranks: int, sends: Callable[[int], list[int]]) -> Matrix:
-    """Returns the messages from each rank to each, where `sends` lists those to whom a rank sends."""
+    """Returns the messages from each rank to each, where `sends` lists the receivers of a rank."""
     return [[sends(rank).count(to) for to in range(ranks)] for rank in range(ranks)]
 
 
@@ -34,7 +34,7 @@ def dissemination(ranks: int) -> Matrix:
 
 
 def recursive_doubling(ranks: int) -> Matrix:
-    """Of a power of two."""
+    """For a power of two ranks."""
     return matrix(ranks, lambda rank: [rank ^ d for d in powers(ranks)])
 
 
@@ -169,7 +169,7 @@ def test_what_differs_from_the_default_is_in_force(mpi: str, tmp_path: Path) -> 
         assert verdict[place["reduce", "rabenseifner"]] == "in force"
         assert verdict[place["reduce", "binary"]] == "cannot tell"  # the default at this size
     else:
-        assert verdict[place["reduce", "binomial"]] == "cannot tell"  # the same, and no messages to tell them by
+        assert verdict[place["reduce", "binomial"]] == "cannot tell"  # the same, and no messages to distinguish them by
         assert verdict[place["reduce", "smp"]] == "refused"  # one node
         assert "MPI_Reduce failed" in text(data.refusal)[place["reduce", "smp"]]
 

@@ -44,7 +44,7 @@ def test_offsets_are_a_line_within_their_bounds(data: xr.Dataset) -> None:
     for pair in range(2):
         one = data.isel(pair=pair)
         at, offset, bound = one["at"].values, one.offset.values, one.offset_bound.values
-        # There is a line within all bounds: the steepest that the bounds allow is no flatter than the flattest.
+        # There is a line within all bounds: the steepest that the bounds allow is at least as steep as the flattest.
         rise = (offset[None, :] - offset[:, None]) / np.where(np.eye(COUNT) == 1, np.nan, at[None, :] - at[:, None])
         room = (bound[None, :] + bound[:, None]) / np.abs(at[None, :] - at[:, None] + np.eye(COUNT))
         flattest, steepest = np.nanmax(rise - room), np.nanmin(rise + room)

@@ -24,7 +24,7 @@ SAYS = {
 
 
 # Operations that downbeat-bench refuses on 2 ranks, as the library gets them wrong, in both topologies.
-# Debian's libraries are looked at more closely, in test_operations.py.
+# test_operations.py checks Debian's libraries more closely.
 REFUSED = {"openmpi5": 6, "mpich5": 0, "intelmpi": 12}
 
 

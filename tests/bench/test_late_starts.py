@@ -47,7 +47,7 @@ def test_a_share_of_the_ranks_may_be_late(bench: Bench, tmp_path: Path) -> None:
     assert data.attrs["late_ranks"] == 0.5 and "late_s" not in data.attrs
     failed = (data.flag.values == 0) | (lateness(data) > data.attrs["tolerance_s"])
     assert ((data.valid.values == 1) == (failed.sum(axis=1) <= 1))[counted(data)].all()
-    # The file tells how late they were; the time of a rank in the operation depends on no other and stays true.
+    # The file records how late they were; the time of a rank in the operation depends on no other and stays true.
     kept = data.lateness.values[data.valid.values == 1]
     assert np.median(kept) > 100e-6
     assert float(data.lateness_max.max()) == kept.max()

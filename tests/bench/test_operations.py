@@ -50,7 +50,7 @@ def form_of(name: str) -> str:
 
 
 def validate(mpi: str, directory: Path, *arguments: str, ranks: int) -> Outcome:
-    """Returns what comes of few calls whose results are looked at."""
+    """Returns the outcome of few calls whose results are checked."""
     few = ["--validate", "-r", "2", "--warmup", "0", "--sync", "none", "--format", "json", "-q"]
     return run_bench(mpi, directory, *arguments, *few, ranks=ranks)
 
@@ -70,7 +70,7 @@ def test_all_collectives_of_mpi_are_there(operations: list[str]) -> None:
     assert set(operations) == expected | {"reduce_local"}
 
 
-# On more ranks they are refused alike; those that are not refused are measured in test_results_are_right.
+# More ranks are refused the same way; test_results_are_right measures the operations that are not refused.
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_who_mixes_up_blocks_is_known_and_refused(mpi: str, tmp_path: Path, operations: list[str], ranks: int) -> None:
     refused = 0
@@ -224,5 +224,5 @@ def test_a_barrier_that_is_none_is_found(mpi: str, tmp_path: Path, broken: dict[
 @ONE_LIBRARY
 def test_what_was_looked_at_is_said(bench: Bench) -> None:
     words = ["bcast", "nothing", "-m", "8", "-r", "2", "--warmup", "0", "--sync", "none", "-q"]
-    assert "; not looked at: nothing\n" in bench(*words, "--validate").stdout
+    assert "; not checked: nothing\n" in bench(*words, "--validate").stdout
     assert "validated" not in bench(*words).stdout

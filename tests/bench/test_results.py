@@ -78,7 +78,7 @@ def metrics_of(data: xr.Dataset, cell: int) -> dict[str, Floats]:
 
 
 def where_below(values: Floats, step: float, share: float) -> float:
-    """Each value stands for all within half a step of it: where this share of them lies below, by bisection."""
+    """Returns where this share of values is below, by bisection; each value stands for all within half a step of it."""
     low, high = values.min() - step, values.max() + step
     for _ in range(100):
         middle = (low + high) / 2

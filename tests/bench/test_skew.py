@@ -76,7 +76,7 @@ def test_numbers_follow_from_the_stamps(data: xr.Dataset) -> None:
         np.testing.assert_allclose(one.exit_mean.values, after.mean(axis=0), atol=1e-14)
         assert int(one.histogram_count.sum()) + int(one.histogram_overflow) == SAMPLES
         edge = float(one.histogram_left[-1] + one.histogram_width)
-        # A skew that lies on the edge may have been rounded to either side of it.
+        # A skew on the edge may have been rounded to either side of it.
         assert (skew > edge + 1e-12).sum() <= int(one.histogram_overflow) <= (skew > edge - 1e-12).sum()
 
 

@@ -81,7 +81,7 @@ def test_methods_of_choosing_the_slack_stand_beside_each_other(bench: Bench, tmp
     assert outcome.status in (0, 3), outcome.stderr  # a busy machine
     data = read_dataset(tmp_path / "out.nc")
     assert [name.decode() for name in data.synchronizer.values] == 2 * methods
-    # Each method has clocks of its own; its deadlines are told on that of the stamps, to some readings of it.
+    # Each method has clocks of its own; its deadlines are converted to that of the stamps, to some readings of it.
     reading = 1e-6
     entered, left, deadline = data.sync_entry.values, data.entry.values, data.deadline.values
     assert (left.min(axis=1) >= deadline - reading).all()

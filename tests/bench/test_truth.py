@@ -43,7 +43,7 @@ CLOCKS = {
 LIMITS = ["--warmup", "2", "--max-attempts", "1000", "-q", "--seed", "5"]
 FILES = ["-o", "out.json", "-o", "out.nc"]
 
-# Patterns that cannot be had with two ranks on one host.
+# Patterns that two ranks on one host cannot have.
 MORE_RANKS = ["bell", "inverse_bell"]
 MORE_HOSTS = ["node_steps"]
 TRACE = "0 3e-5\n1e-5 0\n"
@@ -137,7 +137,7 @@ def cells(mpi: str, synchronizers: list[str], tmp_path_factory: pytest.TempPathF
 
 
 def known(cell: Cell, reading: float, duration: float = DURATION, step: float = STEP) -> Known:
-    """Returns what is known of a cell without looking at what was measured, but for the skew behind a barrier."""
+    """Returns the facts about a cell that need no measurement, except the skew after a barrier."""
     calls = cell.record["calls"]
     durations = calls * (duration + step * np.arange(cell.samples.sizes["rank"]))
     delay = cell.samples.delay.values
@@ -210,8 +210,8 @@ def test_after_barriers_delays_are_what_was_asked_for(cells: list[Cell], reading
 
 
 def test_a_wrong_number_would_be_noticed(cells: list[Cell], reading: float) -> None:
-    """What is wrong by a twentieth of the operation, or by a tenth of the delay, contradicts every metric it is in."""
-    # Where all ranks take longer. That changes no end skew, but each sample seems disturbed, which leaves it no bound.
+    """An error of a twentieth of the operation, or of a tenth of the delay, contradicts every metric it is in."""
+    # All ranks take longer. That changes no end skew, but each sample seems disturbed, which leaves it no bound.
     alike = {"exit_skew", "imbalance_worst", "imbalance_mean"}
     for cell in cells:
         if not known(cell, reading).from_deadline or has_own_clock(cell):
@@ -328,7 +328,7 @@ def test_stamps_agree_with_true_time(mpi: str, synchronizers: list[str], reading
 
 
 def test_more_ranks_than_processors(bench: Bench, tmp_path: Path) -> None:
-    """What is no number then must say so, and what is one must be true."""
+    """Metrics that have no number must say so, and all numbers must be true."""
     ranks = 4
     outcome = bench(
         OPERATION,

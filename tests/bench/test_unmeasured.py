@@ -29,7 +29,7 @@ def run(mpi: str, directory: Path, *arguments: str) -> Outcome:
 
 @pytest.fixture(scope="module")
 def both(mpi: str, directory: Path) -> Outcome:
-    """A run of which one cell of two is measured."""
+    """A run that measures one cell of two."""
     return run(mpi, directory, "-o", "both.json")
 
 

@@ -1,4 +1,4 @@
-"""What packaging/ has for other people's harnesses names what exists, and runs to the right verdict."""
+"""The files in packaging/ for other people's harnesses name things that exist, and run to the right verdict."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_workflows_have_their_schema(name: str, schema: str) -> None:
     subprocess.run([tool("check-jsonschema"), "--builtin-schema", schema, str(path)], check=True)
 
 
-# What a trial of a job sets, to be quick.
+# Settings that make a trial of a job quick.
 TRIALS = {
     "two-nodes": {
         "LAUNCHES": "1",

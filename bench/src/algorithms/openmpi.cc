@@ -15,10 +15,10 @@ constexpr const char *dynamic_rules = "coll_tuned_use_dynamic_rules";
 constexpr const char *suffix = "_algorithm";
 constexpr const char *components[] = {"coll_tuned_", "coll_libnbc_"}; // blocking and nonblocking collectives
 constexpr const char *tuned = components[0];
-/// Of components that serve communicators of one process, and between two groups, and that pass calls on.
+/// Priorities of components for communicators of one process, for intercommunicators, and for calls passed on.
 const std::vector<std::string> no_rivals = {"coll_self_priority", "coll_inter_priority", "coll_sync_priority"};
 
-/// Of components without nonblocking collectives.
+/// Priorities of components without nonblocking collectives.
 const std::vector<std::string> blocking_alone = {"coll_tuned_priority", "coll_basic_priority", "coll_han_priority",
                                                  "coll_sm_priority"};
 
@@ -210,7 +210,7 @@ AlgorithmFamilyInfo algorithm_families::openmpi() {
                 }
             },
             []() -> std::unique_ptr<AlgorithmFamily> {
-                // Of the framework, not of a component: there even where the components are excluded.
+                // A variable of the framework: it exists even where the components are excluded.
                 if (!ControlVariable::find("coll_base_verbose")) {
                     return nullptr;
                 }

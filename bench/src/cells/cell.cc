@@ -25,7 +25,7 @@ Overlap overlap(double undelayed, double delayed, double after, double delay) {
 
 constexpr long least_of_slope = 20; // samples in a block: medians of halves of fewer are too noisy
 
-/// Of each block that is long enough: the median of its last half over that of its first, less 1.
+/// For each block that is long enough: the median of its last half divided by that of its first, minus 1.
 std::vector<double> slopes_within(std::span<const double> values, BlockSizes blocks, double step) {
     std::vector<double> slopes;
     std::size_t begin = 0;
@@ -156,7 +156,7 @@ void CellRecord::add(const Batch &batch, const std::vector<Verdict> &verdicts) {
             slack_.push_back(batch.slack[i]);
         }
         const Sample sample = batch[i];
-        result_.lateness = std::fmax(result_.lateness, bench::lateness(sample)); // the number where one is none
+        result_.lateness = std::fmax(result_.lateness, bench::lateness(sample)); // ignores NaN
         for (std::size_t m = 0; m < values_.size(); ++m) {
             values_[m].push_back(all_metrics()[m].value(sample));
         }
@@ -180,7 +180,7 @@ void CellRecord::add_validation(long calls, long wrong, const std::string &error
 }
 
 void CellRecord::add_canary(double before, double after) {
-    for (const double reading : {before, after}) { // the number where one is none
+    for (const double reading : {before, after}) { // fmin and fmax ignore NaN
         result_.canary_low = std::fmin(result_.canary_low, reading);
         result_.canary_high = std::fmax(result_.canary_high, reading);
     }

@@ -112,9 +112,9 @@ struct CellResult {
     double uncomputed;            // seconds, median of makespan less the longest computation of a rank
     ComputationOverlap computation_overlap;
     std::string advice; // of the synchronizer, where samples are rejected
-    long validated;     // calls whose results were looked at
+    long validated;     // calls whose results were checked
     long wrong;         // of these
-    std::string error;  // of the first of those: "rank 1: element 3 is 5 instead of 6"
+    std::string error;  // of the first wrong one: "rank 1: element 3 is 5 instead of 6"
 
     long rejected() const { return late_flag + late_entry + overrun; }
     const Summary &metric(const std::string &name) const;

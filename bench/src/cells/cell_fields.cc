@@ -87,11 +87,10 @@ const std::vector<CellField> &cell_fields() {
               &Result::late_entry),
         field("overrun", "", "rejected: started on time, but ended after the synchronizer's window", &Result::overrun),
         field("blocks", "", "blocks with measured samples", &Result::blocks),
-        field(
-            "canary_low", "s",
-            "smallest round trip of a cache line between neighboring ranks, before and after the blocks; nan if there "
-            "was none",
-            &Result::canary_low),
+        field("canary_low", "s",
+              "smallest round trip of a cache line between neighboring ranks, before and after the blocks; nan if not "
+              "measured",
+              &Result::canary_low),
         field("canary_high", "s", "largest round trip of a cache line, before and after the blocks",
               &Result::canary_high),
         field("unlike_blocks", "", "blocks before and after which the round trips differ by more than a factor of 1.5",

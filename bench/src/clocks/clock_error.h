@@ -10,10 +10,10 @@ struct ClockError {
     double expected = 0.0; // one standard deviation
 };
 
-/// Local. Of the clock that libdownbeat keeps for a communicator, from the last synchronization until now.
+/// Local. The error of libdownbeat's clock for a communicator, from the last synchronization until now.
 ClockError read_clock_error(MPI_Comm comm);
 
-/// Of two clocks in a chain: bounds add up, independent errors by their squares.
+/// The error of two clocks in a chain: bounds add up, independent errors add in quadrature.
 ClockError chained(const ClockError &a, const ClockError &b);
 
 /// The larger of each.

@@ -44,7 +44,7 @@ public:
     /// what is known of the frequencies: two calls of refresh() should not be farther apart.
     double longest_unwatched() const;
 
-    /// Local. Of this rank's readings from the last synchronization until now.
+    /// Local. The error of this rank's readings from the last synchronization until now.
     ClockError error() const { return read_clock_error(comm_.handle()); }
 
     /// Collective. The largest over the ranks, at rank 0; 0 elsewhere.

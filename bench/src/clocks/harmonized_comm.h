@@ -26,7 +26,7 @@ public:
     /// follow, to half the time that reading a clock takes.
     double on_clock_of_run(double time) const;
 
-    /// Local. Of this rank's readings of this clock, from its last synchronization until now.
+    /// Local. The error of this rank's readings of this clock, from its last synchronization until now.
     ClockError error() const { return read_clock_error(comm_); }
 
 private:

@@ -18,10 +18,10 @@ public:
 
     std::int64_t read() const { return clock_.read(clock_.clock); }
 
-    /// Of the global clock.
+    /// The stamp on the global clock.
     double seconds(std::int64_t stamp) const { return (static_cast<double>(clock_.global) + elapsed(stamp)) * 1e-9; }
 
-    /// Of the same.
+    /// The error of that.
     ClockError error(std::int64_t stamp) const {
         const double t = elapsed(stamp);
         const double bound = clock_.bound + std::abs(t) * (clock_.growth + std::abs(t) * clock_.ramp / 2.0);

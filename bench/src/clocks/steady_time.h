@@ -16,11 +16,11 @@ void give_way();
 /// True time in seconds, known only in a simulation; else NaN.
 double true_time();
 
-/// CLOCK_MONOTONIC_RAW in ns: one for all ranks of a host, and its rate is not steered by NTP, which goes as far as 10
-/// %. So its durations are those of the library's clock, which is another one. In a simulation simulated time.
+/// CLOCK_MONOTONIC_RAW in ns: the same for all ranks of a host. NTP does not steer it (it may change a rate by 10 %),
+/// so its durations agree with those of the library's clock, which is another one. Simulated time in a simulation.
 long unsteered_nanoseconds();
 
-/// Works until that clock shows `time`; in a simulation it only stays that long, since work takes no simulated time.
+/// Works until that clock reads `time`; in a simulation it only waits that long, since work takes no simulated time.
 void work_until(long time, const std::function<void()> &work);
 
 } // namespace bench

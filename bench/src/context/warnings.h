@@ -12,13 +12,13 @@ namespace bench {
 // Problems that a reader should know before trusting the numbers. Each is one line: what was seen, why it matters, what
 // to do.
 
-/// Of the machine, for every kind of measurement.
+/// About the machine, for every kind of measurement.
 std::vector<std::string> find_machine_warnings(const Context &context, const std::vector<OthersActivity> &others);
 
-/// Of clocks that no longer agree at the end.
+/// About clocks that no longer agree at the end.
 void warn_of_agreement(const ClockAgreement &agreement, std::vector<std::string> &warnings);
 
-/// Of samples of operations.
+/// About samples of operations.
 std::vector<std::string> find_warnings(const Context &context, const std::vector<CellResult> &results,
                                        const std::vector<OthersActivity> &others, const ClockAgreement &agreement);
 

@@ -18,7 +18,7 @@ constexpr int batches = 8;
 constexpr std::uint32_t line_trips = 16;
 constexpr int message_trips = 2;
 
-// Some microseconds, much longer than a line takes: after so many looks the partner has no processor.
+// Polls that take some microseconds, much longer than a cache line: after these the partner has no processor.
 constexpr long patience = 10000;
 constexpr double longest = 500e-6; // s, of a reading; a partner that does not answer by then is given up
 

@@ -47,7 +47,7 @@ private:
     Batch sample(Runner &runner, long first, long count);
     /// The number of valid samples; the first `discarded` are warm-up.
     long take(const Batch &batch, Runner &runner, long discarded);
-    /// As far as the stopping rule can tell, at rank 0.
+    /// As far as the stopping rule knows, at rank 0.
     std::size_t blocks_left() const;
 
     const Communicator &comm_;

@@ -26,11 +26,11 @@ public:
     const std::vector<std::pair<int, std::string>> &values() const { return values_; }
     bool writable() const { return writable_; }
 
-    /// Of a whole number or truth value.
+    /// Reads an integer or a boolean.
     int read() const;
-    /// Of characters.
+    /// Reads characters.
     std::string read_text() const;
-    /// Of a whole number. Reads back what it wrote, and throws Error::here if that is something else.
+    /// Writes an integer, and throws Error::here if another value reads back.
     void write(int value) const;
 
 private:

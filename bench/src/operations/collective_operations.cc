@@ -124,7 +124,7 @@ void CollectiveOperation::make_variants(const std::vector<int> &roots, bool rota
         send = std::max(send, bytes(layouts.back().send));
         receive = std::max(receive, bytes(layouts.back().receive));
     }
-    // As many on all ranks, however large their own buffers are: what is persistent must begin on all alike.
+    // The same number on all ranks, however large their own buffers: all must start the same persistent operations.
     std::uint64_t largest = send + receive;
     check(MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_UINT64_T, MPI_MAX, comm_), "MPI_Allreduce");
     const std::uint64_t sets =

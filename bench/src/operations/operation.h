@@ -75,15 +75,14 @@ struct OperationInfo : ComponentInfo {
     bool computes = false;    // has parameters of Computation
     std::string unavailable;  // why this MPI library does not have it; "" if it does
 
-    /// Of an operation with a size. Throws Error::usage if parameters do not go together with each other, or with so
-    /// many ranks.
+    /// Set for operations with a size. Throws Error::usage if parameters contradict each other or the number of ranks.
     std::function<SizeLimits(const Component &component, int ranks)> limits;
     /// Datatype, and operator of a reduction: "MPI_DOUBLE MPI_SUM".
     std::function<std::string(const Component &component, std::uint64_t size)> datatype;
     /// Collective.
     std::function<std::unique_ptr<Operation>(const OperationArguments &arguments)> make;
 
-    std::string collective; // "bcast", of which this is a form: "nonblocking"; "" if it is none
+    std::string collective; // "bcast", if this is its form "nonblocking"; "" if this is not a form
     std::string form;
 
     bool sized() const { return !size_meaning.empty(); }

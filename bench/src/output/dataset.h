@@ -31,7 +31,7 @@ struct Variable {
     Values values;
 };
 
-/// What a subcommand finds, in the form that all files share.
+/// The results of a subcommand, in the form that all files share.
 struct Dataset {
     std::string title;
     std::vector<Dimension> dimensions;
@@ -68,7 +68,7 @@ template <typename Value>
 using Stored = std::conditional_t<std::is_floating_point_v<Value>, double,
                                   std::conditional_t<std::is_integral_v<Value>, std::int64_t, std::string>>;
 
-/// What `get`, a member or a function, finds in each item: a number, a text, or a row of numbers. Rows are filled up to
+/// The value of `get`, a member or a function, for each item: a number, a text, or a row of numbers. Rows are padded to
 /// `length`, if that is given.
 template <typename Items, typename Get>
 auto collect(const Items &items, Get get, std::size_t length = 0, double filler = std::nan("")) {

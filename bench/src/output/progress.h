@@ -17,8 +17,7 @@ public:
     /// The time before does not count.
     void start();
 
-    /// Shows the time left, and what there is to say besides, e.g. "3 samples rejected". `at_least`: there may be more
-    /// steps.
+    /// Shows the time left, and a note, e.g. "3 samples rejected". `at_least`: there may be more steps.
     void update(std::size_t done, std::size_t left, const std::string &note = "", bool at_least = false);
     /// The last line, e.g. "8 of 8 cells complete".
     void finish(const std::string &text);

@@ -10,8 +10,8 @@ namespace bench {
 
 namespace {
 
-// Shares of a bin. Bins and the steps of a clock are often both a nanosecond, so values lie on edges, and rounding must
-// not take them off these.
+// Fraction of a bin. Bins and clock steps are often both a nanosecond, so values fall on edges, and rounding must not
+// move them off.
 constexpr double rounding = 1e-6;
 
 } // namespace

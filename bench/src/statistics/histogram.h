@@ -18,10 +18,10 @@ struct Histogram {
     double width() const { return (high - low) / static_cast<double>(counts.size()); }
 };
 
-/// Values are sorted and not empty. `least_width`: a bin is at least so wide, for values that are all alike.
+/// Values are sorted and not empty. `least_width`: the least width of a bin, for values that are all equal.
 Histogram make_histogram(std::span<const double> sorted, std::size_t bins, double quantile, double least_width);
 
-/// The histogram in so many rows of so many characters, and an axis. Neighboring bins are merged until the bulk has no
+/// The histogram in `rows` rows of `columns` characters, and an axis. Neighboring bins are merged until the bulk has no
 /// gaps, because clocks may tick in steps wider than a bin.
 std::string draw(const Histogram &histogram, std::size_t columns, std::size_t rows);
 

@@ -36,8 +36,8 @@ double autocorrelation(std::span<const double> deviations) {
     return variance > 0.0 ? r1 + (1.0 + 3.0 * r1) / static_cast<double>(deviations.size()) : 0.0;
 }
 
-/// What `count` values with this autocorrelation are worth under a first-order autoregressive process (Bayley and
-/// Hammersley 1946), 1 at least. Alternating noise is no reason to believe more than was measured.
+/// The effective number of `count` values with this autocorrelation under a first-order autoregressive process (Bayley
+/// and Hammersley 1946), at least 1. At most `count`: alternating noise adds no evidence.
 double effective_number(double count, double r1) {
     const double r = std::clamp(r1, 0.0, 1.0);
     return std::clamp(count * (1.0 - r) / (1.0 + r), 1.0, count);

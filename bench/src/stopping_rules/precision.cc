@@ -10,14 +10,14 @@
 namespace bench {
 namespace {
 
-// A rule that looks often stops where the interval happens to be too narrow. With looks at 10 blocks, and then whenever
-// there are half as many again, 95 % intervals hold the median in 93 to 97 % (make bench-statistics); with a look after
+// A rule that checks often stops where the interval happens to be too narrow. With checks at 10 blocks, and whenever
+// there are half as many again, 95 % intervals hold the median in 93 to 97 % (make bench-statistics); with one after
 // every block in 91 %; with one after the first block in 20 % where blocks deviate by 5 %. Under bursts they hold it in
 // 57 %; batch means of merged blocks, or the autocorrelation of blocks, make that 67 % for more than twice the samples.
 // 20 samples are the smallest block in which most of the time goes into samples, as 10 are discarded before it.
 constexpr long first_look = 10; // blocks
 
-/// The first look at this many blocks or more.
+/// The first check at this many blocks or more.
 long look_from(long blocks) {
     long look = first_look;
     while (look < blocks) {
@@ -76,7 +76,7 @@ private:
 } // namespace
 
 // The default width is the margin within which `downbeat compare` calls a ratio equivalent: with a median that is known
-// less precisely, noise within a launch could hide such a difference. 200 samples are the first look at blocks of 20.
+// less precisely, noise within a launch could hide such a difference. 200 samples are the first check of blocks of 20.
 StoppingRuleInfo stopping_rules::precision() {
     return {{"precision",
              "until the confidence interval of the median is narrow enough, after at least 10 blocks",

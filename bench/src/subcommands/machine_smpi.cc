@@ -1,6 +1,6 @@
 #include "subcommands/machine.h"
 
-// Of a simulated host nothing is known but that each of its ranks has a processor.
+// All that is known of a simulated host is that each of its ranks has a processor.
 namespace bench {
 
 Binding read_binding() { return {"", 1, "simulated"}; }

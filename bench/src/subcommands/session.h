@@ -15,8 +15,8 @@
 
 namespace bench {
 
-/// What subcommands do before and after they measure: open the files, prepare the clocks, gather the context, write the
-/// results.
+/// The work of subcommands before and after they measure: opens the files, prepares the clocks, gathers the context,
+/// writes the results.
 class Session {
 public:
     /// Collective. Throws Error if a file cannot be written or the clocks cannot be prepared.

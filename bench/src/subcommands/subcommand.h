@@ -11,7 +11,7 @@
 
 namespace bench {
 
-/// Collective. What a command line asks for, checked. `command` is the command line, for the record.
+/// Collective. The work of a command line, checked. `command` is the command line, for the record.
 using Work = std::function<ExitStatus(const Communicator &comm, const std::string &command)>;
 
 /// The work, or the text that --help or --version asks for.

@@ -55,7 +55,7 @@ public:
     /// Local. About the last start; called after the operation, so that asking costs no time before it.
     virtual Start last_start() const { return {}; }
 
-    /// Local. After a start() that returned false: whether this rank does not know its clock well enough to tell
+    /// Local. After a start() that returned false: whether this rank does not know its clock well enough to know
     /// whether it started on time.
     virtual bool unsure() const { return false; }
 

@@ -5,7 +5,7 @@
 
 namespace bench {
 
-/// What the process returns; docs/downbeat-bench.md lists them for users.
+/// The exit status of the process; docs/downbeat-bench.md lists them for users.
 enum class ExitStatus : int {
     success = 0,
     failure = 1,       // MPI, a file or the system failed
@@ -20,7 +20,7 @@ enum class ExitStatus : int {
 /// an error of one rank ends in MPI_Abort, since the others wait for it in some collective call.
 class Error : public std::runtime_error {
 public:
-    /// Bad arguments, found by every rank alike.
+    /// Bad arguments, found by every rank.
     static Error usage(const std::string &message) { return {ExitStatus::bad_arguments, true, message}; }
     /// A failure that all ranks have agreed on; only rank 0's message is printed.
     static Error everywhere(const std::string &message) { return {ExitStatus::failure, true, message}; }

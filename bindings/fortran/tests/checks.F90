@@ -24,7 +24,7 @@ module checks
     private
     public :: run_checks, call_before_init
 
-    ! The standard's numbers differ between MPI libraries; MPI_ERR_ARG and the like are compared in C.
+    ! The standard's numbers differ between MPI libraries; C compares MPI_ERR_ARG and similar codes.
     interface
         subroutine c_check(truth, what) bind(C, name="check")
             import :: c_char, c_int

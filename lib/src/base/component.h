@@ -17,7 +17,7 @@ struct db_component {
     Downbeat_component described; /* the public part; begins with the name, which registries need */
     /* Whether the parameters fit together: returns NULL if so, else what would be valid. NULL if they always do. */
     const char *(*check)(const struct db_node *node);
-    /* What a parameter takes besides components of its kind, by its place: a list that ends with NULL. */
+    /* Values that a parameter takes in addition to components of its kind, by its place: a list that ends with NULL. */
     const struct db_component *const *words[DB_MAX_PARAMETERS];
     int outermost; /* 1: never a parameter of another component */
 };

@@ -46,7 +46,7 @@ static inline double db_map_bound_ns(const struct db_clock_map *map, int64_t tic
     return map->bound_ns + elapsed_ns * (map->growth + elapsed_ns * map->ramp / 2.0);
 }
 
-/* The same as seen from a reading `ns` later. What was before the map was made is not known better than then. */
+/* The same as seen from a reading `ns` later. With a negative `ns`, the same as `then`. */
 static inline struct db_uncertainty db_uncertainty_after(const struct db_uncertainty *then, double ns) {
     double t = fmax(0.0, ns);
     return (struct db_uncertainty){.offset =
@@ -56,7 +56,7 @@ static inline struct db_uncertainty db_uncertainty_after(const struct db_uncerta
                                    .walk = then->walk};
 }
 
-/* Of two errors that have nothing to do with each other. */
+/* The sum of two independent errors. */
 static inline struct db_uncertainty db_uncertainty_sum(const struct db_uncertainty *a, const struct db_uncertainty *b) {
     return (struct db_uncertainty){.offset = a->offset + b->offset,
                                    .cross = a->cross + b->cross,

@@ -26,7 +26,7 @@ struct db_validation {
     double false_claim; /* 1: every process claims to share its clock with all others: the verification must notice */
 };
 
-/* Parses `text` ("off", or "offset=1e-3,seed=7" and the like). Returns NULL, or a description of the valid values. */
+/* Parses `text` ("off", or e.g. "offset=1e-3,seed=7"). Returns NULL, or a description of the valid values. */
 const char *db_validation_parse(struct db_validation *validation, const char *text);
 
 /* Writes the specification so that db_validation_parse reads it back. */
@@ -46,7 +46,7 @@ const char *db_validation_true_identity(const struct db_clock *clock);
 /* True time now, in ticks of the inner clock. */
 int64_t db_validation_true_ticks(const struct db_clock *clock);
 
-/* The reading of the validation clock, in ns, when the inner clock shows `true_ticks`. */
+/* The reading of the validation clock, in ns, when the inner clock reads `true_ticks`. */
 double db_validation_at(const struct db_clock *clock, int64_t true_ticks);
 
 /* Nonzero if `clock` is a validation clock. */

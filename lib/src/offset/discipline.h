@@ -30,13 +30,13 @@ struct db_histories {
     struct db_history peers[DB_MAX_PEERS];
 };
 
-/* What is assumed of a pair. */
+/* The limits that are assumed for a pair. */
 struct db_limits db_history_limits(const struct db_history *history, const struct db_limits *limits);
 
 /* Adds an offset. If no two clocks within the limits have such offsets, one of them was set, or its frequency is
- * outside them or has changed: then all that was known before is forgotten, more is assumed, and the difference in
- * frequency that would explain this offset is returned, relative, at least 1e-9; else 0. What was known is also
- * forgotten where nothing led to expect this offset. */
+ * outside them or has changed: forgets all earlier offsets, assumes wider limits, and returns the difference in
+ * frequency that would explain this offset, relative, at least 1e-9; else returns 0. Also forgets them if nothing led
+ * to expect this offset. */
 double db_history_add(struct db_history *history, const struct db_offset *offset, const struct db_limits *limits,
                       double resolution_ns);
 

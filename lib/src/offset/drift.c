@@ -209,8 +209,8 @@ static struct db_clock_map model_of(const struct db_learning *learning, struct f
     return model;
 }
 
-/* If memory runs out, so many points will do: the peer answers until it is told to stop, and the bound follows from
- * what was measured. */
+/* If memory runs out, this many points will do: the peer answers until it is asked to stop, and the bound follows from
+ * the points measured. */
 enum { FEW_POINTS = 16 };
 
 int db_drift_learn(const struct db_learning *learning, const struct db_limits *limits, const struct db_asker *asker,

@@ -20,7 +20,7 @@ struct db_limits {
     double ramp;   /* ... and may go on changing, per ns */
 };
 
-/* What offsets say of the difference in frequency: at any time, it is in this range or at most a wander outside, and a
+/* The difference in frequency that offsets allow: at any time, it is in this range or at most a wander outside, and a
  * ramp for the time since the last offset. */
 struct db_slopes {
     double smallest;

@@ -194,7 +194,7 @@ static int begin_region(struct db_state *state, const char *name, Downbeat_regio
     int bad = !valid_name(name) || handle == NULL;
     struct Downbeat_region_state *region = bad ? NULL : find_region(state, name);
     DB_TRY(agree_on_region(state, name, region, bad));
-    if (region == NULL) /* on all processes alike */
+    if (region == NULL) /* on all processes */
         DB_TRY(create_region(state, name, &region));
     DB_TRY(begin_sample(region));
     *handle = region;

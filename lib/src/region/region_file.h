@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-/* A region's record, and what files say of it besides its figures. */
+/* A region's record, and what files say about it in addition to its figures. */
 struct db_region_entry {
     struct db_region_entry *next;
     struct db_region_record *record;

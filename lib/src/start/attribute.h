@@ -43,7 +43,7 @@ struct db_kept {
 /* The one thing that this process keeps; `make` makes it at the first call, and returns NULL when out of memory. */
 int db_attribute_keep(struct db_kept *(*make)(void), struct db_kept **kept);
 
-/* What this process knows, for one thread at a time, until it is unlocked; NULL, and not locked, with an error. */
+/* This process's knowledge, for one thread at a time, until it is unlocked; NULL, and not locked, on error. */
 struct db_known *db_attribute_lock_known(int *code);
 void db_attribute_unlock_known(void);
 

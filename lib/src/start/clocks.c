@@ -59,8 +59,8 @@ double db_clocks_take_contradiction(struct db_state *state) {
     return difference;
 }
 
-/* Two maps of one global clock are no further apart than their bounds. Returns the difference in frequency that would
- * explain it if they are, else 0. */
+/* Two maps of one global clock differ by at most their bounds. If they differ by more, returns the difference in
+ * frequency that would explain it, else 0. */
 static double contradiction_of(const struct db_clock_map *before, const struct db_clock_map *after, int64_t ticks) {
     double apart_ns = fabs((double)(db_map_global_ns(after, ticks) - db_map_global_ns(before, ticks)));
     double allowed_ns = db_map_bound_ns(before, ticks) + db_map_bound_ns(after, ticks) + DB_ROUNDING_NS;

@@ -2,8 +2,8 @@
 
 #include "start/processors.h"
 
-/* No message takes that long: a process had no processor. From then on, until so many calls have gone well, processes
- * sleep while they wait for a message. Two that spin until the other has its turn never meet. */
+/* No message takes that long: a process had no processor. From then on, until this many calls have gone well,
+ * processes sleep while they wait for a message. Two that spin until the other has its turn never meet. */
 #define AWAY_NS 1000000
 #define PATIENT_CALLS 8
 #define FIRST_PATIENT_CALLS 2

@@ -16,7 +16,7 @@
 #define QUICK 10
 #define MOST 1000
 
-/* Process 0's claim about its clock. All must scale one counter alike, or its large readings would differ. */
+/* Process 0's claim about its clock. All must scale one counter the same way, or its large readings would differ. */
 struct claim {
     char identity[DB_IDENTITY_SIZE];
     int64_t domain;
@@ -31,7 +31,7 @@ static int let_compare(const struct db_channel *candidates, int size, const stru
     return MPI_SUCCESS;
 }
 
-/* Compares this process's clock with process 0's: shared if 0 lies in a narrow interval for the offset. Asks no more
+/* Compares this process's clock with process 0's: shared if 0 is in a narrow interval for the offset. Stops asking
  * once that is known and one of the two has lost its processor. */
 static int compare_clocks(const struct db_asker *asker, int *shared) {
     struct db_series series = {0};

@@ -20,7 +20,7 @@ struct db_domain {
  * settings share no clocks, each process is its own domain. Collective. */
 int db_domain_find(struct db_domain *domain, const struct db_channel *channel, struct db_offer *offer);
 
-/* What an identity is compared by; 0 if there is none. */
+/* The number by which identities are compared; 0 if there is none. */
 int64_t db_domain_identity(const struct db_clock *clock);
 
 /* Frees the communicators. A domain that is zeroed, or that db_domain_find has failed on, has none. */

@@ -1,5 +1,4 @@
-/* What a process learns once for all of its communicators. Communicators of several threads may ask at the same time.
- */
+/* Facts that a process learns once for all of its communicators. Several threads may ask at the same time. */
 #ifndef DOWNBEAT_KNOWN_H
 #define DOWNBEAT_KNOWN_H
 

@@ -35,7 +35,7 @@ struct db_settings {
     int regions_table;          /* DB_TABLE_* */
 };
 
-/* What follows from the settings; infinite where it does not matter. */
+/* Thresholds that follow from the settings; infinite where they do not matter. */
 struct db_thresholds {
     double max_age_ns;      /* the age at which clocks are synchronized again */
     double target_error_ns; /* the expected error above which they are */
@@ -63,7 +63,7 @@ static inline struct db_alike db_alike(int64_t value) {
 
 static inline int db_are_alike(const struct db_alike *most) { return most->value == ~most->complement; }
 
-/* What all must have before any goes on: the same settings, and a clock. */
+/* All processes must have these before any goes on: the same settings, and a clock. */
 struct db_offer {
     struct db_settings settings;
     struct db_clock clock;

@@ -4,12 +4,12 @@
 #include <math.h>
 
 #define TARGET_ERROR_NS 25.0
-/* The longest that a clock goes uncompared, however sure of itself: two that begin to warm up by 100 ppb/s are 0.1 us
- * apart then; and the longest that it is trusted where the comparison is late: 0.2 us. */
+/* The longest time between comparisons, however small the expected error: two clocks that begin to warm up by 100 ppb/s
+ * are 0.1 us apart then; and the longest time that a clock is trusted if the comparison is late: 0.2 us. */
 #define LONGEST_UNCOMPARED_NS 1e9
 #define LONGEST_TRUST_NS 1.5e9
-/* What the flag promises, the tolerance and one expected error, must be many of those of the clocks: the difference of
- * any two of many processes is beyond 4.5 times either's in one of 10^5 cases. Process 0 has none. */
+/* The flag promises the tolerance and one expected error. These must be many expected errors of the clocks: the
+ * difference of any two of many processes exceeds 4.5 times either's in one of 10^5 cases. Process 0 has no error. */
 #define ERRORS_PER_TOLERANCE 8.0
 #define ERRORS_PER_TOLERANCE_OF_TWO 5.0
 

@@ -1,8 +1,8 @@
 /* Slack: how far ahead of its decision process 0 sets the deadline.
  *
- * A controller chooses it. It is a complete method: besides the slack it decides the consequence of a missed deadline,
- * when clocks are synchronized, and when the flag is decided. There is one file for each, slack_<name>.c. Except for
- * its beginning, it does not depend on MPI. */
+ * A controller chooses it. It is a complete method: it also decides the consequence of a missed deadline, when clocks
+ * are synchronized, and when the flag is decided. There is one file for each, slack_<name>.c. Except for its beginning,
+ * it does not depend on MPI. */
 #ifndef DOWNBEAT_SLACK_H
 #define DOWNBEAT_SLACK_H
 
@@ -17,7 +17,7 @@ struct db_slack;
 struct db_slack_call {
     int64_t lag_ns; /* largest of all processes */
     int64_t given_ns;
-    int64_t rest_ns; /* the time that it took besides the slack */
+    int64_t rest_ns; /* the time that it took without the slack */
     int late;        /* 1 if all were ready in time, and one left late all the same */
 };
 

@@ -1,7 +1,7 @@
 /* The slack of least cost. The lag of a process is the time from the decision to the moment at which it is ready to
  * wait; the largest lag of a call decides whether a slack would have been enough. But the longer the wait, the more
  * often the kernel takes a processor away during it. With F the distribution of the largest lag, C the time that a call
- * costs besides its slack, and h the late exits per ns of waiting, a valid call costs (C + s) (1 + h s) / F(s): a
+ * costs without its slack, and h the late exits per ns of waiting, a valid call costs (C + s) (1 + h s) / F(s): a
  * longer wait for all, which may be in vain, against a repeated call. The slack is the s of least cost over a window of
  * calls, so it grows with the lags and shrinks again. */
 #include "start/slack.h"

@@ -17,7 +17,7 @@
 
 #include <mpix_harmonize.h>
 
-/* What another file hangs on a state, e.g. a region: concluded and destroyed with it (attribute.h). */
+/* An object that another file attaches to a state, e.g. a region: concluded and destroyed with it (attribute.h). */
 struct db_dependent {
     void (*conclude)(struct db_dependent *dependent);
     void (*destroy)(struct db_dependent *dependent);
@@ -74,8 +74,8 @@ struct db_call {
     int64_t lateness_ns; /* of the latest process in that call */
 };
 
-/* On process 0: the decision of the last call, and what the next call tells the slack controller of it. It does so when
- * process 0 arrives, so that no process waits for it between report and decision. */
+/* On process 0: the decision of the last call, and what the next call reports of it to the slack controller. It does so
+ * when process 0 arrives, so that no process waits for it between report and decision. */
 struct db_root {
     int64_t decided_ns;
     int observed; /* 1 if there is an observation */
@@ -103,9 +103,9 @@ struct db_state {
     struct db_dependent *dependents; /* in one and the same order on all processes */
     struct db_slack *slack;          /* on process 0, else NULL: slack_*.c */
     struct db_waiting waiting;       /* decision.c */
-    struct db_clocks clocks;         /* clocks.c, as `syncs` */
+    struct db_clocks clocks;         /* clocks.c; also `syncs` */
     struct db_synchronizations syncs;
-    struct db_call call; /* harmonize.c, as `root` and `counters` */
+    struct db_call call; /* harmonize.c; also `root` and `counters` */
     struct db_root root;
     struct db_counters counters;
 };

@@ -16,7 +16,7 @@ static int share_true_time(const struct db_state *state, int *shared) {
     return MPI_Allreduce(&same, shared, 1, MPI_INT, MPI_MIN, state->channel.comm);
 }
 
-/* The reading of a process's clock, in ns with fractions, when the true clock shows `true_ticks`. */
+/* The reading of a process's clock, in ns with fractions, when the true clock reads `true_ticks`. */
 static double shown_at(const struct db_state *state, const struct db_clock_map *map, int64_t true_ticks) {
     double local = db_validation_at(&state->clocks.clock, true_ticks);
     return (local - (double)map->ticks) * map->ns_per_tick + (double)map->global_ns;

@@ -30,7 +30,7 @@ void db_levels_none(struct db_levels *levels);
 /* Divides the processes of `channel` into the levels that the node of `hierarchical` does not skip. Collective. */
 int db_levels_divide(struct db_levels *levels, const struct db_channel *channel, const struct db_node *hierarchical);
 
-/* Frees the communicators that db_levels_divide has made, also where it failed. */
+/* Frees the communicators that db_levels_divide has made, even if it failed. */
 void db_levels_free(struct db_levels *levels);
 
 #endif

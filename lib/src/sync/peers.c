@@ -1,6 +1,6 @@
 /* Peers are at the same place in blocks of the tree (tree_wide.c) at a distance of one block, then of two; where the
- * tree has one level, one and two ranks away. By turns the peer of higher rank and that of lower rank comes first, so
- * that both are free for each other. */
+ * tree has one level, one and two ranks away. Alternately the peer of higher rank and that of lower rank comes first,
+ * so that both are free for each other. */
 #include "sync/sync.h"
 
 #include "base/error.h"
@@ -22,9 +22,9 @@ static int peer_of(const struct peers *peers, int rank, int number) {
     return peer >= 0 && peer < peers->size ? (int)peer : -1;
 }
 
-/* Whether a process learns from its peer of that number; process 0 from nobody. Path asymmetry that depends on the
- * direction of ranks cancels between a peer of higher and one of lower rank. In a tree of one level the ends, which
- * have only one of the two, would stand out. */
+/* Whether a process learns from its peer of that number; process 0 learns from nobody. Path asymmetry that depends on
+ * the direction of ranks cancels between a peer of higher and one of lower rank. In a tree of one level the ends, which
+ * have only one of the two, would differ from the others. */
 static int learns(const struct peers *peers, int rank, int number) {
     return rank > 0 && peer_of(peers, rank, number) >= 0 && (!peers->both || peer_of(peers, rank, number ^ 1) >= 0);
 }

@@ -33,8 +33,8 @@ static const char *check(const struct db_node *self) {
                : NULL;
 }
 
-/* What the process knows already, as a map from its clock to the reference's local time; its own local time if that is
- * nothing. Measured on it, the clocks hardly drift while they are compared, however long that is interrupted. */
+/* A map from this process's clock to the reference's local time, from earlier comparisons, or else its own local time.
+ * Measured on it, the clocks hardly drift during a comparison, however long that is interrupted. */
 static struct db_clock_map prediction(const struct db_sync_group *group, const struct db_history *history) {
     struct db_clock_map predicted = group->local;
     double skew = db_history_limits(history, &group->limits).skew;
@@ -73,7 +73,7 @@ static int repetitions_for(const struct db_node *self, const struct db_sync_grou
     return affordable < 1 ? 1 : affordable > MOST_REPETITIONS ? MOST_REPETITIONS : affordable;
 }
 
-/* What two offsets, measured one after the other on a timeline without drift, allow together. */
+/* The offset that two, measured one after the other on a timeline without drift, allow together. */
 static struct db_offset both(const struct db_offset *first, const struct db_offset *second) {
     struct db_offset offset = *second;
     offset.lower_ns = fmax(first->lower_ns, second->lower_ns);

@@ -2,13 +2,13 @@
  * ranks. One rank leads each block. On each level of the tree the leader of a block is the reference of the leaders of
  * the blocks in it; the largest blocks come first. With radix 2 that is a binomial tree.
  *
- * Rank 0 leads all. By turns the highest and the lowest rank leads a block, so that path asymmetry that depends on the
- * direction of ranks is added on one level and taken back on the next. */
+ * Rank 0 leads all. Alternately the highest and the lowest rank leads a block, so that path asymmetry that depends on
+ * the direction of ranks is added on one level and removed on the next. */
 #include "sync/sync.h"
 
 #include "base/error.h"
 
-/* The smallest radix that needs no more levels for so many processes. */
+/* The smallest radix that needs at most `levels` levels for `size` processes. */
 static int radix_for(int levels, int size) {
     int radix = (int)floor(pow(size, 1.0 / levels));
     if (radix < 2)

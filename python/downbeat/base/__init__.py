@@ -1,1 +1,1 @@
-"""What all rooms rest on: files, locks, text, streams."""
+"""Files, locks, text and streams, for all rooms."""

@@ -25,9 +25,9 @@ from downbeat.launchers.job import job_of, ranks_on_a_node
 from downbeat.launchers.leftovers import end_marked
 
 ATTEMPTS = 3  # at a launch: what fails is tried twice more, after all others
-# A configuration of which so many launches failed and none was complete will not do; the time is for the others.
+# A configuration with this many failed launches and no complete one is given up; the time is for the others.
 HOPELESS = 3
-# Of a plan, what an experiment that has begun may be continued with; all else makes it another one.
+# Values of a plan that may change when an experiment continues; any other change makes it another experiment.
 MAY_CHANGE = ("launches", "width", "max_launches", "timeout")
 
 

@@ -1,4 +1,4 @@
-"""What was found, in sentences with numbers."""
+"""The findings, in sentences with numbers."""
 
 from __future__ import annotations
 

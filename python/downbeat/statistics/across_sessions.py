@@ -47,8 +47,8 @@ def compare_across_sessions(
         hidden: how much b - a may be off in the same way in all launches, by the clocks, in the unit of a.
 
     Returns:
-        The comparison, judged alone; `judge_together` corrects several. Of fewer than two sessions it has no interval.
-        Without A, `launches` has the number of sessions for it.
+        The comparison, judged alone; `judge_together` corrects several. With fewer than two sessions it has no
+        interval. Without A, its `launches` is the number of sessions.
 
     Raises:
         ValueError: a value is not positive and finite, the rule makes no sense, or there is neither A nor a history.

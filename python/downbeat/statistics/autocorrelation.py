@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 def autocorrelation(values: ArrayLike) -> float:
     """Returns the autocorrelation at lag 1: products of successive deviations over squares (Box and Jenkins 1970).
 
-    Of n values it is too low by (1 + 3 r) / n, which is corrected (Marriott and Pope 1954).
+    The estimate from n values is too low by (1 + 3 r) / n, which is corrected (Marriott and Pope 1954).
 
     Args:
         values: shape (samples,), in the order in which they were measured; any unit.

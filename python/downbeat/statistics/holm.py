@@ -1,4 +1,4 @@
-"""Many comparisons at once: p-values that stay honest however many cells are looked at."""
+"""Many comparisons at once: p-values that stay honest however many cells are compared."""
 
 from __future__ import annotations
 

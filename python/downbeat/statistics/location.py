@@ -27,15 +27,15 @@ class Interval:
 
     @property
     def width(self) -> float:
-        """Of the interval, as a share of the estimate."""
+        """The width of the interval, as a share of the estimate."""
         return (self.high - self.low) / self.estimate
 
 
 def geometric_mean_interval(medians: ArrayLike, confidence: float = 0.95, hidden: float = 0.0) -> Interval:
     """Returns the geometric mean of launches with its t interval on logarithms (Student 1908).
 
-    A launch counts once, however many samples it has: they all share what is peculiar to the launch (Hunold 2014). Of
-    samples pooled over launches the interval would hold the truth once in four times; docs/statistics.md.
+    A launch counts once, however many samples it has: they all share the deviation of the launch (Hunold 2014). An
+    interval from samples pooled over launches would hold the truth once in four times; docs/statistics.md.
 
     Args:
         medians: one number per launch, shape (launches,), in any unit; larger than 0.
@@ -43,10 +43,10 @@ def geometric_mean_interval(medians: ArrayLike, confidence: float = 0.95, hidden
         hidden: how much all medians may be off together, as by the step of a clock, in their unit; widens it.
 
     Returns:
-        The interval, in the unit of the medians. Of one launch there is none: `low` and `high` are NaN.
+        The interval, in the unit of the medians. With one launch, `low` and `high` are NaN.
 
     Raises:
-        ValueError: there are no medians, or one is not positive and finite; the confidence is none.
+        ValueError: there are no medians, or one is not positive and finite; the confidence is not between 0 and 1.
     """
     check_confidence(confidence)
     logs = logarithms(medians)

@@ -51,7 +51,7 @@ def median_interval(
         In the unit of the samples; NaN throughout and `effective` 0 where there are none.
 
     Raises:
-        ValueError: a sample is NaN, there are not as many blocks as samples, or the confidence is none.
+        ValueError: a sample is NaN, there are not as many blocks as samples, or the confidence is not between 0 and 1.
     """
     check_confidence(confidence)
     values = np.asarray(samples, dtype=float)

@@ -96,7 +96,7 @@ def launches_needed(ratio: float, deviation: float, paired: bool, level: float, 
         ValueError: the ratio is 1, which no number of launches finds different.
     """
     if ratio == 1:
-        raise ValueError("a ratio of 1 is no difference that launches could show")
+        raise ValueError("a ratio of 1 is not a difference that launches could show")
 
     def enough(launches: int) -> bool:
         needed = shift_needed(freedom_of(launches, paired), level, wanted)

@@ -60,8 +60,8 @@ def rank_sum(a: ArrayLike, b: ArrayLike) -> float:
     """Returns the two-sided p-value of the rank-sum test that neither of two samples tends to be larger.
 
     Exact, even if some are equal: the distribution of the sum of the mean ranks over all ways to choose those of one
-    side, given these ranks. With ties among few values the normal approximation finds differences that are none. Beyond
-    60 values on both sides together it is what is taken (Mann and Whitney 1947), as by scipy.stats.mannwhitneyu.
+    side, given these ranks. With ties among few values the normal approximation finds false differences. It is used
+    beyond 60 values on both sides together (Mann and Whitney 1947), as by scipy.stats.mannwhitneyu.
 
     Args:
         a: shape (values,), one at least; any unit.

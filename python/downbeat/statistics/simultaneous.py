@@ -13,7 +13,7 @@ from downbeat.statistics.verdicts import Comparison
 def simultaneous_interval(comparison: Comparison, number: int) -> Interval:
     """Returns the interval of a ratio that holds together with those of the other comparisons of a family.
 
-    Of the largest of many ratios the interval of one alone is too narrow: it was picked for what noise added to it. By
+    The interval of one ratio alone is too narrow for the largest of many: it was picked for what noise added to it. By
     Bonferroni's inequality the intervals of all comparisons hold at once with the confidence of the comparison, and so
     does that of any that is picked, for whatever reason (Dunn 1961).
 

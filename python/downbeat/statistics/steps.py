@@ -1,4 +1,4 @@
-"""What the step of a clock hides: stamps advance by it, so short operations have few distinct durations."""
+"""Differences that the step of a clock hides: stamps advance by it, so short operations have few distinct durations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 # mean of two, 0.2 for the mean of any number (binomial).
 LEFT_BY_INTERPOLATION = 0.2
 TOLERANCE = 0.05e-9  # s: durations that differ by less are equal, as stamps are rounded
-SHORTEST = 10 * TOLERANCE  # s: steps that can be told from noise
+SHORTEST = 10 * TOLERANCE  # s: shorter steps could be noise
 LONGEST = 20e-6  # s: the correction of a clock's rate moves longer durations off the grid
 SHARE_ON_GRID = 0.99
 FEWEST_GAPS = 8  # any few numbers are on a grid
@@ -69,7 +69,7 @@ def step_in(durations: ArrayLike) -> float:
     step = float(np.median(gaps[gaps < gaps.min() + TOLERANCE])) if gaps.size >= FEWEST_GAPS else 0.0
     if step < SHORTEST:
         return 0.0
-    for few in (values[values < 20 * step], values):  # the longer, the more precisely they tell the step
+    for few in (values[values < 20 * step], values):  # the longer, the more precise the step
         places: NDArray[np.float64] = np.round(few / step)
         step = float(few @ places) / float(places @ places) if places.any() else step
     on_grid = np.abs(values - step * places) < TOLERANCE

@@ -21,7 +21,7 @@ FEWEST_SESSIONS = 5  # of a history: with 4, its t interval is 1.6 times as wide
 FEWEST_ALIKE = 10  # for equivalence: 5 launches leave a mode of 45 % of launches unseen, 10 one of 26 %
 MARGIN = 0.02  # what sessions on one machine deviate by, if nothing changes (docs/ci.md)
 CONFIDENCE = 0.95
-# Of a ratio that is computed by logarithms: what is at the margin is within it, whatever the unit.
+# Tolerance for a ratio that is computed by logarithms: one at the margin is within it, whatever the unit.
 ROUNDING = 1e-12
 
 # Reasons that more launches may overcome.
@@ -156,7 +156,7 @@ def within_margin(one: Comparison, known: float) -> bool:
 def judge_together(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """Returns comparisons judged as one question: p-values corrected by Holm's procedure, verdicts by these.
 
-    A comparison with too few launches or sessions is no test and does not count. Intervals stay those of each
+    A comparison with too few launches or sessions is not a test and does not count. Intervals stay those of each
     comparison alone, and so does equivalence, which is wrong at most as often as an interval is.
 
     Args:

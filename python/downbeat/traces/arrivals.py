@@ -1,4 +1,4 @@
-"""Who is late at which collective, how late, and what that costs."""
+"""Late ranks: at which collective, how late, and what that costs."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ struct Blocks {
     std::uint64_t at(std::size_t block) const { return static_cast<std::uint64_t>(displacements[block]); }
     /// The beginning of each rank's contribution in the block of its number.
     std::vector<Piece> from_each_rank() const;
-    /// Of the last block.
+    /// The end of the last block.
     std::uint64_t end() const { return counts.empty() ? 0 : at(counts.size() - 1) + count(counts.size() - 1); }
 };
 

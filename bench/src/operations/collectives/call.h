@@ -43,7 +43,7 @@ public:
     virtual int init(MPI_Request *request) const = 0;  // persistent
 };
 
-/// A call of these functions with these arguments. What arguments point to must outlive it.
+/// A call of these functions with these arguments. The data that arguments point to must outlive it.
 template <typename... P>
 std::unique_ptr<Call> bind_call(const Forms<P...> &forms, std::type_identity_t<P>... arguments) {
     class Bound : public Call {

@@ -48,7 +48,7 @@ public:
     Collective &operator=(const Collective &) = delete;
 
     virtual Layout layout(int root) const = 0;
-    /// Of a call; must not outlive this.
+    /// A call on these buffers; must not outlive this.
     virtual std::unique_ptr<Call> bind(const CallBuffers &buffers, int root) const = 0;
 
 protected:

@@ -44,8 +44,8 @@ Neighbors::Neighbors(const CollectiveArguments &arguments) {
 
 Neighbors::~Neighbors() { MPI_Comm_free(&comm_); }
 
-// MPI 4.0, section 8.6: first the neighbor in the negative direction, then that in the positive one. What is sent in
-// one direction comes from the other, also where both are the same rank (MPI 4.0, Annex B.1.1, item 1).
+// MPI 4.0, section 8.6: first the neighbor in the negative direction, then that in the positive one. Data sent in one
+// direction comes from the other, even where both are the same rank (MPI 4.0, Annex B.1.1, item 1).
 void Neighbors::make_cartesian(const CollectiveArguments &arguments) {
     const auto dimensions = static_cast<std::size_t>(arguments.component.whole("dimensions"));
     std::vector<int> extents(dimensions);

@@ -82,8 +82,8 @@ struct Draw {
         return z ^ (z >> 31);
     }
 
-    /// Bits of which each is set on about one rank, so that a logical or bitwise operation on many ranks still
-    /// distinguishes them.
+    /// Bits. Each is set on about one rank, so that a logical or bitwise operation on many ranks still distinguishes
+    /// them.
     std::uint64_t sparse_bits() const {
         std::uint64_t sparse = bits(1);
         std::uint64_t stream = 2;

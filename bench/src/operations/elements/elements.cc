@@ -16,12 +16,12 @@ namespace bench {
 namespace {
 
 constexpr const char *automatic = "auto";
-constexpr const char *fallback = "float"; // of automatic, for sizes that are no multiples of the usual type's
+constexpr const char *fallback = "float"; // of automatic, for sizes that the usual type does not divide
 constexpr const char *usual = "double";
 constexpr unsigned char poisoned = 0xa5;
 
-// Contributions to reductions repeat after so many elements, so that what thousands of them make is computed once. A
-// prime, so that what is shifted by a block is found.
+// Contributions to reductions repeat after this many elements, so that the result over thousands of ranks is computed
+// once. A prime, so that data shifted by a block is found.
 constexpr std::uint64_t period = 1009;
 
 /// The layout of Gapped: 16 bytes of payload in 32 bytes of memory.
@@ -111,7 +111,7 @@ private:
                                                    : combined(piece.first_rank, piece.last_rank)[index];
     }
 
-    /// Of the first `period` elements.
+    /// The results for the first `period` elements.
     const std::vector<T> &combined(int first, int last) const {
         if (combined_.empty() || first != combined_first_ || last != combined_last_) {
             combined_.clear();

@@ -55,7 +55,7 @@ struct ElementSize {
 /// Throws Error::usage if type and op do not go together.
 ElementSize element_size(const Component &operation, bool reduces);
 
-/// Of messages of so many bytes, among so many ranks.
+/// The elements of messages of `size` bytes.
 std::unique_ptr<Elements> make_elements(const Component &operation, bool reduces, std::uint64_t size, int ranks);
 
 } // namespace bench

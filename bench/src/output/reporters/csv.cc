@@ -19,7 +19,7 @@ struct Text {
     std::string operator()(CellStatus status) const { return to_string(status); }
 };
 
-/// Of a variable in long form: a column per dimension, empty if the variable lacks it.
+/// One element of a variable in long form: a column per dimension, empty if the variable lacks it.
 std::string row_of(const Dataset &dataset, const Variable &variable, std::size_t element) {
     const std::vector<std::size_t> indices = unravel(dataset, variable, element);
     std::string text = variable.name;

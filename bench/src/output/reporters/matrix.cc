@@ -101,7 +101,7 @@ private:
             const auto start = std::find(starts_.begin(), starts_.end(), start_of(result.cell));
             latencies[static_cast<std::size_t>(start - starts_.begin())] = latency;
             if (result.cell.synchronizer != harmonize) {
-                smallest = std::fmin(smallest, latency); // either is the number where the other is none
+                smallest = std::fmin(smallest, latency); // fmin and fmax ignore NaN
                 largest = std::fmax(largest, latency);
             }
         }

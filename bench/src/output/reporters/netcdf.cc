@@ -244,7 +244,7 @@ private:
         file_.attribute(NC_GLOBAL, "hosts", describe_hosts(context));
     }
 
-    /// What the numbers of a variable mean, as the CF conventions (section 3.5) have it.
+    /// The meanings of a variable's numbers, in the form of the CF conventions (section 3.5).
     void define_flags(int variable, const std::vector<std::string> &names) {
         std::vector<signed char> values(names.size());
         std::iota(values.begin(), values.end(), static_cast<signed char>(0));

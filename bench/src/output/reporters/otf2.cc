@@ -56,7 +56,7 @@ void remove_archive(const ArchivePath &path) {
             }
         }
         if (error) {
-            refuse(path, fmt::format("'{}' is to be the folder of its events, but is none", path.folder().string()));
+            refuse(path, fmt::format("'{}', the folder of its events, is not a folder", path.folder().string()));
         }
     }
     for (const fs::path &component : {path.anchor, path.definitions(), path.folder()}) {

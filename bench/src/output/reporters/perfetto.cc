@@ -10,7 +10,7 @@
 namespace bench {
 namespace {
 
-// All tracks belong to one process of the trace, so that they stand below each other; its threads are the tracks.
+// All tracks are threads of one process of the trace, so that viewers show them one below the other.
 constexpr int process = 1;
 constexpr int deadline_track = 1;
 constexpr int first_rank_track = 2;

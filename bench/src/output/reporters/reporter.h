@@ -13,7 +13,7 @@
 
 namespace bench {
 
-/// The samples of a batch and where they stand in the launch.
+/// The samples of a batch and their place in the launch.
 struct BatchReport {
     std::size_t cell;
     std::size_t block;  // position in the order of the launch
@@ -23,13 +23,13 @@ struct BatchReport {
     double canary;                        // seconds, round trip of a cache line before the block; NaN if there is none
 };
 
-/// What is known when the last cell is complete.
+/// Results that are known when the last cell is complete.
 struct RunEnd {
     ClockAgreement agreement;
     std::vector<std::string> warnings;
 };
 
-/// What a subcommand other than the measurement of operations found.
+/// The results of a subcommand other than the measurement of operations.
 struct Findings {
     Dataset data;
     std::string table;                 // of format table, between the lines about the machine and the warnings

@@ -88,7 +88,7 @@ private:
             return "";
         }
         return fmt::format("\nvalidated: {} calls{}\n", calls,
-                           without.empty() ? "" : "; not looked at: " + join(without));
+                           without.empty() ? "" : "; not checked: " + join(without));
     }
 
     Output output_;

@@ -18,7 +18,7 @@ enum class ColumnKind {
 };
 
 struct Column {
-    std::string group; // heading above the heading, shared by neighbours that have the same; "" for none
+    std::string group; // heading above those of adjacent columns that have the same group; "" for none
     std::string heading;
     ColumnKind kind;
 };

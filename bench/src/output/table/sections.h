@@ -38,7 +38,7 @@ std::string table_synchronizers(const std::vector<CellResult> &results);
 std::string table_overlap(const std::vector<CellResult> &results);
 
 /// The cost of delays: one block per synchronizer, timing scheme and arrival pattern, one row per operation, size and
-/// delay. Of all cells, without delay as well.
+/// delay. Includes cells without delay.
 std::string table_arrival(const std::vector<CellResult> &results);
 
 /// By how much an error of the clock, within its bound, can falsify a metric, in seconds; NaN where nothing was

@@ -61,7 +61,7 @@ std::string ranks_column(const std::vector<std::int64_t> &values) {
                        shown < values.size() ? " ..." : "");
 }
 
-/// Of each rank to all.
+/// The sum of each rank's row.
 std::vector<std::int64_t> sums(const std::vector<std::int64_t> &matrix, std::size_t ranks) {
     std::vector<std::int64_t> all;
     for (auto row = matrix.begin(); row != matrix.end(); row += static_cast<std::ptrdiff_t>(ranks)) {

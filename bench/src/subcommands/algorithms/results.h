@@ -18,7 +18,7 @@ struct AlgorithmTrial {
     std::string algorithm;
     std::string evidence;               // how it was chosen
     std::string refusal;                // what the library said; "" if it did as asked
-    std::vector<std::int64_t> calls;    // of the counting operator, per rank; empty if it cannot be had
+    std::vector<std::int64_t> calls;    // of the counting operator, per rank; empty if not available
     std::vector<std::int64_t> messages; // [from][to]; empty if the library cannot count
     std::vector<std::int64_t> bytes;    // [from][to]
     AlgorithmVerdict verdict = AlgorithmVerdict::cannot_tell;

@@ -9,11 +9,11 @@
 
 namespace bench {
 
-/// What `downbeat-bench clock` was asked for.
+/// The options of `downbeat-bench clock`.
 struct ClockOptions {
     std::vector<std::string> schemes;
     std::vector<double> waits; // seconds after a synchronization
-    long rounds = 10;          // of which the smallest absolute offset counts (Hunold 2015, section 7)
+    long rounds = 10;          // the smallest absolute offset of these counts (Hunold 2015, section 7)
     long repetitions = 10;
     std::vector<int> checked; // ranks whose offset to rank 0 is measured; never rank 0
     std::string estimator;    // of kind "offset"
@@ -93,7 +93,7 @@ std::vector<bool> pareto_front(const std::vector<Cost> &points);
 /// `count` ranks of the upper half, ascending, drawn by the seed (Schuchart 2023, section 6.5: the middle and the high
 /// end of the ranks, since errors grow with the distance from the root). 1 <= count <= upper_half(ranks).
 std::vector<int> draw_sample(int ranks, int count, std::uint64_t seed);
-/// How many ranks there are from the middle upwards; rank 0 is none of them.
+/// The number of ranks from the middle upwards, without rank 0.
 int upper_half(int ranks);
 
 std::string clock_table(const ClockResults &results, const ClockSummary &summary, std::uint64_t seed,

@@ -34,7 +34,7 @@ bool contains(const std::vector<ComponentParameter> &parameters, const Component
 
 bool is_form(const ListedComponent &component) { return component.call && !component.call->collective.empty(); }
 
-/// Of "MPI_Ibcast, MPI_Wait": "MPI_".
+/// Returns "MPI_" for "MPI_Ibcast, MPI_Wait".
 std::string prefix(const std::string &call) { return call.substr(0, call.find('_') + 1); }
 
 std::string yes(bool exists) { return exists ? "yes" : "-"; }

@@ -10,7 +10,7 @@ namespace bench {
 
 /// The MPI calls of an operation.
 struct ListedCall {
-    std::string collective; // of which it is a form; "" if it is none
+    std::string collective; // the one that it is a form of, or ""
     std::string form;       // "nonblocking"
     std::string call;       // "MPI_Ibcast, MPI_Wait"
     std::string size_meaning;
