@@ -98,7 +98,7 @@ BAD = [
     ("barrier -r", "--repetitions: 1 required N missing"),
     ("barrier -r 1 -r 2", "--repetitions:"),
     ("barrier clock", "clock is a subcommand, not an operation; give it as the first word"),
-    ("list barriers", "unknown kind 'barriers'; choose one of scheme, offset, intercept"),
+    ("list barriers", "unknown kind 'barriers'; choose one of scheme, offset, clock"),
     ("list --format csv", "unknown format 'csv'; choose one of table, json"),
     ("clock --schemes hca4", "--schemes cannot be 'hca4': 'hca4' is unknown; choose one of disciplined, hca3_offset"),
     ("clock --schemes hca3(fit=1)", "fit cannot be '1'; valid: a whole number from 2"),
