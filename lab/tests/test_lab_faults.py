@@ -42,7 +42,7 @@ def tally_of(make: Make, judge: object = ends, tries: int = 2) -> Tally:
     ("text", "word"),
     [
         ("echo >{site.temporary}/left", "temporary file"),
-        ("sleep 600 & true", "sleep"),
+        ("sleep 600 & sleep 0.3", "sleep"),
         ("echo >/dev/shm/downbeat-test-{site.output.parent.name}-{site.number}", "shared memory"),
     ],
 )
