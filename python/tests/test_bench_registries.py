@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from downbeat.data.launch_file import CELL_FACTORS
 from downbeat.data.metrics import METRICS
-from downbeat.experiment.bench_options import OTHER_EXPERIMENTS, OWN
+from downbeat.experiment.bench_options import OWN, SUBCOMMANDS
 from downbeat.experiment.plan import CALLS_BARRIER, DEFAULT_SYNC
 from downbeat.pictures.registry import OF_FILES
 
@@ -45,8 +45,8 @@ def test_cells_are_told_apart_by_fields_of_the_file() -> None:
 
 def test_the_subcommands_are_those_that_help_shows(help_text: str) -> None:
     section = help_text.partition("\nSubcommands, ")[2].partition("\n\n")[0]
-    assert re.findall(r"^  (\w+) ", section, re.MULTILINE) == list(OTHER_EXPERIMENTS)
-    assert set(OF_FILES) < set(OTHER_EXPERIMENTS)
+    assert re.findall(r"^  (\w+) ", section, re.MULTILINE) == list(SUBCOMMANDS)
+    assert set(OF_FILES) < set(SUBCOMMANDS)
 
 
 def test_what_downbeat_run_sets_itself_are_options_of_the_bench(help_text: str) -> None:

@@ -65,7 +65,7 @@ std::string version_text() {
                        mpi_standard(), build_compiler, build_type);
 }
 
-/// The options of a paper, which count where they are not given. Throws Error::usage where there is no such paper.
+/// Defaults from a paper for options that were not given. Throws Error::usage for an unknown paper.
 void follow_paper(const CommandLine &line, const std::string &name,
                   const std::map<std::string, std::string *> &options) {
     if (!line.given("--published")) {

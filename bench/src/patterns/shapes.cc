@@ -27,7 +27,7 @@ ComponentParameter single_rank_parameter(const char *meaning) {
     return {"rank", "0", meaning, ComponentValues::whole(0, 1e9)};
 }
 
-/// Throws Error::usage if there is no such rank.
+/// Throws Error::usage if the rank is not in the communicator.
 int single_rank(const PatternArguments &arguments) {
     const long rank = arguments.component.whole("rank");
     if (rank >= arguments.ranks) {

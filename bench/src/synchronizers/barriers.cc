@@ -110,7 +110,7 @@ void tree_barrier(const Ranks &ranks) {
         ranks.send(ranks.rank - distance);
         ranks.receive(ranks.rank - distance);
     }
-    // The largest subtree first: its ranks have the longest way to go.
+    // Largest subtree first: it takes the most rounds.
     for (distance /= 2; distance > 0; distance /= 2) {
         if (ranks.rank + distance < ranks.size) {
             ranks.send(ranks.rank + distance);

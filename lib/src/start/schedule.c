@@ -8,7 +8,7 @@
 /* The share of all time; how many synchronizations may be spent in advance, so that clocks are known early, and when
  * that is paid back. */
 #define SHARE 0.01
-/* The share if flags would otherwise be 0, each of which costs a call. */
+/* The share of time while flags would otherwise be 0: a flag of 0 costs a call. */
 #define NEEDED_SHARE 0.1
 #define ADVANCE_SYNCS 8.0
 #define PAID_BACK_NS 20e9

@@ -36,8 +36,8 @@ def launcher_at(text: str, base: Path) -> str:
 
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")  # becomes part of names of files
-# The first words by which downbeat-bench does something else than measure operations.
-OTHER_EXPERIMENTS = ("list", "clock", "rtt", "drift", "skew", "algorithms")
+# First words that make downbeat-bench measure something other than operations.
+SUBCOMMANDS = ("list", "clock", "rtt", "drift", "skew", "algorithms")
 
 # Options of downbeat-bench that `downbeat run` sets from its own.
 OWN = ("sizes", "sync", "repetitions", "output", "quiet")
@@ -139,9 +139,9 @@ def operations_of(value: object, base: Path) -> tuple[str, ...]:
     if not words or not all(words):
         raise wrong("operations", value, 'a list of operations, not empty, e.g. ["bcast", "allreduce"]')
     for word in words:
-        if word in OTHER_EXPERIMENTS:
+        if word in SUBCOMMANDS:
             raise UsageError(
-                f"operations: '{word}' is an experiment of downbeat-bench itself; start it with tools/launch"
+                f"operations: '{word}' is a subcommand of downbeat-bench itself; start it with tools/launch"
             )
         if word.startswith("-"):
             raise wrong("operations", word, "a name of 'downbeat-bench list operation' or the path of a shared object")

@@ -115,7 +115,7 @@ private:
     std::string last_;
 };
 
-/// The first cell of which this holds; nullptr if there is none.
+/// The first cell that satisfies the condition, or nullptr.
 template <typename Wanted> const CellResult *find(const std::vector<CellResult> &results, Wanted wanted) {
     const auto found = std::find_if(results.begin(), results.end(), wanted);
     return found == results.end() ? nullptr : &*found;
