@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 from downbeat.data.launch_file import CELL_FACTORS
 from downbeat.data.metrics import METRICS
-from downbeat.experiment.bench_options import OWN, SUBCOMMANDS
+from downbeat.errors import UsageError
+from downbeat.experiment.bench_options import OWN, SUBCOMMANDS, passed_options
 from downbeat.experiment.plan import CALLS_BARRIER, DEFAULT_SYNC
+from downbeat.launchers.bench import check_arguments
 from downbeat.pictures.registry import OF_FILES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,6 +55,19 @@ def test_what_downbeat_run_sets_itself_are_options_of_the_bench(help_text: str) 
     assert {f"--{name}" for name in OWN} <= set(re.findall(r"--[a-z-]+", help_text))
     (default,) = re.findall(r"--sync NAMES[^\[]*\[default ([^\]]*)\]", help_text)
     assert default == DEFAULT_SYNC
+
+
+@pytest.mark.parametrize("words", [("--nonsense", "3"), ("--late-ranks", "7")])
+def test_what_the_bench_refuses_is_refused_before_a_launch(words: tuple[str, str]) -> None:
+    with pytest.raises(UsageError, match=words[0]):
+        check_arguments(str(BENCH), ["bcast", *words])
+    check_arguments(str(BENCH), ["bcast", "--late-ranks", "0.5"])
+
+
+@pytest.mark.parametrize("name", ["check", "help", "version", "format", "sizes"])
+def test_what_measures_nothing_or_has_no_effect_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match=f"--{name} cannot be after --"):
+        passed_options([f"--{name}", "x"])
 
 
 def test_the_synchronizers_that_call_mpi_barrier_are_measured_with_each_of_its_algorithms() -> None:

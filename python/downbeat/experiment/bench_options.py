@@ -39,8 +39,8 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")  # becomes part of names of fi
 # First words that make downbeat-bench measure something other than operations.
 SUBCOMMANDS = ("list", "clock", "rtt", "drift", "skew", "algorithms")
 
-# Options of downbeat-bench that `downbeat run` sets from its own.
-OWN = ("sizes", "sync", "repetitions", "output", "quiet")
+# Options of downbeat-bench that `downbeat run` sets from its own, or that would have no effect or measure nothing.
+OWN = ("sizes", "sync", "repetitions", "output", "quiet", "format", "check", "help", "version")
 
 
 def wrong(key: str, value: object, valid: str) -> UsageError:
@@ -114,14 +114,16 @@ def option_table(value: object, base: Path) -> dict[str, str]:
 
 
 def refuse_own(names: Iterable[str], own: Collection[str] = OWN) -> None:
-    """Refuses options of downbeat-bench that the command sets itself.
+    """Refuses options of downbeat-bench that the command sets itself, or that do nothing under it.
 
     Raises:
         UsageError: there is one.
     """
     for name in names:
         if name in own:
-            raise UsageError(f"--{name} cannot be after --: this command sets it itself; see its --help")
+            raise UsageError(
+                f"--{name} cannot be after --: this command sets it itself, or it has no effect; see its --help"
+            )
 
 
 def operations_of(value: object, base: Path) -> tuple[str, ...]:
