@@ -36,13 +36,12 @@ def settled(directory: Path, monkeypatch: pytest.MonkeyPatch, wrong: Wrong, swep
         text = frame["environment"].map({"default": "", "rules": rules})
         bad = np.array([wrong(some, size) for some, size in zip(text, frame["size"], strict=True)])
         frame.loc[bad, "status"] = "wrong"
-        frame["value"] = frame["value"].mask(bad)
-        return frame
+        return frame.rename(columns={"value": f"{EFFORT.metric}_median"})
 
     def prove(_: object, choices: Mapping[Cell, str], *__: object) -> dict[Cell, Proof]:
         return {cell: Proof("proven", "messages") for cell in choices}
 
-    monkeypatch.setattr(settling, "measure_gain", measure)
+    monkeypatch.setattr(settling, "cells_of_plan", measure)
     monkeypatch.setattr(settling, "prove", prove)
     tuning = Tuning(QUESTION, TARGET)
     settle_rules(tuning, swept, directory, lambda _: None)

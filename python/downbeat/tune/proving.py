@@ -11,11 +11,9 @@ import numpy as np
 import pandas as pd
 
 from downbeat.data.cells import FAILED, WRONG
-from downbeat.experiment.execute import Watcher
-from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, Environment, Measurement, Plan
-from downbeat.statistics.pairs import compare_paired
-from downbeat.statistics.verdicts import Comparison, judge_together
-from downbeat.tune.choosing import Floats, by_launch, cells_of, paired
+from downbeat.experiment.plan import DEFAULT_ENVIRONMENT
+from downbeat.statistics.verdicts import Comparison
+from downbeat.tune.choosing import Floats, by_launch, cells_of, compare_all, paired
 from downbeat.tune.formats.rules_format import DEFAULT, Cell, Rule, Written, algorithm_for
 from downbeat.tune.late_arrivals import (
     SIZE_STEP,
@@ -27,34 +25,10 @@ from downbeat.tune.late_arrivals import (
     forced_trace,
     traces,
 )
-from downbeat.tune.sweep import HARMONIZE, Effort, Usable, cells_of_plan, digest_of, with_values
+from downbeat.tune.sweep import Usable, digest_of
 from downbeat.tune.target import Target
 
 RULES = "rules"
-
-
-def gain_plan(
-    target: Target,
-    collectives: Sequence[str],
-    ranks: Sequence[int],
-    sizes: str,
-    variables: Mapping[str, str],
-    effort: Effort,
-) -> Plan:
-    """Returns the experiment that measures all cells under the default environment and under the rules'."""
-    return Plan(
-        name="gain",
-        measurement=Measurement(
-            tuple(collectives),
-            {"sync": HARMONIZE, **effort.options(collectives, sizes)},
-        ),
-        libraries=(target.library,),
-        ranks=tuple(ranks),
-        environments=(Environment(), Environment(RULES, dict(variables))),
-        launches=effort.launches,
-        timeout=effort.timeout,
-        seed=effort.seed + 1,  # another order than that of the sweep
-    )
 
 
 def name_of(written: Written) -> str:
@@ -65,23 +39,11 @@ def name_of(written: Written) -> str:
     return digest_of([dict(written.files), dict(written.variables)])
 
 
-def measure_gain(plan: Plan, directory: Path, metric: str, watcher: Watcher) -> pd.DataFrame:
-    """Executes a plan of `gain_plan`; returns its cells, with columns `collective` and `value` as in `sweep.COLUMNS`.
-
-    Raises:
-        DownbeatError: no launch was complete.
-    """
-    return with_values(cells_of_plan(plan, directory, watcher), metric)
-
-
 def compare_environments(frame: pd.DataFrame, margin: float, confidence: float) -> dict[Cell, Comparison]:
     """Compares environment `rules` with `default`, launches of the same number as pairs, all cells judged together."""
-    found: dict[Cell, Comparison] = {}
-    for cell, some in cells_of(frame):
-        default, ruled = paired(by_launch(some, "environment"), DEFAULT_ENVIRONMENT, RULES)
-        if len(ruled) > 1:
-            found[cell] = compare_paired(default, ruled, margin, confidence)
-    return dict(zip(found, judge_together(list(found.values())), strict=True))
+    tables = {cell: by_launch(some, "environment") for cell, some in cells_of(frame)}
+    pairs = {cell: paired(table, DEFAULT_ENVIRONMENT, RULES) for cell, table in tables.items()}
+    return compare_all(pairs, margin, confidence)
 
 
 def lost_cells(frame: pd.DataFrame) -> list[Cell]:
@@ -113,12 +75,7 @@ def compare_rules(
     frame: pd.DataFrame, rules: Sequence[Rule], margin: float, confidence: float
 ) -> dict[Rule, Comparison]:
     """Compares the environments over all sizes of each rule, all rules judged together."""
-    found: dict[Rule, Comparison] = {}
-    for rule in rules:
-        default, ruled = means_over(frame, rule)
-        if len(ruled) > 1:
-            found[rule] = compare_paired(default, ruled, margin, confidence)
-    return dict(zip(found, judge_together(list(found.values())), strict=True))
+    return compare_all({rule: means_over(frame, rule) for rule in rules}, margin, confidence)
 
 
 def means_over(frame: pd.DataFrame, rule: Rule) -> tuple[Floats, Floats]:
@@ -333,8 +290,3 @@ def launch_sides(
         if (DEFAULT if fixed else name) in forced:
             found[f"{FORCED}/{name}"] = forced[DEFAULT if fixed else name]
     return found, None
-
-
-def failures(proofs: Mapping[Cell, Proof]) -> Sequence[Cell]:
-    """Returns the cells in which rules are not obeyed."""
-    return [cell for cell, proof in proofs.items() if proof.verdict == "failed"]

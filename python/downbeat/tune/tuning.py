@@ -14,7 +14,7 @@ import pandas as pd
 from downbeat.base.files import write_text
 from downbeat.base.text import counted
 from downbeat.errors import UsageError
-from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, Library, Measurement, time_limit
+from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, Environment, Library, Measurement, Plan, time_limit
 from downbeat.experiment.progress import Plain
 from downbeat.statistics.verdicts import Comparison
 from downbeat.tune.choosing import (
@@ -23,8 +23,8 @@ from downbeat.tune.choosing import (
     OtherChoice,
     Prices,
     choose,
+    compare_choices,
     find_left_out,
-    measure_prices,
     other_choices,
     price_plans,
     wrong_results,
@@ -36,16 +36,24 @@ from downbeat.tune.proving import (
     Proof,
     compare_environments,
     compare_rules,
-    failures,
-    gain_plan,
     lost_cells,
-    measure_gain,
     name_of,
     prove,
     wrong_cells,
     wrong_under,
 )
-from downbeat.tune.sweep import Effort, Usable, alternative, decisive, probe, sweep, sweep_plan
+from downbeat.tune.sweep import (
+    HARMONIZE,
+    Effort,
+    Usable,
+    alternative,
+    cells_of_plan,
+    decisive,
+    probe,
+    sweep,
+    sweep_plan,
+    with_values,
+)
 from downbeat.tune.target import Target, find_target
 
 
@@ -108,7 +116,7 @@ class Tuning:
 
     def disobeyed(self) -> Sequence[Cell]:
         """Returns the cells in which something else ran than the rules say."""
-        return failures(self.proofs)
+        return [cell for cell, proof in self.proofs.items() if proof.verdict == "failed"]
 
     def objections(self) -> bool:
         """Whether anything speaks against the rules, or wrong results were seen."""
@@ -244,13 +252,27 @@ def write_rules(tuning: Tuning, directory: Path) -> dict[str, str]:
 def measure_rules(
     tuning: Tuning, variables: Mapping[str, str], directory: Path, say: Callable[[str], None]
 ) -> pd.DataFrame:
-    """Measures all cells with and without the rules, as `measure_gain` does; nothing if there are none."""
-    question = tuning.question
+    """Measures all cells under the default environment and under the rules'; nothing if there are no rules.
+
+    Returns:
+        The cells, with columns `collective` and `value` as in `sweep.COLUMNS`.
+    """
+    question, effort = tuning.question, tuning.question.effort
     if not tuning.rules:
         return pd.DataFrame(columns=["collective", "ranks", "size", "environment", "status"])
-    plan = gain_plan(tuning.target, question.collectives, question.ranks, question.sizes, variables, question.effort)
+    options = {"sync": HARMONIZE, **effort.options(question.collectives, question.sizes)}
+    plan = Plan(
+        name=GAIN,
+        measurement=Measurement(question.collectives, options),
+        libraries=(tuning.target.library,),
+        ranks=question.ranks,
+        environments=(Environment(), Environment(RULES, dict(variables))),
+        launches=effort.launches,
+        timeout=effort.timeout,
+        seed=effort.seed + 1,  # another order than that of the sweep
+    )
     say(f"measuring {counted(len(tuning.rules), 'rule')} against the library's own choice")
-    return measure_gain(plan, directory / GAIN / name_of(tuning.written), question.effort.metric, Plain(say))
+    return with_values(cells_of_plan(plan, directory / GAIN / name_of(tuning.written), Plain(say)), effort.metric)
 
 
 def judge_rules(
@@ -306,9 +328,10 @@ def tune(question: Question, directory: Path, say: Callable[[str], None]) -> Tun
     tuning.others = other_choices(alternative(frame), tuning.decisions, wrong, question.margin, question.confidence)
     if tuning.others:
         say(f"{len(tuning.others)} cells in which measuring {question.otherwise} leads to another choice")
-        plans = price_plans(target, tuning.others, question.effort)
-        rule = (question.margin, question.confidence)
-        tuning.prices = measure_prices(plans, tuning.others, directory / PRICE, question.effort, *rule, Plain(say))
+        effort = question.effort
+        plans = price_plans(target, tuning.others, effort)
+        fresh = pd.concat([sweep(plan, directory / PRICE / plan.name, effort.metric, Plain(say)) for plan in plans])
+        tuning.prices = compare_choices(decisive(fresh), tuning.others, question.margin, question.confidence)
     return tuning
 
 
