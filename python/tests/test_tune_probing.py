@@ -12,7 +12,7 @@ from downbeat.experiment.plan import Library
 from downbeat.launchers.launch import EXIT_TIMEOUT
 from downbeat.tune import sweep as probing
 from downbeat.tune.formats.open_mpi import OpenMpiRules
-from downbeat.tune.sweep import Usable, probe
+from downbeat.tune.sweep import Probe, Usable
 from downbeat.tune.target import Run, Target
 
 ALGORITHMS = {"bcast": ["a", "b"]}
@@ -61,7 +61,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
 
 
 def usable(directory: Path, target: Target = TARGET, **options: str) -> Usable:
-    return probe(target, "bcast", 2, OPTIONS | options, directory, 600)
+    return Probe(target, "bcast", 2, OPTIONS | options, directory, 600).usable()
 
 
 def test_a_tuning_that_is_continued_has_the_algorithms_it_began_with(machine: Machine, tmp_path: Path) -> None:

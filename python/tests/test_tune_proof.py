@@ -13,7 +13,7 @@ from downbeat.tune.formats.open_mpi import OpenMpiRules
 from downbeat.tune.formats.rules_format import DEFAULT, Cell, Rule, algorithm_for
 from downbeat.tune.late_arrivals import Trace
 from downbeat.tune.proving import Proof, judge_proof, named_for, prove
-from downbeat.tune.sweep import Usable, probe
+from downbeat.tune.sweep import Probe, Usable
 from downbeat.tune.target import Target, find_target, run_bench
 from downbeat.tune.tuning import write_files
 
@@ -274,7 +274,7 @@ def test_intel_obeys_a_rule_for_its_number_of_ranks(tmp_path: Path) -> None:
 @pytest.mark.thorough
 def test_what_cannot_run_is_left_out_with_the_reason(tmp_path: Path) -> None:
     target = target_of("openmpi", tmp_path)
-    usable = probe(target, "barrier", 3, {"validate": ""}, tmp_path, 60)
+    usable = Probe(target, "barrier", 3, {"validate": ""}, tmp_path, 60).usable()
     assert usable.algorithms == ["linear", "double_ring", "recursive_doubling", "bruck", "tree"]
     assert list(usable.excluded) == ["two_proc"]
     assert "two_proc" in usable.excluded["two_proc"]

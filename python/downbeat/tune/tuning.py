@@ -16,6 +16,7 @@ from downbeat.base.text import counted
 from downbeat.errors import UsageError
 from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, Environment, Library, Measurement, Plan, time_limit
 from downbeat.experiment.progress import Plain
+from downbeat.launchers.bench import check_arguments
 from downbeat.statistics.verdicts import Comparison
 from downbeat.tune.choosing import (
     Decision,
@@ -45,11 +46,11 @@ from downbeat.tune.proving import (
 from downbeat.tune.sweep import (
     HARMONIZE,
     Effort,
+    Probe,
     Usable,
     alternative,
     cells_of_plan,
     decisive,
-    probe,
     sweep,
     sweep_plan,
     with_values,
@@ -315,10 +316,14 @@ def tune(question: Question, directory: Path, say: Callable[[str], None]) -> Tun
         say: receives the progress, in lines.
 
     Raises:
-        UsageError: a collective cannot be tuned, or the directory is another's.
+        UsageError: a collective cannot be tuned, an option is not valid, or the directory is another's.
         DownbeatError: the library does not run.
     """
     check_directory(directory)
+    for collective in question.collectives:
+        options = {"sync": question.effort.synchronizers(collective)}
+        options |= question.effort.options((collective,), question.sizes)
+        check_arguments(question.library.bench, Measurement((collective,), options).arguments())
     target = find_target(question.library, directory / PROBE)
     target.check(question.collectives)
     tuning = Tuning(question, target)
@@ -343,7 +348,7 @@ def sweep_all(tuning: Tuning, directory: Path, say: Callable[[str], None]) -> pd
         for ranks in question.ranks:
             options = effort.options((collective,), question.sizes)
             limit = effort.timeout or time_limit(Measurement((collective,), options), ranks)
-            usable = probe(tuning.target, collective, ranks, options, directory / PROBE, limit)
+            usable = Probe(tuning.target, collective, ranks, options, directory / PROBE, limit).usable()
             tuning.usable.append(usable)
             plan = sweep_plan(tuning.target, usable, question.sizes, effort, effort.synchronizers(collective))
             say(f"{collective} on {ranks} ranks: {len(usable.algorithms)} algorithms beside the default")
