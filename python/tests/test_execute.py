@@ -155,10 +155,7 @@ def test_a_directory_of_something_else_is_refused(fake: FakeBench, where: Path) 
     [
         ("echo some; echo out of luck >&2; exit 1", "exit status 1: out of luck"),
         ("exit 0", "there is no file 'samples.nc'"),
-        (
-            ": >$output; exit 0",
-            "'samples.nc' is empty: the launch ended before it measured anything",
-        ),
+        (": >$output; exit 0", "'samples.nc' is empty: the launch ended before it measured anything"),
         ("head -c -1 $template >$output; exit 0", "is cut off"),
         ("echo hello >$output; exit 0", "'samples.nc' is not a file of downbeat-bench (.nc, netCDF)"),
         ("kill -9 $$", "exit status 137"),
@@ -516,13 +513,6 @@ def test_a_site_launcher_is_given_the_ranks(tmp_path: Path, where: Path) -> None
     asked = (tmp_path / "asked").read_text(encoding="utf-8")
     assert asked.startswith(f"--mpi=pmix --comment=two words -n 3 {fake.bench} bcast --sizes 8 -q -o samples.nc")
     assert len(fake.processes()) == 3
-
-
-def test_a_damaged_split_is_named(where: Path) -> None:
-    where.mkdir()
-    (where / places.SPLIT).write_text('{"repetitions": 7', encoding="utf-8")
-    with pytest.raises(UsageError, match=r"split\.json' is damaged: "):
-        split.read(where)
 
 
 GUARDED = """

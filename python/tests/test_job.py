@@ -15,10 +15,8 @@ from downbeat.experiment.execute import ranks_here
 from downbeat.experiment.launch import launch_command
 from downbeat.experiment.plan import LEAST_LIMIT, LaunchKey, Library, Measurement, Plan, time_limit
 from downbeat.experiment.request import check_placing, default_ranks
-from downbeat.launchers.bench import srun_launcher
 from downbeat.launchers.job import Job, job_of
 from downbeat.launchers.libraries import LIBRARIES, Places
-from fake_programs import script
 
 SLURM = {"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "4", "SLURM_JOB_CPUS_PER_NODE": "48(x3),32", "SLURM_NTASKS": "128"}
 PLACED = "srun -N {nodes} --ntasks-per-node={ranks_per_node} -n {ranks}"
@@ -95,14 +93,6 @@ def test_ranks_per_node_reach_the_launchers_of_all_libraries() -> None:
     for name in ("mpich", "mpich5", "intelmpi"):
         assert LIBRARIES[name].family.arguments(places)[:2] == ["-ppn", "2"]
     assert LIBRARIES["intelmpi"].family.environment(places)["I_MPI_JOB_RESPECT_PROCESS_PLACEMENT"] == "0"
-
-
-def test_srun_of_a_job_is_told_how_many_ranks_a_node_gets(tmp_path: Path) -> None:
-    script(tmp_path / "srun", "#!/bin/sh\nprintf 'MPI plugin types are...\\n\\tpmix\\n'\n")
-    job = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_JOB_ID": "7"}
-    assert srun_launcher(LIBRARIES["openmpi"], placed=True, environment=job) == (
-        "srun --mpi=pmix --cpu-bind=cores -N {nodes} --ntasks-per-node={ranks_per_node} -n {ranks}"
-    )
 
 
 def launch(*arguments: str) -> subprocess.CompletedProcess[str]:
