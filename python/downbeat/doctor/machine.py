@@ -89,8 +89,3 @@ def parse_cpus(text: str) -> frozenset[int]:
         first, _, last = range_text.partition("-")
         cpus |= set(range(int(first), int(last or first) + 1))
     return frozenset(cpus)
-
-
-def count(number: int, noun: str) -> str:
-    """Returns a number with its noun."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"

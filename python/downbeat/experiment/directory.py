@@ -131,8 +131,3 @@ def key_of(record: Mapping[str, Any]) -> LaunchKey:
     """Returns which launch a record is of; an earlier downbeat wrote neither portions nor variants."""
     names = [one.name for one in dataclasses.fields(LaunchKey)]
     return typed(LaunchKey, {name: record[name] for name in names if name in record})
-
-
-def factors(key: LaunchKey) -> dict[str, object]:
-    """Returns the factors of a launch, for its record."""
-    return dataclasses.asdict(key)

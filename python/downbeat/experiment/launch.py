@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import glob
 import os
@@ -145,7 +146,7 @@ def launch(
     places.write_record(
         partial,
         {
-            **places.factors(key),
+            **dataclasses.asdict(key),
             "command": command,
             "variables": variables,
             "started": started.isoformat(),

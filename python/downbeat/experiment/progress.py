@@ -16,7 +16,7 @@ from rich.text import Text
 
 from downbeat.base.screen import Screen
 from downbeat.base.text import MICROSECONDS, counted, microseconds
-from downbeat.experiment.estimates import CellKey, Estimates
+from downbeat.experiment.estimates import NAMES, Cell, Estimates
 from downbeat.experiment.execute import Watcher
 from downbeat.experiment.launch import Ended
 from downbeat.experiment.plan import LaunchKey, Plan
@@ -85,19 +85,19 @@ def cell_table(estimates: Estimates, most: int | None = None) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     intervals = estimates.intervals()
     for cell, interval in list(sorted_cells(intervals))[:most]:
-        values = cell.values()
+        values = dict(zip(NAMES, cell, strict=True))
         table.add_row(*(Text(text(name, values[name])) for name in columns), *numbers(interval))
     if most is not None and len(intervals) > most:
         table.add_row(Text(f"and {len(intervals) - most} more", style="dim"))
     return table
 
 
-def sorted_cells(intervals: dict[CellKey, Interval]) -> Iterator[tuple[CellKey, Interval]]:
+def sorted_cells(intervals: dict[Cell, Interval]) -> Iterator[tuple[Cell, Interval]]:
     """Returns cells with those to be compared side by side: operations in their order, then sizes."""
-    operations = list(dict.fromkeys(cell.values()["operation"] for cell in intervals))
+    operations = list(dict.fromkeys(cell[NAMES.index("operation")] for cell in intervals))
 
-    def place(cell: CellKey) -> tuple[object, ...]:
-        values = cell.values()
+    def place(cell: Cell) -> tuple[object, ...]:
+        values = dict(zip(NAMES, cell, strict=True))
         rest = [str(value) for name, value in values.items() if name not in ("operation", "size", "ranks")]
         return operations.index(values["operation"]), int(str(values["size"])), values["ranks"], rest
 
