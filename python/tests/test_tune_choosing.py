@@ -44,22 +44,12 @@ def launches(
     """Makes launches of a broadcast on 4 ranks: algorithm -> true time."""
     random = np.random.default_rng([seed, size, len(synchronizer)])
     drift = np.exp(DRIFT * random.standard_normal(count))
-    rows = [
-        (
-            "bcast",
-            4,
-            size,
-            algorithm,
-            synchronizer,
-            pattern,
-            launch + 1,
-            "ok",
-            time * drift[launch] * np.exp(NOISE * noise),
-        )
-        for algorithm, time in times.items()
-        for launch, noise in enumerate(random.standard_normal(count))
-    ]
     columns = ["collective", "ranks", "size", "algorithm", "synchronizer", "pattern", "launch", "status", "value"]
+    rows = [
+        ("bcast", 4, size, name, synchronizer, pattern, launch, "ok", time * drift[launch - 1] * np.exp(NOISE * noise))
+        for name, time in times.items()
+        for launch, noise in enumerate(random.standard_normal(count), 1)
+    ]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -119,10 +109,8 @@ def test_cells_that_are_incomplete_count_nowhere() -> None:
     assert chosen(counted) == DEFAULT
     (left,) = find_left_out("sweep", counted, "algorithm")
     launches_left = "launches 5, 6, 7, 8, 9, 10"
-    assert (left.status, left.cells) == (
-        "incomplete",
-        (f"bcast of 8 bytes on 4 ranks by a, harmonize: {launches_left}",),
-    )
+    assert left.status == "incomplete"
+    assert left.cells == (f"bcast of 8 bytes on 4 ranks by a, harmonize: {launches_left}",)
 
     ruled = cells.assign(environment=cells["algorithm"].map({DEFAULT: "default", "a": "rules"}))
     assert compare_environments(with_values(ruled, "latency_avg"), MARGIN, CONFIDENCE)[CELL].launches == (4, 4)
@@ -211,11 +199,7 @@ def test_under_an_arrival_pattern_its_samples_decide_and_those_without_say_what_
     assert (one.chosen, one.other) == ("b", "a")
     effort = dataclasses.replace(EFFORT, pattern=late, delay="50us")
     (plan,) = price_plans(TARGET, others, effort)
-    assert {name: plan.measurement.options[name] for name in ("pattern", "delay", "sync")} == {
-        "pattern": late,
-        "delay": "50us",
-        "sync": "harmonize",
-    }
+    assert plan.measurement.options.items() >= {"pattern": late, "delay": "50us", "sync": "harmonize"}.items()
     assert effort.synchronizers("bcast") == "harmonize"
     assert BARRIER in EFFORT.synchronizers("bcast")
 
