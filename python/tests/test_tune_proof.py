@@ -67,8 +67,8 @@ def test_late_arrivals_are_asked_where_counts_cannot_tell(monkeypatch: pytest.Mo
         Cell("reduce", 4, 16): Proof("proven", "never counted: the first size has shown that nothing can be"),
     }
     by_lateness = {8: Proof("failed", "late"), 16: Proof("proven", "late"), 32: Proof("cannot tell", "late, too")}
-    monkeypatch.setattr("downbeat.tune.proving.prove_by_counts", lambda _, cell, *_rest: by_counts[cell])
-    monkeypatch.setattr("downbeat.tune.proving.prove_by_late_arrivals", lambda _, cell, *_rest: by_lateness[cell.size])
+    monkeypatch.setattr("downbeat.tune.proving.prove_by_counts", lambda _, case: by_counts[case.cell])
+    monkeypatch.setattr("downbeat.tune.proving.prove_by_late_arrivals", lambda _, case: by_lateness[case.cell.size])
     target = Target(Library("made up", "none"), "1", {}, OpenMpiRules(5, {}))
     usable = [Usable(collective, 4, ["a"]) for collective in ("bcast", "allreduce", "reduce")]
     assert prove(target, dict.fromkeys(by_counts, "a"), usable, {}, tmp_path) == {

@@ -152,6 +152,25 @@ def judge_proof(
     return Proof("proven", " and ".join(telling))
 
 
+@dataclass(frozen=True)
+class Case:
+    """The rules in a cell.
+
+    Attributes:
+        cell: what is run.
+        algorithm: that the rules name; the default where they name none.
+        named: that its traces are compared with (`named_for`).
+        variables: that switch the rules on.
+        directory: for what the launches write.
+    """
+
+    cell: Cell
+    algorithm: str
+    named: Sequence[str]
+    variables: Mapping[str, str]
+    directory: Path
+
+
 def prove(
     target: Target,
     choices: Mapping[Cell, str],
@@ -175,15 +194,13 @@ def prove(
     uncountable: set[tuple[str, int]] = set()
     late_arrivals = LateArrivals(target)
     for cell, algorithm in choices.items():
-        named = named_for(cell, choices, running[cell.collective, cell.ranks])
-        if (cell.collective, cell.ranks) in uncountable:
-            proof = Proof("cannot tell", UNCOUNTABLE)
-        else:
-            proof = prove_by_counts(target, cell, algorithm, named, variables, directory)
-            if proof.by == UNCOUNTABLE:
-                uncountable.add((cell.collective, cell.ranks))
+        group = cell.collective, cell.ranks
+        case = Case(cell, algorithm, named_for(cell, choices, running[group]), variables, directory)
+        proof = Proof("cannot tell", UNCOUNTABLE) if group in uncountable else prove_by_counts(target, case)
+        if proof.by == UNCOUNTABLE:
+            uncountable.add(group)
         if proof.verdict == "cannot tell" and cell.collective in TELLING:
-            late = prove_by_late_arrivals(late_arrivals, cell, algorithm, named, variables, directory)
+            late = prove_by_late_arrivals(late_arrivals, case)
             proof = Proof(late.verdict, f"{proof.by}; {late.by}" if late.verdict == "cannot tell" else late.by)
         elif proof.verdict == "cannot tell":
             proof = Proof(proof.verdict, f"{proof.by}; {ALL_WAIT}")
@@ -192,7 +209,7 @@ def prove(
 
 
 def named_for(cell: Cell, choices: Mapping[Cell, str], running: Sequence[str]) -> list[str]:
-    """Returns what a cell's traces are held against: the algorithm that the rules name for it.
+    """Returns what a cell's traces are compared with: the algorithm that the rules name for it.
 
     Where they name none, those that they name for other cells of the collective, and that run on so many ranks: what a
     rule that reaches too far would bring.
@@ -203,46 +220,30 @@ def named_for(cell: Cell, choices: Mapping[Cell, str], running: Sequence[str]) -
     return [algorithm for algorithm in running if algorithm in elsewhere]
 
 
-def prove_by_counts(
-    target: Target, cell: Cell, algorithm: str, named: Sequence[str], variables: Mapping[str, str], directory: Path
-) -> Proof:
+def prove_by_counts(target: Target, case: Case) -> Proof:
     """Compares messages and calls of operators in a cell.
 
     Where the rules name no algorithm of the collective at all, the default's traces have to differ from those of any
     other algorithm that the launch without rules switched to.
-
-    Args:
-        target: as in `prove`.
-        cell: what is run.
-        algorithm: that the rules name for it.
-        named: of `named_for`.
-        variables: as in `prove`.
-        directory: as in `prove`.
     """
+    cell, named = case.cell, case.named
     if cell.size % SIZE_STEP:
         return Proof("cannot tell", f"only sizes that are multiples of {SIZE_STEP} can be counted")
-    plain, reason = traces(target, cell, {}, directory / PLAIN)
+    plain, reason = traces(target, cell, {}, case.directory / PLAIN)
     if DEFAULT not in plain:
         return Proof("cannot tell", f"the launch without rules left no trace: {reason}")
     if not plain[DEFAULT].evidence():
         return Proof("cannot tell", UNCOUNTABLE)
-    ruled, reason = traces(target, cell, variables, directory / RULED)
+    ruled, reason = traces(target, cell, case.variables, case.directory / RULED)
     if DEFAULT not in ruled:
         return Proof("failed", f"the launch under the rules left no trace: {reason}")
-    forced = {name: forced_trace(target, cell, name, plain, directory / FORCED) for name in named}
+    forced = {name: forced_trace(target, cell, name, plain, case.directory / FORCED) for name in named}
     seen = {name: trace for name, trace in (forced if named else plain).items() if trace and name != DEFAULT}
-    return judge_proof(algorithm, plain[DEFAULT], seen, ruled[DEFAULT], one_is_enough=not named)
+    return judge_proof(case.algorithm, plain[DEFAULT], seen, ruled[DEFAULT], one_is_enough=not named)
 
 
-def prove_by_late_arrivals(
-    late_arrivals: LateArrivals,
-    cell: Cell,
-    algorithm: str,
-    named: Sequence[str],
-    variables: Mapping[str, str],
-    directory: Path,
-) -> Proof:
-    """Compares the waits between ranks in a cell; the arguments are those of `prove_by_counts`.
+def prove_by_late_arrivals(late_arrivals: LateArrivals, case: Case) -> Proof:
+    """Compares the waits between ranks in a cell.
 
     Each side is launched twice, so that a disturbance throughout one launch proves nothing. Cells that differ are
     launched again before it counts as a failure.
@@ -251,7 +252,7 @@ def prove_by_late_arrivals(
     launches = 0
     while True:
         try:
-            found, failure = launch_sides(late_arrivals, cell, named, variables, directory)
+            found, failure = launch_sides(late_arrivals, case)
         except NotLateError as error:
             return Proof("cannot tell", str(error))
         if failure:
@@ -259,29 +260,26 @@ def prove_by_late_arrivals(
         # A rank that left early once needs nothing of the late one.
         seen = {side: waits & seen.get(side, waits) for side, waits in found.items()}
         sides = {side: Trace(None, None, tuple(waits.ravel().astype(int).tolist())) for side, waits in seen.items()}
-        forced = {name: sides[f"{FORCED}/{name}"] for name in named if f"{FORCED}/{name}" in sides}
-        proof = judge_proof(algorithm, sides[PLAIN], forced, sides[RULED])
+        forced = {name: sides[f"{FORCED}/{name}"] for name in case.named if f"{FORCED}/{name}" in sides}
+        proof = judge_proof(case.algorithm, sides[PLAIN], forced, sides[RULED])
         launches += 1
         if launches >= (MOST_LAUNCHES if proof.verdict == "failed" else FEWEST_LAUNCHES):
             return proof
 
 
-def launch_sides(
-    late_arrivals: LateArrivals, cell: Cell, named: Sequence[str], variables: Mapping[str, str], directory: Path
-) -> tuple[dict[str, Waits], Proof | None]:
+def launch_sides(late_arrivals: LateArrivals, case: Case) -> tuple[dict[str, Waits], Proof | None]:
     """Returns the waits of ranks without rules, under them, and by each algorithm forced; or the verdict if one fails.
-
-    The arguments are those of `prove_by_counts`.
 
     Raises:
         NotLateError: the operation takes too long.
     """
-    forcing = {name: late_arrivals.target.form.forcing_variables(cell.collective, name) for name in named}
-    switched = [name for name in named if not forcing[name]]
+    cell, directory = case.cell, case.directory
+    forcing = {name: late_arrivals.target.form.forcing_variables(cell.collective, name) for name in case.named}
+    switched = [name for name in case.named if not forcing[name]]
     plain, reason = late_arrivals.waits(cell, switched, {}, directory / PLAIN)
     if DEFAULT not in plain:
         return {}, Proof("cannot tell", f"the launch without rules left no late arrivals: {reason}")
-    ruled, reason = late_arrivals.waits(cell, [], variables, directory / RULED)
+    ruled, reason = late_arrivals.waits(cell, [], case.variables, directory / RULED)
     if DEFAULT not in ruled:
         return {}, Proof("failed", f"the launch under the rules left no late arrivals: {reason}")
     found = {PLAIN: plain[DEFAULT], RULED: ruled[DEFAULT]}
