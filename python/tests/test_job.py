@@ -115,15 +115,14 @@ def test_numbers_come_to_their_places(ranks: str, per_node: str, said: str) -> N
     [
         (["--launcher", PLACED.replace("srun", "echo"), "-n", "2"], "needs --ranks-per-node"),
         (["--launcher", "echo -n {ranks}", "--ranks-per-node", "2", "-n", "2"], "so --ranks-per-node does nothing"),
-        (
-            ["--mpi", "openmpi", "--ranks-per-node", "2", "-n", "4"],
-            "4 ranks at 2 per node need 2 nodes, and there is 1",
+        (["--mpi", "openmpi", "--ranks-per-node", "2", "-n", "4"], "4 ranks at 2 per node need 2 nodes, and there is"),
+        *(
+            (["--launcher", text, "-n", "1"], f"launch: --launcher: {text!r} is not a command")
+            for text in ("'", "", '"a')
         ),
     ],
 )
-def test_ranks_that_cannot_be_placed_are_refused(
-    arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_start_ranks_is_refused(arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SLURM_JOB_NUM_NODES", raising=False)
     done = launch(*arguments, "/bin/true")
     assert done.returncode == 2

@@ -247,40 +247,38 @@ def test_pairs_have_as_many_on_either_side() -> None:
         compare_paired([1.0, 2.0], [1.0, 2.0, 3.0])
 
 
-def count_verdicts(
-    simulate: Callable[..., tuple[np.ndarray, np.ndarray]],
-    compare: Compare,
+PAIRED, APART = (simulate_paired_medians, compare_paired), (simulate_independent_medians, compare_independent)
+
+
+@pytest.mark.parametrize(
+    ("design", "ratio", "own", "experiments", "most", "least"),
+    [
+        # About 7 differ; of 200 no more than 10 are allowed. The more samples per launch, the more are equivalent.
+        (PAIRED, 1.0, 0.0, 1000, {"faster slower": 20}, {"equivalent": 851}),
+        # 2.5 % and four standard errors, below 4 %; the interval is four times as wide as the margin.
+        (APART, 1.0, 0.0, 2000, {"faster slower": 75, "equivalent": 0}, {}),
+        (PAIRED, 1.05, 0.0, 300, {}, {"slower": 297}),
+        (PAIRED, 1 / 1.05, 0.02, 300, {}, {"faster": 241}),
+        # At the margin: 2.5 % and four standard errors.
+        (PAIRED, 1.02, 0.0, 1000, {"equivalent": 45, "faster": 0}, {}),
+    ],
+)
+def test_verdicts_on_simulated_launches_are_right(
+    design: tuple[Callable[..., tuple[np.ndarray, np.ndarray]], Compare],
     ratio: float,
+    own: float,
     experiments: int,
-    **more: Deviations,
-) -> Counter[str]:
-    random = np.random.default_rng(11)
-    return Counter(compare(*simulate(random, LAUNCHES, SAMPLES, ratio, **more)).verdict for _ in range(experiments))
-
-
-def test_identical_inputs_in_pairs_are_not_called_different() -> None:
-    found = count_verdicts(simulate_paired_medians, compare_paired, 1.0, 1000)
-    assert found["faster"] + found["slower"] <= 20  # about 7; of 200 no more than 10 are allowed
-    assert found["equivalent"] > 850  # the more samples per launch, the more
-
-
-def test_identical_independent_inputs_are_not_called_different() -> None:
-    found = count_verdicts(simulate_independent_medians, compare_independent, 1.0, 2000)
-    assert found["faster"] + found["slower"] <= 75  # 2.5 % and four standard errors, below 4 %
-    assert found["equivalent"] == 0  # the interval is four times as wide as the margin
-
-
-def test_five_percent_are_found_in_pairs() -> None:
-    found = count_verdicts(simulate_paired_medians, compare_paired, 1.05, 300)
-    assert found["slower"] >= 297
-    own = count_verdicts(simulate_paired_medians, compare_paired, 1 / 1.05, 300, deviations=Deviations(cell=0.02))
-    assert own["faster"] > 240
-
-
-def test_at_the_margin_equivalence_is_rarely_claimed() -> None:
-    found = count_verdicts(simulate_paired_medians, compare_paired, 1.02, 1000)
-    assert found["equivalent"] <= 45  # 2.5 % and four standard errors
-    assert found["faster"] == 0
+    most: dict[str, int],
+    least: dict[str, int],
+) -> None:
+    simulate, compare = design
+    random, deviations = np.random.default_rng(11), Deviations(cell=own)
+    made = (simulate(random, LAUNCHES, SAMPLES, ratio, deviations) for _ in range(experiments))
+    found = Counter(compare(*each).verdict for each in made)
+    for names, limit in most.items():
+        assert sum(found[name] for name in names.split()) <= limit
+    for name, limit in least.items():
+        assert found[name] >= limit
 
 
 def test_many_identical_cells_are_rarely_called_different() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from downbeat.base.text import MICROSECONDS
+from downbeat.base.text import MICROSECONDS, counted
 from downbeat.experiment.experiment import open_experiment
 from downbeat.tables.summaries import plain_cells
 from downbeat.traces.trace import Trace
@@ -345,8 +345,7 @@ def verdict(found: Arrivals) -> list[str]:
     others = sites[len(large) :]
     if others:
         rest = sum(float(site["share"]) for site in others)
-        plural = "s" if len(others) > 1 else ""
-        sentences.append(f"{len(others)} other call site{plural}: {percent(rest)} of the run together")
+        sentences.append(f"{counted(len(others), 'other call site')}: {percent(rest)} of the run together")
     return sentences
 
 
