@@ -7,7 +7,7 @@ from downbeat.doctor.machine import Finding, Machine
 
 
 def check(machine: Machine, ranks: int) -> list[Finding]:
-    """Looks at affinity, and at the quota of control groups, by which the kernel stops processes for milliseconds."""
+    """Checks affinity, and the quota of control groups, by which the kernel stops processes for milliseconds."""
     findings = []
     left_out = len(machine.online - machine.allowed)
     if left_out:

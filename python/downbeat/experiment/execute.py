@@ -71,7 +71,7 @@ def execute(plan: Plan, directory: Path, watcher: Watcher | None = None, any_see
         plan: the experiment; may differ from the one in the directory in `MAY_CHANGE` alone.
         directory: of the experiment; made if there is none.
         watcher: receives the progress.
-        any_seed: nobody asked for the seed of the plan, so that of an experiment that is there goes first.
+        any_seed: the user gave no seed, so an existing experiment keeps its own.
 
     Raises:
         UsageError: the directory holds another experiment, or a link that another user has made.
@@ -81,7 +81,7 @@ def execute(plan: Plan, directory: Path, watcher: Watcher | None = None, any_see
     if directory.is_dir():
         places.refuse_links_of_others(directory)
     with locked(directory) as lock:
-        plan = adopt(plan, directory, any_seed)  # whoever held the lock may have written another
+        plan = adopt(plan, directory, any_seed)  # the last holder of the lock may have written another
         begins = not (directory / places.PLAN).is_file()
         places.write_plan(directory, plan)
         for left in (directory / places.PARTIAL).glob("*"):
@@ -98,7 +98,7 @@ def execute(plan: Plan, directory: Path, watcher: Watcher | None = None, any_see
 
 
 def adopt(plan: Plan, directory: Path, any_seed: bool = False) -> Plan:
-    """Looks whether a directory is empty or holds this experiment; returns the plan, with the seed that it has there.
+    """Checks that a directory is empty or holds this experiment; returns the plan, with the seed that it has there.
 
     Raises:
         UsageError: it holds something else; the line names what differs.

@@ -162,7 +162,7 @@ def ranks_of(value: object, job: Job, per_node: int = 0) -> tuple[int, ...]:
 
 
 def default_ranks(job: Job, per_node: int) -> int:
-    """Returns how many ranks there are if nobody says so.
+    """Returns the default number of ranks.
 
     Args:
         job: the nodes that they go to.
@@ -217,7 +217,7 @@ def library(name: str, bench: str, launcher: str, per_node: int = 0) -> Library:
 
 
 def check_placing(launcher: str, per_node: int) -> None:
-    """Looks whether a launcher of the user's own, if any, takes the number of ranks per node.
+    """Checks that a launcher of the user's own, if any, takes the number of ranks per node.
 
     Raises:
         UsageError: it is given, and the launcher does not say where it goes; or the other way round.

@@ -11,7 +11,7 @@ from downbeat.errors import UsageError
 from downbeat.experiment.bench_options import passed_options, refuse_own, with_files, wrong
 from downbeat.experiment.request import numbers
 
-TOGETHER = "latency_avg"  # the metric where nobody says, and that of late ranks: what is left once all have come
+TOGETHER = "latency_avg"  # the default metric; with an arrival pattern, the time after the last entry
 LATE = "after_last_entry"
 
 

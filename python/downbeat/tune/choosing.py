@@ -62,7 +62,7 @@ WrongResults = Mapping[tuple[str, int, str], Sequence[int]]
 
 @dataclass(frozen=True)
 class Candidate:
-    """An algorithm in a cell, held against the default."""
+    """An algorithm in a cell, compared with the default."""
 
     algorithm: str
     # The algorithm against the default, corrected over all algorithms in all cells; None if it was not measured.
@@ -185,7 +185,7 @@ def decide(cell: Cell, candidates: Sequence[Candidate]) -> Decision:
 
 @dataclass(frozen=True)
 class OtherChoice:
-    """A cell for which the way of measuring decides what is chosen."""
+    """A cell in which the other measurement leads to another choice."""
 
     cell: Cell
     chosen: str  # algorithm
@@ -196,8 +196,8 @@ class OtherChoice:
 class Prices:
     """The price of the other choices: their time / that of the choice that was made, both measured as that.
 
-    Both were chosen as the luckiest of many from the launches of the sweep, so these cannot say it: between algorithms
-    that are equal the choice would look as if it had a price. Launches that had no part in either choice say it.
+    Both were chosen as the luckiest of many from the launches of the sweep, which therefore show a price even between
+    equal algorithms. Launches that had no part in either choice do not.
 
     Attributes:
         by_cell: judged together; a cell without two launches that have both algorithms is missing.

@@ -117,7 +117,7 @@ class Probe:
         return usable
 
     def failure(self, algorithms: Sequence[str], timeout: float) -> str:
-        """Returns why a launch by these algorithms is of no use; empty if it is.
+        """Returns why a launch by these algorithms failed; empty if it did not.
 
         Raises:
             UsageError: the library's own choice is refused, so the options are.
@@ -191,7 +191,7 @@ class Effort:
         return options | dict(self.passed)
 
     def synchronizers(self, collective: str) -> str:
-        """Returns what is measured behind what.
+        """Returns the synchronizers that a collective is measured after.
 
         A barrier is measured from a common start alone: under most libraries the choice would hold for the MPI_Barrier
         that synchronizes as well. So are arrival patterns: after a barrier its own exit skew would be part of them.

@@ -72,7 +72,7 @@ class Question:
 
     @property
     def otherwise(self) -> str:
-        """The other measurement, of which it is said what it would have chosen."""
+        """The other measurement, whose choices are compared."""
         return "without the arrival pattern" if self.effort.pattern else "after MPI_Barrier"
 
     @property
@@ -135,7 +135,7 @@ RULES_FILES = (open_mpi.RULES_FILE, *mpich.VARIABLES)
 
 
 def check_directory(directory: Path) -> None:
-    """Looks whether a directory is empty or that of a tuning, whose files may be replaced.
+    """Checks that a directory is empty or that of a tuning, whose files may be replaced.
 
     Raises:
         UsageError: it holds something else.
@@ -147,8 +147,8 @@ def check_directory(directory: Path) -> None:
 def write_files(target: Target, written: Written, directory: Path, about: Sequence[str] = ()) -> dict[str, str]:
     """Writes the files of rules and `rules.env` into a directory, which is made; returns the environment.
 
-    Paths in the environment are absolute: whoever moves the files has to change them. Files of earlier rules go, and so
-    does the record of how those were proven.
+    Paths in the environment are absolute: change them if you move the files. Files of earlier rules are removed, and
+    so is the record of how those were proven.
 
     Args:
         target: the library.
@@ -292,7 +292,7 @@ def judge_rules(
 
 
 def about(question: Question) -> list[str]:
-    """Returns where rules come from, for whoever finds the file in a year."""
+    """Returns where rules come from, for the reader of the file a year later."""
     today = datetime.datetime.now(datetime.UTC).date()
     ranks = ", ".join(map(str, question.ranks))
     return [

@@ -101,8 +101,8 @@ class Written:
     """Rules in a library's own form."""
 
     files: Mapping[str, str]  # name -> content, for one directory
-    variables: Mapping[str, str]  # environment that switches them on; `{directory}` stands for the place of the files
-    notes: Sequence[str]  # what whoever uses the rules must know
+    variables: Mapping[str, str]  # environment that switches them on; `{directory}` is that of the files
+    notes: Sequence[str]  # what users of the rules must know
 
     def environment(self, directory: Path) -> dict[str, str]:
         """Returns the environment, for files in a directory."""
