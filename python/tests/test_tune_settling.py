@@ -28,40 +28,47 @@ SWEPT = pd.concat([launches({DEFAULT: 10, "a": 5, "b": 8}, 8), launches({DEFAULT
 Wrong = Callable[[str, int], bool]
 
 
-def settled(directory: Path, monkeypatch: pytest.MonkeyPatch, wrong: Wrong, swept: pd.DataFrame = SWEPT) -> Tuning:
+Settle = Callable[..., Tuning]
+
+
+@pytest.fixture
+def settle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settle:
     """Settles the rules of a library whose cells are twice as fast under any rules, and some wrong."""
 
-    def measure(*_: object) -> pd.DataFrame:
-        rules = (directory / RULES_FILE).read_text()
-        frame = pd.concat([launches({"default": 10, "rules": 5}, size) for size in (8, 64)])
-        frame = frame.rename(columns={"algorithm": "environment"})
-        text = frame["environment"].map({"default": "", "rules": rules})
-        bad = np.array([wrong(some, size) for some, size in zip(text, frame["size"], strict=True)])
-        frame.loc[bad, "status"] = "wrong"
-        return frame.rename(columns={"value": f"{EFFORT.metric}_median"})
+    def settle(wrong: Wrong, swept: pd.DataFrame = SWEPT) -> Tuning:
+        def measure(*_: object) -> pd.DataFrame:
+            rules = (tmp_path / RULES_FILE).read_text()
+            frame = pd.concat([launches({"default": 10, "rules": 5}, size) for size in (8, 64)])
+            frame = frame.rename(columns={"algorithm": "environment", "value": f"{EFFORT.metric}_median"})
+            text = frame["environment"].map({"default": "", "rules": rules})
+            bad = np.array([wrong(some, size) for some, size in zip(text, frame["size"], strict=True)])
+            frame.loc[bad, "status"] = "wrong"
+            return frame
 
-    def prove(_: object, choices: Mapping[Cell, str], *__: object) -> dict[Cell, Proof]:
-        return {cell: Proof("proven", "messages") for cell in choices}
+        def prove(_: object, choices: Mapping[Cell, str], *__: object) -> dict[Cell, Proof]:
+            return {cell: Proof("proven", "messages") for cell in choices}
 
-    monkeypatch.setattr(settling, "cells_of_plan", measure)
-    monkeypatch.setattr(settling, "prove", prove)
-    tuning = Tuning(QUESTION, TARGET)
-    settle_rules(tuning, swept, directory, lambda _: None)
-    return tuning
+        monkeypatch.setattr(settling, "cells_of_plan", measure)
+        monkeypatch.setattr(settling, "prove", prove)
+        tuning = Tuning(QUESTION, TARGET)
+        settle_rules(tuning, swept, tmp_path, lambda _: None)
+        return tuning
+
+    return settle
 
 
-def test_rules_with_right_results_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tuning = settled(tmp_path, monkeypatch, lambda *_: False)
+def test_rules_with_right_results_stay(settle: Settle, tmp_path: Path) -> None:
+    tuning = settle(lambda *_: False)
     assert [rule.algorithm for rule in tuning.rules] == ["a"]
     assert not tuning.objections()
     assert find_warnings(tuning) == []
 
 
-def test_an_algorithm_with_wrong_results_under_the_rules_makes_room_for_the_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_an_algorithm_with_wrong_results_under_the_rules_is_replaced_by_the_next(
+    settle: Settle, tmp_path: Path
 ) -> None:
     """The sweep, in which it is forced, has seen nothing; under the rules it is "faster", and wrong."""
-    tuning = settled(tmp_path, monkeypatch, lambda rules, size: "# a" in rules and size == 8)
+    tuning = settle(lambda rules, size: "# a" in rules and size == 8)
     assert [one.rule for one in tuning.removed] == [Rule("bcast", 4, 8, 63, "a")]
     assert tuning.rules == [Rule("bcast", 4, 8, 63, "b")]
     text = (tmp_path / RULES_FILE).read_text()
@@ -77,10 +84,8 @@ def test_an_algorithm_with_wrong_results_under_the_rules_makes_room_for_the_next
     assert [one["rejected"] for one in said["cells"][0]["candidates"]] == ["wrong results at 8 bytes", ""]
 
 
-def test_where_every_algorithm_is_wrong_nothing_is_left_to_switch_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tuning = settled(tmp_path, monkeypatch, lambda rules, size: bool(rules) and size == 8)
+def test_where_every_algorithm_is_wrong_nothing_is_left_to_switch_on(settle: Settle, tmp_path: Path) -> None:
+    tuning = settle(lambda rules, size: bool(rules) and size == 8)
     assert [one.rule.algorithm for one in tuning.removed] == ["a", "b"]
     assert tuning.rules == [] and tuning.objections()
     assert not tuning.gains and not tuning.rule_gains and not tuning.proofs
@@ -88,10 +93,8 @@ def test_where_every_algorithm_is_wrong_nothing_is_left_to_switch_on(
     assert "nothing to set" in (tmp_path / ENVIRONMENT_FILE).read_text()
 
 
-def test_wrong_results_in_a_cell_without_rule_speak_against_all_rules(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tuning = settled(tmp_path, monkeypatch, lambda rules, size: bool(rules) and size == 64)
+def test_wrong_results_in_a_cell_without_rule_speak_against_all_rules(settle: Settle, tmp_path: Path) -> None:
+    tuning = settle(lambda rules, size: bool(rules) and size == 64)
     assert [(one.rule.algorithm, one.reason) for one in tuning.removed] == [
         ("a", "wrong results in cells without a rule")
     ]
@@ -99,20 +102,18 @@ def test_wrong_results_in_a_cell_without_rule_speak_against_all_rules(
     assert not (tmp_path / RULES_FILE).exists()
 
 
-def test_wrong_results_of_the_default_are_no_fault_of_the_rules(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tuning = settled(tmp_path, monkeypatch, lambda _, size: size == 64)
+def test_wrong_results_of_the_default_are_no_fault_of_the_rules(settle: Settle, tmp_path: Path) -> None:
+    tuning = settle(lambda _, size: size == 64)
     assert [rule.algorithm for rule in tuning.rules] == ["a"]
     assert tuning.removed == []
     assert tuning.wrong_defaults == [LARGE] and tuning.objections()
     assert any("by the library's own choice" in warning for warning in find_warnings(tuning))
 
 
-def test_wrong_results_of_the_default_in_the_sweep_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_results_of_the_default_in_the_sweep_are_told(settle: Settle, tmp_path: Path) -> None:
     swept = SWEPT.copy()
     swept.loc[(swept["algorithm"] == DEFAULT) & (swept["size"] == 64) & (swept["launch"] == 3), "status"] = "wrong"
-    tuning = settled(tmp_path, monkeypatch, lambda *_: False, swept)
+    tuning = settle(lambda *_: False, swept)
     assert tuning.wrong_defaults == [LARGE] and tuning.objections()
 
 

@@ -56,6 +56,21 @@ def valid_name(key: str, value: object) -> str:
     return value
 
 
+def valid_text(key: str, value: object) -> str:
+    """Returns a text that is not empty."""
+    if not isinstance(value, str) or not value.strip():
+        raise wrong(key, value, "text, not empty")
+    return value
+
+
+def valid_variables(key: str, table: Mapping[str, object]) -> dict[str, str]:
+    """Returns variables of the environment as texts."""
+    for name, value in table.items():
+        if not isinstance(value, str | int | float) or isinstance(value, bool):
+            raise wrong(f"{key}.{name}", value, "text or a number")
+    return {name: str(value) for name, value in table.items()}
+
+
 def word_list(key: str, value: object) -> str:
     """Returns a list of names or sizes, given as such or as text with commas."""
     words = value if isinstance(value, list) else [value]
