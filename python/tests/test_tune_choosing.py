@@ -23,6 +23,8 @@ from downbeat.tune.proving import compare_environments, compare_rules, lost_cell
 from downbeat.tune.sweep import BARRIER, Effort, alternative, decisive, measured, with_values
 from downbeat.tune.target import Target
 
+from benchmarks.simulations.choices import EQUAL, false_rules, prices
+
 CELL = Cell("bcast", 4, 8)
 ALGORITHMS = {"bcast": ["a", "b", "c"], "reduce": ["c", "d"]}
 TARGET = Target(Library("openmpi", "bench"), "Open MPI v4.1.4", ALGORITHMS, OpenMpiRules(4, ALGORITHMS, {}))
@@ -126,13 +128,8 @@ def test_what_was_not_measured_beside_the_default_is_not_chosen() -> None:
 
 
 def test_among_many_algorithms_that_are_the_default_none_is_chosen() -> None:
-    """Without the correction for their number, some of 20 algorithms in 6 cells would be by chance."""
-    false = 0
-    for seed in range(5):
-        times = {DEFAULT: 10.0} | {f"same{number}": 10.0 for number in range(20)}
-        frame = pd.concat([launches(times, size, seed=seed) for size in range(6)])
-        false += sum(decision.algorithm != DEFAULT for decision in choose(frame, {}, 0.0, CONFIDENCE))
-    assert false <= 1
+    """Without the correction for their number, some of 6 algorithms in 8 cells would be by chance."""
+    assert false_rules(np.random.default_rng(1), 20) <= 0.05
 
 
 def test_where_the_barrier_would_have_chosen_otherwise_the_price_is_from_a_common_start_in_other_launches() -> None:
@@ -157,18 +154,11 @@ def test_where_the_barrier_would_have_chosen_otherwise_the_price_is_from_a_commo
 
 def test_between_equal_algorithms_the_choice_after_a_barrier_has_no_price() -> None:
     """In the launches that both were chosen from, the choice made looks faster: it was chosen for that."""
-    times = {DEFAULT: 12.0} | {f"same{number}": 10.0 for number in range(6)}
-    sweep = pd.concat([launches(times, size, sync) for size in range(20) for sync in ("harmonize", "mpi_barrier")])
-    harmonized = decisive(sweep)
-    others = other_choices(alternative(sweep), choose(harmonized, {}, MARGIN, CONFIDENCE), {}, MARGIN, CONFIDENCE)
-    assert len(others) > 12  # of 20: any of six may be the luckiest
-    same = compare_choices(harmonized, others, MARGIN, CONFIDENCE)
-    assert same.mean is not None and same.mean.low > 1
-    fresh = pd.concat([launches(times, size, seed=2) for size in range(20)])
-    prices = compare_choices(fresh, others, MARGIN, CONFIDENCE)
-    assert prices.mean is not None and prices.mean.low < 1 < prices.mean.high
-    assert abs(prices.mean.estimate - 1) < 0.003
-    assert prices.higher() == []
+    same, fresh = prices(np.random.default_rng(1), {DEFAULT: 1.25} | dict.fromkeys(EQUAL, 1.0), 1.0, 10)
+    assert fresh.cells > 40  # of 80: any of six may be the luckiest
+    assert min(same.means) > 0
+    assert abs(np.mean(fresh.means)) < 4 * np.std(fresh.means) / len(fresh.means) ** 0.5
+    assert fresh.any_higher == 0
 
 
 def test_both_choices_are_measured_once_more_at_the_sizes_where_they_differ() -> None:

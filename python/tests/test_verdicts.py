@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
@@ -24,12 +23,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from benchmarks.simulations.simulated import Deviations, simulate_independent_medians, simulate_paired_medians
+from benchmarks.simulations.verdicts import family_errors, verdicts
 
 Compare = Callable[..., Comparison]
 BOTH = pytest.mark.parametrize("compare", [compare_paired, compare_independent])
 LAUNCHES = 10
-SAMPLES = 100
 OPPOSITE = {"faster": "slower", "slower": "faster", "equivalent": "equivalent", "undecided": "undecided"}
 
 # Medians of launches, some microseconds; differences from nothing to a multiple.
@@ -247,47 +245,30 @@ def test_pairs_have_as_many_on_either_side() -> None:
         compare_paired([1.0, 2.0], [1.0, 2.0, 3.0])
 
 
-PAIRED, APART = (simulate_paired_medians, compare_paired), (simulate_independent_medians, compare_independent)
-
-
 @pytest.mark.parametrize(
-    ("design", "ratio", "own", "experiments", "most", "least"),
+    ("design", "ratio", "own", "experiments", "limits"),
     [
-        # About 7 differ; of 200 no more than 10 are allowed. The more samples per launch, the more are equivalent.
-        (PAIRED, 1.0, 0.0, 1000, {"faster slower": 20}, {"equivalent": 851}),
+        # About 0.7 % differ; 2 % of 200 experiments are allowed. The more samples per launch, the more are equivalent.
+        ("paired", 1.0, 0.0, 1000, {"faster slower": (0, 0.02), "equivalent": (0.851, 1)}),
         # 2.5 % and four standard errors, below 4 %; the interval is four times as wide as the margin.
-        (APART, 1.0, 0.0, 2000, {"faster slower": 75, "equivalent": 0}, {}),
-        (PAIRED, 1.05, 0.0, 300, {}, {"slower": 297}),
-        (PAIRED, 1 / 1.05, 0.02, 300, {}, {"faster": 241}),
+        ("independent", 1.0, 0.0, 2000, {"faster slower": (0, 0.0375), "equivalent": (0, 0)}),
+        ("paired", 1.05, 0.0, 300, {"slower": (0.99, 1)}),
+        ("paired", 1 / 1.05, 0.02, 300, {"faster": (0.8, 1)}),
         # At the margin: 2.5 % and four standard errors.
-        (PAIRED, 1.02, 0.0, 1000, {"equivalent": 45, "faster": 0}, {}),
+        ("paired", 1.02, 0.0, 1000, {"equivalent": (0, 0.045), "faster": (0, 0)}),
     ],
 )
 def test_verdicts_on_simulated_launches_are_right(
-    design: tuple[Callable[..., tuple[np.ndarray, np.ndarray]], Compare],
-    ratio: float,
-    own: float,
-    experiments: int,
-    most: dict[str, int],
-    least: dict[str, int],
+    design: str, ratio: float, own: float, experiments: int, limits: dict[str, tuple[float, float]]
 ) -> None:
-    simulate, compare = design
-    random, deviations = np.random.default_rng(11), Deviations(cell=own)
-    made = (simulate(random, LAUNCHES, SAMPLES, ratio, deviations) for _ in range(experiments))
-    found = Counter(compare(*each).verdict for each in made)
-    for names, limit in most.items():
-        assert sum(found[name] for name in names.split()) <= limit
-    for name, limit in least.items():
-        assert found[name] >= limit
+    found = verdicts(np.random.default_rng(11), design, LAUNCHES, ratio, own, experiments)
+    for names, (least, most) in limits.items():
+        assert least <= sum(getattr(found, name) for name in names.split()) <= most
 
 
 def test_many_identical_cells_are_rarely_called_different() -> None:
-    random = np.random.default_rng(12)
-    false = 0
-    for _ in range(150):
-        cells = [compare_independent(*simulate_independent_medians(random, 5, 50, 1.0)) for _ in range(10)]
-        false += any(one.verdict in ("faster", "slower") for one in judge_together(cells))
-    assert false <= 11  # 2.5 % of 150 are 3.75; four standard errors above
+    shares = {correction: share for _, correction, share in family_errors(np.random.default_rng(12), "independent", 80)}
+    assert shares["Holm"] <= 0.09  # 2.5 % and four standard errors
 
 
 @BOTH
