@@ -96,6 +96,12 @@ def algorithm_for(rules: Iterable[Rule], cell: Cell) -> str:
     return next((rule.algorithm for rule in rules if rule.holds(cell)), DEFAULT)
 
 
+def by_collective(rules: Iterable[Rule]) -> list[tuple[str, list[Rule]]]:
+    """Returns the rules of each collective, by ranks and size."""
+    ordered = sorted(rules, key=lambda rule: (rule.collective, rule.ranks, rule.first))
+    return [(name, list(some)) for name, some in groupby(ordered, key=lambda rule: rule.collective)]
+
+
 @dataclass(frozen=True)
 class Written:
     """Rules in a library's own form."""
