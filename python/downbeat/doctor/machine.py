@@ -1,4 +1,4 @@
-"""Where checks look: the file systems in which the kernel describes the machine."""
+"""What checks read: the files in which the kernel describes the machine."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine as the kernel describes it. Tests make up others."""
+    """A machine as the kernel describes it."""
 
     sys: Path = Path("/sys")
     proc: Path = Path("/proc")

@@ -1,4 +1,4 @@
-"""Memory: a rank that waits for the disk, or for a page that moves to another node, is late."""
+"""Memory: a rank is late if it waits for the disk, or for a page that moves to another node."""
 
 from __future__ import annotations
 

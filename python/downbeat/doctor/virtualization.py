@@ -23,7 +23,7 @@ def check(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG001
 
 
 def by(machine: Machine) -> str:
-    """Returns what the machine says that it is."""
+    """Returns the names of vendor and product."""
     words = [machine.system(f"class/dmi/id/{name}") for name in ("sys_vendor", "product_name")]
     named = " ".join(word for word in words if word) or machine.system("hypervisor/type")
     return f" ({named})" if named else ""

@@ -14,7 +14,7 @@ from downbeat.launchers.bench import BENCH
 
 
 def bench_at(text: str, base: Path) -> str:
-    """Returns the absolute path of the downbeat-bench that somebody names."""
+    """Returns the absolute path of the downbeat-bench that a user names."""
     found = shutil.which(str(base.absolute() / text) if "/" in text else text)
     if not found:
         raise UsageError(f"'{text}' is not an executable program; give the path of a {BENCH}")

@@ -53,7 +53,7 @@ def cpu_model(machine: Machine) -> str:
 
 
 def surroundings(variables: Mapping[str, str]) -> dict[str, object]:
-    """Returns what is around a launch now: for its record.
+    """Returns the conditions of a launch, for its record.
 
     Args:
         variables: that are set for the launch, beside those of this process.

@@ -1,4 +1,4 @@
-"""Launches that look at the machine: whether libraries start and bind ranks, and which states it has."""
+"""Launches that test the machine: whether libraries start and bind ranks, and which states it has."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def trial(library: Library, measurement: Measurement) -> Iterator[tuple[Path, st
 
 
 def try_start(library: Library, machine: Machine) -> Start:
-    """Starts ranks that measure nothing, and looks where they ran."""
+    """Starts ranks that measure nothing, and checks where they ran."""
     measurement = Measurement(("nothing",), {"repetitions": "10", "sync": "mpi_barrier"})
     with trial(library, measurement) as (where, failure):
         if failure:

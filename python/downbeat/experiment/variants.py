@@ -1,4 +1,4 @@
-"""Variants of an experiment as somebody asks for them: old and new of a program, a library, an operation."""
+"""Variants of an experiment as a user gives them: old and new of a program, a library, an operation."""
 
 from __future__ import annotations
 

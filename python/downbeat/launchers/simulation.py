@@ -79,7 +79,7 @@ COMMON: Mapping[str, Parameter] = {
     "tail": Parameter(0, 0, 1, "s", "scale of a longer delay, Pareto with exponent 1.5"),
     "tail_share": Parameter(0, 0, 1, "", "of the messages that have it"),
     "asymmetry": Parameter(0, 0, 1, "", "of one-way delays between nodes: their difference / their mean"),
-    "late": Parameter(0, 0, 1, "s", "how late a rank wakes up that the system has taken away while it waited"),
+    "late": Parameter(0, 0, 1, "s", "how late a rank wakes up that was preempted while it waited"),
     "late_share": Parameter(0, 0, 1, "", "of the waits for a deadline that end so late"),
     "offset": Parameter(1e-3, 0, 1e6, "s", "bound of the offsets of the hosts' clocks, at the start"),
     "skew": Parameter(10e-6, 0, 0.1, "", "bound of their relative difference in frequency from true time"),

@@ -217,7 +217,7 @@ def settle_rules(
         say(f"wrong results under the rules: choosing again without {', '.join(name for *_, name in at_fault)}")
         wrong |= at_fault
     if set(under_rules) - set(by_default):
-        # Cells without a rule: there is no telling which of the rules does it.
+        # Cells without a rule: which rule is to blame cannot be known.
         tuning.removed += [Removed(rule, "wrong results in cells without a rule") for rule in tuning.rules]
         tuning.rules = []
         write_rules(tuning, directory)
@@ -230,7 +230,7 @@ def settle_rules(
 
 
 def make_rules(tuning: Tuning) -> None:
-    """Turns decisions into rules, as far as the library's form can say them."""
+    """Turns decisions into rules, as far as the library's form can express them."""
     tuning.rules, tuning.losses = [], []
     for collective in tuning.question.collectives:
         choices = {one.cell: one.algorithm for one in tuning.decisions if one.cell.collective == collective}
