@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import NamedTuple, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
 
 class Stats(NamedTuple):
@@ -48,7 +48,7 @@ class Stats(NamedTuple):
     oversubscribed: bool
 
 
-C_TYPES = {int: ctypes.c_longlong, float: ctypes.c_double, bool: ctypes.c_int}
+C_TYPES: dict[type, Any] = {int: ctypes.c_longlong, float: ctypes.c_double, bool: ctypes.c_int}
 
 
 class CStats(ctypes.Structure):

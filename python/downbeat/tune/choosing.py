@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -93,7 +93,8 @@ def paired(table: pd.DataFrame, first: str, second: str) -> tuple[Floats, Floats
 
 def cells_of(frame: pd.DataFrame) -> list[tuple[Cell, pd.DataFrame]]:
     """Returns the cells of a frame of `sweep.COLUMNS`, each with its rows."""
-    return [(Cell(str(name), int(ranks), int(size)), some) for (name, ranks, size), some in frame.groupby(KEY)]
+    keys = ((cast(tuple[str, int, int], key), some) for key, some in frame.groupby(KEY))
+    return [(Cell(name, int(ranks), int(size)), some) for (name, ranks, size), some in keys]
 
 
 def compare_all(pairs: Mapping[K, tuple[Floats, Floats]], margin: float, confidence: float) -> dict[K, Comparison]:
