@@ -1,4 +1,4 @@
-"""What a tuning prints, and writes for programs (rules.json)."""
+"""The output of a tuning: what it prints, and rules.json for programs."""
 
 from __future__ import annotations
 

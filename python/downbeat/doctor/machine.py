@@ -1,4 +1,4 @@
-"""What checks read: the files in which the kernel describes the machine."""
+"""The files in which the kernel describes the machine, for all checks."""
 
 from __future__ import annotations
 
