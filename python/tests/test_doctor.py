@@ -7,7 +7,9 @@ import re
 import socket
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import netCDF4
 import numpy as np
@@ -46,12 +48,12 @@ GOOD = {
 
 def machine_of(
     directory: Path,
-    change: dict[str, str | None] | None = None,
+    change: Mapping[str, str | None] = MappingProxyType({}),
     allowed: str = "0-7",
     environment: dict[str, str] | None = None,
 ) -> Machine:
     """Makes up a machine: the good one, with some files that are other, or absent."""
-    for name, text in (GOOD | (change or {})).items():
+    for name, text in {**GOOD, **change}.items():
         if text is not None:
             path = directory / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -65,176 +67,78 @@ def test_a_good_machine_is_good(tmp_path: Path) -> None:
     assert {finding.check for finding in findings} == {check.__module__.rpartition(".")[2] for check in CHECKS}
 
 
-V1 = "4:cpu,cpuacct:/box"
-CASES: dict[str, tuple[Check, dict[str, str | None], int, str, str, str]] = {
+CGROUP = "sys/fs/cgroup"
+MAX, NO_MAX = {f"{CGROUP}/system.slice/job/cpu.max": "250000 100000"}, {f"{CGROUP}/system.slice/job/cpu.max": None}
+V1 = {"proc/self/cgroup": "5:memory:/box\n4:cpu,cpuacct:/box", f"{CGROUP}/cpu/box/cpu.cfs_period_us": "100000"}
+V1_QUOTA = f"{CGROUP}/cpu/box/cpu.cfs_quota_us"
+HPET = {f"{SOURCE}/current_clocksource": "hpet", f"{SOURCE}/available_clocksource": "hpet acpi_pm"}
+ARM = {"proc/cpuinfo": "Features : fp", f"{SOURCE}/current_clocksource": "arch_sys_counter"}
+SLEEP = f"{CPU}/cpu2/cpuidle"
+STATES = {
+    f"{SLEEP}/state0/latency": "0",
+    f"{SLEEP}/state1/latency": "133",
+    f"{SLEEP}/state1/name": "C6",
+    f"{SLEEP}/state2/latency": "500",
+    f"{SLEEP}/state2/disable": "1",
+}
+GUEST = {"proc/cpuinfo": f"{FLAGS} hypervisor", "sys/class/dmi/id/sys_vendor": "QEMU"}
+FULL = "MemTotal: 16777216 kB\nMemAvailable: 1048576 kB\nSwapTotal: 4194304 kB\nSwapFree: 2097152 kB"
+NOT_SET = {f"{CPU}/cpu{cpu}/cpufreq/scaling_governor": None for cpu in range(8)}
+BOOST = {f"{CPU}/intel_pstate/no_turbo": None, f"{CPU}/cpufreq/boost": "1"}
+LOAD = "proc/loadavg"
+CASES: dict[str, tuple[Check, Mapping[str, str | None], int, str, str, str]] = {
     # name: check, what is other than on the good machine, ranks, verdict, seen, advice
     "threads": (cores.check, {}, 5, "problem", "4 cores with 8 hardware threads for 5 ranks", "use at most 4 ranks"),
     "crowded": (cores.check, {}, 9, "problem", "for 9 ranks", "use at most 4 ranks"),
-    "quota": (
-        limits.check,
-        {"sys/fs/cgroup/system.slice/job/cpu.max": "250000 100000"},
-        3,
-        "problem",
-        "to the time of 2.5 processors",
-        "3 ranks will be stopped",
-    ),
+    "quota": (limits.check, MAX, 3, "problem", "to the time of 2.5 processors", "3 ranks will be stopped"),
     "quota above": (
-        limits.check,
-        {"sys/fs/cgroup/system.slice/cpu.max": "400000 100000"},
-        4,
-        "notice",
-        "to the time of 4 processors",
-        "cpu.max",
+        *(limits.check, {f"{CGROUP}/system.slice/cpu.max": "400000 100000"}, 4),
+        *("notice", "to the time of 4 processors", "cpu.max"),
     ),
     "quota of a container": (
-        limits.check,
-        {"sys/fs/cgroup/system.slice/job/cpu.max": None, "sys/fs/cgroup/cpu.max": "50000 100000"},
-        1,
-        "problem",
-        "to the time of 0.5 processors",
-        "1 rank will be stopped",
+        *(limits.check, NO_MAX | {f"{CGROUP}/cpu.max": "50000 100000"}, 1),
+        *("problem", "to the time of 0.5 processors", "1 rank will be stopped"),
     ),
     "quota of version 1": (
-        limits.check,
-        {
-            "proc/self/cgroup": f"5:memory:/box\n{V1}",
-            "sys/fs/cgroup/cpu/box/cpu.cfs_quota_us": "150000",
-            "sys/fs/cgroup/cpu/box/cpu.cfs_period_us": "100000",
-        },
-        2,
-        "problem",
-        "to the time of 1.5 processors",
-        "2 ranks will be stopped",
+        *(limits.check, V1 | {V1_QUOTA: "150000"}, 2),
+        *("problem", "to the time of 1.5 processors", "2 ranks will be stopped"),
     ),
-    "no quota of version 1": (
-        limits.check,
-        {
-            "proc/self/cgroup": V1,
-            "sys/fs/cgroup/cpu/box/cpu.cfs_quota_us": "-1",
-            "sys/fs/cgroup/cpu/box/cpu.cfs_period_us": "100000",
-        },
-        2,
-        "good",
-        "without a quota",
-        "",
-    ),
-    "busy": (
-        load.check,
-        {"proc/loadavg": "5.00 0 0 1/1 1"},
-        4,
-        "problem",
-        "load 5.00 on 8",
-        "wait until they are done",
-    ),
-    "half busy": (load.check, {"proc/loadavg": "2.00 0 0 1/1 1"}, 4, "notice", "load 2.00 on 8", "idle"),
-    "quiet": (load.check, {"proc/loadavg": "0.80 0 0 1/1 1"}, 8, "good", "load 0.80 on 8 processors", ""),
-    "no load": (load.check, {"proc/loadavg": None}, 4, "notice", "the load of the system is unknown", "top"),
+    "no quota of version 1": (limits.check, V1 | {V1_QUOTA: "-1"}, 2, "good", "without a quota", ""),
+    "busy": (load.check, {LOAD: "5.00 0 0 1/1 1"}, 4, "problem", "load 5.00 on 8", "wait until they are done"),
+    "half busy": (load.check, {LOAD: "2.00 0 0 1/1 1"}, 4, "notice", "load 2.00 on 8", "idle"),
+    "quiet": (load.check, {LOAD: "0.80 0 0 1/1 1"}, 8, "good", "load 0.80 on 8 processors", ""),
+    "no load": (load.check, {LOAD: None}, 4, "notice", "the load of the system is unknown", "top"),
     "variant tsc": (
-        clock.check,
-        {"proc/cpuinfo": "flags : fpu tsc constant_tsc"},
-        4,
-        "problem",
-        "not invariant (no nonstop_tsc)",
-        "DOWNBEAT_CLOCK=monotonic_raw",
+        *(clock.check, {"proc/cpuinfo": "flags : fpu tsc constant_tsc"}, 4),
+        *("problem", "not invariant (no nonstop_tsc)", "DOWNBEAT_CLOCK=monotonic_raw"),
     ),
-    "distrusted tsc": (
-        clock.check,
-        {f"{SOURCE}/current_clocksource": "hpet", f"{SOURCE}/available_clocksource": "hpet acpi_pm"},
-        4,
-        "problem",
-        "the kernel does not trust the time stamp counter",
-        "DOWNBEAT_CLOCK=monotonic_raw",
-    ),
+    "distrusted tsc": (clock.check, HPET, 4, "problem", "does not trust the time stamp counter", "DOWNBEAT_CLOCK="),
     "slow clock": (
-        clock.check,
-        {f"{SOURCE}/current_clocksource": "acpi_pm"},
-        4,
-        "problem",
-        "clock source is acpi_pm",
-        "clocksource=tsc",
+        *(clock.check, {f"{SOURCE}/current_clocksource": "acpi_pm"}, 4),
+        *("problem", "clock source is acpi_pm", "clocksource=tsc"),
     ),
     "no clock source": (clock.check, {f"{SOURCE}/current_clocksource": None}, 4, "notice", "is unknown", "dmesg"),
-    "arm": (
-        clock.check,
-        {"proc/cpuinfo": "Features : fp", f"{SOURCE}/current_clocksource": "arch_sys_counter"},
-        4,
-        "good",
-        "arch_sys_counter",
-        "",
-    ),
+    "arm": (clock.check, ARM, 4, "good", "arch_sys_counter", ""),
     "powersave": (
-        frequency.check,
-        {f"{CPU}/cpu3/cpufreq/scaling_governor": "powersave"},
-        4,
-        "problem",
-        "governor performance, powersave",
-        "cpupower frequency-set -g performance",
+        *(frequency.check, {f"{CPU}/cpu3/cpufreq/scaling_governor": "powersave"}, 4),
+        *("problem", "governor performance, powersave", "cpupower frequency-set -g performance"),
     ),
-    "no governor": (
-        frequency.check,
-        {f"{CPU}/cpu{cpu}/cpufreq/scaling_governor": None for cpu in range(8)},
-        4,
-        "notice",
-        "the frequency governor is unknown",
-        "on the host",
-    ),
+    "no governor": (frequency.check, NOT_SET, 4, "notice", "the frequency governor is unknown", "on the host"),
     "turbo": (frequency.check, {f"{CPU}/intel_pstate/no_turbo": "0"}, 4, "notice", "boost is on", "no_turbo"),
-    "boost": (
-        frequency.check,
-        {f"{CPU}/intel_pstate/no_turbo": None, f"{CPU}/cpufreq/boost": "1"},
-        4,
-        "notice",
-        "boost is on",
-        "cpufreq/boost",
-    ),
-    "deep sleep": (
-        frequency.check,
-        {
-            f"{CPU}/cpu2/cpuidle/state0/latency": "0",
-            f"{CPU}/cpu2/cpuidle/state1/latency": "133",
-            f"{CPU}/cpu2/cpuidle/state1/name": "C6",
-            f"{CPU}/cpu2/cpuidle/state2/latency": "500",
-            f"{CPU}/cpu2/cpuidle/state2/disable": "1",
-        },
-        4,
-        "notice",
-        "idle state C6 takes 133 us",
-        "idle-set",
-    ),
-    "guest": (
-        virtualization.check,
-        {"proc/cpuinfo": f"{FLAGS} hypervisor", "sys/class/dmi/id/sys_vendor": "QEMU"},
-        4,
-        "notice",
-        "virtual machine (QEMU)",
-        "trust medians",
-    ),
+    "boost": (frequency.check, BOOST, 4, "notice", "boost is on", "cpufreq/boost"),
+    "deep sleep": (frequency.check, STATES, 4, "notice", "idle state C6 takes 133 us", "idle-set"),
+    "guest": (virtualization.check, GUEST, 4, "notice", "virtual machine (QEMU)", "trust medians"),
     "steal": (
-        virtualization.check,
-        {"proc/cpuinfo": f"{FLAGS} hypervisor", "proc/stat": "cpu  100 0 100 780 0 0 0 20 90 0"},
-        4,
-        "problem",
-        "2.00% of the processors' time",
-        "not shared",
+        *(virtualization.check, GUEST | {"proc/stat": "cpu  100 0 100 780 0 0 0 20 90 0"}, 4),
+        *("problem", "2.00% of the processors' time", "not shared"),
     ),
     "full": (
-        memory.check,
-        {
-            "proc/meminfo": "MemTotal: 16777216 kB\nMemAvailable: 1048576 kB\n"
-            "SwapTotal: 4194304 kB\nSwapFree: 2097152 kB"
-        },
-        4,
-        "problem",
-        "1.0 of 16.0 GiB of memory are available, 2.0 GiB are swapped out",
-        "free some",
+        *(memory.check, {"proc/meminfo": FULL}, 4),
+        *("problem", "1.0 of 16.0 GiB of memory are available, 2.0 GiB are swapped out", "free some"),
     ),
     "moving pages": (
-        memory.check,
-        {"proc/sys/kernel/numa_balancing": "1"},
-        4,
-        "notice",
-        "NUMA balancing is on, over 2 nodes",
-        "kernel.numa_balancing=0",
+        *(memory.check, {"proc/sys/kernel/numa_balancing": "1"}, 4),
+        *("notice", "NUMA balancing is on, over 2 nodes", "kernel.numa_balancing=0"),
     ),
 }
 

@@ -303,12 +303,3 @@ def test_an_experiment_nested_without_end_is_not_valid(tmp_path: Path) -> None:
     done = run_downbeat("run", "a.toml", where=tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert done.stderr.startswith("downbeat: 'a.toml' is not valid TOML: ")
-
-
-@pytest.mark.parametrize("text", ["'", "", '"a'])
-def test_a_launcher_that_is_no_command_is_named(text: str) -> None:
-    start = [sys.executable, "-m", "downbeat.launchers.launch", "--launcher", text, "-n", "1", "true"]
-    done = subprocess.run(start, capture_output=True, text=True, check=False, env=environment())
-    assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1
-    assert done.stderr.startswith(f"launch: --launcher: {text!r} is not a command")

@@ -15,10 +15,8 @@ from downbeat.experiment.execute import ranks_here
 from downbeat.experiment.launch import launch_command
 from downbeat.experiment.plan import LEAST_LIMIT, LaunchKey, Library, Measurement, Plan, time_limit
 from downbeat.experiment.request import check_placing, default_ranks
-from downbeat.launchers.bench import srun_launcher
 from downbeat.launchers.job import Job, job_of
 from downbeat.launchers.libraries import LIBRARIES, Places
-from fake_programs import script
 
 SLURM = {"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "4", "SLURM_JOB_CPUS_PER_NODE": "48(x3),32", "SLURM_NTASKS": "128"}
 PLACED = "srun -N {nodes} --ntasks-per-node={ranks_per_node} -n {ranks}"
@@ -97,14 +95,6 @@ def test_ranks_per_node_reach_the_launchers_of_all_libraries() -> None:
     assert LIBRARIES["intelmpi"].family.environment(places)["I_MPI_JOB_RESPECT_PROCESS_PLACEMENT"] == "0"
 
 
-def test_srun_of_a_job_is_told_how_many_ranks_a_node_gets(tmp_path: Path) -> None:
-    script(tmp_path / "srun", "#!/bin/sh\nprintf 'MPI plugin types are...\\n\\tpmix\\n'\n")
-    job = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_JOB_ID": "7"}
-    assert srun_launcher(LIBRARIES["openmpi"], placed=True, environment=job) == (
-        "srun --mpi=pmix --cpu-bind=cores -N {nodes} --ntasks-per-node={ranks_per_node} -n {ranks}"
-    )
-
-
 def launch(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "downbeat.launchers.launch", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
@@ -125,15 +115,14 @@ def test_numbers_come_to_their_places(ranks: str, per_node: str, said: str) -> N
     [
         (["--launcher", PLACED.replace("srun", "echo"), "-n", "2"], "needs --ranks-per-node"),
         (["--launcher", "echo -n {ranks}", "--ranks-per-node", "2", "-n", "2"], "so --ranks-per-node does nothing"),
-        (
-            ["--mpi", "openmpi", "--ranks-per-node", "2", "-n", "4"],
-            "4 ranks at 2 per node need 2 nodes, and there is 1",
+        (["--mpi", "openmpi", "--ranks-per-node", "2", "-n", "4"], "4 ranks at 2 per node need 2 nodes, and there is"),
+        *(
+            (["--launcher", text, "-n", "1"], f"launch: --launcher: {text!r} is not a command")
+            for text in ("'", "", '"a')
         ),
     ],
 )
-def test_ranks_that_cannot_be_placed_are_refused(
-    arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_start_ranks_is_refused(arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SLURM_JOB_NUM_NODES", raising=False)
     done = launch(*arguments, "/bin/true")
     assert done.returncode == 2

@@ -10,10 +10,7 @@ from downbeat.statistics.location import geometric_mean_interval
 from downbeat.statistics.median_interval import median_interval
 from scipy import stats
 
-from benchmarks.simulations.simulated import simulate_launches
-
-LAUNCHES = 10
-SAMPLES = 100
+from benchmarks.simulations.launch_medians import PROMISED, coverages
 
 
 def test_known_numbers() -> None:
@@ -63,17 +60,7 @@ def test_a_confidence_in_percent_is_refused() -> None:
 
 
 def test_covers_the_truth_where_pooling_does_not() -> None:
-    random = np.random.default_rng(20)
-    experiments = 2000
-    covered = pooled = one_launch = 0
-    for _ in range(experiments):
-        samples = simulate_launches(random, LAUNCHES, SAMPLES)
-        found = geometric_mean_interval(np.median(samples, axis=1))
-        covered += found.low <= 1 <= found.high
-        of_all = median_interval(samples.ravel())
-        pooled += of_all.low <= 1 <= of_all.high
-        of_one = median_interval(samples[0])
-        one_launch += of_one.low <= 1 <= of_one.high
-    assert 0.93 < covered / experiments < 0.97  # four standard errors about 0.95
-    assert pooled / experiments < 0.65
-    assert one_launch / experiments < 0.45
+    covered = coverages(np.random.default_rng(20), 10, 2000)
+    assert 0.93 < covered[PROMISED] < 0.97  # four standard errors about 0.95
+    assert covered["all samples pooled"] < 0.65
+    assert covered["one launch"] < 0.45

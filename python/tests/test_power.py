@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
-from downbeat.statistics.independent import compare_independent
-from downbeat.statistics.pairs import compare_paired
 from downbeat.statistics.power import detectable_ratio, freedom_of, launches_needed, power
 from scipy import integrate, stats
 
@@ -22,20 +19,6 @@ def test_two_experiments_cannot_show_five_percent_with_ten_launches() -> None:
     needed = launches_needed(1.05, deviation, False, 0.05)
     assert needed == 24
     assert power(1.05, deviation, needed, False, 0.05) >= 0.9 > power(1.05, deviation, needed - 1, False, 0.05)
-
-
-@pytest.mark.parametrize("paired", [True, False])
-@pytest.mark.parametrize("launches", [5, 10])
-def test_power_is_that_of_simulated_tests(paired: bool, launches: int) -> None:
-    random = np.random.default_rng(launches)
-    of_one, experiments = 0.03, 800
-    found = 0
-    for _ in range(experiments):
-        a, b = np.exp(random.normal(0, of_one, (2, launches)))
-        one = (compare_paired if paired else compare_independent)(a, 1.06 * b)
-        found += one.p_value < 0.025
-    expected = power(1.06, of_one * math.sqrt(2), launches, paired, 0.025)
-    assert found / experiments == pytest.approx(expected, abs=4 * math.sqrt(0.25 / experiments))
 
 
 @pytest.mark.parametrize(("launches", "paired"), [(5, True), (5, False), (10, True), (30, False)])

@@ -35,6 +35,7 @@ def parse(text: str, directory: Path) -> Plan:
 
 LIBRARY = 'libraries = [{name = "here", bench = "./bench"}]\n'
 BASIC = f'operations = ["bcast"]\n{LIBRARY}'
+LAUNCHER = "operations = 'bcast'\nlibraries = [{{name = 'a', bench = './bench', launcher = '{}'}}]"
 
 
 def test_everything_that_a_file_can_say(tmp_path: Path) -> None:
@@ -147,21 +148,9 @@ def test_a_newcomer_gets_the_right_procedure(tmp_path: Path) -> None:
         ("operations = 'bcast'\nlibraries = [{name = 'a', path = 'b'}]", "'path'", "name, bench, launcher"),
         ("operations = 'bcast'\nlibraries = [{name = 'a', bench = './none'}]", "'./none'", "path of a downbeat-bench"),
         ("operations = 'bcast'\nlibraries = ['lam']", "'lam'", "openmpi, mpich"),
-        (
-            "operations = 'bcast'\nlibraries = [{name = 'a', bench = './bench', launcher = 'srun -n 2'}]",
-            "'srun -n 2'",
-            "{ranks}",
-        ),
-        (
-            "operations = 'bcast'\nlibraries = [{name = 'a', bench = './bench', launcher = './srun -n {ranks}'}]",
-            "launcher: './srun'",
-            "not an executable program",
-        ),
-        (
-            "operations = 'bcast'\nlibraries = [{name = 'a', bench = './bench', launcher = '\"{ranks}'}]",
-            "launcher",
-            "No closing quotation",
-        ),
+        (LAUNCHER.format("srun -n 2"), "'srun -n 2'", "{ranks}"),
+        (LAUNCHER.format("./srun -n {ranks}"), "launcher: './srun'", "not an executable program"),
+        (LAUNCHER.format('"{ranks}'), "launcher", "No closing quotation"),
         ("operations = [", "not valid TOML", "at end of document"),
     ],
 )
@@ -229,21 +218,22 @@ def test_libraries_of_options(tmp_path: Path) -> None:
 
 
 def test_srun_is_taken_in_a_slurm_job_where_the_library_can(tmp_path: Path) -> None:
-    script(tmp_path / "srun", "#!/bin/sh\nprintf 'MPI plugin types are...\\n\\tnone\\n\\tpmix\\n'\n")
     job = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_JOB_ID": "7"}
-    assert srun_launcher(LIBRARIES["openmpi"], environment=job) == "srun --mpi=pmix --cpu-bind=cores -n {ranks}"
-    within = {**job, "SLURM_STEP_ID": "0"}
-    assert (
-        srun_launcher(LIBRARIES["openmpi"], environment=within)
-        == "srun --mpi=pmix --overlap --cpu-bind=cores -n {ranks}"
-    )
-    assert srun_launcher(LIBRARIES["mpich"], environment=job) == ""  # needs pmi2, which this Slurm has not
-    assert srun_launcher(LIBRARIES["intelmpi"], environment=job) == ""  # its own launcher uses Slurm
-    script(tmp_path / "srun", "#!/bin/sh\nprintf 'MPI plugin types are...\\n\\tpmi2\\n'\n")
-    assert srun_launcher(LIBRARIES["mpich"], environment=job) == "srun --mpi=pmi2 --cpu-bind=cores -n {ranks}"
-    assert srun_launcher(LIBRARIES["mpich5"], environment=job) == ""  # its addresses are too long for pmi2
+
+    def start(name: str, plugin: str, placed: bool = False, **variables: str) -> str:
+        script(tmp_path / "srun", f"#!/bin/sh\nprintf 'MPI plugin types are...\\n\\tnone\\n\\t{plugin}\\n'\n")
+        return srun_launcher(LIBRARIES[name], placed, job | variables)
+
+    assert start("openmpi", "pmix") == "srun --mpi=pmix --cpu-bind=cores -n {ranks}"
+    assert start("openmpi", "pmix", SLURM_STEP_ID="0") == "srun --mpi=pmix --overlap --cpu-bind=cores -n {ranks}"
+    spread = "-N {nodes} --ntasks-per-node={ranks_per_node}"
+    assert start("openmpi", "pmix", placed=True) == f"srun --mpi=pmix --cpu-bind=cores {spread} -n {{ranks}}"
+    assert start("mpich", "pmi2") == "srun --mpi=pmi2 --cpu-bind=cores -n {ranks}"
+    assert start("mpich", "pmix") == ""  # needs pmi2, which this Slurm has not
+    assert start("intelmpi", "pmix") == ""  # its own launcher uses Slurm
+    assert start("mpich5", "pmi2") == ""  # its addresses are too long for pmi2
+    assert start("openmpi", "pmix", PATH="/nowhere") == ""
     assert srun_launcher(LIBRARIES["openmpi"], environment={"PATH": job["PATH"]}) == ""
-    assert srun_launcher(LIBRARIES["openmpi"], environment={"PATH": "/nowhere", "SLURM_JOB_ID": "7"}) == ""
 
 
 def test_on_several_nodes_ranks_beyond_those_of_this_one_are_no_crowd() -> None:

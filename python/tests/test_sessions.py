@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import downbeat
@@ -22,15 +22,15 @@ from downbeat.statistics.modes import unseen_share
 from downbeat.statistics.pairs import compare_paired
 from downbeat.statistics.satterthwaite import satterthwaite
 from downbeat.statistics.sessions import false_verdicts, sessions_of
-from downbeat.statistics.verdicts import Comparison, judge_together
+from downbeat.statistics.verdicts import judge_together
 from launch_files import Cell, write_launch
 from scipy import stats
 from test_compare import rows, verdicts
 
-from benchmarks.simulations.simulated import Deviations, simulate_interleaved, simulate_sessions
+from benchmarks.simulations.sessions import Design, against_history, apart, interleaved, share, with_history
+from benchmarks.simulations.simulated import Deviations, simulate_sessions
 
 LAUNCHES = 10
-DIFFERENT = {"faster", "slower"}
 
 
 def deviations(session: float) -> Deviations:
@@ -38,10 +38,9 @@ def deviations(session: float) -> Deviations:
     return Deviations(launch=0.02, session=session, drift=session)
 
 
-def false_share(compare: Callable[[np.random.Generator], Sequence[Comparison]], experiments: int, seed: int) -> float:
+def false_share(design: Design, asked: Deviations, experiments: int, seed: int, cells: int = 1) -> float:
     """Returns the share of experiments that call equal things different."""
-    random = np.random.default_rng(seed)
-    return sum(any(one.verdict in DIFFERENT for one in compare(random)) for _ in range(experiments)) / experiments
+    return share(design, np.random.default_rng(seed), np.ones(cells), asked, "different", experiments)
 
 
 def test_nothing_deviates_but_what_was_asked_for() -> None:
@@ -133,55 +132,33 @@ def test_satterthwaite() -> None:
 @pytest.mark.parametrize(("session", "expected"), [(0.0, 0.02), (0.01, 0.19), (0.02, 0.48), (0.03, 0.62)])
 def test_without_a_history_sessions_make_verdicts_false(session: float, expected: float) -> None:
     """The printed assumption, by simulation and by `false_verdicts`."""
-
-    def compare(random: np.random.Generator) -> list[Comparison]:
-        return [compare_independent(*simulate_sessions(random, 2, LAUNCHES, deviations(session))[0])]
-
-    assert false_share(compare, 400, 6) == pytest.approx(expected, abs=4 * math.sqrt(0.25 / 400))
+    error = math.sqrt(0.25 / 400)
+    assert false_share(apart, deviations(session), 400, 6) == pytest.approx(expected, abs=4 * error)
     computed = false_verdicts(0.02 * math.sqrt(2 / LAUNCHES), 17, session, 0.025)
     assert computed == pytest.approx(expected, abs=0.03)
 
 
 @pytest.mark.parametrize("session", [0.0, 0.02])
 @pytest.mark.parametrize("sessions", [5, 12])
-@pytest.mark.parametrize("against", [False, True])
-def test_with_a_history_they_are_rarely_false(session: float, sessions: int, against: bool) -> None:
-    def compare(random: np.random.Generator) -> list[Comparison]:
-        a, b, *history = simulate_sessions(random, sessions + 2, LAUNCHES, deviations(session))[0]
-        return [compare_across_sessions(None if against else a, b, history)]
-
-    assert false_share(compare, 500, 7) <= 0.05  # 2.5 % and three and a half standard errors
+@pytest.mark.parametrize("compare", [with_history, against_history])
+def test_with_a_history_they_are_rarely_false(session: float, sessions: int, compare: Callable[[int], Design]) -> None:
+    # 2.5 % and three and a half standard errors
+    assert false_share(compare(sessions), deviations(session), 500, 7) <= 0.05
 
 
 @pytest.mark.parametrize("session", [0.0, 0.03])
 def test_interleaved_they_are_rarely_false(session: float) -> None:
     """Although the session drifts as much as sessions deviate: both are first as often."""
-
-    def compare(random: np.random.Generator) -> list[Comparison]:
-        return [compare_paired(*(side[0] for side in simulate_interleaved(random, LAUNCHES, 1.0, deviations(session))))]
-
-    assert false_share(compare, 800, 8) <= 0.05
-    random = np.random.default_rng(9)
-    found = [
-        compare_paired(*(side[0] for side in simulate_interleaved(random, LAUNCHES, 1.05, deviations(session)))).verdict
-        for _ in range(150)
-    ]
-    assert found.count("slower") >= 140
+    assert false_share(interleaved, deviations(session), 800, 8) <= 0.05
+    found = share(interleaved, np.random.default_rng(9), np.full(1, 1.05), deviations(session), "slower", 150)
+    assert found >= 140 / 150
 
 
-@pytest.mark.parametrize("design", ["history", "interleaved"])
-def test_a_gate_over_many_cells_rarely_gives_a_false_alarm(design: str) -> None:
+@pytest.mark.parametrize("design", [against_history(8), interleaved], ids=["history", "interleaved"])
+def test_a_gate_over_many_cells_rarely_gives_a_false_alarm(design: Design) -> None:
     """Session effects common to all cells, and those of each: Holm holds whatever depends on what."""
     mixed = Deviations(launch=0.02, session=0.02, session_cell=0.02, drift=0.02, cell=0.01)
-
-    def compare(random: np.random.Generator) -> list[Comparison]:
-        if design == "interleaved":
-            sides = zip(*simulate_interleaved(random, LAUNCHES, 1.0, mixed, 8), strict=True)
-            return judge_together([compare_paired(a, b) for a, b in sides])
-        cells = simulate_sessions(random, 9, LAUNCHES, mixed, 8)
-        return judge_together([compare_across_sessions(None, b, history) for b, *history in cells])
-
-    assert false_share(compare, 120, 10) <= 0.075  # 2.5 % and three and a half standard errors
+    assert false_share(design, mixed, 120, 10, cells=8) <= 0.075  # 2.5 % and three and a half standard errors
 
 
 def sessions_as_frames(seed: int, sessions: int, session: float = 0.02) -> list[pd.DataFrame]:

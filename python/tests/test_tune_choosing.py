@@ -23,6 +23,8 @@ from downbeat.tune.proving import compare_environments, compare_rules, lost_cell
 from downbeat.tune.sweep import BARRIER, Effort, alternative, decisive, measured, with_values
 from downbeat.tune.target import Target
 
+from benchmarks.simulations.choices import EQUAL, false_rules, prices
+
 CELL = Cell("bcast", 4, 8)
 ALGORITHMS = {"bcast": ["a", "b", "c"], "reduce": ["c", "d"]}
 TARGET = Target(Library("openmpi", "bench"), "Open MPI v4.1.4", ALGORITHMS, OpenMpiRules(4, ALGORITHMS, {}))
@@ -44,22 +46,12 @@ def launches(
     """Makes launches of a broadcast on 4 ranks: algorithm -> true time."""
     random = np.random.default_rng([seed, size, len(synchronizer)])
     drift = np.exp(DRIFT * random.standard_normal(count))
-    rows = [
-        (
-            "bcast",
-            4,
-            size,
-            algorithm,
-            synchronizer,
-            pattern,
-            launch + 1,
-            "ok",
-            time * drift[launch] * np.exp(NOISE * noise),
-        )
-        for algorithm, time in times.items()
-        for launch, noise in enumerate(random.standard_normal(count))
-    ]
     columns = ["collective", "ranks", "size", "algorithm", "synchronizer", "pattern", "launch", "status", "value"]
+    rows = [
+        ("bcast", 4, size, name, synchronizer, pattern, launch, "ok", time * drift[launch - 1] * np.exp(NOISE * noise))
+        for name, time in times.items()
+        for launch, noise in enumerate(random.standard_normal(count), 1)
+    ]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -119,10 +111,8 @@ def test_cells_that_are_incomplete_count_nowhere() -> None:
     assert chosen(counted) == DEFAULT
     (left,) = find_left_out("sweep", counted, "algorithm")
     launches_left = "launches 5, 6, 7, 8, 9, 10"
-    assert (left.status, left.cells) == (
-        "incomplete",
-        (f"bcast of 8 bytes on 4 ranks by a, harmonize: {launches_left}",),
-    )
+    assert left.status == "incomplete"
+    assert left.cells == (f"bcast of 8 bytes on 4 ranks by a, harmonize: {launches_left}",)
 
     ruled = cells.assign(environment=cells["algorithm"].map({DEFAULT: "default", "a": "rules"}))
     assert compare_environments(with_values(ruled, "latency_avg"), MARGIN, CONFIDENCE)[CELL].launches == (4, 4)
@@ -138,13 +128,8 @@ def test_what_was_not_measured_beside_the_default_is_not_chosen() -> None:
 
 
 def test_among_many_algorithms_that_are_the_default_none_is_chosen() -> None:
-    """Without the correction for their number, some of 20 algorithms in 6 cells would be by chance."""
-    false = 0
-    for seed in range(5):
-        times = {DEFAULT: 10.0} | {f"same{number}": 10.0 for number in range(20)}
-        frame = pd.concat([launches(times, size, seed=seed) for size in range(6)])
-        false += sum(decision.algorithm != DEFAULT for decision in choose(frame, {}, 0.0, CONFIDENCE))
-    assert false <= 1
+    """Without the correction for their number, some of 6 algorithms in 8 cells would be by chance."""
+    assert false_rules(np.random.default_rng(1), 20) <= 0.05
 
 
 def test_where_the_barrier_would_have_chosen_otherwise_the_price_is_from_a_common_start_in_other_launches() -> None:
@@ -169,18 +154,11 @@ def test_where_the_barrier_would_have_chosen_otherwise_the_price_is_from_a_commo
 
 def test_between_equal_algorithms_the_choice_after_a_barrier_has_no_price() -> None:
     """In the launches that both were chosen from, the choice made looks faster: it was chosen for that."""
-    times = {DEFAULT: 12.0} | {f"same{number}": 10.0 for number in range(6)}
-    sweep = pd.concat([launches(times, size, sync) for size in range(20) for sync in ("harmonize", "mpi_barrier")])
-    harmonized = decisive(sweep)
-    others = other_choices(alternative(sweep), choose(harmonized, {}, MARGIN, CONFIDENCE), {}, MARGIN, CONFIDENCE)
-    assert len(others) > 12  # of 20: any of six may be the luckiest
-    same = compare_choices(harmonized, others, MARGIN, CONFIDENCE)
-    assert same.mean is not None and same.mean.low > 1
-    fresh = pd.concat([launches(times, size, seed=2) for size in range(20)])
-    prices = compare_choices(fresh, others, MARGIN, CONFIDENCE)
-    assert prices.mean is not None and prices.mean.low < 1 < prices.mean.high
-    assert abs(prices.mean.estimate - 1) < 0.003
-    assert prices.higher() == []
+    same, fresh = prices(np.random.default_rng(1), {DEFAULT: 1.25} | dict.fromkeys(EQUAL, 1.0), 1.0, 10)
+    assert fresh.cells > 40  # of 80: any of six may be the luckiest
+    assert min(same.means) > 0
+    assert abs(np.mean(fresh.means)) < 4 * np.std(fresh.means) / len(fresh.means) ** 0.5
+    assert fresh.any_higher == 0
 
 
 def test_both_choices_are_measured_once_more_at_the_sizes_where_they_differ() -> None:
@@ -211,11 +189,7 @@ def test_under_an_arrival_pattern_its_samples_decide_and_those_without_say_what_
     assert (one.chosen, one.other) == ("b", "a")
     effort = dataclasses.replace(EFFORT, pattern=late, delay="50us")
     (plan,) = price_plans(TARGET, others, effort)
-    assert {name: plan.measurement.options[name] for name in ("pattern", "delay", "sync")} == {
-        "pattern": late,
-        "delay": "50us",
-        "sync": "harmonize",
-    }
+    assert plan.measurement.options.items() >= {"pattern": late, "delay": "50us", "sync": "harmonize"}.items()
     assert effort.synchronizers("bcast") == "harmonize"
     assert BARRIER in EFFORT.synchronizers("bcast")
 

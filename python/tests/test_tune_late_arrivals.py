@@ -20,7 +20,7 @@ from downbeat.tune.late_arrivals import (
     trace_limit,
     waiting,
 )
-from downbeat.tune.proving import prove_by_late_arrivals
+from downbeat.tune.proving import Case, prove_by_late_arrivals
 from downbeat.tune.target import Run, Target
 from launch_files import Cell as FileCell
 from launch_files import write_launch
@@ -236,7 +236,7 @@ class FormOfSwitches(IntelRules):
 
 
 def proof(library: MadeUp, algorithm: str = "a", named: Sequence[str] = ("a",)) -> tuple[str, str]:
-    found = prove_by_late_arrivals(library, CELL, algorithm, named, RULES, Path("nowhere"))
+    found = prove_by_late_arrivals(library, Case(CELL, algorithm, named, RULES, Path("nowhere")))
     return found.verdict, found.by
 
 
@@ -277,24 +277,16 @@ def test_what_differs_is_launched_again_before_it_is_a_failure(side: str) -> Non
     assert proof(MadeUp(LINEAR, TREE, TREE, {side: 2})) == ("proven", "late arrivals")
 
 
-def test_an_operation_that_takes_too_long_tells_nothing() -> None:
-    class Slow(MadeUp):
-        def waits(self, *_: object) -> tuple[dict[str, Waits], str]:
-            raise NotLateError("it takes 9 s")
+def test_an_operation_that_takes_too_long_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(*_: object) -> None:
+        raise NotLateError("it takes 9 s")
 
-    assert proof(Slow(LINEAR, TREE, TREE)) == ("cannot tell", "it takes 9 s")
+    monkeypatch.setattr(MadeUp, "waits", slow)
+    assert proof(MadeUp(LINEAR, TREE, TREE)) == ("cannot tell", "it takes 9 s")
 
 
-def test_rules_under_which_nothing_runs_fail() -> None:
-    class Broken(MadeUp):
-        def waits(
-            self, cell: Cell, algorithms: Sequence[str], variables: Mapping[str, str], directory: Path
-        ) -> tuple[dict[str, Waits], str]:
-            if variables == RULES:
-                return {}, "aborted"
-            return super().waits(cell, algorithms, variables, directory)
-
-    assert proof(Broken(LINEAR, TREE, TREE)) == (
-        "failed",
-        "the launch under the rules left no late arrivals: aborted",
-    )
+def test_rules_under_which_nothing_runs_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    sides = iter([({DEFAULT: LINEAR, "a": TREE}, ""), ({}, "aborted")])
+    monkeypatch.setattr(MadeUp, "waits", lambda *_: next(sides))
+    said = "the launch under the rules left no late arrivals: aborted"
+    assert proof(MadeUp(LINEAR, TREE, TREE)) == ("failed", said)

@@ -14,6 +14,7 @@ from downbeat.tune.arguments import one_pattern, passed_by_user, valid_metric
 from downbeat.tune.choosing import choose
 from downbeat.tune.sweep import Effort, Usable, alternative, decisive, sweep, sweep_plan
 from downbeat.tune.target import find_target
+from downbeat_command import downbeat
 
 SOURCE = Path(__file__).with_name("planted_bcast.c")
 PATTERN = "one_late(rank=0)"
@@ -76,3 +77,11 @@ def test_options_behind_the_dashes_reach_every_measurement() -> None:
     assert (options["late"], options["late-ranks"]) == ("2e-6", "0.01")
     with pytest.raises(UsageError, match="--pattern cannot be after --"):
         passed_by_user(["--pattern", "one_late"])
+
+
+def test_options_behind_the_dashes_are_checked_before_the_first_launch(tmp_path: Path) -> None:
+    for words in (("--nonsense", "3"), ("--late-ranks", "7")):
+        done = downbeat("tune", "bcast", "-o", "rules", "--", *words, where=tmp_path)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert words[0] in done.stderr
+        assert list(tmp_path.iterdir()) == []

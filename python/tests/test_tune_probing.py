@@ -5,14 +5,17 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from downbeat.errors import DownbeatError, UsageError
+from downbeat.experiment.execute import Outcome, Watcher
 from downbeat.experiment.plan import Library
 from downbeat.launchers.launch import EXIT_TIMEOUT
-from downbeat.tune import sweep as probing
+from downbeat.tune import sweep
 from downbeat.tune.formats.open_mpi import OpenMpiRules
-from downbeat.tune.sweep import Usable, probe
+from downbeat.tune.sweep import Probe, Usable
 from downbeat.tune.target import Run, Target
 
 ALGORITHMS = {"bcast": ["a", "b"]}
@@ -55,13 +58,13 @@ class Machine:
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     one = Machine()
-    monkeypatch.setattr(probing, "run_bench", one.run)
+    monkeypatch.setattr(sweep, "run_bench", one.run)
     monkeypatch.setattr("downbeat.tune.sweep.time.monotonic", one.monotonic)
     return one
 
 
 def usable(directory: Path, target: Target = TARGET, **options: str) -> Usable:
-    return probe(target, "bcast", 2, OPTIONS | options, directory, 600)
+    return Probe(target, "bcast", 2, OPTIONS | options, directory, 600).usable()
 
 
 def test_a_tuning_that_is_continued_has_the_algorithms_it_began_with(machine: Machine, tmp_path: Path) -> None:
@@ -120,3 +123,11 @@ def test_a_machine_on_which_nothing_runs_any_more_is_no_fault_of_the_algorithms(
         usable(tmp_path)
     machine.fails = []
     assert usable(tmp_path).algorithms == ["a", "b"]
+
+
+def test_what_downbeat_bench_refuses_is_said_in_its_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reason = "no algorithm 'x'; known: basic, binary"
+    monkeypatch.setattr(sweep, "execute", lambda *_: Outcome(refused=reason))
+    plan: Any = SimpleNamespace(name="the sweep")
+    with pytest.raises(DownbeatError, match=f"the sweep could not be measured at all: {reason}"):
+        sweep.cells_of_plan(plan, tmp_path, Watcher())

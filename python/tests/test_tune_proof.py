@@ -12,14 +12,16 @@ from downbeat.tune.formats.mpich import ALGORITHMS_FILE
 from downbeat.tune.formats.open_mpi import OpenMpiRules
 from downbeat.tune.formats.rules_format import DEFAULT, Cell, Rule, algorithm_for
 from downbeat.tune.late_arrivals import Trace
-from downbeat.tune.proving import Proof, judge_proof, named_for, prove
-from downbeat.tune.sweep import Usable, probe
+from downbeat.tune.proving import UNCOUNTABLE, Proof, judge_proof, named_for, prove
+from downbeat.tune.sweep import Probe, Usable
 from downbeat.tune.target import Target, find_target, run_bench
 from downbeat.tune.tuning import write_files
 
 DEFAULT_TRACE = Trace((1, 2), (3, 0))
 OTHER_TRACE = Trace((2, 1), (3, 0))
-NOTHING = "nothing of it can be counted under this library"
+
+
+BOTH = "messages and operator calls"
 
 
 @pytest.mark.parametrize(
@@ -28,35 +30,18 @@ NOTHING = "nothing of it can be counted under this library"
         ("a", OTHER_TRACE, OTHER_TRACE, "proven", "messages"),
         ("a", OTHER_TRACE, DEFAULT_TRACE, "failed", "messages are not those of a"),
         ("a", OTHER_TRACE, Trace((2, 1), (1, 2)), "failed", "operator calls are not those of a"),
-        ("a", DEFAULT_TRACE, DEFAULT_TRACE, "cannot tell", "messages and operator calls of a are those of the default"),
+        ("a", DEFAULT_TRACE, DEFAULT_TRACE, "cannot tell", f"{BOTH} of a are those of the default"),
         ("a", Trace(None, (1, 2)), Trace((9, 9), (1, 2)), "proven", "operator calls"),
-        (
-            "a",
-            Trace(None, None),
-            Trace((9, 9), (1, 2)),
-            "cannot tell",
-            NOTHING,
-        ),
+        ("a", Trace(None, None), Trace((9, 9), (1, 2)), "cannot tell", UNCOUNTABLE),
         ("a", None, DEFAULT_TRACE, "cannot tell", "a left no trace when it was forced"),
         (DEFAULT, OTHER_TRACE, DEFAULT_TRACE, "proven", "messages"),
         (DEFAULT, OTHER_TRACE, OTHER_TRACE, "failed", "messages are not those of default"),
-        (
-            DEFAULT,
-            DEFAULT_TRACE,
-            DEFAULT_TRACE,
-            "cannot tell",
-            "messages and operator calls of the default are those of a",
-        ),
-        (
-            DEFAULT,
-            None,
-            DEFAULT_TRACE,
-            "cannot tell",
-            "messages and operator calls are those of the default, but nothing else was there to compare",
-        ),
+        (DEFAULT, DEFAULT_TRACE, DEFAULT_TRACE, "cannot tell", f"{BOTH} of the default are those of a"),
+        (DEFAULT, None, DEFAULT_TRACE, "cannot tell", f"{BOTH} are those of the default, but nothing else was there to "
+         "compare"),
         (DEFAULT, None, OTHER_TRACE, "failed", "messages are not those of default"),
     ],
-)
+)  # fmt: skip
 def test_verdict_on_traces(algorithm: str, forced: Trace | None, under_rules: Trace, verdict: str, by: str) -> None:
     proof = judge_proof(algorithm, DEFAULT_TRACE, {"a": forced} if forced else {}, under_rules)
     assert (proof.verdict, proof.by) == (verdict, by)
@@ -78,12 +63,12 @@ def test_late_arrivals_are_asked_where_counts_cannot_tell(monkeypatch: pytest.Mo
         Cell("bcast", 4, 16): Proof("cannot tell", "alike"),
         Cell("bcast", 4, 32): Proof("cannot tell", "alike"),
         Cell("allreduce", 4, 8): Proof("cannot tell", "alike"),
-        Cell("reduce", 4, 8): Proof("cannot tell", NOTHING),
+        Cell("reduce", 4, 8): Proof("cannot tell", UNCOUNTABLE),
         Cell("reduce", 4, 16): Proof("proven", "never counted: the first size has shown that nothing can be"),
     }
     by_lateness = {8: Proof("failed", "late"), 16: Proof("proven", "late"), 32: Proof("cannot tell", "late, too")}
-    monkeypatch.setattr("downbeat.tune.proving.prove_by_counts", lambda _, cell, *_rest: by_counts[cell])
-    monkeypatch.setattr("downbeat.tune.proving.prove_by_late_arrivals", lambda _, cell, *_rest: by_lateness[cell.size])
+    monkeypatch.setattr("downbeat.tune.proving.prove_by_counts", lambda _, case: by_counts[case.cell])
+    monkeypatch.setattr("downbeat.tune.proving.prove_by_late_arrivals", lambda _, case: by_lateness[case.cell.size])
     target = Target(Library("made up", "none"), "1", {}, OpenMpiRules(5, {}))
     usable = [Usable(collective, 4, ["a"]) for collective in ("bcast", "allreduce", "reduce")]
     assert prove(target, dict.fromkeys(by_counts, "a"), usable, {}, tmp_path) == {
@@ -127,83 +112,44 @@ def proofs_of(target: Target, rules: list[Rule], cells: list[Cell], directory: P
     return prove(target, choices, usable, variables, directory / "proof")
 
 
-# The first size of a rule and its neighbors, which the rule must not change.
-SIZES = (56, 64, 128)
+# Ranks and sizes of a rule, and neighbors, which it must not change.
+SIZES = [(4, 56), (4, 64), (4, 128)]
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("mpi", "collective", "algorithm"),
+    ("mpi", "rule", "cells", "verdict", "by"),
     [
-        ("openmpi", "bcast", "pipeline"),
-        ("openmpi", "allgather", "linear"),
-        ("openmpi", "reduce_scatter_block", "basic_linear"),
-        ("openmpi5", "bcast", "pipeline"),
+        ("openmpi", Rule("bcast", 4, 64, 127, "pipeline"), SIZES, "proven", "messages"),
+        ("openmpi", Rule("allgather", 4, 64, 127, "linear"), SIZES, "proven", "messages"),
+        ("openmpi", Rule("reduce_scatter_block", 4, 64, 127, "basic_linear"), SIZES, "proven", "messages"),
+        ("openmpi", Rule("allgatherv", 4, 64, 127, "bruck"), SIZES, "proven", ""),  # a launch can have one algorithm
+        ("openmpi5", Rule("bcast", 4, 64, 127, "pipeline"), SIZES, "proven", "messages"),
+        ("openmpi", Rule("bcast", 4, 64, 64, "pipeline"), [(3, 64), (4, 64), (5, 64)], "proven", ""),
+        ("openmpi", Rule("barrier", 4, 0, None, "double_ring"), [(4, 0)], "proven", ""),
+        ("openmpi", Rule("scan", 4, 0, None, "recursive_doubling"), [(4, 8), (4, 4096)], "proven", ""),
+        # On 2 ranks a broadcast is one message, by a chain as by default.
+        ("openmpi", Rule("bcast", 2, 64, 127, "chain"), [(2, 56), (2, 64)], "cannot tell", "of the default"),
+        # On 4 ranks its device reduces at the root, which calls the operator three times; a binomial tree does not.
+        ("mpich5", Rule("reduce", 4, 64, 127, "binomial"), [(4, 56), (4, 64)], "proven", "operator calls"),
     ],
 )
-def test_open_mpi_obeys_at_the_sizes_of_the_rule_and_at_no_other(
-    mpi: str, collective: str, algorithm: str, tmp_path: Path
+def test_a_rule_is_obeyed_in_its_cells_and_in_no_others(
+    mpi: str, rule: Rule, cells: list[tuple[int, int]], verdict: str, by: str, tmp_path: Path
 ) -> None:
     target = target_of(mpi, tmp_path)
-    cells = [Cell(collective, 4, size) for size in SIZES]
-    proofs = proofs_of(target, [Rule(collective, 4, 64, 127, algorithm)], cells, tmp_path)
-    assert [proofs[cell].verdict for cell in cells] == ["proven"] * len(SIZES)
-    assert all("messages" in proof.by for proof in proofs.values())
-
-
-@pytest.mark.thorough
-def test_open_mpi_obeys_on_the_ranks_of_the_rule_and_on_no_others(tmp_path: Path) -> None:
-    target = target_of("openmpi", tmp_path)
-    cells = [Cell("bcast", ranks, 64) for ranks in (3, 4, 5)]
-    proofs = proofs_of(target, [Rule("bcast", 4, 64, 64, "pipeline")], cells, tmp_path)
-    assert {cell.ranks: proof.verdict for cell, proof in proofs.items()} == {3: "proven", 4: "proven", 5: "proven"}
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(("collective", "algorithm"), [("barrier", "double_ring"), ("scan", "recursive_doubling")])
-def test_open_mpi_obeys_rules_without_sizes(collective: str, algorithm: str, tmp_path: Path) -> None:
-    target = target_of("openmpi", tmp_path)
-    assert not target.form.has_sizes(collective)
-    cells = [Cell(collective, 4, size) for size in ((0,) if collective == "barrier" else (8, 4096))]
-    proofs = proofs_of(target, [Rule(collective, 4, 0, None, algorithm)], cells, tmp_path)
-    assert {proof.verdict for proof in proofs.values()} == {"proven"}
-
-
-@pytest.mark.thorough
-def test_a_default_that_no_trace_tells_from_the_rules_algorithm_is_not_proven(tmp_path: Path) -> None:
-    """On 2 ranks a broadcast is one message, by a chain as by default."""
-    target = target_of("openmpi", tmp_path)
-    cells = [Cell("bcast", 2, size) for size in (56, 64)]
-    proofs = proofs_of(target, [Rule("bcast", 2, 64, 127, "chain")], cells, tmp_path)
-    assert [proofs[cell].verdict for cell in cells] == ["cannot tell", "cannot tell"]
-    assert "of the default are those of chain" in proofs[cells[0]].by
-
-
-@pytest.mark.thorough
-def test_open_mpi_rules_for_allgatherv_which_one_launch_can_have_one_of(tmp_path: Path) -> None:
-    target = target_of("openmpi", tmp_path)
-    cells = [Cell("allgatherv", 4, size) for size in (56, 64, 128)]
-    proofs = proofs_of(target, [Rule("allgatherv", 4, 64, 127, "bruck")], cells, tmp_path)
-    assert {proof.verdict for proof in proofs.values()} == {"proven"}
+    proofs = proofs_of(target, [rule], [Cell(rule.collective, *one) for one in cells], tmp_path)
+    assert {proof.verdict for proof in proofs.values()} == {verdict}
+    assert all(by in proof.by for proof in proofs.values())
 
 
 @pytest.mark.thorough
 def test_rules_that_are_not_switched_on_fail_the_proof(tmp_path: Path) -> None:
     target = target_of("openmpi", tmp_path)
-    variables = write_files(target, target.form.write([Rule("bcast", 4, 64, 127, "pipeline")]), tmp_path)
-    off = {name: value for name, value in variables.items() if "use_dynamic" not in name}
     cell = Cell("bcast", 4, 64)
-    proofs = prove(
-        target,
-        {cell: "pipeline"},
-        [Usable("bcast", 4, ["pipeline"])],
-        {
-            **off,
-            "OMPI_MCA_coll_tuned_use_dynamic_rules": "1",
-            "OMPI_MCA_coll_tuned_dynamic_rules_filename": str(tmp_path / "no such file"),
-        },
-        tmp_path / "proof",
-    )
+    variables = write_files(target, target.form.write([Rule("bcast", 4, 64, 127, "pipeline")]), tmp_path)
+    variables["OMPI_MCA_coll_tuned_dynamic_rules_filename"] = str(tmp_path / "no such file")
+    proofs = prove(target, {cell: "pipeline"}, [Usable("bcast", 4, ["pipeline"])], variables, tmp_path / "proof")
     assert proofs[cell].verdict == "failed"
 
 
@@ -225,15 +171,6 @@ def test_mpich_without_the_files_of_its_rules_fails_the_proof(tmp_path: Path) ->
     algorithm = "scatter_ring_allgather"
     proofs = prove(target, {cell: algorithm}, [Usable("bcast", 2, [algorithm])], {}, tmp_path / "proof")
     assert proofs == {cell: Proof("failed", "late arrivals are not those of scatter_ring_allgather")}
-
-
-@pytest.mark.thorough
-def test_mpich_5_obeys_at_the_sizes_of_the_rule_and_at_no_other(tmp_path: Path) -> None:
-    """On 4 ranks its device reduces at the root, which calls the operator three times; a binomial tree does not."""
-    target = target_of("mpich5", tmp_path)
-    cells = [Cell("reduce", 4, size) for size in (56, 64)]
-    proofs = proofs_of(target, [Rule("reduce", 4, 64, 127, "binomial")], cells, tmp_path)
-    assert [(proof.verdict, proof.by) for proof in proofs.values()] == [("proven", "operator calls")] * 2
 
 
 @pytest.mark.parametrize("mpi", ["mpich", "mpich5"])
@@ -274,7 +211,7 @@ def test_intel_obeys_a_rule_for_its_number_of_ranks(tmp_path: Path) -> None:
 @pytest.mark.thorough
 def test_what_cannot_run_is_left_out_with_the_reason(tmp_path: Path) -> None:
     target = target_of("openmpi", tmp_path)
-    usable = probe(target, "barrier", 3, {"validate": ""}, tmp_path, 60)
+    usable = Probe(target, "barrier", 3, {"validate": ""}, tmp_path, 60).usable()
     assert usable.algorithms == ["linear", "double_ring", "recursive_doubling", "bruck", "tree"]
     assert list(usable.excluded) == ["two_proc"]
     assert "two_proc" in usable.excluded["two_proc"]

@@ -104,9 +104,9 @@ NO_FSYNC = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
 def replacing(path: Path, binary: bool = False) -> Iterator[IO[Any]]:
     """Opens a file, text in UTF-8 by default, to be written in place of what it held before.
 
-    The new content goes to a file beside it, which takes the name once all is on disk; if writing fails, the old file
-    stays. The file beside it is always made anew: what has its name goes. Your own link stays, and what it names is
-    replaced. `-` is standard output. A pipe or a device cannot be replaced and is written directly.
+    The new content goes to a new file beside it, which takes the name once all is on disk; if writing fails, the old
+    file stays. Your own link stays, and its target is replaced. `-` is standard output. A pipe or a device cannot be
+    replaced and is written directly.
 
     Raises:
         DownbeatError: the file cannot be written, or is a link that another user has made.
@@ -145,7 +145,7 @@ def write_text(path: Path, text: str) -> None:
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Names a file where writing, synchronizing or closing it fails: the system does not say which it was.
+    """Names the file if writing, synchronizing or closing it fails: errors of the system do not.
 
     Raises:
         DownbeatError: it failed.
@@ -159,12 +159,12 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def open_device(path: str, _flags: int) -> int:
-    """Opens what is there, and makes no file where it has gone meanwhile."""
+    """Opens a device; creates no file if it has gone meanwhile."""
     return os.open(path, os.O_WRONLY)
 
 
 def target_of(path: Path) -> Path:
-    """Returns the file that a path names, by a link of your own if it is one.
+    """Returns the file that a path names, the target if it is your own link.
 
     Raises:
         UsageError: it is a link that another user has made.
@@ -174,10 +174,10 @@ def target_of(path: Path) -> Path:
 
 
 def refuse_link_of_another(path: Path) -> None:
-    """Looks whether a path is a link that leads where another user likes; your own links are yours to make.
+    """Refuses a link that another user has made; your own links are followed.
 
     Raises:
-        UsageError: it is.
+        UsageError: it is such a link.
     """
     if path.is_symlink() and path.parent != Path("/dev") and path.lstat().st_uid != os.geteuid():
         raise UsageError(f"'{path}' is a link that another user has made; remove it, or give another path (-o)")
@@ -202,12 +202,12 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def write_checked_json(path: Path, content: Mapping[str, object]) -> None:
-    """Writes an object of JSON with its checksum, which `read_json` looks at."""
+    """Writes an object of JSON with its checksum, which `read_json` checks."""
     write_json(path, with_checksum(content))
 
 
 def write_json(path: Path, content: object) -> None:
-    """Writes JSON in place of what a file held before."""
+    """Writes JSON as `replacing` does."""
     write_text(path, json.dumps(content, indent=2) + "\n")
 
 
@@ -222,7 +222,7 @@ def synchronize(path: Path) -> None:
 
 
 def to_disk(descriptor: int) -> None:
-    """Writes an open file to disk, where the file system can be asked to."""
+    """Writes an open file to disk, if the file system supports it."""
     try:
         os.fsync(descriptor)
     except OSError as error:
@@ -231,7 +231,7 @@ def to_disk(descriptor: int) -> None:
 
 
 def move(source: Path, target: Path) -> None:
-    """Moves a directory with its files, all of them on disk before it is seen under its new name."""
+    """Moves a directory; all of its files are on disk before it appears under its new name."""
     for path in [*source.iterdir(), source]:
         synchronize(path)
     target.parent.mkdir(exist_ok=True)

@@ -25,9 +25,9 @@ PATIENCE_SECONDS = 15.0
 
 @contextlib.contextmanager
 def locked(directory: Path, who: str = "run", patience: float | None = None) -> Iterator[int]:
-    """Holds the lock of a directory, which is made; gives its file descriptor.
+    """Creates a directory and holds its lock; yields the file descriptor.
 
-    A process that inherits the descriptor holds the lock as well, so that nobody else begins while a launch is ended.
+    A process that inherits the descriptor holds the lock too, so that no other run begins while a launch is ended.
 
     Args:
         directory: of an experiment, of a build.
@@ -42,7 +42,7 @@ def locked(directory: Path, who: str = "run", patience: float | None = None) -> 
     while True:
         directory.mkdir(parents=True, exist_ok=True)
         with contextlib.ExitStack() as held:
-            # Nothing is written: whoever may write to the directory could have put a link to another file there.
+            # Nothing is written: another user of the directory could have put a link to another file there.
             file = os.open(target_of(directory / LOCK), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
             held.callback(os.close, file)
             try:
@@ -53,7 +53,7 @@ def locked(directory: Path, who: str = "run", patience: float | None = None) -> 
                     raise DownbeatError(f"another {who} is using '{directory}'{remedy(directory / HOLDER)}") from error
                 time.sleep(0.1)
                 continue
-            # Whoever held it may have removed it meanwhile, and another run may hold the next one.
+            # The last holder may have removed it meanwhile, and another run may hold a new one.
             if os.fstat(file).st_nlink == 0:
                 continue
             yield file

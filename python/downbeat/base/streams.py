@@ -39,7 +39,7 @@ class Shown:
             raise DownbeatError(f"cannot write {self.name}: {self.lost.strerror}")
 
     def attempt(self, action: Callable[[], object]) -> None:
-        """Writes; ends the command where that fails, quietly if a reader has gone. It fails once: the rest is nobody's.
+        """Writes; if that fails, ends the command, quietly if the reader has gone. Later output goes to /dev/null.
 
         Raises:
             DownbeatError: there is no room, or no stream.

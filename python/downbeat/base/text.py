@@ -46,7 +46,7 @@ def printable(text: str) -> str:
 
 
 def harmless(character: str) -> bool:
-    """Whether a character is shown as it is; Python calls no space printable but one."""
+    """Whether a character is shown as it is. `isprintable` accepts one kind of space only."""
     return character.isprintable() or character in KEPT or unicodedata.category(character) == "Zs"
 
 

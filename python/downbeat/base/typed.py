@@ -21,7 +21,7 @@ def typed(kind: type[T], value: object, name: str = "it") -> T:
         name: of the value, for the error.
 
     Raises:
-        ValueError: the value is of another type, or lacks a field, or has one that nobody knows.
+        ValueError: the value is of another type, or lacks a field, or has an unknown one.
     """
     if dataclasses.is_dataclass(kind):
         return typed_dataclass(kind, value, name)

@@ -10,7 +10,7 @@ ADVICE = "let Downbeat read the kernel's clock instead: DOWNBEAT_CLOCK=monotonic
 
 
 def check(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG001
-    """Looks at the flags of the time stamp counter and at the clock source of the kernel."""
+    """Checks the flags of the time stamp counter and the clock source of the kernel."""
     source = machine.system(f"{SOURCES}/current_clocksource") or "unknown"
     available = (machine.system(f"{SOURCES}/available_clocksource") or "").split()
     findings = []

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from downbeat.doctor.machine import Finding, Machine, count
+from downbeat.base.text import counted
+from downbeat.doctor.machine import Finding, Machine
 
 
 def check(machine: Machine, ranks: int) -> list[Finding]:
     """Compares cores and hardware threads with the number of ranks."""
     cores, threads = len(machine.cores), len(machine.allowed)
-    has = count(cores, "core") + (f" with {count(threads, 'hardware thread')}" if threads > cores else "")
-    seen = f"{has} for {count(ranks, 'rank')}"
+    has = counted(cores, "core") + (f" with {counted(threads, 'hardware thread')}" if threads > cores else "")
+    seen = f"{has} for {counted(ranks, 'rank')}"
     if ranks > threads:
         return [
             Finding(
                 "cores",
                 seen,
                 "problem",
-                f"ranks wait for the scheduler, milliseconds at a time; use at most {count(cores, 'rank')}",
+                f"ranks wait for the scheduler, milliseconds at a time; use at most {counted(cores, 'rank')}",
             )
         ]
     if ranks > cores:
-        advice = f"ranks share cores and slow each other down; use at most {count(cores, 'rank')}, or report it"
+        advice = f"ranks share cores and slow each other down; use at most {counted(cores, 'rank')}, or report it"
         return [Finding("cores", seen, "problem", advice)]
     return [Finding("cores", seen, "good")]

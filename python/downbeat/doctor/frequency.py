@@ -9,12 +9,12 @@ SLOW_WAKE_US = 10
 
 
 def check(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG001
-    """Looks at governor, boost and idle states of the processors that may be used."""
+    """Checks governor, boost and idle states of the processors that may be used."""
     return [governor(machine), *boost(machine), *idle(machine)]
 
 
 def governor(machine: Machine) -> Finding:
-    """Looks at what decides on the frequency."""
+    """Checks the frequency governor."""
     governors = machine.governors(machine.allowed)
     if not governors:
         seen = "the frequency governor is unknown"
@@ -27,7 +27,7 @@ def governor(machine: Machine) -> Finding:
 
 
 def boost(machine: Machine) -> list[Finding]:
-    """Looks whether cores may run above their nominal frequency."""
+    """Checks whether cores may run above their nominal frequency."""
     no_turbo, boosted = machine.system(f"{CPUS}/intel_pstate/no_turbo"), machine.system(f"{CPUS}/cpufreq/boost")
     if no_turbo == "1" or boosted == "0":
         return [Finding("frequency", "boost is off", "good")]
@@ -42,7 +42,7 @@ def boost(machine: Machine) -> list[Finding]:
 
 
 def idle(machine: Machine) -> list[Finding]:
-    """Looks how long the deepest idle state takes to leave."""
+    """Checks the exit latency of the deepest idle state."""
     slowest, name = 0, ""
     for cpu in sorted(machine.allowed):
         state = 0

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from downbeat.doctor.machine import Finding, Machine, count
+from downbeat.base.text import counted
+from downbeat.doctor.machine import Finding, Machine
 
 
 def check(machine: Machine, ranks: int) -> list[Finding]:
-    """Looks at affinity, and at the quota of control groups, by which the kernel stops processes for milliseconds."""
+    """Checks affinity, and the quota of control groups, by which the kernel stops processes for milliseconds."""
     findings = []
     left_out = len(machine.online - machine.allowed)
     if left_out:
-        seen = f"{len(machine.allowed)} of {count(len(machine.online), 'processor')} may be used here"
+        seen = f"{len(machine.allowed)} of {counted(len(machine.online), 'processor')} may be used here"
         advice = "fine if a batch system reserves them; else programs on the others disturb"
         findings.append(Finding("limits", seen, "notice", advice))
     quota = smallest_quota(machine)
@@ -20,7 +21,7 @@ def check(machine: Machine, ranks: int) -> list[Finding]:
         return findings
     seen = f"a control group limits all its processes together to the time of {quota:g} processors"
     if quota < ranks:
-        advice = f"{count(ranks, 'rank')} will be stopped for milliseconds in every period; lift the quota (cpu.max)"
+        advice = f"{counted(ranks, 'rank')} will be stopped for milliseconds in every period; lift the quota (cpu.max)"
         findings.append(Finding("limits", seen, "problem", advice))
     else:
         advice = (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from downbeat.doctor.machine import Finding, Machine, count
+from downbeat.base.text import counted
+from downbeat.doctor.machine import Finding, Machine
 
 # Below this share of a processor it is what a system does by itself.
 QUIET = 0.1
@@ -14,7 +15,7 @@ def check(machine: Machine, ranks: int) -> list[Finding]:
     if not words:
         return [Finding("load", "the load of the system is unknown", "notice", "look for other programs with top")]
     load, processors = float(words[0]), len(machine.online)
-    seen = f"load {load:.2f} on {count(processors, 'processor')}"
+    seen = f"load {load:.2f} on {counted(processors, 'processor')}"
     if load <= QUIET * processors:
         return [Finding("load", seen, "good")]
     if load + ranks > processors:

@@ -1,4 +1,4 @@
-"""Where checks look: the file systems in which the kernel describes the machine."""
+"""The files in which the kernel describes the machine, for all checks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine as the kernel describes it. Tests make up others."""
+    """A machine as the kernel describes it."""
 
     sys: Path = Path("/sys")
     proc: Path = Path("/proc")
@@ -89,8 +89,3 @@ def parse_cpus(text: str) -> frozenset[int]:
         first, _, last = range_text.partition("-")
         cpus |= set(range(int(first), int(last or first) + 1))
     return frozenset(cpus)
-
-
-def count(number: int, noun: str) -> str:
-    """Returns a number with its noun."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""Memory: a rank that waits for the disk, or for a page that moves to another node, is late."""
+"""Memory: a rank is late if it waits for the disk, or for a page that moves to another node."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LITTLE = 0.1  # of all memory
 
 
 def check(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG001
-    """Looks at free memory, swap, and at the kernel's moving of pages between nodes."""
+    """Checks free memory, swap, and whether the kernel moves pages between nodes."""
     sizes = {
         name: int(kilobytes) * 1024
         for name, kilobytes in re.findall(r"^(\w+):\s+(\d+) kB$", machine.process("meminfo") or "", re.MULTILINE)

@@ -13,7 +13,7 @@ from downbeat.doctor.machine import Finding
 from downbeat.errors import DownbeatError
 
 THRESHOLDS_US = (1, 5, 50)
-START_SECONDS = 0.5  # until all loops are there
+START_SECONDS = 0.5  # until all loops are ready
 PATIENCE_SECONDS = 60
 # A sample of some microseconds is rarely hit by what takes less than a thousandth of the time.
 LITTLE_LOST = 0.001

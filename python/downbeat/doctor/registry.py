@@ -22,7 +22,7 @@ CHECKS: tuple[Check, ...] = (
 
 
 def examine(ranks: int, machine: Machine | None = None) -> list[Finding]:
-    """Looks at a machine without starting anything; takes milliseconds.
+    """Checks a machine without starting anything; takes milliseconds.
 
     Args:
         ranks: that are to run on it.

@@ -13,7 +13,7 @@ SHOWN = 5
 
 
 def check(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG001
-    """Looks for settings of MPI libraries, networks and Downbeat, and for what is loaded before them."""
+    """Checks for settings of MPI libraries, networks and Downbeat, and for preloaded libraries."""
     names = sorted(name for name in machine.environment if CHANGES.match(name) and not HARMLESS.fullmatch(name))
     findings = []
     if names:

@@ -10,7 +10,7 @@ MUCH_STEAL = 0.001  # of all processor time since start
 
 
 def check(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG001
-    """Looks for a hypervisor, and for the time that it took away since start."""
+    """Checks for a hypervisor, and for the processor time that it has stolen since start."""
     steal = stolen(machine)
     share = f"; {steal:.2%} of the processors' time since start went to others" if steal else ""
     if steal and steal > MUCH_STEAL:
@@ -23,7 +23,7 @@ def check(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG001
 
 
 def by(machine: Machine) -> str:
-    """Returns what the machine says that it is."""
+    """Returns the names of vendor and product."""
     words = [machine.system(f"class/dmi/id/{name}") for name in ("sys_vendor", "product_name")]
     named = " ".join(word for word in words if word) or machine.system("hypervisor/type")
     return f" ({named})" if named else ""

@@ -14,7 +14,7 @@ from downbeat.launchers.bench import BENCH
 
 
 def bench_at(text: str, base: Path) -> str:
-    """Returns the absolute path of the downbeat-bench that somebody names."""
+    """Returns the absolute path of the downbeat-bench that a user names."""
     found = shutil.which(str(base.absolute() / text) if "/" in text else text)
     if not found:
         raise UsageError(f"'{text}' is not an executable program; give the path of a {BENCH}")
@@ -54,6 +54,21 @@ def valid_name(key: str, value: object) -> str:
     if not isinstance(value, str) or not NAME.fullmatch(value):
         raise wrong(key, value, "a name of letters, digits and _ . + -")
     return value
+
+
+def valid_text(key: str, value: object) -> str:
+    """Returns a text that is not empty."""
+    if not isinstance(value, str) or not value.strip():
+        raise wrong(key, value, "text, not empty")
+    return value
+
+
+def valid_variables(key: str, table: Mapping[str, object]) -> dict[str, str]:
+    """Returns variables of the environment as texts."""
+    for name, value in table.items():
+        if not isinstance(value, str | int | float) or isinstance(value, bool):
+            raise wrong(f"{key}.{name}", value, "text or a number")
+    return {name: str(value) for name, value in table.items()}
 
 
 def word_list(key: str, value: object) -> str:

@@ -1,4 +1,4 @@
-"""The directory of an experiment: where everything of it lies.
+"""The directory of an experiment, and its files.
 
     plan.json                        what is measured
     machine.json                     what `downbeat doctor` saw when the run began
@@ -47,7 +47,7 @@ def write_plan(directory: Path, plan: Plan) -> None:
 
 
 def remove(directory: Path) -> None:
-    """Removes all that a run has written, which nobody wants to keep; the directory too, if it holds nothing else."""
+    """Removes all that a run has written; the directory too, if it holds nothing else."""
     for path in (directory / name for name in (PARTIAL, FAILED, LAUNCHES)):
         shutil.rmtree(path, ignore_errors=True)
     for path in (directory / name for name in (MACHINE, SPLIT, PLAN, LOCK)):
@@ -57,9 +57,9 @@ def remove(directory: Path) -> None:
 
 
 def refuse_links_of_others(directory: Path) -> None:
-    """Looks whether something in a directory leads out of it by a link of another user's, before a run writes there.
+    """Refuses links of other users anywhere in a directory, before a run writes there.
 
-    Your own links are yours to make: launches may be on another file system.
+    Your own links are followed: launches may be on another file system.
 
     Raises:
         UsageError: there is such a link.
@@ -131,8 +131,3 @@ def key_of(record: Mapping[str, Any]) -> LaunchKey:
     """Returns which launch a record is of; an earlier downbeat wrote neither portions nor variants."""
     names = [one.name for one in dataclasses.fields(LaunchKey)]
     return typed(LaunchKey, {name: record[name] for name in names if name in record})
-
-
-def factors(key: LaunchKey) -> dict[str, object]:
-    """Returns the factors of a launch, for its record."""
-    return dataclasses.asdict(key)

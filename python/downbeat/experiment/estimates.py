@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,25 +18,9 @@ METRIC = "latency_avg"
 STRICT = 0.16  # share of sets of independent launches of which a few more are made
 
 
-@dataclass(frozen=True)
-class CellKey:
-    """A cell under a configuration, which every launch measures again."""
-
-    library: str
-    ranks: int
-    environment: str
-    variant: str
-    factors: tuple[object, ...]  # by CELL_FACTORS
-
-    @property
-    def configuration(self) -> tuple[object, ...]:
-        """The values of `LAUNCH_FACTORS`."""
-        return self.library, self.ranks, self.environment, self.variant
-
-    def values(self) -> dict[str, object]:
-        """Returns all factors by name."""
-        launch = dict(zip(LAUNCH_FACTORS, self.configuration, strict=True))
-        return launch | dict(zip(CELL_FACTORS, self.factors, strict=True))
+# A cell under a configuration, which every launch measures again: its factors by NAMES, the configuration first.
+Cell = tuple[object, ...]
+NAMES = (*LAUNCH_FACTORS, *CELL_FACTORS)
 
 
 class Estimates:
@@ -45,7 +28,7 @@ class Estimates:
 
     def __init__(self) -> None:
         self.frames: dict[LaunchKey, pd.DataFrame] = {}  # as `frame` returns them together
-        self.known: dict[CellKey, dict[int, float]] | None = None  # `medians`, once they are asked for
+        self.known: dict[Cell, dict[int, float]] | None = None  # `medians`, once they are asked for
 
     @classmethod
     def of(cls, plan: Plan, directory: Path) -> Estimates:
@@ -88,24 +71,21 @@ class Estimates:
         return with_states(pd.concat(frames, ignore_index=True)) if frames else pd.DataFrame()
 
     @property
-    def medians(self) -> dict[CellKey, dict[int, float]]:
+    def medians(self) -> dict[Cell, dict[int, float]]:
         """The medians of every cell in s, by the number of the launch; in the state that most launches found."""
         if self.known is None:
             rows = with_states(pd.concat(self.frames.values(), ignore_index=True)) if self.frames else pd.DataFrame()
-            found: dict[CellKey, dict[str, dict[int, float]]] = {}
-            columns = [*LAUNCH_FACTORS, *CELL_FACTORS, "launch", "state", f"{METRIC}_median"]
-            counted = rows[(rows["status"] != CHANGED) & (rows[columns[-1]] > 0)] if len(rows) else rows
-            for *values, launch, state, median in counted[columns].itertuples(index=False) if len(rows) else ():
+            columns = [*NAMES, "launch", "state", f"{METRIC}_median"]
+            counted = rows[(rows["status"] != CHANGED) & (rows[f"{METRIC}_median"] > 0)] if len(rows) else rows
+            found: dict[Cell, dict[str, dict[int, float]]] = {}
+            for *values, launch, state, median in counted.reindex(columns=columns).itertuples(index=False):
                 # NaN, a delay that there is not, would differ from itself.
-                factors = tuple("" if isinstance(value, float) and np.isnan(value) else value for value in values)
-                library, ranks, environment, variant = factors[: len(LAUNCH_FACTORS)]
-                rest = factors[len(LAUNCH_FACTORS) :]
-                cell = CellKey(str(library), int(str(ranks)), str(environment), str(variant), rest)
+                cell = tuple("" if isinstance(value, float) and np.isnan(value) else value for value in values)
                 found.setdefault(cell, {}).setdefault(state, {})[launch] = float(median)
             self.known = {cell: max(states.values(), key=len) for cell, states in found.items()}
         return self.known
 
-    def intervals(self) -> dict[CellKey, Interval]:
+    def intervals(self) -> dict[Cell, Interval]:
         """Returns the estimate of every cell in s, in the order in which cells were first seen."""
         return {cell: geometric_mean_interval(list(medians.values())) for cell, medians in self.medians.items()}
 
@@ -116,7 +96,8 @@ class Estimates:
         """
         series = self.series()
         widths = (
-            width_of(interval) * inflation(series[cell.configuration]) for cell, interval in self.intervals().items()
+            width_of(interval) * inflation(series[configuration_of(cell)])
+            for cell, interval in self.intervals().items()
         )
         return max(widths, default=0.0)
 
@@ -136,16 +117,20 @@ class Estimates:
         deviations: dict[tuple[object, ...], dict[int, list[float]]] = {}
         for cell, medians in self.medians.items():
             logs = np.log(list(medians.values()))
-            mine = deviations.setdefault(cell.configuration, {})
+            mine = deviations.setdefault(configuration_of(cell), {})
             for launch, deviation in zip(medians, logs - logs.mean(), strict=True):
                 mine.setdefault(launch, []).append(float(deviation))
         return {name: [float(np.mean(mine[launch])) for launch in sorted(mine)] for name, mine in deviations.items()}
 
     def varying(self) -> list[str]:
         """Returns the factors that have more than one value, but for `IMPLIED`."""
-        cells = [cell.values() for cell in self.medians]
-        names = [name for name in (cells[0] if cells else ()) if name not in IMPLIED]
-        return [name for name in names if len({cell[name] for cell in cells}) > 1]
+        values = {name: set(each) for name, each in zip(NAMES, zip(*self.medians, strict=True), strict=False)}
+        return [name for name, each in values.items() if len(each) > 1 and name not in IMPLIED]
+
+
+def configuration_of(cell: Cell) -> Cell:
+    """Returns the values of `LAUNCH_FACTORS`."""
+    return cell[: len(LAUNCH_FACTORS)]
 
 
 def width_of(interval: Interval) -> float:

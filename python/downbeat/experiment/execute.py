@@ -25,7 +25,7 @@ from downbeat.launchers.job import job_of, ranks_on_a_node
 from downbeat.launchers.leftovers import end_marked
 
 ATTEMPTS = 3  # at a launch: what fails is tried twice more, after all others
-# A configuration with this many failed launches and no complete one is given up; the time is for the others.
+# A configuration with this many failed launches and no complete one is given up, to spend the time on the others.
 HOPELESS = 3
 # Values of a plan that may change when an experiment continues; any other change makes it another experiment.
 MAY_CHANGE = ("launches", "width", "max_launches", "timeout")
@@ -35,13 +35,13 @@ class Watcher:
     """Receives the progress of an experiment. This one ignores it."""
 
     def begins(self, plan: Plan, directory: Path, complete: int, total: int) -> None:
-        """So many launches of those that are planned are complete already."""
+        """The run begins; some of the planned launches may be complete already."""
 
     def launches(self, key: LaunchKey) -> None:
         """A launch begins."""
 
     def ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:
-        """A launch has ended; so many are complete now."""
+        """A launch has ended."""
 
     def decided(self, decision: split.Decision) -> None:
         """Repetitions were chosen."""
@@ -54,7 +54,7 @@ class Watcher:
 class Outcome:
     """The outcome of a run."""
 
-    failures: list[Ended] = field(default_factory=list)  # launches that failed now, whatever came later
+    failures: list[Ended] = field(default_factory=list)  # launches that failed in this run, even if a retry succeeded
     lacking: dict[str, int] = field(default_factory=dict)  # configuration -> launches that it lacks, if any
     refused: str = ""  # why every configuration is, where nothing ran
     too_wide: float = 0.0  # relative width of the widest interval where it is wider than asked for, else 0
@@ -62,16 +62,16 @@ class Outcome:
 
 
 def execute(plan: Plan, directory: Path, watcher: Watcher | None = None, any_seed: bool = False) -> Outcome:
-    """Executes what is not complete of an experiment.
+    """Executes the launches of an experiment that are not complete.
 
-    A launch that fails is filed with its output and tried again after the others. An experiment that begins, and of
-    which every configuration is refused, leaves nothing: other arguments may go to the same directory.
+    A launch that fails is filed with its output and tried again after the others. If every configuration of a new
+    experiment is refused, nothing is left, so that other arguments may go to the same directory.
 
     Args:
         plan: the experiment; may differ from the one in the directory in `MAY_CHANGE` alone.
         directory: of the experiment; made if there is none.
         watcher: receives the progress.
-        any_seed: nobody asked for the seed of the plan, so that of an experiment that is there goes first.
+        any_seed: the user gave no seed, so an existing experiment keeps its own.
 
     Raises:
         UsageError: the directory holds another experiment, or a link that another user has made.
@@ -81,7 +81,7 @@ def execute(plan: Plan, directory: Path, watcher: Watcher | None = None, any_see
     if directory.is_dir():
         places.refuse_links_of_others(directory)
     with locked(directory) as lock:
-        plan = adopt(plan, directory, any_seed)  # whoever held the lock may have written another
+        plan = adopt(plan, directory, any_seed)  # the last holder of the lock may have written another
         begins = not (directory / places.PLAN).is_file()
         places.write_plan(directory, plan)
         for left in (directory / places.PARTIAL).glob("*"):
@@ -98,7 +98,7 @@ def execute(plan: Plan, directory: Path, watcher: Watcher | None = None, any_see
 
 
 def adopt(plan: Plan, directory: Path, any_seed: bool = False) -> Plan:
-    """Looks whether a directory is empty or holds this experiment; returns the plan, with the seed that it has there.
+    """Checks that a directory is empty or holds this experiment; returns the plan, with the seed that it has there.
 
     Raises:
         UsageError: it holds something else; the line names what differs.
@@ -160,7 +160,7 @@ def ranks_here(plan: Plan) -> int:
 
 
 def record_machine(plan: Plan, directory: Path) -> None:
-    """Writes what a careful experimenter sees of the machine before the run."""
+    """Writes the findings of `downbeat doctor` before the run."""
     from downbeat.doctor import examine
 
     simulated = any(library.simulate for library in plan.libraries)  # this machine then changes no number
@@ -171,7 +171,7 @@ def record_machine(plan: Plan, directory: Path) -> None:
 
 
 class Execution:
-    """A run that goes on."""
+    """A run in progress."""
 
     def __init__(self, plan: Plan, directory: Path, watcher: Watcher, lock: int) -> None:
         self.plan = plan
@@ -230,7 +230,7 @@ class Execution:
         return estimates.widest() > self.plan.width or estimates.resemblance() > 0
 
     def hopeless(self, key: LaunchKey) -> bool:
-        """Whether a launch need not be tried: nothing of its configuration succeeds."""
+        """Whether a launch need not be tried because its configuration never succeeds."""
         name = key.configuration
         if name in self.refused:
             return True
@@ -270,7 +270,7 @@ class Execution:
         return not ended.failure
 
     def expected(self) -> int:
-        """Returns how many rounds there will be, as far as can be said: intervals narrow with the root of launches."""
+        """Estimates the number of rounds: intervals narrow with the square root of launches."""
         widest = self.outcome.estimates.widest()
         if not self.plan.width or widest <= self.plan.width:
             return self.rounds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import glob
 import os
@@ -52,7 +53,7 @@ def cpu_model(machine: Machine) -> str:
 
 
 def surroundings(variables: Mapping[str, str]) -> dict[str, object]:
-    """Returns what is around a launch now: for its record.
+    """Returns the conditions of a launch, for its record.
 
     Args:
         variables: that are set for the launch, beside those of this process.
@@ -145,7 +146,7 @@ def launch(
     places.write_record(
         partial,
         {
-            **places.factors(key),
+            **dataclasses.asdict(key),
             "command": command,
             "variables": variables,
             "started": started.isoformat(),

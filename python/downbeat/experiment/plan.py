@@ -41,8 +41,8 @@ SIMULATED_START_SECONDS, SIMULATED_RANK_SECONDS = 1.0, 6e-3
 # SMPI makes a nonblocking collective of messages from each rank to each, and looks for each among all that wait:
 # measured with iallreduce and ialltoall on 32 to 128 ranks.
 NONBLOCKING_SECONDS = 3.3e-8  # of a call, times ranks to the fourth power
-PATIENCE = 10  # times as long as estimated; a busy machine takes its time
-LEAST_LIMIT = 600.0  # s; operations of the user's own take as long as they like
+PATIENCE = 10  # times the estimate, for a busy machine
+LEAST_LIMIT = 600.0  # s; a user's own operation may take long
 REPETITIONS = 1000  # of downbeat-bench by default
 MOST_REPETITIONS = 10_000  # of its stopping rules by default
 RANGE = 24  # sizes in a range: powers of two up to 16 MiB

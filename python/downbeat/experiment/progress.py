@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import sys
@@ -16,7 +17,7 @@ from rich.text import Text
 
 from downbeat.base.screen import Screen
 from downbeat.base.text import MICROSECONDS, counted, microseconds
-from downbeat.experiment.estimates import CellKey, Estimates
+from downbeat.experiment.estimates import NAMES, Cell, Estimates
 from downbeat.experiment.execute import Watcher
 from downbeat.experiment.launch import Ended
 from downbeat.experiment.plan import LaunchKey, Plan
@@ -85,19 +86,19 @@ def cell_table(estimates: Estimates, most: int | None = None) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     intervals = estimates.intervals()
     for cell, interval in list(sorted_cells(intervals))[:most]:
-        values = cell.values()
+        values = dict(zip(NAMES, cell, strict=True))
         table.add_row(*(Text(text(name, values[name])) for name in columns), *numbers(interval))
     if most is not None and len(intervals) > most:
         table.add_row(Text(f"and {len(intervals) - most} more", style="dim"))
     return table
 
 
-def sorted_cells(intervals: dict[CellKey, Interval]) -> Iterator[tuple[CellKey, Interval]]:
+def sorted_cells(intervals: dict[Cell, Interval]) -> Iterator[tuple[Cell, Interval]]:
     """Returns cells with those to be compared side by side: operations in their order, then sizes."""
-    operations = list(dict.fromkeys(cell.values()["operation"] for cell in intervals))
+    operations = list(dict.fromkeys(cell[NAMES.index("operation")] for cell in intervals))
 
-    def place(cell: CellKey) -> tuple[object, ...]:
-        values = cell.values()
+    def place(cell: Cell) -> tuple[object, ...]:
+        values = dict(zip(NAMES, cell, strict=True))
         rest = [str(value) for name, value in values.items() if name not in ("operation", "size", "ranks")]
         return operations.index(values["operation"]), int(str(values["size"])), values["ranks"], rest
 
@@ -117,26 +118,19 @@ def numbers(interval: Interval) -> list[str]:
     return [microseconds(interval.estimate), width, str(interval.count)]
 
 
-def begin_line(plan: Plan, directory: Path, complete: int, total: int) -> str:
-    """Returns what is about to run."""
-    already = f", {complete} of them complete" if complete else ""
-    return f"{plan.name}: {counted(total, 'launch')}{already}, into {directory}"
-
-
-def print_line(line: str) -> None:
-    """Prints a line at once."""
-    print(line, flush=True)
+SAY = functools.partial(print, flush=True)
 
 
 class Plain(Watcher):
     """A line for each launch, for files, pipes and logs."""
 
-    def __init__(self, say: Callable[[str], None] = print_line) -> None:
+    def __init__(self, say: Callable[[str], None] = SAY) -> None:
         self.pace = Pace()
         self.say = say
 
     def begins(self, plan: Plan, directory: Path, complete: int, total: int) -> None:
-        self.say(begin_line(plan, directory, complete, total))
+        already = f", {complete} of them complete" if complete else ""
+        self.say(f"{plan.name}: {counted(total, 'launch')}{already}, into {directory}")
 
     def ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:  # noqa: ARG002
         self.pace.add(ended)
@@ -145,25 +139,20 @@ class Plain(Watcher):
         self.say(f"{time_left(left, complete, total)}; {describe(ended.key)} {how}")
 
     def decided(self, decision: Decision) -> None:
-        self.say(split_line(decision))
+        self.say(
+            f"now {decision.repetitions} repetitions per launch, and about {decision.launches} launches for the width: "
+            f"{decision.reason}"
+        )
 
 
-def split_line(decision: Decision) -> str:
-    """Returns what was decided and why."""
-    return (
-        f"now {decision.repetitions} repetitions per launch, and about {decision.launches} launches for the width: "
-        f"{decision.reason}"
-    )
-
-
-class Terminal(Watcher):
+class Terminal(Plain):
     """A bar, and a table of the cells that grows more certain launch by launch.
 
     It changes between launches alone: while one runs, the processors are its own.
     """
 
     def __init__(self, console: Console) -> None:
-        self.pace = Pace()
+        super().__init__(functools.partial(console.print, markup=False, highlight=False))
         self.estimates = Estimates()
         self.complete = 0
         self.total = 1
@@ -173,7 +162,7 @@ class Terminal(Watcher):
 
     def begins(self, plan: Plan, directory: Path, complete: int, total: int) -> None:
         self.complete, self.total = complete, total
-        self.say(begin_line(plan, directory, complete, total))
+        super().begins(plan, directory, complete, total)
         self.live.start()
 
     def launches(self, key: LaunchKey) -> None:
@@ -187,15 +176,8 @@ class Terminal(Watcher):
             self.failed += 1
             self.say(f"{describe(ended.key)} failed: {ended.failure}")
 
-    def decided(self, decision: Decision) -> None:
-        self.say(split_line(decision))
-
     def ends(self) -> None:
         self.live.stop()
-
-    def say(self, line: str) -> None:
-        """Prints a line that stays."""
-        self.live.console.print(line, markup=False, highlight=False)
 
     def render(self) -> Group:
         """Returns what is seen now."""

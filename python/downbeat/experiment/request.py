@@ -18,6 +18,8 @@ from downbeat.experiment.bench_options import (
     operations_of,
     option_table,
     valid_name,
+    valid_text,
+    valid_variables,
     word_list,
     wrong,
 )
@@ -156,13 +158,12 @@ def ranks_of(value: object, job: Job, per_node: int = 0) -> tuple[int, ...]:
     if not values:
         raise wrong("ranks", value, "a number of ranks or a list of them, not empty")
     for one in values:
-        if not isinstance(one, int) or isinstance(one, bool) or one < 1:
-            raise wrong("ranks", one, "a whole number, at least 1")
+        whole({"ranks": one}, "ranks", 0, 1)
     return distinct("ranks", values)
 
 
 def default_ranks(job: Job, per_node: int) -> int:
-    """Returns how many ranks there are if nobody says so.
+    """Returns the default number of ranks.
 
     Args:
         job: the nodes that they go to.
@@ -195,8 +196,7 @@ def libraries_of(value: object, base: Path, per_node: int = 0) -> tuple[Library,
                 raise UsageError(
                     f"libraries: unknown key '{key}' of a library; choose one of {', '.join(LIBRARY_KEYS)}"
                 )
-            if not isinstance(content, str) or not content.strip():
-                raise wrong(f"libraries: {key}", content, "text, not empty")
+            valid_text(f"libraries: {key}", content)
         if "name" not in table:
             raise UsageError("libraries: a table has no name, which identifies its results")
         name = valid_name("libraries", table["name"])
@@ -217,7 +217,7 @@ def library(name: str, bench: str, launcher: str, per_node: int = 0) -> Library:
 
 
 def check_placing(launcher: str, per_node: int) -> None:
-    """Looks whether a launcher of the user's own, if any, takes the number of ranks per node.
+    """Checks that a launcher of the user's own, if any, takes the number of ranks per node.
 
     Raises:
         UsageError: it is given, and the launcher does not say where it goes; or the other way round.
@@ -278,12 +278,10 @@ def environments_of(value: object) -> tuple[Environment, ...]:
         valid_name("environments", name)
         if not isinstance(variables, Mapping):
             raise wrong(f"environments.{name}", variables, "a table of variables")
-        for variable, content in variables.items():
+        for variable in variables:
             if not VARIABLE.fullmatch(variable):
                 raise wrong(f"environments.{name}", variable, "a name of a variable")
-            if not isinstance(content, str | int | float) or isinstance(content, bool):
-                raise wrong(f"environments.{name}.{variable}", content, "text or a number")
-        environments.append(Environment(name, {key: str(content) for key, content in variables.items()}))
+        environments.append(Environment(name, valid_variables(f"environments.{name}", variables)))
     return tuple(environments)
 
 

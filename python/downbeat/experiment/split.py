@@ -5,6 +5,7 @@ Kalibera and Jones 2013, section 9: what varies more is repeated more, what cost
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -69,7 +70,7 @@ def read(directory: Path) -> Decision | None:
         return None
     content = read_json(path)
     with reading(path):
-        return typed(Decision, {name: content[name] for name in ("repetitions", "launches", "reason")})
+        return typed(Decision, {one.name: content[one.name] for one in dataclasses.fields(Decision)})
 
 
 def decide(plan: Plan, directory: Path) -> Decision | None:
@@ -105,9 +106,7 @@ def decide(plan: Plan, directory: Path) -> Decision | None:
         "metric": METRIC,
         "width": plan.width,
         "after_launches": PILOT_LAUNCHES,
-        "repetitions": decision.repetitions,
-        "launches": decision.launches,
-        "reason": decision.reason,
+        **dataclasses.asdict(decision),
         "cells": [
             {
                 "cell": name,

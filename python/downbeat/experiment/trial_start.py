@@ -1,4 +1,4 @@
-"""Launches that look at the machine: whether libraries start and bind ranks, and which states it has."""
+"""Launches that test the machine: whether libraries start and bind ranks, and which states it has."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from downbeat.base.text import counted
 from downbeat.data.cells import LINE, MESSAGE, NANOSECONDS, names_of_classes, path_of
 from downbeat.data.launch_file import context_of, names, numbers, open_samples
-from downbeat.doctor.machine import Finding, Machine, count, parse_cpus
+from downbeat.doctor.machine import Finding, Machine, parse_cpus
 from downbeat.experiment import directory as places
 from downbeat.experiment.launch import ERRORS, failure_of, launch_command, run_in_directory
 from downbeat.experiment.plan import LaunchKey, Library, Measurement, Plan
@@ -46,7 +47,7 @@ def trial(library: Library, measurement: Measurement) -> Iterator[tuple[Path, st
 
 
 def try_start(library: Library, machine: Machine) -> Start:
-    """Starts ranks that measure nothing, and looks where they ran."""
+    """Starts ranks that measure nothing, and checks where they ran."""
     measurement = Measurement(("nothing",), {"repetitions": "10", "sync": "mpi_barrier"})
     with trial(library, measurement) as (where, failure):
         if failure:
@@ -79,11 +80,11 @@ def binding(name: str, cpusets: list[frozenset[int]], hosts: list[str], machine:
     cores = [core for core in machine.cores if any(core & cpus for cpus in cpusets)]
     wide = [cpus for cpus in cpusets if sum(bool(core & cpus) for core in machine.cores) > 1]
     if wide and len(machine.cores) > 1:
-        seen = f"{name} does not bind: a rank may run on {count(len(wide[0]), 'processor')}"
+        seen = f"{name} does not bind: a rank may run on {counted(len(wide[0]), 'processor')}"
         advice = "the kernel moves it, and its caches stay behind; give the launcher its option for binding to cores"
         return Finding("binding", seen, "problem", advice)
     if len(cores) < len(cpusets) and len(machine.cores) >= len(cpusets):
-        seen = f"{name} binds {count(len(cpusets), 'rank')} to {count(len(cores), 'core')}"
+        seen = f"{name} binds {counted(len(cpusets), 'rank')} to {counted(len(cores), 'core')}"
         return Finding("binding", seen, "problem", "ranks share a core while others are free; bind one rank per core")
     bound = ", ".join(",".join(map(str, sorted(cpus))) for cpus in cpusets)
     return Finding("binding", f"{name} binds each rank to a core: processors {bound}", "good")
@@ -133,7 +134,7 @@ def judge(trips: NDArray[np.float64], what: str) -> Finding:
     classes = sorted((trips[names == name] for name in set(names)), key=np.median)
     medians = [f"{np.median(one) * NANOSECONDS:.0f} ns" for one in classes]
     if len(classes) == 1:
-        return Finding("states", f"one state: {what} {medians[0]} in {count(trips.size, 'block')}", "good")
+        return Finding("states", f"one state: {what} {medians[0]} in {counted(trips.size, 'block')}", "good")
     shares = " and ".join(f"{median} in {one.size}" for median, one in zip(medians, classes, strict=True))
     seen = f"the machine changes its state: {what} {shares} of {trips.size} blocks"
     return Finding("states", seen, "problem", "compare launches within a state, as downbeat run does")

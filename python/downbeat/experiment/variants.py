@@ -1,4 +1,4 @@
-"""Variants of an experiment as somebody asks for them: old and new of a program, a library, an operation."""
+"""Variants of an experiment as a user gives them: old and new of a program, a library, an operation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from downbeat.base.text import name_of
 from downbeat.errors import UsageError
-from downbeat.experiment.bench_options import bench_at, launcher_at, valid_name, wrong
+from downbeat.experiment.bench_options import bench_at, launcher_at, valid_name, valid_text, valid_variables, wrong
 from downbeat.experiment.plan import Library, Variant
 from downbeat.launchers.bench import library_of
 
@@ -41,29 +41,21 @@ def variant(name: str, table: object, base: Path, operations: Sequence[str]) -> 
     where = f"variants.{name}"
     if not isinstance(table, Mapping):
         raise wrong(where, table, f"a table of {VALID}")
-    bench, launcher, files, variables = "", "", [], {}
+    bench, launcher, files = "", "", []
+    variables: dict[str, str] = {}
     for key, content in table.items():
         if key == "bench":
-            bench = bench_at(text(f"{where}.bench", content), base)
+            bench = bench_at(valid_text(f"{where}.bench", content), base)
         elif key == "launcher":
-            launcher = launcher_at(text(f"{where}.launcher", content), base)
+            launcher = launcher_at(valid_text(f"{where}.launcher", content), base)
         elif key == "operation":
             given = content if isinstance(content, list) else [content]
-            files = [file_at(where, text(f"{where}.operation", one), base, operations) for one in given]
+            files = [file_at(where, valid_text(f"{where}.operation", one), base, operations) for one in given]
         elif VARIABLE.fullmatch(key):
-            if not isinstance(content, str | int | float) or isinstance(content, bool):
-                raise wrong(f"{where}.{key}", content, "text or a number")
-            variables[key] = str(content)
+            variables |= valid_variables(where, {key: content})
         else:
             raise UsageError(f"{where}: unknown key '{key}' of a variant; choose one of {VALID}")
     return Variant(name, bench, launcher, tuple(files), variables)
-
-
-def text(key: str, value: object) -> str:
-    """Returns a text that is not empty."""
-    if not isinstance(value, str) or not value.strip():
-        raise wrong(key, value, "text, not empty")
-    return value
 
 
 def file_at(where: str, word: str, base: Path, operations: Sequence[str]) -> str:

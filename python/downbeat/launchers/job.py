@@ -28,7 +28,7 @@ class Job:
         source: where this is known from, for people.
         nodes: how many; 0: not known.
         cpus: that ranks may use on each of them, the fewest; 0: not known.
-        ranks: that they are for; 0: nobody said.
+        ranks: that they are for; 0: not known.
     """
 
     source: str
@@ -37,7 +37,7 @@ class Job:
     ranks: int = 0
 
     def crowded(self, ranks: int, per_node: int = 0) -> bool:
-        """Whether so many ranks share CPUs; False if nobody knows how many there are.
+        """Whether so many ranks share CPUs; False if the number of CPUs is not known.
 
         Args:
             ranks: how many.

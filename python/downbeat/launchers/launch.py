@@ -33,8 +33,8 @@ from downbeat.launchers.leftovers import remove_segments, remove_sessions
 from downbeat.launchers.libraries import LIBRARIES, STANDARD_ABI, Library, Places, launcher_of, linked_mpi
 from downbeat.launchers.simulation import SpecificationError, parse_platform, smpirun_command
 
-# Open MPI 4's launcher hangs in 1 of 20 launches of which a rank is killed in MPI_Init. So we look whether there are
-# ranks: often until they appear or START_SECONDS pass, then rarely enough not to disturb a measurement.
+# Open MPI 4's launcher hangs in 1 of 20 launches in which a rank is killed in MPI_Init. So we check for ranks: often
+# until they appear or START_SECONDS pass, then rarely enough not to disturb a measurement.
 FIRST_LOOK_SECONDS, START_SECONDS, LOOK_SECONDS = 0.05, 20.0, 4.0
 
 
@@ -50,7 +50,7 @@ def has_children(pid: int) -> bool:
 
 
 def wait(launcher: subprocess.Popen[bytes], seconds: float | None) -> int:
-    """Does what `Popen.wait` does, which looks 20 times a second: ranks that are measured would feel it."""
+    """Does what `Popen.wait` does, which polls 20 times a second and would disturb ranks."""
     try:
         ended = os.pidfd_open(launcher.pid)
     except (AttributeError, OSError):  # before Linux 5.3
@@ -63,7 +63,7 @@ def wait(launcher: subprocess.Popen[bytes], seconds: float | None) -> int:
 
 
 class LauncherStuckError(Exception):
-    """A launcher has no ranks any more, and does not end."""
+    """A launcher has no ranks left, and does not end."""
 
 
 def await_launcher(launcher: subprocess.Popen[bytes], timeout: float | None, starts_ranks: bool) -> int:
@@ -103,7 +103,7 @@ USAGE = (
     "[--timeout S] program args..."
 )
 EXIT_TIMEOUT = 124  # as timeout(1)
-EXIT_STUCK = 1  # the launcher knew a better one
+EXIT_STUCK = 1  # only the launcher knows that of the ranks
 GRACE_SECONDS = 3.0  # between asking the launcher to end and ending everything by force
 
 # Open MPI's mpirun frames each of its messages with such lines.
@@ -314,7 +314,7 @@ def run(
             libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
             if os.getppid() != parent:
                 raise StopRequested(signal.SIGTERM)  # it ended before it could be watched
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTIONS)  # whoever started us may have blocked them
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTIONS)  # our parent may have blocked them
         # A session of its own: a Ctrl-C reaches us alone, and we end the launcher in order. If we are killed ourselves,
         # the kernel kills the launcher; its ranks lose their connection and end.
         launcher = subprocess.Popen(

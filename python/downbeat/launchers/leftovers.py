@@ -11,12 +11,12 @@ import tempfile
 import time
 from pathlib import Path
 
-# A variable that all processes of a launch inherit, whoever becomes their parent.
+# A variable that all processes of a launch inherit, even if another process becomes their parent.
 MARK = "_DOWNBEAT_LAUNCH"
 PATIENCE_SECONDS = 10.0  # until processes that were killed are gone
 # Memory that ranks share has a name until they end in order: of Open MPI 4, 5, MPICH, Intel MPI.
 SEGMENT = re.compile(r"(vader|sm)_segment\.|mpich_shar_tmp|Intel_MPI_")
-STEP_SECONDS = 0.02  # the clock of file systems is behind by one of its steps
+STEP_SECONDS = 0.02  # time stamps of files lag by up to one tick of the kernel
 SHARED_MEMORY = Path("/dev/shm")
 # Directories that a launcher removes when it ends in order, by its user and its process: of Open MPI 4 and 5.
 SESSIONS = ("ompi.*.{user}/pid.{pid}", "ompi.{pid}")
@@ -89,7 +89,7 @@ class Guard:
                 signal.signal(number, signal.SIG_IGN)
             os.setsid()  # what a terminal sends is for the others
             with os.fdopen(reading, "rb") as told:
-                words = told.read().split()  # until the other end is closed, by whoever closes it
+                words = told.read().split()  # until the other end is closed
             if words[-1:] != [b"ended"]:
                 remove_all(mark, begin, int(words[0]) if words else None)
         finally:

@@ -78,8 +78,8 @@ COMMON: Mapping[str, Parameter] = {
     "jitter": Parameter(0, 0, 1, "s", "mean of a delay of each message, exponentially distributed"),
     "tail": Parameter(0, 0, 1, "s", "scale of a longer delay, Pareto with exponent 1.5"),
     "tail_share": Parameter(0, 0, 1, "", "of the messages that have it"),
-    "asymmetry": Parameter(0, 0, 1, "", "of the two ways between nodes, of their mean"),
-    "late": Parameter(0, 0, 1, "s", "how late a rank wakes up that the system has taken away while it waited"),
+    "asymmetry": Parameter(0, 0, 1, "", "of one-way delays between nodes: their difference / their mean"),
+    "late": Parameter(0, 0, 1, "s", "how late a rank wakes up that was preempted while it waited"),
     "late_share": Parameter(0, 0, 1, "", "of the waits for a deadline that end so late"),
     "offset": Parameter(1e-3, 0, 1e6, "s", "bound of the offsets of the hosts' clocks, at the start"),
     "skew": Parameter(10e-6, 0, 0.1, "", "bound of their relative difference in frequency from true time"),
@@ -219,7 +219,7 @@ def smpirun_command(platform: Platform, ranks: int, directory: Path) -> list[str
     Args:
         platform: the simulated cluster.
         ranks: of the program.
-        directory: where files go that are of no use afterwards.
+        directory: for temporary files.
 
     Raises:
         SpecificationError: it is too small, or there is no SimGrid.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from mpi4py import MPI
 
@@ -28,6 +28,13 @@ _time = function("MPIX_Harmonize_time", HANDLE, DOUBLE_OUT)
 _error_bound = function("MPIX_Harmonize_error_bound", HANDLE, DOUBLE_OUT)
 _expected_error = function("MPIX_Harmonize_expected_error", HANDLE, DOUBLE_OUT)
 _stats = function("MPIX_Harmonize_get_stats", HANDLE, ctypes.POINTER(CStats))
+
+
+def number(call: Callable[..., int], comm: MPI.Comm) -> float:
+    """Returns the number that a function of the library sets."""
+    found = DOUBLE()
+    check(call(handle(comm), found))
+    return found.value
 
 
 def harmonize(comm: MPI.Comm) -> bool:
@@ -62,9 +69,7 @@ def harmonize_delayed(comm: MPI.Comm, delay: float) -> bool:
 
 def deadline(comm: MPI.Comm) -> float:
     """Returns the common deadline of the last start, s on the global clock; the same on all processes."""
-    found = DOUBLE()
-    check(_deadline(handle(comm), found))
-    return found.value
+    return number(_deadline, comm)
 
 
 def verdict(comm: MPI.Comm) -> bool | None:
@@ -76,16 +81,12 @@ def verdict(comm: MPI.Comm) -> bool | None:
 
 def lateness(comm: MPI.Comm) -> float:
     """Returns how late the latest process left in the start before the last, s; the same on all processes."""
-    found = DOUBLE()
-    check(_lateness(handle(comm), found))
-    return found.value
+    return number(_lateness, comm)
 
 
 def time(comm: MPI.Comm) -> float:
     """Returns the current time of comm's global clock, s since comm was prepared."""
-    found = DOUBLE()
-    check(_time(handle(comm), found))
-    return found.value
+    return number(_time, comm)
 
 
 def wait_until(comm: MPI.Comm, time: float) -> bool:
@@ -105,16 +106,12 @@ def wait_until(comm: MPI.Comm, time: float) -> bool:
 
 def error_bound(comm: MPI.Comm) -> float:
     """Returns how far this process's global clock can be from process 0's now, s; 0 on process 0."""
-    found = DOUBLE()
-    check(_error_bound(handle(comm), found))
-    return found.value
+    return number(_error_bound, comm)
 
 
 def expected_error(comm: MPI.Comm) -> float:
     """Returns how far this process's global clock is likely to be from process 0's now, s, one standard deviation."""
-    found = DOUBLE()
-    check(_expected_error(handle(comm), found))
-    return found.value
+    return number(_expected_error, comm)
 
 
 def sync(comm: MPI.Comm) -> None:
@@ -124,9 +121,7 @@ def sync(comm: MPI.Comm) -> None:
 
 def true_error(comm: MPI.Comm) -> float:
     """Returns the true error of this process's global clock, s; known only with the validation clock. Collective."""
-    found = DOUBLE()
-    check(_true_error(handle(comm), found))
-    return found.value
+    return number(_true_error, comm)
 
 
 def stats(comm: MPI.Comm) -> Stats:

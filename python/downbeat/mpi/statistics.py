@@ -3,31 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import NamedTuple
-
-
-class CStats(ctypes.Structure):
-    """MPIX_Harmonize_stats of mpix_harmonize.h."""
-
-    _fields_ = (
-        ("calls", ctypes.c_longlong),
-        ("late_arrivals", ctypes.c_longlong),
-        ("late_exits", ctypes.c_longlong),
-        ("unsure_clocks", ctypes.c_longlong),
-        ("contradictions", ctypes.c_longlong),
-        ("unflagged_exits", ctypes.c_longlong),
-        ("invalid_calls", ctypes.c_longlong),
-        ("syncs", ctypes.c_longlong),
-        ("sync_seconds", ctypes.c_double),
-        ("sync_share", ctypes.c_double),
-        ("sync_messages", ctypes.c_longlong),
-        ("slack", ctypes.c_double),
-        ("lag", ctypes.c_double),
-        ("error_bound", ctypes.c_double),
-        ("expected_error", ctypes.c_double),
-        ("clock_domains", ctypes.c_int),
-        ("oversubscribed", ctypes.c_int),
-    )
+from typing import Any, NamedTuple, get_type_hints
 
 
 class Stats(NamedTuple):
@@ -70,6 +46,18 @@ class Stats(NamedTuple):
     expected_error: float
     clock_domains: int
     oversubscribed: bool
+
+
+C_TYPES: dict[type, Any] = {int: ctypes.c_longlong, float: ctypes.c_double, bool: ctypes.c_int}
+
+
+class CStats(ctypes.Structure):
+    """MPIX_Harmonize_stats of mpix_harmonize.h."""
+
+    _fields_ = [
+        (name, ctypes.c_int if name == "clock_domains" else C_TYPES[kind])
+        for name, kind in get_type_hints(Stats).items()
+    ]
 
 
 def from_c(found: CStats) -> Stats:

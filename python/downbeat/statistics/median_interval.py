@@ -11,6 +11,7 @@ from scipy import special
 
 from downbeat.statistics.autocorrelation import autocorrelation, effective_number
 from downbeat.statistics.location import check_confidence
+from downbeat.statistics.rank_tests import doubled_ranks
 from downbeat.statistics.steps import LEFT_BY_INTERPOLATION, grouped_value
 
 LEAST_PER_BLOCK = 4  # samples: with fewer the share below the median can take too few values
@@ -102,5 +103,4 @@ def half_by_blocks(
 
 def ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Returns the ranks of values, the mean rank where they are equal."""
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[places])
+    return doubled_ranks(values) / 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import functools
 import math
 
@@ -105,7 +106,4 @@ def launches_needed(ratio: float, deviation: float, paired: bool, level: float, 
     low, high = 1, 2
     while high < MOST_LAUNCHES and not enough(high):
         low, high = high, min(2 * high, MOST_LAUNCHES)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return bisect.bisect_left(range(high), True, lo=low + 1, key=enough)

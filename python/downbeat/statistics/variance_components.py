@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -70,13 +71,7 @@ class Split:
             t = float(stats.t.ppf(0.5 + confidence / 2, launches - 1))
             return t * deviation / math.sqrt(launches) <= goal
 
-        if enough(FEWEST_LAUNCHES):
-            return FEWEST_LAUNCHES
-        low, high = FEWEST_LAUNCHES, MOST_LAUNCHES
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if enough(middle) else (middle, high)
-        return high
+        return bisect.bisect_left(range(MOST_LAUNCHES), True, lo=FEWEST_LAUNCHES, key=enough)
 
 
 def variance_components(samples_per_launch: Sequence[ArrayLike]) -> VarianceComponents:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from downbeat.base.text import MICROSECONDS
+from downbeat.base.text import MICROSECONDS, counted
 from downbeat.experiment.experiment import open_experiment
 from downbeat.tables.summaries import plain_cells
 from downbeat.traces.trace import Trace
@@ -41,7 +41,7 @@ def site_names(sites: Iterable[tuple[str, int, str]]) -> dict[tuple[str, int], s
 
 
 def source_lines(module: str, offsets: list[int]) -> list[str]:
-    """Returns `file:line` of calls that return to these offsets of a module; "" where nobody knows."""
+    """Returns `file:line` of calls that return to these offsets of a module; "" if unknown."""
     tool = shutil.which("addr2line")
     if not (tool and Path(module).is_file()):
         return [""] * len(offsets)
@@ -207,7 +207,7 @@ class Arrivals:
     """Arrivals in a trace.
 
     Attributes:
-        rows: a row per process and call (`waiting.arrivals`), with `site`, the index of `sites`.
+        rows: a row per process and call (`arrivals`), with `site`, the index of `sites`.
         calls: a row per call (likewise), with `site`.
         sites: a row per call site, by time in it: `SITE` and `name`; `calls`, `bytes` (median); `time` and `wait`, sums
             over processes; `wait_error` (the sum of the errors of waits); `share` of the run's time; `overlap` (between
@@ -230,7 +230,7 @@ class Arrivals:
 
 
 def find_arrivals(trace: Trace) -> Arrivals:
-    """Returns what is to be said of a trace."""
+    """Returns the arrivals in a trace."""
     rows, calls = arrivals(trace)
     calls["site"] = calls.groupby(SITE, sort=False, observed=True).ngroup() if len(calls) else 0
     rows["site"] = calls["site"].to_numpy()[rows["call"].to_numpy()] if len(calls) else 0
@@ -321,7 +321,7 @@ def share_text(site: pd.Series) -> str:
 
 
 def site_sentence(site: pd.Series) -> str:
-    """Returns what is to be said of a call site."""
+    """Returns the sentence on a call site."""
     where = f"{percent(site['share'])} of the run is in {mpi_name(site['operation'], site['kind'])} at {site['name']}"
     if site["kind"] != "blocking":
         where += f" and in waiting for it, {site['overlap'] * MICROSECONDS:.4g} us later"
@@ -345,8 +345,7 @@ def verdict(found: Arrivals) -> list[str]:
     others = sites[len(large) :]
     if others:
         rest = sum(float(site["share"]) for site in others)
-        plural = "s" if len(others) > 1 else ""
-        sentences.append(f"{len(others)} other call site{plural}: {percent(rest)} of the run together")
+        sentences.append(f"{counted(len(others), 'other call site')}: {percent(rest)} of the run together")
     return sentences
 
 

@@ -21,86 +21,44 @@ ENTERED, COMPLETE = 1, 2
 CHECKED = 1 << 32  # in the field `checksum`: the lower half is one
 SUFFIXES = (".trace", ".part")
 
-HEADER = np.dtype(
-    [
-        ("magic", "S16"),
-        ("section_size", "i8"),
-        ("world_rank", "i4"),
-        ("world_size", "i4"),
-        ("ending", "i4"),
-        ("abort_code", "i4"),
-        ("pid", "i8"),
-        ("began_ns", "i8"),
-        ("max_wander", "f8"),
-        ("maps_capacity", "i8"),
-        ("maps", "i8"),
-        ("communicators_capacity", "i8"),
-        ("communicators", "i8"),
-        ("sites_capacity", "i8"),
-        ("sites", "i8"),
-        ("starts_capacity", "i8"),
-        ("starts", "i8"),
-        ("records_capacity", "i8"),
-        ("records", "i8"),
-        ("records_dropped", "i8"),
-        ("communicators_dropped", "i8"),
-        ("sites_dropped", "i8"),
-        ("starts_dropped", "i8"),
-        ("maps_dropped", "i8"),
-        ("record_size", "i4"),
-        ("operations", "i4"),
-        ("host", "S256"),
-        ("names", "V2048"),
-        ("checksum", "u8"),
-    ]
-)
+
+def fields(**names: str) -> list[tuple[str, str]]:
+    """Returns the fields of a structure: type=their names."""
+    return [(name, kind) for kind, each in names.items() for name in each.split()]
+
+
 TABLES = {
-    "maps": np.dtype(
-        [("ticks", "i8"), ("global_ns", "i8"), ("ns_per_tick", "f8"), ("bound_ns", "f8"), ("growth", "f8")]
-    ),
-    "communicators": np.dtype([("identity", "u8"), ("size", "i4"), ("rank", "i4"), ("inter", "i4"), ("name", "S76")]),
-    "sites": np.dtype([("offset", "u8"), ("module", "S168"), ("symbol", "S80")]),
+    "maps": np.dtype(fields(i8="ticks global_ns", f8="ns_per_tick bound_ns growth")),
+    "communicators": np.dtype(fields(u8="identity", i4="size rank inter", S76="name")),
+    "sites": np.dtype(fields(u8="offset", S168="module", S80="symbol")),
     "starts": np.dtype(
-        [
-            ("barrier_site", "u4"),
-            ("communicator", "u4"),
-            ("operation", "u2"),
-            ("kind", "u2"),
-            ("unused", "i4"),
-            ("size", "i8"),
-            ("samples", "i8"),
-            ("valid", "i8"),
-            ("rejected", "i8"),
-            ("unresolved", "i8"),
-            ("skipped", "i8"),
-            ("sum_ns", "f8"),
-            ("min_ns", "f8"),
-            ("max_ns", "f8"),
-            ("valid_sum_ns", "f8"),
-            ("lateness_sum_ns", "f8"),
-            ("lateness_max_ns", "f8"),
-            ("bound_max_ns", "f8"),
-        ]
+        fields(
+            u4="barrier_site communicator",
+            u2="operation kind",
+            i4="unused",
+            i8="size samples valid rejected unresolved skipped",
+            f8="sum_ns min_ns max_ns valid_sum_ns lateness_sum_ns lateness_max_ns bound_max_ns",
+        )
     ),
     "records": np.dtype(
-        [
-            ("entry", "i8"),
-            ("returned", "i8"),
-            ("waited", "i8"),
-            ("exit", "i8"),
-            ("bytes", "i8"),
-            ("communicator", "u4"),
-            ("sequence", "u4"),
-            ("round", "u4"),
-            ("root", "i4"),
-            ("site", "u2"),
-            ("thread", "u2"),
-            ("operation", "u2"),
-            ("kind", "u1"),
-            ("state", "u1"),
-        ]
+        fields(
+            i8="entry returned waited exit bytes",
+            u4="communicator sequence round",
+            i4="root",
+            u2="site thread operation",
+            u1="kind state",
+        )
     ),
 }
+HEADER = np.dtype(
+    [
+        *fields(S16="magic", i8="section_size", i4="world_rank world_size ending abort_code"),
+        *fields(i8="pid began_ns", f8="max_wander"),
+        *fields(i8=" ".join(f"{name}_capacity {name}" for name in TABLES)),
+        *fields(i8="records_dropped communicators_dropped sites_dropped starts_dropped maps_dropped"),
+        *fields(i4="record_size operations", S256="host", V2048="names", u8="checksum"),
+    ]
+)
 
 
 @dataclass(frozen=True)

@@ -30,11 +30,6 @@ class Start:
     environment: dict[str, str]
 
 
-def is_srun(launcher: str) -> bool:
-    """Whether a launcher is Slurm's."""
-    return Path(launcher).name == "srun"
-
-
 def program_library(words: Sequence[str]) -> str | None:
     """Returns the name of the MPI library that the first MPI program of a command is linked with."""
     for word in words:
@@ -91,7 +86,7 @@ def preloaded(
         raise UsageError(f"'{words[0]}' is not an executable program; begin with mpirun, mpiexec or srun")
     if mpi is not None and mpi not in LIBRARIES:
         raise UsageError(f"unknown MPI library '{mpi}'; choose one of {', '.join(LIBRARIES)}")
-    slurm = is_srun(launcher)
+    slurm = Path(launcher).name == "srun"
     owner = None if slurm else launcher_library(launcher)
     name = mpi or program_library(words[1:]) or owner
     if not slurm and not owner:

@@ -8,9 +8,10 @@ from pathlib import Path
 from downbeat.base.text import split_list
 from downbeat.data.metrics import METRICS
 from downbeat.errors import UsageError
-from downbeat.experiment.bench_options import passed_options, refuse_own, with_files
+from downbeat.experiment.bench_options import passed_options, refuse_own, with_files, wrong
+from downbeat.experiment.request import numbers
 
-TOGETHER = "latency_avg"  # the metric where nobody says, and that of late ranks: what is left once all have come
+TOGETHER = "latency_avg"  # the default metric; with an arrival pattern, the time after the last entry
 LATE = "after_last_entry"
 
 
@@ -20,11 +21,10 @@ def parse_ranks(text: str) -> tuple[int, ...]:
     Raises:
         UsageError: a number is below 2 or not a number.
     """
-    words = split_list(text)
-    for word in words:
-        if not word.isascii() or not word.isdigit() or int(word) < 2:
-            raise UsageError(f"--ranks cannot have '{word}'; give numbers from 2, e.g. 2,4")
-    return tuple(dict.fromkeys(map(int, words)))
+    ranks = numbers("--ranks", text)
+    if min(ranks) < 2:
+        raise wrong("--ranks", min(ranks), "numbers from 2, e.g. 2,4")
+    return tuple(dict.fromkeys(ranks))
 
 
 def parse_share(name: str, value: float, least: float) -> float:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
+from typing import TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 
 from downbeat.comparison.judging import launches
 from downbeat.data.cells import WRONG, left_out
-from downbeat.experiment.execute import Watcher
 from downbeat.experiment.plan import Plan
 from downbeat.statistics.location import Interval, geometric_mean_interval
 from downbeat.statistics.pairs import compare_paired
 from downbeat.statistics.verdicts import Comparison, judge_together
 from downbeat.tune.formats.rules_format import DEFAULT, Cell
-from downbeat.tune.sweep import HARMONIZE, Effort, Usable, decisive, digest_of, sweep, sweep_plan
+from downbeat.tune.sweep import HARMONIZE, Effort, Usable, digest_of, sweep_plan
 from downbeat.tune.target import Target
 
 
@@ -55,6 +54,7 @@ def find_left_out(where: str, frame: pd.DataFrame, factor: str) -> list[LeftOut]
 
 
 Floats = NDArray[np.float64]
+K = TypeVar("K")
 KEY = ["collective", "ranks", "size"]
 # What computed wrong results: collective, ranks and algorithm -> the sizes, bytes.
 WrongResults = Mapping[tuple[str, int, str], Sequence[int]]
@@ -62,7 +62,7 @@ WrongResults = Mapping[tuple[str, int, str], Sequence[int]]
 
 @dataclass(frozen=True)
 class Candidate:
-    """An algorithm in a cell, held against the default."""
+    """An algorithm in a cell, compared with the default."""
 
     algorithm: str
     # The algorithm against the default, corrected over all algorithms in all cells; None if it was not measured.
@@ -93,11 +93,17 @@ def paired(table: pd.DataFrame, first: str, second: str) -> tuple[Floats, Floats
 
 def cells_of(frame: pd.DataFrame) -> list[tuple[Cell, pd.DataFrame]]:
     """Returns the cells of a frame of `sweep.COLUMNS`, each with its rows."""
-    found = []
-    for _, some in frame.groupby(KEY, sort=True):
-        first = some.iloc[0]
-        found.append((Cell(str(first["collective"]), int(first["ranks"]), int(first["size"])), some))
-    return found
+    keys = ((cast(tuple[str, int, int], key), some) for key, some in frame.groupby(KEY))
+    return [(Cell(name, int(ranks), int(size)), some) for (name, ranks, size), some in keys]
+
+
+def compare_all(pairs: Mapping[K, tuple[Floats, Floats]], margin: float, confidence: float) -> dict[K, Comparison]:
+    """Compares the second of each pair with the first, launch by launch; all are judged together.
+
+    A key with fewer than two launches is missing.
+    """
+    found = {key: compare_paired(*pair, margin, confidence) for key, pair in pairs.items() if len(pair[0]) > 1}
+    return dict(zip(found, judge_together(list(found.values())), strict=True))
 
 
 def wrong_results(frame: pd.DataFrame) -> dict[tuple[str, int, str], list[int]]:
@@ -126,27 +132,21 @@ def choose(frame: pd.DataFrame, wrong: WrongResults, margin: float, confidence: 
         margin: ratios from 1 / (1 + margin) to 1 + margin are as good as 1.
         confidence: of intervals; the level of the tests follows from it.
     """
-    found: list[tuple[Cell, str, Comparison | None]] = []
-    cells = cells_of(frame)
-    for cell, some in cells:
+    pairs = {}
+    for cell, some in cells_of(frame):
         table = by_launch(some)
-        for algorithm in sorted(set(some["algorithm"]) - {DEFAULT}):
-            default, values = paired(table, DEFAULT, algorithm)
-            comparison = compare_paired(default, values, margin, confidence) if len(values) > 1 else None
-            found.append((cell, algorithm, comparison))
-    judged = iter(judge_together([comparison for *_, comparison in found if comparison]))
-    candidates = [
-        (
-            cell,
-            candidate(
-                algorithm,
-                wrong.get((cell.collective, cell.ranks, algorithm), ()),
-                next(judged) if comparison else None,
-            ),
-        )
-        for cell, algorithm, comparison in found
-    ]
-    return [decide(cell, [one for where, one in candidates if where == cell]) for cell, _ in cells]
+        pairs[cell] = {name: paired(table, DEFAULT, name) for name in sorted(set(some["algorithm"]) - {DEFAULT})}
+    judged = compare_all(
+        {(cell, name): pair for cell, each in pairs.items() for name, pair in each.items()}, margin, confidence
+    )
+
+    def candidates(cell: Cell) -> list[Candidate]:
+        return [
+            candidate(name, wrong.get((cell.collective, cell.ranks, name), ()), judged.get((cell, name)))
+            for name in pairs[cell]
+        ]
+
+    return [decide(cell, candidates(cell)) for cell in pairs]
 
 
 def candidate(algorithm: str, wrong: Sequence[int], comparison: Comparison | None) -> Candidate:
@@ -186,7 +186,7 @@ def decide(cell: Cell, candidates: Sequence[Candidate]) -> Decision:
 
 @dataclass(frozen=True)
 class OtherChoice:
-    """A cell for which the way of measuring decides what is chosen."""
+    """A cell in which the other measurement leads to another choice."""
 
     cell: Cell
     chosen: str  # algorithm
@@ -197,8 +197,8 @@ class OtherChoice:
 class Prices:
     """The price of the other choices: their time / that of the choice that was made, both measured as that.
 
-    Both were chosen as the luckiest of many from the launches of the sweep, so these cannot say it: between algorithms
-    that are equal the choice would look as if it had a price. Launches that had no part in either choice say it.
+    Both were chosen as the luckiest of many from the launches of the sweep, which therefore show a price even between
+    equal algorithms. Launches that had no part in either choice do not.
 
     Attributes:
         by_cell: judged together; a cell without two launches that have both algorithms is missing.
@@ -222,8 +222,8 @@ def other_choices(
         frame: `sweep.COLUMNS`, of the other measurement.
         decisions: what was chosen.
         wrong: as in `choose`.
-        margin: as in `choose`.
-        confidence: as in `choose`.
+        margin: likewise.
+        confidence: likewise.
     """
     chosen = {decision.cell: decision.algorithm for decision in decisions}
     return [
@@ -246,24 +246,6 @@ def price_plans(target: Target, others: Sequence[OtherChoice], effort: Effort) -
     return plans
 
 
-def measure_prices(
-    plans: Sequence[Plan],
-    others: Sequence[OtherChoice],
-    directory: Path,
-    effort: Effort,
-    margin: float,
-    confidence: float,
-    watcher: Watcher,
-) -> Prices:
-    """Executes the plans of `price_plans`, each in a directory of its own, and compares the choices.
-
-    Raises:
-        DownbeatError: no launch of a plan was complete.
-    """
-    frames = [sweep(plan, directory / plan.name, effort.metric, watcher) for plan in plans]
-    return compare_choices(decisive(pd.concat(frames, ignore_index=True)), others, margin, confidence)
-
-
 def compare_choices(frame: pd.DataFrame, others: Sequence[OtherChoice], margin: float, confidence: float) -> Prices:
     """Compares both choices in each cell, launch by launch, all cells judged together.
 
@@ -273,19 +255,15 @@ def compare_choices(frame: pd.DataFrame, others: Sequence[OtherChoice], margin: 
         margin: ratios from 1 / (1 + margin) to 1 + margin are as good as 1.
         confidence: of the intervals; the level of the tests follows from it.
     """
-    rows = dict(cells_of(frame))
-    found: dict[Cell, Comparison] = {}
-    ratios = []
-    for other in others:
-        if other.cell not in rows:
-            continue
-        table = by_launch(rows[other.cell]).reindex(columns=[other.chosen, other.other])
-        ours, theirs = paired(table, other.chosen, other.other)
-        if len(ours) > 1:
-            found[other.cell] = compare_paired(ours, theirs, margin, confidence)
-            ratios.append(table.apply(np.log).diff(axis=1)[other.other])
-    by_cell = dict(zip(found, judge_together(list(found.values())), strict=True))
-    if not found:
+    tables = {cell: by_launch(some) for cell, some in cells_of(frame)}
+    measured = [other for other in others if other.cell in tables]
+    pairs = {other.cell: paired(tables[other.cell], other.chosen, other.other) for other in measured}
+    by_cell = compare_all(pairs, margin, confidence)
+    if not by_cell:
         return Prices({}, None)
+    logs = {cell: np.log(table) for cell, table in tables.items()}
+    ratios = [
+        logs[other.cell][other.other] - logs[other.cell][other.chosen] for other in measured if other.cell in by_cell
+    ]
     launches = pd.concat(ratios, axis=1).mean(axis=1).dropna()  # of the cells that count in a launch
     return Prices(by_cell, geometric_mean_interval(np.exp(launches), confidence))

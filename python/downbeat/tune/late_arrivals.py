@@ -195,7 +195,7 @@ def read_waits(file: Path) -> tuple[dict[str, Waits], float]:
     """Returns what a file has of one operation and size with each rank late in turn.
 
     Returns:
-        Algorithm -> who waits, shape (late rank, rank), nobody for a rank that was not late; and the longest time by
+        Algorithm -> who waits, shape (late rank, rank), none for a rank that was not late; and the longest time by
         any of the algorithms without delay, median over samples, in s.
     """
     with open_netcdf(file) as data:

@@ -11,11 +11,9 @@ import numpy as np
 import pandas as pd
 
 from downbeat.data.cells import FAILED, WRONG
-from downbeat.experiment.execute import Watcher
-from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, Environment, Measurement, Plan
-from downbeat.statistics.pairs import compare_paired
-from downbeat.statistics.verdicts import Comparison, judge_together
-from downbeat.tune.choosing import Floats, by_launch, cells_of, paired
+from downbeat.experiment.plan import DEFAULT_ENVIRONMENT
+from downbeat.statistics.verdicts import Comparison
+from downbeat.tune.choosing import Floats, by_launch, cells_of, compare_all, paired
 from downbeat.tune.formats.rules_format import DEFAULT, Cell, Rule, Written, algorithm_for
 from downbeat.tune.late_arrivals import (
     SIZE_STEP,
@@ -27,34 +25,10 @@ from downbeat.tune.late_arrivals import (
     forced_trace,
     traces,
 )
-from downbeat.tune.sweep import HARMONIZE, Effort, Usable, cells_of_plan, digest_of, with_values
+from downbeat.tune.sweep import Usable, digest_of
 from downbeat.tune.target import Target
 
 RULES = "rules"
-
-
-def gain_plan(
-    target: Target,
-    collectives: Sequence[str],
-    ranks: Sequence[int],
-    sizes: str,
-    variables: Mapping[str, str],
-    effort: Effort,
-) -> Plan:
-    """Returns the experiment that measures all cells under the default environment and under the rules'."""
-    return Plan(
-        name="gain",
-        measurement=Measurement(
-            tuple(collectives),
-            {"sync": HARMONIZE, **effort.options(collectives, sizes)},
-        ),
-        libraries=(target.library,),
-        ranks=tuple(ranks),
-        environments=(Environment(), Environment(RULES, dict(variables))),
-        launches=effort.launches,
-        timeout=effort.timeout,
-        seed=effort.seed + 1,  # another order than that of the sweep
-    )
 
 
 def name_of(written: Written) -> str:
@@ -65,23 +39,11 @@ def name_of(written: Written) -> str:
     return digest_of([dict(written.files), dict(written.variables)])
 
 
-def measure_gain(plan: Plan, directory: Path, metric: str, watcher: Watcher) -> pd.DataFrame:
-    """Executes a plan of `gain_plan`; returns its cells, with columns `collective` and `value` as in `sweep.COLUMNS`.
-
-    Raises:
-        DownbeatError: no launch was complete.
-    """
-    return with_values(cells_of_plan(plan, directory, watcher), metric)
-
-
 def compare_environments(frame: pd.DataFrame, margin: float, confidence: float) -> dict[Cell, Comparison]:
     """Compares environment `rules` with `default`, launches of the same number as pairs, all cells judged together."""
-    found: dict[Cell, Comparison] = {}
-    for cell, some in cells_of(frame):
-        default, ruled = paired(by_launch(some, "environment"), DEFAULT_ENVIRONMENT, RULES)
-        if len(ruled) > 1:
-            found[cell] = compare_paired(default, ruled, margin, confidence)
-    return dict(zip(found, judge_together(list(found.values())), strict=True))
+    tables = {cell: by_launch(some, "environment") for cell, some in cells_of(frame)}
+    pairs = {cell: paired(table, DEFAULT_ENVIRONMENT, RULES) for cell, table in tables.items()}
+    return compare_all(pairs, margin, confidence)
 
 
 def lost_cells(frame: pd.DataFrame) -> list[Cell]:
@@ -113,12 +75,7 @@ def compare_rules(
     frame: pd.DataFrame, rules: Sequence[Rule], margin: float, confidence: float
 ) -> dict[Rule, Comparison]:
     """Compares the environments over all sizes of each rule, all rules judged together."""
-    found: dict[Rule, Comparison] = {}
-    for rule in rules:
-        default, ruled = means_over(frame, rule)
-        if len(ruled) > 1:
-            found[rule] = compare_paired(default, ruled, margin, confidence)
-    return dict(zip(found, judge_together(list(found.values())), strict=True))
+    return compare_all({rule: means_over(frame, rule) for rule in rules}, margin, confidence)
 
 
 def means_over(frame: pd.DataFrame, rule: Rule) -> tuple[Floats, Floats]:
@@ -195,6 +152,25 @@ def judge_proof(
     return Proof("proven", " and ".join(telling))
 
 
+@dataclass(frozen=True)
+class Case:
+    """The rules in a cell.
+
+    Attributes:
+        cell: what is run.
+        algorithm: that the rules name; the default where they name none.
+        named: that its traces are compared with (`named_for`).
+        variables: that switch the rules on.
+        directory: for what the launches write.
+    """
+
+    cell: Cell
+    algorithm: str
+    named: Sequence[str]
+    variables: Mapping[str, str]
+    directory: Path
+
+
 def prove(
     target: Target,
     choices: Mapping[Cell, str],
@@ -218,15 +194,13 @@ def prove(
     uncountable: set[tuple[str, int]] = set()
     late_arrivals = LateArrivals(target)
     for cell, algorithm in choices.items():
-        named = named_for(cell, choices, running[cell.collective, cell.ranks])
-        if (cell.collective, cell.ranks) in uncountable:
-            proof = Proof("cannot tell", UNCOUNTABLE)
-        else:
-            proof = prove_by_counts(target, cell, algorithm, named, variables, directory)
-            if proof.by == UNCOUNTABLE:
-                uncountable.add((cell.collective, cell.ranks))
+        group = cell.collective, cell.ranks
+        case = Case(cell, algorithm, named_for(cell, choices, running[group]), variables, directory)
+        proof = Proof("cannot tell", UNCOUNTABLE) if group in uncountable else prove_by_counts(target, case)
+        if proof.by == UNCOUNTABLE:
+            uncountable.add(group)
         if proof.verdict == "cannot tell" and cell.collective in TELLING:
-            late = prove_by_late_arrivals(late_arrivals, cell, algorithm, named, variables, directory)
+            late = prove_by_late_arrivals(late_arrivals, case)
             proof = Proof(late.verdict, f"{proof.by}; {late.by}" if late.verdict == "cannot tell" else late.by)
         elif proof.verdict == "cannot tell":
             proof = Proof(proof.verdict, f"{proof.by}; {ALL_WAIT}")
@@ -235,7 +209,7 @@ def prove(
 
 
 def named_for(cell: Cell, choices: Mapping[Cell, str], running: Sequence[str]) -> list[str]:
-    """Returns what a cell's traces are held against: the algorithm that the rules name for it.
+    """Returns what a cell's traces are compared with: the algorithm that the rules name for it.
 
     Where they name none, those that they name for other cells of the collective, and that run on so many ranks: what a
     rule that reaches too far would bring.
@@ -246,46 +220,30 @@ def named_for(cell: Cell, choices: Mapping[Cell, str], running: Sequence[str]) -
     return [algorithm for algorithm in running if algorithm in elsewhere]
 
 
-def prove_by_counts(
-    target: Target, cell: Cell, algorithm: str, named: Sequence[str], variables: Mapping[str, str], directory: Path
-) -> Proof:
+def prove_by_counts(target: Target, case: Case) -> Proof:
     """Compares messages and calls of operators in a cell.
 
     Where the rules name no algorithm of the collective at all, the default's traces have to differ from those of any
     other algorithm that the launch without rules switched to.
-
-    Args:
-        target: as in `prove`.
-        cell: what is run.
-        algorithm: that the rules name for it.
-        named: of `named_for`.
-        variables: as in `prove`.
-        directory: as in `prove`.
     """
+    cell, named = case.cell, case.named
     if cell.size % SIZE_STEP:
         return Proof("cannot tell", f"only sizes that are multiples of {SIZE_STEP} can be counted")
-    plain, reason = traces(target, cell, {}, directory / PLAIN)
+    plain, reason = traces(target, cell, {}, case.directory / PLAIN)
     if DEFAULT not in plain:
         return Proof("cannot tell", f"the launch without rules left no trace: {reason}")
     if not plain[DEFAULT].evidence():
         return Proof("cannot tell", UNCOUNTABLE)
-    ruled, reason = traces(target, cell, variables, directory / RULED)
+    ruled, reason = traces(target, cell, case.variables, case.directory / RULED)
     if DEFAULT not in ruled:
         return Proof("failed", f"the launch under the rules left no trace: {reason}")
-    forced = {name: forced_trace(target, cell, name, plain, directory / FORCED) for name in named}
+    forced = {name: forced_trace(target, cell, name, plain, case.directory / FORCED) for name in named}
     seen = {name: trace for name, trace in (forced if named else plain).items() if trace and name != DEFAULT}
-    return judge_proof(algorithm, plain[DEFAULT], seen, ruled[DEFAULT], one_is_enough=not named)
+    return judge_proof(case.algorithm, plain[DEFAULT], seen, ruled[DEFAULT], one_is_enough=not named)
 
 
-def prove_by_late_arrivals(
-    late_arrivals: LateArrivals,
-    cell: Cell,
-    algorithm: str,
-    named: Sequence[str],
-    variables: Mapping[str, str],
-    directory: Path,
-) -> Proof:
-    """Compares the waits between ranks in a cell; the arguments are those of `prove_by_counts`.
+def prove_by_late_arrivals(late_arrivals: LateArrivals, case: Case) -> Proof:
+    """Compares the waits between ranks in a cell.
 
     Each side is launched twice, so that a disturbance throughout one launch proves nothing. Cells that differ are
     launched again before it counts as a failure.
@@ -294,7 +252,7 @@ def prove_by_late_arrivals(
     launches = 0
     while True:
         try:
-            found, failure = launch_sides(late_arrivals, cell, named, variables, directory)
+            found, failure = launch_sides(late_arrivals, case)
         except NotLateError as error:
             return Proof("cannot tell", str(error))
         if failure:
@@ -302,29 +260,26 @@ def prove_by_late_arrivals(
         # A rank that left early once needs nothing of the late one.
         seen = {side: waits & seen.get(side, waits) for side, waits in found.items()}
         sides = {side: Trace(None, None, tuple(waits.ravel().astype(int).tolist())) for side, waits in seen.items()}
-        forced = {name: sides[f"{FORCED}/{name}"] for name in named if f"{FORCED}/{name}" in sides}
-        proof = judge_proof(algorithm, sides[PLAIN], forced, sides[RULED])
+        forced = {name: sides[f"{FORCED}/{name}"] for name in case.named if f"{FORCED}/{name}" in sides}
+        proof = judge_proof(case.algorithm, sides[PLAIN], forced, sides[RULED])
         launches += 1
         if launches >= (MOST_LAUNCHES if proof.verdict == "failed" else FEWEST_LAUNCHES):
             return proof
 
 
-def launch_sides(
-    late_arrivals: LateArrivals, cell: Cell, named: Sequence[str], variables: Mapping[str, str], directory: Path
-) -> tuple[dict[str, Waits], Proof | None]:
+def launch_sides(late_arrivals: LateArrivals, case: Case) -> tuple[dict[str, Waits], Proof | None]:
     """Returns the waits of ranks without rules, under them, and by each algorithm forced; or the verdict if one fails.
-
-    The arguments are those of `prove_by_counts`.
 
     Raises:
         NotLateError: the operation takes too long.
     """
-    forcing = {name: late_arrivals.target.form.forcing_variables(cell.collective, name) for name in named}
-    switched = [name for name in named if not forcing[name]]
+    cell, directory = case.cell, case.directory
+    forcing = {name: late_arrivals.target.form.forcing_variables(cell.collective, name) for name in case.named}
+    switched = [name for name in case.named if not forcing[name]]
     plain, reason = late_arrivals.waits(cell, switched, {}, directory / PLAIN)
     if DEFAULT not in plain:
         return {}, Proof("cannot tell", f"the launch without rules left no late arrivals: {reason}")
-    ruled, reason = late_arrivals.waits(cell, [], variables, directory / RULED)
+    ruled, reason = late_arrivals.waits(cell, [], case.variables, directory / RULED)
     if DEFAULT not in ruled:
         return {}, Proof("failed", f"the launch under the rules left no late arrivals: {reason}")
     found = {PLAIN: plain[DEFAULT], RULED: ruled[DEFAULT]}
@@ -333,8 +288,3 @@ def launch_sides(
         if (DEFAULT if fixed else name) in forced:
             found[f"{FORCED}/{name}"] = forced[DEFAULT if fixed else name]
     return found, None
-
-
-def failures(proofs: Mapping[Cell, Proof]) -> Sequence[Cell]:
-    """Returns the cells in which rules are not obeyed."""
-    return [cell for cell, proof in proofs.items() if proof.verdict == "failed"]

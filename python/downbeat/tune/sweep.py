@@ -16,19 +16,19 @@ from typing import Any
 import pandas as pd
 
 from downbeat.base.files import read_json, write_checked_json
-from downbeat.data.cells import countable
+from downbeat.data.cells import WRONG, countable
 from downbeat.data.launch_file import open_samples, read_cells
 from downbeat.errors import DownbeatError, UsageError
 from downbeat.experiment import directory as places
 from downbeat.experiment.execute import Watcher, execute
 from downbeat.experiment.experiment import open_experiment
 from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, Environment, Measurement, Plan
+from downbeat.launchers.bench import EXIT_BAD_ARGUMENTS
 from downbeat.tables.summaries import NO_PATTERN
 from downbeat.tune.formats.rules_format import DEFAULT
 from downbeat.tune.target import Target, run_bench
 
-EXIT_REFUSED = 2  # of downbeat-bench: bad arguments
-EXIT_WRONG = 4
+EXIT_WRONG = 4  # of downbeat-bench
 SCHEMA_VERSION = 1
 LEAST_LIMIT = 60.0  # s; after this an algorithm that does not end counts as hanging,
 ATTEMPTS = 2  # at an algorithm
@@ -45,39 +45,103 @@ class Usable:
     excluded: dict[str, str] = field(default_factory=dict)  # algorithm -> why
 
 
-def probe(
-    target: Target, collective: str, ranks: int, options: Mapping[str, str], directory: Path, timeout: float
-) -> Usable:
-    """Tries each algorithm of a collective once at each size, results looked at.
+@dataclass(frozen=True)
+class Probe:
+    """Tries each algorithm of a collective once at each size, with results validated.
 
-    The outcome is kept: a tuning that is continued has the same algorithms, though a busy machine may
-    since have made one of them look as if it hung.
-
-    Args:
+    Attributes:
         target: the library.
         collective: whose algorithms are tried.
         ranks: number of ranks.
         options: of downbeat-bench, as in the sweep.
         directory: for what the launches write, and the result.
         timeout: s, that a launch may take at most.
-
-    Raises:
-        UsageError: downbeat-bench refuses the options, or the directory is of another version of the library.
-        DownbeatError: not even the default runs.
     """
-    file = directory / f"{collective}-n{ranks}.json"
-    about = {"options": dict(options), "algorithms": list(target.algorithms[collective])}
-    kept = read_kept(file)
-    if kept and kept["version"] != target.version:
-        raise UsageError(
-            f"'{directory.parent}' is of {kept['version']}, not {target.version}; give another directory (-o)"
-        )
-    if kept and kept["of"] == about:
-        return Usable(collective, ranks, kept["usable"], kept["excluded"])
-    usable = try_all(target, collective, ranks, options, directory, timeout)
-    content = {"version": target.version, "of": about, "usable": usable.algorithms, "excluded": usable.excluded}
-    write_checked_json(file, {"schema_version": SCHEMA_VERSION, **content})
-    return usable
+
+    target: Target
+    collective: str
+    ranks: int
+    options: Mapping[str, str]
+    directory: Path
+    timeout: float
+
+    def usable(self) -> Usable:
+        """Returns the algorithms that run, which are kept.
+
+        A tuning that is continued has the same algorithms, though a busy machine may since have made one of them look
+        as if it hung.
+
+        Raises:
+            UsageError: downbeat-bench refuses the options, or the directory is of another version of the library.
+            DownbeatError: not even the default runs.
+        """
+        file = self.directory / f"{self.collective}-n{self.ranks}.json"
+        about = {"options": dict(self.options), "algorithms": list(self.target.algorithms[self.collective])}
+        version = self.target.version
+        kept = read_kept(file)
+        if kept and kept["version"] != version:
+            raise UsageError(
+                f"'{self.directory.parent}' is of {kept['version']}, not {version}; give another directory (-o)"
+            )
+        if kept and kept["of"] == about:
+            return Usable(self.collective, self.ranks, kept["usable"], kept["excluded"])
+        usable = self.try_all()
+        content = {"version": version, "of": about, "usable": usable.algorithms, "excluded": usable.excluded}
+        write_checked_json(file, {"schema_version": SCHEMA_VERSION, **content})
+        return usable
+
+    def try_all(self) -> Usable:
+        """Tries the default, then all together, and only if that fails each in a launch of its own.
+
+        Algorithms that fail are tried again after the others, and the default once more: a disturbed machine must not
+        exclude an algorithm.
+        """
+        form, where = self.target.form, f"{self.collective} on {self.ranks} ranks"
+        refused = {name: form.unwritable(self.collective, name) for name in self.target.algorithms[self.collective]}
+        candidates = [name for name, reason in refused.items() if not reason]
+        usable = Usable(self.collective, self.ranks, candidates, {name: why for name, why in refused.items() if why})
+        began = time.monotonic()
+        if reason := self.failure([DEFAULT], self.timeout):
+            raise DownbeatError(f"{where} cannot be measured under {self.target.library.name}: {reason}")
+        limit = min(self.timeout, max(LEAST_LIMIT, PATIENCE * (time.monotonic() - began)))
+        apart = bool(candidates) and bool(form.forcing_variables(self.collective, candidates[0]))
+        if candidates and not apart and not self.failure(candidates, limit):
+            return usable
+        failed = dict.fromkeys(candidates, "")
+        for _ in range(ATTEMPTS):
+            failed = {name: reason for name in failed if (reason := self.failure([name], limit))}
+        usable.algorithms = [name for name in candidates if name not in failed]
+        usable.excluded |= failed
+        if failed and (reason := self.failure([DEFAULT], self.timeout)):
+            raise DownbeatError(f"{where} could be measured at first, but no longer: {reason}")
+        return usable
+
+    def failure(self, algorithms: Sequence[str], timeout: float) -> str:
+        """Returns why a launch by these algorithms failed; empty if it did not.
+
+        Raises:
+            UsageError: the library's own choice is refused, so the options are.
+        """
+        self.directory.mkdir(parents=True, exist_ok=True)
+        file = self.directory / "probe.nc"
+        file.unlink(missing_ok=True)
+        forced = {}
+        wanted = {**self.options, "sync": "none", "repetitions": "1", "warmup": "1"}
+        if algorithms[0] != DEFAULT:
+            forced = self.target.form.forcing_variables(self.collective, algorithms[0])
+        if not forced:
+            wanted["algorithm"] = f"{self.collective}={','.join(algorithms)}"
+        arguments = [*Measurement((self.collective,), wanted).arguments(), "-q", "-o", file.name]
+        run = run_bench(self.target.library, self.ranks, arguments, forced, timeout, self.directory)
+        if run.status == EXIT_WRONG:
+            with open_samples(file) as samples:
+                cells = read_cells(samples)
+            wrong = cells[cells["status"] == WRONG]["size"]
+            return f"wrong results at {', '.join(f'{size:g}' for size in sorted(set(wrong)))} bytes"
+        if run.status == EXIT_BAD_ARGUMENTS and list(algorithms) == [DEFAULT]:
+            raise UsageError(run.reason)
+        # Without a common start no sample lacks one.
+        return "" if run.status == 0 else run.reason
 
 
 def read_kept(file: Path) -> dict[str, Any] | None:
@@ -91,78 +155,6 @@ def read_kept(file: Path) -> dict[str, Any] | None:
     except (UsageError, KeyError):
         pass
     raise UsageError(f"'{file}' was not written by this version of downbeat tune; give another directory (-o)")
-
-
-def try_all(
-    target: Target, collective: str, ranks: int, options: Mapping[str, str], directory: Path, timeout: float
-) -> Usable:
-    """Tries the default, then all together, and only if that fails each in a launch of its own; see `probe`.
-
-    Algorithms that fail are tried again after the others, and the default once more: a disturbed machine
-    must not exclude an algorithm.
-    """
-    usable = Usable(collective, ranks)
-    candidates = []
-    for algorithm in target.algorithms[collective]:
-        reason = target.form.unwritable(collective, algorithm)
-        if reason:
-            usable.excluded[algorithm] = reason
-        else:
-            candidates.append(algorithm)
-    began = time.monotonic()
-    reason = failure_of(target, collective, [DEFAULT], ranks, options, directory, timeout)
-    if reason:
-        raise DownbeatError(f"{collective} on {ranks} ranks cannot be measured under {target.library.name}: {reason}")
-    limit = min(timeout, max(LEAST_LIMIT, PATIENCE * (time.monotonic() - began)))
-    apart = bool(candidates) and bool(target.form.forcing_variables(collective, candidates[0]))
-    if candidates and not apart and not failure_of(target, collective, candidates, ranks, options, directory, limit):
-        usable.algorithms = candidates
-        return usable
-    failed = candidates
-    for _ in range(ATTEMPTS):
-        reasons = {name: failure_of(target, collective, [name], ranks, options, directory, limit) for name in failed}
-        failed = [name for name in failed if reasons[name]]
-    usable.algorithms = [name for name in candidates if name not in failed]
-    usable.excluded |= {name: reasons[name] for name in failed}
-    if failed:
-        reason = failure_of(target, collective, [DEFAULT], ranks, options, directory, timeout)
-        if reason:
-            raise DownbeatError(f"{collective} on {ranks} ranks could be measured at first, but no longer: {reason}")
-    return usable
-
-
-def failure_of(
-    target: Target,
-    collective: str,
-    algorithms: Sequence[str],
-    ranks: int,
-    options: Mapping[str, str],
-    directory: Path,
-    timeout: float,
-) -> str:
-    """Returns why a launch by these algorithms is of no use; empty if it is.
-
-    Raises:
-        UsageError: the library's own choice is refused, so the options are.
-    """
-    directory.mkdir(parents=True, exist_ok=True)
-    file = directory / "probe.nc"
-    file.unlink(missing_ok=True)
-    forced = algorithms[0] != DEFAULT and target.form.forcing_variables(collective, algorithms[0])
-    wanted = {**options, "sync": "none", "repetitions": "1", "warmup": "1"}
-    if not forced:
-        wanted["algorithm"] = f"{collective}={','.join(algorithms)}"
-    arguments = Measurement((collective,), wanted).arguments()
-    run = run_bench(target.library, ranks, [*arguments, "-q", "-o", file.name], forced or {}, timeout, directory)
-    if run.status == EXIT_WRONG:
-        with open_samples(file) as samples:
-            cells = read_cells(samples)
-        wrong = cells[cells["status"] == "wrong"]["size"]
-        return f"wrong results at {', '.join(f'{size:g}' for size in sorted(set(wrong)))} bytes"
-    if run.status == EXIT_REFUSED and list(algorithms) == [DEFAULT]:
-        raise UsageError(run.reason)
-    # Without a common start no sample lacks one.
-    return "" if run.status == 0 else run.reason
 
 
 HARMONIZE = "harmonize"
@@ -199,7 +191,7 @@ class Effort:
         return options | dict(self.passed)
 
     def synchronizers(self, collective: str) -> str:
-        """Returns what is measured behind what.
+        """Returns the synchronizers that a collective is measured after.
 
         A barrier is measured from a common start alone: under most libraries the choice would hold for the MPI_Barrier
         that synchronizes as well. So are arrival patterns: after a barrier its own exit skew would be part of them.
@@ -224,13 +216,12 @@ def sweep_plan(target: Target, usable: Usable, sizes: str, effort: Effort, sync:
     """Returns the experiment that measures the algorithms of a collective on a number of ranks."""
     collective = usable.collective
     options = {"sync": sync, **effort.options((collective,), sizes)}
+    forced = {name: target.form.forcing_variables(collective, name) for name in usable.algorithms}
     environments = [Environment()]
-    if usable.algorithms:
-        forced = {name: target.form.forcing_variables(collective, name) for name in usable.algorithms}
-        if all(forced.values()):
-            environments += [Environment(name, variables) for name, variables in forced.items()]
-        else:
-            options["algorithm"] = f"{collective}={','.join([DEFAULT, *usable.algorithms])}"
+    if all(forced.values()):
+        environments += [Environment(name, variables) for name, variables in forced.items()]
+    else:
+        options["algorithm"] = f"{collective}={','.join([DEFAULT, *usable.algorithms])}"
     return Plan(
         name=f"{collective}-n{usable.ranks}",
         measurement=Measurement((collective,), options),
@@ -264,22 +255,16 @@ def cells_of_plan(plan: Plan, directory: Path, watcher: Watcher) -> pd.DataFrame
     try:
         return open_experiment(directory).cells
     except UsageError as error:
-        raise nothing_measured(plan, directory) from error
+        failed = directory / places.FAILED
+        files = sorted(failed.glob("*/stderr.txt"))
+        said = ["no output", *(line for file in files for line in file.read_text(errors="replace").splitlines())]
+        raise DownbeatError(f"{plan.name} could not be measured at all: {said[-1]}; see {failed}") from error
 
 
 def digest_of(content: object) -> str:
     """Returns a name for what JSON can hold that nothing else has: launches of something else say nothing of it."""
     text = json.dumps(content, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:DIGEST]
-
-
-def nothing_measured(plan: Plan, directory: Path) -> DownbeatError:
-    """Returns what to say of an experiment without a complete launch."""
-    failed = directory / places.FAILED
-    said = [
-        line for path in sorted(failed.glob("*/stderr.txt")) for line in path.read_text(errors="replace").splitlines()
-    ]
-    return DownbeatError(f"{plan.name} could not be measured at all: {said[-1] if said else 'no output'}; see {failed}")
 
 
 def measured(cells: pd.DataFrame, metric: str) -> pd.DataFrame:

@@ -14,8 +14,9 @@ import pandas as pd
 from downbeat.base.files import write_text
 from downbeat.base.text import counted
 from downbeat.errors import UsageError
-from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, Library, Measurement, time_limit
+from downbeat.experiment.plan import DEFAULT_ENVIRONMENT, Environment, Library, Measurement, Plan, time_limit
 from downbeat.experiment.progress import Plain
+from downbeat.launchers.bench import check_arguments
 from downbeat.statistics.verdicts import Comparison
 from downbeat.tune.choosing import (
     Decision,
@@ -23,8 +24,8 @@ from downbeat.tune.choosing import (
     OtherChoice,
     Prices,
     choose,
+    compare_choices,
     find_left_out,
-    measure_prices,
     other_choices,
     price_plans,
     wrong_results,
@@ -36,16 +37,24 @@ from downbeat.tune.proving import (
     Proof,
     compare_environments,
     compare_rules,
-    failures,
-    gain_plan,
     lost_cells,
-    measure_gain,
     name_of,
     prove,
     wrong_cells,
     wrong_under,
 )
-from downbeat.tune.sweep import Effort, Usable, alternative, decisive, probe, sweep, sweep_plan
+from downbeat.tune.sweep import (
+    HARMONIZE,
+    Effort,
+    Probe,
+    Usable,
+    alternative,
+    cells_of_plan,
+    decisive,
+    sweep,
+    sweep_plan,
+    with_values,
+)
 from downbeat.tune.target import Target, find_target
 
 
@@ -63,7 +72,7 @@ class Question:
 
     @property
     def otherwise(self) -> str:
-        """The other measurement, of which it is said what it would have chosen."""
+        """The other measurement, whose choices are compared."""
         return "without the arrival pattern" if self.effort.pattern else "after MPI_Barrier"
 
     @property
@@ -108,7 +117,7 @@ class Tuning:
 
     def disobeyed(self) -> Sequence[Cell]:
         """Returns the cells in which something else ran than the rules say."""
-        return failures(self.proofs)
+        return [cell for cell, proof in self.proofs.items() if proof.verdict == "failed"]
 
     def objections(self) -> bool:
         """Whether anything speaks against the rules, or wrong results were seen."""
@@ -126,7 +135,7 @@ RULES_FILES = (open_mpi.RULES_FILE, *mpich.VARIABLES)
 
 
 def check_directory(directory: Path) -> None:
-    """Looks whether a directory is empty or that of a tuning, whose files may be replaced.
+    """Checks that a directory is empty or that of a tuning, whose files may be replaced.
 
     Raises:
         UsageError: it holds something else.
@@ -138,8 +147,8 @@ def check_directory(directory: Path) -> None:
 def write_files(target: Target, written: Written, directory: Path, about: Sequence[str] = ()) -> dict[str, str]:
     """Writes the files of rules and `rules.env` into a directory, which is made; returns the environment.
 
-    Paths in the environment are absolute: whoever moves the files has to change them. Files of earlier rules go, and so
-    does the record of how those were proven.
+    Paths in the environment are absolute: change them if you move the files. Files of earlier rules are removed, and
+    so is the record of how those were proven.
 
     Args:
         target: the library.
@@ -208,7 +217,7 @@ def settle_rules(
         say(f"wrong results under the rules: choosing again without {', '.join(name for *_, name in at_fault)}")
         wrong |= at_fault
     if set(under_rules) - set(by_default):
-        # Cells without a rule: there is no telling which of the rules does it.
+        # Cells without a rule: which rule is to blame cannot be known.
         tuning.removed += [Removed(rule, "wrong results in cells without a rule") for rule in tuning.rules]
         tuning.rules = []
         write_rules(tuning, directory)
@@ -221,7 +230,7 @@ def settle_rules(
 
 
 def make_rules(tuning: Tuning) -> None:
-    """Turns decisions into rules, as far as the library's form can say them."""
+    """Turns decisions into rules, as far as the library's form can express them."""
     tuning.rules, tuning.losses = [], []
     for collective in tuning.question.collectives:
         choices = {one.cell: one.algorithm for one in tuning.decisions if one.cell.collective == collective}
@@ -244,13 +253,27 @@ def write_rules(tuning: Tuning, directory: Path) -> dict[str, str]:
 def measure_rules(
     tuning: Tuning, variables: Mapping[str, str], directory: Path, say: Callable[[str], None]
 ) -> pd.DataFrame:
-    """Measures all cells with and without the rules, as `measure_gain` does; nothing if there are none."""
-    question = tuning.question
+    """Measures all cells under the default environment and under the rules'; nothing if there are no rules.
+
+    Returns:
+        The cells, with columns `collective` and `value` as in `sweep.COLUMNS`.
+    """
+    question, effort = tuning.question, tuning.question.effort
     if not tuning.rules:
         return pd.DataFrame(columns=["collective", "ranks", "size", "environment", "status"])
-    plan = gain_plan(tuning.target, question.collectives, question.ranks, question.sizes, variables, question.effort)
+    options = {"sync": HARMONIZE, **effort.options(question.collectives, question.sizes)}
+    plan = Plan(
+        name=GAIN,
+        measurement=Measurement(question.collectives, options),
+        libraries=(tuning.target.library,),
+        ranks=question.ranks,
+        environments=(Environment(), Environment(RULES, dict(variables))),
+        launches=effort.launches,
+        timeout=effort.timeout,
+        seed=effort.seed + 1,  # another order than that of the sweep
+    )
     say(f"measuring {counted(len(tuning.rules), 'rule')} against the library's own choice")
-    return measure_gain(plan, directory / GAIN / name_of(tuning.written), question.effort.metric, Plain(say))
+    return with_values(cells_of_plan(plan, directory / GAIN / name_of(tuning.written), Plain(say)), effort.metric)
 
 
 def judge_rules(
@@ -269,7 +292,7 @@ def judge_rules(
 
 
 def about(question: Question) -> list[str]:
-    """Returns where rules come from, for whoever finds the file in a year."""
+    """Returns where rules come from, for the reader of the file a year later."""
     today = datetime.datetime.now(datetime.UTC).date()
     ranks = ", ".join(map(str, question.ranks))
     return [
@@ -293,10 +316,14 @@ def tune(question: Question, directory: Path, say: Callable[[str], None]) -> Tun
         say: receives the progress, in lines.
 
     Raises:
-        UsageError: a collective cannot be tuned, or the directory is another's.
+        UsageError: a collective cannot be tuned, an option is not valid, or the directory is another's.
         DownbeatError: the library does not run.
     """
     check_directory(directory)
+    for collective in question.collectives:
+        options = {"sync": question.effort.synchronizers(collective)}
+        options |= question.effort.options((collective,), question.sizes)
+        check_arguments(question.library.bench, Measurement((collective,), options).arguments())
     target = find_target(question.library, directory / PROBE)
     target.check(question.collectives)
     tuning = Tuning(question, target)
@@ -306,9 +333,10 @@ def tune(question: Question, directory: Path, say: Callable[[str], None]) -> Tun
     tuning.others = other_choices(alternative(frame), tuning.decisions, wrong, question.margin, question.confidence)
     if tuning.others:
         say(f"{len(tuning.others)} cells in which measuring {question.otherwise} leads to another choice")
-        plans = price_plans(target, tuning.others, question.effort)
-        rule = (question.margin, question.confidence)
-        tuning.prices = measure_prices(plans, tuning.others, directory / PRICE, question.effort, *rule, Plain(say))
+        effort = question.effort
+        plans = price_plans(target, tuning.others, effort)
+        fresh = pd.concat([sweep(plan, directory / PRICE / plan.name, effort.metric, Plain(say)) for plan in plans])
+        tuning.prices = compare_choices(decisive(fresh), tuning.others, question.margin, question.confidence)
     return tuning
 
 
@@ -320,7 +348,7 @@ def sweep_all(tuning: Tuning, directory: Path, say: Callable[[str], None]) -> pd
         for ranks in question.ranks:
             options = effort.options((collective,), question.sizes)
             limit = effort.timeout or time_limit(Measurement((collective,), options), ranks)
-            usable = probe(tuning.target, collective, ranks, options, directory / PROBE, limit)
+            usable = Probe(tuning.target, collective, ranks, options, directory / PROBE, limit).usable()
             tuning.usable.append(usable)
             plan = sweep_plan(tuning.target, usable, question.sizes, effort, effort.synchronizers(collective))
             say(f"{collective} on {ranks} ranks: {len(usable.algorithms)} algorithms beside the default")

@@ -14,9 +14,8 @@ the variable in MPI_Init alone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
 
-from downbeat.tune.formats.rules_format import Rule, RulesFormat, Written
+from downbeat.tune.formats.rules_format import Rule, RulesFormat, Written, by_collective
 
 PREFIX = "I_MPI_ADJUST_"
 LARGEST = 2147483647  # sizes are numbers of type int
@@ -42,8 +41,7 @@ class IntelRules(RulesFormat):
 
     def sayable(self, rules: Sequence[Rule], ranks: Sequence[int]) -> tuple[list[Rule], list[str]]:
         kept, losses = [], []
-        for collective, some in groupby(sorted(rules, key=key), key=lambda rule: rule.collective):
-            each = list(some)
+        for collective, each in by_collective(rules):
             without = sorted(set(ranks) - {rule.ranks for rule in each})
             if without:
                 losses.append(
@@ -59,18 +57,13 @@ class IntelRules(RulesFormat):
             PREFIX + collective.upper(): ";".join(
                 f"{rule.algorithm}:0-{LARGEST}@{rule.ranks}-{rule.ranks}" for rule in each
             )
-            for collective, each in groupby(sorted(rules, key=key), key=lambda rule: rule.collective)
+            for collective, each in by_collective(rules)
         }
         notes = [
             "communicators of other numbers of ranks than those that were measured get the last algorithm of each "
             "variable"
         ]
         return Written({}, variables, notes)
-
-
-def key(rule: Rule) -> tuple[str, int]:
-    """Returns what rules are ordered by."""
-    return rule.collective, rule.ranks
 
 
 def listed(numbers: Iterable[int]) -> str:

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from downbeat.errors import DownbeatError
-from downbeat.tune.formats.rules_format import Rule, RulesFormat, Written
+from downbeat.tune.formats.rules_format import Rule, RulesFormat, Written, by_collective
 
 Tree = dict[str, Any]
 Branch = Callable[[Rule, Tree], Tree]
@@ -175,8 +175,7 @@ class MpichRules(RulesFormat):
     def _graft(self, own: Tree, rules: Sequence[Rule], branch: Branch) -> Tree:
         """Returns a tree in which rules come before what it has."""
         tree = dict(own)
-        ordered = sorted(rules, key=lambda rule: (rule.collective, rule.ranks, rule.first))
-        for collective, some in groupby(ordered, key=lambda rule: rule.collective):
+        for collective, some in by_collective(rules):
             key = f"collective={collective}"
             below: Tree = own[key]
             # Few collectives use the same tree for intra- and intercommunicators.

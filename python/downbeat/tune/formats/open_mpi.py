@@ -17,7 +17,7 @@ import os
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from downbeat.tune.formats.rules_format import Rule, RulesFormat, Written
+from downbeat.tune.formats.rules_format import Rule, RulesFormat, Written, by_collective
 
 RULES_FILE = "rules.conf"
 MCA = "OMPI_MCA_"
@@ -107,10 +107,9 @@ class OpenMpiRules(RulesFormat):
 
     def text(self, rules: Sequence[Rule]) -> str:
         """Returns the content of the file."""
-        ordered = sorted(rules, key=lambda rule: (NUMBERS[rule.collective], rule.ranks, rule.first))
-        by_collective = [(name, list(some)) for name, some in groupby(ordered, key=lambda rule: rule.collective)]
-        lines = [f"{len(by_collective)} # collectives; rules for Open MPI's coll_tuned, written by downbeat tune"]
-        for collective, some in by_collective:
+        groups = sorted(by_collective(rules), key=lambda each: NUMBERS[each[0]])
+        lines = [f"{len(groups)} # collectives; rules for Open MPI's coll_tuned, written by downbeat tune"]
+        for collective, some in groups:
             by_ranks = {ranks: list(each) for ranks, each in groupby(some, key=lambda rule: rule.ranks)}
             # Lower bounds: above each measured number of ranks the library decides again.
             sizes = sorted({0} | set(by_ranks) | {ranks + 1 for ranks in by_ranks})

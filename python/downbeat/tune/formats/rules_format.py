@@ -96,13 +96,19 @@ def algorithm_for(rules: Iterable[Rule], cell: Cell) -> str:
     return next((rule.algorithm for rule in rules if rule.holds(cell)), DEFAULT)
 
 
+def by_collective(rules: Iterable[Rule]) -> list[tuple[str, list[Rule]]]:
+    """Returns the rules of each collective, by ranks and size."""
+    ordered = sorted(rules, key=lambda rule: (rule.collective, rule.ranks, rule.first))
+    return [(name, list(some)) for name, some in groupby(ordered, key=lambda rule: rule.collective)]
+
+
 @dataclass(frozen=True)
 class Written:
     """Rules in a library's own form."""
 
     files: Mapping[str, str]  # name -> content, for one directory
-    variables: Mapping[str, str]  # environment that switches them on; `{directory}` stands for the place of the files
-    notes: Sequence[str]  # what whoever uses the rules must know
+    variables: Mapping[str, str]  # environment that switches them on; `{directory}` is that of the files
+    notes: Sequence[str]  # what users of the rules must know
 
     def environment(self, directory: Path) -> dict[str, str]:
         """Returns the environment, for files in a directory."""
