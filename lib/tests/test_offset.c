@@ -119,13 +119,6 @@ static void truth_is_inside(void) {
     }
 }
 
-static void quiet_network_is_exact(void) {
-    forth = quiet;
-    back = quiet;
-    for (int i = 0; i < ESTIMATORS; ++i)
-        CHECK_THAT(error(estimators[i]), ==, 0);
-}
-
 /* Half the difference of the directions, for every method there is; and the bound covers it. */
 static void asymmetry_biases_all(void) {
     forth = slow;
@@ -215,7 +208,6 @@ static void best_rtt_keeps_its_share(void) {
 
 int main(void) {
     truth_is_inside();
-    quiet_network_is_exact();
     asymmetry_biases_all();
     interruptions();
     early_stop();
