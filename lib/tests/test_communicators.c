@@ -1,6 +1,6 @@
-/* State comes with the first call on a communicator and goes with it; communicators are independent, also where each
- * has a thread of its own. conformance/ has subsets and messages of the application. Leaks show in the sanitizers'
- * build, and here: MPI libraries have a few thousand communicators to give. */
+/* State comes with the first call on a communicator and goes with it. Communicators are independent, in threads, too;
+ * conformance/ checks subsets and messages of the application. Leaks show in the sanitizers' build, and here: MPI
+ * libraries run out of communicators after a few thousand. */
 #include "check_mpi.h"
 
 #include <math.h>
@@ -28,7 +28,7 @@ static MPI_Comm duplicate(MPI_Comm comm) {
 
 static int has_odd_slack(MPI_Comm comm) { return fabs(stats_of(comm).slack - ODD_SLACK) < 1e-12; } /* whole ns */
 
-/* Else the next one to be freed, or MPI_Finalize, would find what is gone. */
+/* Otherwise the next one to be freed, or MPI_Finalize, would use freed memory. */
 static void freed_whatever_fails(void) {
     MPI_Comm comms[3];
     for (int i = 0; i < 3; ++i) {

@@ -105,8 +105,8 @@ static void defaults_and_ranges(void) {
              ++each)
             for (const Downbeat_parameter *parameter = (*each)->parameters; parameter->name != NULL; ++parameter) {
                 char found[128];
-                int length = snprintf(found, sizeof found, "%s.%s=%s: ", (*each)->name, parameter->name,
-                                      parameter->value);
+                int length =
+                    snprintf(found, sizeof found, "%s.%s=%s: ", (*each)->name, parameter->name, parameter->value);
                 char *rest = found + length;
                 size_t room = sizeof found - (size_t)length;
                 if (parameter->kind != NULL)

@@ -68,7 +68,8 @@ static void bound_grows_as_the_clock_s(void) {
     }
 }
 
-/* Ticks of this process, whatever they are worth elsewhere: a line through two synchronizations leads near the truth. */
+/* Ticks of this process, whatever they are worth elsewhere: a line through two synchronizations leads near the truth.
+ */
 static void a_synchronization_leaves_another_map(void) {
     Downbeat_clock first = get();
     pause_for(0.01);

@@ -1,4 +1,4 @@
-/* What MPIX_Harmonize promises beyond conformance/, checked on a clock that all ranks of one machine share. */
+/* Promises of MPIX_Harmonize beyond those of conformance/, checked on a clock that all ranks of one machine share. */
 #include "check_mpi.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* A process that is interrupted between the decision and the wait, or during the wait, or whose clock is set back: its
  * flag is 0, unless the method decides before the wait (slack=published, Schuchart 2023, Alg. 1), and nothing hangs.
- * What a miss costs under that method. */
+ * And the cost of a miss under that method. */
 #include "check_mpi.h"
 #include "interruption.h"
 

@@ -94,7 +94,7 @@ static void ranges(void) {
     near(with("MAX_WANDER", "0.1").max_wander, 0.1);
     CHECK(with("MAX_WANDER", "0").max_wander == 0.0);
 
-    /* Just below and just above the range, and what is no such number. */
+    /* Just below and just above the range, and other texts. */
     static const struct {
         const char *key;
         const char *valid;

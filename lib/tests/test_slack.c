@@ -34,8 +34,8 @@ static void begin_published(double first_ns) {
 
 /* One call with that lag, slack and rest of the iteration; a new slack is due now and then. */
 static void observe(int64_t lag_ns, int64_t given_ns, int64_t rest_ns, int late) {
-    db_slack_observe(
-        &slack, &(struct db_slack_call){.lag_ns = lag_ns, .given_ns = given_ns, .rest_ns = rest_ns, .late = late});
+    db_slack_observe(&slack,
+                     &(struct db_slack_call){.lag_ns = lag_ns, .given_ns = given_ns, .rest_ns = rest_ns, .late = late});
     db_slack_adapt(&slack);
 }
 

@@ -1,5 +1,5 @@
-/* Clock synchronization over MPI: each process's true error is within the bound that the library reports, directly after
- * and later. Virtual time tries the schemes under more conditions (test_schemes_*.c). */
+/* Clock synchronization over MPI: each process's true error is within the bound that the library reports, directly
+ * after and later. Virtual time tries the schemes under more conditions (test_schemes_*.c). */
 #include "check_mpi.h"
 #include "clock/clock.h"
 #include "downbeat/clock.h"
@@ -13,8 +13,8 @@ static MPI_Comm comm;
 static int rank;
 static int size;
 
-/* One of each way to use MPI: a tree, pairs with process 0 and a fit, models up a tree, levels. Virtual time tries all of
- * them with all estimators. */
+/* One of each way to use MPI: a tree, pairs with process 0 and a fit, models up a tree, levels. Virtual time tries all
+ * of them with all estimators. */
 static const char *const schemes[] = {
     "hca3_offset(offset=skampi(min=5,max=20))",
     "jk(fit=5,over=0.05,offset=skampi(min=3,max=10),intercept=best_rtt(exchanges=10))",
