@@ -62,10 +62,6 @@ BAD = [
         "nothing --sync window(overrun=repeat) --timing batch_synced(calls=3)",
         "use per_call, batch or window with it",
     ),
-    (
-        "nothing --sync roundtime(factor=5,lead=1ms)",
-        "factor and lead both set the start time; give only one of them",
-    ),
     ("skew -r 0", "--repetitions cannot be '0'; use an integer from 1 to"),
     ("skew --warmup -1", "--warmup cannot be '-1'; use an integer from 0 to"),
     ("barrier --max-attempts 0", "--max-attempts cannot be '0'; use an integer from 1 to"),
@@ -112,8 +108,9 @@ BAD = [
     ("drift --seed 1", "not expected: 1"),
 ]
 
-# Two ranks are not enough for these.
+# Found where ranks are known.
 BAD_RANKS = [
+    ("nothing --sync roundtime(factor=5,lead=1ms)", "factor and lead both set the start time; give only one of"),
     ("bcast --with root=2", "root of bcast cannot be '2'; use 0 to 1, or rotating"),
     ("ping_pong(second=2)", "second of ping_pong cannot be '2'; use 0 to 1"),
     ("barrier --pattern one_late(rank=2) --delay 1us", "'one_late(rank=2)'; use a rank from 0 to 1"),
