@@ -45,9 +45,7 @@ def of_rank(records: pd.DataFrame, rank: int) -> pd.DataFrame:
     return records[records["rank"] == rank].reset_index(drop=True)
 
 
-def compare_with_plan(
-    directory: Path, mpi: str, calls: int, *options: str, computes: int = 0, **variables: str
-) -> None:
+def compare_with_plan(directory: Path, mpi: str, *options: str, computes: int = 0, **variables: str) -> None:
     """Checks every timestamp of planned.c: recorded between its own, to within the bound, on a global clock."""
     words = [program(mpi, "planned"), "300", "10000000", str(computes)]
     done = run_traced(directory, mpi, words, *options, **variables)
