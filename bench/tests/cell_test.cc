@@ -174,28 +174,18 @@ CellResult delayed_by(double delay, double time) {
 
 TEST(Overlap, IsWhatNiethammersEquationFiveSays) {
     const CellResult undelayed = delayed_by(0.0, 4.0);
-    CellResult added = delayed_by(10.0, 14.0); // the delay just adds to the operation
-    compare_with_undelayed(added, undelayed);
-    EXPECT_DOUBLE_EQ(added.overlap_median.benefit, 0.0);
-    EXPECT_DOUBLE_EQ(added.overlap_median.share, 0.0);
-
-    CellResult hidden = delayed_by(10.0, 10.0); // the operation is over when the late rank comes
-    compare_with_undelayed(hidden, undelayed);
-    EXPECT_DOUBLE_EQ(hidden.overlap_median.benefit, 0.4);
-    EXPECT_DOUBLE_EQ(hidden.overlap_median.share, 1.0);
-    EXPECT_DOUBLE_EQ(hidden.overlap_min.share, 1.0);
-
-    CellResult short_delay = delayed_by(1.0, 4.0); // the delay is hidden within the operation
-    compare_with_undelayed(short_delay, undelayed);
-    EXPECT_DOUBLE_EQ(short_delay.overlap_median.benefit, 0.25);
-    EXPECT_DOUBLE_EQ(short_delay.overlap_median.share, 1.0);
-
-    CellResult harmful = delayed_by(10.0, 16.0);
-    compare_with_undelayed(harmful, undelayed);
-    EXPECT_DOUBLE_EQ(harmful.overlap_median.benefit, -2.0 / 16.0);
-    EXPECT_DOUBLE_EQ(harmful.overlap_median.share, -0.5);
-
     EXPECT_TRUE(std::isnan(undelayed.overlap_median.benefit));
+    const auto expect = [&](double delay, double time, double benefit, double share) {
+        CellResult result = delayed_by(delay, time);
+        compare_with_undelayed(result, undelayed);
+        EXPECT_DOUBLE_EQ(result.overlap_median.benefit, benefit);
+        EXPECT_DOUBLE_EQ(result.overlap_median.share, share);
+        EXPECT_DOUBLE_EQ(result.overlap_min.share, share);
+    };
+    expect(10.0, 14.0, 0.0, 0.0);          // the delay just adds to the operation
+    expect(10.0, 10.0, 0.4, 1.0);          // the operation is over when the late rank comes
+    expect(1.0, 4.0, 0.25, 1.0);           // the delay is hidden within the operation
+    expect(10.0, 16.0, -2.0 / 16.0, -0.5); // the delay costs more than itself
 }
 
 TEST(Overlap, DoesNotMixDelaysOfDifferentSamples) {

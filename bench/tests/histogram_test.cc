@@ -58,30 +58,21 @@ TEST(Histogram, IsDrawnInProportion) {
     EXPECT_EQ(draw(histogram, 4, 1), "  |##.\n  +----\n"); // one of four is there, but less than half a row
 }
 
-TEST(Histogram, BinsBetweenTheStepsOfAClockLeaveNoGaps) {
-    Histogram histogram{0.0, 40.0, std::vector<std::size_t>(40, 0), 0};
-    for (std::size_t bin = 0; bin < 40; bin += 2) {
-        histogram.counts[bin] = 10; // the clock ticks in steps of two bins
+/// A histogram of a clock that ticks in steps of some bins, drawn in one row.
+std::string draw_steps(std::size_t bars, std::size_t step) {
+    Histogram histogram{0.0, static_cast<double>(bars * step), std::vector<std::size_t>(bars * step, 0), 0};
+    for (std::size_t bin = 0; bin < bars * step; bin += step) {
+        histogram.counts[bin] = 10;
     }
-    EXPECT_EQ(draw(histogram, 40, 1), "  |" + std::string(40, '#') + "\n  +" + std::string(40, '-') + "\n");
+    const std::string text = draw(histogram, bars * step, 1);
+    return text.substr(3, text.find('\n') - 3); // what is drawn in the row
 }
 
-TEST(Histogram, FewerThanTenBarsShowNoShape) {
-    Histogram histogram{0.0, 24.0, std::vector<std::size_t>(24, 0), 0};
-    for (std::size_t bin = 0; bin < 24; bin += 3) {
-        histogram.counts[bin] = 10; // in threes, eight bars would have no gaps; in twos, twelve have
-    }
-    EXPECT_EQ(draw(histogram, 24, 1), "  |####  ####  ####  ####\n  +" + std::string(24, '-') + "\n");
-    Histogram nine{0.0, 27.0, std::vector<std::size_t>(27, 0), 0};
-    for (std::size_t bin = 0; bin < 27; bin += 3) {
-        nine.counts[bin] = 10;
-    }
-    EXPECT_NE(draw(nine, 27, 1), "  |" + std::string(27, '#') + "\n  +" + std::string(27, '-') + "\n");
-    Histogram ten{0.0, 30.0, std::vector<std::size_t>(30, 0), 0};
-    for (std::size_t bin = 0; bin < 30; bin += 3) {
-        ten.counts[bin] = 10;
-    }
-    EXPECT_EQ(draw(ten, 30, 1), "  |" + std::string(30, '#') + "\n  +" + std::string(30, '-') + "\n");
+TEST(Histogram, BinsBetweenTheStepsOfAClockLeaveNoGapsWhereBarsShowAShape) {
+    EXPECT_EQ(draw_steps(20, 2), std::string(40, '#'));
+    EXPECT_EQ(draw_steps(10, 3), std::string(30, '#'));
+    EXPECT_NE(draw_steps(9, 3), std::string(27, '#'));     // fewer than ten bars
+    EXPECT_EQ(draw_steps(8, 3), "####  ####  ####  ####"); // twelve have, in twos
 }
 
 TEST(Histogram, GapsBeforeOutliersStay) {

@@ -36,15 +36,13 @@ TEST(MedianInterval, PartsAreAsEqualAsTheyCanBe) {
     EXPECT_EQ(equal_parts(1), (std::vector<long>{1, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
 }
 
-/// The share of stored 95 % intervals that hold the median. 500 cells: its standard deviation is 0.009.
-double coverage(const std::string &rule, const SimulatedDeviations &deviations) {
-    return cover(*make_rule(all_stopping_rules(), rule), deviations, 500, 1).median;
-}
-
-TEST(MedianInterval, HoldsTheMedianWhateverSamplesDeviateBy) {
+// The share of stored 95 % intervals that hold the truth. 500 cells: its standard deviation is 0.009.
+TEST(Intervals, HoldMedianAndMeanWhateverSamplesDeviateBy) {
     for (const SimulatedDeviations &deviations : simulated_deviations()) {
-        for (const char *rule : {"fixed(samples=30)", "fixed(samples=100)", "fixed(samples=1000)"}) {
-            EXPECT_NEAR(coverage(rule, deviations), 0.955, 0.035) << rule << ", " << deviations.name;
+        for (const char *rule : {"fixed(samples=30)", "fixed(samples=1000)"}) {
+            const Coverage found = cover(*make_rule(all_stopping_rules(), rule), deviations, 500, 1);
+            EXPECT_NEAR(found.median, 0.955, 0.035) << rule << ", " << deviations.name;
+            EXPECT_TRUE(found.samples < 1000 || std::abs(found.mean - 0.955) < 0.035) << deviations.name;
         }
     }
 }
@@ -129,13 +127,6 @@ TEST(MedianInterval, OfWhatIsAllAlikeIsThat) {
     EXPECT_EQ(interval.low, 7.0);
     EXPECT_EQ(interval.high, 7.0);
     EXPECT_NEAR(interval.effective, 100.0, 1e-9);
-}
-
-TEST(MeanInterval, HoldsTheMeanWhateverSamplesDeviateBy) {
-    const auto fixed = make_rule(all_stopping_rules(), "fixed(samples=1000)");
-    for (const SimulatedDeviations &deviations : simulated_deviations()) {
-        EXPECT_NEAR(cover(*fixed, deviations, 500, 1).mean, 0.955, 0.035) << deviations.name;
-    }
 }
 
 TEST(MeanInterval, IsThatOfStudent) {

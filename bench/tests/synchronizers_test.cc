@@ -83,13 +83,6 @@ TEST(Window, FollowsWhatTheSlowestRankNeededInTheSeriesBefore) {
     EXPECT_NEAR(made.window(), 1e-3, 1e-9);
 }
 
-TEST(Window, StaysWhereItIsFixed) {
-    const Made made("window(size=1ms,growth=1)");
-    run_series(made, true);
-    run_series(made, true);
-    EXPECT_NEAR(made.window(), 1e-3, 1e-9);
-}
-
 TEST(Window, BeginsWhenAllHaveHeardOfIt) {
     const Made made("window(size=1ms)");
     for (int i = 0; i < 3; ++i) {

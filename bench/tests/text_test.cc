@@ -15,18 +15,13 @@ TEST(Names, SplitKeepsEmptyParts) {
     EXPECT_EQ(split(""), std::vector<std::string>{""});
 }
 
-TEST(Names, AcceptsKnownOnes) { EXPECT_NO_THROW(check_names("colour", {"red", "blue"}, {"blue", "green", "red"})); }
-
-TEST(Names, RefusesUnknownOnesAndSaysWhatIsValid) {
-    expect_usage_error(
-        [] {
-            check_names("colour", {"red", "pink"}, {"red", "blue"});
-        },
-        {"unknown colour 'pink'", "choose one of red, blue"});
-}
-
-TEST(Names, RefusesOnesGivenTwice) {
-    expect_usage_error([] { check_names("colour", {"red", "red"}, {"red"}); }, {"'red' is given twice"});
+TEST(Names, UnknownOnesAndOnesGivenTwiceAreRefused) {
+    EXPECT_NO_THROW(check_names("colour", {"red", "blue"}, {"blue", "green", "red"}));
+    const auto refused = [](const std::vector<std::string> &names, const std::vector<std::string> &said) {
+        expect_usage_error([&] { check_names("colour", names, {"red", "blue"}); }, said);
+    };
+    refused({"red", "pink"}, {"unknown colour 'pink'", "choose one of red, blue"});
+    refused({"red", "red"}, {"'red' is given twice"});
 }
 
 TEST(Names, CommasInParenthesesSeparateNothing) {
@@ -40,49 +35,35 @@ TEST(Names, CommasInParenthesesSeparateNothing) {
 
 using Sizes = std::vector<std::uint64_t>;
 
-TEST(Sizes, OneSize) { EXPECT_EQ(parse_sizes("100"), Sizes({100})); }
-
-TEST(Sizes, SuffixesAreFactorsOf1024) { EXPECT_EQ(parse_sizes("3K,1M,2G"), Sizes({3072, 1048576, 2147483648})); }
-
-TEST(Sizes, RangeIsPowersOfTwoWithBothEnds) {
+TEST(Sizes, AreNumbersAndRangesOfPowersOfTwo) {
+    EXPECT_EQ(parse_sizes("100"), Sizes({100}));
+    EXPECT_EQ(parse_sizes("3K,1M,2G"), Sizes({3072, 1048576, 2147483648}));
     EXPECT_EQ(parse_sizes("8:64"), Sizes({8, 16, 32, 64}));
     EXPECT_EQ(parse_sizes("8:64K").size(), 14U);
     EXPECT_EQ(parse_sizes("8:64K").back(), 65536U);
     EXPECT_EQ(parse_sizes("16:16"), Sizes({16}));
-}
-
-TEST(Sizes, ListsKeepTheirOrderAndMayHoldRanges) {
     EXPECT_EQ(parse_sizes("1M,8:16,100"), Sizes({1048576, 8, 16, 100}));
+    EXPECT_EQ(parse_sizes("18446744073709551615").front(), UINT64_MAX);
 }
 
-TEST(Sizes, LargestSizeIsKept) { EXPECT_EQ(parse_sizes("18446744073709551615").front(), UINT64_MAX); }
-
-TEST(Sizes, RefusesWhatIsNoSize) {
+TEST(Sizes, WhatIsNoSizeIsRefused) {
     for (const char *text : {"", "0", "K", "8k", "8KB", "8 ", "-8", "+8", "0x8", "1.5K", "8,", ",8", "8:", ":8",
                              "8:16:32", "18446744073709551616", "18014398509481984K"}) {
         SCOPED_TRACE(text);
         expect_usage_error([&] { parse_sizes(text); }, {"is not a message size", "8:64K"});
     }
-}
-
-TEST(Sizes, RefusesEmptyRanges) {
-    expect_usage_error([] { parse_sizes("64:8"); }, {"'64:8' is empty"});
-}
-
-TEST(Sizes, RefusesRangesWhoseEndsAreNoPowersOfTwo) {
-    expect_usage_error([] { parse_sizes("8:100"); }, {"'8:100'", "powers of two"});
-}
-
-TEST(Sizes, RefusesASizeGivenTwice) {
-    expect_usage_error([] { parse_sizes("8:64,32"); }, {"32 is given twice"});
-}
-
-TEST(Sizes, NamesTheWholeToken) {
-    expect_usage_error([] { parse_sizes("8,16:X"); }, {"'16:X'"});
+    const auto refused = [](const char *text, const std::vector<std::string> &said) {
+        expect_usage_error([&] { parse_sizes(text); }, said);
+    };
+    refused("64:8", {"'64:8' is empty"});
+    refused("8:100", {"'8:100'", "powers of two"});
+    refused("8:64,32", {"32 is given twice"});
+    refused("8,16:X", {"'16:X'"}); // the whole token
 }
 
 TEST(Pairs, AreParsedInOrder) {
     EXPECT_EQ(parse_pairs("0:1,2:0", 3), (std::vector<Pair>{{0, 1}, {2, 0}}));
+    EXPECT_EQ(parse_pairs("0:1,1:0", 2).size(), 2U); // the other direction is another pair
     EXPECT_EQ(describe(Pair{2, 0}), "2:0");
 }
 
@@ -95,8 +76,6 @@ TEST(Pairs, WhatIsNoPairIsRefused) {
     expect_usage_error([] { parse_pairs("0:1,0:1", 3); }, {"pair '0:1' is given twice"});
     expect_usage_error([] { parse_pairs("0:1", 1); }, {"there is only one", "mpirun -n 2"});
 }
-
-TEST(Pairs, TheOtherDirectionIsAnotherPair) { EXPECT_EQ(parse_pairs("0:1,1:0", 2).size(), 2U); }
 
 TEST(Utf8, TextIsAccepted) {
     for (const char *const text : {"", "ring, 4", "\u00e4\u00df", "\u20ac", "\U0001f600", "\u00a0", "\U0010ffff"}) {

@@ -25,12 +25,6 @@ TEST(WindowSize, IsFoundFromTheDurationWhereNotAsked) {
     EXPECT_DOUBLE_EQ(size.smaller(), 55 * us);
 }
 
-TEST(WindowSize, IsWhatWasAsked) {
-    WindowSize size(20 * us, 2.0, 0.25);
-    size.learn({}, 50 * us);
-    EXPECT_DOUBLE_EQ(size.value(), 20 * us);
-}
-
 TEST(WindowSize, GrowsWhereMoreThanTheShareWereMissed) {
     WindowSize size(20 * us, 3.0, 0.25);
     size.learn({}, 50 * us);

@@ -18,19 +18,12 @@ void *__wrap_calloc(size_t count, size_t size); /* NOLINT */
 void *__wrap_malloc(size_t size) { return left-- == 0 ? NULL : __real_malloc(size); }                      /* NOLINT */
 void *__wrap_calloc(size_t count, size_t size) { return left-- == 0 ? NULL : __real_calloc(count, size); } /* NOLINT */
 
-static int class_of(int code) {
-    int found = code;
-    MPI_Error_class(code, &found);
-    return found;
-}
-
-/* All processes have the same class; returns it. */
+/* Returns the class of an error, which must be the same on all processes. */
 static int agreed(int code) {
-    int mine[2] = {class_of(code), -class_of(code)};
-    int most[2];
-    OK(MPI_Allreduce(mine, most, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
-    CHECK_THAT(most[0], ==, -most[1]);
-    return most[0];
+    int found;
+    OK(MPI_Error_class(code, &found));
+    CHECK_SAME_EVERYWHERE(found, MPI_COMM_WORLD);
+    return found;
 }
 
 /* Prepares a communicator while an allocation of the last process fails; returns whether there were so many. */
@@ -83,8 +76,7 @@ static void settings(int rank, int size) {
     FAILS_WITH(MPI_ERR_ARG, set_one(comm, "sync", last ? "jk(fit=20)" : "hca3_offset"));
     FAILS_WITH(MPI_ERR_ARG, set_one(comm, "slack", last ? "1e-3" : "1e-4"));
     OK(set_one(comm, "slack", "1e-3"));
-    int flag;
-    OK(MPIX_Harmonize(comm, &flag));
+    harmonize(comm);
     OK(MPI_Comm_free(&comm));
 }
 

@@ -15,26 +15,14 @@ static Downbeat_clock get(void) {
     return clock;
 }
 
-static double global_time(void) {
-    double time;
-    OK(MPIX_Harmonize_time(comm, &time));
-    return time;
-}
-
-static double error_bound(void) {
-    double bound;
-    OK(MPIX_Harmonize_error_bound(comm, &bound));
-    return bound;
-}
-
 /* A reading between two readings of the global clock is converted to a time between them. */
 static void converts_as_the_global_clock(void) {
     Downbeat_clock clock = get();
     CHECK(clock.tick > 0.0);
     for (int i = 0; i < 20; ++i) {
-        double before = global_time();
+        double before = time_of(comm);
         int64_t ticks = clock.read(clock.clock) - clock.ticks;
-        double after = global_time();
+        double after = time_of(comm);
         double time = ((double)clock.global + (double)ticks * clock.tick) * 1e-9;
         CHECK(ticks >= 0);
         CHECK_THAT(time, >=, before - ROUNDING);
@@ -66,9 +54,9 @@ static void expected_error_grows_as_the_clock_s(void) {
 static void bound_grows_as_the_clock_s(void) {
     Downbeat_clock clock = get();
     pause_for(0.01);
-    double before = error_bound();
+    double before = bound_of(comm);
     double passed = (double)(clock.read(clock.clock) - clock.ticks) * clock.tick;
-    double after = error_bound();
+    double after = bound_of(comm);
     double bound = (clock.bound + passed * clock.growth) * 1e-9;
     CHECK_THAT(bound, >=, before - ROUNDING);
     CHECK_THAT(bound, <=, after + ROUNDING);
@@ -108,12 +96,11 @@ static void errors(void) {
 }
 
 int main(int argc, char **argv) {
-    OK(MPI_Init(&argc, &argv));
+    int size;
+    comm = begin_mpi(&argc, &argv, &rank, &size);
     OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN)); /* of MPI_COMM_NULL, since MPI 4 */
-    OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
-    OK(MPI_Comm_rank(comm, &rank));
     OK(MPIX_Harmonize_sync(comm));
     converts_as_the_global_clock();
     OK(set_one(comm, "validation", "offset=10,skew=9e-6,seed=3"));
@@ -123,7 +110,5 @@ int main(int argc, char **argv) {
     expected_error_grows_as_the_clock_s();
     a_synchronization_leaves_another_map();
     errors();
-    OK(MPI_Comm_free(&comm));
-    OK(MPI_Finalize());
-    return 0;
+    return end_mpi(&comm);
 }

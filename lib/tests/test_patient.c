@@ -80,19 +80,16 @@ int MPI_Wait(MPI_Request *request, MPI_Status *status) {
 /* Synchronizes clocks and makes starts on a new communicator; counts from when it is prepared. */
 static void start(MPI_Comm of) {
     MPI_Comm comm;
-    MPIX_Harmonize_stats stats;
     int flag;
     OK(MPI_Comm_dup(of, &comm));
-    OK(MPIX_Harmonize(comm, &flag));
-    OK(MPIX_Harmonize_get_stats(comm, &stats));
-    CHECK_THAT(stats.oversubscribed, ==, shared);
-    long long messages = stats.sync_messages;
+    harmonize(comm);
+    CHECK_THAT(stats_of(comm).oversubscribed, ==, shared);
+    long long messages = stats_of(comm).sync_messages;
     blocking = 0;
     longest_sleep = 0.0;
     OK(MPIX_Harmonize_sync(comm));
     OK(MPIX_Harmonize_delayed(comm, DELAY, &flag));
-    OK(MPIX_Harmonize_get_stats(comm, &stats));
-    CHECK_THAT(stats.sync_messages, >, messages); /* what would have blocked */
+    CHECK_THAT(stats_of(comm).sync_messages, >, messages); /* what would have blocked */
     OK(MPI_Comm_free(&comm));
 }
 

@@ -69,12 +69,6 @@ static struct {
     double longest;  /* ... one of them not longer than this, from the deadline to after the end */
 } truth = {.shortest = INFINITY, .longest = INFINITY};
 
-static double extreme(double value, MPI_Op op, MPI_Comm comm) {
-    double result;
-    OK(MPI_Allreduce(&value, &result, 1, MPI_DOUBLE, op, comm));
-    return result;
-}
-
 /* The region's stamps are between this program's, whatever the machine does in the meantime. */
 static void measure_known(MPI_Comm comm) {
     OK(set_one(comm, "clock", "monotonic_raw")); /* as the truth, to the last digit: nothing is calibrated */
@@ -83,19 +77,15 @@ static void measure_known(MPI_Comm comm) {
     OK(set_one(comm, "slack", "1e-2"));
     while (truth.samples < KNOWN_SAMPLES || (truth.valid == 0 && truth.samples < 20 * KNOWN_SAMPLES)) {
         Downbeat_region region;
-        double deadline;
-        double ended;
-        MPIX_Harmonize_stats before;
-        MPIX_Harmonize_stats after;
-        OK(MPIX_Harmonize_get_stats(comm, &before));
+        MPIX_Harmonize_stats before = stats_of(comm);
         OK(Downbeat_region_begin(comm, "known", &region));
         double entered = true_time();
         double leaving = stay_until(entered + STAY + STEP * rank);
         OK(Downbeat_region_end(&region));
         double left = true_time();
-        OK(MPIX_Harmonize_time(comm, &ended));
-        OK(MPIX_Harmonize_deadline(comm, &deadline));
-        OK(MPIX_Harmonize_get_stats(comm, &after));
+        double ended = time_of(comm);
+        double deadline = deadline_of(comm);
+        MPIX_Harmonize_stats after = stats_of(comm);
 
         ++truth.samples;
         double late = (double)(after.late_arrivals + after.late_exits - before.late_arrivals - before.late_exits);
@@ -287,10 +277,8 @@ int main(int argc, char **argv) {
         remove(RANK_1_PATH);
 
     MPI_Comm comm = leave_a_communicator();
-    MPIX_Harmonize_stats stats;
     OK(MPIX_Harmonize_sync(comm));
-    OK(MPIX_Harmonize_get_stats(comm, &stats));
-    oversubscribed = stats.oversubscribed;
+    oversubscribed = stats_of(comm).oversubscribed;
 #ifdef __SANITIZE_ADDRESS__
     OK(set_one(comm, "tolerance", "2e-5")); /* instrumented, 0.5 us pass between the wait's end and the stamp */
 #endif

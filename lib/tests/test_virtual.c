@@ -1,5 +1,5 @@
-/* The world in virtual time does what the tests of the schemes take for granted: clocks as given, delays as given,
- * depth counted, one seed one result. Without MPI. */
+/* The world in virtual time does what the tests of the schemes take for granted: clocks as given, delays as given, one
+ * seed one result. test_schemes_rounds.c counts the messages of its collectives. Without MPI. */
 #include "check.h"
 #include "virtual.h"
 
@@ -157,99 +157,6 @@ static void delays_are_as_given(void) {
     CHECK_THAT(trips.ns[ROUND_TRIPS - 1] - (2 * 1500 + overhead_ns), >, 200 * pow(100, 2.0 / 3.0));
 }
 
-struct collectives {
-    struct db_channel all;
-    struct db_channel part;
-    int64_t received[MANY][2];
-    int64_t most[2];
-};
-
-static void broadcast(int process, void *argument) {
-    struct collectives *collectives = argument;
-    int64_t *words = collectives->received[process];
-    words[0] = process == 0 ? 17 : 0;
-    words[1] = process == 0 ? -4 : 0;
-    CHECK(db_broadcast(&collectives->all, words, 2) == MPI_SUCCESS);
-}
-
-static void reduce(int process, void *argument) {
-    struct collectives *collectives = argument;
-    const int64_t words[2] = {(process * 29) % MANY, -process};
-    CHECK(db_reduce_max(&collectives->all, words, process == 0 ? collectives->most : NULL, 2) == MPI_SUCCESS);
-}
-
-/* Three words to each; process 0 alone knows them. */
-static void scatter(int process, void *argument) {
-    struct collectives *collectives = argument;
-    int64_t words[3 * MANY];
-    int64_t mine[3];
-    for (int i = 0; process == 0 && i < 3 * MANY; ++i)
-        words[i] = 1000 + i;
-    CHECK(db_scatter(&collectives->all, process == 0 ? words : NULL, mine, 3) == MPI_SUCCESS);
-    for (int i = 0; i < 3; ++i)
-        CHECK_THAT(mine[i], ==, 1000 + 3 * process + i);
-}
-
-/* A broadcast within a part, of which process 5 is the first, while messages of the same pairs are under way. */
-static void broadcast_in_part(int process, void *argument) {
-    struct collectives *collectives = argument;
-    int64_t word = process;
-    if (process == 5)
-        CHECK(db_send(&collectives->part, &word, 1, 2) == MPI_SUCCESS);
-    CHECK(db_broadcast(&collectives->part, &word, 1) == MPI_SUCCESS);
-    CHECK_THAT(word, ==, 5);
-    if (process == 1) {
-        word = 0;
-        CHECK(db_receive(&collectives->part, &word, 1, 0) == MPI_SUCCESS);
-        CHECK_THAT(word, ==, 5);
-    }
-}
-
-static void run_part(int process, void *argument) {
-    if (process == 5 || process == 3 || process == 1)
-        broadcast_in_part(process, argument);
-}
-
-static void collectives_are_trees(void) {
-    struct virtual_model quiet = with(5, &virtual_quiet);
-    for (int size = 1; size <= MANY; ++size) {
-        struct virtual_world *world = virtual_create(&quiet, size);
-        struct collectives collectives = {.all = virtual_channel(world, NULL, size)};
-        int levels = 0;
-        while (1 << levels < size)
-            ++levels;
-
-        virtual_run(world, broadcast, &collectives);
-        for (int i = 0; i < size; ++i)
-            CHECK(collectives.received[i][0] == 17 && collectives.received[i][1] == -4);
-        CHECK_THAT(virtual_messages(world), ==, size - 1);
-        CHECK_THAT(virtual_depth(world), <=, levels);
-        CHECK_THAT(virtual_depth(world), >=, levels - 1); /* some rank below size has all bits but one */
-
-        virtual_run(world, scatter, &collectives);
-        CHECK_THAT(virtual_messages(world), ==, size - 1);
-        CHECK_THAT(virtual_depth(world), <=, levels);
-
-        virtual_run(world, reduce, &collectives);
-        int64_t most = 0;
-        for (int i = 0; i < size; ++i)
-            if (i * 29 % MANY > most)
-                most = i * 29 % MANY;
-        CHECK_THAT(collectives.most[0], ==, most);
-        CHECK_THAT(collectives.most[1], ==, 0);
-        CHECK_THAT(virtual_messages(world), ==, size - 1);
-        CHECK_THAT(virtual_depth(world), <=, levels);
-        virtual_free(world);
-    }
-
-    struct virtual_world *world = virtual_create(&quiet, 6);
-    const int members[] = {5, 3, 1};
-    struct collectives collectives = {.part = virtual_channel(world, members, 3)};
-    virtual_run(world, run_part, &collectives);
-    CHECK_THAT(virtual_messages(world), ==, 3);
-    virtual_free(world);
-}
-
 /* A ring in which everybody sends to both neighbors, for some rounds: many possible orders of scheduling. */
 struct ring {
     struct db_channel channel;
@@ -298,7 +205,6 @@ int main(void) {
     clocks_show_what_they_are_given();
     clocks_are_drawn_from_the_whole_range();
     delays_are_as_given();
-    collectives_are_trees();
     one_seed_one_result();
     return 0;
 }

@@ -25,7 +25,7 @@ def test_the_programs_need_no_library_but_the_standard_one() -> None:
     assert [name for name in needed if name.startswith("libmpi")] == ["libmpi_abi.so.1"]
 
 
-@pytest.mark.parametrize(("program", "ranks"), [("test_sync", 2), ("test_harmonize", 2), ("test_subsets", 4)])
+@pytest.mark.parametrize(("program", "ranks"), [("test_sync", 2), ("test_harmonize", 2), ("test_communicators", 4)])
 def test_another_library_than_that_of_the_build_keeps_the_promises(program: str, ranks: int) -> None:
     done = launch("intelmpi", ranks, program)
     assert done.returncode == 0, done.stderr

@@ -18,6 +18,11 @@ import xarray as xr
 ROOT = Path(__file__).resolve().parents[2]
 RANKS = 2
 TIMEOUT_SECONDS = 120
+# Stamps and CLOCK_MONOTONIC_RAW are cut to whole ns, at either end of a time.
+ROUNDING = 3e-9  # s
+# The rate of the library's counter, which is calibrated against CLOCK_MONOTONIC_RAW over 10 ms at least, where either
+# end may be off by 250 ns.
+CALIBRATION = 50e-6
 # cmake/DownbeatSanitize.cmake has them for CTest.
 SANITIZERS = {
     "ASAN_OPTIONS": "detect_leaks=1:fast_unwind_on_malloc=0",

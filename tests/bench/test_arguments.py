@@ -20,25 +20,16 @@ BAD = [
     ("barrier -m 8", "--sizes needs an operation that has a message size"),
     ("barrier allreduce --with root=0", "--with 'root=0' has no effect: no operation given here has that parameter"),
     ("bcast --with root=-1", "'bcast(root=-1)': root cannot be '-1'; use rotating, or an integer from 0 to"),
-    ("bcast(root=1),bcast(root=1)", "operation 'bcast(root=1)' is given twice"),
     ("bcast(compute=1us)", "unknown parameter 'compute'; choose one of type, buffers, root"),
     ("ibcast(tests=3)", "ibcast(tests=3) has tests, but no computation to spread them over"),
     ("ping_pong(second=0)", "first and second of ping_pong are both 0; use two different ranks"),
-    ("bcast -m 64:8", "the range '64:8' is empty"),
-    ("bcast -m 8:100", "the ends of the range '8:100' are not both powers of two"),
-    ("bcast -m 8,8", "message size 8 is given twice"),
     ("bcast -m 8Q", "'8Q' is not a message size; use"),
-    ("bcast -m 0", "'0' is not a message size; use"),
     ("bcast -m 2G", "bcast cannot take messages of 2147483648 bytes; use at most 2147483647 bytes"),
     ("reduce -m 6", "reduce cannot take messages of 6 bytes; use a multiple of 4 bytes"),
     ("barrier --sync mpi_barier", "unknown synchronizer 'mpi_barier'; choose one of none, mpi_barrier"),
-    ("barrier --sync harmonize,", "unknown synchronizer ''; choose one of none, mpi_barrier"),
     ("barrier --sync harmonize(slack=1us)", "slack cannot be '1us'; use one of default, auto, published"),
-    ("barrier --sync harmonize,harmonize", "synchronizer 'harmonize' is given twice"),
     ("barrier -r 0", "--repetitions cannot be '0'; use an integer from 1 to 1000000000"),
-    ("barrier -r 1e3", "--repetitions cannot be '1e3'; use an integer from 1 to 1000000000 without suffix"),
     ("barrier --warmup -1", "unknown warm-up rule '-1'; choose one of fixed, stationary"),
-    ("barrier --warmup stationary(window=2)", "window cannot be '2'; use an integer from 4 to 100000"),
     ("barrier --stop budget(time=5)", "time cannot be '5'; use 1us to 1000000s with a unit (ns, us, ms, s)"),
     ("barrier --stop precision(metric=speed)", "metric cannot be 'speed'; use one of latency_avg, latency_max"),
     ("barrier --stop precision(min=100,max=50)", "cannot be 'precision(min=100,max=50)': max is less than min"),
@@ -51,14 +42,11 @@ BAD = [
     ("bcast --with a\x1b[31m", "'a\\x1b[31m' is not text at byte 2; use UTF-8 without control characters"),
     ("barrier --stop fixed -r 5", "--repetitions and --stop exclude each other"),
     ("barrier --stop fixed,budget", "stopping rule cannot be 'fixed,budget'; give only one"),
-    ("barrier --timing batch(calls=0)", "calls cannot be '0'; use an integer from 1 to"),
-    ("barrier --timing per_call,per_call", "timing scheme 'per_call' is given twice"),
     ("barrier --timing window --sync harmonize", "timing scheme window needs synchronizer window, not harmonize"),
     ("barrier --pattern late", "unknown arrival pattern 'late'; choose one of none, one_late, one_early"),
     ("barrier --pattern one_late", "arrival pattern one_late needs a delay; add e.g. --delay 10us"),
     ("barrier --pattern one_late --delay 10", "--delay cannot be '10'; use a duration up to 3600s with a unit"),
     ("barrier --pattern one_late --delay 1e300s", "--delay cannot be '1e300s'; use a duration up to 3600s"),
-    ("barrier --pattern one_late --delay 1us,1us", "delay '1us' is given twice"),
     ("barrier --pattern one_late --delay 10us,0.01ms", "delay '0.01ms' is given twice"),
     ("barrier --pattern one_late --delay 0", "--delay cannot be '0' alone"),
     (
@@ -69,17 +57,15 @@ BAD = [
     ("barrier --delay 1us", "--delay needs an arrival pattern that delays ranks; add --pattern with one of one_late"),
     ("barrier --permute", "--permute needs an arrival pattern that delays ranks"),
     ("nothing --sync window(size=0)", "size cannot be '0'; use auto, or 1ns to"),
-    ("nothing --sync window(growth=0.5)", "growth cannot be '0.5'; use a number from 1 to 1000"),
-    ("nothing --sync roundtime(factor=-1)", "factor cannot be '-1'; use a number from 0 to"),
     ("nothing --sync harmonize(after=window)", "after cannot be 'window'; use one of none, mpi_barrier"),
-    ("nothing --sync linear(x=1)", "linear takes no parameters"),
-    ("skew --sync barrier", "unknown synchronizer 'barrier'; choose one of none, mpi_barrier"),
+    (
+        "nothing --sync window(overrun=repeat) --timing batch_synced(calls=3)",
+        "use per_call, batch or window with it",
+    ),
     ("skew -r 0", "--repetitions cannot be '0'; use an integer from 1 to"),
     ("skew --warmup -1", "--warmup cannot be '-1'; use an integer from 0 to"),
     ("barrier --max-attempts 0", "--max-attempts cannot be '0'; use an integer from 1 to"),
     ("barrier --tolerance nan", "--tolerance cannot be 'nan'; use seconds from 0 to 1 without unit"),
-    ("barrier --tolerance -1e-6", "--tolerance cannot be '-1e-6'; use seconds from"),
-    ("barrier --tolerance 1us", "--tolerance cannot be '1us'; use seconds from"),
     ("barrier --late 2", "--late cannot be '2'; use seconds from 0 to 1 without unit"),
     ("barrier --late-ranks 1.5", "--late-ranks cannot be '1.5'; use a share from 0 to 1"),
     ("barrier --seed -1", "--seed cannot be '-1'; use an integer from 0 to"),
@@ -103,10 +89,8 @@ BAD = [
     ("clock --schemes hca4", "--schemes cannot be 'hca4': 'hca4' is unknown; choose one of disciplined, hca3_offset"),
     ("clock --schemes hca3(fit=1)", "fit cannot be '1'; valid: a whole number from 2"),
     ("clock --schemes skampi,skampi", "scheme 'skampi' is given twice"),
-    ("clock --schemes skampi,", "--schemes cannot be ''"),
     ("clock --waits 0,3601", "--waits cannot be '3601'; use seconds from 0 to 3600 without unit"),
     ("clock --waits 0,0.0", "wait '0.0' is given twice"),
-    ("clock --waits 5s", "--waits cannot be '5s'; use seconds from 0 to 3600"),
     ("clock --rounds 0", "--rounds cannot be '0'; use an integer from 1 to"),
     ("clock -r 0", "--repetitions cannot be '0'; use an integer from 1 to"),
     ("clock --estimator best", "--estimator cannot be 'best': 'best' is unknown; choose one of skampi, netgauge"),
@@ -114,7 +98,6 @@ BAD = [
     ("clock -o out.txt", "the file type of 'out.txt' is unknown; use one of the suffixes .csv, .json, .nc"),
     ("clock barrier", "not expected: barrier"),
     ("clock --sizes 8", "the options are --help, --schemes, --waits"),
-    ("rtt --pairs 0:1,0:1", "pair '0:1' is given twice"),
     ("rtt --count 0", "--count cannot be '0'; use an integer from 1 to"),
     ("rtt --interval -1", "--interval cannot be '-1'; use seconds from 0 to 3600 without unit"),
     ("rtt --resamples 0", "--resamples cannot be '0'; use an integer from 1 to"),
@@ -125,8 +108,9 @@ BAD = [
     ("drift --seed 1", "not expected: 1"),
 ]
 
-# Two ranks are not enough for these.
+# Found where ranks are known.
 BAD_RANKS = [
+    ("nothing --sync roundtime(factor=5,lead=1ms)", "factor and lead both set the start time; give only one of"),
     ("bcast --with root=2", "root of bcast cannot be '2'; use 0 to 1, or rotating"),
     ("ping_pong(second=2)", "second of ping_pong cannot be '2'; use 0 to 1"),
     ("barrier --pattern one_late(rank=2) --delay 1us", "'one_late(rank=2)'; use a rank from 0 to 1"),
@@ -201,14 +185,22 @@ def test_help_of_subcommands(bench: Bench, subcommand: str, option: str) -> None
     assert all(len(line) <= 80 for line in outcome.stdout.splitlines())
 
 
-@pytest.mark.parametrize("subcommand", ["clock", "rtt", "drift"])
-def test_subcommands_notice_files_that_cannot_be_written_before_measuring(bench: Bench, subcommand: str) -> None:
-    # Longer than the time limit.
-    long = {"clock": ["--waits", "3600"], "rtt": ["--interval", "3600"], "drift": ["--duration", "3600"]}
-    outcome = bench(subcommand, *long[subcommand], "-o", "absent/out.nc")
+# Each outlasts the time limit if it measures first.
+LONG = {
+    "barrier -r 1000000000": ["out.nc", "out.csv", "out.json"],
+    "clock --waits 3600": ["out.nc"],
+    "rtt --interval 3600": ["out.nc"],
+    "drift --duration 3600": ["out.nc"],
+}
+
+
+@pytest.mark.parametrize(("arguments", "name"), [(words, name) for words, names in LONG.items() for name in names])
+def test_a_file_that_cannot_be_written_is_noticed_before_measuring(bench: Bench, arguments: str, name: str) -> None:
+    outcome = bench(*arguments.split(), "-o", f"absent/{name}")
     assert outcome.status == 1
-    assert len(outcome.own_lines) == 1
-    assert "cannot write 'absent/out.nc'" in outcome.own_lines[0]
+    (line,) = outcome.own_lines
+    assert f"cannot write 'absent/{name}'" in line
+    assert "No such file or directory" in line
 
 
 @pytest.mark.parametrize("subcommand", ["clock", "rtt", "drift"])
@@ -217,16 +209,6 @@ def test_subcommands_need_two_ranks(mpi: str, tmp_path: Path, subcommand: str) -
     assert outcome.status == 2
     assert len(outcome.own_lines) == 1
     assert "but there is only one; start" in outcome.own_lines[0]
-
-
-@pytest.mark.parametrize("name", ["out.nc", "out.csv", "out.json"])
-def test_a_file_that_cannot_be_written_is_noticed_before_measuring(bench: Bench, name: str) -> None:
-    # So many repetitions would outlast the time limit.
-    outcome = bench("barrier", "-r", "1000000000", "-o", f"absent/{name}")
-    assert outcome.status == 1
-    assert len(outcome.own_lines) == 1
-    assert f"cannot write 'absent/{name}'" in outcome.own_lines[0]
-    assert "No such file or directory" in outcome.own_lines[0]
 
 
 def test_a_setting_of_the_library_that_cannot_be(bench: Bench) -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
-from closed_form import CALIBRATION, ROUNDING
-from conftest import read_dataset, run_bench
+from conftest import CALIBRATION, ROUNDING, read_dataset, run_bench
 from validation import validate
 
 REPETITIONS = 20
@@ -23,16 +21,15 @@ SAYS = {
 }
 
 
-# Operations that downbeat-bench refuses on 2 ranks, as the library gets them wrong, in both topologies.
-# test_operations.py checks Debian's libraries more closely.
-REFUSED = {"openmpi5": 6, "mpich5": 0, "intelmpi": 12}
+# Operations that downbeat-bench refuses on 2 ranks, each topology counted, as the library gets them wrong: it mixes up
+# neighbors that are the same rank, or sends the contents of when a persistent operation was made (pmodels/mpich#7078).
+REFUSED = {"openmpi": 6, "mpich": 12, "openmpi5": 6, "mpich5": 0, "intelmpi": 12}
 
 
-@pytest.mark.parametrize("library", REFUSED)
-def test_every_collective_is_right(library: str) -> None:
-    found = validate(library, 2)
+def test_every_collective_is_right(each_library: str) -> None:
+    found = validate(each_library, 2)
     assert found.wrong == []
-    assert len(found.refused) == REFUSED[library], found.refused
+    assert len(found.refused) == REFUSED[each_library], found.refused
     assert found.right == 2 * (82 - len(found.refused))
 
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
-from closed_form import CALIBRATION
-from conftest import ONE_LIBRARY, Bench, read_dataset, read_records
+from conftest import CALIBRATION, ONE_LIBRARY, Bench, read_dataset, read_records
 
 PURE = 0  # cells of a launch with one operation that computes
 COMPUTING = 1
@@ -78,16 +77,6 @@ def test_computation_is_as_long_as_asked(bench: Bench, tmp_path: Path, operation
 def test_computation_takes_the_operations_own_time(bench: Bench, tmp_path: Path) -> None:
     cells, _ = measure(bench, tmp_path, "synthetic(duration=500us,step=0,compute=auto)", "-r", "20", "--sync", "none")
     assert cells[COMPUTING]["computation"] >= 500e-6 * (1 - CALIBRATION)
-
-
-@ONE_LIBRARY
-def test_table_has_a_part_of_its_own(bench: Bench) -> None:
-    done = bench("ibcast(compute=20us)", "-m", "8", "-r", "10", "--sync", "harmonize", "-q")
-    assert done.status == 0
-    assert "as osu_i* define it" in done.stdout
-    rows = [line.split() for line in done.stdout.splitlines() if line.startswith("ibcast(compute=20us)")]
-    assert len(rows) == 1
-    assert len(rows[0]) == 11
 
 
 def test_ping_pong_is_half_a_round_trip(bench: Bench, tmp_path: Path) -> None:

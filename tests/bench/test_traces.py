@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import xarray as xr
-from conftest import ONE_LIBRARY, RANKS, Bench, read_dataset, run_bench
+from conftest import ONE_LIBRARY, RANKS, read_dataset, run_bench
 
 pytestmark = ONE_LIBRARY
 
@@ -85,77 +83,6 @@ def assert_shows_the_samples(slices: list[Slice], data: xr.Dataset) -> None:
             assert ("one_late by 20 us" in one.name) == (data.largest_delay.values[cell] > 0)
 
 
-def test_text_holds_the_start_and_end_of_every_process(run: Run) -> None:
-    table = np.loadtxt(run.directory / "out.txt")
-    data = run.samples
-    assert table.shape == (data.sizes["sample"] * RANKS, 6)
-    cell, sample, verdict, rank, start, end = (column.reshape(-1, RANKS) for column in table.T)
-    assert np.array_equal(cell[:, 0], data.cell_index.values)
-    assert np.array_equal(sample[:, 0], data.attempt.values)
-    assert np.array_equal(verdict[:, 1], data.verdict.values)
-    assert np.array_equal(rank, np.tile(np.arange(RANKS), (len(rank), 1)))
-    assert np.abs(start - data.entry.values).max() < 1e-12
-    assert np.abs(end - data.exit.values).max() < 1e-12
-
-    header = [line for line in (run.directory / "out.txt").read_text().splitlines() if line.startswith("#")]
-    assert header[-1] == "# cell sample verdict rank start end"
-    assert "# cell 3: barrier after harmonize, one_late by 20 us" in header
-
-
-def perfetto_time(microseconds: float) -> int:
-    """Returns nanoseconds as Perfetto's importer reads them: it drops fractions."""
-    return int(microseconds * 1000.0)
-
-
-def perfetto_slices(trace: dict[str, Any]) -> Iterator[Slice]:
-    """Yields what the tracks of the ranks hold."""
-    tracks = {
-        event["tid"]: int(event["args"]["name"].split()[1])
-        for event in trace["traceEvents"]
-        if event["name"] == "thread_name" and event["args"]["name"].startswith("rank ")
-    }
-    assert sorted(tracks.values()) == list(range(RANKS))
-    slices = [event for event in trace["traceEvents"] if event["ph"] == "X"]
-    for synchronizer, operation in zip(slices[::2], slices[1::2], strict=True):
-        assert (synchronizer["cat"], operation["cat"]) == ("synchronizer", "operation")
-        begin, leave = perfetto_time(synchronizer["ts"]), perfetto_time(operation["ts"])
-        entry, args = begin + perfetto_time(synchronizer["dur"]), operation["args"]
-        yield Slice(
-            args["cell"],
-            args["sample"],
-            tracks[operation["tid"]],
-            args["verdict"],
-            (begin, entry),
-            (leave, leave + perfetto_time(operation["dur"])),
-            operation["name"],
-        )
-
-
-def test_perfetto_shows_the_first_samples_of_each_cell(run: Run) -> None:
-    trace = json.loads((run.directory / "out.perfetto.json").read_text())
-    data = run.samples
-    assert_shows_the_samples(list(perfetto_slices(trace)), data)
-    measured = data.verdict.values != WARMUP
-    assert trace["otherData"]["samples_left_out"] == measured.sum() - len(shown_samples(data))
-    assert trace["otherData"]["warmup_left_out"] == (~measured).sum()
-
-    deadlines = {
-        (event["args"]["cell"], event["args"]["sample"]): perfetto_time(event["ts"])
-        for event in trace["traceEvents"]
-        if event["ph"] == "i"
-    }
-    expected = {
-        (int(data.cell_index.values[row]), int(data.attempt.values[row])): float(data.deadline.values[row]) * 1e9
-        for row in shown_samples(data)
-        if not np.isnan(data.deadline.values[row])
-    }
-    assert deadlines == pytest.approx(expected, abs=1.0, rel=0)
-    for event in trace["traceEvents"]:
-        if event["ph"] == "X" and "entry_after_deadline_ns" in event["args"]:
-            after = perfetto_time(event["ts"]) - deadlines[event["args"]["cell"], event["args"]["sample"]]
-            assert event["args"]["entry_after_deadline_ns"] == pytest.approx(after, abs=1.5, rel=0)
-
-
 EVENT = re.compile(r'^(ENTER|LEAVE)\s+(\d+)\s+(\d+)\s+Region: "(.*)" <\d+>$')
 ATTRIBUTES = re.compile(r'\("cell" <\d+>; UINT64; (\d+)\), \("sample" <\d+>; UINT64; (\d+)\), \("verdict" .*?"(\w+)" ')
 
@@ -205,16 +132,3 @@ def test_otf2_shows_the_first_samples_of_each_cell(run: Run) -> None:
     assert re.search(
         r'REGION .*Name: "bcast of 8 bytes after harmonize" .*Role: COLL_OTHER, Paradigm: MPI', definitions
     )
-
-
-def test_an_otf2_archive_is_replaced_but_nothing_else_is(bench: Bench, tmp_path: Path) -> None:
-    arguments = ["barrier", "-r", "3", "-q", *TOLERANT, "-o", "out.otf2"]
-    for _ in range(2):
-        assert bench(*arguments).status == 0
-        assert len(list(otf2_slices(tmp_path / "out.otf2"))) >= 2 * 3 * RANKS  # two synchronizers
-    (tmp_path / "out" / "mine.txt").write_text("")
-    outcome = bench(*arguments)
-    assert outcome.status == 1
-    assert len(outcome.own_lines) == 1
-    assert "folder 'out' is to hold its events, but holds 'mine.txt'" in outcome.own_lines[0]
-    assert (tmp_path / "out" / "mine.txt").exists()

@@ -46,18 +46,6 @@ def cells_of(path: Path) -> list[dict[str, Any]]:
     return sorted(cells, key=lambda cell: int(cell["cell"]))
 
 
-def test_it_takes_the_time_that_it_takes(bench: Bench, build: Build, tmp_path: Path) -> None:
-    build()
-    outcome = bench("./stay.so(40 us)", "-m", "8", "--sync", "mpi_barrier,harmonize", *LIMITS, "-o", "out.json")
-    assert outcome.status == 0, outcome.stderr
-    cells = cells_of(tmp_path / "out.json")
-    assert [cell["synchronizer"] for cell in cells] == ["mpi_barrier", "harmonize"]
-    for cell in cells:
-        assert cell["operation"] == "stay(40 us)"
-        assert cell["metrics"]["latency_avg"]["min"] >= 40e-6 * 0.9999
-        assert cell["metrics"]["latency_max"]["min"] <= 40e-6 + COST
-
-
 def test_sizes_reach_it(bench: Bench, build: Build, tmp_path: Path) -> None:
     build()
     outcome = bench("./stay.so(bytes)", "-m", "20000,80000", "--sync", "harmonize", *LIMITS, "-o", "out.json")
@@ -153,11 +141,6 @@ def test_what_belongs_to_another_mpi_library(bench: Bench, mpi: str, tmp_path: P
 def test_what_is_given_twice(bench: Bench, build: Build) -> None:
     build()
     assert_refused(bench("./stay.so", "stay.so()"), 2, "operation 'stay' is given twice")
-    assert_refused(
-        bench("./stay.so", "--with", "root=1"),
-        2,
-        "--with 'root=1' has no effect: no operation given here has that parameter",
-    )
 
 
 def test_failures_name_rank_and_code(bench: Bench, build: Build) -> None:
