@@ -1,7 +1,5 @@
 /* Fresh communicators: what the first start on each is worth, how long it takes, and how much memory it keeps. */
 #define _POSIX_C_SOURCE 200809L
-#include "first.h"
-
 #include "stamp.h"
 #include "starts.h"
 

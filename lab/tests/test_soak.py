@@ -38,7 +38,7 @@ def made_up(seed: int = 1, slack_step: float = 0.0, late_step: float = 0.0, load
     late = sum(block["late"] for block in blocks)
     process = {"starts": STARTS, "calls": STARTS, "refused": late, "unwanted": late, "late_arrivals": 7}
     process |= {"late_exits": late - 9, "unsure_clocks": 3, "invalid_calls": late}
-    return {"ranks": 2, "blocks": blocks, "processes": [process, process]}
+    return {"blocks": blocks, "processes": [process, process]}
 
 
 def broken(found: dict[str, Any]) -> list[str]:
