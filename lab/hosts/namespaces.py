@@ -112,10 +112,9 @@ def connect_by_bridge(hosts: list[Host]) -> None:
 
 
 def connect_by_wire(hosts: list[Host], plan: Plan) -> subprocess.Popen[str]:
-    pairs = [word for each in plan.wire or () for word in ("--pair", str(each))]
-    keepers = [str(host.keeper) for host in hosts]
+    directions, keepers = map(str, plan.wire or ()), (str(host.keeper) for host in hosts)
     wire = subprocess.Popen(
-        [str(plan.wire_program), "--seed", str(plan.seed), *pairs, *keepers],
+        [str(plan.wire_program), str(plan.seed), *directions, *keepers],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         text=True,
