@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
+import numpy as np
 from downbeat.base.files import write_text
 from downbeat.errors import DownbeatError
 from downbeat.experiment.estimates import Estimates
@@ -154,5 +155,12 @@ def experiment(
 def write_json(path: Path, content: object) -> None:
     """Writes a file of figures, dataclasses as objects, and says where it is."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, json.dumps(content, indent=1, default=dataclasses.asdict) + "\n")
+    write_text(path, json.dumps(content, indent=1, default=plain) + "\n")
     print(f"\nwritten to {path}")
+
+
+def plain(content: object) -> object:
+    """Returns what JSON holds in the place of a dataclass or of a number of numpy's."""
+    if isinstance(content, np.generic):
+        return content.item()
+    return dataclasses.asdict(content)  # type: ignore[call-overload]  # a TypeError says what is neither

@@ -97,13 +97,13 @@ def family_errors(random: np.random.Generator, design: str, experiments: int) ->
 
 
 def promises(found: list[Verdicts]) -> list[Promise]:
-    """Returns what is promised at 10 launches, and what came of it."""
+    """Returns what is promised, and what came of it: a difference is found from 10 pairs or 30 independent launches."""
+    enough = {"paired": 10, "independent": 30}
     made = []
     for one in found:
-        if one.launches != 10 or one.own:
-            continue
         if one.ratio == 1:
-            made.append(at_most(f"false verdicts on identical inputs, {one.design}", one.faster + one.slower, 0.05))
-        elif one.ratio == 1.05:
-            made.append(at_least(f"5 % found, {one.design}", one.slower, 0.9))
+            what = f"false verdicts on identical inputs, {one.launches} launches, {one.design}"
+            made.append(at_most(what, one.faster + one.slower, 0.05))
+        elif one.ratio == 1.05 and not one.own and one.launches == enough[one.design]:
+            made.append(at_least(f"5 % found, {one.launches} launches, {one.design}", one.slower, 0.9))
     return made
