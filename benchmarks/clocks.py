@@ -50,7 +50,7 @@ PUBLISHED = {
 EXCHANGES = 10
 FIXED = f"skampi(min={EXCHANGES},max={EXCHANGES})"
 COUNTED = {"tree": [f"hca3_offset(offset={FIXED})", f"netgauge(offset={FIXED})"], "linear": [f"skampi(offset={FIXED})"]}
-# Of a pair: an invitation, questions and answers, the end and what it is answered with.
+# A pair exchanges an invitation, questions and answers, the end and its acknowledgment.
 MESSAGES_PER_PAIR = 1 + 2 * EXCHANGES + 2
 
 

@@ -71,7 +71,7 @@ def whole_from(low: int) -> Callable[[str], int]:
 
 
 def unset_settings() -> None:
-    """Takes the caller's DOWNBEAT_* out of the environment: a benchmark sets what it needs."""
+    """Removes the caller's DOWNBEAT_* from the environment."""
     for name in [name for name in os.environ if name.startswith("DOWNBEAT_")]:
         del os.environ[name]
 
@@ -163,4 +163,4 @@ def plain(content: object) -> object:
     """Returns what JSON holds in the place of a dataclass or of a number of numpy's."""
     if isinstance(content, np.generic):
         return content.item()
-    return dataclasses.asdict(content)  # type: ignore[call-overload]  # a TypeError says what is neither
+    return dataclasses.asdict(content)  # type: ignore[call-overload]  # anything else is a TypeError

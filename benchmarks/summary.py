@@ -30,11 +30,11 @@ NAME = "bench-summary"
 SUMMARISE = "import sys, downbeat; print(len(downbeat.summarize_cells(sys.argv[1])))"
 SECONDS = 60.0  # per 10^8 stamps
 GIB = 4.0
-STAMP_BYTES = 17  # in the file, for each entry or exit: the stamp, and half of what else is written of a rank
+STAMP_BYTES = 17  # in the file, per entry or exit: its stamp, and half of a rank's other data
 
 
 def limit_memory() -> None:
-    """Limits what a process may map: what goes beyond fails there, and not the machine."""
+    """Limits the address space, so that too large a process fails and not the machine."""
     limit = int(GIB * 2**30)
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 

@@ -36,7 +36,7 @@ TARGET = 1.10  # of the spread with harmonize, on 2 ranks
 RUN_SECONDS = 300
 # A launch in which starts hardly ever succeed is to end.
 MAX_ATTEMPTS = 20
-# With more ranks than processors some start when others give their processor away, one switch of the kernel later.
+# With more ranks than processors, some start only after another yields: one context switch later.
 CROWDED_TOLERANCE = 20e-6  # s
 
 # Numbers of coll_tuned, which silently falls back from those it does not know.

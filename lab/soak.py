@@ -1,4 +1,4 @@
-"""Makes as many harmonized starts in one program as a measurement of days does, and looks for what grows or drifts.
+"""Makes as many harmonized starts in one program as a measurement of days, and looks for growth and drift.
 
 python -m lab.soak [--starts 10000000] [--seconds 7200] [--mpi openmpi] [--output build/bench-soak.json]
 
@@ -68,13 +68,13 @@ class Tenth:
 
 
 def tenths_of(blocks: Sequence[dict[str, Any]]) -> list[Tenth]:
-    """Returns the tenths of a run, of what soak-starts prints of its blocks."""
+    """Returns the tenths of a run from the blocks that soak-starts prints."""
     ends = [len(blocks) * i // TENTHS for i in range(TENTHS + 1)]
     return [tenth_of(blocks[first:end]) for first, end in itertools.pairwise(ends)]
 
 
 def tenth_of(blocks: Sequence[dict[str, Any]]) -> Tenth:
-    """Returns what there is to say of some blocks."""
+    """Summarizes some blocks."""
     slacks = [block["slack_ns"] for block in blocks]
     quiet = sorted(blocks, key=lambda block: float(block["late"] / block["starts"]))[: (len(blocks) + 1) // 2]
     return Tenth(
@@ -101,7 +101,7 @@ def drifted(values: Sequence[float], least: float) -> bool:
 
 
 def judge(found: dict[str, Any]) -> list[Promise]:
-    """Returns what was promised of a run, as soak-starts prints it, and whether it holds."""
+    """Returns the promises on a run, and whether they hold."""
     tenths = tenths_of(found["blocks"])
     starts = sum(block["starts"] for block in found["blocks"])
     second, last = tenths[1], tenths[-1]
@@ -124,9 +124,9 @@ def judge(found: dict[str, Any]) -> list[Promise]:
 
 
 def wrong_counters(process: dict[str, int], starts: int, late: int) -> int:
-    """Returns how many of a process's counters are not what the program has counted itself."""
+    """Returns how many of a process's counters differ from the program's own count."""
     not_in_time = process["late_arrivals"] + process["late_exits"]
-    # Of the last call nothing is known yet.
+    # The library does not know the last call's outcome yet.
     of_all = 0 <= late - process["invalid_calls"] <= 1 and process["invalid_calls"] == process["unwanted"]
     here = not_in_time <= process["refused"] <= not_in_time + process["unsure_clocks"]
     return [process["starts"] == starts, process["calls"] == starts, of_all, here].count(False)

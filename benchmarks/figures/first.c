@@ -46,7 +46,7 @@ void mode_first(void) {
     static double durations_ns[COMMS];
     static int flags[COMMS];
     int flag;
-    MPIX_Harmonize(world.comm, &flag); /* what is learned once */
+    MPIX_Harmonize(world.comm, &flag); /* process-wide state, made once */
     double duplicate_kib = fill(others, NULL, NULL);
     double prepared_kib = fill(comms, durations_ns, flags);
     empty(others);

@@ -1,4 +1,4 @@
-"""The fault table: what it counts, what it finds, and the quick one of this build."""
+"""The fault table: counts, findings, and the quick table of this build."""
 
 from __future__ import annotations
 
