@@ -186,7 +186,9 @@ class Site:
         for kind in ("shm", "sem", "msg"):
             with contextlib.suppress(OSError):
                 lines = Path(f"/proc/sysvipc/{kind}").read_text(encoding="ascii").splitlines()[1:]
-                things |= {f"{kind} {line.split()[1]} of System V" for line in lines}
+                rows = (line.split() for line in lines)
+                # Memory that a process has attached is in use by another program.
+                things |= {f"{kind} {row[1]} of System V" for row in rows if kind != "shm" or row[6] == "0"}
         for where, directories, files in os.walk(self.temporary):
             things |= {f"temporary file {where}/{name}" for name in (*directories, *files)}
         return things
