@@ -57,7 +57,7 @@ struct world {
     double ns_per_stamp;
 };
 
-/* What a process has counted, and what the library says of the same. */
+/* Counters of a process: its own, then the library's. */
 enum counter { STARTS, REFUSED, UNWANTED, CALLS, LATE_ARRIVALS, LATE_EXITS, UNSURE_CLOCKS, INVALID_CALLS, COUNTERS };
 static const char *const counter_names[COUNTERS] = {"starts",        "refused",    "unwanted",      "calls",
                                                     "late_arrivals", "late_exits", "unsure_clocks", "invalid_calls"};
