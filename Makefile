@@ -76,7 +76,7 @@ fuzz: setup-test ## fuzz the C and C++ parsers with clang's libFuzzer, 10^6 inpu
 coverage: setup-test ## report which lines, branches and functions the tests never run: build/coverage/
 	@tools/setup coverage
 	$(call build,coverage)
-	@$(VENV)/python tools/coverage
+	@tools/coverage
 
 mutation: setup-lint ## plant defects in the code, one at a time, and list those that no test notices, hours; MUTATION='lib --mutants 60'
 	$(VENV)/python lab/mutate $(MUTATION)

@@ -12,7 +12,6 @@ and what the sidecar file says / what the loop says. Ends with status 1 if an in
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
@@ -26,11 +25,11 @@ from pathlib import Path
 
 import numpy as np
 from downbeat.base.text import MICROSECONDS
-from downbeat.launchers.libraries import LIBRARIES, ROOT
+from downbeat.launchers.libraries import ROOT
 from numpy.typing import NDArray
 from scipy.stats import bootstrap
 
-from benchmarks.running import run_ranks
+from benchmarks.running import Parser, run_ranks
 
 NAME = "benchmarks.agreement"
 SIZES = (8, 256, 8192)
@@ -118,11 +117,11 @@ def compare(mpi: str, name: str, loop: Loop, launches: int) -> list[str]:
     reported, sidecars, benches = [], [], []
     order = random.Random(1)
     for _ in range(launches):
-        if order.random() < 0.5:
+        bench_first = order.random() < 0.5
+        if bench_first:
             benches.append(run_bench(mpi, loop))
-            one, sidecar = run_loop(mpi, loop)
-        else:
-            one, sidecar = run_loop(mpi, loop)
+        one, sidecar = run_loop(mpi, loop)
+        if not bench_first:
             benches.append(run_bench(mpi, loop))
         reported.append(one)
         sidecars.append(sidecar)
@@ -149,9 +148,9 @@ def compare(mpi: str, name: str, loop: Loop, launches: int) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog=NAME, description="Compares loops with downbeat-bench.")
-    parser.add_argument("--mpi", nargs="+", choices=LIBRARIES, default=["openmpi", "mpich"], metavar="NAME")
-    parser.add_argument("--launches", type=int, default=60, metavar="N")
+    parser = Parser(NAME, "Compares loops with downbeat-bench.")
+    parser.add_libraries("openmpi", "mpich")
+    parser.add_number("--launches", 60, "of each loop, and of downbeat-bench", low=2)
     options = parser.parse_args()
     os.chdir(tempfile.gettempdir())
     verdicts = [one for mpi in options.mpi for loop in LOOPS.items() for one in compare(mpi, *loop, options.launches)]

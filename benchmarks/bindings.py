@@ -8,17 +8,14 @@ figures. Python's MPI library is the one of the build tree, so mpi4py must be ab
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import statistics
-import subprocess
 import sys
 
-from downbeat.launchers.libraries import LIBRARIES, ROOT, linked_mpi
+from downbeat.launchers.libraries import ROOT, linked_mpi
 
 from benchmarks.promises import Promise, at_most, print_promises
-from benchmarks.running import fail, unset_settings
+from benchmarks.running import Parser, run_ranks, unset_settings
 
 NAME = "bindings"
 FIGURES = {
@@ -28,30 +25,26 @@ FIGURES = {
     "skew_ns": "from the first rank's such reading to the last one's",
 }
 MOST_NS = 3000.0
+RUN_SECONDS = 300
 
 
-def run(mpi: str, *command: str) -> dict[str, float]:
+def run(mpi: str, *command: object) -> dict[str, float]:
     """Returns the figures of one launch on two ranks."""
     library = ROOT / "build" / mpi / "lib" / "libdownbeat.so"
-    environment = {
-        **os.environ,
+    variables = {
         "PYTHONPATH": str(ROOT / "python"),
         "DOWNBEAT_LIBRARY": str(library),
         "MPI4PY_LIBMPI": str(linked_mpi(str(library))),
     }
-    words = [str(ROOT / "tools/launch"), "--mpi", mpi, "-n", "2", "--timeout", "300", *command]
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        fail(NAME, f"{command[-1]} under {mpi} ended with status {done.returncode}: {done.stderr.strip()[-300:]}")
-    figures: dict[str, float] = json.loads(done.stdout)
+    figures: dict[str, float] = json.loads(run_ranks(NAME, mpi, 2, command, variables, RUN_SECONDS))
     return figures
 
 
 def measure(mpi: str, repetitions: int) -> Promise:
     """Prints the figures under an MPI library; returns the promise on what Python adds to a start."""
-    programs = {
-        "C": [str(ROOT / "build" / mpi / "bin" / "binding-calls")],
-        "Python": [sys.executable, str(ROOT / "benchmarks/languages/calls.py")],
+    programs: dict[str, list[object]] = {
+        "C": [ROOT / "build" / mpi / "bin" / "binding-calls"],
+        "Python": [sys.executable, ROOT / "benchmarks/languages/calls.py"],
     }
     found: dict[str, list[dict[str, float]]] = {language: [] for language in programs}
     for _ in range(repetitions):
@@ -71,12 +64,10 @@ def measure(mpi: str, repetitions: int) -> Promise:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog=NAME, description="Measures what downbeat.mpi costs.", allow_abbrev=False)
-    parser.add_argument("--mpi", nargs="+", choices=LIBRARIES, default=["openmpi"], metavar="NAME")
-    parser.add_argument("--repetitions", type=int, default=7, metavar="N")
+    parser = Parser(NAME, "Measures what downbeat.mpi costs.")
+    parser.add_libraries("openmpi")
+    parser.add_number("--repetitions", 7, "launches of each")
     options = parser.parse_args()
-    if options.repetitions < 1:
-        fail(NAME, f"--repetitions {options.repetitions}: valid are integers from 1")
     unset_settings()
     print_promises([measure(mpi, options.repetitions) for mpi in options.mpi])
 

@@ -10,20 +10,17 @@ was promised, and writes all figures to FILE (default build/bench-clocks.json).
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import math
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import xarray as xr
 from downbeat.errors import DownbeatError
 from downbeat.experiment.plan import Environment, Measurement
-from downbeat.launchers.libraries import LIBRARIES, ROOT
 
 from benchmarks.promises import Promise, at_least, at_most, print_promises
-from benchmarks.running import experiment, fail, unset_settings, write_json
+from benchmarks.running import Parser, experiment, fail, unset_settings, write_json
 
 NAME = "bench-clocks"
 # Offsets to 1 s, skew of +-10 ppm, some wander, drawn anew for each launch. Two clocks may differ by twice their sum.
@@ -53,7 +50,7 @@ PUBLISHED = {
 EXCHANGES = 10
 FIXED = f"skampi(min={EXCHANGES},max={EXCHANGES})"
 COUNTED = {"tree": [f"hca3_offset(offset={FIXED})", f"netgauge(offset={FIXED})"], "linear": [f"skampi(offset={FIXED})"]}
-# Of a pair: an invitation, questions and answers, the end and what it is answered with.
+# A pair exchanges an invitation, questions and answers, the end and its acknowledgment.
 MESSAGES_PER_PAIR = 1 + 2 * EXCHANGES + 2
 
 
@@ -167,16 +164,11 @@ def print_rows(rows: Sequence[Row]) -> None:
 
 def main() -> int:
     """Measures, prints, writes; returns 0 even if a promise was missed: a measurement is not a test."""
-    parser = argparse.ArgumentParser(
-        prog=NAME, description="Measures clock synchronization against true time.", allow_abbrev=False
-    )
-    parser.add_argument("--mpi", choices=list(LIBRARIES), default="openmpi", help="the MPI library (default openmpi)")
-    parser.add_argument("--repetitions", type=int, default=30, help="synchronizations of each scheme (default 30)")
-    parser.add_argument("--output", type=Path, default=ROOT / "build/bench-clocks.json")
+    parser = Parser(NAME, "Measures clock synchronization against true time.")
+    parser.add_mpi()
+    parser.add_number("--repetitions", 30, "synchronizations of each scheme")
+    parser.add_output()
     arguments = parser.parse_args()
-    if arguments.repetitions < 1:
-        fail(NAME, f"--repetitions {arguments.repetitions}: valid are integers from 1")
-
     unset_settings()
     try:
         quality, published, counted = measure(arguments.mpi, arguments.repetitions)

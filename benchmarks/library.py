@@ -9,7 +9,6 @@ value, unit, target, met}; target and met are null for figures that are there to
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import json
 import os
@@ -22,7 +21,7 @@ from pathlib import Path
 
 from downbeat.launchers.libraries import ROOT
 
-from benchmarks.running import fail, write_json
+from benchmarks.running import Parser, fail, run_ranks, write_json
 
 NAME = "bench"
 LIBRARIES = {"openmpi": "Open MPI", "mpich": "MPICH"}
@@ -143,18 +142,9 @@ def busy(count: int) -> Iterator[None]:
 
 def run(mpi: str, mode: Mode, beside: int) -> dict[str, float]:
     """Returns the figures of one launch; mode `busy` runs beside so many busy processes."""
-    command = [ROOT / "tools/launch", "--mpi", mpi, "-n", mode.ranks, "--timeout", RUN_SECONDS, program(mpi), mode.name]
     with busy(beside if mode.beside else 0):
-        done = subprocess.run(
-            [str(word) for word in command],
-            env=os.environ | mode.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    if done.returncode != 0:
-        fail(NAME, f"figures {mode.name} under {mpi} ended with status {done.returncode}: {done.stderr.strip()[-300:]}")
-    figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+        said = run_ranks(NAME, mpi, mode.ranks, [program(mpi), mode.name], mode.environment, RUN_SECONDS)
+    figures: dict[str, float] = json.loads(said.splitlines()[-1])
     return figures
 
 
@@ -225,15 +215,11 @@ def print_table(mpi: str, results: list[Result], values: dict[str, list[float]])
 
 def main() -> int:
     """Measures, prints, writes; returns 0 even if a figure was missed: a measurement is not a test."""
-    parser = argparse.ArgumentParser(prog=NAME, description="Measures Downbeat itself.", allow_abbrev=False)
-    parser.add_argument("--repetitions", type=int, default=7, help="of the whole (default 7)")
-    parser.add_argument("--busy", type=int, default=15, help="busy processes beside mode busy (default 15)")
-    parser.add_argument("--output", type=Path, default=ROOT / "build/bench.json", help="default build/bench.json")
+    parser = Parser(NAME, "Measures Downbeat itself.")
+    parser.add_number("--repetitions", 7, "of the whole")
+    parser.add_number("--busy", 15, "busy processes beside mode busy", low=0)
+    parser.add_output()
     arguments = parser.parse_args()
-    if arguments.repetitions < 1:
-        fail(NAME, f"--repetitions {arguments.repetitions}: valid are integers from 1")
-    if arguments.busy < 0:
-        fail(NAME, f"--busy {arguments.busy}: valid are integers from 0")
     libraries = [mpi for mpi in LIBRARIES if program(mpi).exists()]
     if not libraries:
         fail(NAME, "nothing is built; run: make bench")

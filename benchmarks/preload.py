@@ -10,7 +10,6 @@ costs more than 150 ns; a nonblocking collective is two, with its MPI_Wait.
 
 from __future__ import annotations
 
-import argparse
 import os
 import statistics
 import sys
@@ -19,10 +18,10 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from downbeat.launchers.libraries import LIBRARIES, ROOT
+from downbeat.launchers.libraries import ROOT
 from downbeat.traces.trace import open_trace
 
-from benchmarks.running import run_ranks
+from benchmarks.running import Parser, run_ranks
 
 NAME = "benchmarks.preload"
 MOST_NS = 150.0
@@ -32,7 +31,7 @@ CALLS = {"blocking": 1, "nonblocking": 2}  # of MPI, for a collective
 def run(mpi: str, variables: Mapping[str, str], calls: int, kind: str = "blocking") -> float:
     """Runs the loop on one rank with variables set for it; returns nanoseconds per collective."""
     program = ROOT / "build" / mpi / "bin" / "preload-calls"
-    return float(run_ranks(NAME, mpi, 1, [str(program), str(calls), kind], variables).split()[1])
+    return float(run_ranks(NAME, mpi, 1, [program, calls, kind], variables).split()[1])
 
 
 def variants(mpi: str, directory: Path) -> dict[str, dict[str, str]]:
@@ -85,10 +84,10 @@ def record_many(mpi: str, calls: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog=NAME, description="Measures libdownbeat-preload.")
-    parser.add_argument("--mpi", nargs="+", choices=LIBRARIES, default=["openmpi", "mpich"], metavar="NAME")
-    parser.add_argument("--repetitions", type=int, default=7, metavar="N")
-    parser.add_argument("--calls", type=int, default=10_000_000, metavar="N")
+    parser = Parser(NAME, "Measures libdownbeat-preload.")
+    parser.add_libraries("openmpi", "mpich")
+    parser.add_number("--repetitions", 7, "of each loop")
+    parser.add_number("--calls", 10_000_000, "recorded on one rank")
     options = parser.parse_args()
     os.chdir(tempfile.gettempdir())
     kept = [measure(mpi, kind, options.repetitions) for mpi in options.mpi for kind in CALLS]

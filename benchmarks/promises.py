@@ -1,4 +1,4 @@
-"""Figures held against what they must be."""
+"""Figures and their limits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 @dataclasses.dataclass(frozen=True)
 class Promise:
-    """A figure held against what it must be.
+    """A figure and its limit.
 
     Attributes:
         what: the figure, in words.
@@ -37,12 +37,12 @@ def by_chance(share: float, experiments: int) -> float:
 
 
 def at_most(what: str, figure: float, limit: float, unit: str = "") -> Promise:
-    """Promises a figure that is no larger than a limit."""
+    """Promises that a figure is at most a limit."""
     return Promise(what, figure, f"<= {limit:g}", figure <= limit, unit)
 
 
 def at_least(what: str, figure: float, limit: float, unit: str = "") -> Promise:
-    """Promises a figure that is no smaller than a limit."""
+    """Promises that a figure is at least a limit."""
     return Promise(what, figure, f">= {limit:g}", figure >= limit, unit)
 
 

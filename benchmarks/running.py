@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import json
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
@@ -22,7 +23,7 @@ from downbeat.experiment.experiment import Experiment, open_experiment
 from downbeat.experiment.launch import Ended
 from downbeat.experiment.plan import Environment, Library, Measurement, Plan
 from downbeat.launchers.bench import find_bench
-from downbeat.launchers.launch import choose_launcher, environment, places_of
+from downbeat.launchers.libraries import LIBRARIES, ROOT
 
 
 def fail(name: str, message: str) -> NoReturn:
@@ -31,8 +32,46 @@ def fail(name: str, message: str) -> NoReturn:
     sys.exit(2)
 
 
+class Parser(argparse.ArgumentParser):
+    """Parses the options of a benchmark, and complains in one line; `name` is the make target."""
+
+    def __init__(self, name: str, description: str, epilog: str | None = None) -> None:
+        super().__init__(prog=name, description=description, epilog=epilog, allow_abbrev=False)
+
+    def error(self, message: str) -> NoReturn:
+        fail(self.prog, message)
+
+    def add_mpi(self) -> None:
+        self.add_argument("--mpi", choices=list(LIBRARIES), default="openmpi", help="the MPI library [openmpi]")
+
+    def add_output(self) -> None:
+        name = f"build/{self.prog}.json"
+        self.add_argument("--output", type=Path, default=ROOT / name, metavar="FILE", help=f"of all figures [{name}]")
+
+    def add_libraries(self, *default: str) -> None:
+        names = " ".join(default)
+        self.add_argument(
+            "--mpi", nargs="+", choices=LIBRARIES, default=default, metavar="NAME", help=f"MPI libraries [{names}]"
+        )
+
+    def add_number(self, name: str, default: int, meaning: str, low: int = 1) -> None:
+        """Adds an option for a whole number from `low`."""
+        self.add_argument(name, type=whole_from(low), default=default, metavar="N", help=f"{meaning} [{default}]")
+
+
+def whole_from(low: int) -> Callable[[str], int]:
+    """Returns a parser for whole numbers from `low`."""
+
+    def parse(text: str) -> int:
+        if not (text.isascii() and text.isdecimal() and int(text) >= low):
+            raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from {low}")
+        return int(text)
+
+    return parse
+
+
 def unset_settings() -> None:
-    """Takes the caller's DOWNBEAT_* out of the environment: a benchmark sets what it needs."""
+    """Removes the caller's DOWNBEAT_* from the environment."""
     for name in [name for name in os.environ if name.startswith("DOWNBEAT_")]:
         del os.environ[name]
 
@@ -53,21 +92,21 @@ class Progress(Watcher):
         print(f"\r{self.what}: {complete}/{total} launches {failed}", end="", file=sys.stderr, flush=True)
 
 
-def run_ranks(name: str, mpi: str, ranks: int, words: Sequence[str], variables: Mapping[str, str]) -> str:
+def run_ranks(
+    name: str,
+    mpi: str,
+    ranks: int,
+    words: Sequence[object],
+    variables: Mapping[str, str] | None = None,
+    seconds: float = 600.0,
+) -> str:
     """Runs a program on ranks of a library, with variables set for them alone; returns what it printed."""
-    library, launcher = choose_launcher(mpi, None)
-    places = places_of(ranks)
-    command = [launcher, "-n", str(ranks), *library.family.arguments(places), *library.family.setting(variables)]
-    done = subprocess.run(
-        [*command, *words],
-        env=environment(library, launcher, None, places),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
+    command = [ROOT / "tools/launch", "--mpi", mpi, "-n", ranks, "--timeout", seconds]
+    command += ["env", *(f"{name}={value}" for name, value in (variables or {}).items()), *words]
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        fail(name, f"{mpi}: {done.stderr.strip()}")
+        what = " ".join(Path(str(word)).name for word in words)
+        fail(name, f"{what} under {mpi} ended with status {done.returncode}: {done.stderr.strip()[-300:]}")
     return done.stdout
 
 
@@ -124,4 +163,4 @@ def plain(content: object) -> object:
     """Returns what JSON holds in the place of a dataclass or of a number of numpy's."""
     if isinstance(content, np.generic):
         return content.item()
-    return dataclasses.asdict(content)  # type: ignore[call-overload]  # a TypeError says what is neither
+    return dataclasses.asdict(content)  # type: ignore[call-overload]  # anything else is a TypeError

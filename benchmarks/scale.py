@@ -12,7 +12,6 @@ table and what was promised, and writes all figures to FILE (default build/bench
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import subprocess
@@ -21,10 +20,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from downbeat.launchers.libraries import LIBRARIES, ROOT
+from downbeat.launchers.libraries import ROOT
 
 from benchmarks.promises import Promise, at_most, print_promises
-from benchmarks.running import fail, unset_settings, write_json
+from benchmarks.running import Parser, fail, unset_settings, write_json
 
 NAME = "bench-scale"
 CONDITIONS = ("plain", "upward", "asymmetric", "ramps", "stops")
@@ -152,16 +151,15 @@ def main() -> int:
 
     The run without options is a measurement and no test: it returns 0 even if a promise was missed.
     """
-    parser = argparse.ArgumentParser(
-        prog=NAME,
-        description="Measures starts of many processes in virtual time.",
-        epilog="Any option of build/LIBRARY/bin/scale (its --help lists them), values separated by commas: "
-        "all combinations are simulated.",
-        allow_abbrev=False,
+    parser = Parser(
+        NAME,
+        "Measures starts of many processes in virtual time.",
+        "Any option of build/LIBRARY/bin/scale (its --help lists them), values separated by commas: all combinations "
+        "are simulated.",
     )
-    parser.add_argument("--mpi", choices=list(LIBRARIES), default="openmpi", help="the build tree (default openmpi)")
+    parser.add_mpi()
     parser.add_argument("--quick", action="store_true", help="fewer calls")
-    parser.add_argument("--output", type=Path, default=ROOT / "build/bench-scale.json")
+    parser.add_output()
     arguments, rest = parser.parse_known_args()
 
     unset_settings()

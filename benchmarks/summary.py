@@ -10,7 +10,6 @@ GiB, however many there are. The process gets no more than that: memory is resid
 
 from __future__ import annotations
 
-import argparse
 import resource
 import shutil
 import subprocess
@@ -25,33 +24,32 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "python/tests"))  # wr
 
 from launch_files import Cell, seal, write_launch
 
-from benchmarks.running import fail
+from benchmarks.running import Parser, fail
 
+NAME = "bench-summary"
 SUMMARISE = "import sys, downbeat; print(len(downbeat.summarize_cells(sys.argv[1])))"
 SECONDS = 60.0  # per 10^8 stamps
 GIB = 4.0
-STAMP_BYTES = 17  # in the file, for each entry or exit: the stamp, and half of what else is written of a rank
+STAMP_BYTES = 17  # in the file, per entry or exit: its stamp, and half of a rank's other data
 
 
 def limit_memory() -> None:
-    """Limits what a process may map: what goes beyond fails there, and not the machine."""
+    """Limits the address space, so that too large a process fails and not the machine."""
     limit = int(GIB * 2**30)
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="bench-summary", allow_abbrev=False)
+    parser = Parser(NAME, "Measures how long `downbeat` takes to summarize a large launch.")
     for name, default in {"ranks": 1000, "samples": 1000, "cells": 50}.items():
-        parser.add_argument(f"--{name}", type=int, default=default)
+        parser.add_number(f"--{name}", default, "of the file")
     parser.add_argument("--directory", type=Path, help="where the file is written; default: the system's for such")
     options = parser.parse_args()
 
     stamps = 2 * options.ranks * options.samples * options.cells
     where = options.directory or Path(tempfile.gettempdir())
     if shutil.disk_usage(where).free < 1.1 * STAMP_BYTES * stamps:
-        fail(
-            "bench-summary", f"'{where}' has no room for {STAMP_BYTES * stamps / 1e9:.1f} GB; name another --directory"
-        )
+        fail(NAME, f"'{where}' has no room for {STAMP_BYTES * stamps / 1e9:.1f} GB; name another --directory")
     random = np.random.default_rng(1)
     shape = (options.samples, options.ranks)
     deadline = np.arange(options.samples) * 1e-3
@@ -67,9 +65,9 @@ def main() -> int:
         )
         seconds = time.monotonic() - start
     if done.returncode != 0:
-        fail("bench-summary", f"{stamps:.3g} entries and exits cannot be summarized within {GIB:g} GiB")
+        fail(NAME, f"{stamps:.3g} entries and exits cannot be summarized within {GIB:g} GiB")
     if int(done.stdout) != options.cells:
-        fail("bench-summary", f"{int(done.stdout)} cells were summarized, not {options.cells}")
+        fail(NAME, f"{int(done.stdout)} cells were summarized, not {options.cells}")
     memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20  # GiB, from KiB
     needed = SECONDS * max(1.0, stamps / 1e8)
     print(

@@ -14,21 +14,18 @@ writes all figures to FILE (default build/bench-sync.json).
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 
 import pandas as pd
 from downbeat.errors import DownbeatError
 from downbeat.experiment.plan import Environment, Measurement
 from downbeat.launchers.bench import find_bench
-from downbeat.launchers.libraries import LIBRARIES, ROOT
 
-from benchmarks.running import crowded, experiment, fail, unset_settings, write_json
+from benchmarks.running import Parser, crowded, experiment, fail, unset_settings, whole_from, write_json
 
 NAME = "bench-sync"
 OPERATIONS = ("reduce", "bcast", "allreduce")
@@ -39,7 +36,7 @@ TARGET = 1.10  # of the spread with harmonize, on 2 ranks
 RUN_SECONDS = 300
 # A launch in which starts hardly ever succeed is to end.
 MAX_ATTEMPTS = 20
-# With more ranks than processors some start when others give their processor away, one switch of the kernel later.
+# With more ranks than processors, some start only after another yields: one context switch later.
 CROWDED_TOLERANCE = 20e-6  # s
 
 # Numbers of coll_tuned, which silently falls back from those it does not know.
@@ -225,22 +222,15 @@ def default_ranks(mpi: str) -> list[int]:
 
 def main() -> int:
     """Measures, prints, writes; returns 0 even if a figure was missed: a measurement is not a test."""
-    parser = argparse.ArgumentParser(
-        prog=NAME, description="Measures what barriers do to latencies.", allow_abbrev=False
-    )
-    parser.add_argument("--mpi", choices=list(LIBRARIES), default="openmpi", help="the MPI library (default openmpi)")
-    parser.add_argument("--ranks", type=int, nargs="+", help="numbers of ranks (default 2 4)")
-    parser.add_argument("--launches", type=int, default=7, help="of each kind (default 7)")
-    parser.add_argument("--repetitions", type=int, default=1000, help="valid samples per cell (default 1000)")
-    parser.add_argument("--output", type=Path, default=ROOT / "build/bench-sync.json")
+    parser = Parser(NAME, "Measures what barriers do to latencies.")
+    parser.add_mpi()
+    parser.add_argument("--ranks", type=whole_from(2), nargs="+", metavar="N", help="numbers of ranks [2 4]")
+    parser.add_number("--launches", 7, "of each kind")
+    parser.add_number("--repetitions", 1000, "valid samples per cell")
+    parser.add_output()
     arguments = parser.parse_args()
-    for option in ("launches", "repetitions"):
-        if getattr(arguments, option) < 1:
-            fail(NAME, f"--{option} {getattr(arguments, option)}: valid are integers from 1")
     mpi, launches, repetitions = arguments.mpi, arguments.launches, arguments.repetitions
     chosen = arguments.ranks or default_ranks(mpi)
-    if min(chosen) < 2:
-        fail(NAME, f"--ranks {min(chosen)}: valid are integers from 2")
 
     unset_settings()
     spreads = []

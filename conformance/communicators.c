@@ -47,7 +47,7 @@ static void reordered(const struct run *run) {
     MPI_Comm_free(&backward);
 }
 
-/* A group of one has nobody to wait for. */
+/* A group of one waits for nobody. */
 static void alone(const struct run *run) {
     MPI_Comm mine;
     MPI_Comm_split(MPI_COMM_WORLD, run->rank, 0, &mine);
@@ -83,7 +83,7 @@ static void duplicate(const struct run *run) {
     MPI_Comm_free(&first);
 }
 
-/* MPI libraries have a few thousand communicators to give, some of them 2048: what is not given back is missed. */
+/* MPI libraries have a few thousand communicators, some only 2048: a leak shows. */
 static void freed(const struct run *run) {
     const double begin = now();
     int made = 0;

@@ -27,7 +27,7 @@ static int trues(MPI_Comm comm, int calls) {
     return count;
 }
 
-/* A flag that is never true is no use to anybody. */
+/* Some flag must be true. */
 static void sometimes_true(const struct run *run) {
     MPI_Comm comm;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);

@@ -1,4 +1,4 @@
-"""Makes as many harmonized starts in one program as a measurement of days does, and looks for what grows or drifts.
+"""Makes as many harmonized starts in one program as a measurement of days, and looks for growth and drift.
 
 python -m lab.soak [--starts 10000000] [--seconds 7200] [--mpi openmpi] [--output build/bench-soak.json]
 
@@ -17,23 +17,22 @@ Status 1 if a promise was broken.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import statistics
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from downbeat.launchers.libraries import ROOT
 
 from benchmarks.promises import Promise, at_most, print_promises
-from benchmarks.running import fail, unset_settings, write_json
+from benchmarks.running import Parser, run_ranks, unset_settings, write_json
 
+NAME = "bench-soak"
 STARTS = 10_000_000
+LEAST_STARTS = 16_000  # as soak.c
 TENTHS = 10
 SECONDS = 7200.0
 PATIENCE_SECONDS = 300.0  # for the blocks that are made in any case, however busy the machine is
@@ -69,13 +68,13 @@ class Tenth:
 
 
 def tenths_of(blocks: Sequence[dict[str, Any]]) -> list[Tenth]:
-    """Returns the tenths of a run, of what soak-starts prints of its blocks."""
+    """Returns the tenths of a run from the blocks that soak-starts prints."""
     ends = [len(blocks) * i // TENTHS for i in range(TENTHS + 1)]
     return [tenth_of(blocks[first:end]) for first, end in itertools.pairwise(ends)]
 
 
 def tenth_of(blocks: Sequence[dict[str, Any]]) -> Tenth:
-    """Returns what there is to say of some blocks."""
+    """Summarizes some blocks."""
     slacks = [block["slack_ns"] for block in blocks]
     quiet = sorted(blocks, key=lambda block: float(block["late"] / block["starts"]))[: (len(blocks) + 1) // 2]
     return Tenth(
@@ -102,7 +101,7 @@ def drifted(values: Sequence[float], least: float) -> bool:
 
 
 def judge(found: dict[str, Any]) -> list[Promise]:
-    """Returns what was promised of a run, as soak-starts prints it, and whether it holds."""
+    """Returns the promises on a run, and whether they hold."""
     tenths = tenths_of(found["blocks"])
     starts = sum(block["starts"] for block in found["blocks"])
     second, last = tenths[1], tenths[-1]
@@ -125,9 +124,9 @@ def judge(found: dict[str, Any]) -> list[Promise]:
 
 
 def wrong_counters(process: dict[str, int], starts: int, late: int) -> int:
-    """Returns how many of a process's counters are not what the program has counted itself."""
+    """Returns how many of a process's counters differ from the program's own count."""
     not_in_time = process["late_arrivals"] + process["late_exits"]
-    # Of the last call nothing is known yet.
+    # The library does not know the last call's outcome yet.
     of_all = 0 <= late - process["invalid_calls"] <= 1 and process["invalid_calls"] == process["unwanted"]
     here = not_in_time <= process["refused"] <= not_in_time + process["unsure_clocks"]
     return [process["starts"] == starts, process["calls"] == starts, of_all, here].count(False)
@@ -136,12 +135,10 @@ def wrong_counters(process: dict[str, int], starts: int, late: int) -> int:
 def run(mpi: str, starts: int, seconds: float) -> dict[str, Any]:
     """Runs soak-starts on two ranks; returns what it prints."""
     program = ROOT / "build" / mpi / "bin" / "soak-starts"
-    command = [ROOT / "tools/launch", "-n", 2, "--timeout", seconds + PATIENCE_SECONDS, program, starts, seconds]
-    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode != 0:
-        fail("bench-soak", f"{program.name} ended with status {done.returncode}")
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    said = run_ranks(NAME, mpi, 2, [program, starts, seconds], seconds=seconds + PATIENCE_SECONDS)
+    objects = [json.loads(line) for line in said.splitlines()]
+    blocks = [one for one in objects if "slack_ns" in one]
+    return {"blocks": blocks, "processes": objects[len(blocks) :]}
 
 
 def print_tenths(tenths: Sequence[Tenth]) -> None:
@@ -160,11 +157,11 @@ def print_tenths(tenths: Sequence[Tenth]) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="bench-soak", allow_abbrev=False)
-    parser.add_argument("--starts", type=int, default=STARTS, metavar="N")
-    parser.add_argument("--seconds", type=float, default=SECONDS, metavar="S")
-    parser.add_argument("--mpi", default="openmpi", metavar="NAME")
-    parser.add_argument("--output", type=Path, default=ROOT / "build/bench-soak.json", metavar="FILE")
+    parser = Parser(NAME, "Makes many starts in one program, and looks for what grows or drifts.")
+    parser.add_number("--starts", STARTS, "starts", low=LEAST_STARTS)
+    parser.add_argument("--seconds", type=float, default=SECONDS, metavar="S", help=f"at most [{SECONDS:g}]")
+    parser.add_mpi()
+    parser.add_output()
     options = parser.parse_args(arguments)
     unset_settings()
     found = run(options.mpi, options.starts, options.seconds)

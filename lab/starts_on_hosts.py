@@ -13,20 +13,19 @@ Needs root. Prints one table and what was promised, and writes all figures to FI
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
+import os
 import statistics
 import subprocess
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from downbeat.launchers.libraries import ROOT
 
 from benchmarks.promises import Promise, at_most, print_promises
-from benchmarks.running import fail, unset_settings, write_json
+from benchmarks.running import Parser, fail, unset_settings, write_json
 
 NAME = "bench-hosts"
 RUNS = 3
@@ -50,10 +49,8 @@ def run(hosts: int, seconds: int, validation: str) -> Row:
         *("--timeout", str(4 * seconds + 60)),  # ranks that share processors take their time
         *("--", str(ROOT / "build/openmpi/bin/exits"), str(seconds), "0.002"),
     ]
-    environment = {"DOWNBEAT_VALIDATION": validation}
-    done = subprocess.run(
-        ["env", *(f"{k}={v}" for k, v in environment.items()), *command], capture_output=True, text=True, check=False
-    )
+    environment = os.environ | {"DOWNBEAT_VALIDATION": validation}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode != 0 or not lines:
         fail(NAME, (done.stderr.strip().splitlines() or ["no output"])[-1])
@@ -111,13 +108,11 @@ def ratio(above: Row, below: Row, figure: str) -> float:
 
 def main() -> int:
     """Measures, prints, writes; returns 0 even if a promise was missed: a measurement is not a test."""
-    parser = argparse.ArgumentParser(prog=NAME, description="Measures starts on several hosts.", allow_abbrev=False)
-    parser.add_argument("--runs", type=int, default=RUNS, help=f"of each case, {RUNS} by default")
-    parser.add_argument("--output", type=Path, default=ROOT / "build/bench-hosts.json")
+    parser = Parser(NAME, "Measures starts on several hosts.")
+    parser.add_number("--runs", RUNS, "of each case")
+    parser.add_output()
     arguments = parser.parse_args()
 
-    if arguments.runs < 1:
-        fail(NAME, f"--runs {arguments.runs}: valid are integers from 1")
     unset_settings()
     rows = measure(arguments.runs)
     promises = conclude(rows)

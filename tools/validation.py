@@ -25,7 +25,7 @@ class Findings:
     library: str
     ranks: int
     right: int = 0  # operations, each with every topology and variety counted
-    wrong: list[str] = dataclasses.field(default_factory=list)  # what is wrong with which
+    wrong: list[str] = dataclasses.field(default_factory=list)  # operations with wrong results
     refused: dict[str, str] = dataclasses.field(default_factory=dict)  # and why
 
 

@@ -1,7 +1,5 @@
 /* Valid starts per second beside other programs, with the default and as published, in alternation: each time on fresh
  * communicators, which of them begins alternates. benchmarks/library.py starts the other programs. */
-#include "busy.h"
-
 #include "starts.h"
 
 #include <mpix_harmonize.h>
@@ -11,17 +9,11 @@
 #define TURN_SECONDS 2.0
 
 static double valid_per_second(const char *slack) {
-    MPI_Comm comm;
-    MPI_Info info;
+    MPI_Comm comm = with_slack(slack);
     int flag;
     int verdict;
     int valid = 0;
     int over = 0;
-    MPI_Comm_dup(world.comm, &comm);
-    MPI_Info_create(&info);
-    MPI_Info_set(info, "slack", slack);
-    MPIX_Harmonize_set_info(comm, info);
-    MPI_Info_free(&info);
     MPIX_Harmonize(comm, &flag);
     const double begin = MPI_Wtime();
     while (!over) {

@@ -10,9 +10,6 @@
  *
  * benchmarks/library.py launches the modes and takes medians over repetitions of the whole. */
 #define _POSIX_C_SOURCE 200809L
-#include "busy.h"
-#include "first.h"
-#include "misses.h"
 #include "stamp.h"
 #include "starts.h"
 

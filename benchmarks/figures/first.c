@@ -1,7 +1,5 @@
 /* Fresh communicators: what the first start on each is worth, how long it takes, and how much memory it keeps. */
 #define _POSIX_C_SOURCE 200809L
-#include "first.h"
-
 #include "stamp.h"
 #include "starts.h"
 
@@ -48,7 +46,7 @@ void mode_first(void) {
     static double durations_ns[COMMS];
     static int flags[COMMS];
     int flag;
-    MPIX_Harmonize(world.comm, &flag); /* what is learned once */
+    MPIX_Harmonize(world.comm, &flag); /* process-wide state, made once */
     double duplicate_kib = fill(others, NULL, NULL);
     double prepared_kib = fill(comms, durations_ns, flags);
     empty(others);

@@ -1,7 +1,5 @@
 /* The state after missed deadlines, with the default and with Schuchart 2023, Alg. 1, as published: each on a
  * communicator of its own, with the same number of misses, then measured in turns. */
-#include "misses.h"
-
 #include "starts.h"
 
 #include <mpix_harmonize.h>
@@ -20,16 +18,6 @@ struct method {
     MPI_Comm comm;
     struct starts starts;
 };
-
-static void prepare(struct method *method) {
-    MPI_Info info;
-    MPI_Comm_dup(world.comm, &method->comm);
-    MPI_Info_create(&info);
-    MPI_Info_set(info, "slack", method->slack);
-    MPIX_Harmonize_set_info(method->comm, info);
-    MPI_Info_free(&info);
-    method->starts = make_starts(CALLS);
-}
 
 static void make_calls(const struct method *method, int count) {
     for (int i = 0; i < count; ++i) {
@@ -62,7 +50,8 @@ void mode_misses(void) {
                                {.slack = "published", .figures = "published"}};
     enum { METHODS = sizeof methods / sizeof *methods };
     for (int m = 0; m < METHODS; ++m) {
-        prepare(&methods[m]);
+        methods[m].comm = with_slack(methods[m].slack);
+        methods[m].starts = make_starts(CALLS);
         make_misses(&methods[m]);
     }
     int done = 0;

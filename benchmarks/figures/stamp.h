@@ -1,4 +1,4 @@
-/* Timestamps of the figures, taken without the library: what is measured does not measure itself. */
+/* Timestamps that do not depend on the library under test. */
 #ifndef DOWNBEAT_FIGURES_STAMP_H
 #define DOWNBEAT_FIGURES_STAMP_H
 

@@ -137,6 +137,17 @@ struct conclusion conclude(struct starts *starts, double limit_ns) {
     return conclusion;
 }
 
+MPI_Comm with_slack(const char *slack) {
+    MPI_Comm comm;
+    MPI_Info info;
+    MPI_Comm_dup(world.comm, &comm);
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "slack", slack);
+    MPIX_Harmonize_set_info(comm, info);
+    MPI_Info_free(&info);
+    return comm;
+}
+
 long long missed_deadlines(MPI_Comm comm) {
     MPIX_Harmonize_stats stats;
     MPIX_Harmonize_get_stats(comm, &stats);

@@ -57,11 +57,19 @@ struct conclusion {
 
 struct conclusion conclude(struct starts *starts, double limit_ns);
 
+/* A duplicate with this setting. */
+MPI_Comm with_slack(const char *slack);
+
 /* Makes the library's next broadcast on this rank 1 ms late: between the decision and the moment at which this rank is
  * ready. */
 void disturb(void);
 
 /* Deadlines that any rank has missed so far because it was not ready. Collective. */
 long long missed_deadlines(MPI_Comm comm);
+
+/* Modes with a file of their own. */
+void mode_busy(void);
+void mode_first(void);
+void mode_misses(void);
 
 #endif

@@ -37,7 +37,7 @@ class Reported:
     """Reports on cells in which the barrier leads to another choice, over experiments."""
 
     cells: int = 0  # that have another choice
-    higher: int = 0  # of these, with a price that is there beyond doubt
+    higher: int = 0  # of these, with a significant price
     any_higher: int = 0  # experiments that report one or more
     means: list[float] = dataclasses.field(default_factory=list)  # logarithms, one for each experiment
     held: int = 0  # experiments whose interval of the mean price holds the truth
@@ -87,7 +87,7 @@ def false_rules(random: np.random.Generator, experiments: int) -> float:
 
 
 def prices(random: np.random.Generator, after_barrier: Times, truth: float, experiments: int) -> list[Reported]:
-    """Returns what is reported from the launches of the choice, and from others.
+    """Returns the prices that the launches of the choice show, and those of fresh launches.
 
     Args:
         random: draws.
@@ -109,7 +109,7 @@ def prices(random: np.random.Generator, after_barrier: Times, truth: float, expe
 
 
 def simulate(experiments: int) -> Findings:
-    """Returns what is reported, and what is promised of it."""
+    """Returns false rules, prices and their promises."""
     random = np.random.default_rng(2026)
     count = max(experiments // 40, 5)
     show_progress("choices, false rules")
@@ -132,7 +132,7 @@ def simulate(experiments: int) -> Findings:
 
 
 def promises(equal: Reported) -> list[Promise]:
-    """Returns what is promised of algorithms that are equal."""
+    """Returns the promises on equal algorithms."""
     mean = float(np.mean(equal.means))
     error = float(np.std(equal.means, ddof=1)) / math.sqrt(len(equal.means))
     return [

@@ -31,7 +31,7 @@ SHARE = 80  # experiments asked for, for one here, which takes much longer than 
 
 
 def shown(figure: str, world: World, maker: Maker) -> dict[str, bool | None]:
-    """Returns what becomes of each claim of a figure in one experiment."""
+    """Returns the judgment on each claim of a figure in one experiment."""
     judged = judge(FIGURES[figure].findings(world(maker)))
     return {one.finding.claim: one.agrees for one in judged if one.finding.is_claim}
 

@@ -29,7 +29,7 @@ from benchmarks.simulations.simulated import Floats, autoregressive
 RANKS = 2
 BLOCKS = 10
 BURST = 50  # calls, mean length
-EACH = 2  # experiments here for one of those asked for
+EACH = 2  # times as many experiments as --experiments
 COVERAGE, FALSE = 0.93, 0.05  # what is promised
 
 # Disturbances, by the fields of `Conditions` that they set, each uniform between two numbers.
@@ -41,7 +41,7 @@ DISTURBANCES: Mapping[str, Mapping[str, tuple[float, float]]] = {
     "correlated launches": {"correlation": (0.1, 0.9)},
 }
 NONE, SEVERAL = "none", "several"
-# What the rows of the table divide each kind of conditions by.
+# Rows of the table: the ranges that divide each kind of conditions.
 DIVISIONS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     NONE: {"launches": (2, 5, 10, 20, 31), "samples": (20, 100, 500, 2001), "noise": (0.2, 0.5, 2, 10)},
     "modes": {"mode_share": (0.02, 0.1, 0.3), "slowness": (1.1, 1.5, 3), "launches": (2, 5, 10, 20, 31)},
@@ -51,7 +51,7 @@ DIVISIONS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     "correlated launches": {"correlation": (0.1, 0.5, 0.9), "launches": (2, 5, 10, 20, 31)},
     SEVERAL: {},
 }
-# Shares of experiments, by column of the frame: what they are called in the table.
+# Shares of experiments: columns of the frame, and their names in the table.
 SHARES = {
     "launch": "one launch holds",
     "over": "over launches holds",
@@ -167,7 +167,7 @@ def true_median(one: Conditions) -> float:
 
 
 def experiment(random: np.random.Generator, one: Conditions) -> dict[str, float]:
-    """Returns what comes of an experiment, 0 or 1 for each."""
+    """Returns the outcomes of an experiment, 0 or 1 each."""
     shared = one.shared * autoregressive(random, (2, one.launches), one.correlation)
     if one.paired:
         shared[1] = shared[0]
@@ -215,7 +215,7 @@ def regions(frame: pd.DataFrame) -> list[tuple[str | float, ...]]:
 
 
 def simulate(experiments: int) -> Findings:
-    """Returns coverages and shares of false verdicts by region, and what is promised of some."""
+    """Returns coverages and shares of false verdicts by region, and their promises."""
     random = np.random.default_rng(2026)
     kinds = [*DIVISIONS] * (EACH * experiments // len(DIVISIONS))
     records = []
@@ -235,7 +235,7 @@ def simulate(experiments: int) -> Findings:
 
 
 def promises(frame: pd.DataFrame) -> list[Promise]:
-    """Returns what is promised of each disturbance."""
+    """Returns the promises on each disturbance."""
     made = []
     for kind, part in frame.groupby("kind", sort=False):
         what = f"conditions at random, {kind}"

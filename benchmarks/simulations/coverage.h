@@ -14,8 +14,8 @@ namespace bench {
 
 /// Averages over many simulated cells.
 struct Coverage {
-    double median = 0.0;  // share of 95 % intervals of the median that hold it
-    double mean = 0.0;    // the same of the mean
+    double median = 0.0;  // coverage of the 95 % interval of the median
+    double mean = 0.0;    // of the mean
     double samples = 0.0; // per cell
     double found = 0.0;   // mean of the medians, 1 in truth
 };
@@ -62,7 +62,7 @@ inline Coverage cover(const StoppingRule &rule, const SimulatedDeviations &devia
 struct WarmupOutcome {
     double settled = 0.0; // share that ended before the maximum
     double calls = 0.0;   // discarded
-    double excess = 0.0;  // of the first 100 calls after them over where the trend ends, share
+    double excess = 0.0;  // of the next 100 calls over the end of the trend, share
 };
 
 /// Warm-ups in which call i takes `trend(i)` times what a cell without trend would.

@@ -1,4 +1,4 @@
-"""The result of a family of simulations: tables, and promises held against their figures."""
+"""The result of a family of simulations: tables and promises."""
 
 from __future__ import annotations
 
@@ -41,5 +41,5 @@ class Findings:
 
 
 def show_progress(text: str) -> None:
-    """Shows on standard error what is being simulated, in place of what was."""
+    """Shows the current simulation on standard error, on one line."""
     print(f"\r{text:70}", end="", file=sys.stderr, flush=True)

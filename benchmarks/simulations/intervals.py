@@ -23,9 +23,9 @@ from benchmarks.simulations.simulated import Deviations, simulate_launches
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_CELLS = 2000  # per figure: some take thousands of samples
-# Of the mean it is the mean of 1000 samples that is promised: of fewer, 2 % outliers are too few to be known.
+# The mean is promised from 1000 samples on: fewer hold too few of 2 % outliers.
 MEAN_RULE = "fixed(samples=1000)"
-# That a warm-up may take for settled; the cell's slope shows them.
+# A warm-up may end before these do; the cell's slope shows them.
 SLOW_TRENDS = ("30 %, falling to 1/e in 50 calls", "100 %, falling evenly over 500 calls")
 MEDIAN_RULES = (
     "fixed(samples=30)",
@@ -75,7 +75,7 @@ def simulate(experiments: int) -> Findings:
 
 
 def promises(stops: list[dict[str, Any]], warmups: list[dict[str, Any]]) -> list[Promise]:
-    """Returns what is promised of the intervals and rules of downbeat-bench."""
+    """Returns the promises on the intervals and rules of downbeat-bench."""
     made = []
     for one in stops:
         if one["deviations"].startswith("bursts"):

@@ -138,7 +138,7 @@ def share(
 
 
 def promises(rows: list[tuple[str | float, ...]], gates: list[tuple[str | float, ...]]) -> list[Promise]:
-    """Returns what is promised of what knows of sessions, and what came of it."""
+    """Returns the promises on designs that know of sessions."""
     made = []
     for name, *shares in rows:
         if name != "apart":

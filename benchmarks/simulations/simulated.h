@@ -63,7 +63,7 @@ public:
           shift_(spread_ * normal_quantile(0.5 / (1.0 - deviations.outliers) / (1.0 - deviations.bursts))),
           random_(seed), state_(normal()) {}
 
-    /// The mean of what is simulated: of a log-normal distribution, and outliers of 6 times as much.
+    /// The true mean: of a log-normal distribution, and of outliers, 6 times as long on average.
     double mean() const {
         return std::exp(spread_ * spread_ / 2.0 - shift_) * (1.0 + 5.0 * deviations_.outliers) *
                (1.0 + deviations_.bursts);
@@ -81,7 +81,7 @@ public:
         }
     }
 
-    /// One sample of the cell without what blocks differ by.
+    /// One sample of the cell, without the block's deviation.
     double next() {
         advance();
         const double outlier = uniform() < deviations_.outliers ? 2.0 + 8.0 * uniform() : 1.0;

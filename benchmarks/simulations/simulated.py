@@ -1,4 +1,4 @@
-"""Launches as they come from machines, with the truth known: to see what an interval or a verdict is worth."""
+"""Simulated launches with known truth."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def simulate_stepped_launches(
 
 
 def simulate_launch_factors(random: np.random.Generator, launches: int, deviations: Deviations | None = None) -> Floats:
-    """Returns what is peculiar to each launch: log-normal factors, shape (launches,), geometric mean 1."""
+    """Returns a log-normal factor for each launch, shape (launches,), geometric mean 1."""
     return np.exp(random.normal(0, (deviations or Deviations()).launch, launches))
 
 

@@ -20,7 +20,7 @@ LAUNCHES = 20
 CHANGE = 0.2
 TIMES = ((0.19, 0.23), (0.71, 0.87))  # us, by state
 TRIPS = ((75, 80), (347, 416))  # ns
-EACH = 25  # of the experiments that are asked for: each compares frames
+EACH = 25  # a fraction of --experiments: each compares frames
 A, B = {"synchronizer": "one"}, {"synchronizer": "other"}
 FACTORS = {
     "library": "some", "environment": "default", "variant": "default", "operation": "bcast", "size": 512,

@@ -19,7 +19,7 @@ from benchmarks.simulations.simulated import simulate_stepped_launches
 LAUNCHES, SAMPLES, RANKS = 10, 1000, 2
 STEP, NOISE = 10.0, 2.0  # ns
 TRUTHS = ((202.5, 203.5), (98.3, 101.7), (153.2, 156.7), (200.0, 200.0), (52.1, 53.9))  # A and B, ns
-EACH = 25  # of the experiments that are asked for, which draw 80,000 stamps each
+EACH = 25  # a fraction of --experiments: each draws 80,000 stamps
 
 
 def as_read(a: np.ndarray, b: np.ndarray) -> Comparison:

@@ -97,7 +97,7 @@ def family_errors(random: np.random.Generator, design: str, experiments: int) ->
 
 
 def promises(found: list[Verdicts]) -> list[Promise]:
-    """Returns what is promised, and what came of it: a difference is found from 10 pairs or 30 independent launches."""
+    """Returns the promises: 10 pairs or 30 independent launches find a difference of 5 %."""
     enough = {"paired": 10, "independent": 30}
     made = []
     for one in found:

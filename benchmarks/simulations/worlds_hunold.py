@@ -39,7 +39,7 @@ def scheme_windows(labels: Sequence[str]) -> World:
         curves = {}
         for label in labels:
             rises = label in ("netgauge", "skampi")
-            # Without effect what is said to rise stays, and what is said to stay rises by the most that is called none.
+            # Without effect, rising curves stay flat, and flat ones rise by the most that counts as flat.
             rise = maker.pick(1.0, 0.0) if rises else maker.pick(0.0, CONSTANT)
             curves[label] = (maker.pick(20.0 if label == "mpi_barrier" else 15.0, 20.0), rise)
         return over_time(maker, curves)

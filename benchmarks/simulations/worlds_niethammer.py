@@ -33,9 +33,9 @@ US = 1e-6
 SPREAD_US, ALIKE_US, APART_US, FLATTER = 2.0, 1.0, 1000.0, 0.5
 PAPERS_RANKS = (16, 32, 64, 128, 256, 512, 1024)  # on which a law of growth shows
 OWN = 0.02  # relative deviation of a smallest global time within its launch
-# The true time without delay in us on so many ranks, of the nonblocking form or the blocking one.
+# The true time without delay, us: of (ranks, nonblocking).
 Time = Callable[[int, bool], float]
-# The true benefit in per cent, of a form, size, and place of the delay among all.
+# The true benefit, %: of (nonblocking, size, index of the delay).
 Benefit = Callable[[bool, int, int], float]
 OPERATIONS = {6: "barrier", 8: "allreduce", 10: "allreduce", 12: "alltoall", 14: "alltoall", 16: "bcast"}
 

@@ -25,7 +25,7 @@ DELTAS: dict[int, tuple[str, Mapping[str, tuple[float, float]]]] = {
     12: ("allreduce", {"nonoverlapping": (HIGHEST, HIGHEST)}),
     13: ("allreduce", {"mpich": (0.2, 0.8), "nonoverlapping": (0.8, 0.2)}),
 }
-UNAFFECTED = ("default", "mpich")  # lines of which figure 12 and section 6.6 say so
+UNAFFECTED = ("default", "mpich")  # as figure 12 and section 6.6 say
 
 
 def line_cells(collective: str, ranks: int, size: int) -> pd.DataFrame:
@@ -56,7 +56,7 @@ def message_world(number: int) -> World:
         for _, row in frame.iterrows():
             time = (1 + row["size"] / 1000) * (speed[row["name"]] if maker.effect else 1)
             small, large = deltas.get(row["name"], (1.0, 1.0))
-            if not maker.effect:  # what is said not to be affected is, as much as is still called hardly
+            if not maker.effect:  # unaffected lines change by the most that counts as unaffected
                 small = large = HIGHEST**0.5 if number == 12 and row["name"] in UNAFFECTED else 1.0
             if number == 13 and maker.effect and row["name"] == "mpich":
                 time *= 1.2  # and slower from the common start

@@ -10,7 +10,6 @@ broken, 2 bad arguments.
 
 from __future__ import annotations
 
-import argparse
 import datetime
 import shlex
 import signal
@@ -18,52 +17,37 @@ import sys
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
-from downbeat.launchers.libraries import LIBRARIES, ROOT
+from downbeat.launchers.libraries import ROOT
 
-from benchmarks.running import fail, unset_settings, write_json
-from lab.faults.engine import Row, Tally, try_row
+from benchmarks.running import Parser, unset_settings, whole_from, write_json
 from lab.faults.rows import ROWS
+from lab.faults.trial import Row, Tally, try_row
 
-NAME = "bench-faults"
 MOST_SHOWN = 5  # broken promises of a row that are printed; the file has all
 
 
-class Parser(argparse.ArgumentParser):
-    """An argument parser that complains in one line."""
+def make_parser() -> Parser:
+    parser = Parser("bench-faults", "Makes faults and reports what happens.")
+    parser.add_argument("--rows", metavar="NAMES", help="only these, separated by commas")
+    parser.add_argument("--tries", type=whole_from(1), metavar="N", help="of each row [its own number]")
+    parser.add_argument("--quick", action="store_true", help="few tries of each row, a minute in all")
+    parser.add_mpi()
+    parser.add_argument("--seed", type=int, default=1, help="of the random moments [1]")
+    parser.add_argument("--list", action="store_true", help="print the rows; try nothing")
+    parser.add_output()
+    return parser
 
-    def error(self, message: str) -> NoReturn:
-        fail(NAME, message)
 
-
-def chosen_rows(names: str | None, quick: bool) -> list[Row]:
+def chosen_rows(parser: Parser, names: str | None, quick: bool) -> list[Row]:
     """Returns the rows to try, in the order of the table."""
     if names is None:
         return [row for row in ROWS if row.quick or not quick]
     wanted = names.split(",")
     for name in wanted:
         if name not in {row.name for row in ROWS}:
-            fail(NAME, f"--rows: there is no row '{name}'; valid are: {', '.join(row.name for row in ROWS)}")
+            parser.error(f"--rows: there is no row '{name}'; valid are: {', '.join(row.name for row in ROWS)}")
     return [row for row in ROWS if row.name in wanted]
-
-
-def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = Parser(prog=NAME, description="Makes faults and reports what happens.", allow_abbrev=False)
-    parser.add_argument("--rows", metavar="NAMES", help="only these, separated by commas")
-    parser.add_argument("--tries", type=int, metavar="N", help="of each row [its own number]")
-    parser.add_argument("--quick", action="store_true", help="few tries of each row, a minute in all")
-    parser.add_argument("--mpi", choices=LIBRARIES, default="openmpi", help="default openmpi")
-    parser.add_argument("--seed", type=int, default=1, help="of the random moments [1]")
-    parser.add_argument("--list", action="store_true", help="print the rows; try nothing")
-    parser.add_argument("--output", type=Path, default=ROOT / "build/bench-faults.json", metavar="FILE")
-    parser.add_argument(
-        "--page", type=Path, metavar="FILE", help="also put the table between two comments of this page"
-    )
-    options = parser.parse_args(arguments)
-    if options.tries is not None and options.tries < 1:
-        fail(NAME, f"--tries {options.tries}: valid are integers from 1")
-    return options
 
 
 def print_tally(tally: Tally) -> None:
@@ -79,30 +63,28 @@ def write_table(path: Path, tallies: list[Tally], command: str, mpi: str) -> Non
     date = datetime.datetime.now(datetime.UTC).date().isoformat()
     minutes = sum(tally.seconds for tally in tallies) / 60
     tries, broken = sum(tally.tries for tally in tallies), sum(len(tally.broken) for tally in tallies)
-    table = "\n".join(
-        [
-            f"{date}, `{command}`, {mpi}: {tries} tries in {minutes:.0f} minutes, {broken} broken promises.\n",
-            "| row | fault | promised | tries | what happened |",
-            "|---|---|---|---:|---|",
-            *(f"| `{one.name}` | {one.fault} | {one.promise} | {one.tries} | {one.happened} |" for one in tallies),
-            "",
-        ]
-    )
+    lines = [
+        f"{date}, `{command}`, {mpi}: {tries} tries in {minutes:.0f} minutes, {broken} broken promises.\n",
+        "| row | fault | promised | tries | what happened |",
+        "|---|---|---|---:|---|",
+        *(f"| `{one.name}` | {one.fault} | {one.promise} | {one.tries} | {one.happened} |" for one in tallies),
+    ]
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.with_suffix(".md").write_text(table, encoding="utf-8")
+    path.with_suffix(".md").write_text("\n".join([*lines, ""]), encoding="utf-8")
     write_json(path, {"schema_version": 1, "mpi": mpi, "date": date, "command": command, "rows": tallies})
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Tries the rows; returns the exit status."""
-    options = parse(arguments)
-    rows = chosen_rows(options.rows, options.quick)
+    parser = make_parser()
+    options = parser.parse_args(arguments)
+    rows = chosen_rows(parser, options.rows, options.quick)
     if options.list:
         for row in rows:
             print(f"{row.name:18} {row.tries:7}  {row.fault}\n{'':27} {row.promise}")
         return 0
     if not (ROOT / "build" / options.mpi / "bin/fault-starts").exists():
-        fail(NAME, f"nothing is built for {options.mpi}; run: make build MPI={options.mpi}")
+        parser.error(f"nothing is built for {options.mpi}; run: make build MPI={options.mpi}")
     unset_settings()
     # Everything that is started here would inherit what nohup and a shell's & ignore.
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -7,10 +7,9 @@ from functools import partial
 
 from downbeat.launchers.libraries import LIBRARIES
 
-from lab.faults import commands, makers
-from lab.faults.commands import complete, experiment, in_shell, kill_command, line_then_complete, resumed, with_system
-from lab.faults.engine import Row
-from lab.faults.judges import (
+from lab.faults import commands, make
+from lab.faults.commands import complete, downbeat, experiment, in_shell, line_then_complete
+from lab.faults.judge import (
     DURATION,
     as_promised,
     common_start,
@@ -22,20 +21,27 @@ from lab.faults.judges import (
     samples_hold,
     within_bound,
 )
-from lab.faults.makers import busy, cut_network, fail_call, kill_rank, on_hosts, run, starts, stops, wrong_clock
-from lab.faults.site import Command, Site, downbeat
-
-row: Callable[..., Row] = Row  # several columns on a line
+from lab.faults.make import busy, cut_network, fail_call, on_hosts, run, starts, stops, wrong_clock
+from lab.faults.trial import Command, Row, Site
 
 COMMON = "no hang; if all flags are 1 and all first stamps are in time, the start was common"
 GOES_ON = "no hang; no false verdict"
 ENDS = "the launch ends within 20 s, with a non-zero status"
+NOTHING_LOST = "the launch ends, non-zero status; nothing complete is lost"
 COMPLETE = "complete, with its report"
 RESUMED = "a line and a non-zero status; resumed when the cause is gone"
+RESUMES = "all ends within 15 s; the same command completes it; no complete launch is lost"
 NOTICED = "an error class on that process, no hang, no crash"
+SUCCEEDS = "every start succeeds"
 ON_A_HOST = "on all processes of a host"
-FILES = ("-o", "out.nc", "-o", "out.json")
-CUT = makers.CUT_SECONDS
+CUT = make.CUT_SECONDS
+TRUTH = {"DOWNBEAT_VALIDATION": "offset=1e-3,skew=5e-6,wander=1e-6"}
+UTF8_OFF = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+def row(name: str, fault: str, promise: str) -> Callable[..., Row]:
+    """Returns what makes a row of the rest: what makes and judges the fault, tries, of them quick, in one run."""
+    return partial(Row, name, fault, promise)
 
 
 def program(name: str, *arguments: object, timeout: float = 45.0) -> Callable[[Site], Command]:
@@ -43,7 +49,7 @@ def program(name: str, *arguments: object, timeout: float = 45.0) -> Callable[[S
 
 
 def bench(*arguments: object, timeout: float = 45.0) -> Callable[[Site], Command]:
-    return program("downbeat-bench", *arguments, *FILES, timeout=timeout)
+    return program("downbeat-bench", *arguments, "-o", "out.nc", "-o", "out.json", timeout=timeout)
 
 
 def with_operation(what: str, site: Site) -> Command:
@@ -54,7 +60,7 @@ def with_operation(what: str, site: Site) -> Command:
 
 def trace(site: Site) -> list[object]:
     launcher = [LIBRARIES[site.mpi].find_launcher(), "-n", 2, site.program("fault-starts")]
-    return downbeat("trace", "-o", "trace", "--", *launcher, "starts", makers.FOREVER, 1)
+    return downbeat("trace", "-o", "trace", "--", *launcher, "starts", make.FOREVER, 1)
 
 
 def tune(site: Site) -> list[object]:
@@ -67,218 +73,180 @@ def reproduce(site: Site) -> list[object]:
     return downbeat("reproduce", "schuchart2023-fig3", *options)
 
 
-TRUTH = {"DOWNBEAT_VALIDATION": "offset=1e-3,skew=5e-6,wander=1e-6"}
-stopped_starts = partial(starts, seconds=5, per_try=0.2, disturb=stops(1.0))
+stopped = partial(starts, seconds=5, per_try=0.2, disturb=stops(1.0))
 SYNTHETIC = bench(f"synthetic(duration={DURATION:g}s)", "--sync", "harmonize", "--stop", "budget(time=3s)", "-q")
 STOP = "a process stopped (SIGSTOP) for 10 us to 1 s at a random moment of"
 STOPS = (
-    row("stop-start", f"{STOP} its starts", COMMON, stopped_starts(), common_start, 1000, 20, 1000),
-    row(
-        *("stop-sync", f"{STOP} its clock synchronizations", "no hang; the true error is within the bound"),
-        *(stopped_starts("syncs", variables=TRUTH), within_bound, 1000, 20, 1000),
+    row("stop-start", f"{STOP} its starts", COMMON)(stopped(), common_start, 1000, 20, 1000),
+    row("stop-sync", f"{STOP} its clock synchronizations", "no hang; the true error is within the bound")(
+        stopped("syncs", variables=TRUTH), within_bound, 1000, 20, 1000
     ),
     row(
-        *("stop-operation", f"{STOP.replace('1 s', '0.25 s')} an operation that downbeat-bench measures"),
+        "stop-operation",
+        f"{STOP.replace('1 s', '0.25 s')} an operation that downbeat-bench measures",
         "no hang; the file is complete; no valid sample started late or is shorter than the operation",
-        *(run(SYNTHETIC, 180, program="downbeat-bench", disturb=stops(0.25)), samples_hold, 1000, 20, 50),
-    ),
+    )(run(SYNTHETIC, 180, program="downbeat-bench", disturb=stops(0.25)), samples_hold, 1000, 20, 50),
 )
 
-hog = starts(per_try=sum(makers.BURST_SECONDS), disturb=busy(1, real_time=True))
-throttled = starts(per_try=makers.QUOTA_SECONDS, disturb=makers.quota)
+LOADS = (
+    ("quiet", "no fault", None, 1000),
+    ("busy", "a busy process on each processor", busy(1), 200),
+    ("busier", "three busy processes on each processor", busy(3), 0),
+)
+hog = starts(per_try=sum(make.BURST_SECONDS), disturb=busy(real_time=True))
+throttled = starts(per_try=make.QUOTA_SECONDS, disturb=make.quota)
 PROCESSORS = (
     *(
-        row(name, f"{fault}; a start is a try", COMMON, make, each_start, 2000000, quick, 2000000)
-        for name, fault, make, quick in (
-            ("quiet", "no fault", starts(seconds=60, calls=None), 1000),
-            ("busy", "a busy process on each processor", starts(seconds=60, calls=None, disturb=busy(1)), 200),
-            ("busier", "three busy processes on each processor", starts(seconds=60, calls=None, disturb=busy(3)), 0),
+        row(name, f"{fault}; a start is a try", COMMON)(
+            starts(seconds=60, calls=None, disturb=disturb), each_start, 2000000, quick, 2000000
         )
+        for name, fault, disturb, quick in LOADS
     ),
-    row("real-time-hog", "a real-time process takes a core for 1 to 50 ms", COMMON, hog, common_start, 1000, 40, 1000),
-    row("quota", "a quota of 0.3 to 1.5 processors for both ranks", COMMON, throttled, common_start, 1000, 0, 1000),
+    row("real-time-hog", "a real-time process takes a core for 1 to 50 ms", COMMON)(hog, common_start, 1000, 40, 1000),
+    row("quota", "a quota of 0.3 to 1.5 processors for both ranks", COMMON)(throttled, common_start, 1000, 0, 1000),
     *(
-        row(
-            *(f"crowd-{factor}", f"{factor} times as many ranks as processors", GOES_ON),
-            *(starts(seconds=60, calls=100, ranks=factor * len(makers.PROCESSORS)), no_false_verdict, 20, quick),
+        row(f"crowd-{factor}", f"{factor} times as many ranks as processors", GOES_ON)(
+            starts(seconds=60, calls=100, ranks=factor * len(make.PROCESSORS)), no_false_verdict, 20, factor == 4
         )
-        for factor, quick in ((4, 1), (16, 0))
+        for factor in (4, 16)
     ),
-    row(
-        *("affinity", "all ranks are moved to one processor (as taskset or a cpuset does), and back", GOES_ON),
-        *(starts(seconds=1, per_try=0.4, disturb=makers.move), no_false_verdict, 20, 2, 20),
+    row("affinity", "all ranks are moved to one processor (as taskset or a cpuset does), and back", GOES_ON)(
+        starts(seconds=1, per_try=0.4, disturb=make.move), no_false_verdict, 20, 2, 20
     ),
 )
 
-endless = program("fault-starts", "starts", makers.FOREVER, 30)
 KILLED = bench("bcast", "-m", "8,16,32,64", "--sync", "harmonize", "-r", "200")
+endless = program("fault-starts", "starts", make.FOREVER, 30)
+ENDINGS = (
+    ("aborts", "abort", "calls abort(), as a C++ program that throws"),
+    ("mpi-aborts", "mpi_abort", "calls MPI_Abort"),
+    ("exits", "exit", "calls exit(5)"),
+    ("returns", "return", "ends with status 0, without MPI_Finalize"),
+    ("crashes", "segv", "crashes"),
+)
+OPERATIONS = (
+    ("crash", "crashes"),
+    ("abort", "aborts"),
+    ("exit", "calls exit(0)"),
+    ("hang", "hangs, under `--timeout`"),
+    ("overrun", "writes beyond its memory"),
+)
 DEATHS = (
-    row(
-        *("rank-killed", "a rank killed (SIGKILL) at a random moment of its starts", ENDS),
-        *(run(endless, 20, program="fault-starts", disturb=kill_rank(lambda _: 0.6)), launch_ends, 100, 1),
+    row("rank-killed", "a rank killed (SIGKILL) at a random moment of its starts", ENDS)(
+        run(endless, 20, program="fault-starts", disturb=make.kill_rank), launch_ends, 100, 1
     ),
     *(
-        row(f"rank-{name}", f"a rank {fault}", ENDS, run(program("fault-starts", "dies", how), 20), launch_ends, 100, 1)
-        for name, how, fault in (
-            ("aborts", "abort", "calls abort(), as a C++ program that throws"),
-            ("mpi-aborts", "mpi_abort", "calls MPI_Abort"),
-            ("exits", "exit", "calls exit(5)"),
-            ("returns", "return", "ends with status 0, without MPI_Finalize"),
-            ("crashes", "segv", "crashes"),
-        )
+        row(f"rank-{name}", f"a rank {fault}", ENDS)(run(program("fault-starts", "dies", how), 20), launch_ends, 100, 1)
+        for name, how, fault in ENDINGS
     ),
     row(
-        *("bench-killed", "a rank of downbeat-bench killed at a random moment"),
+        "bench-killed",
+        "a rank of downbeat-bench killed at a random moment",
         "the launch ends; every cell that was complete is in the file",
-        run(KILLED, 20, program="downbeat-bench", disturb=kill_rank(lambda site: site.normal_seconds(KILLED(site)))),
-        *(nothing_lost(may_succeed=True), 100, 2),
-    ),
+    )(make.kill_bench(KILLED), nothing_lost(may_succeed=True), 100, 2),
     *(
-        row(
-            *(f"operation-{what}", f"an operation of the user's that {fault}"),
-            f"the launch ends, non-zero status{', one line that names it' if named else ''}; nothing complete is lost",
-            *(run(partial(with_operation, what), 30), nothing_lost(named), 20, what != "hang"),
+        row(f"operation-{what}", f"an operation of the user's that {fault}", NOTHING_LOST)(
+            run(partial(with_operation, what), 30), nothing_lost(), 20, what != "hang"
         )
-        for what, named, fault in (
-            ("crash", "", "crashes"),
-            ("abort", "", "aborts"),
-            ("exit", "", "calls exit(0)"),
-            ("hang", "", "hangs, under `--timeout`"),
-            ("fail", "fault-operation", "returns an error"),
-            ("overrun", "", "writes beyond its memory"),
-        )
+        for what, fault in OPERATIONS
+    ),
+    row("operation-fail", "an operation of the user's that returns an error", f"{NOTHING_LOST}; one line names it")(
+        run(partial(with_operation, "fail"), 30), nothing_lost("fault-operation"), 20, 1
     ),
 )
 
 HOSTS = (
-    row(
-        "host-gone",
-        "all processes on one of two hosts killed",
-        ENDS,
-        on_hosts(600, 60, makers.end_host),
-        launch_ends,
-        100,
+    row("host-gone", "all processes on one of two hosts killed", ENDS)(
+        on_hosts(600, 60, make.end_host), launch_ends, 100
+    ),
+    row("network-cut", f"the network between two hosts cut for {CUT:g} s", "starts go on; no false verdict")(
+        on_hosts(2 * CUT, 12 * CUT, cut_network), no_false_verdict, 100
     ),
     row(
-        *("network-cut", f"the network between two hosts cut for {CUT:g} s", "starts go on; no false verdict"),
-        *(on_hosts(2 * CUT, 12 * CUT, cut_network(False)), no_false_verdict, 100),
-    ),
-    row(
-        *("network-gone", "the network between two hosts cut for good"),
+        "network-gone",
+        "the network between two hosts cut for good",
         "the launch ends after its `--timeout`, with a non-zero status",
-        *(on_hosts(600, 15, cut_network(True)), launch_ends, 100),
-    ),
+    )(on_hosts(600, 15, partial(cut_network, for_good=True)), launch_ends, 100),
 )
 
-slewed = wrong_clock("monotonic", "slew:500e-6", alone=True, DOWNBEAT_MAX_SKEW="1e-3")
 CLOCKS = (
-    *(
-        row(f"clock-{name}", fault, COMMON, make, common_start, 100, quick, batch)
-        for name, fault, make, quick, batch in (
-            (
-                *("stepped", f"`realtime` stepped by 1 ms and 8 s, forwards and backwards, {ON_A_HOST}"),
-                *(wrong_clock("realtime", "step:1e-3", "step:-1e-3", "step:8", "step:-8"), 8, 2),
-            ),
-            ("leap-second", f"`realtime` repeats a second, {ON_A_HOST}", wrong_clock("realtime", "step:-1"), 0, 100),
-            ("slewed", "`monotonic` slewed by 500 ppm on one host, with `DOWNBEAT_MAX_SKEW=1e-3`", slewed, 4, 100),
-            (
-                *("frozen", f"`monotonic` stands still for 1 and 20 ms, {ON_A_HOST}"),
-                *(wrong_clock("monotonic", "freeze:1e-3", "freeze:20e-3"), 0, 10),
-            ),
-            (
-                *("backwards", f"`monotonic` goes back by 1 us and 1 ms, {ON_A_HOST}"),
-                *(wrong_clock("monotonic", "step:-1e-6", "step:-1e-3"), 0, 10),
-            ),
-        )
+    row("clock-stepped", f"`realtime` stepped by 1 ms and 8 s, forwards and backwards, {ON_A_HOST}", COMMON)(
+        wrong_clock("realtime", "step:1e-3", "step:-1e-3", "step:8", "step:-8"), common_start, 100, 8, 2
+    ),
+    row("clock-leap-second", f"`realtime` repeats a second, {ON_A_HOST}", COMMON)(
+        wrong_clock("realtime", "step:-1"), common_start, 100, 0, 100
+    ),
+    row("clock-slewed", "`monotonic` slewed by 500 ppm on one host, with `DOWNBEAT_MAX_SKEW=1e-3`", COMMON)(
+        wrong_clock("monotonic", "slew:500e-6", alone=True, DOWNBEAT_MAX_SKEW="1e-3"), common_start, 100, 4, 100
+    ),
+    row("clock-frozen", f"`monotonic` stands still for 1 and 20 ms, {ON_A_HOST}", COMMON)(
+        wrong_clock("monotonic", "freeze:1e-3", "freeze:20e-3"), common_start, 100, 0, 10
+    ),
+    row("clock-backwards", f"`monotonic` goes back by 1 us and 1 ms, {ON_A_HOST}", COMMON)(
+        wrong_clock("monotonic", "step:-1e-6", "step:-1e-3"), common_start, 100, 0, 10
     ),
     row(
-        *(
-            "clock-withdrawn",
-            "the kernel's list loses the TSC, and has it again, while communicators are prepared",
-            COMMON,
-        ),
-        *(makers.withdraw_clock, common_start, 100, 0, 100),
-    ),
+        "clock-withdrawn",
+        "the kernel's list loses the TSC, and has it again, while communicators are prepared",
+        COMMON,
+    )(make.withdraw_clock, common_start, 100, 0, 100),
 )
 
-UTF8_OFF = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+KILLED_COMMANDS = (
+    ("run", partial(experiment, launches=3), "results/launches", downbeat("show", "results")),
+    ("tune", tune, "rules/sweep/*/launches", ["ls", "rules/rules.env"]),
+    ("reproduce", reproduce, "figure/*/*/launches", ["ls", "figure/schuchart2023-fig3.html"]),
+    ("trace", trace, "nothing", downbeat("arrivals", "trace")),
+)
+slow = run(experiment, preload="fault-system.so", variables={"FAULT_FSYNC": "0.3"})
 SURROUNDINGS = (
-    row("disk-full", "the disk is full, with 4 to 128 KiB of room", RESUMED, commands.fill_disk, as_promised, 20),
-    row(
-        "file-quota",
-        "files may have 4 KiB",
-        RESUMED,
-        run(in_shell('ulimit -f 8 && trap "" XFSZ'), 90),
-        line_then_complete,
+    row("disk-full", "the disk is full, with 4 to 128 KiB of room", RESUMED)(commands.fill_disk, as_promised, 20),
+    row("file-quota", "files may have 4 KiB", RESUMED)(
+        run(in_shell('ulimit -f 8 && trap "" XFSZ')), line_then_complete
     ),
-    row("read-only", "a read-only file system", "a line with the path", commands.forbid_writing, launch_ends),
-    row(
-        "output-removed", "the results are removed during the run", RESUMED, commands.remove_results, line_then_complete
+    row("read-only", "a read-only file system", "a line with the path")(commands.forbid_writing, launch_ends),
+    row("output-removed", "the results are removed during the run", RESUMED)(
+        commands.remove_results, line_then_complete
     ),
-    row("two-runs", "two runs in one directory", "one experiment; one run is refused", commands.run_twice, complete),
-    row("odd-path", "blanks, quotes and non-ASCII letters in the path", COMPLETE, commands.odd_path, as_promised),
-    row(
-        "slow-fsync",
-        "each fsync takes 0.3 s, as on a busy file server",
-        COMPLETE,
-        with_system("FSYNC", "0.3"),
-        complete,
+    row("two-runs", "two runs in one directory", "one experiment; one run is refused")(commands.run_twice, complete),
+    row("odd-path", "blanks, quotes and non-ASCII letters in the path", COMPLETE)(commands.odd_path, as_promised),
+    row("slow-fsync", "each fsync takes 0.3 s, as on a busy file server", COMPLETE)(slow, complete),
+    row("no-home", "no HOME", COMPLETE)(run(experiment, variables={"HOME": None}), complete),
+    row("locale-c", "LC_ALL=C, Python without UTF-8", COMPLETE)(run(experiment, variables=UTF8_OFF), complete),
+    row("narrow-terminal", "a terminal of 20 columns", COMPLETE)(
+        run(commands.in_terminal, variables={"COLUMNS": "20", "LINES": "10", "TERM": "xterm"}), complete
     ),
-    row("no-home", "no HOME", COMPLETE, run(experiment, 90, {"HOME": None}), complete),
-    row("locale-c", "LC_ALL=C, Python without UTF-8", COMPLETE, run(experiment, 90, UTF8_OFF), complete),
-    row("narrow-terminal", "a terminal of 20 columns", COMPLETE, commands.narrow_terminal, complete),
-    row("no-terminal", "no terminal, COLUMNS=20", COMPLETE, run(experiment, 90, {"COLUMNS": "20"}), complete),
+    row("no-terminal", "no terminal, COLUMNS=20", COMPLETE)(run(experiment, variables={"COLUMNS": "20"}), complete),
     *(
         row(
-            *(f"{name}-killed", f"`downbeat {name}` killed at a random moment: {', '.join(commands.KILL_SIGNALS)}"),
-            "all ends within 15 s; the same command completes it; no complete launch is lost",
-            *(kill_command(command, results, check), resumed, 100),
-        )
-        for name, command, results, check in (
-            ("run", lambda site: experiment(site, launches=3), "results/launches", downbeat("show", "results")),
-            ("tune", tune, "rules/sweep/*/launches", ["ls", "rules/rules.env"]),
-            ("reproduce", reproduce, "figure/*/*/launches", ["ls", "figure/schuchart2023-fig3.html"]),
-            ("trace", trace, "nothing", downbeat("arrivals", "trace")),
-        )
+            f"{name}-killed",
+            f"`downbeat {name}` killed at a random moment: {', '.join(commands.KILL_SIGNALS)}",
+            RESUMES,
+        )(commands.kill_command(command, results, check), commands.resumed, 100)
+        for name, command, results, check in KILLED_COMMANDS
     ),
 )
 
 class_of = noticed("fault-sequence: process")
 CALLS = (
-    row(
-        "mpi-call-fails",
-        "the nth call of MPI fails on one process, every n",
-        NOTICED,
-        fail_call("MPI"),
-        class_of,
-        240,
-        2,
+    row("mpi-call-fails", "the nth call of MPI fails on one process, every n", NOTICED)(
+        fail_call("MPI"), class_of, 240, 2
     ),
-    row(
-        *("mpi-call-fatal", "the same with the default error handler", "the launch ends with a non-zero status"),
-        *(fail_call("MPI", "fatal"), noticed(""), 240, 1),
+    row("mpi-call-fatal", "the same with the default error handler", "the launch ends with a non-zero status")(
+        fail_call("MPI", "fatal"), noticed(""), 240, 1
     ),
-    row(
-        "malloc-fails",
-        "the nth allocation fails on one process, every n",
-        NOTICED,
-        fail_call("MALLOC"),
-        class_of,
-        10,
-        1,
+    row("malloc-fails", "the nth allocation fails on one process, every n", NOTICED)(
+        fail_call("MALLOC"), class_of, 10, 1
     ),
-    row(
-        *(
-            "bench-memory",
-            "an allocation of downbeat-bench fails, at random",
-            "one line and a non-zero status, no hang",
-        ),
-        *(makers.fail_new, noticed("downbeat-bench: ", may_succeed=True), 100, 1),
+    row("bench-memory", "an allocation of downbeat-bench fails, at random", "one line and a non-zero status, no hang")(
+        make.fail_new, noticed("downbeat-bench: ", may_succeed=True), 100, 1
     ),
-    row("no-processes", "`downbeat run` cannot fork", RESUMED, with_system("FORK", "1"), line_then_complete, 5),
+    row("no-processes", "`downbeat run` cannot fork", RESUMED)(
+        run(experiment, preload="fault-system.so", variables={"FAULT_FORK": "1"}), line_then_complete, 5
+    ),
     # Open MPI's launcher itself may hang: with 24 descriptors it starts no rank, and says nothing.
     *(
-        row(name, fault, RESUMED, run(in_shell(*limits, timeout=10), 90), line_then_complete, 2 * len(limits))
+        row(name, fault, RESUMED)(run(in_shell(*limits, timeout=10)), line_then_complete, 2 * len(limits))
         for name, fault, limits in (
             ("descriptors", "8 to 64 file descriptors", [f"ulimit -n {n}" for n in (8, 12, 16, 20, 24, 32, 48, 64)]),
             ("stack", "a stack of 64 KiB to 1 MiB", [f"ulimit -s {n}" for n in (64, 128, 256, 512, 1024)]),
@@ -286,23 +254,23 @@ CALLS = (
     ),
 )
 
-SUCCEEDS = "every start succeeds"
+USES = (
+    ("regions", "a communicator freed while a region on it is open", "no crash, no hang", 1),
+    ("threads", "8 threads on 8 communicators (MPI_THREAD_MULTIPLE)", SUCCEEDS, 0),
+    ("handler", "a start in an error handler of another communicator", SUCCEEDS, 1),
+    ("destructor", "a start in the delete callback of an attribute", SUCCEEDS, 0),
+    ("finalized", "a call after MPI_Finalize", "MPI_ERR_OTHER and a line", 1),
+    ("revoked", "a revoked communicator", "no hang", 0),
+)
 COMMUNICATORS = (
     row(
-        *("communicators", "1,000 communicators made, harmonized and freed in one program"),
-        "every start succeeds; the last nine tenths need no more memory than the first",
-        *(run(program("fault-communicators", "many", 1000), 60, {"DOWNBEAT_CLOCK": "monotonic"}), as_promised, 100, 1),
-    ),
+        "communicators",
+        "1,000 communicators made, harmonized and freed in one program",
+        f"{SUCCEEDS}; the last nine tenths need no more memory than the first",
+    )(run(program("fault-communicators", "many", 1000), 60, {"DOWNBEAT_CLOCK": "monotonic"}), as_promised, 100, 1),
     *(
-        row(f"comm-{mode}", fault, promise, run(program("fault-communicators", mode), 60), as_promised, 10, quick)
-        for mode, fault, promise, quick in (
-            ("regions", "a communicator freed while a region on it is open", "no crash, no hang", 1),
-            ("threads", "8 threads on 8 communicators (MPI_THREAD_MULTIPLE)", SUCCEEDS, 0),
-            ("handler", "a start in an error handler of another communicator", SUCCEEDS, 1),
-            ("destructor", "a start in the delete callback of an attribute", SUCCEEDS, 0),
-            ("finalized", "a call after MPI_Finalize", "MPI_ERR_OTHER and a line", 1),
-            ("revoked", "a revoked communicator", "no hang", 0),
-        )
+        row(f"comm-{mode}", fault, promise)(run(program("fault-communicators", mode), 60), as_promised, 10, quick)
+        for mode, fault, promise, quick in USES
     ),
 )
 

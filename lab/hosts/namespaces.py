@@ -26,7 +26,7 @@ YIELD = {
     "I_MPI_WAIT_MODE": "1",
 }
 EXIT_TIMEOUT = 124  # as timeout(1)
-# For benchmarks of networks (RFC 2544): nobody's addresses, and there is no route from here to anywhere else.
+# Reserved for network benchmarks (RFC 2544); no route leads out.
 NETWORK = "198.18.0"
 ORIGIN_SECONDS = 7200  # what separates the monotonic clocks of neighbors, and the first one's from the machine's
 
@@ -77,7 +77,7 @@ def first_line(process: subprocess.Popen[str], what: str) -> str:
 
 
 def name_hosts(count: int) -> None:
-    """Gives every process in here the names and addresses of the hosts."""
+    """Makes the hosts' names and addresses known to every process in these namespaces."""
     must("mount", "-t", "tmpfs", "tmpfs", "/dev/shm")
     lines = ["127.0.0.1 localhost", *(f"{address(number)} host{number}" for number in range(count))]
     names = Path("/dev/shm/hosts")
@@ -86,7 +86,7 @@ def name_hosts(count: int) -> None:
 
 
 def cpus_of(number: int, hosts: int) -> tuple[int, ...]:
-    """Returns a host's share of the processors that this process may use; fewer than hosts are shared, one by one."""
+    """Returns a host's share of this process's processors; with fewer than hosts, some hosts share one."""
     cpus = sorted(os.sched_getaffinity(0))
     return tuple(cpus[number::hosts]) or (cpus[number % len(cpus)],)
 
@@ -112,10 +112,9 @@ def connect_by_bridge(hosts: list[Host]) -> None:
 
 
 def connect_by_wire(hosts: list[Host], plan: Plan) -> subprocess.Popen[str]:
-    pairs = [word for each in plan.wire or () for word in ("--pair", str(each))]
-    keepers = [str(host.keeper) for host in hosts]
+    directions, keepers = map(str, plan.wire or ()), (str(host.keeper) for host in hosts)
     wire = subprocess.Popen(
-        [str(plan.wire_program), "--seed", str(plan.seed), *pairs, *keepers],
+        [str(plan.wire_program), str(plan.seed), *directions, *keepers],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         text=True,
@@ -237,7 +236,7 @@ def stop(number: int, _frame: object) -> NoReturn:
 
 def main() -> int:
     plan = Plan.from_json(sys.argv[1])
-    # The first process of a PID namespace heeds no signal that it has no handler for.
+    # The first process of a PID namespace ignores signals without a handler.
     for each in (signal.SIGALRM, signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
         signal.signal(each, stop)
     signal.setitimer(signal.ITIMER_REAL, plan.timeout)

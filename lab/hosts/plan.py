@@ -52,7 +52,7 @@ class Plan:
     mpi: str
     command: tuple[str, ...]
     timeout: float
-    wire: tuple[Direction, ...] | None = None  # None: a bridge of the kernel, as fast as it can
+    wire: tuple[Direction, ...] | None = None  # None: the kernel's bridge
     seed: int = 0  # of the wire's jitter and losses
     slurm: bool = False  # whether the program, not one of MPI, runs once, in a Slurm job that has all hosts
 
@@ -69,7 +69,7 @@ class Plan:
 
     @property
     def wire_program(self) -> Path:
-        """The wire as built with the plan's MPI library, of which it needs nothing."""
+        """The wire, from the build tree of the plan's MPI library."""
         return ROOT / "build" / self.mpi / "bin" / "wire"
 
     @property

@@ -16,7 +16,7 @@ HOME = Path("/mnt")
 PROGRAMS = ("salloc", "sinfo", "slurmctld", "slurmd", "srun")
 PATIENCE_SECONDS = 30.0  # until all nodes have registered
 
-# Nobody else reaches these hosts, so nobody has to prove who he is. Ranks keep the processors of their host, which
+# Nobody else reaches these hosts, so no authentication. Ranks keep the processors of their host, which
 # slurmd was given; Slurm's own binding would count those of the whole machine.
 SETTINGS = """\
 ClusterName=hosts

@@ -3,14 +3,18 @@
  *
  * Every host gets a TAP device; this one process switches frames between them. A frame is due when it was read, plus
  * delay, plus a jitter drawn uniformly from [0, jitter], and never before the frame that went the same way ahead of it:
- * a wire does not reorder, and TCP takes reordering for loss. */
+ * a wire does not reorder, and TCP takes reordering for loss.
+ *
+ *     wire SEED FROM:TO:DELAY:JITTER:LOSS... PID PID...
+ *
+ * Gives the network namespace of each process PID, in order host 0, 1, ..., a TAP device eth0. DELAY and JITTER are in
+ * seconds, LOSS is a probability; directions that are not named have none of them. Says `ready` when the devices are
+ * there, and what it did, as JSON, when SIGTERM or SIGINT ends it. The command hosts starts it, and has checked. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <linux/if.h>
 #include <linux/if_tun.h>
-#include <math.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -21,14 +25,6 @@
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
-
-#define USAGE                                                                                                          \
-    "usage: wire [--seed N] [--pair FROM:TO:DELAY:JITTER:LOSS]... PID PID...\n"                                        \
-    "Gives the network namespace of each process PID, in order host 0, 1, ..., a TAP device eth0 and carries frames\n" \
-    "between them. A pair is one direction: DELAY and JITTER in seconds, LOSS as a probability; other directions "     \
-    "have\n"                                                                                                           \
-    "none of them. Says `ready` when the devices are there, and what it did, as JSON, when SIGTERM or SIGINT ends "    \
-    "it.\n"
 
 #define DEVICE "eth0"
 #define NS 1000000000
@@ -74,7 +70,6 @@ struct host {
 
 static int host_count;
 static struct host hosts[MAX_HOSTS];
-static int named_hosts; /* 1 + the highest host that a pair names */
 static struct direction directions[MAX_HOSTS][MAX_HOSTS];
 static uint64_t random_state;
 static volatile sig_atomic_t stopped;
@@ -213,9 +208,9 @@ static void carry(const sigset_t *during_wait) {
 }
 
 /* A TAP device in the network namespace of a process: it belongs to where /dev/net/tun is opened. */
-static int open_tap(int pid) {
+static int open_tap(const char *pid) {
     char path[64];
-    snprintf(path, sizeof path, "/proc/%d/ns/net", pid);
+    snprintf(path, sizeof path, "/proc/%s/ns/net", pid);
     int space = open(path, O_RDONLY | O_CLOEXEC);
     if (space < 0 || setns(space, CLONE_NEWNET) != 0)
         fail(path, strerror(errno));
@@ -249,90 +244,32 @@ static void print_statistics(int realtime) {
     printf("]}\n");
 }
 
-/* The whole of a text as a number in [low, high]. */
-static int parse_number(const char *text, double low, double high, double *value) {
-    char *end;
-    *value = strtod(text, &end);
-    return end != text && *end == '\0' && *value >= low && *value <= high;
-}
-
-static int parse_whole(const char *text, int low, int high, int *value) {
-    double number;
-    if (!parse_number(text, low, high, &number) || number != floor(number))
-        return 0;
-    *value = (int)number;
-    return 1;
-}
-
-static void parse_pair(const char *text) {
-    enum { PARTS = 5 };
-    char copy[256];
-    char *parts[PARTS] = {NULL};
-    int count = 0;
-    if (strlen(text) < sizeof copy) {
-        strcpy(copy, text);
-        for (char *rest = copy; rest != NULL; ++count) {
-            char *colon = strchr(rest, ':');
-            if (colon != NULL)
-                *colon = '\0';
-            if (count < PARTS)
-                parts[count] = rest;
-            rest = colon != NULL ? colon + 1 : NULL;
-        }
-    }
+/* Whether the text is a direction. */
+static int parse_direction(const char *text) {
     int from;
     int to;
     double delay;
     double jitter;
     double loss;
-    if (count != PARTS || !parse_whole(parts[0], 0, MAX_HOSTS - 1, &from) ||
-        !parse_whole(parts[1], 0, MAX_HOSTS - 1, &to) || from == to || !parse_number(parts[2], 0.0, 10.0, &delay) ||
-        !parse_number(parts[3], 0.0, 10.0, &jitter) || !parse_number(parts[4], 0.0, 1.0, &loss))
-        fail("a pair is FROM:TO:DELAY:JITTER:LOSS, two hosts, seconds up to 10 and a probability; not", text);
-    named_hosts = from >= named_hosts ? from + 1 : named_hosts;
-    named_hosts = to >= named_hosts ? to + 1 : named_hosts;
-    directions[from][to].delay_ns = (int64_t)(delay * NS);
-    directions[from][to].jitter_ns = jitter * NS;
-    directions[from][to].loss = loss;
-}
-
-/* Returns the place of the first PID. */
-static int parse_options(int argc, char **argv) {
-    int i = 1;
-    for (; i < argc && strncmp(argv[i], "--", 2) == 0; i += 2) {
-        int seed;
-        if (strcmp(argv[i], "--help") == 0) {
-            fputs(USAGE, stdout);
-            exit(0);
-        }
-        if (strcmp(argv[i], "--pair") != 0 && strcmp(argv[i], "--seed") != 0)
-            fail("unknown option; valid are --pair, --seed, --help", argv[i]);
-        if (i + 1 == argc)
-            fail("option without its value", argv[i]);
-        if (strcmp(argv[i], "--pair") == 0)
-            parse_pair(argv[i + 1]);
-        else if (parse_whole(argv[i + 1], 0, INT32_MAX, &seed))
-            random_state = (uint64_t)seed;
-        else
-            fail("a seed is a whole number, not", argv[i + 1]);
-    }
-    return i;
+    if (sscanf(text, "%d:%d:%lf:%lf:%lf", &from, &to, &delay, &jitter, &loss) != 5)
+        return 0;
+    if (from < 0 || from >= MAX_HOSTS || to < 0 || to >= MAX_HOSTS)
+        fail("no such hosts", text);
+    directions[from][to] =
+        (struct direction){.delay_ns = (int64_t)(delay * NS), .jitter_ns = jitter * NS, .loss = loss};
+    return 1;
 }
 
 int main(int argc, char **argv) {
-    int first = parse_options(argc, argv);
+    int first = 2;
+    while (first < argc && parse_direction(argv[first]))
+        ++first;
     host_count = argc - first;
     if (host_count < 2 || host_count > MAX_HOSTS)
-        fail("the PIDs of 2 to 16 processes, one per host, are needed", "");
-    if (named_hosts > host_count)
-        fail("a pair names a host that is not there", "");
-    int pids[MAX_HOSTS];
-    for (int i = 0; i < host_count; ++i) {
-        if (!parse_whole(argv[first + i], 1, INT32_MAX, &pids[i]))
-            fail("no process id", argv[first + i]);
-    }
+        fail("usage", "wire SEED FROM:TO:DELAY:JITTER:LOSS... PID PID..., of 2 to 16 hosts");
+    random_state = strtoull(argv[1], NULL, 10);
     for (int i = 0; i < host_count; ++i)
-        hosts[i].tap = open_tap(pids[i]);
+        hosts[i].tap = open_tap(argv[first + i]);
     /* The ranks spin on all processors: without priority a frame would wait for a time slice to end. */
     const struct sched_param priority = {.sched_priority = 1};
     const int realtime = sched_setscheduler(0, SCHED_FIFO, &priority) == 0;

@@ -1,4 +1,4 @@
-"""The fault table: what it counts, what it finds, and the quick one of this build."""
+"""The fault table: counts, findings, and the quick table of this build."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ import pytest
 from downbeat.launchers.libraries import ROOT
 
 from lab.faults import __main__ as command
-from lab.faults.engine import Make, Outcomes, Row, Tally, try_row
-from lab.faults.judges import common_start
+from lab.faults.judge import common_start
 from lab.faults.rows import ROWS
-from lab.faults.site import Ended, NotPossibleError, Site
+from lab.faults.trial import Make, NotPossibleError, Outcomes, Row, Run, Site, Tally, try_row
 
 FIGURES = {"calls": 100, "valid": 90, "false_flags": 0, "unexplained": 0, "false_stamps": 0, "worst_stamp_us": 0.1}
 FIGURES |= {"on_tsc": 0, "others": 0}
@@ -24,12 +23,12 @@ def shell(text: str, seconds: float = 20.0) -> Make:
     return lambda site: site.run(["sh", "-c", text.format(site=site)], seconds=seconds)
 
 
-def ends(ended: Ended) -> Outcomes:
-    return {f"{ended.status} {ended.stdout.strip()} {ended.last_line}": 1}
+def ends(run: Run) -> Outcomes:
+    return f"{run.status} {run.stdout.strip()} {run.last_line}"
 
 
-def in_time(ended: Ended) -> Outcomes:
-    ended.must(0)
+def in_time(run: Run) -> Outcomes:
+    run.must_succeed()
     return {}
 
 
@@ -47,7 +46,7 @@ def tally_of(make: Make, judge: object = ends, tries: int = 2) -> Tally:
     ],
 )
 def test_what_is_left_behind_is_a_broken_promise(text: str, word: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lab.faults.site.PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr("lab.faults.trial.PATIENCE_SECONDS", 0.05)
     tally = tally_of(shell(text))
     assert tally.tries == 2
     assert len(tally.broken) == 2  # each try is blamed for its own
@@ -68,7 +67,7 @@ def test_what_hangs_is_ended_with_all_that_it_has_started() -> None:
 
 
 def test_what_this_machine_cannot_make_is_said() -> None:
-    def impossible(site: Site) -> Ended:
+    def impossible(site: Site) -> Run:
         raise NotPossibleError("not here")
 
     tally = tally_of(impossible)
@@ -92,7 +91,7 @@ def test_names_of_rows_are_names() -> None:
     assert all(row.tries >= row.quick for row in ROWS)
 
 
-def test_a_row_that_there_is_not_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_row_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         command.main(["--rows", "stop-start,stop-stat"])
     error = capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The soak of starts: what it finds in made-up runs, and a short one of this build."""
+"""The soak of starts: made-up runs, and a short one of this build."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def made_up(seed: int = 1, slack_step: float = 0.0, late_step: float = 0.0, load
     late = sum(block["late"] for block in blocks)
     process = {"starts": STARTS, "calls": STARTS, "refused": late, "unwanted": late, "late_arrivals": 7}
     process |= {"late_exits": late - 9, "unsure_clocks": 3, "invalid_calls": late}
-    return {"ranks": 2, "blocks": blocks, "processes": [process, process]}
+    return {"blocks": blocks, "processes": [process, process]}
 
 
 def broken(found: dict[str, Any]) -> list[str]:
@@ -97,7 +97,7 @@ def test_the_last_start_is_not_known_yet() -> None:
 
 @pytest.mark.alone
 def test_a_short_soak_holds(tmp_path: Path) -> None:
-    """A fiftieth of what `make bench-soak` does, or what a busy machine makes of that in some seconds."""
+    """A fiftieth of `make bench-soak`, or as much of it as 10 s allow."""
     output = tmp_path / "soak.json"
     assert soak.main(["--starts", str(STARTS), "--seconds", "10", "--output", str(output)]) == 0
     found = json.loads(output.read_text(encoding="utf-8"))

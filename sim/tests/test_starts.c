@@ -25,7 +25,7 @@ static struct virtual_starts starts_of(int size, double period_ns, double until_
                                    .until_ns = until_ns};
 }
 
-/* Checks any run: quantiles of the exit skew in ns, and what the library says of itself. */
+/* Checks any run: quantiles of the exit skew in ns, and what the library reports. */
 static void check(const struct virtual_starts *starts, double median_ns, double percentile_99_ns) {
     struct virtual_outcome outcome = virtual_starts_run(starts);
     double *skews = malloc((size_t)outcome.count * sizeof *skews);
@@ -48,7 +48,7 @@ static void check(const struct virtual_starts *starts, double median_ns, double 
     CHECK_THAT(skews[valid * 99 / 100], <=, percentile_99_ns);
 
     CHECK_THAT(outcome.beyond_bound, ==, 0);
-    /* 1 % of the time, and what may be spent in advance. */
+    /* 1 % of the time, and an allowance in advance. */
     double spent_ns = outcome.sync_share * (starts->until_ns - starts->from_ns);
     CHECK_THAT(spent_ns, <=, 0.01 * starts->until_ns + 9.0 * outcome.sync_ns);
     /* Neither on every call, nor never. */
@@ -248,7 +248,7 @@ static double first_expected_ns(const struct virtual_starts *starts) {
     return expected_ns;
 }
 
-/* Nobody calls for 30 days: the first start after them is as good as any, and errors are what they are said to be. */
+/* No call for 30 days: the next start is as good as any, and expected errors hold. */
 static void after_days(void) {
     struct virtual_starts starts = starts_of(128, 5e6, 6e9);
     starts.absent_ns = DAYS_NS;

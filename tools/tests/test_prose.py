@@ -1,4 +1,4 @@
-"""The linter of words: what it finds, where, and what it leaves alone."""
+"""The linter of words: its findings, their places, and what it skips."""
 
 from __future__ import annotations
 

@@ -1,16 +1,17 @@
-/* Preloaded: has calls fail, as the environment says.
+/* Preloaded: calls fail, as the environment says.
  *
- *     FAULT_RANK=R FAULT_MPI=N   on process R the Nth call that libdownbeat makes of MPI returns an error, and does
- * nothing FAULT_RANK=R FAULT_MALLOC=N   the Nth allocation that libdownbeat or the program makes FAULT_NEW=N   the Nth
- * allocation in C++ FAULT_FORK=1   no process is made FAULT_FSYNC=S   each fsync takes S seconds longer
- *
- * FAULT_LOG names a file that gets a line when a call has failed. */
+ *     FAULT_MPI=N      the Nth call that libdownbeat makes of MPI returns an error, and does nothing
+ *     FAULT_MALLOC=N   the Nth allocation that libdownbeat makes
+ *     FAULT_NEW=N      the Nth allocation in C++ after MPI_Init
+ *     FAULT_RANK=R     on process R alone
+ *     FAULT_LOG=FILE   gets a line when a call has failed */
 #define _GNU_SOURCE
+#include "concerned.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,17 +20,6 @@
 static long number_of(const char *name) {
     const char *text = getenv(name);
     return text == NULL ? 0 : atol(text);
-}
-
-static bool mine(void) {
-    static int rank = -2;
-    if (rank == -2) {
-        const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"};
-        rank = -1;
-        for (size_t i = 0; i < sizeof names / sizeof *names && rank < 0; ++i)
-            rank = getenv(names[i]) == NULL ? -1 : atoi(getenv(names[i]));
-    }
-    return getenv("FAULT_RANK") == NULL || rank == number_of("FAULT_RANK");
 }
 
 /* Whether a call comes from a shared object of this name. */
@@ -52,12 +42,9 @@ static bool mpi_fails(const void *caller, const char *what) {
     static long left = -1;
     if (left < 0)
         left = number_of("FAULT_MPI");
-    if (left == 0 || !mine() || !from(caller, "libdownbeat."))
-        return false;
-    if (--left > 0)
+    if (left == 0 || !concerned() || !from(caller, "libdownbeat.") || --left > 0)
         return false;
     report(what);
-    left = 0;
     unsetenv("FAULT_MPI");
     return true;
 }
@@ -110,16 +97,14 @@ FAILING(Info_get_nkeys, (MPI_Info info, int *count), (info, count))
 /* The allocator that is interposed; dlsym allocates itself, before it is known. */
 static bool memory_fails(const void *caller) {
     static long left = -1;
-    static bool looking;
-    if (left < 0) {
-        left = 0;
+    static bool within;
+    if (left < 0)
         left = number_of("FAULT_MALLOC");
-    }
-    if (left == 0 || looking)
+    if (left == 0 || within)
         return false;
-    looking = true;
-    bool ours = mine() && from(caller, "libdownbeat.");
-    looking = false;
+    within = true;
+    bool ours = concerned() && from(caller, "libdownbeat.");
+    within = false;
     if (!ours || --left > 0)
         return false;
     report("malloc");
@@ -129,23 +114,18 @@ static bool memory_fails(const void *caller) {
 void *__libc_malloc(size_t size);               /* NOLINT: glibc's names */
 void *__libc_calloc(size_t count, size_t size); /* NOLINT */
 
-void *malloc(size_t size) {
-    if (memory_fails(__builtin_return_address(0))) {
-        errno = ENOMEM;
-        return NULL;
-    }
-    return __libc_malloc(size);
+static void *no_memory(void) {
+    errno = ENOMEM;
+    return NULL;
 }
+
+void *malloc(size_t size) { return memory_fails(__builtin_return_address(0)) ? no_memory() : __libc_malloc(size); }
 
 void *calloc(size_t count, size_t size) {
-    if (memory_fails(__builtin_return_address(0))) {
-        errno = ENOMEM;
-        return NULL;
-    }
-    return __libc_calloc(count, size);
+    return memory_fails(__builtin_return_address(0)) ? no_memory() : __libc_calloc(count, size);
 }
 
-/* operator new(size_t), in C: where it fails, the program's own one throws, as it has no memory. */
+/* operator new(size_t), in C. To fail, it asks the program's own for more than there is: that one throws. */
 void *_Znwm(size_t size); /* NOLINT: the mangled name */
 
 void *_Znwm(size_t size) { /* NOLINT */
@@ -156,8 +136,8 @@ void *_Znwm(size_t size) { /* NOLINT */
     if (left < 0)
         left = number_of("FAULT_NEW");
     int initialized = 0;
-    if (left > 0 && mine())
-        PMPI_Initialized(&initialized); /* what is made before main cannot be caught by anybody */
+    if (left > 0 && concerned())
+        PMPI_Initialized(&initialized); /* nothing catches what is thrown before main */
     if (initialized && --left == 0) {
         report("new");
         return next((size_t)1 << 62);

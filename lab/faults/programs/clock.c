@@ -8,9 +8,10 @@
  *
  * The instants are those of CLOCK_MONOTONIC_RAW, which stays right. */
 #define _GNU_SOURCE
+#include "concerned.h"
+
 #include <dlfcn.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,15 +35,6 @@ static double seconds(clockid_t id) {
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-static bool concerned(void) {
-    const char *wanted = getenv("FAULT_RANK");
-    const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
-        if (getenv(names[i]) != NULL)
-            return wanted == NULL || atoi(getenv(names[i])) == atoi(wanted);
-    return false;
-}
-
 static void learn(void) {
     char id[16] = "";
     const char *text = getenv("FAULT_CLOCK");
@@ -54,7 +46,7 @@ static void learn(void) {
     fault.id = strcmp(id, "realtime") == 0 ? CLOCK_REALTIME : CLOCK_MONOTONIC;
 }
 
-/* By which the clock is wrong now, ns; all processes agree where all are concerned. */
+/* The clock's error, ns; the same on all processes that are concerned. */
 static int64_t wrong_by(void) {
     const double now = seconds(CLOCK_MONOTONIC_RAW);
     const double periods = floor(now / fault.period);

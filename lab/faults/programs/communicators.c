@@ -17,7 +17,7 @@
 #include <mpi-ext.h>
 #endif
 
-enum { THREADS = 8, NOT_HERE = 77 };
+enum { THREADS = 8, TIMES = 20, NOT_HERE = 77 };
 
 static void hold(int fine, const char *what) {
     if (fine)
@@ -27,6 +27,17 @@ static void hold(int fine, const char *what) {
 }
 
 #define HOLD(condition) hold(condition, #condition)
+
+static MPI_Comm duplicate(void) {
+    MPI_Comm comm;
+    HOLD(MPI_Comm_dup(MPI_COMM_WORLD, &comm) == MPI_SUCCESS);
+    return comm;
+}
+
+static int harmonize(MPI_Comm comm) {
+    int flag;
+    return MPIX_Harmonize(comm, &flag);
+}
 
 static long resident_pages(void) {
     long pages = 0;
@@ -39,10 +50,8 @@ static long resident_pages(void) {
 static int many(int count) {
     long before = 0;
     for (int i = 0; i < count; ++i) {
-        MPI_Comm comm;
-        int flag;
-        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-        HOLD(MPIX_Harmonize(comm, &flag) == MPI_SUCCESS);
+        MPI_Comm comm = duplicate();
+        HOLD(harmonize(comm) == MPI_SUCCESS);
         MPI_Comm_free(&comm);
         if (i == count / 10)
             before = resident_pages();
@@ -52,10 +61,9 @@ static int many(int count) {
     return 0;
 }
 
-static int regions(void) {
-    for (int i = 0; i < 20; ++i) {
-        MPI_Comm comm;
-        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+static int regions(int count) {
+    for (int i = 0; i < count; ++i) {
+        MPI_Comm comm = duplicate();
         Downbeat_region region;
         HOLD(Downbeat_region_begin(comm, "open", &region) == MPI_SUCCESS);
         if (i % 2 == 0)
@@ -65,21 +73,22 @@ static int regions(void) {
     return 0;
 }
 
-static void *start_often(void *argument) {
-    MPI_Comm comm = *(MPI_Comm *)argument;
-    int flag;
-    for (int i = 0; i < 20; ++i)
-        HOLD(MPIX_Harmonize(comm, &flag) == MPI_SUCCESS);
+static void *start_often(void *comm) {
+    for (int i = 0; i < TIMES; ++i)
+        HOLD(harmonize(*(MPI_Comm *)comm) == MPI_SUCCESS);
     return NULL;
 }
 
-static int threads(int provided) {
+static int threads(int count) {
     pthread_t thread[THREADS];
     MPI_Comm comm[THREADS];
+    int provided;
+    (void)count;
+    MPI_Query_thread(&provided);
     if (provided < MPI_THREAD_MULTIPLE)
         return NOT_HERE;
     for (int i = 0; i < THREADS; ++i)
-        MPI_Comm_dup(MPI_COMM_WORLD, &comm[i]);
+        comm[i] = duplicate();
     for (int i = 0; i < THREADS; ++i)
         HOLD(pthread_create(&thread[i], NULL, start_often, &comm[i]) == 0);
     for (int i = 0; i < THREADS; ++i)
@@ -89,30 +98,29 @@ static int threads(int provided) {
     return 0;
 }
 
-static MPI_Comm other = MPI_COMM_NULL;
+/* Harmonized by callbacks. */
+static MPI_Comm other;
 static int handled;
 
 static void harmonize_other(MPI_Comm *comm, int *code, ...) {
-    int flag;
     (void)comm;
     (void)code;
     ++handled;
-    HOLD(MPIX_Harmonize(other, &flag) == MPI_SUCCESS);
+    HOLD(harmonize(other) == MPI_SUCCESS);
 }
 
-static int handler(void) {
-    MPI_Comm comm;
+static int handler(int count) {
     MPI_Errhandler errors;
     int flag;
-    MPI_Comm_dup(MPI_COMM_WORLD, &other);
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm comm = duplicate();
+    other = duplicate();
     MPI_Comm_create_errhandler(harmonize_other, &errors);
     MPI_Comm_set_errhandler(comm, errors);
-    for (int i = 0; i < 10; ++i) {
+    for (int i = 0; i < count; ++i) {
         HOLD(MPIX_Harmonize_delayed(comm, -1.0, &flag) != MPI_SUCCESS);
-        HOLD(MPIX_Harmonize(comm, &flag) == MPI_SUCCESS);
+        HOLD(harmonize(comm) == MPI_SUCCESS);
     }
-    HOLD(handled == 10);
+    HOLD(handled == count);
     MPI_Errhandler_free(&errors);
     MPI_Comm_free(&comm);
     MPI_Comm_free(&other);
@@ -120,45 +128,41 @@ static int handler(void) {
 }
 
 static int destroy(MPI_Comm comm, int key, void *value, void *extra) {
-    int flag;
     (void)comm;
     (void)key;
     (void)value;
     (void)extra;
     ++handled;
-    return MPIX_Harmonize(other, &flag);
+    return harmonize(other);
 }
 
-static int destructor(void) {
+static int destructor(int count) {
     int key;
-    MPI_Comm_dup(MPI_COMM_WORLD, &other);
+    other = duplicate();
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, destroy, &key, NULL);
-    for (int i = 0; i < 10; ++i) {
-        MPI_Comm comm;
-        int flag;
-        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (int i = 0; i < count; ++i) {
+        MPI_Comm comm = duplicate();
         if (i % 2 == 0)
-            HOLD(MPIX_Harmonize(comm, &flag) == MPI_SUCCESS);
+            HOLD(harmonize(comm) == MPI_SUCCESS);
         HOLD(MPI_Comm_set_attr(comm, key, &handled) == MPI_SUCCESS);
         HOLD(MPI_Comm_free(&comm) == MPI_SUCCESS);
     }
-    HOLD(handled == 10);
+    HOLD(handled == count);
     MPI_Comm_free_keyval(&key);
     MPI_Comm_free(&other);
     return 0;
 }
 
-static int revoked(void) {
+static int revoked(int count) {
+    (void)count;
 #ifdef OMPI_HAVE_MPI_EXT_FTMPI
-    int flag;
-    MPI_Comm comm;
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm comm = duplicate();
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    HOLD(MPIX_Harmonize(comm, &flag) == MPI_SUCCESS);
+    HOLD(harmonize(comm) == MPI_SUCCESS);
     HOLD(MPIX_Comm_revoke(comm) == MPI_SUCCESS);
     HOLD(MPI_Barrier(comm) != MPI_SUCCESS);
     /* The library's own communicator is not revoked: either answer will do, but no process may hang. */
-    (void)MPIX_Harmonize(comm, &flag);
+    (void)harmonize(comm);
     MPI_Comm_free(&comm);
     return 0;
 #else
@@ -166,36 +170,28 @@ static int revoked(void) {
 #endif
 }
 
-static int finalized(void) {
-    int flag;
-    HOLD(MPIX_Harmonize(MPI_COMM_WORLD, &flag) == MPI_ERR_OTHER);
+/* main calls it after MPI_Finalize. */
+static int finalized(int count) {
+    (void)count;
+    HOLD(harmonize(MPI_COMM_WORLD) == MPI_ERR_OTHER);
     return 0;
 }
 
 int main(int argc, char **argv) {
-    const char *mode = argc > 1 ? argv[1] : "";
-    const int count = argc > 2 ? atoi(argv[2]) : 1000;
+    static const struct {
+        const char *name;
+        int (*run)(int count);
+    } modes[] = {{"many", many},       {"regions", regions},       {"threads", threads},    {"handler", handler},
+                 {"revoked", revoked}, {"destructor", destructor}, {"finalized", finalized}};
+    const int count = argc > 2 ? atoi(argv[2]) : TIMES;
+    int (*run)(int count) = NULL;
     int provided;
-    int status = 2;
-    int flag;
+    for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; ++i)
+        if (strcmp(argv[1], modes[i].name) == 0)
+            run = modes[i].run;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-    HOLD(MPIX_Harmonize(MPI_COMM_WORLD, &flag) == MPI_SUCCESS);
-    if (strcmp(mode, "many") == 0)
-        status = many(count);
-    else if (strcmp(mode, "regions") == 0)
-        status = regions();
-    else if (strcmp(mode, "threads") == 0)
-        status = threads(provided);
-    else if (strcmp(mode, "handler") == 0)
-        status = handler();
-    else if (strcmp(mode, "destructor") == 0)
-        status = destructor();
-    else if (strcmp(mode, "revoked") == 0)
-        status = revoked();
-    else if (strcmp(mode, "finalized") == 0)
-        status = 0;
+    HOLD(harmonize(MPI_COMM_WORLD) == MPI_SUCCESS);
+    int status = run == NULL || run == finalized ? 2 : run(count);
     MPI_Finalize();
-    if (strcmp(mode, "finalized") == 0)
-        status = finalized();
-    return status;
+    return run == finalized ? finalized(count) : status;
 }

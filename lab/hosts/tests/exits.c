@@ -19,7 +19,7 @@
 struct call {
     int64_t exit;
     int flag;
-    /* The global clock, in s, at a stamp: how far apart the clocks are does not depend on who has a processor. */
+    /* The global clock, in s, at a stamp: clock spreads do not depend on scheduling. */
     double time;
     int64_t stamp;
 };
@@ -34,7 +34,7 @@ static double quantile(const double *sorted, int count, double level) {
     return count == 0 ? (double)NAN : sorted[(int)(level * (count - 1))];
 }
 
-/* JSON has no NaN: what no call has is null. */
+/* JSON has no NaN: null where no call counts. */
 static void print_quantile(const char *name, const double *sorted, int count, double level) {
     if (count == 0)
         printf("\"%s\": null, ", name);

@@ -13,7 +13,7 @@ import pytest
 from plan import HERE, LIBRARIES, ROOT, hindrance
 
 TIMEOUT_SECONDS = 60
-# Beyond the time that a reading of the clocks takes: truth computes with doubles, and writes tenths of nanoseconds.
+# On top of the uncertainty of a reading: truth computes with doubles and prints tenths of nanoseconds.
 ROUNDING_NS = 1.0
 
 
@@ -24,7 +24,7 @@ def under(*names: str) -> pytest.MarkDecorator:
 
 
 under_each_mpi = under("openmpi", "mpich")
-under_open_mpi = under("openmpi")  # what is about the network alone
+under_open_mpi = under("openmpi")  # tests of the network alone
 reason_against = functools.cache(hindrance)
 
 

@@ -44,7 +44,7 @@ def every_estimator(mpi: str, delay: str) -> dict[str, Rank]:
         for i, each in enumerate(outcome.synchronizations):
             rank = each.ranks[1]
             assert rank.within_bound, each
-            # A shorter round trip than the wire allows for would be a claim that nobody can make.
+            # No round trip is shorter than the wire's delays.
             assert rank.bound_ns >= HALF_RTT_NS, each
             name = list(ESTIMATORS)[i // REPETITIONS]
             if name not in least or rank.bound_ns < least[name].bound_ns:

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from on_hosts import Outcome, built, need_hosts, run_hosts
+from on_hosts import Outcome, need_hosts, run_hosts
 from plan import HERE
 
 pytestmark = pytest.mark.alone
@@ -44,25 +44,6 @@ def test_bad_arguments_are_refused_in_one_line(arguments: tuple[str, ...], compl
     assert len(outcome.stderr.splitlines()) == 1
     assert outcome.stderr.startswith("hosts: ")
     assert complaint in outcome.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        ((), "PIDs"),
-        (("1", "x"), "x"),
-        (("--delay", "1", "1", "1"), "--delay"),
-        (("--pair",), "--pair"),
-        (("--pair", "0:1:1e-3:0", "1", "1"), "0:1:1e-3:0"),
-        (("--pair", "0:2:0:0:0", "1", "1"), "not there"),
-        (("--seed", "1.5", "1", "1"), "1.5"),
-    ],
-)
-def test_the_wire_refuses_bad_arguments_in_one_line(arguments: tuple[str, ...], complaint: str) -> None:
-    done = subprocess.run([built("openmpi", "wire"), *arguments], capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1
-    assert complaint in done.stderr
 
 
 def test_the_status_is_the_programs() -> None:

@@ -42,7 +42,7 @@ def test_clocks_that_are_one_are_taken_as_they_are(mpi: str) -> None:
     outcome = truth(mpi, "none", hosts=3, repetitions=3, env=environment)
     for each in outcome.synchronizations:
         assert all(rank.within_bound for rank in each.ranks), each
-        # No more than the readings of the counter and of the clock take.
+        # At most the duration of the readings.
         assert all(abs(rank.error_ns) <= rank.uncertainty_ns + 1000.0 for rank in each.ranks), each
 
 

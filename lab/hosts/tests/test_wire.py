@@ -20,7 +20,7 @@ def test_bounds_hold_over_a_wire_that_loses_frames_and_jitters(mpi: str) -> None
 
 @under_open_mpi
 def test_a_pair_has_delays_of_its_own(mpi: str) -> None:
-    """A round trip's delay shows in the bound, which is half of it: of the pair that was named, and of no other."""
+    """The bound is half the round trip: only the named pair has the longer delay."""
     outcome = truth(
         mpi,
         "skampi(offset=skampi(min=10,max=20))",

@@ -156,7 +156,7 @@ static void try_scheme(const char *scheme, int repetitions, struct report *mine,
     MPI_Comm_free(&comm);
 }
 
-/* Without MPI, which need not be there to be asked what there is. */
+/* Works without a launcher. */
 static int print_components(const char *kind) {
     const Downbeat_component *const *component = Downbeat_components(kind);
     if (component == NULL) {

@@ -10,24 +10,24 @@ import random
 import shlex
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from downbeat.launchers.libraries import ROOT
 
-from lab.faults.engine import Make
-from lab.faults.site import (
+from lab.faults.trial import (
+    RUN_SECONDS,
     Command,
-    Ended,
+    Make,
     NotPossibleError,
-    Running,
+    Run,
     Site,
     Variables,
-    name_of,
+    link_of,
     processes,
     send,
+    words_of,
 )
 
 FOREVER = 1 << 40  # starts
@@ -39,26 +39,26 @@ QUOTA_SECONDS = 0.1
 CUT_SECONDS = 5.0
 SOURCES = Path("/sys/devices/system/clocksource/clocksource0/available_clocksource")
 
-Disturb = Callable[[Running], None]
-
-
-def undisturbed(_: Running) -> None:
-    """Leaves the program alone."""
+Disturb = Callable[[Run], object]
 
 
 def run(
     command: Callable[[Site], Command],
-    seconds: float,
+    seconds: float = RUN_SECONDS,
     variables: Variables | None = None,
+    preload: str = "",
     program: str = "",
-    disturb: Disturb = undisturbed,
+    disturb: Disturb | None = None,
 ) -> Make:
     """Runs a command, which may take `seconds` once its ranks (of `program`) have been disturbed."""
 
-    def make(site: Site) -> Ended:
-        running = site.start(command(site), variables)
-        running.ranks = site.ranks(program) if program else []
-        disturb(running)
+    def make(site: Site) -> Run:
+        preloaded = {"LD_PRELOAD": site.library(preload)} if preload else {}
+        running = site.start(command(site), {**preloaded, **(variables or {})})
+        if program:
+            running.wait_for_ranks(program)
+        if disturb:
+            disturb(running)
         return running.end(seconds)
 
     return make
@@ -72,17 +72,18 @@ def starts(
     ranks: int = 2,
     preload: str = "",
     variables: Variables | None = None,
-    disturb: Disturb = undisturbed,
+    disturb: Disturb | None = None,
 ) -> Make:
     """Makes harmonized starts: `calls` (None: one per try), or as many as it can in `seconds` and `per_try` per try."""
 
-    def make(site: Site) -> Ended:
+    def make(site: Site) -> Run:
         length = seconds + site.count * per_try
         made = site.count if calls is None else calls
         command = site.launch("fault-starts", mode, made, length, ranks=ranks, timeout=length + 60, preload=preload)
         running = site.start(command, variables)
-        running.ranks = site.ranks("fault-starts", ranks)
-        disturb(running)
+        running.wait_for_ranks("fault-starts", ranks)
+        if disturb:
+            disturb(running)
         return running.end(length + 75)
 
     return make
@@ -91,7 +92,7 @@ def starts(
 def stops(longest: float) -> Disturb:
     """Stops a rank at random moments, for 10 us to `longest` seconds, log-uniformly."""
 
-    def disturb(running: Running) -> None:
+    def disturb(running: Run) -> None:
         site = running.site
         site.made = 0
         time.sleep(0.2)  # MPI_Init
@@ -106,36 +107,41 @@ def stops(longest: float) -> Disturb:
     return disturb
 
 
-def kill_rank(within: Callable[[Site], float]) -> Disturb:
+def kill_rank(running: Run, within: float = 0.6) -> None:
     """Kills a rank at a random moment."""
+    time.sleep(running.site.chance.uniform(0, within))
+    send(signal.SIGKILL, running.site.chance.choice(running.ranks))
 
-    def disturb(running: Running) -> None:
-        site = running.site
-        time.sleep(site.chance.uniform(0, within(site)))
-        send(signal.SIGKILL, site.chance.choice(running.ranks))
 
-    return disturb
+def kill_bench(command: Callable[[Site], Command]) -> Make:
+    """Kills a rank of downbeat-bench at a random moment of the whole."""
+
+    def make(site: Site) -> Run:
+        normal = site.normal_seconds(command(site))
+        killed = run(command, 20, program="downbeat-bench", disturb=lambda running: kill_rank(running, normal))
+        return killed(site)
+
+    return make
 
 
 def burn(processor: int, seed: float | None) -> None:
     """Keeps a processor busy; with a seed in bursts, and at real-time priority."""
     os.sched_setaffinity(0, {processor})
-    if seed is None:
-        while True:
-            pass
-    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
+    if seed is not None:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
     chance = random.Random(seed)
     while True:
         end = time.monotonic() + chance.uniform(*BURST_SECONDS)
         while time.monotonic() < end:
             pass
-        time.sleep(chance.uniform(*BURST_SECONDS))
+        if seed is not None:
+            time.sleep(chance.uniform(*BURST_SECONDS))
 
 
-def busy(each: int, real_time: bool = False) -> Disturb:
+def busy(each: int = 1, real_time: bool = False) -> Disturb:
     """Keeps processors busy while the program runs: all of them `each` times, or the last one at real-time priority."""
 
-    def disturb(running: Running) -> None:
+    def disturb(running: Run) -> None:
         site = running.site
         seed = site.chance.random() if real_time else None
         if real_time and subprocess.run(["chrt", "-f", "10", "true"], check=False, capture_output=True).returncode:
@@ -155,7 +161,7 @@ def busy(each: int, real_time: bool = False) -> Disturb:
     return disturb
 
 
-def move(running: Running) -> None:
+def move(running: Run) -> None:
     """Leaves all ranks one processor, and gives the others back."""
     site = running.site
     if len(PROCESSORS) < 2:
@@ -199,7 +205,7 @@ def control_group() -> Iterator[tuple[Path, Callable[[float], object]]]:
             time.sleep(0.02)
 
 
-def quota(running: Running) -> None:
+def quota(running: Run) -> None:
     """Lets the ranks have 0.3 to 1.5 processors together, another share each time."""
     site = running.site
     with control_group() as (group, set_share):
@@ -218,7 +224,7 @@ def quota(running: Running) -> None:
 def wrong_clock(clock: str, *kinds: str, alone: bool = False, **variables: str) -> Make:
     """Makes starts while a clock is wrong, each of these in turn; `alone`: on one process, as on its own host."""
 
-    def make(site: Site) -> Ended:
+    def make(site: Site) -> Run:
         settings = {
             "DOWNBEAT_CLOCK": clock,
             "FAULT_CLOCK": f"{clock}:{kinds[site.number % len(kinds)]}:{CLOCK_PERIOD}",
@@ -231,11 +237,11 @@ def wrong_clock(clock: str, *kinds: str, alone: bool = False, **variables: str) 
     return make
 
 
-def withdraw_clock(site: Site) -> Ended:
+def withdraw_clock(site: Site) -> Run:
     """Takes the TSC out of the kernel's list of clocks, in a mount namespace, while communicators are prepared."""
     if not SOURCES.exists() or "tsc" not in SOURCES.read_text(encoding="ascii").split():
         raise NotPossibleError("the kernel here has no TSC")
-    if site.run(["unshare", "-m", "true"]).status != 0:
+    if site.run(["unshare", "-m", "true"]).status:
         raise NotPossibleError("no mount namespace can be made here")
     listed = site.where / "available_clocksource"
     listed.write_text("tsc acpi_pm\n", encoding="ascii")
@@ -243,7 +249,7 @@ def withdraw_clock(site: Site) -> Ended:
     command = site.launch("fault-starts", "prepared", FOREVER, length, timeout=length + 30)
     mount = f"mount --make-rprivate / && mount --bind {shlex.quote(str(listed))} {SOURCES}"
     running = site.start(["unshare", "-m", "sh", "-c", f"{mount} && exec {shlex.join(map(str, command))}"])
-    site.ranks("fault-starts")
+    running.wait_for_ranks("fault-starts")
     for _ in range(site.count):
         for text in ("acpi_pm\n", "tsc acpi_pm\n"):
             listed.write_text(text, encoding="ascii")
@@ -254,17 +260,12 @@ def withdraw_clock(site: Site) -> Ended:
 def on_hosts(seconds: float, timeout: float, disturb: Disturb) -> Make:
     """Makes starts on two hosts of namespaces."""
 
-    def make(site: Site) -> Ended:
-        sys.path.insert(0, str(ROOT / "lab/hosts"))
-        from plan import hindrance
-
-        if reason := hindrance(False):
-            raise NotPossibleError(reason)
+    def make(site: Site) -> Run:
         hosts = [ROOT / "lab/hosts/hosts", "--hosts", 2, "--mpi", site.mpi, "--timeout", timeout, "--"]
         running = site.start([*hosts, site.program("fault-starts"), "starts", FOREVER, seconds])
-        running.ranks = site.ranks("fault-starts")
+        running.wait_for_ranks("fault-starts")
         if len(running.ranks) < 2:
-            raise NotPossibleError("no launch on hosts of namespaces begins here within 20 s")
+            raise NotPossibleError(f"no launch on hosts begins here within 20 s: {running.end(0).last_line}")
         time.sleep(1.0 + site.chance.uniform(0, 1.0))
         disturb(running)
         return running.end(timeout + 20)
@@ -272,36 +273,21 @@ def on_hosts(seconds: float, timeout: float, disturb: Disturb) -> Make:
     return make
 
 
-def words_of(pid: int) -> str:
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
-    return ""
-
-
-def network_of(pid: int) -> str:
-    with contextlib.suppress(OSError):
-        return str(Path(f"/proc/{pid}/ns/net").readlink())
-    return ""
-
-
-def end_host(running: Running) -> None:
+def end_host(running: Run) -> None:
     """Kills everything on the last host."""
     everybody = processes("environ", running.site.mark)
-    last = network_of(max(pid for pid in everybody if words_of(pid) == "sleep infinity"))  # keep_host
-    send(signal.SIGKILL, *(pid for pid in everybody if network_of(pid) == last))
+    last = link_of(max(pid for pid in everybody if words_of(pid) == "sleep infinity"), "ns/net")  # keep_host
+    send(signal.SIGKILL, *(pid for pid in everybody if link_of(pid, "ns/net") == last))
 
 
-def cut_network(for_good: bool) -> Disturb:
-    def disturb(running: Running) -> None:
-        everybody = processes("environ", running.site.mark)
-        switch = next(pid for pid in everybody if "/namespaces.py " in words_of(pid) and "python" in name_of(pid))
-        link = ["nsenter", "--target", str(switch), "--net", "ip", "link", "set", "host1"]
-        subprocess.run([*link, "down"], check=True, capture_output=True)
-        if not for_good:
-            time.sleep(CUT_SECONDS)
-            subprocess.run([*link, "up"], check=True, capture_output=True)
-
-    return disturb
+def cut_network(running: Run, for_good: bool = False) -> None:
+    everybody = processes("environ", running.site.mark)
+    switch = next(pid for pid in everybody if "/namespaces.py " in words_of(pid) and "python" in link_of(pid, "exe"))
+    link = ["nsenter", "--target", str(switch), "--net", "ip", "link", "set", "host1"]
+    subprocess.run([*link, "down"], check=True, capture_output=True)
+    if not for_good:
+        time.sleep(CUT_SECONDS)
+        subprocess.run([*link, "up"], check=True, capture_output=True)
 
 
 def fail_call(kind: str, handler: str = "returns") -> Make:
@@ -309,7 +295,7 @@ def fail_call(kind: str, handler: str = "returns") -> Make:
     # Few exchanges, so that every call can fail; each process has a clock of its own.
     brief = {"DOWNBEAT_SHARE": "never", "DOWNBEAT_SYNC": "hca3_offset(offset=skampi(min=2,max=3))"}
 
-    def make(site: Site) -> Ended:
+    def make(site: Site) -> Run:
         number, rank = divmod(site.number, 2)
         failing = {f"FAULT_{kind}": str(number + 1), "FAULT_RANK": str(rank), "FAULT_LOG": str(site.where / "log")}
         return site.run(site.launch("fault-sequence", handler, preload="fault-calls.so"), brief | failing, 20)
@@ -317,7 +303,7 @@ def fail_call(kind: str, handler: str = "returns") -> Make:
     return make
 
 
-def fail_new(site: Site) -> Ended:
+def fail_new(site: Site) -> Run:
     """Fails an allocation in C++ at random, on one rank of downbeat-bench or on both."""
     number = int(math.exp(site.chance.uniform(0, math.log(20000))))
     rank = str(site.chance.randrange(2)) if site.chance.random() < 0.7 else None

@@ -1,7 +1,0 @@
-/* Mode "first". */
-#ifndef DOWNBEAT_FIGURES_FIRST_H
-#define DOWNBEAT_FIGURES_FIRST_H
-
-void mode_first(void);
-
-#endif
