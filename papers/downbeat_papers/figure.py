@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -87,14 +87,16 @@ class Figure:
         return text.format(site=site)
 
     def runs(self, site: Site) -> tuple[Run, ...]:
-        return self.kind.runs(site)
+        """Returns what is launched at a site, by the figure or by the one that has its launches."""
+        return own_data(self).kind.runs(site)
 
     def pictures(self, results: Results) -> tuple[Picture, ...]:
         return self.kind.pictures(self.name, results)
 
     def findings(self, results: Results) -> tuple[Finding, ...]:
         """Holds the claims against launches."""
-        facts = self.kind.facts(results)
+        facts, site = self.kind.facts(results), results.site
+        facts = replace(facts, words={"node": site.node, "full": site.full, **facts.words})
         return tuple(finding for claim in self.claims for finding in claim.findings(facts))
 
     @property

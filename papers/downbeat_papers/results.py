@@ -121,17 +121,28 @@ def nodes_seen(data: xr.Dataset) -> int:
     return len(str(data.attrs["hosts"]).split(";"))
 
 
+def cells_where(cells: pd.DataFrame, where: Mapping[str, object]) -> pd.DataFrame:
+    """Returns the cells whose columns have a value, or one of some values."""
+    for name, value in where.items():
+        cells = cells[cells[name].isin(value if isinstance(value, list) else [value])]
+    return cells
+
+
 def launch_values(cells: pd.DataFrame, column: str, **where: object) -> pd.Series:
     """Returns a column of the one cell that each launch has of a kind, by number of the launch.
 
     Args:
         cells: those of `Results.cells`.
-        column: as "latency_max_median".
+        column: as "latency_max_median"; "latency_max_median less nothing" is less that of the operation `nothing`, which
+            is what reading the clock takes.
         where: what the cell is, e.g. `operation="bcast"`.
     """
-    for name, value in where.items():
-        cells = cells[cells[name] == value]
-    return cells.set_index("launch")[column].astype(float)
+    name, _, operation = column.partition(" less ")
+    values = cells_where(cells, where).set_index("launch")[name].astype(float)
+    if not operation:
+        return values
+    where = {key: value for key, value in where.items() if key != "size"} | {"operation": operation}
+    return values - launch_values(cells, name, **where)
 
 
 def median_and_range(frame: pd.DataFrame, by: Sequence[str], column: str, scale: float = MICROSECONDS) -> pd.DataFrame:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from downbeat.experiment.plan import (
     nonblocking_seconds,
@@ -89,15 +90,7 @@ def operation_run(
     """Returns a run that measures operations.
 
     Args:
-        site: where.
-        label: of the run.
-        library: MPI library.
-        ranks: of each launch.
-        operations: of downbeat-bench.
         usual: samples per cell where each rank has a core.
-        sync: synchronizers, as downbeat-bench takes them.
-        options: further ones.
-        variables: of the environment.
         factors: cells for each operation and synchronizer, for the estimated duration.
         more_seconds: that a launch takes in addition to its samples.
     """
@@ -120,6 +113,41 @@ def operation_run(
         seconds = start_seconds(ranks) + samples * (CROWDED_SAMPLE_SECONDS if crowded else sample_seconds(ranks))
     return Run(
         label, library, ranks, tuple(operations), all_options, dict(variables or {}), seconds=seconds + more_seconds
+    )
+
+
+def declared_runs(
+    site: Site,
+    label: str,
+    ranks: Sequence[str] = ("full",),
+    libraries: str = "main",
+    options: Mapping[str, str] | None = None,
+    **measured: Any,  # noqa: ANN401
+) -> tuple[Run, ...]:
+    """Returns the runs that an entry of `figures/*.toml` declares, one for each library and number of ranks.
+
+    Args:
+        label: may have {library} and {ranks} in braces.
+        ranks: attributes of the site.
+        libraries: as of `Site.libraries`.
+        options: may have {site} and {last}, the last rank, in braces; those that are empty at the site are left out.
+        measured: what `operation_run` takes in addition.
+    """
+    return tuple(
+        operation_run(
+            site,
+            label.format(library=library, ranks=count),
+            library,
+            count,
+            options={
+                name: text
+                for name, value in (options or {}).items()
+                if (text := value.format(site=site, last=count - 1))
+            },
+            **measured,
+        )
+        for library in site.libraries(libraries)
+        for count in dict.fromkeys(getattr(site, one) for one in ranks)
     )
 
 

@@ -202,6 +202,28 @@ class Site:
         """Returns the library for what is not about libraries."""
         return self.first_of((*OPEN_MPI, *MPICH)) or next(iter(self.benches))
 
+    def libraries(self, which: str) -> list[str]:
+        """Returns the library for what is not about libraries ("main"), Open MPI if it is there, or "two"."""
+        if which == "two":
+            return list(self.two_libraries)
+        return [name for name in (self.main() if which == "main" else self.first_of(OPEN_MPI),) if name]
+
+    @property
+    def two_libraries(self) -> dict[str, str]:
+        """Two libraries with their labels: Hunold's Intel MPI and what stands for MVAPICH first, else any two."""
+        families = {
+            "intelmpi": "Intel MPI",
+            self.first_of(MPICH): "MPICH (for MVAPICH)",
+            self.first_of(OPEN_MPI): "Open MPI",
+        }
+        found = {name: label for name, label in families.items() if name and name in self.benches}
+        return dict(list((found | {name: name for name in self.benches if name not in found}).items())[:2])
+
+    @property
+    def linear_broadcast(self) -> str:
+        """The choice of the linear broadcast of Hoefler's models, where the library is known."""
+        return f"bcast={'linear' if self.simulated else 'basic_linear'}" if self.main() in OPEN_MPI else ""
+
     def repetitions(self, usual: int) -> int:
         """Returns how often a sample is taken."""
         most = min(usual, SIMULATED_REPETITIONS) if self.simulated else usual

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from downbeat_papers.kinds.broadcast import AfterBarrier, CallsInARow, OneLate
+from downbeat_papers.kinds.barrier_pattern import BarrierPattern
+from downbeat_papers.kinds.cells import Cells
 from downbeat_papers.kinds.clocks import Hca3, LineAndTree, Offsets, OffsetsLater, Pareto
 from downbeat_papers.kinds.drift import Drift, OffsetTable
 from downbeat_papers.kinds.exit_skew import ExitSkew
@@ -15,12 +16,11 @@ from downbeat_papers.kinds.over_time import OverTime
 from downbeat_papers.kinds.reduce_matrix import ReduceMatrix
 from downbeat_papers.kinds.round_trips import RoundTrips, StopRule
 from downbeat_papers.kinds.scaling import MessageScaling, ProcessScaling
-from downbeat_papers.kinds.timelines import ReduceAfterBarriers, Starts
 
 KINDS: dict[str, Callable[..., Any]] = {
-    "after_barrier": AfterBarrier,
+    "barrier_pattern": BarrierPattern,
     "benefit": Benefit,
-    "calls_in_a_row": CallsInARow,
+    "cells": Cells,
     "drift": Drift,
     "exit_pattern": ExitPattern,
     "exit_skew": ExitSkew,
@@ -32,14 +32,11 @@ KINDS: dict[str, Callable[..., Any]] = {
     "offset_table": OffsetTable,
     "offsets": Offsets,
     "offsets_later": OffsetsLater,
-    "one_late": OneLate,
     "over_time": OverTime,
     "pareto": Pareto,
     "process_scaling": ProcessScaling,
-    "reduce_after_barriers": ReduceAfterBarriers,
     "reduce_matrix": ReduceMatrix,
     "round_trips": RoundTrips,
-    "starts": Starts,
     "stop_rule": StopRule,
     "two_libraries": TwoLibraries,
 }

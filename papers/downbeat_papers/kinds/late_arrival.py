@@ -19,12 +19,16 @@ from downbeat.pictures.style import Picture
 from downbeat_papers.claims import Facts, Measure, Measured, Places, missing
 from downbeat_papers.draw import Panel, Series, draw_panels
 from downbeat_papers.evidence import finite
-from downbeat_papers.kinds.timelines import JUDGED, LEAD_MS, LISTINGS, SYNCHRONIZERS
-from downbeat_papers.results import NoSamplesError, Results, median_and_range
+from downbeat_papers.results import BARRIER, NoSamplesError, Results, median_and_range
 from downbeat_papers.runs import Run, operation_run
 from downbeat_papers.site import Site
 from downbeat_papers.wording import between
 
+LEAD_MS = 1
+JUDGED = "harmonize"  # verdicts are on samples after it
+BY_CLOCK = f"roundtime(lead={LEAD_MS}ms)"
+LISTINGS = {BARRIER: "MPI_Barrier (Listing 1)", BY_CLOCK: "roundtime (Listing 2)"}  # the paper's two ways
+SYNCHRONIZERS = {JUDGED: JUDGED} | LISTINGS
 SIZES = (8, 128, 1024)
 SMALL = 8  # bytes; the smallest messages; the text says "zero effect"
 # us. The paper's delays are as long as its operations, some 10 to 100 us. If an operation takes less than 1 us, next
