@@ -87,12 +87,9 @@ def operation_run(
     factors: int = 1,
     more_seconds: float = 0.0,
 ) -> Run:
-    """Returns a run that measures operations.
+    """Returns a run that measures operations, `usual` samples per cell where each rank has a core.
 
-    Args:
-        usual: samples per cell where each rank has a core.
-        factors: cells for each operation and synchronizer, for the estimated duration.
-        more_seconds: that a launch takes in addition to its samples.
+    For the estimated duration there are `factors` cells for each operation and synchronizer, and `more_seconds`.
     """
     crowded = site.crowded(ranks)
     repetitions = site.repetitions(min(usual, CROWDED_REPETITIONS) if crowded else usual)
@@ -126,12 +123,9 @@ def declared_runs(
 ) -> tuple[Run, ...]:
     """Returns the runs that an entry of `figures/*.toml` declares, one for each library and number of ranks.
 
-    Args:
-        label: may have {library} and {ranks} in braces.
-        ranks: attributes of the site.
-        libraries: as of `Site.libraries`.
-        options: may have {site} and {last}, the last rank, in braces; those that are empty at the site are left out.
-        measured: what `operation_run` takes in addition.
+    The label may have {library} and {ranks} in braces; `ranks` are attributes of the site, `libraries` as of
+    `Site.libraries`. Options may have {site} and {last}, the last rank, in braces; those that are empty at the site are
+    left out. The rest is what `operation_run` takes.
     """
     return tuple(
         operation_run(
@@ -157,27 +151,12 @@ def made(site: Site, clocks: str = CLOCKS) -> dict[str, str]:
 
 
 def clock_run(
-    site: Site,
-    ranks: int,
-    schemes: str,
-    repetitions: int,
-    *,
-    seconds: float,
-    waits: str = "0",
-    clocks: str = CLOCKS,
-    exchanges: int = EXCHANGES,
+    site: Site, ranks: int, schemes: str, repetitions: int, seconds: float, waits: str = "0", exchanges: int = EXCHANGES
 ) -> Run:
     """Returns a run that synchronizes clocks by each of some schemes, on as many nodes as there are.
 
-    Args:
-        site: where.
-        ranks: of each launch.
-        schemes: of the clocks, as downbeat-bench takes them.
-        repetitions: synchronizations by each scheme.
-        seconds: what they take, roughly, without measuring how exact they are.
-        waits: seconds after a synchronization, at which offsets are measured.
-        clocks: that are made, where any are.
-        exchanges: of a rank in a synchronization by each of the schemes, summed, roughly: what simulating them takes.
+    Synchronizations take some `seconds` without measuring how exact they are, which is done after each of the `waits`.
+    A rank has some `exchanges` in a synchronization by each of the schemes, summed, which is what simulating takes.
     """
     options = {"schemes": schemes, "waits": waits, "repetitions": str(repetitions), "seed": "1"}
     checked = ranks - 1
@@ -193,7 +172,7 @@ def clock_run(
         ("clock",),
         options,
         seconds=start_seconds(ranks) + seconds + CHECK_SECONDS * checks,
-        variables=made(site, clocks),
+        variables=made(site),
         ranks_per_node=site.spread(ranks),
     )
     if not site.simulated:

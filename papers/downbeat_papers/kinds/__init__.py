@@ -7,7 +7,7 @@ from typing import Any
 
 from downbeat_papers.kinds.barrier_pattern import BarrierPattern
 from downbeat_papers.kinds.cells import Cells
-from downbeat_papers.kinds.clocks import Hca3, LineAndTree, Offsets, OffsetsLater, Pareto
+from downbeat_papers.kinds.clocks import Hca3Accuracy, Hca3Duration, LineAndTree, Offsets, OffsetsLater, Pareto
 from downbeat_papers.kinds.drift import Drift, OffsetTable
 from downbeat_papers.kinds.exit_skew import ExitSkew
 from downbeat_papers.kinds.late_arrival import Benefit, GlobalTime
@@ -25,7 +25,8 @@ KINDS: dict[str, Callable[..., Any]] = {
     "exit_pattern": ExitPattern,
     "exit_skew": ExitSkew,
     "global_time": GlobalTime,
-    "hca3": Hca3,
+    "hca3_accuracy": Hca3Accuracy,
+    "hca3_duration": Hca3Duration,
     "line_and_tree": LineAndTree,
     "measurement_schemes": MeasurementSchemes,
     "message_scaling": MessageScaling,
