@@ -103,6 +103,20 @@ def missing(why: str = NOT_MEASURED) -> Measure:
     return Measure([], obstacle=why)
 
 
+def each(values: Mapping[Any, ArrayLike | pd.Series], unit: str, words: str = "{} ranks") -> dict[str, Measure]:
+    """Returns a measure for each place, which is named by some words."""
+    return {words.format(place): Measure(one, unit) for place, one in values.items()}
+
+
+def undecided(measured: Measured, why: str) -> Measured:
+    """Returns a measure that decides nothing; numbers that nothing is claimed of stay as they are."""
+    if isinstance(measured, Mapping):
+        return {place: undecided(one, why) for place, one in measured.items()}
+    if isinstance(measured, Measure):
+        return replace(measured, obstacle=why)
+    return replace(measured, evidence=measured.evidence and Undecidable(why))
+
+
 @dataclass(frozen=True)
 class Facts:
     """Measures of launches, by the names that claims use.

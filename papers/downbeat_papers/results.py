@@ -37,6 +37,8 @@ BARRIER, HARMONIZE = "mpi_barrier", "harmonize"  # which nearly all figures of S
 LATENCY = "mean_of_means"  # its t_avg (section 2): mean over ranks of each rank's mean over calls, as OSU reports it
 MEDIAN = "latency_avg_median"  # beside it: median over calls of the mean over ranks, which no single call moves
 
+SAME_MESSAGE = "on 2 ranks the algorithms are one and the same message"  # most of them
+
 
 class NoSamplesError(DownbeatError):
     """There are launches, but starts failed so often that a figure cannot be drawn."""
@@ -133,8 +135,8 @@ def launch_values(cells: pd.DataFrame, column: str, **where: object) -> pd.Serie
 
     Args:
         cells: those of `Results.cells`.
-        column: as "latency_max_median"; "latency_max_median less nothing" is less that of the operation `nothing`, which
-            is what reading the clock takes.
+        column: as "latency_max_median"; "latency_max_median less nothing" is less that of the operation `nothing`, what
+            reading the clock takes.
         where: what the cell is, e.g. `operation="bcast"`.
     """
     name, _, operation = column.partition(" less ")

@@ -27,22 +27,17 @@ PAIRS = 6  # of a reference host with others, in the paper
 SCALES = {"us": MICROSECONDS, "ns": 1e9}
 
 
-def obstacle(files: Sequence[xr.Dataset]) -> str:
-    """Returns why launches say nothing of how real clocks drift; empty: they do."""
-    seen = {clocks_seen(data) for data in files}
-    if "made" in seen:
-        return "the drift that is seen was made"
-    return "all ranks are on one node and read one clock" if "one" in seen else ""
+# Whose clocks launches compared; why that says nothing of how real clocks drift; and what a caption says of it.
+MADE = ("the drift that is seen was made", "The clocks are the validation clock's: nothing but their drift is made.")
+ONE = ("all ranks are on one node and read one clock", "All ranks are on one node and read one clock.")
 
 
-def clocks_caption(files: Sequence[xr.Dataset]) -> str:
-    """Says for a caption whose clocks are drawn."""
+def clocks_of(files: Sequence[xr.Dataset]) -> tuple[str, str]:
+    """Returns the obstacle, empty if there is none, and what a caption says."""
     seen = {clocks_seen(data) for data in files}
     if "made" in seen:
-        return "The clocks are the validation clock's: nothing but their drift is made."
-    if "one" in seen:
-        return "All ranks are on one node and read one clock."
-    return f"The clocks are those of {max(map(nodes_seen, files))} nodes, as they are."
+        return MADE
+    return ONE if "one" in seen else ("", f"The clocks are those of {max(map(nodes_seen, files))} nodes, as they are.")
 
 
 @dataclass(frozen=True)
@@ -84,7 +79,7 @@ class Drift:
 
     def facts(self, results: Results) -> Facts:
         files = results.datasets("drift")
-        whose = obstacle(files)
+        whose, _ = clocks_of(files)
 
         def largest(variable: str, scale: float = 1.0) -> np.ndarray:
             """Returns the largest absolute value of each launch, over pairs and time."""
@@ -104,7 +99,7 @@ class Drift:
         if all("residual_ppm" in data for data in files):
             half = (files[0]["skew_high"] - files[0]["skew_low"]).to_numpy() / 2 * 1e6
             made_straight = "the drift of these clocks is made, and made nearly a line"
-            straight = made_straight if whose and "made" in whose else whose
+            straight = made_straight if whose == MADE[0] else whose
             measures |= {
                 "error_with_a_line": Measure(largest("residual_ppm"), " ppm", signed=True, obstacle=straight),
                 "error_without": Measure(largest("drift_ppm"), " ppm", signed=True),
@@ -134,7 +129,7 @@ class Drift:
             )
             for variable, unit, label, title in self.panels
         ]
-        return (draw_panels(name, self.picture, f"{self.caption} {clocks_caption(files)}", panels),)
+        return (draw_panels(name, self.picture, f"{self.caption} {clocks_of(files)[1]}", panels),)
 
 
 OFFSETS = 100

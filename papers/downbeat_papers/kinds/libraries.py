@@ -78,22 +78,15 @@ class TwoLibraries(Cells):
     """Two libraries compared after an external barrier and after their own."""
 
     def facts(self, results: Results) -> Facts:
-        labels = results.site.two_libraries
-        cells = results.cells
-        small = cells[cells["size"] <= SMALL].assign(log=lambda frame: np.log(frame["latency_max_median"]))
-        means = small.pivot_table(index="launch", columns=["synchronizer", "library"], values="log").dropna()
-        both = means.shape[1] == 4 and not means.empty
-        measures: dict[str, Measured] = {}
+        small = results.cells[results.cells["size"] <= SMALL]
+        logs = small.assign(log=np.log(small["latency_max_median"]))
+        means = logs.pivot_table(index="launch", columns=["synchronizer", "library"], values="log").dropna()
+        needed = missing("two MPI libraries are needed")
+        measures: dict[str, Measured] = {"shift_of_one": needed, "shift_of_the_other": needed}
         # Within a launch both barriers are measured; launches of two libraries are not paired.
-        for name, library in zip(("shift_of_one", "shift_of_the_other"), labels, strict=False):
-            there = both and {(THEIRS, library), (OWN, library)} <= set(means.columns)
-            measures[name] = (
-                Measure(np.exp(means[THEIRS, library] - means[OWN, library]), note=labels[library])
-                if there
-                else missing("two MPI libraries are needed")
-            )
-        if len(labels) < 2:
-            measures["shift_of_the_other"] = missing("two MPI libraries are needed")
+        if means.shape[1] == 4 and not means.empty:
+            for name, (library, label) in zip(measures, results.site.two_libraries.items(), strict=True):
+                measures[name] = Measure(np.exp(means[THEIRS, library] - means[OWN, library]), note=label)
         return Facts(measures)
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
@@ -120,27 +113,18 @@ class TwoLibraries(Cells):
 BESIDE = 0.15  # ranks, by which points of one rank are apart
 
 
-def exits_after_the_first(data: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
-    """Returns when each rank leaves the barrier after the first one, in us: mean over calls, half of its 95 % interval.
-
-    Both have shape (ranks,), NaN where no call is valid.
-    """
-    exits = data["exit"].to_numpy()[data["valid"].to_numpy() == 1]
-    late = (exits - exits.min(axis=1, keepdims=True)) * MICROSECONDS
-    count = len(late)
+def mean_and_half(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the mean over rows, and half of its 95 % t interval; 0 of a single row."""
+    count = len(rows)
     if count < 2:
-        return np.full(exits.shape[1], np.nan), np.full(exits.shape[1], np.nan)
-    return late.mean(axis=0), special.stdtrit(count - 1, 0.975) * late.std(axis=0, ddof=1) / np.sqrt(count)
+        return rows.mean(axis=0), np.zeros(rows.shape[1])
+    return rows.mean(axis=0), special.stdtrit(count - 1, 0.975) * rows.std(axis=0, ddof=1) / np.sqrt(count)
 
 
-def over_all(means: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns the mean over launches of each rank's mean, and its 95 % t interval; without one of a single launch."""
-    count = len(means)
-    middle = means.mean(axis=0)
-    half = np.zeros_like(middle)
-    if count > 1:
-        half = special.stdtrit(count - 1, 0.975) * means.std(axis=0, ddof=1) / np.sqrt(count)
-    return middle, middle - half, middle + half
+def exits_after_the_first(data: xr.Dataset) -> np.ndarray:
+    """Returns when each rank leaves the barrier after the first one, in us, of valid calls; shape (calls, ranks)."""
+    exits = data["exit"].to_numpy()[data["valid"].to_numpy() == 1]
+    return np.asarray((exits - exits.min(axis=1, keepdims=True)) * MICROSECONDS)
 
 
 @dataclass(frozen=True)
@@ -153,14 +137,13 @@ class ExitPattern(Cells):
 
     def exits(self, results: Results) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """Returns mean exits and half their intervals in us, both (launches, ranks), by the label of the library."""
-        labels = results.site.two_libraries
         found = {}
         for label in results.have():
-            launches = [exits_after_the_first(data) for data in results.datasets(label)]
-            launches = [one for one in launches if np.isfinite(one[0]).all()]
+            late = [exits_after_the_first(data) for data in results.datasets(label)]
+            launches = [mean_and_half(calls) for calls in late if len(calls) > 1]
             if launches:
                 means, halves = (np.stack(values) for values in zip(*launches, strict=True))
-                found[labels[label]] = means, halves
+                found[results.site.two_libraries[label]] = means, halves
         if not found:
             raise NoSamplesError("no launch has two valid calls")
         return found
@@ -176,16 +159,16 @@ class ExitPattern(Cells):
         for library, (means, halves) in self.exits(results).items():
             # One launch, as in the paper: the middle one.
             chosen = int(np.argsort(np.ptp(means, axis=1))[len(means) // 2])
-            mean, half = means[chosen], halves[chosen]
-            ranks = np.array(results.site.sampled(range(len(mean))))
+            ranks = np.array(results.site.sampled(range(means.shape[1])))
+            both = [("one launch", means[chosen], halves[chosen]), ("all launches", *mean_and_half(means))]
             series = [
-                Series("one launch", ranks, mean[ranks], (mean - half)[ranks], (mean + half)[ranks], 0, "", 0),
-                Series("all launches", ranks + BESIDE, *over_all(means[:, ranks]), 1, "", 1),
+                Series(label, ranks + BESIDE * at, mean[ranks], (mean - half)[ranks], (mean + half)[ranks], at, "", at)
+                for at, (label, mean, half) in enumerate(both)
             ]
             panels.append(Panel(series, "rank", "exit after the first [us]", library))
         caption = (
-            f"Mean over {results.site.repetitions(self.run['usual'])} calls of the time after the rank that left first. Calls "
-            "begin with windows of 100 us, on clocks that HCA synchronized once, as in the paper; with the 95 % "
+            f"Mean over {results.site.repetitions(self.run['usual'])} calls of the time after the rank that left first. "
+            "Calls begin with windows of 100 us, on clocks that HCA synchronized once, as in the paper; with the 95 % "
             "interval of the mean. One launch, as in the paper: the one with the middle spread; its interval knows the "
             "deviation between calls. All launches: mean of their means; its interval knows that of launches."
             + drawn_of(results.site.full, results.site.sample)
