@@ -21,7 +21,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -33,21 +33,28 @@ from downbeat_papers.evidence import (
     Estimate,
     Evidence,
     Undecidable,
-    difference_between,
+    difference,
     every,
-    factor_between,
     factor_of,
     finite,
     grows,
     mean_of,
     some,
 )
-from downbeat_papers.wording import between
 
 NOT_MEASURED = "not measured here"
 PART = re.compile(
     r"(?P<left>\S+)(?: (?P<operator>/|-|vs) (?P<right>\S+))?(?: (?P<sign>>|<|within|beyond|grows) ?(?P<border>[^<>]*))?"
 )
+
+
+def between(values: Iterable[float], unit: str = "") -> str:
+    """Returns a range, as "1.02 to 1.3 us"."""
+    kept = [value for value in values if np.isfinite(value)]
+    if not kept:
+        return "none"
+    low, high = f"{min(kept):.3g}", f"{max(kept):.3g}"
+    return f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
 
 
 @dataclass(frozen=True)
@@ -154,12 +161,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of a paper.
+    """A claim of a paper; all texts may have words of the facts in braces.
 
     Attributes:
         test: as above. After `each` there is a claim for each place; after `show` are measures, or ratios of them, that
             are numbers to compare, separated by commas.
-        claim: in a few words; may have words of the facts in braces, as may the others.
+        claim: in a few words.
         paper: what the paper reports.
     """
 
@@ -214,13 +221,12 @@ def border(text: str, unit: str) -> float:
 
 def estimate(part: Mapping[str, str], one: Measure, other: Measure | None) -> Estimate:
     """Returns what launches estimate of a measure, of a ratio, or of a difference."""
+    estimate_of = mean_of if one.signed else factor_of
     if other is None:
-        return (mean_of if one.signed else factor_of)(one.values, one.unit)
+        return estimate_of(one.values, one.unit)
     if part["operator"] == "vs":
-        if one.signed:
-            return difference_between(one.values, other.values, one.unit)
-        return factor_between(one.values, other.values)
-    return mean_of(combined(part, one, other), one.unit) if one.signed else factor_of(combined(part, one, other))
+        return difference(estimate_of(one.values, one.unit), estimate_of(other.values))
+    return estimate_of(combined(part, one, other), one.unit if one.signed else "")
 
 
 def combined(part: Mapping[str, str], one: Measure, other: Measure) -> ArrayLike | pd.Series:
@@ -270,8 +276,7 @@ def evidence_of(test: str, measures: Mapping[str, Measured]) -> Evidence | Undec
     alternatives = [parts_of(text) for text in test.removeprefix("some ").removeprefix("every ").split(" or ")]
     first = alternatives[0][0]
     if first["sign"] == "grows":
-        launches = (finite(at_place(measures, place)[first["left"]].values).tolist() for place in places)
-        return grows(dict(enumerate(launches)))
+        return grows({at: at_place(measures, place)[first["left"]].values for at, place in enumerate(places)})
 
     def named(place: object, parts: Sequence[Mapping[str, str]]) -> Iterator[Evidence]:
         for part in parts:

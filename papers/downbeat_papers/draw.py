@@ -240,17 +240,7 @@ def draw_matrix(
     columns: str,
     deviations: pd.DataFrame | None = None,
 ) -> Picture:
-    """Draws a matrix of positive values, colors on a logarithmic scale.
-
-    Args:
-        name: of the picture.
-        title: of it.
-        caption: of it.
-        frame: values in us, a row per row, a column per column; NaN where there is none.
-        rows: what the rows are.
-        columns: what the columns are.
-        deviations: of the values, written beside them; None: none are.
-    """
+    """Draws a matrix of positive values in us, colors on a logarithmic scale; deviations are written beside them."""
     figure = new_figure(WIDTH_INCHES, MATRIX_INCHES + MATRIX_ROW_INCHES * len(frame))
     axes = figure.subplots()
     named = frame.rename(index=lambda one: str(one).replace("_", " "), columns=str)
@@ -287,16 +277,7 @@ class Timeline:
 
 
 def median_sample(data: xr.Dataset, cell: int, metric: str) -> Timeline | None:
-    """Picks the valid sample of a cell whose metric is the median, lower one of two.
-
-    Args:
-        data: a file of samples, from `open_launch`.
-        cell: number of the cell.
-        metric: name out of `METRICS`.
-
-    Returns:
-        None where no sample is valid.
-    """
+    """Picks the valid sample of a cell whose metric is the median, lower one of two; None where no sample is valid."""
     kept = data.isel(sample=np.flatnonzero((data["cell_index"].to_numpy() == cell) & (data["valid"].to_numpy() == 1)))
     if kept.sizes["sample"] == 0:
         return None
@@ -319,14 +300,9 @@ def median_sample(data: xr.Dataset, cell: int, metric: str) -> Timeline | None:
 def draw_timelines(
     name: str, title: str, caption: str, timelines: Sequence[tuple[str, Timeline]], most: int
 ) -> Picture:
-    """Draws timelines with their titles below each other, a row for each rank, as long as the operation is.
+    """Draws timelines with their titles below each other, as long as the operation is.
 
-    Args:
-        name: of the picture.
-        title: of the picture.
-        caption: what is drawn.
-        timelines: with any numbers of ranks.
-        most: the most rows of each; the numbers of the picture have all.
+    Each has a row for each rank, at most so many; the numbers of the picture have all.
     """
     shown = [evenly(range(len(one.entry)), most) for _, one in timelines]
     heights = [len(one) for one in shown]

@@ -9,7 +9,7 @@ the right side of 1. Launches count once each, however many samples they have.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -129,60 +129,32 @@ def tails(distance: float, error: float, freedom: float, launches: int) -> tuple
 
 
 def mean_of(values: ArrayLike, unit: str = "") -> Estimate:
-    """Returns the mean of a parameter that each launch estimates once (Student 1908).
-
-    Args:
-        values: one per launch, shape (launches,); those that are NaN do not count.
-        unit: of them, as " us".
-    """
+    """Returns the mean of a parameter that each launch estimates once (Student 1908); NaN does not count."""
     kept = finite(values)
     error = float(kept.std(ddof=1)) / math.sqrt(kept.size) if kept.size > 1 else math.nan
     mean = float(kept.mean()) if kept.size else math.nan
-    return Estimate(mean, flat(error, mean), kept.size - 1, kept.size, unit=unit)
+    return Estimate(mean, 0.0 if error <= ROUNDING * abs(mean) else error, kept.size - 1, kept.size, unit=unit)
 
 
 def factor_of(values: ArrayLike, unit: str = "") -> Estimate:
     """Returns the geometric mean of ratios that launches measured, or of other values that are above 0, as times.
 
     The test takes launches to deviate normally; times, errors and ratios do so in their logarithms, if at all.
-
-    Args:
-        values: one per launch, shape (launches,), above 0; those that are NaN do not count.
-        unit: of them, as " us".
     """
-    return replace(mean_of(logarithms(values)), factor=True, unit=unit)
+    array: Floats = np.asarray(values, dtype=float)
+    logs: Floats = np.log(array, out=np.full(array.shape, np.nan), where=array > 0)
+    return replace(mean_of(logs), factor=True, unit=unit)
 
 
-def factor_between(top: ArrayLike, bottom: ArrayLike) -> Estimate:
-    """Returns the ratio of geometric means of two runs, whose launches are not paired (Welch 1947).
-
-    Args:
-        top: one value per launch of the one run, shape (launches,), above 0.
-        bottom: the same of the other, as many or not.
-    """
-    return welch(mean_of(logarithms(top)), mean_of(logarithms(bottom)), factor=True)
-
-
-def difference_between(one: ArrayLike, other: ArrayLike, unit: str = "") -> Estimate:
-    """Returns the difference of the means of two runs, whose launches are not paired (Welch 1947).
-
-    Args:
-        one: one value per launch of the one run, shape (launches,).
-        other: what is subtracted, one per launch of the other run, as many or not.
-        unit: of both, as " us".
-    """
-    return welch(mean_of(one), mean_of(other), unit=unit)
-
-
-def welch(one: Estimate, other: Estimate, factor: bool = False, unit: str = "") -> Estimate:
-    """Returns the difference of two estimates that do not depend on each other."""
-    sides = (one, other)
-    error = math.hypot(*(side.error for side in sides))
-    fewest = min(side.launches for side in sides)
+def difference(one: Estimate, other: Estimate) -> Estimate:
+    """Returns the difference, of factors the ratio, of estimates from runs whose launches are not paired (Welch 1947)."""
+    fewest = min(one.launches, other.launches)
+    error = math.hypot(one.error, other.error)
     freedom = float(max(1, fewest - 1))
     if error > 0:
-        freedom = error**4 / sum(side.error**4 / side.freedom for side in sides)
-    return Estimate(one.mean - other.mean, error, freedom, fewest, factor, unit)
+        freedom = error**4 / sum(side.error**4 / side.freedom for side in (one, other))
+    unit = "" if one.factor else one.unit
+    return Estimate(one.mean - other.mean, error, freedom, fewest, one.factor, unit)
 
 
 def halves(values: Floats) -> tuple[Floats, Floats]:
@@ -199,13 +171,8 @@ def held_out(values: ArrayLike) -> Floats:
     """Returns how far from 0 half of the launches lie, in the direction in which the other half lies.
 
     The mean of absolute values is above 0 even if nothing but noise moves them. These are as often above as below,
-    unless launches agree on a direction.
-
-    Args:
-        values: shape (launches, places), NaN where there is none.
-
-    Returns:
-        Shape (launches that judge, places); NaN with a single launch.
+    unless launches agree on a direction. `values` have shape (launches, places), NaN where there is none; with a single
+    launch nothing but NaN is returned.
     """
     choosing, judging = halves(np.asarray(values, dtype=float))
     if not len(choosing):
@@ -218,18 +185,6 @@ def finite(values: ArrayLike) -> Floats:
     """Returns the values that are numbers."""
     array: Floats = np.asarray(values, dtype=float).ravel()
     return array[np.isfinite(array)]
-
-
-def logarithms(values: ArrayLike) -> Floats:
-    """Returns logarithms, NaN where there is none."""
-    array: Floats = np.asarray(values, dtype=float)
-    logs: Floats = np.log(array, out=np.full(array.shape, np.nan), where=array > 0)
-    return logs
-
-
-def flat(error: float, mean: float) -> float:
-    """Returns a standard error, 0 where it is nothing but rounding."""
-    return 0.0 if error <= ROUNDING * abs(mean) else error
 
 
 def half(effect: float) -> float:
@@ -267,13 +222,9 @@ def some(parts: Iterable[Evidence]) -> Evidence:
     return replace(none.denied(), described=clearest.described, part=f"the clearest of {len(given)} places")
 
 
-def grows(by_count: Mapping[int, Sequence[float]]) -> Evidence | Undecidable:
-    """Returns what is said of the claim that values grow with each number of ranks.
-
-    Args:
-        by_count: a value per launch, above 0, by number of ranks.
-    """
-    counts = sorted(by_count)
-    if len(counts) < 2:
+def grows(by_count: Mapping[int, ArrayLike]) -> Evidence | Undecidable:
+    """Returns what is said of the claim that values above 0, one per launch, grow with each number of ranks."""
+    launches = [factor_of(by_count[count]) for count in sorted(by_count)]
+    if len(launches) < 2:
         return Undecidable("it takes two numbers of ranks with a core each")
-    return every(factor_between(by_count[more], by_count[fewer]).above(1.0) for fewer, more in pairwise(counts))
+    return every(difference(more, fewer).above(1.0) for fewer, more in pairwise(launches))

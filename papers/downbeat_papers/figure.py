@@ -84,7 +84,8 @@ class Figure:
     def shows(self, site: Site) -> str:
         """Says what can be seen of it at a site."""
         text = next(text for condition, text in self.can_show.items() if getattr(site, condition))
-        return text.format(site=site)
+        worth = {name: site.worth(getattr(site, name)) for name in ("node", "full", "most")}
+        return text.format(site=site, worth=worth)
 
     def runs(self, site: Site) -> tuple[Run, ...]:
         """Returns what is launched at a site, by the figure or by the one that has its launches."""

@@ -81,16 +81,13 @@ class Results:
         Raises:
             NoSamplesError: no cell has a valid sample.
         """
-        frames = []
-        for label in self.have():
-            run = self.run(label)
-            for launch in self.launches[label]:
-                frame = summarize_cells(launch.path, METRICS)
-                frames.append(
-                    frame.assign(label=label, library=run.library, ranks=run.ranks, launch=launch.number).query(
-                        "valid_count > 0"
-                    )
-                )
+        frames = [
+            summarize_cells(launch.path, METRICS)
+            .query("valid_count > 0")
+            .assign(label=label, library=self.run(label).library, ranks=self.run(label).ranks, launch=launch.number)
+            for label in self.have()
+            for launch in self.launches[label]
+        ]
         cells = pd.concat(frames, ignore_index=True)
         if cells.empty:
             raise NoSamplesError("no cell has a valid sample")
@@ -148,13 +145,7 @@ def launch_values(cells: pd.DataFrame, column: str, **where: object) -> pd.Serie
 
 
 def median_and_range(frame: pd.DataFrame, by: Sequence[str], column: str, scale: float = MICROSECONDS) -> pd.DataFrame:
-    """Summarizes a column over launches.
-
-    Args:
-        frame: a row per launch and value of `by`.
-        by: what is kept apart.
-        column: the column.
-        scale: what values are multiplied with.
+    """Summarizes a column over launches, a row each and value of `by`.
 
     Returns:
         One row per group: `by`, `median`, `low` and `high` (smallest, largest launch), `launches`.
@@ -168,7 +159,7 @@ def median_and_range(frame: pd.DataFrame, by: Sequence[str], column: str, scale:
 def mean_and_deviation(
     frame: pd.DataFrame, by: Sequence[str], column: str, scale: float = MICROSECONDS
 ) -> pd.DataFrame:
-    """Summarizes a column over launches as Schuchart 2023 (section 6) does; arguments as of `median_and_range`.
+    """Summarizes a column over launches as Schuchart 2023 (section 6) does.
 
     Returns:
         One row per group: `by`, `mean`, `deviation` (standard, NaN of a single launch), `low` and `high` (one of it

@@ -104,15 +104,7 @@ def simulated_site(
     quick: bool = False,
     sample: int = SAMPLE,
 ) -> Site:
-    """Returns the cluster that is simulated for a figure.
-
-    Args:
-        figure: one that is.
-        ranks: numbers of ranks; none: the figure's own, as far as they fit.
-        platform: in place of the figure's own.
-        launches: of each configuration.
-        quick: few repetitions.
-        sample: as in `Site`.
+    """Returns the cluster that is simulated for a figure: its own, or a platform and numbers of ranks in place of it.
 
     Raises:
         UsageError: a platform that cannot be, fewer than two ranks, or more than it has room for; no simulator.

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from downbeat.base.text import evenly, split_list
+from downbeat.base.text import counted, evenly, split_list
 from downbeat.errors import UsageError
 from downbeat.experiment.bench_options import launcher_at
 from downbeat.experiment.request import check_placing
@@ -131,18 +131,14 @@ class Site:
         """Where ranks run."""
         if self.simulated:
             topology = self.platform.partition("(")[0]
-            each = f"{self.ranks_per_node} rank{'s' if self.ranks_per_node > 1 else ''} each"
-            return f"on {self.nodes} simulated node{'s' if self.nodes > 1 else ''} ({topology}), {each}"
+            each = counted(self.ranks_per_node, "rank")
+            return f"on {counted(self.nodes, 'simulated node')} ({topology}), {each} each"
         if self.nodes == 1:
             return f"on {self.cores} cores"
         if not self.nodes:
             return f"under '{self.launcher}'"
-        each = (
-            f"{self.ranks_per_node} rank{'s' if self.ranks_per_node > 1 else ''} each"
-            if self.ranks_per_node
-            else f"{self.cores} cores each"
-        )
-        return f"on {self.nodes} nodes" + (f", {each}" if self.ranks_per_node or self.cores else "")
+        each = f", {counted(self.ranks_per_node, 'rank')} each" if self.ranks_per_node else ""
+        return f"on {self.nodes} nodes" + (each or (f", {self.cores} cores each" if self.cores else ""))
 
     # Phrases of what figures can show at the site.
 
@@ -172,18 +168,6 @@ class Site:
         return True
 
     @property
-    def worth_node(self) -> str:
-        return self.worth(self.node)
-
-    @property
-    def worth_full(self) -> str:
-        return self.worth(self.full)
-
-    @property
-    def worth_most(self) -> str:
-        return self.worth(self.most)
-
-    @property
     def clocks(self) -> str:
         """Which clocks figures about clocks compare."""
         if self.simulated:
@@ -191,7 +175,6 @@ class Site:
         return "each rank's clock is made different, within 8 ppm" if self.made_clocks else "the nodes' own clocks"
 
     def want(self, what: str) -> str:
-        """Says that something cannot be shown without an MPI library."""
         return f"without {what}; the MPI libraries at hand: {', '.join(self.benches)}"
 
     def first_of(self, libraries: Sequence[str]) -> str | None:
@@ -233,13 +216,10 @@ class Site:
         """Says what so many ranks are worth here."""
         if self.crowded(ranks):
             return f"{ranks} ranks on {self.all_cores} cores, so that times contain the wait for a core"
-        if self.simulated:
-            nodes = nodes_for(ranks, self.ranks_per_node)
-            return f"{ranks} ranks on {nodes} simulated node{'s' if nodes > 1 else ''}"
         if not self.placed:
             return f"{ranks} ranks, a core each" if self.nodes == 1 else f"{ranks} ranks {self.place}"
-        nodes = nodes_for(ranks, self.ranks_per_node)
-        return f"{ranks} ranks on {nodes} node{'s' if nodes > 1 else ''}"
+        nodes = counted(nodes_for(ranks, self.ranks_per_node), "simulated node" if self.simulated else "node")
+        return f"{ranks} ranks on {nodes}"
 
 
 @functools.cache
@@ -259,17 +239,7 @@ def site_at_hand(
     clocks: str = "",
     sample: int = SAMPLE,
 ) -> Site:
-    """Looks at the machine, or at the job.
-
-    Args:
-        ranks: numbers of ranks; none: powers of two up to those of the job, on one machine up to twice the cores.
-        libraries: MPI libraries that may be used; none: all that downbeat-bench is built for.
-        launches: of each configuration.
-        quick: few repetitions.
-        launcher: as in `Site`.
-        ranks_per_node: the most that a node gets; 0: those of the job, else one per core.
-        clocks: one of `CLOCKS`; empty: made on one node, else real.
-        sample: as in `Site`.
+    """Looks at the machine, or at the job; empty arguments leave the choice to what is found there.
 
     Raises:
         UsageError: fewer than two ranks, or more than there is room for; no downbeat-bench, or none for a library; a
@@ -304,12 +274,7 @@ def site_at_hand(
 
 
 def usual_counts(job: Job, room: int) -> list[int]:
-    """Returns numbers of ranks where nobody gives any.
-
-    Args:
-        job: the nodes that they go to.
-        room: how many ranks fit on several nodes; 0: nobody can tell.
-    """
+    """Returns numbers of ranks where nobody gives any; so many have room on several nodes, 0 if nobody can tell."""
     most = room or job.ranks or job.nodes * job.cpus
     if not most:
         raise UsageError(f"--ranks: {job.source} does not say how many there can be; give numbers, as in --ranks 2,4")

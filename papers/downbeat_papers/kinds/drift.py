@@ -15,12 +15,11 @@ from downbeat.base.text import MICROSECONDS, evenly
 from downbeat.experiment.plan import start_seconds
 from downbeat.pictures.style import Picture
 
-from downbeat_papers.claims import Facts, Measure, Measured
+from downbeat_papers.claims import Facts, Measure, Measured, between
 from downbeat_papers.draw import Panel, Series, draw_panels
 from downbeat_papers.results import Results, clocks_seen, nodes_seen
 from downbeat_papers.runs import Run, made
 from downbeat_papers.site import Site
-from downbeat_papers.wording import between, microseconds
 
 DRIFT_SECONDS = 20.0
 PAIRS = 6  # of a reference host with others, in the paper
@@ -88,7 +87,7 @@ class Drift:
         drift = largest("drift", MICROSECONDS)
         trips = np.array([float(np.median(data["rtt"])) * MICROSECONDS for data in files])
         bound = float(np.median([float(np.median(data["offset_bound"])) for data in files])) * MICROSECONDS
-        hidden = f"the drift is smaller than the error of an offset, {microseconds(bound)} at most"
+        hidden = f"the drift is smaller than the error of an offset, {bound:.3g} us at most"
         shapeless = whose or ("" if drift.max() > bound else hidden)
         seconds = float(files[0]["duration"].max())
         measures: dict[str, Measured] = {

@@ -16,7 +16,6 @@ from downbeat_papers.evidence import half
 from downbeat_papers.results import BARRIER, HARMONIZE, Results, nodes_seen
 from downbeat_papers.runs import Run
 from downbeat_papers.site import CROWDED_TOLERANCE, Site
-from downbeat_papers.wording import microseconds
 
 CALLS = 50  # of each synchronizer, in a launch
 WARMUP = 10  # of downbeat-bench
@@ -155,10 +154,10 @@ def common_start(results: Results, full: int, barrier: np.ndarray, common: np.nd
         for data in results.datasets(label)
     )
     crowding = results.crowding(full)
-    note = f"known to within {microseconds(bound)}" if bound else "true values"
+    note = f"known to within {bound:.3g} us" if bound else "true values"
     at_most = np.maximum(common + bound, RESOLUTION)
     wanted = float(np.median(barrier)) / half(LESS_SKEW)
-    unknown = f"1/{half(LESS_SKEW):g} of the barrier's skew is {microseconds(wanted)}, and the clock is {note}"
+    unknown = f"1/{half(LESS_SKEW):g} of the barrier's skew is {wanted:.3g} us, and the clock is {note}"
     pairs = min(len(barrier), len(common))
     return {
         "barrier": Measure(barrier[:pairs], " us", obstacle=crowding or (unknown if wanted < bound else "")),

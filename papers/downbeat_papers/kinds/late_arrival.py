@@ -17,13 +17,12 @@ import pandas as pd
 from downbeat.base.text import MICROSECONDS, PERCENT
 from downbeat.pictures.style import Picture
 
-from downbeat_papers.claims import Facts, Measure, Measured, Places, missing
+from downbeat_papers.claims import Facts, Measure, Measured, Places, between, missing
 from downbeat_papers.draw import Panel, Series, draw_panels
 from downbeat_papers.evidence import finite
 from downbeat_papers.results import BARRIER, NoSamplesError, Results, median_and_range
 from downbeat_papers.runs import Run, operation_run
 from downbeat_papers.site import Site
-from downbeat_papers.wording import between
 
 LEAD_MS = 1
 JUDGED = "harmonize"  # verdicts are on samples after it

@@ -12,7 +12,7 @@ import pandas as pd
 from downbeat.base.text import MICROSECONDS
 from downbeat.pictures.style import Picture
 
-from downbeat_papers.claims import NOT_MEASURED, Facts, Found, Measure, Measured, missing, undecided
+from downbeat_papers.claims import NOT_MEASURED, Facts, Found, Measure, Measured, between, missing, undecided
 from downbeat_papers.draw import Panel, Series, draw_panels
 from downbeat_papers.evidence import held_out
 from downbeat_papers.results import (
@@ -27,7 +27,6 @@ from downbeat_papers.results import (
 )
 from downbeat_papers.runs import Run, operation_run
 from downbeat_papers.site import MPICH, OPEN_MPI, Site
-from downbeat_papers.wording import between
 
 POINT = (
     "Points: mean over launches of what OSU's benchmarks report, bars: standard deviation, as in the paper. Beside it: "
