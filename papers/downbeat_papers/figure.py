@@ -29,6 +29,8 @@ PAPERS = {
     "of MPI Collective Operations. Int. J. Advances in Systems and Measurements 9, 2016",
 }
 WORDS = {"fig": "Fig.", "tab": "Table", "sec": "section"}
+# What figures that are like each other share.
+SHARED = ("setup", "needs", "shows", "kind", "operation", "all_nodes", "size", "samples", "bin", "window_us", "caption")
 ROMAN = {"1": "I", "2": "II"}  # Niethammer 2016 numbers its tables so
 
 
@@ -53,7 +55,7 @@ class Figure:
         name: as "schuchart2023-fig2", "niethammer2016-tab2" or "schuchart2023-sec66".
         title: what it shows.
         setup: what the paper measured, on what.
-        reports: what the paper says that it shows, a sentence each.
+        reports: what the paper says that it shows.
         needs: what it takes to show it as the paper does.
         can_show: what can be seen of it at a site, by conditions of the site; the first that is met counts.
         kind: what is launched, computed and drawn.
@@ -65,7 +67,7 @@ class Figure:
     name: str
     title: str
     setup: str
-    reports: tuple[str, ...]
+    reports: str
     needs: str
     can_show: Mapping[str, str]
     kind: Kind
@@ -107,21 +109,27 @@ class Figure:
 
 
 def figures_of(paper: str) -> Iterator[Figure]:
-    """Reads the figures of a paper; `[texts]` are what setups share."""
+    """Reads the figures of a paper.
+
+    `[texts]` are what setups share, `[shared]` claims by name. A figure that is `like` another one has the entries of that
+    one which it does not have itself.
+    """
     path = Path(__file__).parent / "figures" / f"{paper}.toml"
     entries: dict[str, dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))
-    texts = entries.pop("texts", {})
-    for number, entry in entries.items():
+    texts, shared = entries.pop("texts", {}), entries.pop("shared", {})
+    for number, own in entries.items():
+        inherited = entries[own["like"]] if "like" in own else {}
+        entry = {name: inherited[name] for name in SHARED if name in inherited} | own
+        entry.pop("like", None)
         shows, data = entry.pop("shows"), entry.pop("data", "")
-        fixed = {name: entry.pop(name) for name in ("title", "needs")}
+        claims = [shared[one] if isinstance(one, str) else one for one in entry.pop("claims")]
+        fixed = {name: entry.pop(name) for name in ("title", "needs", "reports", "lacks") if name in entry}
         yield Figure(
             name=f"{paper}-{number}",
             setup=entry.pop("setup").format(**texts),
-            reports=tuple(entry.pop("reports")),
             can_show={"any": shows} if isinstance(shows, str) else shows,
-            claims=tuple(Claim(*one) for one in entry.pop("claims")),
+            claims=tuple(Claim(*one) for one in claims),
             data=f"{paper}-{data}" if data and "-" not in data else data,
-            **({"lacks": entry.pop("lacks")} if "lacks" in entry else {}),
             **fixed,
             kind=KINDS[entry.pop("kind")](**entry),
         )

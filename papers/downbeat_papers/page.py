@@ -61,8 +61,8 @@ def command(run: Run, site: Site) -> str:
 
 def introduced(figure: Figure) -> tuple[str, str, str]:
     """Returns the title of a section, and what the paper measured and reports."""
-    reports = f"It reports: {' '.join(figure.reports)}"
-    return f"{figure.reference}: {figure.title}", f"In the paper: {figure.setup}", reports
+    title = f"{figure.reference}: {figure.title}"
+    return title, f"In the paper: {figure.setup}", f"It reports: {figure.reports}"
 
 
 def figure_section(figure: Figure, results: Results) -> Section:
