@@ -59,21 +59,13 @@ def between(values: Iterable[float], unit: str = "") -> str:
 
 @dataclass(frozen=True)
 class Measure:
-    """A number that each launch measured once.
+    """A number that each launch measured once."""
 
-    Attributes:
-        values: one per launch; series are paired by the number of the launch, arrays by position.
-        unit: as " us".
-        signed: whether it may be negative or 0, so that differences are compared and not ratios.
-        obstacle: why it decides nothing here; empty: it does.
-        note: what a reader of its value needs to know.
-    """
-
-    values: ArrayLike | pd.Series
-    unit: str = ""
-    signed: bool = False
-    obstacle: str = ""
-    note: str = ""
+    values: ArrayLike | pd.Series  # one per launch; series are paired by the number of the launch, arrays by position
+    unit: str = ""  # as " us"
+    signed: bool = False  # whether it may be negative or 0, so that differences are compared and not ratios
+    obstacle: str = ""  # why it decides nothing here; empty: it does
+    note: str = ""  # what a reader of its value needs to know
 
     @property
     def middle(self) -> str:
@@ -90,15 +82,10 @@ class Measure:
 
 @dataclass(frozen=True)
 class Found:
-    """A claim that takes code to judge, as judged.
+    """A claim that takes code to judge, as judged."""
 
-    Attributes:
-        evidence: of the claim.
-        here: what was found, in words.
-    """
-
-    evidence: Evidence | Undecidable | None
-    here: str
+    evidence: Evidence | Undecidable | None  # of the claim
+    here: str  # what was found, in words
 
 
 Places: TypeAlias = Mapping[Any, Measure]

@@ -27,27 +27,16 @@ Numbers: TypeAlias = Sequence[float] | np.ndarray | pd.Series
 
 @dataclass(frozen=True)
 class Series:
-    """A line: values at positions, in the units of the axes.
+    """A line: values at positions, in the units of the axes."""
 
-    Attributes:
-        label: for the legend; empty: the line has no entry.
-        x: positions.
-        y: values.
-        low: lower ends of the bars; None: no bars.
-        high: upper ends.
-        color: position in the palette, or any color.
-        style: of the line, "" for none, "steps" for steps between positions.
-        marker: position among the markers; None: none.
-    """
-
-    label: str
-    x: Numbers
-    y: Numbers
-    low: Numbers | None = None
-    high: Numbers | None = None
-    color: int | str = 0
-    style: str = "-"
-    marker: int | None = None
+    label: str  # for the legend; empty: the line has no entry
+    x: Numbers  # positions
+    y: Numbers  # values
+    low: Numbers | None = None  # lower ends of the bars; None: no bars
+    high: Numbers | None = None  # upper ends
+    color: int | str = 0  # position in the palette, or any color
+    style: str = "-"  # of the line, "" for none, "steps" for steps between positions
+    marker: int | None = None  # position among the markers; None: none
 
 
 def median_series(label: str, x: Numbers, launches: Sequence[Numbers], position: int) -> Series:

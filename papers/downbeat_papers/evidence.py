@@ -49,34 +49,21 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Undecidable:
-    """Why a claim cannot be decided here, whatever launches say: a limit of this machine, or nothing measured.
+    """Why a claim cannot be decided here, whatever launches say: a limit of this machine, or nothing measured."""
 
-    Attributes:
-        reason: the end of the sentence that begins with "cannot be decided here:".
-    """
-
-    reason: str
+    reason: str  # the end of the sentence that begins with "cannot be decided here:"
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A parameter, as launches estimate it.
+    """A parameter, as launches estimate it."""
 
-    Attributes:
-        mean: over launches, of logarithms where it is a factor.
-        error: standard error of the mean.
-        freedom: degrees of freedom of the error.
-        launches: on the smaller side, where two are compared.
-        factor: whether mean and error are those of logarithms.
-        unit: of a mean, as " us".
-    """
-
-    mean: float
-    error: float
-    freedom: float
-    launches: int
-    factor: bool = False
-    unit: str = ""
+    mean: float  # over launches, of logarithms where it is a factor
+    error: float  # standard error of the mean
+    freedom: float  # degrees of freedom of the error
+    launches: int  # on the smaller side, where two are compared
+    factor: bool = False  # whether mean and error are those of logarithms
+    unit: str = ""  # of a mean, as " us"
 
     def above(self, border: float) -> Evidence:
         """Returns what launches say of the claim that the parameter is above a border, by one-sided t tests."""

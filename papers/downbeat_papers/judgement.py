@@ -26,17 +26,11 @@ RULE = (
 
 @dataclass(frozen=True)
 class Judged:
-    """A finding, and what became of it.
+    """A finding, and what became of it."""
 
-    Attributes:
-        finding: the claim, or a number to compare.
-        agrees: True: seen; False: not seen; None: cannot be decided.
-        because: in words: p-value, launches and number of claims, or the obstacle.
-    """
-
-    finding: Finding
-    agrees: bool | None
-    because: str = ""
+    finding: Finding  # the claim, or a number to compare
+    agrees: bool | None  # True: seen; False: not seen; None: cannot be decided
+    because: str = ""  # in words: p-value, launches and number of claims, or the obstacle
 
 
 def judge(findings: Sequence[Finding], chance: str = "") -> list[Judged]:

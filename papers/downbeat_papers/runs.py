@@ -36,29 +36,17 @@ CHECK_SECONDS = 1e-3  # to measure the clock offset of one rank
 
 @dataclass(frozen=True)
 class Run:
-    """One configuration of a figure, launched several times.
+    """One configuration of a figure, launched several times."""
 
-    Attributes:
-        label: names its directory, its cells in frames, and the run in drawings; unique within the figure.
-        library: MPI library, by its name in `downbeat.launchers.libraries`.
-        ranks: of each launch.
-        operations: of downbeat-bench, or the one word that begins another experiment, as "skew".
-        options: of downbeat-bench, as in `Measurement`.
-        variables: of the environment, as DOWNBEAT_VALIDATION.
-        seconds: what a launch takes, roughly.
-        most_launches: more are not worth their time; 0: as many as are asked for.
-        ranks_per_node: the most that a node gets; 0: as many as the site says.
-    """
-
-    label: str
-    library: str
-    ranks: int
-    operations: tuple[str, ...]
-    options: Mapping[str, str]
-    variables: Mapping[str, str] = field(default_factory=dict)
-    seconds: float = 1.0
-    most_launches: int = 0
-    ranks_per_node: int = 0
+    label: str  # names its directory, its cells in frames, and the run in drawings; unique within the figure
+    library: str  # MPI library, by its name in `downbeat.launchers.libraries`
+    ranks: int  # of each launch
+    operations: tuple[str, ...]  # of downbeat-bench, or the one word that begins another experiment, as "skew"
+    options: Mapping[str, str]  # of downbeat-bench, as in `Measurement`
+    variables: Mapping[str, str] = field(default_factory=dict)  # of the environment, as DOWNBEAT_VALIDATION
+    seconds: float = 1.0  # what a launch takes, roughly
+    most_launches: int = 0  # more are not worth their time; 0: as many as are asked for
+    ranks_per_node: int = 0  # the most that a node gets; 0: as many as the site says
 
     def launches(self, site: Site) -> int:
         """Returns how often it is launched at a site."""

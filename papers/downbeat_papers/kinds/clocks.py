@@ -449,17 +449,11 @@ def short_scheme(scheme: str) -> str:
 
 @dataclass(frozen=True)
 class Choices:
-    """The cost and the error of each scheme, one number per launch.
+    """The cost and the error of each scheme, one number per launch."""
 
-    Attributes:
-        durations: s, by scheme.
-        errors: us, some time after, by scheme.
-        barriers: us, of MPI_Barrier.
-    """
-
-    durations: Mapping[str, Floats]
-    errors: Mapping[str, Floats]
-    barriers: Floats
+    durations: Mapping[str, Floats]  # s, by scheme
+    errors: Mapping[str, Floats]  # us, some time after, by scheme
+    barriers: Floats  # us, of MPI_Barrier
 
     def point(self, scheme: str) -> tuple[float, float]:
         """Returns duration and error, in the median over launches."""

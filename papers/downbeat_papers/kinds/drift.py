@@ -41,17 +41,11 @@ def clocks_of(files: Sequence[xr.Dataset]) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Drift:
-    """Clock offsets of pairs over time.
+    """Clock offsets of pairs over time."""
 
-    Attributes:
-        picture: its title.
-        caption: what it shows, before what is said of clocks.
-        panels: as variable, unit, label of the axis, and title.
-    """
-
-    picture: str
-    caption: str
-    panels: Sequence[Sequence[str]]
+    picture: str  # its title
+    caption: str  # what it shows, before what is said of clocks
+    panels: Sequence[Sequence[str]]  # as variable, unit, label of the axis, and title
 
     def runs(self, site: Site) -> tuple[Run, ...]:
         ranks = site.apart

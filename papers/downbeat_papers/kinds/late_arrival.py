@@ -77,13 +77,9 @@ def form_lines(table: pd.DataFrame, forms: Sequence[str], wanted: Iterable[Wante
 
 @dataclass(frozen=True)
 class LateArrival:
-    """The launches of an operation: its blocking and its nonblocking form, with delays.
+    """The launches of an operation: its blocking and its nonblocking form, with delays."""
 
-    Attributes:
-        operation: the blocking one.
-    """
-
-    operation: str = ""
+    operation: str = ""  # the blocking one
 
     @property
     def barrier(self) -> bool:
@@ -134,17 +130,11 @@ class LateArrival:
 
 @dataclass(frozen=True)
 class GlobalTime(LateArrival):
-    """Global times over processes, with and without a delay.
+    """Global times over processes, with and without a delay."""
 
-    Attributes:
-        in_seconds: whether times are drawn in seconds, on a logarithmic axis.
-        up_to: ranks, which claims on growth are about.
-        step_us: that doubling the ranks is claimed not to add; operations that take less decide nothing.
-    """
-
-    in_seconds: bool = False
-    up_to: int = 0
-    step_us: float = 0.0
+    in_seconds: bool = False  # whether times are drawn in seconds, on a logarithmic axis
+    up_to: int = 0  # ranks, which claims on growth are about
+    step_us: float = 0.0  # that doubling the ranks is claimed not to add; operations that take less decide nothing
 
     def facts(self, results: Results) -> Facts:
         """Returns times without delay, on ranks with cores, and by how much a delay prolongs the operation."""

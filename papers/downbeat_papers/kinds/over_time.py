@@ -28,21 +28,13 @@ CAPTION = (
 
 @dataclass(frozen=True)
 class Curve:
-    """A line over time: one way to synchronize, in a run of its own.
+    """A line over time: one way to synchronize, in a run of its own."""
 
-    Attributes:
-        label: of the run.
-        sync: synchronizer of downbeat-bench.
-        scheme: of the clocks; empty: the default.
-        color: position in the palette.
-        metric: run-time that is drawn.
-    """
-
-    label: str
-    sync: str
-    color: int
-    scheme: str = ""
-    metric: str = GLOBAL
+    label: str  # of the run
+    sync: str  # synchronizer of downbeat-bench
+    color: int  # position in the palette
+    scheme: str = ""  # of the clocks; empty: the default
+    metric: str = GLOBAL  # run-time that is drawn
 
 
 def bins_of_launches(results: Results, label: str, metric: str, size: int) -> list[np.ndarray]:
@@ -67,31 +59,18 @@ def trend(rows: list[np.ndarray]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class OverTime:
-    """Run-times of a call over time.
+    """Run-times of a call over time."""
 
-    Attributes:
-        operation: with `size`, in bytes as downbeat-bench takes them.
-        size: of messages.
-        curves: the attributes of each `Curve`.
-        samples: of each launch.
-        bin: samples of a bin.
-        window_us: how long a sample takes at least in windows.
-        picture: its title.
-        caption: of the picture, after what is said of bins.
-        panels: metric after the barrier by title; none: a single panel.
-        attempts: the most per sample; empty: the usual number.
-    """
-
-    operation: str
-    size: str
-    curves: Sequence[dict[str, object]]
-    samples: int
-    bin: int
-    window_us: float
-    picture: str
-    caption: str
-    panels: dict[str, str] = field(default_factory=dict)
-    attempts: str = ""
+    operation: str  # with `size`, in bytes as downbeat-bench takes them
+    size: str  # of messages
+    curves: Sequence[dict[str, object]]  # the attributes of each `Curve`
+    samples: int  # of each launch
+    bin: int  # samples of a bin
+    window_us: float  # how long a sample takes at least in windows
+    picture: str  # its title
+    caption: str  # of the picture, after what is said of bins
+    panels: dict[str, str] = field(default_factory=dict)  # metric after the barrier by title; none: a single panel
+    attempts: str = ""  # the most per sample; empty: the usual number
 
     @property
     def lines(self) -> list[Curve]:
