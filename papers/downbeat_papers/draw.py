@@ -105,7 +105,7 @@ def draw_panel(axes: matplotlib.axes.Axes, panel: Panel) -> None:
         if one.low is not None and one.high is not None:
             axes.vlines(x, np.asarray(one.low, float), np.asarray(one.high, float), color=color, linewidth=0.9)
     if panel.line_at is not None:
-        axes.axhline(panel.line_at, color=GRAY, linewidth=0.8, zorder=0)
+        axes.axhline(panel.line_at, color=GRAY, linewidth=0.8, zorder=1)  # above the grid
     for x_place, y_place, text in panel.marks:
         axes.annotate(text, (x_place, y_place), xytext=(4, 3), textcoords="offset points", fontsize=6)
     if panel.marks:
@@ -114,7 +114,7 @@ def draw_panel(axes: matplotlib.axes.Axes, panel: Panel) -> None:
         label_positions(axes, panel)
     elif panel.decades_x:
         axes.set_xscale("log")
-    elif all(float(x).is_integer() for one in panel.series for x in one.x):
+    elif any(all(float(x).is_integer() for x in one.x) for one in panel.series):
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))  # ranks, bins
     if panel.log_y:
         log_axis(axes.yaxis)
@@ -232,7 +232,7 @@ def draw_matrix(
     """Draws a matrix of positive values in us, colors on a logarithmic scale; deviations are written beside them."""
     figure = new_figure(WIDTH_INCHES, MATRIX_INCHES + MATRIX_ROW_INCHES * len(frame))
     axes = figure.subplots()
-    named = frame.rename(index=lambda one: str(one).replace("_", " "), columns=str)
+    named = frame.set_axis(frame.columns.str.replace("_", " "), axis=1).set_axis(frame.index.str.replace("_", " "))
     draw_map(axes, named, last=True, form=".2f", deviations=deviations)
     axes.set_xlabel(columns)
     axes.set_ylabel(rows)

@@ -160,17 +160,18 @@ class ExitPattern(Cells):
             # One launch, as in the paper: the middle one.
             chosen = int(np.argsort(np.ptp(means, axis=1))[len(means) // 2])
             ranks = np.array(results.site.sampled(range(means.shape[1])))
-            both = [("one launch", means[chosen], halves[chosen]), ("all launches", *mean_and_half(means))]
-            series = [
-                Series(label, ranks + BESIDE * at, mean[ranks], (mean - half)[ranks], (mean + half)[ranks], at, "", at)
-                for at, (label, mean, half) in enumerate(both)
-            ]
+            both = {"one launch": (means[chosen], halves[chosen]), "all launches": mean_and_half(means)}
+            series = []
+            for at, (label, (mean, half)) in enumerate(both.items()):
+                low = np.maximum(0.0, mean - half)  # nobody leaves before the first
+                values = (part[ranks] for part in (mean, low, mean + half))
+                series.append(Series(label, ranks + BESIDE * at, *values, at, "", at))
             panels.append(Panel(series, "rank", "exit after the first [us]", library))
         caption = (
             f"Mean over {results.site.repetitions(self.run['usual'])} calls of the time after the rank that left first. "
-            "Calls begin with windows of 100 us, on clocks that HCA synchronized once, as in the paper; with the 95 % "
-            "interval of the mean. One launch, as in the paper: the one with the middle spread; its interval knows the "
-            "deviation between calls. All launches: mean of their means; its interval knows that of launches."
+            "Calls begin with windows of 100 us, on clocks that HCA synchronized once, as in the paper. Bars are 95 % "
+            "intervals of the mean, cut off at 0. One launch, as in the paper: the one with the middle spread; its bar "
+            "knows the deviation between calls. All launches: mean of their means; its bar knows that of launches."
             + drawn_of(results.site.full, results.site.sample)
         )
         return (draw_panels(name, "When each rank leaves MPI_Barrier", caption, panels),)
