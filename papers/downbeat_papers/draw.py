@@ -234,7 +234,7 @@ def draw_matrix(
     axes = figure.subplots()
     named = frame.set_axis(frame.columns.str.replace("_", " "), axis=1).set_axis(frame.index.str.replace("_", " "))
     draw_map(axes, named, last=True, form=".2f", deviations=deviations)
-    axes.set_xlabel(columns)
+    axes.set_xlabel(f"{columns} (values in us)")
     axes.set_ylabel(rows)
     numbers = frame.rename(columns=lambda one: f"{one}_us").rename_axis(rows).reset_index()
     if deviations is not None:

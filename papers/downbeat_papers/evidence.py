@@ -134,7 +134,7 @@ def factor_of(values: ArrayLike, unit: str = "") -> Estimate:
 
 
 def difference(one: Estimate, other: Estimate) -> Estimate:
-    """Returns the difference, of factors the ratio, of estimates from runs whose launches are not paired (Welch 1947)."""
+    """Returns the difference, of factors the ratio, of runs whose launches are not paired (Welch 1947)."""
     fewest = min(one.launches, other.launches)
     error = math.hypot(one.error, other.error)
     freedom = float(max(1, fewest - 1))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,7 +15,6 @@ from downbeat.pictures.style import Picture
 from downbeat.report.page import Table
 
 from downbeat_papers.claims import Claim, Facts, Finding
-from downbeat_papers.kinds import KINDS
 from downbeat_papers.results import Results
 from downbeat_papers.runs import Run
 from downbeat_papers.site import Site
@@ -108,11 +108,18 @@ class Figure:
         return getattr(self.kind, "tables", ())
 
 
+def kind_of(name: str) -> Callable[..., Kind]:
+    """Returns a kind by its module and class, as "clocks.Pareto"."""
+    module, _, kind = name.partition(".")
+    found: Callable[..., Kind] = getattr(importlib.import_module(f"downbeat_papers.kinds.{module}"), kind)
+    return found
+
+
 def figures_of(paper: str) -> Iterator[Figure]:
     """Reads the figures of a paper.
 
-    `[texts]` are what setups share, `[shared]` claims by name. A figure that is `like` another one has the entries of that
-    one which it does not have itself.
+    `[texts]` are what setups share, `[shared]` claims by name. A figure that is `like` another one has the entries of
+    that one which it does not have itself.
     """
     path = Path(__file__).parent / "figures" / f"{paper}.toml"
     entries: dict[str, dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -131,7 +138,7 @@ def figures_of(paper: str) -> Iterator[Figure]:
             claims=tuple(Claim(*one) for one in claims),
             data=f"{paper}-{data}" if data and "-" not in data else data,
             **fixed,
-            kind=KINDS[entry.pop("kind")](**entry),
+            kind=kind_of(entry.pop("kind"))(**entry),
         )
 
 

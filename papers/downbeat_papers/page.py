@@ -242,39 +242,40 @@ def tally(sections: Sequence[Section]) -> tuple[str, ...]:
     return tuple(lines)
 
 
+SIMULATED = (
+    "Simulated, not measured: numbers are those of a model of a cluster, and of no machine. Every section has its "
+    "platform."
+)
+
+
 def whole_page(sections: Sequence[Section], figures: Sequence[Figure], site: Site) -> Page:
     """Puts sections together; of simulated figures each has a cluster of its own."""
     title = figures[0].reference if len(figures) == 1 else f"{len(figures)} figures of the papers"
     if site.simulated:
-        what, first = (
-            "simulated",
-            (
-                "Simulated, not measured: numbers are those of a model of a cluster, and of no machine. Every section has its "
-                "platform.",
-            ),
-        )
+        what = "simulated"
         how = (
             f"Up to {site.launches} launches of each configuration, with delays and clocks of their own. True time is "
             "known: figures about clocks have the true error beside the measured one, and figures of exit skew the "
-            "true skew. Claims are judged by the truth.",
+            "true skew. Claims are judged by the truth."
         )
     else:
-        what, first = "measured here", ()
+        what = "measured here"
         how = (
             f"{counted(len(figures), 'figure')}, measured again {site.place} with {site.listed} ranks, up to "
             f"{site.launches} launches of each configuration, under {', '.join(site.benches)}. Every section says what "
-            "the paper shows, what was run here, and which of its claims the data here bear out.",
-            f"Figures about clocks: {site.clocks}. Where ranks are compared one by one, at most {site.sample} are.",
+            "the paper shows, what was run here, and which of its claims the data here bear out."
         )
+    clocks = f"Figures about clocks: {site.clocks}. Where ranks are compared one by one, at most {site.sample} are."
     papers = dict.fromkeys(PAPERS[figure.name.partition("-")[0]] for figure in figures)
     return Page(
         title=f"{title}, {what}",
         lead=(
-            *first,
+            *([SIMULATED] if site.simulated else []),
             *tally(sections),
             RULE,
             *(("--quick took too few repetitions to decide any claim; run without it.",) if site.quick else ()),
-            *how,
+            how,
+            *([] if site.simulated else [clocks]),
             f"Sources: {'; '.join(papers)}.",
         ),
         sections=tuple(sections),

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from downbeat.base.text import MICROSECONDS
 from downbeat.pictures.style import Picture
 
 from downbeat_papers.claims import Facts, Measure, Measured
-from downbeat_papers.draw import Panel, Series, draw_panels, draw_timelines, median_sample, median_series
+from downbeat_papers.draw import Panel, Series, Timeline, draw_panels, draw_timelines, median_sample, median_series
 from downbeat_papers.results import Results, cells_where, launch_values
 from downbeat_papers.runs import Run, declared_runs
 from downbeat_papers.site import Site
@@ -55,15 +56,10 @@ class Cells:
             return {place: self.measured(results, place, **entry) for place, entry in where.items()}
         if where.get("ranks") == "node":
             where["ranks"] = results.site.node
-        obstacle = results.crowding(where["ranks"]) if "ranks" in where else ""
+        obstacle = results.crowding(where.pop("crowded", where.get("ranks", 1)))
         if each_run:
             runs = [results.run(label) for label in results.have()]
-            return {
-                run.ranks: self.value(results, results.crowding(run.ranks), label=run.label, **where) for run in runs
-            }
-        return self.value(results, obstacle, **where)
-
-    def value(self, results: Results, obstacle: str = "", **where: Any) -> Measure:  # noqa: ANN401
+            return {run.ranks: self.measured(results, label=run.label, crowded=run.ranks, **where) for run in runs}
         values = launch_values(results.cells, **self.cell(results, where))
         return Measure(values * MICROSECONDS, " us", obstacle=obstacle)
 
@@ -79,55 +75,40 @@ class Cells:
         return {name: filled(value) for name, value in {**self.usual, **where}.items()}
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
-        drawn = [self.draw_lines(name, results, **self.lines)] if self.lines else []
-        return (*drawn, *([draw_median_samples(name, results, **self.timelines)] if self.timelines else []))
+        drawn = []
+        if self.lines:
+            drawn.append(draw_panels(name, self.lines["title"], self.lines["caption"], self.panels(results)))
+        if self.timelines:
+            title, caption, most = self.timelines["title"], self.timelines["caption"], results.site.sample
+            drawn.append(draw_timelines(name, title, caption, self.median_samples(results), most))
+        return tuple(drawn)
 
-    def draw_lines(
-        self,
-        name: str,
-        results: Results,
-        title: str,
-        caption: str,
-        x: str,
-        axes: Entry,
-        panels: Entry,
-        series: Entry,
-        scale: float = 1,
-    ) -> Picture:
-        """Draws lines over a column of cells, in us; bars reach from the smallest to the largest launch."""
-        cells = results.cells
+    def panels(self, results: Results) -> list[Panel]:
+        """Returns lines over a column of cells, in us; bars reach from the smallest to the largest launch."""
+        cells, x, scale = results.cells, self.lines["x"], self.lines.get("scale", 1)
 
         def line(position: int, label: str, where: Entry) -> Series:
             cell = self.cell(results, where)
             column = cell.pop("column")
-            places = sorted(cells_where(cells, cell)[x].unique())
+            places = np.unique(cells_where(cells, cell)[x].to_numpy())
             launches = [launch_values(cells, column, **cell, **{x: place}) * MICROSECONDS for place in places]
             return median_series(label, [place * scale for place in places], launches, position)
 
         drawn = []
-        for panel, where in panels.items():
-            lines = [line(position, label, where | one) for position, (label, one) in enumerate(series.items())]
-            drawn.append(Panel([one for one in lines if len(one.x)], title=panel, **axes))
-        return draw_panels(name, title, caption, drawn)
+        for title, where in self.lines["panels"].items():
+            lines = [line(at, label, where | one) for at, (label, one) in enumerate(self.lines["series"].items())]
+            drawn.append(Panel([one for one in lines if len(one.x)], title=title, **self.lines["axes"]))
+        return drawn
 
-
-def draw_median_samples(
-    name: str,
-    results: Results,
-    title: str,
-    caption: str,
-    by: str,
-    text: str,
-    values: Entry,
-    metric: str = "latency_avg",
-) -> Picture:
-    """Draws the sample with the median metric of some cells of each run, in the first launch."""
-    lines = []
-    for label in results.have():
-        data = results.datasets(label)[0]
-        names = [str(one) for one in data[by].to_numpy()]
-        for value, words in values.items():
-            line = median_sample(data, names.index(value), metric) if value in names else None
-            if line is not None:
-                lines.append((text.format(value=words, one=line, ranks=results.run(label).ranks), line))
-    return draw_timelines(name, title, caption, lines, results.site.sample)
+    def median_samples(self, results: Results) -> list[tuple[str, Timeline]]:
+        """Returns the sample with the median metric of some cells of each run, in the first launch."""
+        by, metric, lines = self.timelines["by"], self.timelines.get("metric", "latency_avg"), []
+        for label in results.have():
+            data = results.datasets(label)[0]
+            names = [str(one) for one in data[by].to_numpy()]
+            for value, words in self.timelines["values"].items():
+                line = median_sample(data, names.index(value), metric) if value in names else None
+                if line is not None:
+                    text = self.timelines["text"].format(value=words, one=line, ranks=results.run(label).ranks)
+                    lines.append((text, line))
+        return lines

@@ -103,18 +103,18 @@ class Clocks:
         bounds = np.concatenate([data["offset_bound"].to_numpy()[..., 1:].ravel() for data in self.all]) * MICROSECONDS
         return f"the error of each is known to within {np.nanmedian(bounds):.3g} us (median bound)"
 
-    def largest(self, label: str, kind: ErrorKind) -> dict[str, Floats]:
-        """Returns the largest error over ranks of a run, in us, by scheme: shape (waits, launches, repetitions)."""
+    def largest(self, kind: ErrorKind, label: str = "") -> dict[str, Floats]:
+        """Returns the largest error over ranks in us, of a run or the only one: (waits, launches, repetitions) each."""
         parts: dict[str, list[Floats]] = {}
-        for data in self.files[label]:
+        for data in self.files[label] if label else self.all:
             values = np.nanmax(kind.of(data)[..., 1:], axis=3) * MICROSECONDS
             for position, scheme in enumerate(map(str, data["scheme"].to_numpy())):
                 parts.setdefault(scheme, []).append(values[position].T)
         return {scheme: np.stack(launches, axis=1) for scheme, launches in parts.items()}
 
-    def last(self, label: str, kind: ErrorKind) -> dict[str, Floats]:
+    def last(self, kind: ErrorKind) -> dict[str, Floats]:
         """Returns the errors after the last wait, median of each launch in us, by scheme with its parameters."""
-        return {scheme: np.median(values[-1], axis=1) for scheme, values in self.largest(label, kind).items()}
+        return {scheme: np.median(values[-1], axis=1) for scheme, values in self.largest(kind).items()}
 
 
 REPETITIONS = 50
@@ -258,7 +258,8 @@ class LineAndTree:
     def facts(self, results: Results) -> Facts:
         measures: dict[str, dict[int, Measure]] = {}
         costs = self.costs(results)
-        for (ranks, scheme), launches in costs.groupby(["ranks", "scheme"]):
+        for (count, scheme), launches in costs.groupby(["ranks", "scheme"]):
+            ranks = int(str(count))
             line = "line" if scheme == LINEAR else "tree"
             suffix = "_on_2" if ranks == 2 else ""  # where the schemes are one and the same
             timed = Measure(launches["duration"].to_numpy(), " ms", obstacle=results.crowding(ranks))
@@ -327,12 +328,12 @@ class Offsets:
         return (*runs, *(shared(run, made(site, clocks)) for run, clocks in zip(several, per_clock, strict=True)))
 
     def part(self, clocks: Clocks, shared: bool, kind: ErrorKind) -> list[tuple[int, str, Floats]]:
-        """Returns errors in us directly after, shape (launches, repetitions), with ranks and scheme of part (a) or (b)."""
+        """Returns ranks, scheme and errors in us directly after, shape (launches, repetitions), of part (a) or (b)."""
         return [
             (clocks.results.run(label).ranks, name_of(scheme), values[0])
             for label in clocks.files
             if label.startswith(NODES) is shared
-            for scheme, values in clocks.largest(label, kind).items()
+            for scheme, values in clocks.largest(kind, label).items()
         ]
 
     def facts(self, results: Results) -> Facts:
@@ -395,7 +396,7 @@ class OffsetsLater:
 
     def facts(self, results: Results) -> Facts:
         clocks = Clocks(results)
-        last = {name_of(scheme): values for scheme, values in clocks.last(*clocks.files, clocks.kind).items()}
+        last = {name_of(scheme): values for scheme, values in clocks.last(clocks.kind).items()}
         pairs = [(one, other) for one in ("jk", "hca") for other in ("skampi", "netgauge") if {one, other} <= set(last)]
         fitted, plain = (
             {" and ".join(pair): Measure(last[pair[side]], " us", note=clocks.within) for pair in pairs}
@@ -412,7 +413,7 @@ class OffsetsLater:
         def lines(kind: ErrorKind) -> list[Series]:
             return [
                 median_series(name_of(scheme), waits, list(values.reshape(len(waits), -1)), position)
-                for position, (scheme, values) in enumerate(clocks.largest(*clocks.files, kind).items())
+                for position, (scheme, values) in enumerate(clocks.largest(kind).items())
             ]
 
         panels = [Panel(lines(kind), *axes, kind.title) for kind in clocks.shown]
@@ -470,7 +471,7 @@ class Choices:
 
 def choices_of(clocks: Clocks, kind: ErrorKind) -> Choices:
     """Returns the medians over the repetitions of each launch, by one way to say how wrong clocks were."""
-    errors = clocks.last(*clocks.files, kind)
+    errors = clocks.last(kind)
     durations = np.array([np.median(data["duration"].to_numpy(), axis=1) for data in clocks.all])
     barriers = np.array([np.median(data["barrier"].to_numpy()) for data in clocks.all]) * MICROSECONDS
     return Choices(dict(zip(errors, durations.T, strict=True)), errors, barriers)

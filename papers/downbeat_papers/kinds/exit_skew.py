@@ -24,8 +24,8 @@ RESOLUTION = 1e-3  # us, of timestamps; ranks of one simulated node start at the
 LESS_SKEW = 100.0  # times, of the common start on the authors' slides
 
 Skews = dict[tuple[str, int], list[np.ndarray]]  # us, of valid samples, a launch each, by synchronizer and ranks
-# Instants of leaving; the same in true time, which a simulation knows; the best that is known of them; and how long each
-# rank was in the synchronizer, whose range over ranks section 2.2 calls sigma.
+# Instants of leaving; the same in true time, which a simulation knows; the better of both; and how long each rank was
+# in the synchronizer, whose range over ranks section 2.2 calls sigma.
 TIMES: dict[str, Callable[[xr.Dataset], xr.DataArray]] = {
     "exit": lambda data: data["exit"],
     "true exit": lambda data: data["true_exit"],
@@ -145,7 +145,7 @@ def alone_on_nodes(results: Results, labels: Sequence[str]) -> Measure:
 
 
 def common_start(results: Results, full: int, barrier: np.ndarray, common: np.ndarray) -> dict[str, Measured]:
-    """Returns the skew of a common start as it may be at most, beside that of the barrier, medians of launches in us."""
+    """Returns the skew that a common start has at most, and that of the barrier, from medians of launches in us."""
     # How far off either may be, us: a skew is not seen to be smaller.
     bound = max(
         0.0 if "true_exit" in data else float(data.attrs.get("error_bound_s", 0.0)) * MICROSECONDS

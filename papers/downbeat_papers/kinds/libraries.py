@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -53,7 +54,7 @@ class MeasurementSchemes(Cells):
     def facts(self, results: Results) -> Facts:
         ratios: dict[str, Measured] = {}
         for operation in ("bcast", "allreduce"):
-            where = {"operation": operation, "size": SMALLEST}
+            where: dict[str, Any] = {"operation": operation, "size": SMALLEST}
             times = {name: launch_values(results.cells, **where, **self.schemes[name]) for name in COMPARED}
             pairs = combinations([name for name, values in times.items() if len(values)], 2)
             ratios[f"ratio.{operation}"] = {
@@ -164,11 +165,11 @@ class ExitPattern(Cells):
             series = []
             for at, (label, (mean, half)) in enumerate(both.items()):
                 low = np.maximum(0.0, mean - half)  # nobody leaves before the first
-                values = (part[ranks] for part in (mean, low, mean + half))
-                series.append(Series(label, ranks + BESIDE * at, *values, at, "", at))
+                middle, low, high = (part[ranks] for part in (mean, low, mean + half))
+                series.append(Series(label, ranks + BESIDE * at, middle, low, high, at, "", at))
             panels.append(Panel(series, "rank", "exit after the first [us]", library))
         caption = (
-            f"Mean over {results.site.repetitions(self.run['usual'])} calls of the time after the rank that left first. "
+            f"Mean over {results.site.repetitions(self.run['usual'])} calls of the time after the first rank's exit. "
             "Calls begin with windows of 100 us, on clocks that HCA synchronized once, as in the paper. Bars are 95 % "
             "intervals of the mean, cut off at 0. One launch, as in the paper: the one with the middle spread; its bar "
             "knows the deviation between calls. All launches: mean of their means; its bar knows that of launches."

@@ -88,7 +88,8 @@ class ReduceMatrix(Cells):
 
 def paper_factor(name: str) -> float:
     """Returns by what factor the barrier changes an algorithm in the paper."""
-    return float(MATRIX.loc[name].max() / MATRIX.loc[name].min())
+    times = MATRIX.loc[name].to_numpy(dtype=float)
+    return float(times.max() / times.min())
 
 
 def matrix_of(table: pd.DataFrame, column: str) -> pd.DataFrame:
