@@ -272,7 +272,7 @@ def over_cells(wide: pd.DataFrame, note: str = "") -> Measure:
     return Measure(wide.median(axis="index").to_numpy(), POINTS, signed=True, note=note)
 
 
-def benefit_measures(table: pd.DataFrame) -> dict[str, Measured]:
+def benefit_measures(table: pd.DataFrame, forms: tuple[str, str]) -> dict[str, Measured]:
     """Returns what the claims on benefits are about, from a table on ranks with a core each.
 
     Differences between sizes, forms and delays are taken within launches and cells.
@@ -292,19 +292,12 @@ def benefit_measures(table: pd.DataFrame) -> dict[str, Measured]:
         one = at(part, level, key)
         return (one - at(part, level, other).reindex(one.index)).dropna(how="all")
 
-    more = {size: less(wide, "size", size, SMALL) for size in SIZES if size != SMALL}
+    larger = pd.concat({size: less(wide, "size", size, SMALL) for size in SIZES if size != SMALL}, names=["size"])
     found["more_than_of_small_messages"] = {
-        f"{form}, {size} bytes": over_cells(part[part.index.get_level_values("operation") == form])
-        for form, size in sorted(
-            (form, size) for size, part in more.items() for form in set(part.index.get_level_values(0))
-        )
-        for part in [more[size]]
+        f"{form}, {size} bytes": over_cells(part) for (form, size), part in larger.groupby(["operation", "size"])
     } or room
-    forms = dict(
-        zip(("blocking", "nonblocking"), sorted(set(table["operation"]), key=lambda form: form[0] == "i"), strict=False)
-    )
-    for name, other in (("nonblocking", "blocking"), ("blocking", "nonblocking")):
-        step = less(wide, "operation", forms.get(name), forms.get(other))
+    for name, own, other in (("blocking", *forms), ("nonblocking", *reversed(forms))):
+        step = less(wide, "operation", own, other)
         found[f"more_of_the_{name}_form"] = over_cells(step) if len(step) else room
     below = with_room(few)
     delays = sorted(set(below.index.get_level_values("delay")))
@@ -323,7 +316,7 @@ class Benefit(LateArrival):
     def facts(self, results: Results) -> Facts:
         table = benefit_table(with_delay(results.cells))
         on_cores = table["ranks"].map(lambda ranks: not results.site.crowded(int(ranks))).astype(bool)
-        return Facts(benefit_measures(table[on_cores & (table["synchronizer"] == JUDGED)]))
+        return Facts(benefit_measures(table[on_cores & (table["synchronizer"] == JUDGED)], self.forms))
 
     def panel(self, table: pd.DataFrame, synchronizer: str, metric: str, delays: Sequence[float], title: str) -> Panel:
         """Returns lines of each size, or of each delay where there are no sizes."""
