@@ -21,7 +21,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 PANEL_INCHES = 3.6
 LEGEND_LINE_INCHES = 0.2
 LEGEND_CHARACTERS = 84  # in a row of the legend, beside its lines
-MOST_TICKS = 10
+MOST_TICKS = 6  # of a panel, so that 64K and 256K do not touch
 Numbers: TypeAlias = Sequence[float] | np.ndarray | pd.Series
 
 
