@@ -23,15 +23,15 @@ Entry = Mapping[str, Any]
 class Cells:
     """Operations in one or several runs.
 
-    What a cell is, is given by columns of `Results.cells`; {last} is the last rank.
+    Cells are chosen by columns of `Results.cells`; {last} is the last rank.
 
     Attributes:
         run: what `declared_runs` takes.
-        usual: what all cells are that are measured or drawn.
-        measures: by name, a `column` in s and what the cell is, or that of a series `of` the lines; without either,
-            series by place. `ranks` may be "node"; `each_run` has the runs' numbers of ranks as places.
-        lines: `title`, `caption`, `x` (a column of cells, times `scale`), `axes` (as of `Panel`), and `panels` and
-            `series` with their part of what the cell is.
+        usual: columns that all cells share.
+        measures: by name, a `column` in s of the cell with the given columns, or that of a series `of` the lines;
+            without either, series by place. `ranks` may be "node"; `each_run` measures every run, by number of ranks.
+        lines: `title`, `caption`, `x` (a column of cells, times `scale`), `axes` (as of `Panel`), and the columns that
+            choose the cells of `panels` and `series`.
         timelines: `title`, `caption`, the `text` of each cell whose variable `by` has one of the `values`, which have
             names, and the `metric` whose median sample is drawn. Texts may have {value}, {ranks} and {one}, a timeline.
     """
@@ -64,7 +64,7 @@ class Cells:
         return Measure(values * MICROSECONDS, " us", obstacle=obstacle)
 
     def cell(self, results: Results, where: Entry) -> dict[str, Any]:
-        """Returns what a cell is."""
+        """Returns the columns that choose a cell."""
         last = str(results.runs[0].ranks - 1)
 
         def filled(value: object) -> object:
