@@ -82,7 +82,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Found:
-    """A claim that takes code to judge, as judged."""
+    """The outcome of a claim that needs code to judge."""
 
     evidence: Evidence | Undecidable | None  # of the claim
     here: str  # what was found, in words
@@ -93,12 +93,12 @@ Measured: TypeAlias = Measure | Found | Mapping[Any, Any]  # by place, or for cl
 
 
 def missing(why: str = NOT_MEASURED) -> Measure:
-    """Returns a measure that nobody could take here."""
+    """Returns a measure that could not be taken here."""
     return Measure([], obstacle=why)
 
 
 def each(values: Mapping[Any, ArrayLike | pd.Series], unit: str, words: str = "{} ranks") -> dict[str, Measure]:
-    """Returns a measure for each place, which is named by some words."""
+    """Returns a measure for each place; `words` name it."""
     return {words.format(place): Measure(one, unit) for place, one in values.items()}
 
 
@@ -162,7 +162,7 @@ class Claim:
     paper: str
 
     def findings(self, facts: Facts) -> Iterator[Finding]:
-        """Holds the claim against what was measured."""
+        """Compares the claim with the measurements."""
         text = self.test.removeprefix("each ")
         parts = parts_of(text.removeprefix("show "))
         names = {part[side] for part in parts for side in ("left", "right") if part[side]}
@@ -178,7 +178,7 @@ class Claim:
             yield self.finding(text, at, {"place": place, **facts.words.get(place, {})})
 
     def finding(self, test: str, measures: Mapping[str, Measured], words: Mapping[Any, Any]) -> Finding:
-        """Holds the claim against measures, of one place if there is a claim for each."""
+        """Compares the claim with measures, those of one place for `each`."""
         fields = {str(name): word for name, word in words.items()}
         claim, paper, test = (text.format(**fields) for text in (self.claim, self.paper, test))
         shown = test.removeprefix("show ")
@@ -236,7 +236,7 @@ def compared(part: Mapping[str, str], measures: Mapping[str, Measure]) -> Eviden
 
 
 def places_of(measures: Mapping[str, Measured]) -> list[Any]:
-    """Returns the places that all measures have which have any; [None]: none has."""
+    """Returns the places that all measures with places share; [None] if none has places."""
     split = [one for one in measures.values() if isinstance(one, Mapping)]
     if not split:
         return [None]
@@ -279,7 +279,7 @@ def evidence_of(test: str, measures: Mapping[str, Measured]) -> Evidence | Undec
 
 
 def described(text: str, measures: Mapping[str, Measured]) -> str:
-    """Says what was measured: each measure, and each ratio or difference of two."""
+    """Describes each measure, and each ratio or difference of two."""
     for one in measures.values():
         if isinstance(one, Found):
             return one.here

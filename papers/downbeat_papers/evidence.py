@@ -43,7 +43,7 @@ class Evidence:
     part: str = ""
 
     def denied(self) -> Evidence:
-        """Returns what is said of the opposite claim."""
+        """Returns the evidence on the opposite claim."""
         return replace(self, for_it=self.against, against=self.for_it)
 
 
@@ -66,22 +66,22 @@ class Estimate:
     unit: str = ""  # of a mean, as " us"
 
     def above(self, border: float) -> Evidence:
-        """Returns what launches say of the claim that the parameter is above a border, by one-sided t tests."""
+        """Returns the evidence that the parameter is above a border, by one-sided t tests."""
         at = math.log(border) if self.factor else border
         below, above = tails(self.mean - at, self.error, self.freedom, self.launches)
         return Evidence(above, below, self.launches, f"{self}, counts above {border:.3g}{self.unit}")
 
     def below(self, border: float) -> Evidence:
-        """Returns what launches say of the claim that the parameter is below a border, by one-sided t tests."""
+        """Returns the evidence that the parameter is below a border, by one-sided t tests."""
         return replace(self.above(border).denied(), described=f"{self}, counts below {border:.3g}{self.unit}")
 
     def within(self, low: float, high: float) -> Evidence:
-        """Returns what launches say of the claim that the parameter is between two borders (Schuirmann 1987)."""
+        """Returns the evidence that the parameter is between two borders (Schuirmann 1987)."""
         both = every((self.above(low), self.below(high)))
         return replace(both, described=f"{self}, counts between {low:.3g} and {high:.3g}{self.unit}", part="")
 
     def beyond(self, factor: float) -> Evidence:
-        """Returns what launches say of the claim that a factor, or its inverse, is above a border."""
+        """Returns the evidence that a factor, or its inverse, is above a border."""
         return replace(
             self.within(1 / factor, factor).denied(),
             described=f"{self}, counts below {1 / factor:.3g} or above {factor:.3g}",
@@ -100,10 +100,10 @@ class Estimate:
 
 
 def tails(distance: float, error: float, freedom: float, launches: int) -> tuple[float, float]:
-    """Returns the p-values that a mean is not below, and not above, what it is so far from.
+    """Returns the one-sided p-values of a mean at some distance from a border.
 
-    Without any scatter, as where a clock's step is coarser than it, the t distribution would be sure of anything: then
-    each launch is worth one throw of a coin (sign test).
+    If launches do not scatter, e.g. below the step of a clock, a t test would be certain of anything. Then each launch
+    counts as one toss of a coin (sign test).
     """
     if math.isnan(error):
         return math.nan, math.nan
@@ -145,7 +145,7 @@ def difference(one: Estimate, other: Estimate) -> Estimate:
 
 
 def halves(values: Floats) -> tuple[Floats, Floats]:
-    """Returns every other launch, to choose by, and the rest, to judge what was chosen.
+    """Splits launches: every other one chooses, the rest judge.
 
     Launches that made something an extreme, or a direction, must not judge it. Nor does it help that each launch judges
     what all others choose: they choose nearly the same, so that the choice is judged by them
@@ -175,12 +175,12 @@ def finite(values: ArrayLike) -> Floats:
 
 
 def half(effect: float) -> float:
-    """Returns from where on a factor counts that the paper reports: half of it, on a logarithmic scale."""
+    """Returns the border of a factor that the paper reports: half of it, on a logarithmic scale."""
     return math.sqrt(effect)
 
 
 def every(parts: Iterable[Evidence]) -> Evidence:
-    """Returns what is said of the claim that all of some parts are right.
+    """Combines the evidence of parts that must all hold.
 
     All must be shown, each at the full level (intersection-union test). One that is contradicted is enough to
     contradict the claim, which pays for their number, as one may be low by chance (Bonferroni). The weakest part is
@@ -200,7 +200,7 @@ def every(parts: Iterable[Evidence]) -> Evidence:
 
 
 def some(parts: Iterable[Evidence]) -> Evidence:
-    """Returns what is said of the claim that any of some parts is right, e.g. at some size; describes the strongest."""
+    """Combines the evidence of parts of which any must hold, e.g. at some size; describes the strongest."""
     given = list(parts)
     if len(given) == 1:
         return given[0]
@@ -210,7 +210,7 @@ def some(parts: Iterable[Evidence]) -> Evidence:
 
 
 def grows(by_count: Mapping[int, ArrayLike]) -> Evidence | Undecidable:
-    """Returns what is said of the claim that values above 0, one per launch, grow with each number of ranks."""
+    """Returns the evidence that values above 0, one per launch, grow with each number of ranks."""
     launches = [factor_of(by_count[count]) for count in sorted(by_count)]
     if len(launches) < 2:
         return Undecidable("it takes two numbers of ranks with a core each")

@@ -38,7 +38,7 @@ class Kind(Protocol):
     """A kind of figure: its launches, measures and pictures."""
 
     def runs(self, site: Site, /) -> tuple[Run, ...]:
-        """Returns what is launched at a site; nothing where an MPI library that it cannot do without is missing."""
+        """Returns what is launched at a site; nothing if an MPI library that it needs is missing."""
 
     def facts(self, results: Results, /) -> Facts:
         """Returns what claims are about."""
@@ -77,14 +77,14 @@ class Figure:
 
     @property
     def reference(self) -> str:
-        """The figure as one would cite it, as "Schuchart 2023, Fig. 2"."""
+        """The figure as it is cited, as "Schuchart 2023, Fig. 2"."""
         paper, _, number = self.name.partition("-")
         word, digits = number[:3], number[3:]
         written = {"fig": digits, "tab": ROMAN.get(digits, digits), "sec": ".".join(digits)}[word]
         return f"{paper[:-4].capitalize()} {paper[-4:]}, {WORDS[word]} {written}"
 
     def shows(self, site: Site) -> str:
-        """Says what can be seen of it at a site."""
+        """Says what a site can show of it."""
         text = next(text for condition, text in self.can_show.items() if getattr(site, condition))
         worth = {name: site.worth(getattr(site, name)) for name in ("node", "full", "most")}
         return text.format(site=site, worth=worth)
@@ -97,7 +97,7 @@ class Figure:
         return self.kind.pictures(self.name, results)
 
     def findings(self, results: Results) -> tuple[Finding, ...]:
-        """Holds the claims against launches."""
+        """Compares the claims with launches."""
         facts, site = self.kind.facts(results), results.site
         facts = replace(facts, words={"node": site.node, "full": site.full, **facts.words})
         return tuple(finding for claim in self.claims for finding in claim.findings(facts))

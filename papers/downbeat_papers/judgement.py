@@ -26,7 +26,7 @@ RULE = (
 
 @dataclass(frozen=True)
 class Judged:
-    """A finding, and what became of it."""
+    """A finding and its verdict."""
 
     finding: Finding  # the claim, or a number to compare
     agrees: bool | None  # True: seen; False: not seen; None: cannot be decided

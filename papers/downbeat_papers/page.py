@@ -34,7 +34,7 @@ def verdict(judged: Sequence[Judged]) -> str:
 
 
 def definition(judged: Judged) -> tuple[str, str]:
-    """Returns a claim with what the paper and the data say of it; the last line says what became of it."""
+    """Returns a claim with what the paper and the data say; the last line is the verdict."""
     finding = judged.finding
     lines = [f"Paper: {finding.paper}", f"Here: {finding.here}"]
     if isinstance(finding.evidence, Evidence):
@@ -47,7 +47,7 @@ def definition(judged: Judged) -> tuple[str, str]:
 
 
 def command(run: Run, site: Site) -> str:
-    """Returns how one launches a run by hand; a simulated one in a checkout."""
+    """Returns the command of a run; a simulated one works in a checkout."""
     words = [*run.operations]
     for name, value in run.options.items():
         words += [f"--{name}", value] if value else [f"--{name}"]
@@ -168,7 +168,7 @@ def elsewhere(results: Results) -> tuple[str, ...]:
 
 
 def chance(results: Results) -> str:
-    """Says why all that is seen is chance, whichever way it falls; empty: it is not."""
+    """Says why no claim can be decided; empty if claims can."""
     if results.site.quick:
         return "--quick takes too few repetitions"
     if all(run.crowded(results.site) for run in results.runs):
@@ -177,7 +177,7 @@ def chance(results: Results) -> str:
 
 
 def lack(run: Run, count: int, results: Results) -> str:
-    """Says that a run lacks launches."""
+    """Describes the launches that a run lacks."""
     there = len(results.launches.get(run.label, ()))
     described = (
         f"{count} of {there + count} launches failed, so that fewer bear it out"
@@ -224,7 +224,7 @@ def failed_section(figure: Figure, error: Exception) -> Section:
 
 
 def tally(sections: Sequence[Section]) -> tuple[str, ...]:
-    """Says how many claims there are, what became of them, and which figures hold those that are not seen."""
+    """Counts the verdicts, and names the figures with claims that are not seen."""
     said = [text.rpartition("\n")[2] for section in sections for _, text in section.definitions]
     counts = {words: sum(line.startswith(words.capitalize()) for line in said) for words in WORDS.values()}
     parts = [f"{count} {'is' if count == 1 else 'are'} {words}" for words, count in counts.items()][:2]

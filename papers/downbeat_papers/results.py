@@ -19,7 +19,7 @@ from downbeat.experiment.experiment import Launch
 from downbeat_papers.runs import Run
 from downbeat_papers.site import Site
 
-# The figures show these.
+# Of the columns of cells.
 METRICS = (
     "latency_avg",
     "latency_max",
@@ -41,7 +41,7 @@ SAME_MESSAGE = "on 2 ranks the algorithms are one and the same message"  # most 
 
 
 class NoSamplesError(DownbeatError):
-    """There are launches, but starts failed so often that a figure cannot be drawn."""
+    """Starts failed too often to draw a figure."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Results:
         return next(run for run in self.runs if run.label == label)
 
     def crowding(self, ranks: int) -> str:
-        """Says why times of so many ranks decide nothing; empty: they have a core each."""
+        """Says why times of so many ranks decide nothing; empty if each has a core."""
         if not self.site.crowded(ranks):
             return ""
         return f"{ranks} ranks share {self.site.all_cores} cores, so that times contain the wait for one"
@@ -145,7 +145,7 @@ def launch_values(cells: pd.DataFrame, column: str, **where: object) -> pd.Serie
 
 
 def median_and_range(frame: pd.DataFrame, by: Sequence[str], column: str, scale: float = MICROSECONDS) -> pd.DataFrame:
-    """Summarizes a column over launches, a row each and value of `by`.
+    """Summarizes a column over launches.
 
     Returns:
         One row per group: `by`, `median`, `low` and `high` (smallest, largest launch), `launches`.

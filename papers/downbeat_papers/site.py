@@ -164,7 +164,7 @@ class Site:
 
     @property
     def any(self) -> bool:
-        """The condition that every site meets."""
+        """A condition that every site meets."""
         return True
 
     @property
@@ -182,11 +182,11 @@ class Site:
         return next((name for name in libraries if name in self.benches), None)
 
     def main(self) -> str:
-        """Returns the library for what is not about libraries."""
+        """Returns the library of figures that do not compare libraries."""
         return self.first_of((*OPEN_MPI, *MPICH)) or next(iter(self.benches))
 
     def libraries(self, which: str) -> list[str]:
-        """Returns the library for what is not about libraries ("main"), Open MPI if it is there, or "two"."""
+        """Returns "main", the library of figures that do not compare any, "openmpi" if it is there, or "two"."""
         if which == "two":
             return list(self.two_libraries)
         return [name for name in (self.main() if which == "main" else self.first_of(OPEN_MPI),) if name]
@@ -213,7 +213,7 @@ class Site:
         return min(most, 5) if self.quick else most
 
     def worth(self, ranks: int) -> str:
-        """Says what so many ranks are worth here."""
+        """Describes where so many ranks run here."""
         if self.crowded(ranks):
             return f"{ranks} ranks on {self.all_cores} cores, so that times contain the wait for a core"
         if not self.placed:
@@ -224,7 +224,7 @@ class Site:
 
 @functools.cache
 def job_launcher(bench: str, placed: bool) -> str:
-    """Returns how Slurm starts a program in its job; empty outside of one, or where it cannot."""
+    """Returns the Slurm launcher of a job; empty outside of one, or if Slurm cannot start the program."""
     owner = library_of(bench)
     return srun_launcher(owner[1], placed) if owner else ""
 
@@ -239,7 +239,7 @@ def site_at_hand(
     clocks: str = "",
     sample: int = SAMPLE,
 ) -> Site:
-    """Looks at the machine, or at the job; empty arguments leave the choice to what is found there.
+    """Returns the machine or the job at hand; empty arguments take its defaults.
 
     Raises:
         UsageError: fewer than two ranks, or more than there is room for; no downbeat-bench, or none for a library; a
@@ -274,7 +274,7 @@ def site_at_hand(
 
 
 def usual_counts(job: Job, room: int) -> list[int]:
-    """Returns numbers of ranks where nobody gives any; so many have room on several nodes, 0 if nobody can tell."""
+    """Returns the default numbers of ranks; `room` is how many fit on several nodes, 0 if unknown."""
     most = room or job.ranks or job.nodes * job.cpus
     if not most:
         raise UsageError(f"--ranks: {job.source} does not say how many there can be; give numbers, as in --ranks 2,4")
@@ -285,7 +285,7 @@ def usual_counts(job: Job, room: int) -> list[int]:
 
 
 def benches_of(libraries: Sequence[str]) -> dict[str, str]:
-    """Returns the downbeat-bench of each library that may be used; of none named, of all that there are."""
+    """Returns the downbeat-bench of each library that may be used; of all that are built if none is named."""
     for name in libraries:
         if name not in LIBRARIES:
             raise UsageError(f"--mpi {name}: unknown; valid are {', '.join(LIBRARIES)}")

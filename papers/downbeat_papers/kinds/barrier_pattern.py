@@ -18,7 +18,7 @@ FEWEST = 8  # ranks; with fewer a tree's rounds and a line of ranks are nearly o
 
 
 def exit_lags(data: xr.Dataset, cell: int) -> np.ndarray:
-    """Returns by how many us each rank leaves the synchronizer after the first, median over valid samples of a cell."""
+    """Returns the lag of each rank's exit after the first in us, median over valid samples of a cell."""
     rows = (data["cell_index"].to_numpy() == cell) & (data["valid"].to_numpy() == 1)
     entry = data["entry"].to_numpy()[rows]
     if not len(entry):
@@ -39,7 +39,7 @@ def release_rounds(ranks: int) -> dict[str, np.ndarray]:
 
 
 def tree_less_line(lags: np.ndarray) -> dict[str, Measure] | Measure:
-    """Returns by how much exits follow the rounds of either tree, more than one rank after another.
+    """Returns how much better exits fit the rounds of either tree than the order of ranks.
 
     Each launch's lags, shape (launches, ranks), are fitted by the rounds of a tree and the numbers of ranks, both from
     0 to 1.

@@ -26,7 +26,7 @@ from downbeat_papers.site import Site
 
 @dataclass(frozen=True)
 class ErrorKind:
-    """One way to say how wrong clocks were.
+    """A measure of clock errors.
 
     Attributes:
         title: of a panel or a box.
@@ -80,7 +80,7 @@ class Clocks:
 
     @property
     def explained(self) -> str:
-        """Says for a caption what is drawn beside the measured offsets, and where not all ranks were measured."""
+        """The part of a caption on errors beside the measured offsets, and on sampled ranks."""
         found = {
             data.sizes["rank"]: int(data["checked"].sum())
             for data in self.all
@@ -97,7 +97,7 @@ class Clocks:
 
     @property
     def within(self) -> str:
-        """Says how exactly errors are known; empty: they are true errors."""
+        """How exactly errors are known; empty for true errors."""
         if self.kind is TRUE:
             return ""
         bounds = np.concatenate([data["offset_bound"].to_numpy()[..., 1:].ravel() for data in self.all]) * MICROSECONDS
@@ -172,7 +172,7 @@ def on_cores(results: Results, counts: Sequence[int]) -> list[int]:
 
 
 class Hca3Accuracy(Hca3Duration):
-    """How exact clocks are after it (Schuchart 2023, Fig. 16)."""
+    """The accuracy of clocks after it (Schuchart 2023, Fig. 16)."""
 
     def facts(self, results: Results) -> Facts:
         """Returns mean and largest errors in us of launches."""
@@ -216,7 +216,7 @@ MILLISECONDS = 1e3  # per second
 
 
 def steps(ranks: int) -> int:
-    """Returns after how many steps a tree has reached so many ranks."""
+    """Returns the depth of a tree of so many ranks."""
     return int(np.ceil(np.log2(ranks)))
 
 
@@ -470,7 +470,7 @@ class Choices:
 
 
 def choices_of(clocks: Clocks, kind: ErrorKind) -> Choices:
-    """Returns the medians over the repetitions of each launch, by one way to say how wrong clocks were."""
+    """Returns the medians over the repetitions of each launch, by one measure of errors."""
     errors = clocks.last(kind)
     durations = np.array([np.median(data["duration"].to_numpy(), axis=1) for data in clocks.all])
     barriers = np.array([np.median(data["barrier"].to_numpy()) for data in clocks.all]) * MICROSECONDS
@@ -528,7 +528,7 @@ class Pareto:
 
 
 def far_off_without_a_fit(choices: Choices) -> Evidence:
-    """Returns what launches say of the claim that schemes without a fit are quick, and far off beside one with a fit.
+    """Returns the evidence that schemes without a fit are quick, and far off compared with one with a fit.
 
     The paper speaks of what fitting schemes reach with any of their parameters. So all are tested, and the claim pays
     for their number: the best of several is chosen by chance, too.

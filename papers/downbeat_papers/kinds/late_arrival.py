@@ -64,7 +64,7 @@ Wanted: TypeAlias = tuple[int, float, str, int | str]  # size, delay, words, and
 
 
 def form_lines(table: pd.DataFrame, forms: Sequence[str], wanted: Iterable[Wanted]) -> list[Series]:
-    """Returns lines over processes of what is there; two forms differ by style and marker."""
+    """Returns lines over processes; two forms differ by style and marker."""
     series = []
     for size, delay, words, color in wanted:
         for place, form in enumerate(forms):
@@ -187,7 +187,7 @@ def by_ranks(times: Mapping[int, pd.Series]) -> dict[str, Measure]:
 
 
 def beyond_the_delay(cells: pd.DataFrame) -> Places:
-    """Returns by how much longer a delayed operation takes than delay and operation together, by its form."""
+    """Returns the time of a delayed operation beyond delay and operation, by its form."""
     table = median_and_range(cells, CELL, "t", 1.0)
     late = table[table["delay"] == table["delay"].max()]
     joined = late.merge(table[table["delay"] == 0], on=["operation"], suffixes=("", "_plain"))
@@ -198,7 +198,7 @@ def beyond_the_delay(cells: pd.DataFrame) -> Places:
 
 
 def growth(by_ranks: Mapping[int, np.ndarray], step_us: float) -> dict[str, Measured]:
-    """Returns growth of times in us from the fewest to the most ranks, how much more of it is logarithmic than linear.
+    """Returns the growth of times in us from the fewest to the most ranks, and how much of it is logarithmic.
 
     A least squares fit per launch splits it. Launches on different numbers of ranks are not paired; combined in any
     order they are as many independent estimates of the parameters of a curve.
@@ -257,7 +257,7 @@ def with_room(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def no_room(table: pd.DataFrame) -> Measure:
-    """Says by what the benefit is limited here."""
+    """Says what limits the benefit here."""
     if table.empty:
         return missing("no ranks with a core each were measured with and without a delay")
     medians = table.groupby(CELL)[["ceiling", "t0"]].median()
@@ -273,7 +273,7 @@ def over_cells(wide: pd.DataFrame, note: str = "") -> Measure:
 
 
 def benefit_measures(table: pd.DataFrame, forms: tuple[str, str]) -> dict[str, Measured]:
-    """Returns what the claims on benefits are about, from a table on ranks with a core each.
+    """Returns the measures of benefits, from a table on ranks with a core each.
 
     Differences between sizes, forms and delays are taken within launches and cells.
     """

@@ -87,7 +87,7 @@ class ReduceMatrix(Cells):
 
 
 def paper_factor(name: str) -> float:
-    """Returns by what factor the barrier changes an algorithm in the paper."""
+    """Returns the factor between barriers that the paper reports for an algorithm."""
     times = MATRIX.loc[name].to_numpy(dtype=float)
     return float(times.max() / times.min())
 
@@ -112,7 +112,7 @@ def matrices(cells: pd.DataFrame) -> Floats:
 
 
 def barrier_effect(launches: Floats, name: str, crowding: str) -> Found:
-    """Holds against the data that the barrier changes what an algorithm seems to take by half of the paper's factor.
+    """Judges whether the barrier changes an algorithm's apparent time by half of the paper's factor.
 
     The largest of several times is larger than the smallest even where they differ by noise alone. So all pairs
     of barriers are tested, and the claim pays for their number.
@@ -130,7 +130,7 @@ def barrier_effect(launches: Floats, name: str, crowding: str) -> Found:
 
 
 def as_much(launches: Floats) -> dict[str, Measured]:
-    """Returns by what factor the barrier changes an algorithm, and the algorithm what is measured after a barrier.
+    """Returns the factors between barriers and between algorithms.
 
     Half of the launches choose: the algorithm that the barrier changes most, with its slowest and its fastest barrier,
     and the slowest and the fastest algorithm after each barrier. The other half judge.
@@ -148,7 +148,7 @@ def as_much(launches: Floats) -> dict[str, Measured]:
 
 
 def order(launches: Floats) -> Found:
-    """Holds against the data that two algorithms are in one order after some barrier, in the other after another."""
+    """Judges whether the order of two algorithms depends on the barrier."""
     logs = np.log(launches)
     places: list[Evidence] = []
     for one, other in combinations(range(len(REDUCE_ROWS)), 2):

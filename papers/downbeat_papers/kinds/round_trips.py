@@ -38,7 +38,7 @@ COUNTED = float(np.exp(np.euler_gamma))
 
 
 def network(results: Results, label: str) -> str:
-    """Returns what messages of a run go through."""
+    """Returns the path of a run's messages."""
     run = results.run(label)
     tcp = set(TCP) <= set(run.variables)
     if results.site.placed:

@@ -40,7 +40,7 @@ TOO_FEW = "too few launches measured all"
 
 @dataclass(frozen=True)
 class Line:
-    """An algorithm in the figures on scaling: how the paper and downbeat-bench call it, and how claims do."""
+    """An algorithm in the figures on scaling, as figures, claims and downbeat-bench name it."""
 
     label: str
     family: str  # run it belongs to
