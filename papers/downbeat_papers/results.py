@@ -19,7 +19,7 @@ from downbeat.experiment.experiment import Launch
 from downbeat_papers.runs import Run
 from downbeat_papers.site import Site
 
-# Of the columns of cells.
+# Columns of cells that figures show.
 METRICS = (
     "latency_avg",
     "latency_max",
