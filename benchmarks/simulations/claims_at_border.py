@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 from downbeat_papers.claims import Finding
-from downbeat_papers.evidence import Evidence, every, factor_between, factor_of, held_out, mean_of, some
+from downbeat_papers.evidence import Evidence, difference, every, factor_of, held_out, mean_of, some
 from downbeat_papers.judgement import judge
 
 from benchmarks.promises import at_most, by_chance
@@ -25,7 +25,9 @@ Draw = Callable[[np.random.Generator, int], Evidence]
 KINDS: dict[str, Draw] = {
     "a mean": lambda random, n: mean_of(random.normal(1, DEVIATION, n)).above(1.0),
     "a ratio within launches": lambda random, n: factor_of(random.lognormal(0, DEVIATION, n)).below(1.0),
-    "a ratio between two runs": lambda random, n: factor_between(*random.lognormal(0, DEVIATION, (2, n))).above(1.0),
+    "a ratio between two runs": lambda random, n: difference(
+        *map(factor_of, random.lognormal(0, DEVIATION, (2, n)))
+    ).above(1.0),
     "within two borders": lambda random, n: factor_of(random.lognormal(0, DEVIATION, n)).within(1.0, 2.0),
     "any of six places": lambda random, n: some(
         factor_of(one).above(1.0) for one in random.lognormal(0, DEVIATION, (PLACES, n))

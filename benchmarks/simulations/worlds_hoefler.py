@@ -13,23 +13,14 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from downbeat_papers.kinds import clocks
-from downbeat_papers.kinds.broadcast import (
-    AFTER_LINEAR,
-    CALLS,
-    COMMON_START,
-    DELAYS,
-    LINEAR,
-    NOTHING,
-    OPERATIONS,
-    SCHEMES,
-    SIZES,
-    STARTS,
-)
 from downbeat_papers.kinds.round_trips import CHOSEN, EXCHANGES
 
 from benchmarks.simulations.made_up_launches import RANKS, Maker, SimulatedResults, World, results_of, run_of
 
 US = 1e-6
+# What is measured, as in the entries of the figures.
+COMMON_START, NOTHING, LINEAR, AFTER_LINEAR = "harmonize", "nothing", "linear", "harmonize(after=linear)"
+CALLS, DELAYS, SIZES = (1, 3, 10, 100), (2, 5, 10, 20), (8, 65536)
 LATENCY, GAP = 1.0, 0.25  # of the model, us
 SINGLE, THREE, ROOT = LATENCY + 2 * GAP, (8 * GAP + LATENCY) / 3, 2 * GAP
 READING = 0.05  # us, between two stamps around nothing
@@ -40,8 +31,8 @@ NETWORKS = ("a", "b", "c")
 
 def pipeline_world(maker: Maker) -> SimulatedResults:
     """Returns launches of figure 1."""
-    synchronizers = dict.fromkeys(synchronizer for synchronizer, _ in SCHEMES.values())
-    operations = (NOTHING, *OPERATIONS)
+    synchronizers = (COMMON_START, "mpi_barrier", "none", "mpi_barrier(count=2)")
+    operations = (NOTHING, "bcast", "allreduce")
     frame = pd.DataFrame(product(operations, synchronizers, CALLS), columns=["operation", "synchronizer", "calls"])
     broadcast = frame["operation"] == "bcast"
     in_a_row = np.where(broadcast & (frame["calls"] > 1), maker.pick(THREE, SINGLE), SINGLE)
@@ -80,7 +71,7 @@ def skew_world(maker: Maker) -> SimulatedResults:
 
 def barrier_world(maker: Maker) -> SimulatedResults:
     """Returns launches of figure 3."""
-    frame = pd.DataFrame({"operation": "bcast", "synchronizer": list(STARTS)})
+    frame = pd.DataFrame({"operation": "bcast", "synchronizer": [LINEAR, "mpi_barrier", COMMON_START, AFTER_LINEAR]})
     linear = frame["synchronizer"] == LINEAR
     disturbed = linear | (frame["synchronizer"] == AFTER_LINEAR)
     cells = maker.cells(

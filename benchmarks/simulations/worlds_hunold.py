@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from downbeat_papers.kinds.clocks import FITTED, NODES, PLAIN, SCHEMES
-from downbeat_papers.kinds.libraries import OPERATIONS, OWN, THEIRS
-from downbeat_papers.kinds.libraries import SCHEMES as MEASUREMENT_SCHEMES
+from downbeat_papers.kinds.libraries import OWN, THEIRS
 
 from benchmarks.simulations.made_up_launches import RANKS, Floats, Maker, SimulatedResults, World, results_of, run_of
 
@@ -58,13 +57,14 @@ def local_and_global(maker: Maker) -> SimulatedResults:
 
 
 def measurement_schemes(maker: Maker) -> SimulatedResults:
+    in_a_row = "batch(calls=100)"
     rows = [
-        {"label": "schemes", "operation": operation, "size": 8, "timing": one.timing, "scheme": name}
-        for operation in OPERATIONS
-        for name, one in MEASUREMENT_SCHEMES.items()
+        {"label": "schemes", "operation": operation, "size": 8, "timing": timing}
+        for operation in ("bcast", "allreduce")
+        for timing in ("per_call", in_a_row, "batch_synced(calls=100)", "window")
     ]
     frame = pd.DataFrame(rows)
-    times = US * np.where(frame["scheme"] == "(2)", maker.pick(0.5, 1), 1)
+    times = US * np.where(frame["timing"] == in_a_row, maker.pick(0.5, 1), 1)
     cells = maker.cells(frame, latency_max_median=times)
     return results_of([run_of("schemes")], cells.assign(global_time_median=cells["latency_max_median"]))
 

@@ -11,18 +11,21 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 import xarray as xr
+from downbeat_papers.kinds.barrier_pattern import release_rounds
 from downbeat_papers.kinds.drift import OFFSETS
 from downbeat_papers.kinds.late_arrival import (
     BARRIER_LATE,
     BARRIER_SHORTER,
+    BY_CLOCK,
     EFFECT,
     FIRST_LATE,
+    JUDGED,
     LATE,
     SHORTER,
     SIZES,
     SMALL,
+    SYNCHRONIZERS,
 )
-from downbeat_papers.kinds.timelines import BY_CLOCK, JUDGED, SYNCHRONIZERS, release_rounds
 from downbeat_papers.results import BARRIER
 
 from benchmarks.simulations.made_up_launches import RANKS, Maker, SimulatedResults, World, results_of, run_of

@@ -21,7 +21,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -33,16 +33,14 @@ from downbeat_papers.evidence import (
     Estimate,
     Evidence,
     Undecidable,
-    difference_between,
+    difference,
     every,
-    factor_between,
     factor_of,
     finite,
     grows,
     mean_of,
     some,
 )
-from downbeat_papers.wording import between
 
 NOT_MEASURED = "not measured here"
 PART = re.compile(
@@ -50,23 +48,24 @@ PART = re.compile(
 )
 
 
+def between(values: Iterable[float], unit: str = "") -> str:
+    """Returns a range, as "1.02 to 1.3 us"."""
+    kept = [value for value in values if np.isfinite(value)]
+    if not kept:
+        return "none"
+    low, high = f"{min(kept):.3g}", f"{max(kept):.3g}"
+    return f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
+
+
 @dataclass(frozen=True)
 class Measure:
-    """A number that each launch measured once.
+    """A number that each launch measured once."""
 
-    Attributes:
-        values: one per launch; series are paired by the number of the launch, arrays by position.
-        unit: as " us".
-        signed: whether it may be negative or 0, so that differences are compared and not ratios.
-        obstacle: why it decides nothing here; empty: it does.
-        note: what a reader of its value needs to know.
-    """
-
-    values: ArrayLike | pd.Series
-    unit: str = ""
-    signed: bool = False
-    obstacle: str = ""
-    note: str = ""
+    values: ArrayLike | pd.Series  # one per launch; series are paired by the number of the launch, arrays by position
+    unit: str = ""  # as " us"
+    signed: bool = False  # whether it may be negative or 0, so that differences are compared and not ratios
+    obstacle: str = ""  # why it decides nothing here; empty: it does
+    note: str = ""  # what a reader of its value needs to know
 
     @property
     def middle(self) -> str:
@@ -83,15 +82,10 @@ class Measure:
 
 @dataclass(frozen=True)
 class Found:
-    """A claim that takes code to judge, as judged.
+    """The outcome of a claim that needs code to judge."""
 
-    Attributes:
-        evidence: of the claim.
-        here: what was found, in words.
-    """
-
-    evidence: Evidence | Undecidable | None
-    here: str
+    evidence: Evidence | Undecidable | None  # of the claim
+    here: str  # what was found, in words
 
 
 Places: TypeAlias = Mapping[Any, Measure]
@@ -99,8 +93,22 @@ Measured: TypeAlias = Measure | Found | Mapping[Any, Any]  # by place, or for cl
 
 
 def missing(why: str = NOT_MEASURED) -> Measure:
-    """Returns a measure that nobody could take here."""
+    """Returns a measure that could not be taken here."""
     return Measure([], obstacle=why)
+
+
+def each(values: Mapping[Any, ArrayLike | pd.Series], unit: str, words: str = "{} ranks") -> dict[str, Measure]:
+    """Returns a measure for each place; `words` name it."""
+    return {words.format(place): Measure(one, unit) for place, one in values.items()}
+
+
+def undecided(measured: Measured, why: str) -> Measured:
+    """Returns a measure that decides nothing; numbers that nothing is claimed of stay as they are."""
+    if isinstance(measured, Mapping):
+        return {place: undecided(one, why) for place, one in measured.items()}
+    if isinstance(measured, Measure):
+        return replace(measured, obstacle=why)
+    return replace(measured, evidence=measured.evidence and Undecidable(why))
 
 
 @dataclass(frozen=True)
@@ -140,12 +148,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of a paper.
+    """A claim of a paper; all texts may have words of the facts in braces.
 
     Attributes:
         test: as above. After `each` there is a claim for each place; after `show` are measures, or ratios of them, that
             are numbers to compare, separated by commas.
-        claim: in a few words; may have words of the facts in braces, as may the others.
+        claim: in a few words.
         paper: what the paper reports.
     """
 
@@ -154,7 +162,7 @@ class Claim:
     paper: str
 
     def findings(self, facts: Facts) -> Iterator[Finding]:
-        """Holds the claim against what was measured."""
+        """Compares the claim with the measurements."""
         text = self.test.removeprefix("each ")
         parts = parts_of(text.removeprefix("show "))
         names = {part[side] for part in parts for side in ("left", "right") if part[side]}
@@ -170,7 +178,7 @@ class Claim:
             yield self.finding(text, at, {"place": place, **facts.words.get(place, {})})
 
     def finding(self, test: str, measures: Mapping[str, Measured], words: Mapping[Any, Any]) -> Finding:
-        """Holds the claim against measures, of one place if there is a claim for each."""
+        """Compares the claim with measures, those of one place for `each`."""
         fields = {str(name): word for name, word in words.items()}
         claim, paper, test = (text.format(**fields) for text in (self.claim, self.paper, test))
         shown = test.removeprefix("show ")
@@ -200,13 +208,12 @@ def border(text: str, unit: str) -> float:
 
 def estimate(part: Mapping[str, str], one: Measure, other: Measure | None) -> Estimate:
     """Returns what launches estimate of a measure, of a ratio, or of a difference."""
+    estimate_of = mean_of if one.signed else factor_of
     if other is None:
-        return (mean_of if one.signed else factor_of)(one.values, one.unit)
+        return estimate_of(one.values, one.unit)
     if part["operator"] == "vs":
-        if one.signed:
-            return difference_between(one.values, other.values, one.unit)
-        return factor_between(one.values, other.values)
-    return mean_of(combined(part, one, other), one.unit) if one.signed else factor_of(combined(part, one, other))
+        return difference(estimate_of(one.values, one.unit), estimate_of(other.values))
+    return estimate_of(combined(part, one, other), one.unit if one.signed else "")
 
 
 def combined(part: Mapping[str, str], one: Measure, other: Measure) -> ArrayLike | pd.Series:
@@ -229,7 +236,7 @@ def compared(part: Mapping[str, str], measures: Mapping[str, Measure]) -> Eviden
 
 
 def places_of(measures: Mapping[str, Measured]) -> list[Any]:
-    """Returns the places that all measures have which have any; [None]: none has."""
+    """Returns the places that all measures with places share; [None] if none has places."""
     split = [one for one in measures.values() if isinstance(one, Mapping)]
     if not split:
         return [None]
@@ -256,8 +263,7 @@ def evidence_of(test: str, measures: Mapping[str, Measured]) -> Evidence | Undec
     alternatives = [parts_of(text) for text in test.removeprefix("some ").removeprefix("every ").split(" or ")]
     first = alternatives[0][0]
     if first["sign"] == "grows":
-        launches = (finite(at_place(measures, place)[first["left"]].values).tolist() for place in places)
-        return grows(dict(enumerate(launches)))
+        return grows({at: at_place(measures, place)[first["left"]].values for at, place in enumerate(places)})
 
     def named(place: object, parts: Sequence[Mapping[str, str]]) -> Iterator[Evidence]:
         for part in parts:
@@ -273,7 +279,7 @@ def evidence_of(test: str, measures: Mapping[str, Measured]) -> Evidence | Undec
 
 
 def described(text: str, measures: Mapping[str, Measured]) -> str:
-    """Says what was measured: each measure, and each ratio or difference of two."""
+    """Describes each measure, and each ratio or difference of two."""
     for one in measures.values():
         if isinstance(one, Found):
             return one.here

@@ -21,33 +21,22 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 PANEL_INCHES = 3.6
 LEGEND_LINE_INCHES = 0.2
 LEGEND_CHARACTERS = 84  # in a row of the legend, beside its lines
-MOST_TICKS = 10
+MOST_TICKS = 6  # of a panel, so that 64K and 256K do not touch
 Numbers: TypeAlias = Sequence[float] | np.ndarray | pd.Series
 
 
 @dataclass(frozen=True)
 class Series:
-    """A line: values at positions, in the units of the axes.
+    """A line: values at positions, in the units of the axes."""
 
-    Attributes:
-        label: for the legend; empty: the line has no entry.
-        x: positions.
-        y: values.
-        low: lower ends of the bars; None: no bars.
-        high: upper ends.
-        color: position in the palette, or any color.
-        style: of the line, "" for none, "steps" for steps between positions.
-        marker: position among the markers; None: none.
-    """
-
-    label: str
-    x: Numbers
-    y: Numbers
-    low: Numbers | None = None
-    high: Numbers | None = None
-    color: int | str = 0
-    style: str = "-"
-    marker: int | None = None
+    label: str  # for the legend; empty: the line has no entry
+    x: Numbers  # positions
+    y: Numbers  # values
+    low: Numbers | None = None  # lower ends of the bars; None: no bars
+    high: Numbers | None = None  # upper ends
+    color: int | str = 0  # position in the palette, or any color
+    style: str = "-"  # of the line, "" for none, "steps" for steps between positions
+    marker: int | None = None  # position among the markers; None: none
 
 
 def median_series(label: str, x: Numbers, launches: Sequence[Numbers], position: int) -> Series:
@@ -116,7 +105,7 @@ def draw_panel(axes: matplotlib.axes.Axes, panel: Panel) -> None:
         if one.low is not None and one.high is not None:
             axes.vlines(x, np.asarray(one.low, float), np.asarray(one.high, float), color=color, linewidth=0.9)
     if panel.line_at is not None:
-        axes.axhline(panel.line_at, color=GRAY, linewidth=0.8, zorder=0)
+        axes.axhline(panel.line_at, color=GRAY, linewidth=0.8, zorder=1)  # above the grid
     for x_place, y_place, text in panel.marks:
         axes.annotate(text, (x_place, y_place), xytext=(4, 3), textcoords="offset points", fontsize=6)
     if panel.marks:
@@ -125,7 +114,7 @@ def draw_panel(axes: matplotlib.axes.Axes, panel: Panel) -> None:
         label_positions(axes, panel)
     elif panel.decades_x:
         axes.set_xscale("log")
-    elif all(float(x).is_integer() for one in panel.series for x in one.x):
+    elif any(all(float(x).is_integer() for x in one.x) for one in panel.series):
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))  # ranks, bins
     if panel.log_y:
         log_axis(axes.yaxis)
@@ -240,22 +229,12 @@ def draw_matrix(
     columns: str,
     deviations: pd.DataFrame | None = None,
 ) -> Picture:
-    """Draws a matrix of positive values, colors on a logarithmic scale.
-
-    Args:
-        name: of the picture.
-        title: of it.
-        caption: of it.
-        frame: values in us, a row per row, a column per column; NaN where there is none.
-        rows: what the rows are.
-        columns: what the columns are.
-        deviations: of the values, written beside them; None: none are.
-    """
+    """Draws a matrix of positive values in us, colors on a logarithmic scale; deviations are written beside them."""
     figure = new_figure(WIDTH_INCHES, MATRIX_INCHES + MATRIX_ROW_INCHES * len(frame))
     axes = figure.subplots()
-    named = frame.rename(index=lambda one: str(one).replace("_", " "), columns=str)
+    named = frame.set_axis(frame.columns.str.replace("_", " "), axis=1).set_axis(frame.index.str.replace("_", " "))
     draw_map(axes, named, last=True, form=".2f", deviations=deviations)
-    axes.set_xlabel(columns)
+    axes.set_xlabel(f"{columns} (values in us)")
     axes.set_ylabel(rows)
     numbers = frame.rename(columns=lambda one: f"{one}_us").rename_axis(rows).reset_index()
     if deviations is not None:
@@ -287,16 +266,7 @@ class Timeline:
 
 
 def median_sample(data: xr.Dataset, cell: int, metric: str) -> Timeline | None:
-    """Picks the valid sample of a cell whose metric is the median, lower one of two.
-
-    Args:
-        data: a file of samples, from `open_launch`.
-        cell: number of the cell.
-        metric: name out of `METRICS`.
-
-    Returns:
-        None where no sample is valid.
-    """
+    """Picks the valid sample of a cell whose metric is the median, lower one of two; None where no sample is valid."""
     kept = data.isel(sample=np.flatnonzero((data["cell_index"].to_numpy() == cell) & (data["valid"].to_numpy() == 1)))
     if kept.sizes["sample"] == 0:
         return None
@@ -319,14 +289,9 @@ def median_sample(data: xr.Dataset, cell: int, metric: str) -> Timeline | None:
 def draw_timelines(
     name: str, title: str, caption: str, timelines: Sequence[tuple[str, Timeline]], most: int
 ) -> Picture:
-    """Draws timelines with their titles below each other, a row for each rank, as long as the operation is.
+    """Draws timelines with their titles below each other, as long as the operation is.
 
-    Args:
-        name: of the picture.
-        title: of the picture.
-        caption: what is drawn.
-        timelines: with any numbers of ranks.
-        most: the most rows of each; the numbers of the picture have all.
+    Each has a row for each rank, at most so many; the numbers of the picture have all.
     """
     shown = [evenly(range(len(one.entry)), most) for _, one in timelines]
     heights = [len(one) for one in shown]

@@ -9,7 +9,7 @@ the right side of 1. Launches count once each, however many samples they have.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -43,58 +43,45 @@ class Evidence:
     part: str = ""
 
     def denied(self) -> Evidence:
-        """Returns what is said of the opposite claim."""
+        """Returns the evidence on the opposite claim."""
         return replace(self, for_it=self.against, against=self.for_it)
 
 
 @dataclass(frozen=True)
 class Undecidable:
-    """Why a claim cannot be decided here, whatever launches say: a limit of this machine, or nothing measured.
+    """Why a claim cannot be decided here, whatever launches say: a limit of this machine, or nothing measured."""
 
-    Attributes:
-        reason: the end of the sentence that begins with "cannot be decided here:".
-    """
-
-    reason: str
+    reason: str  # the end of the sentence that begins with "cannot be decided here:"
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A parameter, as launches estimate it.
+    """A parameter, as launches estimate it."""
 
-    Attributes:
-        mean: over launches, of logarithms where it is a factor.
-        error: standard error of the mean.
-        freedom: degrees of freedom of the error.
-        launches: on the smaller side, where two are compared.
-        factor: whether mean and error are those of logarithms.
-        unit: of a mean, as " us".
-    """
-
-    mean: float
-    error: float
-    freedom: float
-    launches: int
-    factor: bool = False
-    unit: str = ""
+    mean: float  # over launches, of logarithms where it is a factor
+    error: float  # standard error of the mean
+    freedom: float  # degrees of freedom of the error
+    launches: int  # on the smaller side, where two are compared
+    factor: bool = False  # whether mean and error are those of logarithms
+    unit: str = ""  # of a mean, as " us"
 
     def above(self, border: float) -> Evidence:
-        """Returns what launches say of the claim that the parameter is above a border, by one-sided t tests."""
+        """Returns the evidence that the parameter is above a border, by one-sided t tests."""
         at = math.log(border) if self.factor else border
         below, above = tails(self.mean - at, self.error, self.freedom, self.launches)
         return Evidence(above, below, self.launches, f"{self}, counts above {border:.3g}{self.unit}")
 
     def below(self, border: float) -> Evidence:
-        """Returns what launches say of the claim that the parameter is below a border, by one-sided t tests."""
+        """Returns the evidence that the parameter is below a border, by one-sided t tests."""
         return replace(self.above(border).denied(), described=f"{self}, counts below {border:.3g}{self.unit}")
 
     def within(self, low: float, high: float) -> Evidence:
-        """Returns what launches say of the claim that the parameter is between two borders (Schuirmann 1987)."""
+        """Returns the evidence that the parameter is between two borders (Schuirmann 1987)."""
         both = every((self.above(low), self.below(high)))
         return replace(both, described=f"{self}, counts between {low:.3g} and {high:.3g}{self.unit}", part="")
 
     def beyond(self, factor: float) -> Evidence:
-        """Returns what launches say of the claim that a factor, or its inverse, is above a border."""
+        """Returns the evidence that a factor, or its inverse, is above a border."""
         return replace(
             self.within(1 / factor, factor).denied(),
             described=f"{self}, counts below {1 / factor:.3g} or above {factor:.3g}",
@@ -113,10 +100,10 @@ class Estimate:
 
 
 def tails(distance: float, error: float, freedom: float, launches: int) -> tuple[float, float]:
-    """Returns the p-values that a mean is not below, and not above, what it is so far from.
+    """Returns the one-sided p-values of a mean at some distance from a border.
 
-    Without any scatter, as where a clock's step is coarser than it, the t distribution would be sure of anything: then
-    each launch is worth one throw of a coin (sign test).
+    If launches do not scatter, e.g. below the step of a clock, a t test would be certain of anything. Then each launch
+    counts as one toss of a coin (sign test).
     """
     if math.isnan(error):
         return math.nan, math.nan
@@ -129,64 +116,36 @@ def tails(distance: float, error: float, freedom: float, launches: int) -> tuple
 
 
 def mean_of(values: ArrayLike, unit: str = "") -> Estimate:
-    """Returns the mean of a parameter that each launch estimates once (Student 1908).
-
-    Args:
-        values: one per launch, shape (launches,); those that are NaN do not count.
-        unit: of them, as " us".
-    """
+    """Returns the mean of a parameter that each launch estimates once (Student 1908); NaN does not count."""
     kept = finite(values)
     error = float(kept.std(ddof=1)) / math.sqrt(kept.size) if kept.size > 1 else math.nan
     mean = float(kept.mean()) if kept.size else math.nan
-    return Estimate(mean, flat(error, mean), kept.size - 1, kept.size, unit=unit)
+    return Estimate(mean, 0.0 if error <= ROUNDING * abs(mean) else error, kept.size - 1, kept.size, unit=unit)
 
 
 def factor_of(values: ArrayLike, unit: str = "") -> Estimate:
     """Returns the geometric mean of ratios that launches measured, or of other values that are above 0, as times.
 
     The test takes launches to deviate normally; times, errors and ratios do so in their logarithms, if at all.
-
-    Args:
-        values: one per launch, shape (launches,), above 0; those that are NaN do not count.
-        unit: of them, as " us".
     """
-    return replace(mean_of(logarithms(values)), factor=True, unit=unit)
+    array: Floats = np.asarray(values, dtype=float)
+    logs: Floats = np.log(array, out=np.full(array.shape, np.nan), where=array > 0)
+    return replace(mean_of(logs), factor=True, unit=unit)
 
 
-def factor_between(top: ArrayLike, bottom: ArrayLike) -> Estimate:
-    """Returns the ratio of geometric means of two runs, whose launches are not paired (Welch 1947).
-
-    Args:
-        top: one value per launch of the one run, shape (launches,), above 0.
-        bottom: the same of the other, as many or not.
-    """
-    return welch(mean_of(logarithms(top)), mean_of(logarithms(bottom)), factor=True)
-
-
-def difference_between(one: ArrayLike, other: ArrayLike, unit: str = "") -> Estimate:
-    """Returns the difference of the means of two runs, whose launches are not paired (Welch 1947).
-
-    Args:
-        one: one value per launch of the one run, shape (launches,).
-        other: what is subtracted, one per launch of the other run, as many or not.
-        unit: of both, as " us".
-    """
-    return welch(mean_of(one), mean_of(other), unit=unit)
-
-
-def welch(one: Estimate, other: Estimate, factor: bool = False, unit: str = "") -> Estimate:
-    """Returns the difference of two estimates that do not depend on each other."""
-    sides = (one, other)
-    error = math.hypot(*(side.error for side in sides))
-    fewest = min(side.launches for side in sides)
+def difference(one: Estimate, other: Estimate) -> Estimate:
+    """Returns the difference, of factors the ratio, of runs whose launches are not paired (Welch 1947)."""
+    fewest = min(one.launches, other.launches)
+    error = math.hypot(one.error, other.error)
     freedom = float(max(1, fewest - 1))
     if error > 0:
-        freedom = error**4 / sum(side.error**4 / side.freedom for side in sides)
-    return Estimate(one.mean - other.mean, error, freedom, fewest, factor, unit)
+        freedom = error**4 / sum(side.error**4 / side.freedom for side in (one, other))
+    unit = "" if one.factor else one.unit
+    return Estimate(one.mean - other.mean, error, freedom, fewest, one.factor, unit)
 
 
 def halves(values: Floats) -> tuple[Floats, Floats]:
-    """Returns every other launch, to choose by, and the rest, to judge what was chosen.
+    """Splits launches: every other one chooses, the rest judge.
 
     Launches that made something an extreme, or a direction, must not judge it. Nor does it help that each launch judges
     what all others choose: they choose nearly the same, so that the choice is judged by them
@@ -199,13 +158,8 @@ def held_out(values: ArrayLike) -> Floats:
     """Returns how far from 0 half of the launches lie, in the direction in which the other half lies.
 
     The mean of absolute values is above 0 even if nothing but noise moves them. These are as often above as below,
-    unless launches agree on a direction.
-
-    Args:
-        values: shape (launches, places), NaN where there is none.
-
-    Returns:
-        Shape (launches that judge, places); NaN with a single launch.
+    unless launches agree on a direction. `values` have shape (launches, places), NaN where there is none; with a single
+    launch nothing but NaN is returned.
     """
     choosing, judging = halves(np.asarray(values, dtype=float))
     if not len(choosing):
@@ -220,25 +174,13 @@ def finite(values: ArrayLike) -> Floats:
     return array[np.isfinite(array)]
 
 
-def logarithms(values: ArrayLike) -> Floats:
-    """Returns logarithms, NaN where there is none."""
-    array: Floats = np.asarray(values, dtype=float)
-    logs: Floats = np.log(array, out=np.full(array.shape, np.nan), where=array > 0)
-    return logs
-
-
-def flat(error: float, mean: float) -> float:
-    """Returns a standard error, 0 where it is nothing but rounding."""
-    return 0.0 if error <= ROUNDING * abs(mean) else error
-
-
 def half(effect: float) -> float:
-    """Returns from where on a factor counts that the paper reports: half of it, on a logarithmic scale."""
+    """Returns the border of a factor that the paper reports: half of it, on a logarithmic scale."""
     return math.sqrt(effect)
 
 
 def every(parts: Iterable[Evidence]) -> Evidence:
-    """Returns what is said of the claim that all of some parts are right.
+    """Combines the evidence of parts that must all hold.
 
     All must be shown, each at the full level (intersection-union test). One that is contradicted is enough to
     contradict the claim, which pays for their number, as one may be low by chance (Bonferroni). The weakest part is
@@ -258,7 +200,7 @@ def every(parts: Iterable[Evidence]) -> Evidence:
 
 
 def some(parts: Iterable[Evidence]) -> Evidence:
-    """Returns what is said of the claim that any of some parts is right, e.g. at some size; describes the strongest."""
+    """Combines the evidence of parts of which any must hold, e.g. at some size; describes the strongest."""
     given = list(parts)
     if len(given) == 1:
         return given[0]
@@ -267,13 +209,9 @@ def some(parts: Iterable[Evidence]) -> Evidence:
     return replace(none.denied(), described=clearest.described, part=f"the clearest of {len(given)} places")
 
 
-def grows(by_count: Mapping[int, Sequence[float]]) -> Evidence | Undecidable:
-    """Returns what is said of the claim that values grow with each number of ranks.
-
-    Args:
-        by_count: a value per launch, above 0, by number of ranks.
-    """
-    counts = sorted(by_count)
-    if len(counts) < 2:
+def grows(by_count: Mapping[int, ArrayLike]) -> Evidence | Undecidable:
+    """Returns the evidence that values above 0, one per launch, grow with each number of ranks."""
+    launches = [factor_of(by_count[count]) for count in sorted(by_count)]
+    if len(launches) < 2:
         return Undecidable("it takes two numbers of ranks with a core each")
-    return every(factor_between(by_count[more], by_count[fewer]).above(1.0) for fewer, more in pairwise(counts))
+    return every(difference(more, fewer).above(1.0) for fewer, more in pairwise(launches))

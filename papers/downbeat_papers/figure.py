@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,7 +15,6 @@ from downbeat.pictures.style import Picture
 from downbeat.report.page import Table
 
 from downbeat_papers.claims import Claim, Facts, Finding
-from downbeat_papers.kinds import KINDS
 from downbeat_papers.results import Results
 from downbeat_papers.runs import Run
 from downbeat_papers.site import Site
@@ -29,6 +29,8 @@ PAPERS = {
     "of MPI Collective Operations. Int. J. Advances in Systems and Measurements 9, 2016",
 }
 WORDS = {"fig": "Fig.", "tab": "Table", "sec": "section"}
+# What figures that are like each other share.
+SHARED = ("setup", "needs", "shows", "kind", "operation", "all_nodes", "size", "samples", "bin", "window_us", "caption")
 ROMAN = {"1": "I", "2": "II"}  # Niethammer 2016 numbers its tables so
 
 
@@ -36,7 +38,7 @@ class Kind(Protocol):
     """A kind of figure: its launches, measures and pictures."""
 
     def runs(self, site: Site, /) -> tuple[Run, ...]:
-        """Returns what is launched at a site; nothing where an MPI library that it cannot do without is missing."""
+        """Returns what is launched at a site; nothing if an MPI library that it needs is missing."""
 
     def facts(self, results: Results, /) -> Facts:
         """Returns what claims are about."""
@@ -53,7 +55,7 @@ class Figure:
         name: as "schuchart2023-fig2", "niethammer2016-tab2" or "schuchart2023-sec66".
         title: what it shows.
         setup: what the paper measured, on what.
-        reports: what the paper says that it shows, a sentence each.
+        reports: what the paper says that it shows.
         needs: what it takes to show it as the paper does.
         can_show: what can be seen of it at a site, by conditions of the site; the first that is met counts.
         kind: what is launched, computed and drawn.
@@ -65,7 +67,7 @@ class Figure:
     name: str
     title: str
     setup: str
-    reports: tuple[str, ...]
+    reports: str
     needs: str
     can_show: Mapping[str, str]
     kind: Kind
@@ -75,26 +77,29 @@ class Figure:
 
     @property
     def reference(self) -> str:
-        """The figure as one would cite it, as "Schuchart 2023, Fig. 2"."""
+        """The figure as it is cited, as "Schuchart 2023, Fig. 2"."""
         paper, _, number = self.name.partition("-")
         word, digits = number[:3], number[3:]
         written = {"fig": digits, "tab": ROMAN.get(digits, digits), "sec": ".".join(digits)}[word]
         return f"{paper[:-4].capitalize()} {paper[-4:]}, {WORDS[word]} {written}"
 
     def shows(self, site: Site) -> str:
-        """Says what can be seen of it at a site."""
+        """Says what a site can show of it."""
         text = next(text for condition, text in self.can_show.items() if getattr(site, condition))
-        return text.format(site=site)
+        worth = {name: site.worth(getattr(site, name)) for name in ("node", "full", "most")}
+        return text.format(site=site, worth=worth)
 
     def runs(self, site: Site) -> tuple[Run, ...]:
-        return self.kind.runs(site)
+        """Returns what is launched at a site, by the figure or by the one that has its launches."""
+        return own_data(self).kind.runs(site)
 
     def pictures(self, results: Results) -> tuple[Picture, ...]:
         return self.kind.pictures(self.name, results)
 
     def findings(self, results: Results) -> tuple[Finding, ...]:
-        """Holds the claims against launches."""
-        facts = self.kind.facts(results)
+        """Compares the claims with launches."""
+        facts, site = self.kind.facts(results), results.site
+        facts = replace(facts, words={"node": site.node, "full": site.full, **facts.words})
         return tuple(finding for claim in self.claims for finding in claim.findings(facts))
 
     @property
@@ -103,24 +108,37 @@ class Figure:
         return getattr(self.kind, "tables", ())
 
 
+def kind_of(name: str) -> Callable[..., Kind]:
+    """Returns a kind by its module and class, as "clocks.Pareto"."""
+    module, _, kind = name.partition(".")
+    found: Callable[..., Kind] = getattr(importlib.import_module(f"downbeat_papers.kinds.{module}"), kind)
+    return found
+
+
 def figures_of(paper: str) -> Iterator[Figure]:
-    """Reads the figures of a paper; `[texts]` are what setups share."""
+    """Reads the figures of a paper.
+
+    `[texts]` are what setups share, `[shared]` claims by name. A figure that is `like` another one has the entries of
+    that one which it does not have itself.
+    """
     path = Path(__file__).parent / "figures" / f"{paper}.toml"
     entries: dict[str, dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))
-    texts = entries.pop("texts", {})
-    for number, entry in entries.items():
+    texts, shared = entries.pop("texts", {}), entries.pop("shared", {})
+    for number, own in entries.items():
+        inherited = entries[own["like"]] if "like" in own else {}
+        entry = {name: inherited[name] for name in SHARED if name in inherited} | own
+        entry.pop("like", None)
         shows, data = entry.pop("shows"), entry.pop("data", "")
-        fixed = {name: entry.pop(name) for name in ("title", "needs")}
+        claims = [shared[one] if isinstance(one, str) else one for one in entry.pop("claims")]
+        fixed = {name: entry.pop(name) for name in ("title", "needs", "reports", "lacks") if name in entry}
         yield Figure(
             name=f"{paper}-{number}",
             setup=entry.pop("setup").format(**texts),
-            reports=tuple(entry.pop("reports")),
             can_show={"any": shows} if isinstance(shows, str) else shows,
-            claims=tuple(Claim(*one) for one in entry.pop("claims")),
+            claims=tuple(Claim(*one) for one in claims),
             data=f"{paper}-{data}" if data and "-" not in data else data,
-            **({"lacks": entry.pop("lacks")} if "lacks" in entry else {}),
             **fixed,
-            kind=KINDS[entry.pop("kind")](**entry),
+            kind=kind_of(entry.pop("kind"))(**entry),
         )
 
 

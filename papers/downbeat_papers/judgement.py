@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from downbeat.base.text import counted
 from downbeat.statistics.holm import holm
 from downbeat.statistics.modes import unseen_text
 
@@ -25,17 +26,11 @@ RULE = (
 
 @dataclass(frozen=True)
 class Judged:
-    """A finding, and what became of it.
+    """A finding and its verdict."""
 
-    Attributes:
-        finding: the claim, or a number to compare.
-        agrees: True: seen; False: not seen; None: cannot be decided.
-        because: in words: p-value, launches and number of claims, or the obstacle.
-    """
-
-    finding: Finding
-    agrees: bool | None
-    because: str = ""
+    finding: Finding  # the claim, or a number to compare
+    agrees: bool | None  # True: seen; False: not seen; None: cannot be decided
+    because: str = ""  # in words: p-value, launches and number of claims, or the obstacle
 
 
 def judge(findings: Sequence[Finding], chance: str = "") -> list[Judged]:
@@ -44,20 +39,15 @@ def judge(findings: Sequence[Finding], chance: str = "") -> list[Judged]:
     Each claim has two one-sided tests, that it is wrong and that it is right. Either family is corrected by Holm's
     procedure, and p-values are doubled: that any claim is called seen though it is wrong has a chance of at most 2.5 %,
     and so has that any is called not seen though it is right.
-
-    Args:
-        findings: all of the figure.
-        chance: why none of its claims can be decided; empty: they can.
+    `chance` says why none of the claims can be decided; empty: they can.
     """
     tested = [one.evidence for one in findings if isinstance(one.evidence, Evidence)]
     count = sum(not math.isnan(one.for_it) for one in tested)
-    corrected = iter(
-        zip(both_sides(one.for_it for one in tested), both_sides(one.against for one in tested), strict=True)
-    )
+    for_it, against = (iter(both_sides(getattr(one, side) for one in tested)) for side in ("for_it", "against"))
     judged = []
     for one in findings:
         if isinstance(one.evidence, Evidence):
-            said = described(one, one.evidence, *next(corrected), count)
+            said = described(one, one.evidence, next(for_it), next(against), count)
             judged.append(Judged(one, None, chance) if chance else said)
         else:
             judged.append(Judged(one, None, one.evidence.reason if one.evidence else ""))
@@ -72,8 +62,7 @@ def both_sides(p_values: Iterable[float]) -> list[float]:
 def described(finding: Finding, evidence: Evidence, for_it: float, against: float, count: int) -> Judged:
     """Judges a claim by its p-values, corrected for the number of claims."""
     if math.isnan(for_it) or math.isnan(against):
-        plural = "" if evidence.launches == 1 else "es"
-        return Judged(finding, None, f"{evidence.launches} launch{plural}, of which no error can be known")
+        return Judged(finding, None, f"{counted(evidence.launches, 'launch')}, of which no error can be known")
     among = f", corrected for {count} claims" if count > 1 else ""
     stands = f"{evidence.launches} launches{among}"
     if for_it <= LEVEL:

@@ -24,12 +24,12 @@ def estimated_total(figures: Iterable[Figure], site: Site) -> float:
 
 
 def duration(seconds: float) -> str:
-    """Returns a duration for people."""
+    """Returns a duration in words."""
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
 def here(figure: Figure, site: Site) -> str:
-    """Says what can be seen of a figure at a site."""
+    """Says what a site can show of a figure."""
     if not own_data(figure).runs(site):
         return f"nothing, {site.want(own_data(figure).lacks)}"
     return figure.shows(site)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
+from downbeat.base.text import counted
 from downbeat.launchers.job import RANKS, nodes_for, with_numbers
 from downbeat.launchers.simulation import without_seed
 from downbeat.report.conditions import UNCHECKED, clock_check_text
@@ -33,7 +34,7 @@ def verdict(judged: Sequence[Judged]) -> str:
 
 
 def definition(judged: Judged) -> tuple[str, str]:
-    """Returns a claim with what the paper and the data say of it; the last line says what became of it."""
+    """Returns a claim with what the paper and the data say; the last line is the verdict."""
     finding = judged.finding
     lines = [f"Paper: {finding.paper}", f"Here: {finding.here}"]
     if isinstance(finding.evidence, Evidence):
@@ -46,7 +47,7 @@ def definition(judged: Judged) -> tuple[str, str]:
 
 
 def command(run: Run, site: Site) -> str:
-    """Returns how one launches a run by hand; a simulated one in a checkout."""
+    """Returns the command of a run; a simulated one works in a checkout."""
     words = [*run.operations]
     for name, value in run.options.items():
         words += [f"--{name}", value] if value else [f"--{name}"]
@@ -58,21 +59,25 @@ def command(run: Run, site: Site) -> str:
     return " ".join([*variables, launcher, "downbeat-bench", shlex.join(words)])
 
 
+def introduced(figure: Figure) -> tuple[str, str, str]:
+    """Returns the title of a section, and what the paper measured and reports."""
+    title = f"{figure.reference}: {figure.title}"
+    return title, f"In the paper: {figure.setup}", f"It reports: {figure.reports}"
+
+
 def figure_section(figure: Figure, results: Results) -> Section:
     """Draws a figure and makes its section."""
     site = results.site
-    title = f"{figure.reference}: {figure.title}"
-    paper = f"In the paper: {figure.setup}"
-    reports = "It reports: " + " ".join(figure.reports)
-    failed = [run.label for run in results.runs if not results.launches.get(run.label)]
+    title, *paper = introduced(figure)
+    failed = [run.label for run in results.runs if run.label not in results.have()]
     warnings = tuple(lack(results.run(label), count, results) for label, count in results.lacking().items())
     if len(failed) == len(results.runs):
-        return Section(title, (paper, reports, f"Here: nothing was measured; {figure.shows(site)}."), warnings)
+        return Section(title, (*paper, f"Here: nothing was measured; {figure.shows(site)}."), warnings)
     try:
         findings, pictures = figure.findings(results), figure.pictures(results)
     except NoSamplesError as error:
         warnings += (f"{error}: starts failed too often to draw the figure; an idle machine, or fewer --ranks, help",)
-        return Section(title, (paper, reports, f"Here: nothing to be drawn; {figure.shows(site)}."), warnings)
+        return Section(title, (*paper, f"Here: nothing to be drawn; {figure.shows(site)}."), warnings)
     warnings += tuple(
         f"{run.label}: {run.ranks} ranks shared {site.all_cores} cores, so its times contain the wait for a core; what "
         "it shows is a direction at best. More cores, or --ranks, help"
@@ -89,24 +94,12 @@ def figure_section(figure: Figure, results: Results) -> Section:
     judged = judge(findings, chance(results))
     shared = f" The launches are those of {figure.data}." if figure.data else ""
     ended = clock_check_text(data.attrs for label in results.have() for data in results.datasets(label))
-    runs = pd.DataFrame(
-        [
-            {
-                "run": run.label,
-                **({"simulated on": simulated_nodes(run, site)} if site.simulated else {"MPI library": run.library}),
-                "ranks": run.ranks,
-                **where(results, run.label),
-                "launches": len(results.launches.get(run.label, ())),
-            }
-            for run in results.runs
-        ]
-    )
+    runs = pd.DataFrame([row_of(run, results) for run in results.runs])
     return Section(
         title=title,
         paragraphs=(
             f"Verdict. {verdict(judged)}",
-            paper,
-            reports,
+            *paper,
             f"What {here(site)} can show: {figure.shows(site)}.{shared}",
             *((f"Clocks when launches ended: {ended}.",) if ended != UNCHECKED else ()),
         ),
@@ -116,6 +109,22 @@ def figure_section(figure: Figure, results: Results) -> Section:
         pictures=pictures,
         commands=tuple(command(run, site) for run in results.runs),
     )
+
+
+def row_of(run: Run, results: Results) -> dict[str, object]:
+    """Returns what a run was, for a table: on how many nodes, and whose clocks it had, as its first launch says."""
+    site, per_node = results.site, run.per_node(results.site)
+    where: dict[str, object] = {"MPI library": run.library}
+    if site.simulated:
+        each = f"up to {per_node} ranks each" if per_node > 1 else "one rank each"
+        nodes = f"{nodes_for(run.ranks, per_node)} of {site.nodes} nodes"
+        where = {"simulated on": f"{site.platform.partition('(')[0]}, {nodes}, {each}"}
+    launches = results.launches.get(run.label, ())
+    seen: dict[str, object] = {"nodes": "", "clocks": ""}
+    if launches:
+        data = results.datasets(run.label)[0]
+        seen = {"nodes": nodes_seen(data), "clocks": clocks_seen(data)}
+    return {"run": run.label, **where, "ranks": run.ranks, **seen, "launches": len(launches)}
 
 
 def here(site: Site) -> str:
@@ -142,22 +151,6 @@ def simulated_on(results: Results) -> tuple[str, ...]:
     )
 
 
-def simulated_nodes(run: Run, site: Site) -> str:
-    """Says which nodes of a simulated cluster have the ranks of a run, for a table."""
-    per_node = run.per_node(site)
-    nodes = nodes_for(run.ranks, per_node)
-    each = f"up to {per_node} ranks each" if per_node > 1 else "one rank each"
-    return f"{site.platform.partition('(')[0]}, {nodes} of {site.nodes} nodes, {each}"
-
-
-def where(results: Results, label: str) -> dict[str, object]:
-    """Returns on how many nodes a run was, and whose clocks it had, as its first launch says."""
-    if not results.launches.get(label):
-        return {"nodes": "", "clocks": ""}
-    data = results.datasets(label)[0]
-    return {"nodes": nodes_seen(data), "clocks": clocks_seen(data)}
-
-
 def elsewhere(results: Results) -> tuple[str, ...]:
     """Says which runs were meant for one node, and were on several."""
     single = [
@@ -175,7 +168,7 @@ def elsewhere(results: Results) -> tuple[str, ...]:
 
 
 def chance(results: Results) -> str:
-    """Says why all that is seen is chance, whichever way it falls; empty: it is not."""
+    """Says why no claim can be decided; empty if claims can."""
     if results.site.quick:
         return "--quick takes too few repetitions"
     if all(run.crowded(results.site) for run in results.runs):
@@ -184,7 +177,7 @@ def chance(results: Results) -> str:
 
 
 def lack(run: Run, count: int, results: Results) -> str:
-    """Says that a run lacks launches."""
+    """Describes the launches that a run lacks."""
     there = len(results.launches.get(run.label, ()))
     described = (
         f"{count} of {there + count} launches failed, so that fewer bear it out"
@@ -201,9 +194,9 @@ def incomplete_cells(results: Results) -> str:
     """Says which runs measured cells in which no sample counts, or too few."""
     described = []
     for label in results.have():
-        statuses = [int(launch.record.get("exit_status", 0) == 3) for launch in results.launches[label]]
-        if sum(statuses):
-            described.append(f"{label} in {sum(statuses)} of {len(statuses)} launches")
+        launches = results.launches[label]
+        lost = sum(launch.record.get("exit_status", 0) == 3 for launch in launches)
+        described += [f"{label} in {lost} of {len(launches)} launches"] if lost else []
     if not described:
         return ""
     return (
@@ -214,42 +207,31 @@ def incomplete_cells(results: Results) -> str:
 
 def missing_section(figure: Figure, lacks: str, site: Site) -> Section:
     """Makes the section of a figure that cannot be shown."""
-    return Section(
-        f"{figure.reference}: {figure.title}",
-        (
-            f"In the paper: {figure.setup}",
-            "It reports: " + " ".join(figure.reports),
-            f"Here: not shown, {site.want(lacks)}.",
-        ),
-    )
+    title, *paper = introduced(figure)
+    return Section(title, (*paper, f"Here: not shown, {site.want(lacks)}."))
 
 
 def failed_section(figure: Figure, error: Exception) -> Section:
     """Makes the section of a figure that failed, so that the others' sections are not lost with it."""
     raised = traceback.extract_tb(error.__traceback__)[-1]
-    where = f"{Path(raised.filename).name}:{raised.lineno}"
-    return Section(
-        f"{figure.reference}: {figure.title}",
-        (f"In the paper: {figure.setup}", "It reports: " + " ".join(figure.reports), "Here: failed; see the warning."),
-        (
-            f"failed with {type(error).__name__}: {' '.join(str(error).split())} ({where}); launches that are complete "
-            f"are kept in {figure.data or figure.name}, so the same command draws them once this is mended",
-        ),
+    warning = (
+        f"failed with {type(error).__name__}: {' '.join(str(error).split())} ({Path(raised.filename).name}:"
+        f"{raised.lineno}); launches that are complete are kept in {figure.data or figure.name}, so the same command "
+        "draws them once this is mended"
     )
+    title, *paper = introduced(figure)
+    return Section(title, (*paper, "Here: failed; see the warning."), (warning,))
 
 
 def tally(sections: Sequence[Section]) -> tuple[str, ...]:
-    """Says how many claims there are, what became of them, and which figures hold those that are not seen."""
+    """Counts the verdicts, and names the figures with claims that are not seen."""
     said = [text.rpartition("\n")[2] for section in sections for _, text in section.definitions]
     counts = {words: sum(line.startswith(words.capitalize()) for line in said) for words in WORDS.values()}
-    parts = [
-        f"{count} {'is' if count == 1 else 'are'} {words}" for words, count in counts.items() if words != WORDS[None]
-    ]
-    total = sum(counts.values())
-    if not total:
+    parts = [f"{count} {'is' if count == 1 else 'are'} {words}" for words, count in counts.items()][:2]
+    if not (total := sum(counts.values())):
         return ()
-    claims = "claim" if total == 1 else "claims"
-    lines = [f"Of {total} {claims} of the papers {' and '.join(parts)}; {counts[WORDS[None]]} cannot be decided here."]
+    claims, seen = counted(total, "claim"), " and ".join(parts)
+    lines = [f"Of {claims} of the papers {seen}; {counts[WORDS[None]]} cannot be decided here."]
     denied = [
         section.title.partition(":")[0]
         for section in sections
@@ -260,36 +242,40 @@ def tally(sections: Sequence[Section]) -> tuple[str, ...]:
     return tuple(lines)
 
 
+SIMULATED = (
+    "Simulated, not measured: numbers are those of a model of a cluster, and of no machine. Every section has its "
+    "platform."
+)
+
+
 def whole_page(sections: Sequence[Section], figures: Sequence[Figure], site: Site) -> Page:
     """Puts sections together; of simulated figures each has a cluster of its own."""
     title = figures[0].reference if len(figures) == 1 else f"{len(figures)} figures of the papers"
     if site.simulated:
-        first = [
-            "Simulated, not measured: numbers are those of a model of a cluster, and of no machine. Every section has "
-            "its platform."
-        ]
-        how = [
+        what = "simulated"
+        how = (
             f"Up to {site.launches} launches of each configuration, with delays and clocks of their own. True time is "
             "known: figures about clocks have the true error beside the measured one, and figures of exit skew the "
             "true skew. Claims are judged by the truth."
-        ]
+        )
     else:
-        first = []
-        how = [
-            f"{len(figures)} figure{'s' if len(figures) > 1 else ''}, measured again {site.place} with {site.listed} "
-            f"ranks, up to {site.launches} launches of each configuration, under {', '.join(site.benches)}. Every "
-            "section says what the paper shows, what was run here, and which of its claims the data here bear out.",
-            f"Figures about clocks: {site.clocks}. Where ranks are compared one by one, at most {site.sample} are.",
-        ]
+        what = "measured here"
+        how = (
+            f"{counted(len(figures), 'figure')}, measured again {site.place} with {site.listed} ranks, up to "
+            f"{site.launches} launches of each configuration, under {', '.join(site.benches)}. Every section says what "
+            "the paper shows, what was run here, and which of its claims the data here bear out."
+        )
+    clocks = f"Figures about clocks: {site.clocks}. Where ranks are compared one by one, at most {site.sample} are."
     papers = dict.fromkeys(PAPERS[figure.name.partition("-")[0]] for figure in figures)
     return Page(
-        title=f"{title}, {'simulated' if site.simulated else 'measured here'}",
+        title=f"{title}, {what}",
         lead=(
-            *first,
+            *([SIMULATED] if site.simulated else []),
             *tally(sections),
             RULE,
             *(("--quick took too few repetitions to decide any claim; run without it.",) if site.quick else ()),
-            *how,
+            how,
+            *([] if site.simulated else [clocks]),
             f"Sources: {'; '.join(papers)}.",
         ),
         sections=tuple(sections),

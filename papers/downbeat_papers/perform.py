@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from downbeat.base.text import counted
 from downbeat.errors import DownbeatError
 from downbeat.experiment import directory as places
 from downbeat.experiment.execute import adopt, execute
@@ -60,14 +61,10 @@ def seconds_left(figure: Figure, site: Site, directory: Path) -> float:
 
 
 def perform(figure: Figure, site: Site, directory: Path, again: bool, say: Callable[[str], None]) -> Results:
-    """Runs what is not complete of a figure, and opens its launches.
+    """Runs what is not complete of a figure that has data of its own, and opens its launches.
 
-    Args:
-        figure: with data of its own.
-        site: where it is run.
-        directory: of the figure; each run gets a directory in it, named by its label.
-        again: whether finished launches are thrown away first.
-        say: receives a line as each step begins.
+    Each run has a directory, named by its label; `again` throws finished launches away first. `say` receives a line as
+    each step begins.
 
     Raises:
         UsageError: the directory holds launches of something else.
@@ -80,8 +77,8 @@ def perform(figure: Figure, site: Site, directory: Path, again: bool, say: Calla
         where = directory / run.label
         left = missing(figure, run, site, directory)
         if left:
-            plural = "es" if left > 1 else ""
-            say(f"{figure.name} {position}/{len(runs)}: {run.label}, {left} launch{plural} of {run.seconds:.0f} s")
+            launches_left = f"{counted(left, 'launch')} of {run.seconds:.0f} s"
+            say(f"{figure.name} {position}/{len(runs)}: {run.label}, {launches_left}")
             execute(plan_of(figure, run, site), where)
         try:
             launches[run.label] = open_experiment(where).launches[: run.launches(site)]

@@ -19,7 +19,7 @@ from downbeat.experiment.experiment import Launch
 from downbeat_papers.runs import Run
 from downbeat_papers.site import Site
 
-# The figures show these.
+# Columns of cells that figures show.
 METRICS = (
     "latency_avg",
     "latency_max",
@@ -37,9 +37,11 @@ BARRIER, HARMONIZE = "mpi_barrier", "harmonize"  # which nearly all figures of S
 LATENCY = "mean_of_means"  # its t_avg (section 2): mean over ranks of each rank's mean over calls, as OSU reports it
 MEDIAN = "latency_avg_median"  # beside it: median over calls of the mean over ranks, which no single call moves
 
+SAME_MESSAGE = "on 2 ranks the algorithms are one and the same message"  # most of them
+
 
 class NoSamplesError(DownbeatError):
-    """There are launches, but starts failed so often that a figure cannot be drawn."""
+    """Starts failed too often to draw a figure."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Results:
         return next(run for run in self.runs if run.label == label)
 
     def crowding(self, ranks: int) -> str:
-        """Says why times of so many ranks decide nothing; empty: they have a core each."""
+        """Says why times of so many ranks decide nothing; empty if each has a core."""
         if not self.site.crowded(ranks):
             return ""
         return f"{ranks} ranks share {self.site.all_cores} cores, so that times contain the wait for one"
@@ -79,16 +81,13 @@ class Results:
         Raises:
             NoSamplesError: no cell has a valid sample.
         """
-        frames = []
-        for label in self.have():
-            run = self.run(label)
-            for launch in self.launches[label]:
-                frame = summarize_cells(launch.path, METRICS)
-                frames.append(
-                    frame.assign(label=label, library=run.library, ranks=run.ranks, launch=launch.number).query(
-                        "valid_count > 0"
-                    )
-                )
+        frames = [
+            summarize_cells(launch.path, METRICS)
+            .query("valid_count > 0")
+            .assign(label=label, library=self.run(label).library, ranks=self.run(label).ranks, launch=launch.number)
+            for label in self.have()
+            for launch in self.launches[label]
+        ]
         cells = pd.concat(frames, ignore_index=True)
         if cells.empty:
             raise NoSamplesError("no cell has a valid sample")
@@ -121,27 +120,32 @@ def nodes_seen(data: xr.Dataset) -> int:
     return len(str(data.attrs["hosts"]).split(";"))
 
 
+def cells_where(cells: pd.DataFrame, where: Mapping[str, object]) -> pd.DataFrame:
+    """Returns the cells whose columns have a value, or one of some values."""
+    for name, value in where.items():
+        cells = cells[cells[name].isin(value if isinstance(value, list) else [value])]
+    return cells
+
+
 def launch_values(cells: pd.DataFrame, column: str, **where: object) -> pd.Series:
     """Returns a column of the one cell that each launch has of a kind, by number of the launch.
 
     Args:
         cells: those of `Results.cells`.
-        column: as "latency_max_median".
+        column: as "latency_max_median"; "latency_max_median less nothing" is less that of the operation `nothing`, what
+            reading the clock takes.
         where: what the cell is, e.g. `operation="bcast"`.
     """
-    for name, value in where.items():
-        cells = cells[cells[name] == value]
-    return cells.set_index("launch")[column].astype(float)
+    name, _, operation = column.partition(" less ")
+    values = cells_where(cells, where).set_index("launch")[name].astype(float)
+    if not operation:
+        return values
+    where = {key: value for key, value in where.items() if key != "size"} | {"operation": operation}
+    return values - launch_values(cells, name, **where)
 
 
 def median_and_range(frame: pd.DataFrame, by: Sequence[str], column: str, scale: float = MICROSECONDS) -> pd.DataFrame:
     """Summarizes a column over launches.
-
-    Args:
-        frame: a row per launch and value of `by`.
-        by: what is kept apart.
-        column: the column.
-        scale: what values are multiplied with.
 
     Returns:
         One row per group: `by`, `median`, `low` and `high` (smallest, largest launch), `launches`.
@@ -155,7 +159,7 @@ def median_and_range(frame: pd.DataFrame, by: Sequence[str], column: str, scale:
 def mean_and_deviation(
     frame: pd.DataFrame, by: Sequence[str], column: str, scale: float = MICROSECONDS
 ) -> pd.DataFrame:
-    """Summarizes a column over launches as Schuchart 2023 (section 6) does; arguments as of `median_and_range`.
+    """Summarizes a column over launches as Schuchart 2023 (section 6) does.
 
     Returns:
         One row per group: `by`, `mean`, `deviation` (standard, NaN of a single launch), `low` and `high` (one of it

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from downbeat.experiment.plan import (
     nonblocking_seconds,
@@ -35,29 +36,17 @@ CHECK_SECONDS = 1e-3  # to measure the clock offset of one rank
 
 @dataclass(frozen=True)
 class Run:
-    """One configuration of a figure, launched several times.
+    """One configuration of a figure, launched several times."""
 
-    Attributes:
-        label: names its directory, its cells in frames, and the run in drawings; unique within the figure.
-        library: MPI library, by its name in `downbeat.launchers.libraries`.
-        ranks: of each launch.
-        operations: of downbeat-bench, or the one word that begins another experiment, as "skew".
-        options: of downbeat-bench, as in `Measurement`.
-        variables: of the environment, as DOWNBEAT_VALIDATION.
-        seconds: what a launch takes, roughly.
-        most_launches: more are not worth their time; 0: as many as are asked for.
-        ranks_per_node: the most that a node gets; 0: as many as the site says.
-    """
-
-    label: str
-    library: str
-    ranks: int
-    operations: tuple[str, ...]
-    options: Mapping[str, str]
-    variables: Mapping[str, str] = field(default_factory=dict)
-    seconds: float = 1.0
-    most_launches: int = 0
-    ranks_per_node: int = 0
+    label: str  # names its directory, its cells in frames, and the run in drawings; unique within the figure
+    library: str  # MPI library, by its name in `downbeat.launchers.libraries`
+    ranks: int  # of each launch
+    operations: tuple[str, ...]  # of downbeat-bench, or the one word that begins another experiment, as "skew"
+    options: Mapping[str, str]  # of downbeat-bench, as in `Measurement`
+    variables: Mapping[str, str] = field(default_factory=dict)  # of the environment, as DOWNBEAT_VALIDATION
+    seconds: float = 1.0  # what a launch takes, roughly
+    most_launches: int = 0  # more are not worth their time; 0: as many as are asked for
+    ranks_per_node: int = 0  # the most that a node gets; 0: as many as the site says
 
     def launches(self, site: Site) -> int:
         """Returns how often it is launched at a site."""
@@ -86,20 +75,9 @@ def operation_run(
     factors: int = 1,
     more_seconds: float = 0.0,
 ) -> Run:
-    """Returns a run that measures operations.
+    """Returns a run that measures operations, `usual` samples per cell where each rank has a core.
 
-    Args:
-        site: where.
-        label: of the run.
-        library: MPI library.
-        ranks: of each launch.
-        operations: of downbeat-bench.
-        usual: samples per cell where each rank has a core.
-        sync: synchronizers, as downbeat-bench takes them.
-        options: further ones.
-        variables: of the environment.
-        factors: cells for each operation and synchronizer, for the estimated duration.
-        more_seconds: that a launch takes in addition to its samples.
+    For the estimated duration there are `factors` cells for each operation and synchronizer, and `more_seconds`.
     """
     crowded = site.crowded(ranks)
     repetitions = site.repetitions(min(usual, CROWDED_REPETITIONS) if crowded else usual)
@@ -123,33 +101,50 @@ def operation_run(
     )
 
 
+def declared_runs(
+    site: Site,
+    label: str,
+    ranks: Sequence[str] = ("full",),
+    libraries: str = "main",
+    options: Mapping[str, str] | None = None,
+    **measured: Any,  # noqa: ANN401
+) -> tuple[Run, ...]:
+    """Returns the runs that an entry of `figures/*.toml` declares, one for each library and number of ranks.
+
+    The label may have {library} and {ranks} in braces; `ranks` are attributes of the site, `libraries` as of
+    `Site.libraries`. Options may have {site} and {last}, the last rank, in braces; those that are empty at the site are
+    left out. The rest is what `operation_run` takes.
+    """
+    return tuple(
+        operation_run(
+            site,
+            label.format(library=library, ranks=count),
+            library,
+            count,
+            options={
+                name: text
+                for name, value in (options or {}).items()
+                if (text := value.format(site=site, last=count - 1))
+            },
+            **measured,
+        )
+        for library in site.libraries(libraries)
+        for count in dict.fromkeys(getattr(site, one) for one in ranks)
+    )
+
+
 def made(site: Site, clocks: str = CLOCKS) -> dict[str, str]:
     """Returns the variables that make clocks, as the validation clock takes them; none where nodes have their own."""
     return {"DOWNBEAT_VALIDATION": clocks} if site.made_clocks else {}
 
 
 def clock_run(
-    site: Site,
-    ranks: int,
-    schemes: str,
-    repetitions: int,
-    *,
-    seconds: float,
-    waits: str = "0",
-    clocks: str = CLOCKS,
-    exchanges: int = EXCHANGES,
+    site: Site, ranks: int, schemes: str, repetitions: int, seconds: float, waits: str = "0", exchanges: int = EXCHANGES
 ) -> Run:
     """Returns a run that synchronizes clocks by each of some schemes, on as many nodes as there are.
 
-    Args:
-        site: where.
-        ranks: of each launch.
-        schemes: of the clocks, as downbeat-bench takes them.
-        repetitions: synchronizations by each scheme.
-        seconds: what they take, roughly, without measuring how exact they are.
-        waits: seconds after a synchronization, at which offsets are measured.
-        clocks: that are made, where any are.
-        exchanges: of a rank in a synchronization by each of the schemes, summed, roughly: what simulating them takes.
+    Synchronizations take some `seconds` without measuring how exact they are, which is done after each of the `waits`.
+    A rank has some `exchanges` in a synchronization by each of the schemes, summed, which is what simulating takes.
     """
     options = {"schemes": schemes, "waits": waits, "repetitions": str(repetitions), "seed": "1"}
     checked = ranks - 1
@@ -165,7 +160,7 @@ def clock_run(
         ("clock",),
         options,
         seconds=start_seconds(ranks) + seconds + CHECK_SECONDS * checks,
-        variables=made(site, clocks),
+        variables=made(site),
         ranks_per_node=site.spread(ranks),
     )
     if not site.simulated:

@@ -19,17 +19,11 @@ NOISE = "overhead=200ns,jitter=100ns,tail=1us,tail_share=1e-3,late=2us,late_shar
 
 @dataclass(frozen=True)
 class System:
-    """A simulated figure: its cluster, and numbers of ranks.
+    """A simulated figure: its cluster, and numbers of ranks."""
 
-    Attributes:
-        platform: as large as the paper's.
-        ranks: by default: what is simulated within minutes.
-        paper: the paper's numbers of ranks, in words.
-    """
-
-    platform: str
-    ranks: tuple[int, ...]
-    paper: str
+    platform: str  # as large as the paper's
+    ranks: tuple[int, ...]  # by default: what is simulated within minutes
+    paper: str  # the paper's numbers of ranks, in words
 
 
 HAWK = f"fat-tree(nodes=128,ranks_per_node=128,{NOISE})"
@@ -104,15 +98,7 @@ def simulated_site(
     quick: bool = False,
     sample: int = SAMPLE,
 ) -> Site:
-    """Returns the cluster that is simulated for a figure.
-
-    Args:
-        figure: one that is.
-        ranks: numbers of ranks; none: the figure's own, as far as they fit.
-        platform: in place of the figure's own.
-        launches: of each configuration.
-        quick: few repetitions.
-        sample: as in `Site`.
+    """Returns the cluster that is simulated for a figure: its own, or a platform and numbers of ranks in place of it.
 
     Raises:
         UsageError: a platform that cannot be, fewer than two ranks, or more than it has room for; no simulator.

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from downbeat.base.text import evenly, split_list
+from downbeat.base.text import counted, evenly, split_list
 from downbeat.errors import UsageError
 from downbeat.experiment.bench_options import launcher_at
 from downbeat.experiment.request import check_placing
@@ -131,18 +131,14 @@ class Site:
         """Where ranks run."""
         if self.simulated:
             topology = self.platform.partition("(")[0]
-            each = f"{self.ranks_per_node} rank{'s' if self.ranks_per_node > 1 else ''} each"
-            return f"on {self.nodes} simulated node{'s' if self.nodes > 1 else ''} ({topology}), {each}"
+            each = counted(self.ranks_per_node, "rank")
+            return f"on {counted(self.nodes, 'simulated node')} ({topology}), {each} each"
         if self.nodes == 1:
             return f"on {self.cores} cores"
         if not self.nodes:
             return f"under '{self.launcher}'"
-        each = (
-            f"{self.ranks_per_node} rank{'s' if self.ranks_per_node > 1 else ''} each"
-            if self.ranks_per_node
-            else f"{self.cores} cores each"
-        )
-        return f"on {self.nodes} nodes" + (f", {each}" if self.ranks_per_node or self.cores else "")
+        each = f", {counted(self.ranks_per_node, 'rank')} each" if self.ranks_per_node else ""
+        return f"on {self.nodes} nodes" + (each or (f", {self.cores} cores each" if self.cores else ""))
 
     # Phrases of what figures can show at the site.
 
@@ -168,20 +164,8 @@ class Site:
 
     @property
     def any(self) -> bool:
-        """The condition that every site meets."""
+        """A condition that every site meets."""
         return True
-
-    @property
-    def worth_node(self) -> str:
-        return self.worth(self.node)
-
-    @property
-    def worth_full(self) -> str:
-        return self.worth(self.full)
-
-    @property
-    def worth_most(self) -> str:
-        return self.worth(self.most)
 
     @property
     def clocks(self) -> str:
@@ -191,7 +175,6 @@ class Site:
         return "each rank's clock is made different, within 8 ppm" if self.made_clocks else "the nodes' own clocks"
 
     def want(self, what: str) -> str:
-        """Says that something cannot be shown without an MPI library."""
         return f"without {what}; the MPI libraries at hand: {', '.join(self.benches)}"
 
     def first_of(self, libraries: Sequence[str]) -> str | None:
@@ -199,8 +182,30 @@ class Site:
         return next((name for name in libraries if name in self.benches), None)
 
     def main(self) -> str:
-        """Returns the library for what is not about libraries."""
+        """Returns the library of figures that do not compare libraries."""
         return self.first_of((*OPEN_MPI, *MPICH)) or next(iter(self.benches))
+
+    def libraries(self, which: str) -> list[str]:
+        """Returns "main", the library of figures that do not compare any, "openmpi" if it is there, or "two"."""
+        if which == "two":
+            return list(self.two_libraries)
+        return [name for name in (self.main() if which == "main" else self.first_of(OPEN_MPI),) if name]
+
+    @property
+    def two_libraries(self) -> dict[str, str]:
+        """Two libraries with their labels: Hunold's Intel MPI and what stands for MVAPICH first, else any two."""
+        families = {
+            "intelmpi": "Intel MPI",
+            self.first_of(MPICH): "MPICH (for MVAPICH)",
+            self.first_of(OPEN_MPI): "Open MPI",
+        }
+        found = {name: label for name, label in families.items() if name and name in self.benches}
+        return dict(list((found | {name: name for name in self.benches if name not in found}).items())[:2])
+
+    @property
+    def linear_broadcast(self) -> str:
+        """The choice of the linear broadcast of Hoefler's models, where the library is known."""
+        return f"bcast={'linear' if self.simulated else 'basic_linear'}" if self.main() in OPEN_MPI else ""
 
     def repetitions(self, usual: int) -> int:
         """Returns how often a sample is taken."""
@@ -208,21 +213,18 @@ class Site:
         return min(most, 5) if self.quick else most
 
     def worth(self, ranks: int) -> str:
-        """Says what so many ranks are worth here."""
+        """Describes where so many ranks run here."""
         if self.crowded(ranks):
             return f"{ranks} ranks on {self.all_cores} cores, so that times contain the wait for a core"
-        if self.simulated:
-            nodes = nodes_for(ranks, self.ranks_per_node)
-            return f"{ranks} ranks on {nodes} simulated node{'s' if nodes > 1 else ''}"
         if not self.placed:
             return f"{ranks} ranks, a core each" if self.nodes == 1 else f"{ranks} ranks {self.place}"
-        nodes = nodes_for(ranks, self.ranks_per_node)
-        return f"{ranks} ranks on {nodes} node{'s' if nodes > 1 else ''}"
+        nodes = counted(nodes_for(ranks, self.ranks_per_node), "simulated node" if self.simulated else "node")
+        return f"{ranks} ranks on {nodes}"
 
 
 @functools.cache
 def job_launcher(bench: str, placed: bool) -> str:
-    """Returns how Slurm starts a program in its job; empty outside of one, or where it cannot."""
+    """Returns the Slurm launcher of a job; empty outside of one, or if Slurm cannot start the program."""
     owner = library_of(bench)
     return srun_launcher(owner[1], placed) if owner else ""
 
@@ -237,17 +239,7 @@ def site_at_hand(
     clocks: str = "",
     sample: int = SAMPLE,
 ) -> Site:
-    """Looks at the machine, or at the job.
-
-    Args:
-        ranks: numbers of ranks; none: powers of two up to those of the job, on one machine up to twice the cores.
-        libraries: MPI libraries that may be used; none: all that downbeat-bench is built for.
-        launches: of each configuration.
-        quick: few repetitions.
-        launcher: as in `Site`.
-        ranks_per_node: the most that a node gets; 0: those of the job, else one per core.
-        clocks: one of `CLOCKS`; empty: made on one node, else real.
-        sample: as in `Site`.
+    """Returns the machine or the job at hand; empty arguments take its defaults.
 
     Raises:
         UsageError: fewer than two ranks, or more than there is room for; no downbeat-bench, or none for a library; a
@@ -282,12 +274,7 @@ def site_at_hand(
 
 
 def usual_counts(job: Job, room: int) -> list[int]:
-    """Returns numbers of ranks where nobody gives any.
-
-    Args:
-        job: the nodes that they go to.
-        room: how many ranks fit on several nodes; 0: nobody can tell.
-    """
+    """Returns the default numbers of ranks; `room` is how many fit on several nodes, 0 if unknown."""
     most = room or job.ranks or job.nodes * job.cpus
     if not most:
         raise UsageError(f"--ranks: {job.source} does not say how many there can be; give numbers, as in --ranks 2,4")
@@ -298,7 +285,7 @@ def usual_counts(job: Job, room: int) -> list[int]:
 
 
 def benches_of(libraries: Sequence[str]) -> dict[str, str]:
-    """Returns the downbeat-bench of each library that may be used; of none named, of all that there are."""
+    """Returns the downbeat-bench of each library that may be used; of all that are built if none is named."""
     for name in libraries:
         if name not in LIBRARIES:
             raise UsageError(f"--mpi {name}: unknown; valid are {', '.join(LIBRARIES)}")

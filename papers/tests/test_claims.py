@@ -11,14 +11,24 @@ import pandas as pd
 import pytest
 from downbeat.experiment.experiment import Launch
 from downbeat.report.page import Section
-from downbeat_papers.claims import Claim, Facts, Finding, Found, Measure, Measured, evidence_of, missing, parts_of
+from downbeat_papers.claims import (
+    Claim,
+    Facts,
+    Finding,
+    Found,
+    Measure,
+    Measured,
+    between,
+    evidence_of,
+    missing,
+    parts_of,
+)
 from downbeat_papers.evidence import (
     Evidence,
     Undecidable,
+    difference,
     every,
-    factor_between,
     factor_of,
-    grows,
     half,
     held_out,
     mean_of,
@@ -30,7 +40,6 @@ from downbeat_papers.page import definition, figure_section, lack, tally, verdic
 from downbeat_papers.results import Results, launch_values, median_and_range
 from downbeat_papers.runs import Run
 from downbeat_papers.site import Site
-from downbeat_papers.wording import between
 from launch_files import Cell, write_launch
 from papers_site import site
 from scipy import stats
@@ -62,7 +71,7 @@ def test_a_mean_is_tested_as_student_did() -> None:
 def test_factors_are_tested_on_logarithms() -> None:
     top, bottom = [2.0, 2.2, 1.9], [1.0, 1.1, 0.9, 1.05]
     welch = stats.ttest_ind(np.log(top), np.log(bottom), equal_var=False, alternative="greater")
-    assert factor_between(top, bottom).above(1.0).for_it == pytest.approx(welch.pvalue)
+    assert difference(factor_of(top), factor_of(bottom)).above(1.0).for_it == pytest.approx(welch.pvalue)
     paired = factor_of(top)
     assert math.exp(paired.mean) == pytest.approx(stats.gmean(top))
     expected = stats.ttest_1samp(np.log(top), np.log(1.5), alternative="greater")
@@ -72,7 +81,11 @@ def test_factors_are_tested_on_logarithms() -> None:
 
 @pytest.mark.parametrize("values", [[], [1.3], [np.nan, 1.3]])
 def test_of_a_single_launch_no_error_is_known(values: list[float]) -> None:
-    for said in (mean_of(values).above(1.0), factor_of(values).below(1.0), factor_between(values, [1, 2]).above(1)):
+    for said in (
+        mean_of(values).above(1.0),
+        factor_of(values).below(1.0),
+        difference(factor_of(values), factor_of([1, 2])).above(1),
+    ):
         judged = judge([Finding("", "", "", said)])[0]
         assert judged.agrees is None
         assert "of which no error can be known" in judged.because
@@ -81,7 +94,7 @@ def test_of_a_single_launch_no_error_is_known(values: list[float]) -> None:
 def test_launches_without_scatter_are_a_coin_each() -> None:
     said = mean_of([2.0] * 4).above(1.0)
     assert (said.for_it, said.against) == (1 / 16, 1.0)
-    assert factor_between([2.0] * 4, [1.0] * 5).above(1.0).for_it == 1 / 16
+    assert difference(factor_of([2.0] * 4), factor_of([1.0] * 5)).above(1.0).for_it == 1 / 16
     assert mean_of([1.0] * 4).above(1.0).for_it == 1.0
 
 
@@ -96,13 +109,6 @@ def test_parts_combine() -> None:
     assert some([no, no]).against == 0.001
     assert every([yes]) == some([yes]) == yes
     assert math.isnan(every([yes, Evidence(math.nan, math.nan, 1, "")]).for_it)
-
-
-def test_growth_is_that_at_each_step() -> None:
-    by_count = {2: [1.0, 1.05, 0.95], 4: [2.0, 2.1, 1.9], 8: [3.0, 3.1, 2.9]}
-    assert agrees(grows(by_count)) is True
-    assert agrees(grows(by_count | {8: [1.0, 1.1, 0.9]})) is False
-    assert isinstance(grows({2: [1.0, 2.0]}), Undecidable)
 
 
 def test_what_is_held_out_is_not_judged_by_what_chose_it() -> None:

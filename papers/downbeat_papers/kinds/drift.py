@@ -15,49 +15,37 @@ from downbeat.base.text import MICROSECONDS, evenly
 from downbeat.experiment.plan import start_seconds
 from downbeat.pictures.style import Picture
 
-from downbeat_papers.claims import Facts, Measure, Measured
+from downbeat_papers.claims import Facts, Measure, Measured, between
 from downbeat_papers.draw import Panel, Series, draw_panels
 from downbeat_papers.results import Results, clocks_seen, nodes_seen
 from downbeat_papers.runs import Run, made
 from downbeat_papers.site import Site
-from downbeat_papers.wording import between, microseconds
 
 DRIFT_SECONDS = 20.0
 PAIRS = 6  # of a reference host with others, in the paper
 SCALES = {"us": MICROSECONDS, "ns": 1e9}
 
 
-def obstacle(files: Sequence[xr.Dataset]) -> str:
-    """Returns why launches say nothing of how real clocks drift; empty: they do."""
-    seen = {clocks_seen(data) for data in files}
-    if "made" in seen:
-        return "the drift that is seen was made"
-    return "all ranks are on one node and read one clock" if "one" in seen else ""
+# Whose clocks launches compared; why that says nothing of how real clocks drift; and what a caption says of it.
+MADE = ("the drift that is seen was made", "The clocks are the validation clock's: nothing but their drift is made.")
+ONE = ("all ranks are on one node and read one clock", "All ranks are on one node and read one clock.")
 
 
-def clocks_caption(files: Sequence[xr.Dataset]) -> str:
-    """Says for a caption whose clocks are drawn."""
+def clocks_of(files: Sequence[xr.Dataset]) -> tuple[str, str]:
+    """Returns the obstacle, empty if there is none, and what a caption says."""
     seen = {clocks_seen(data) for data in files}
     if "made" in seen:
-        return "The clocks are the validation clock's: nothing but their drift is made."
-    if "one" in seen:
-        return "All ranks are on one node and read one clock."
-    return f"The clocks are those of {max(map(nodes_seen, files))} nodes, as they are."
+        return MADE
+    return ONE if "one" in seen else ("", f"The clocks are those of {max(map(nodes_seen, files))} nodes, as they are.")
 
 
 @dataclass(frozen=True)
 class Drift:
-    """Clock offsets of pairs over time.
+    """Clock offsets of pairs over time."""
 
-    Attributes:
-        picture: its title.
-        caption: what it shows, before what is said of clocks.
-        panels: as variable, unit, label of the axis, and title.
-    """
-
-    picture: str
-    caption: str
-    panels: Sequence[Sequence[str]]
+    picture: str  # its title
+    caption: str  # what it shows, before what is said of clocks
+    panels: Sequence[Sequence[str]]  # as variable, unit, label of the axis, and title
 
     def runs(self, site: Site) -> tuple[Run, ...]:
         ranks = site.apart
@@ -84,7 +72,7 @@ class Drift:
 
     def facts(self, results: Results) -> Facts:
         files = results.datasets("drift")
-        whose = obstacle(files)
+        whose, _ = clocks_of(files)
 
         def largest(variable: str, scale: float = 1.0) -> np.ndarray:
             """Returns the largest absolute value of each launch, over pairs and time."""
@@ -93,7 +81,7 @@ class Drift:
         drift = largest("drift", MICROSECONDS)
         trips = np.array([float(np.median(data["rtt"])) * MICROSECONDS for data in files])
         bound = float(np.median([float(np.median(data["offset_bound"])) for data in files])) * MICROSECONDS
-        hidden = f"the drift is smaller than the error of an offset, {microseconds(bound)} at most"
+        hidden = f"the drift is smaller than the error of an offset, {bound:.3g} us at most"
         shapeless = whose or ("" if drift.max() > bound else hidden)
         seconds = float(files[0]["duration"].max())
         measures: dict[str, Measured] = {
@@ -104,7 +92,7 @@ class Drift:
         if all("residual_ppm" in data for data in files):
             half = (files[0]["skew_high"] - files[0]["skew_low"]).to_numpy() / 2 * 1e6
             made_straight = "the drift of these clocks is made, and made nearly a line"
-            straight = made_straight if whose and "made" in whose else whose
+            straight = made_straight if whose == MADE[0] else whose
             measures |= {
                 "error_with_a_line": Measure(largest("residual_ppm"), " ppm", signed=True, obstacle=straight),
                 "error_without": Measure(largest("drift_ppm"), " ppm", signed=True),
@@ -134,7 +122,7 @@ class Drift:
             )
             for variable, unit, label, title in self.panels
         ]
-        return (draw_panels(name, self.picture, f"{self.caption} {clocks_caption(files)}", panels),)
+        return (draw_panels(name, self.picture, f"{self.caption} {clocks_of(files)[1]}", panels),)
 
 
 OFFSETS = 100

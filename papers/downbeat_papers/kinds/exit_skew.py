@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
@@ -11,13 +10,12 @@ from downbeat.base.text import MICROSECONDS
 from downbeat.experiment.plan import sample_messages, simulated_seconds, start_seconds
 from downbeat.pictures.style import Picture
 
-from downbeat_papers.claims import Facts, Measure, Measured
+from downbeat_papers.claims import Facts, Measure, Measured, each
 from downbeat_papers.draw import Box, BoxPanel, draw_boxes
 from downbeat_papers.evidence import half
 from downbeat_papers.results import BARRIER, HARMONIZE, Results, nodes_seen
 from downbeat_papers.runs import Run
 from downbeat_papers.site import CROWDED_TOLERANCE, Site
-from downbeat_papers.wording import microseconds
 
 CALLS = 50  # of each synchronizer, in a launch
 WARMUP = 10  # of downbeat-bench
@@ -25,37 +23,25 @@ ALONE = "alone-"  # begins the labels of runs with one rank on each node
 RESOLUTION = 1e-3  # us, of timestamps; ranks of one simulated node start at the same instant
 LESS_SKEW = 100.0  # times, of the common start on the authors' slides
 
-Times = Callable[[xr.Dataset], np.ndarray]  # of a file, shape (attempts, ranks)
 Skews = dict[tuple[str, int], list[np.ndarray]]  # us, of valid samples, a launch each, by synchronizer and ranks
+# Instants of leaving; the same in true time, which a simulation knows; the better of both; and how long each rank was
+# in the synchronizer, whose range over ranks section 2.2 calls sigma.
+TIMES: dict[str, Callable[[xr.Dataset], xr.DataArray]] = {
+    "exit": lambda data: data["exit"],
+    "true exit": lambda data: data["true_exit"],
+    "best": lambda data: data["true_exit" if "true_exit" in data else "exit"],
+    "duration": lambda data: data["exit"] - data["entry"],
+}
 
 
-def exits(data: xr.Dataset) -> np.ndarray:
-    return np.asarray(data["exit"].to_numpy())
-
-
-def true_exits(data: xr.Dataset) -> np.ndarray:
-    """Returns exits in true time, which a simulation knows."""
-    return np.asarray(data["true_exit"].to_numpy())
-
-
-def best_known_exits(data: xr.Dataset) -> np.ndarray:
-    """Returns the exits that claims are judged by: true ones where they are known."""
-    return true_exits(data) if "true_exit" in data else exits(data)
-
-
-def durations(data: xr.Dataset) -> np.ndarray:
-    """Returns how long each rank was in the synchronizer, whose range over ranks section 2.2 calls sigma."""
-    return np.asarray((data["exit"] - data["entry"]).to_numpy())
-
-
-def ranges(results: Results, times: Times, labels: Sequence[str]) -> Skews:
+def ranges(results: Results, times: str, labels: Sequence[str]) -> Skews:
     """Returns the largest less the smallest over ranks of some times, in some runs."""
     found: Skews = {}
     for label in labels:
         for data in results.datasets(label):
+            values, valid = (part.to_numpy() for part in (TIMES[times](data), data["valid"] == 1))
             for position, synchronizer in enumerate(map(str, data["synchronizer"].to_numpy())):
-                one = data.isel(synchronizer=position)
-                kept = times(one)[one["valid"].to_numpy() == 1]
+                kept = values[position][valid[position]]
                 if len(kept):
                     key = (synchronizer, results.run(label).ranks)
                     found.setdefault(key, []).append(np.ptp(kept, axis=1) * MICROSECONDS)
@@ -66,21 +52,29 @@ def medians(skews: Skews, name: str) -> dict[int, np.ndarray]:
     """Returns medians of launches, in us, of a synchronizer by number of ranks."""
     return {
         ranks: np.array([float(np.median(one)) for one in launches])
-        for (own, ranks), launches in skews.items()
+        for (own, ranks), launches in sorted(skews.items(), key=lambda item: item[0])
         if own == name
     }
 
 
-@dataclass(frozen=True)
 class ExitSkew:
     """Part (b), whose nodes are filled one after another, and (a), with one rank on each node."""
 
     def runs(self, site: Site) -> tuple[Run, ...]:
-        filled = [skew_run(site, f"n{ranks}", ranks, 0) for ranks in site.counts]
+        filled = [self.run(site, f"n{ranks}", ranks, 0) for ranks in site.counts]
         if not site.placed or site.ranks_per_node == 1:
             return tuple(filled)
         spread = {ranks for ranks in (*site.counts, site.nodes) if 2 <= ranks <= site.nodes}
-        return (*filled, *(skew_run(site, f"{ALONE}n{ranks}", ranks, 1) for ranks in sorted(spread)))
+        return (*filled, *(self.run(site, f"{ALONE}n{ranks}", ranks, 1) for ranks in sorted(spread)))
+
+    def run(self, site: Site, label: str, ranks: int, per_node: int) -> Run:
+        calls = site.repetitions(CALLS)
+        seconds = start_seconds(ranks) + (1.0 if site.crowded(ranks) else 0.2)
+        if site.simulated:
+            seconds = simulated_seconds(ranks, 2 * (calls + WARMUP) * sample_messages(ranks, ()))
+        options = {"sync": f"{BARRIER},{HARMONIZE}", "repetitions": str(calls), "seed": "1"}
+        tolerance = {"DOWNBEAT_TOLERANCE": CROWDED_TOLERANCE} if site.crowded(ranks, per_node) else {}
+        return Run(label, site.main(), ranks, ("skew",), options, tolerance, seconds, ranks_per_node=per_node)
 
     def parts(self, results: Results) -> tuple[list[str], list[str]]:
         """Returns the labels of part (b), and of (a); where no run is (a), the launcher may have spread ranks."""
@@ -91,57 +85,43 @@ class ExitSkew:
         """Returns the true skews of part (b); nothing where they are not known."""
         filled, _ = self.parts(results)
         known = all("true_exit" in data for label in filled for data in results.datasets(label))
-        return ranges(results, true_exits, filled) if known else {}
+        return ranges(results, "true exit", filled) if known else {}
 
     def facts(self, results: Results) -> Facts:
         filled, alone = self.parts(results)
-        measured, truth = ranges(results, exits, filled), self.truth(results)
+        measured, truth = ranges(results, "exit", filled), self.truth(results)
         skews = truth or measured  # where the truth is known, it is judged
-
-        def each(found: Skews, name: str) -> dict[str, Measure]:
-            return {f"{ranks} ranks": Measure(values, " us") for ranks, values in sorted(medians(found, name).items())}
-
-        barrier = medians(skews, BARRIER)
+        barrier, common, full = medians(skews, BARRIER), medians(skews, HARMONIZE), results.site.full
+        # Nothing delays messages within a simulated node: its ranks leave at one instant.
+        seen = {n: one for n, one in barrier.items() if not results.site.crowded(n) and min(one) >= RESOLUTION}
         measures: dict[str, Measured] = {
             "alone": alone_on_nodes(results, alone),
-            # Nothing delays messages within a simulated node: its ranks leave at one instant.
-            "skew": {
-                f"{ranks} ranks": Measure(values, " us")
-                for ranks, values in sorted(barrier.items())
-                if not results.site.crowded(ranks) and min(values) >= RESOLUTION
-            },
-            "skew_by_ranks": each(skews, BARRIER),
-            "sigma": each(ranges(results, durations, filled), BARRIER),
+            "skew": each(seen, " us"),
+            "skew_by_ranks": each(barrier, " us"),
+            "sigma": each(medians(ranges(results, "duration", filled), BARRIER), " us"),
         }
         for name in dict.fromkeys(name for name, _ in truth):
-            measures |= {f"measured_{name}": each(measured, name), f"true_{name}": each(truth, name)}
-        full = results.site.full
-        common = medians(skews, HARMONIZE)
+            measures[f"measured_{name}"] = each(medians(measured, name), " us")
+            measures[f"true_{name}"] = each(medians(truth, name), " us")
         if full in barrier and full in common:
             measures |= common_start(results, full, barrier[full], common[full])
-        return Facts(measures, {"full": full})
+        return Facts(measures)
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
         filled, alone = self.parts(results)
-        skews, truth = ranges(results, exits, filled), self.truth(results)
-        sigmas = {key: one for key, one in ranges(results, durations, filled).items() if key[0] == BARRIER}
-        apart = ranges(results, exits, alone) if alone != filled else {}
-        panels = [
-            BoxPanel(
-                [Box(str(ranks), own, np.concatenate(launches)) for (own, ranks), launches in found.items()],
-                "number of ranks",
-                unit,
-                title,
-                log_y=True,
-            )
-            for found, unit, title in (
-                (apart, "exit skew [us]", "(a) one rank per node"),
-                (skews, "exit skew [us]", "(b) nodes filled" if apart else "instants of leaving"),
-                (truth, "true exit skew [us]", f"{'(b) ' if apart else ''}true time"),
-                (sigmas, "sigma [us]", "times in the barrier"),
-            )
-            if found
-        ]
+        skews, truth = ranges(results, "exit", filled), self.truth(results)
+        sigmas = {key: one for key, one in ranges(results, "duration", filled).items() if key[0] == BARRIER}
+        apart = ranges(results, "exit", alone) if alone != filled else {}
+        shown = (
+            (apart, "exit skew [us]", "(a) one rank per node"),
+            (skews, "exit skew [us]", "(b) nodes filled" if apart else "instants of leaving"),
+            (truth, "true exit skew [us]", f"{'(b) ' if apart else ''}true time"),
+            (sigmas, "sigma [us]", "times in the barrier"),
+        )
+        panels = []
+        for found, unit, title in shown:
+            boxes = [Box(str(ranks), own, np.concatenate(launches)) for (own, ranks), launches in found.items()]
+            panels += [BoxPanel(boxes, "number of ranks", unit, title, log_y=True)] if found else []
         caption = (
             "Instants of leaving: from the first rank's leaving the synchronizer to the last one's, which the text "
             "describes. Times in the barrier: the largest less the smallest of the times that ranks spend in it, which "
@@ -154,27 +134,9 @@ class ExitSkew:
         return (draw_boxes(name, "Exit skew of the barrier", caption, panels),)
 
 
-def skew_run(site: Site, label: str, ranks: int, per_node: int) -> Run:
-    crowded = site.crowded(ranks, per_node)
-    seconds = start_seconds(ranks) + (1.0 if site.crowded(ranks) else 0.2)
-    if site.simulated:
-        samples = 2 * (site.repetitions(CALLS) + WARMUP)
-        seconds = simulated_seconds(ranks, samples * sample_messages(ranks, ()))
-    return Run(
-        label,
-        site.main(),
-        ranks,
-        ("skew",),
-        {"sync": f"{BARRIER},{HARMONIZE}", "repetitions": str(site.repetitions(CALLS)), "seed": "1"},
-        seconds=seconds,
-        variables={"DOWNBEAT_TOLERANCE": CROWDED_TOLERANCE} if crowded else {},
-        ranks_per_node=per_node,
-    )
-
-
 def alone_on_nodes(results: Results, labels: Sequence[str]) -> Measure:
     """Returns the barrier's skew on the most ranks; where several were on one node, it decides nothing."""
-    apart = medians(ranges(results, best_known_exits, labels), BARRIER)
+    apart = medians(ranges(results, "best", labels), BARRIER)
     most = max(apart, default=0)
     files = [data for label in labels if results.run(label).ranks == most for data in results.datasets(label)]
     spread = files and all(nodes_seen(data) == most for data in files)
@@ -183,14 +145,7 @@ def alone_on_nodes(results: Results, labels: Sequence[str]) -> Measure:
 
 
 def common_start(results: Results, full: int, barrier: np.ndarray, common: np.ndarray) -> dict[str, Measured]:
-    """Returns the skew of a common start as it may be at most, and how many times as large the barrier's is.
-
-    Args:
-        results: launches.
-        full: ranks with a core each.
-        barrier: medians of launches, us.
-        common: of the same launches.
-    """
+    """Returns the skew that a common start has at most, and that of the barrier, from medians of launches in us."""
     # How far off either may be, us: a skew is not seen to be smaller.
     bound = max(
         0.0 if "true_exit" in data else float(data.attrs.get("error_bound_s", 0.0)) * MICROSECONDS
@@ -199,10 +154,10 @@ def common_start(results: Results, full: int, barrier: np.ndarray, common: np.nd
         for data in results.datasets(label)
     )
     crowding = results.crowding(full)
-    note = f"known to within {microseconds(bound)}" if bound else "true values"
+    note = f"known to within {bound:.3g} us" if bound else "true values"
     at_most = np.maximum(common + bound, RESOLUTION)
     wanted = float(np.median(barrier)) / half(LESS_SKEW)
-    unknown = f"1/{half(LESS_SKEW):g} of the barrier's skew is {microseconds(wanted)}, and the clock is {note}"
+    unknown = f"1/{half(LESS_SKEW):g} of the barrier's skew is {wanted:.3g} us, and the clock is {note}"
     pairs = min(len(barrier), len(common))
     return {
         "barrier": Measure(barrier[:pairs], " us", obstacle=crowding or (unknown if wanted < bound else "")),

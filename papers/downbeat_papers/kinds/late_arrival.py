@@ -7,24 +7,28 @@ none, and what is called positive or better has to be above half of that.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
 from downbeat.base.text import MICROSECONDS, PERCENT
 from downbeat.pictures.style import Picture
 
-from downbeat_papers.claims import Facts, Measure, Measured, Places, missing
+from downbeat_papers.claims import Facts, Measure, Measured, Places, between, missing
 from downbeat_papers.draw import Panel, Series, draw_panels
 from downbeat_papers.evidence import finite
-from downbeat_papers.kinds.timelines import JUDGED, LEAD_MS, LISTINGS, SYNCHRONIZERS
-from downbeat_papers.results import NoSamplesError, Results, median_and_range
+from downbeat_papers.results import BARRIER, NoSamplesError, Results, median_and_range
 from downbeat_papers.runs import Run, operation_run
 from downbeat_papers.site import Site
-from downbeat_papers.wording import between
 
+LEAD_MS = 1
+JUDGED = "harmonize"  # verdicts are on samples after it
+BY_CLOCK = f"roundtime(lead={LEAD_MS}ms)"
+LISTINGS = {BARRIER: "MPI_Barrier (Listing 1)", BY_CLOCK: "roundtime (Listing 2)"}  # the paper's two ways
+SYNCHRONIZERS = {JUDGED: JUDGED} | LISTINGS
 SIZES = (8, 128, 1024)
 SMALL = 8  # bytes; the smallest messages; the text says "zero effect"
 # us. The paper's delays are as long as its operations, some 10 to 100 us. If an operation takes less than 1 us, next
@@ -48,34 +52,34 @@ SHARED = ["ranks", "synchronizer", "operation", "size", "launch"]  # of a cell w
 CELL = ["operation", "size", "delay", "ranks"]
 
 
-def of_late_rank(cells: pd.DataFrame, last: bool) -> pd.DataFrame:
-    """Returns the cells without a delay, and those in which the last rank is late, or rank 0 as in the paper."""
-    with_last = cells["pattern"].astype(str).str.startswith(LAST_LATE)
-    return cells[~((cells["pattern"] == FIRST_LATE) if last else with_last)]
+def with_delay(cells: pd.DataFrame, last: bool = False) -> pd.DataFrame:
+    """Returns cells without a delay and those in which rank 0 is late, or the last rank; `delay` and `t` are in us."""
+    late = cells["pattern"].astype(str)
+    cells = cells[~((late == FIRST_LATE) if last else late.str.startswith(LAST_LATE))]
+    delay = (cells["largest_delay"].fillna(0.0) * MICROSECONDS).round(3)
+    return cells.assign(delay=delay, t=cells["global_time_min"] * MICROSECONDS)
 
 
-def delay_us(cells: pd.DataFrame) -> pd.Series:
-    """Returns the delay of cells as it was asked for, in us; 0 without."""
-    return (cells["largest_delay"].fillna(0.0) * MICROSECONDS).round(3)
+Wanted: TypeAlias = tuple[int, float, str, int | str]  # size, delay, words, and color
 
 
-def global_series(table: pd.DataFrame, cell: tuple[str, int, float], label: str, *look: object) -> list[Series]:
-    """Returns the line over processes of an operation, size and delay, if there is one; its look as in `Series`."""
-    operation, size, delay = cell
-    part = table[(table["operation"] == operation) & (table["size"] == size) & (table["delay"] == delay)]
-    values = (part["ranks"], part["median"], part["low"], part["high"])
-    return [] if part.empty else [Series(label, *values, *look)]  # type: ignore[arg-type]
+def form_lines(table: pd.DataFrame, forms: Sequence[str], wanted: Iterable[Wanted]) -> list[Series]:
+    """Returns lines over processes; two forms differ by style and marker."""
+    series = []
+    for size, delay, words, color in wanted:
+        for place, form in enumerate(forms):
+            part = table[(table["operation"] == form) & (table["size"] == size) & (table["delay"] == delay)]
+            label, marker = (f"{form.capitalize()} {words}", place) if len(forms) > 1 else (words, int(color))
+            values = (part["ranks"], part["median"], part["low"], part["high"])
+            series += [Series(label, *values, color, ("-", "--")[place], marker)] if len(part) else []
+    return series
 
 
 @dataclass(frozen=True)
 class LateArrival:
-    """The launches of an operation: its blocking and its nonblocking form, with delays.
+    """The launches of an operation: its blocking and its nonblocking form, with delays."""
 
-    Attributes:
-        operation: the blocking one.
-    """
-
-    operation: str
+    operation: str = ""  # the blocking one
 
     @property
     def barrier(self) -> bool:
@@ -104,133 +108,97 @@ class LateArrival:
         if self.sizes:
             options["sizes"] = ",".join(map(str, self.sizes))
         cells = (1 + 2 * len(delays)) * max(1, len(self.sizes))
-        runs = (
-            operation_run(
+        sync, runs = ",".join(SYNCHRONIZERS), []
+        for ranks in site.counts:
+            late = {"pattern": f"one_late,{LAST_LATE}{ranks - 1})"}
+            run = operation_run(
                 site,
                 f"n{ranks}",
                 site.main(),
                 ranks,
                 self.forms,
                 usual=100,
-                sync=",".join(SYNCHRONIZERS),
-                options=options | {"pattern": f"one_late,{LAST_LATE}{ranks - 1})"},
+                sync=sync,
+                options=options | late,
                 factors=cells,
             )
-            for ranks in site.counts
-        )
-        # Half of the cells of roundtime wait for their instants.
-        return tuple(
-            replace(run, seconds=run.seconds + 2 * cells * int(run.options["repetitions"]) * LEAD_MS / 1000)
-            for run in runs
-        )
+            # Half of the cells of roundtime wait for their instants.
+            waits = 2 * cells * int(run.options["repetitions"]) * LEAD_MS / 1000
+            runs.append(replace(run, seconds=run.seconds + waits))
+        return tuple(runs)
 
 
 @dataclass(frozen=True)
 class GlobalTime(LateArrival):
-    """Global times over processes, with and without a delay.
+    """Global times over processes, with and without a delay."""
 
-    Attributes:
-        in_seconds: whether times are drawn in seconds, on a logarithmic axis.
-        up_to: ranks, which claims on growth are about.
-        step_us: that doubling the ranks is claimed not to add; operations that take less decide nothing.
-    """
-
-    in_seconds: bool = False
-    up_to: int = 0
-    step_us: float = 0.0
+    in_seconds: bool = False  # whether times are drawn in seconds, on a logarithmic axis
+    up_to: int = 0  # ranks, which claims on growth are about
+    step_us: float = 0.0  # that doubling the ranks is claimed not to add; operations that take less decide nothing
 
     def facts(self, results: Results) -> Facts:
         """Returns times without delay, on ranks with cores, and by how much a delay prolongs the operation."""
-        cells = results.cells.assign(delay=delay_us(results.cells), us=results.cells["global_time_min"] * MICROSECONDS)
-        plain = cells[(cells["delay"] == 0) & (cells["synchronizer"] == JUDGED) & cells["size"].isin((0, SMALL))]
+        cells, site = with_delay(results.cells), results.site
+        judged = cells[(cells["synchronizer"] == JUDGED) & cells["size"].isin((0, SMALL))]
         measures: dict[str, Measured] = {}
         of_blocking: dict[int, np.ndarray] = {}
         for name, form in zip(("blocking", "nonblocking"), self.forms, strict=True):
-            rows = plain[plain["operation"] == form]
-            by_ranks = {int(str(ranks)): part.set_index("launch")["us"] for ranks, part in rows.groupby("ranks")}
-            every = {f"{ranks} ranks": Measure(values, " us") for ranks, values in by_ranks.items()}
-            kept = {ranks: values for ranks, values in by_ranks.items() if not results.site.crowded(ranks)}
-            measures[f"all_{name}"] = every or missing()
-            measures[name] = {f"{ranks} ranks": Measure(values, " us") for ranks, values in kept.items()} or missing()
+            rows = judged[(judged["operation"] == form) & (judged["delay"] == 0)]
+            every = {int(str(ranks)): part.set_index("launch")["t"] for ranks, part in rows.groupby("ranks")}
+            kept = {ranks: values for ranks, values in every.items() if not site.crowded(ranks)}
+            measures[f"all_{name}"], measures[name] = (by_ranks(some) or missing() for some in (every, kept))
             if name == "blocking":
                 of_blocking = {ranks: values.to_numpy() for ranks, values in kept.items() if ranks <= self.up_to}
-        table = times_table(results)
-        extra = beyond_the_delay(table, results.site.full)
-        measures |= growth(of_blocking, self.step_us) | {"time_less_delay_and_operation": extra}
-        return Facts(measures, {"up_to": self.up_to, "full": results.site.full})
+        measures |= growth(of_blocking, self.step_us)
+        measures["time_less_delay_and_operation"] = beyond_the_delay(judged[judged["ranks"] == site.full])
+        return Facts(measures, {"up_to": self.up_to})
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
-        table = times_table(results)
-        values = ["median", "low", "high"]
-        drawn = table.assign(**(table[values] / MICROSECONDS)) if self.in_seconds else table
-        unit = "s" if self.in_seconds else "us"
+        unit, scale = ("s", 1.0) if self.in_seconds else ("us", MICROSECONDS)
+        table = median_and_range(with_delay(results.cells), (*CELL, "synchronizer"), "global_time_min", scale)
         panels = []
         for synchronizer, words in SYNCHRONIZERS.items():
-            part = drawn[drawn["synchronizer"] == synchronizer]
+            part = table[table["synchronizer"] == synchronizer].sort_values("ranks")
             if self.barrier:
-                titles = {f"{form.capitalize()}, {words}": self.barrier_lines(part, form) for form in self.forms}
+                wanted: list[Wanted] = [(0, delay, f"{delay:g} us", at) for at, delay in enumerate((0.0, *self.late))]
+                titles = {f"{form.capitalize()}, {words}": form_lines(part, (form,), wanted) for form in self.forms}
             else:
-                titles = {words: self.lines(part)}
-            panels += [
-                Panel(lines, "number of processes", f"global time [{unit}]", title, log_x=True, log_y=self.in_seconds)
-                for title, lines in titles.items()
-            ]
+                wanted = [
+                    (SMALL, delay, f"{SMALL} B, {delay:g} us", "#0072B2" if delay else "#000000")
+                    for delay in (*self.late, 0.0)
+                ]
+                titles = {words: form_lines(part, self.forms, wanted)}
+            axes = ("number of processes", f"global time [{unit}]")
+            panels += [Panel(lines, *axes, title, log_x=True, log_y=self.in_seconds) for title, lines in titles.items()]
         point = "Median over launches of the smallest global time in each; bars: smallest to largest launch. "
+        title = f"Global time of MPI_{self.operation.capitalize()} with one late process"
+        shown = (
+            "Blue: rank 0 enters 50 us later; black: all together. Circles: blocking; squares: nonblocking, with its "
+            "MPI_Wait."
+        )
         if self.barrier:
-            title, shown = (
-                "Global time of barriers with one late process",
-                "Rank 0 enters so much later than all others.",
-            )
-        else:
-            title = f"Global time of MPI_{self.operation.capitalize()} with one late process"
-            shown = (
-                "Blue: rank 0 enters 50 us later; black: all together. Circles: blocking; squares: nonblocking, with "
-                "its MPI_Wait."
-            )
+            title = "Global time of barriers with one late process"
+            shown = "Rank 0 enters so much later than all others."
         return (draw_panels(name, title, f"{point}{shown} {HOW_HERE}", panels),)
 
-    def barrier_lines(self, table: pd.DataFrame, form: str) -> list[Series]:
-        return [
-            line
-            for position, delay in enumerate((0.0, *self.late))
-            for line in global_series(table, (form, 0, delay), f"{delay:g} us", position, "-", position)
-        ]
 
-    def lines(self, table: pd.DataFrame) -> list[Series]:
-        return [
-            line
-            for delay in (*self.late, 0.0)
-            for form, style, marker in zip(self.forms, ("-", "--"), (0, 1), strict=True)
-            for line in global_series(
-                table,
-                (form, SMALL, delay),
-                f"{form.capitalize()} {SMALL} B, {delay:g} us",
-                "#0072B2" if delay else "#000000",
-                style,
-                marker,
-            )
-        ]
+def by_ranks(times: Mapping[int, pd.Series]) -> dict[str, Measure]:
+    return {f"{ranks} ranks": Measure(values, " us") for ranks, values in times.items()}
 
 
-def times_table(results: Results) -> pd.DataFrame:
-    """Returns smallest global times in us by operation, size, delay, ranks and synchronizer."""
-    cells = of_late_rank(results.cells, last=False)
-    cells = cells.assign(delay=delay_us(cells))
-    return median_and_range(cells, (*CELL, "synchronizer"), "global_time_min").sort_values("ranks")
-
-
-def beyond_the_delay(table: pd.DataFrame, ranks: int) -> Places:
-    """Returns by how much longer a delayed operation takes than delay and operation together, by its form."""
-    kept = table[(table["ranks"] == ranks) & table["size"].isin((0, SMALL)) & (table["synchronizer"] == JUDGED)]
-    late = kept[kept["delay"] == kept["delay"].max()]
-    joined = late.merge(kept[kept["delay"] == 0], on=["operation"], suffixes=("", "_plain"))
+def beyond_the_delay(cells: pd.DataFrame) -> Places:
+    """Returns the time of a delayed operation beyond delay and operation, by its form."""
+    table = median_and_range(cells, CELL, "t", 1.0)
+    late = table[table["delay"] == table["delay"].max()]
+    joined = late.merge(table[table["delay"] == 0], on=["operation"], suffixes=("", "_plain"))
     extra = joined["median"] - joined["delay"] - joined["median_plain"]
-    note = f"on {ranks} ranks, {late['delay'].max():g} us late"
-    return {form: Measure([one], " us", note=note) for form, one in zip(joined["operation"], extra, strict=True)}
+    notes = [f"on {row.ranks} ranks, {row.delay:g} us late" for row in joined.itertuples()]
+    measures = [Measure([one], " us", note=note) for one, note in zip(extra, notes, strict=True)]
+    return dict(zip(joined["operation"], measures, strict=True))
 
 
 def growth(by_ranks: Mapping[int, np.ndarray], step_us: float) -> dict[str, Measured]:
-    """Returns growth of times in us from the fewest to the most ranks, how much more of it is logarithmic than linear.
+    """Returns the growth of times in us from the fewest to the most ranks, and how much of it is logarithmic.
 
     A least squares fit per launch splits it. Launches on different numbers of ranks are not paired; combined in any
     order they are as many independent estimates of the parameters of a curve.
@@ -264,7 +232,7 @@ def benefit_table(cells: pd.DataFrame) -> pd.DataFrame:
     """Computes delay overlap benefits, in per cent.
 
     Args:
-        cells: those of `Results.cells`.
+        cells: those of `with_delay`.
 
     Returns:
         A row per launch and cell with a delay: `SHARED`, `delay` and `t0` in us, and
@@ -273,7 +241,6 @@ def benefit_table(cells: pd.DataFrame) -> pd.DataFrame:
         delay that each sample really had, so a rank that comes late in addition to the delayed one does not add to it;
         `ceiling`: the benefit that is left of all that is hidden, t = max(t0, delay).
     """
-    cells = cells.assign(delay=delay_us(cells), t=cells["global_time_min"] * MICROSECONDS)
     without = cells.loc[cells["delay"] == 0, [*SHARED, "t"]].rename(columns={"t": "t0"})
     table = cells[cells["delay"] > 0].merge(without, on=SHARED)
     t0, t, delay = table["t0"], table["t"], table["delay"]
@@ -290,7 +257,7 @@ def with_room(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def no_room(table: pd.DataFrame) -> Measure:
-    """Says by what the benefit is limited here."""
+    """Says what limits the benefit here."""
     if table.empty:
         return missing("no ranks with a core each were measured with and without a delay")
     medians = table.groupby(CELL)[["ceiling", "t0"]].median()
@@ -305,45 +272,41 @@ def over_cells(wide: pd.DataFrame, note: str = "") -> Measure:
     return Measure(wide.median(axis="index").to_numpy(), POINTS, signed=True, note=note)
 
 
-def by_groups(wide: pd.DataFrame, by: list[str]) -> dict[str, Measure]:
-    """Returns the medians over the cells of each group."""
-    return {
-        ", ".join(f"{one}{'' if isinstance(one, str) else ' bytes'}" for one in key): over_cells(part)
-        for key, part in wide.groupby(by)
-    }
-
-
-def benefit_measures(table: pd.DataFrame) -> dict[str, Measured]:
-    """Returns what the claims on benefits are about, from a table on ranks with a core each.
+def benefit_measures(table: pd.DataFrame, forms: tuple[str, str]) -> dict[str, Measured]:
+    """Returns the measures of benefits, from a table on ranks with a core each.
 
     Differences between sizes, forms and delays are taken within launches and cells.
     """
-    small, few = table[table["size"] == SMALL], table[table["ranks"] < MANY]
     wide, room = with_room(table), no_room(table)
-    measures: dict[str, Measured] = {
+    small, few = table[table["size"] == SMALL], table[table["ranks"] < MANY]
+    of_small = {f"{form}": over_cells(part) for form, part in with_room(small).groupby("operation")}
+    found: dict[str, Measured] = {
         "benefit": over_cells(wide, f"median of {len(wide)} cells with room for it") if len(wide) else room,
-        "benefit_of_small_messages": by_groups(with_room(small), ["operation"]) or no_room(small),
+        "benefit_of_small_messages": of_small or no_room(small),
     }
-    of_size = {size: wide[wide.index.get_level_values("size") == size].droplevel("size") for size in SIZES}
-    smallest = of_size.pop(SMALL)
-    parts = [(larger - smallest.reindex(larger.index)).assign(size=size) for size, larger in of_size.items()]
-    differences = pd.concat(parts).set_index("size", append=True).dropna(how="all")
-    measures["more_than_of_small_messages"] = by_groups(differences, ["operation", "size"]) or room
-    forms = wide.reset_index("operation")
-    nonblocking = forms["operation"].str.startswith("i")
-    ones, others = (forms[which].drop(columns="operation") for which in (nonblocking, ~nonblocking))
-    for name, more, less in (("nonblocking", ones, others), ("blocking", others, ones)):
-        differences = (more - less.reindex(more.index)).dropna(how="all")
-        measures[f"more_of_the_{name}_form"] = over_cells(differences) if len(differences) else room
+
+    def at(part: pd.DataFrame, level: str, key: object) -> pd.DataFrame:
+        return part[part.index.get_level_values(level) == key].droplevel(level)
+
+    def less(part: pd.DataFrame, level: str, key: object, other: object) -> pd.DataFrame:
+        one = at(part, level, key)
+        return (one - at(part, level, other).reindex(one.index)).dropna(how="all")
+
+    larger = pd.concat({size: less(wide, "size", size, SMALL) for size in SIZES if size != SMALL}, names=["size"])
+    found["more_than_of_small_messages"] = {
+        f"{form}, {size} bytes": over_cells(part) for (form, size), part in larger.groupby(["operation", "size"])
+    } or room
+    for name, own, other in (("blocking", *forms), ("nonblocking", *reversed(forms))):
+        step = less(wide, "operation", own, other)
+        found[f"more_of_the_{name}_form"] = over_cells(step) if len(step) else room
     below = with_room(few)
     delays = sorted(set(below.index.get_level_values("delay")))
-    by_delay = {delay: below[below.index.get_level_values("delay") == delay].droplevel("delay") for delay in delays}
-    measures["more_than_of_the_next_longer_delay"] = {
+    found["more_than_of_the_next_longer_delay"] = {
         f"{short:g} us": over_cells(step)
         for short, long in pairwise(delays)
-        if len(step := (by_delay[short] - by_delay[long].reindex(by_delay[short].index)).dropna(how="all"))
+        if len(step := less(below, "delay", short, long))
     } or no_room(few)
-    return measures
+    return found
 
 
 @dataclass(frozen=True)
@@ -351,29 +314,23 @@ class Benefit(LateArrival):
     """Delay overlap benefits over processes."""
 
     def facts(self, results: Results) -> Facts:
-        table = benefit_table(of_late_rank(results.cells, last=False))
+        table = benefit_table(with_delay(results.cells))
         on_cores = table["ranks"].map(lambda ranks: not results.site.crowded(int(ranks))).astype(bool)
-        return Facts(benefit_measures(table[on_cores & (table["synchronizer"] == JUDGED)]))
+        return Facts(benefit_measures(table[on_cores & (table["synchronizer"] == JUDGED)], self.forms))
 
     def panel(self, table: pd.DataFrame, synchronizer: str, metric: str, delays: Sequence[float], title: str) -> Panel:
         """Returns lines of each size, or of each delay where there are no sizes."""
         part = median_and_range(table[table["synchronizer"] == synchronizer], CELL, metric, 1.0).sort_values("ranks")
-        wanted = [(size, delay, f"{size} B") for size in self.sizes for delay in delays] or [
-            (0, delay, f"{delay:g} us") for delay in delays
-        ]
-        lines = [
-            line
-            for position, (size, delay, text) in enumerate(wanted)
-            for form, style, marker in zip(self.forms, ("-", "--"), (0, 1), strict=True)
-            for line in global_series(part, (form, size, delay), f"{form.capitalize()} {text}", position, style, marker)
-        ]
+        cells = [(size, delay, f"{size} B") for size in self.sizes for delay in delays]
+        wanted = cells or [(0, delay, f"{delay:g} us") for delay in delays]
+        lines = form_lines(part, self.forms, [(*cell, position) for position, cell in enumerate(wanted)])
         return Panel(lines, "number of processes", "delay overlap benefit [%]", title, log_x=True, line_at=0.0)
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
-        table, last = (benefit_table(of_late_rank(results.cells, last=one)) for one in (False, True))
-        late, shorter = self.late, self.shorter
+        table, last = (benefit_table(with_delay(results.cells, one)) for one in (False, True))
         if not set(self.forms) <= set(table["operation"]):
             raise NoSamplesError(f"not both of {' and '.join(self.forms)} have valid samples with a delay")
+        late, shorter = self.late, self.shorter
         far, near = (f"{', '.join(f'{delay:g}' for delay in some)} us late" for some in (late, shorter))
         shown = [
             (table, JUDGED, "equation_5", late, f"Eq. 5, {JUDGED}, {far}"),

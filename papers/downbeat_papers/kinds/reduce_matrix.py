@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations, permutations
 
 import numpy as np
 import pandas as pd
 from downbeat.pictures.style import Picture
 
-from downbeat_papers.claims import Facts, Found, Measure, Measured, missing
+from downbeat_papers.claims import Facts, Found, Measure, Measured, missing, undecided
 from downbeat_papers.draw import draw_matrix
 from downbeat_papers.evidence import Evidence, Floats, Undecidable, every, factor_of, half, halves, some
-from downbeat_papers.results import BARRIER, HARMONIZE, LATENCY, MEDIAN, Results, mean_and_deviation, median_and_range
-from downbeat_papers.runs import Run, operation_run
-from downbeat_papers.site import OPEN_MPI, Site
+from downbeat_papers.kinds.cells import Cells
+from downbeat_papers.results import (
+    BARRIER,
+    HARMONIZE,
+    LATENCY,
+    MEDIAN,
+    SAME_MESSAGE,
+    Results,
+    mean_and_deviation,
+    median_and_range,
+)
 
 REDUCE_ROWS = ("linear", "binary", "binomial", "in_order_binary")
 BARRIER_COLUMNS = ("default", "linear", "double_ring", "recursive_doubling", "bruck", "tree")
@@ -30,27 +37,10 @@ MATRIX = pd.DataFrame(
     index=list(REDUCE_ROWS),
     columns=list(BARRIER_COLUMNS),
 )
-# On two ranks most of the algorithms send the same one message.
-SAME_MESSAGE = "on 2 ranks the algorithms are one and the same message"
 
 
-@dataclass(frozen=True)
-class ReduceMatrix:
+class ReduceMatrix(Cells):
     """Latencies of four reduce algorithms after six barriers of Open MPI."""
-
-    def runs(self, site: Site) -> tuple[Run, ...]:
-        library = site.first_of(OPEN_MPI)
-        if not library:
-            return ()
-        options = {
-            "sizes": "4",
-            "algorithm": "reduce=" + ",".join(REDUCE_ROWS),
-            "barrier-algorithm": ",".join(BARRIER_COLUMNS),
-        }
-        factors = len(REDUCE_ROWS) * len(BARRIER_COLUMNS)
-        return (
-            operation_run(site, "matrix", library, site.node, ["reduce"], usual=500, options=options, factors=factors),
-        )
 
     def facts(self, results: Results) -> Facts:
         launches = matrices(results.cells)
@@ -63,20 +53,14 @@ class ReduceMatrix:
         if len(launches) > 1 and np.isfinite(launches).all():
             measures |= as_much(launches)
         if crowding or ranks == 2:
-            undecided = Undecidable(crowding or SAME_MESSAGE)
-            for name, one in measures.items():
-                if isinstance(one, Measure):
-                    measures[name] = Measure(one.values, obstacle=undecided.reason)
-                elif isinstance(one, Found):
-                    measures[name] = Found(undecided, one.here)
+            measures = {name: undecided(one, crowding or SAME_MESSAGE) for name, one in measures.items()}
         rows = {name: barrier_effect(launches, name, crowding) for name in REDUCE_ROWS}
-        paper = {name: f"{MATRIX.loc[name].max() / MATRIX.loc[name].min():.1f}" for name in REDUCE_ROWS}
-        words = {name: {"row": name.replace("_", " "), "factor": paper[name]} for name in REDUCE_ROWS}
+        words = {name: {"row": name.replace("_", " "), "factor": f"{paper_factor(name):.1f}"} for name in REDUCE_ROWS}
         return Facts({"changed_by_barriers": rows, **measures}, words)
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
-        cells = results.cells
-        means, medians = mean_and_deviation(cells, CELL, LATENCY), median_and_range(cells, CELL, MEDIAN)
+        means = mean_and_deviation(results.cells, CELL, LATENCY)
+        medians = median_and_range(results.cells, CELL, MEDIAN)
         title = f"Latency of reductions of 4 bytes after barriers, {results.runs[0].ranks} ranks [us]"
         more = "The column harmonize is not in the paper: what the algorithms take from a common start."
         if results.site.simulated:
@@ -102,6 +86,12 @@ class ReduceMatrix:
         )
 
 
+def paper_factor(name: str) -> float:
+    """Returns the factor between barriers that the paper reports for an algorithm."""
+    times = MATRIX.loc[name].to_numpy(dtype=float)
+    return float(times.max() / times.min())
+
+
 def matrix_of(table: pd.DataFrame, column: str) -> pd.DataFrame:
     """Returns a column by reduce algorithm and by barrier, the common start last."""
     names = table["barrier_algorithm"].where(table["synchronizer"] == BARRIER, HARMONIZE)
@@ -122,7 +112,7 @@ def matrices(cells: pd.DataFrame) -> Floats:
 
 
 def barrier_effect(launches: Floats, name: str, crowding: str) -> Found:
-    """Holds against the data that the barrier changes what an algorithm seems to take by half of the paper's factor.
+    """Judges whether the barrier changes an algorithm's apparent time by half of the paper's factor.
 
     The largest of several times is larger than the smallest even where they differ by noise alone. So all pairs
     of barriers are tested, and the claim pays for their number.
@@ -133,16 +123,14 @@ def barrier_effect(launches: Floats, name: str, crowding: str) -> Found:
         return Found(Undecidable("not measured here"), "not measured here")
     means = {BARRIER_COLUMNS[one]: float(np.exp(np.nanmean(np.log(row[:, one])))) for one in measured}
     slow, fast = max(means, key=means.__getitem__), min(means, key=means.__getitem__)
-    times = MATRIX.loc[name].to_numpy(dtype=float)
-    factor = float(times.max() / times.min())
-    pairs = permutations(measured, 2)
-    evidence = some(factor_of(row[:, one] / row[:, other]).above(half(factor)) for one, other in pairs)
+    border, pairs = half(paper_factor(name)), permutations(measured, 2)
+    evidence = some(factor_of(row[:, one] / row[:, other]).above(border) for one, other in pairs)
     here = f"{means[slow] / means[fast]:.2f}, {slow} / {fast}"
     return Found(Undecidable(crowding) if crowding else evidence, here)
 
 
 def as_much(launches: Floats) -> dict[str, Measured]:
-    """Returns by what factor the barrier changes an algorithm, and the algorithm what is measured after a barrier.
+    """Returns the factors between barriers and between algorithms.
 
     Half of the launches choose: the algorithm that the barrier changes most, with its slowest and its fastest barrier,
     and the slowest and the fastest algorithm after each barrier. The other half judge.
@@ -160,7 +148,7 @@ def as_much(launches: Floats) -> dict[str, Measured]:
 
 
 def order(launches: Floats) -> Found:
-    """Holds against the data that two algorithms are in one order after some barrier, in the other after another."""
+    """Judges whether the order of two algorithms depends on the barrier."""
     logs = np.log(launches)
     places: list[Evidence] = []
     for one, other in combinations(range(len(REDUCE_ROWS)), 2):

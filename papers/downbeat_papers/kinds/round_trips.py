@@ -6,7 +6,6 @@ Hoefler 2008, Figs 4 and 6.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
@@ -39,7 +38,7 @@ COUNTED = float(np.exp(np.euler_gamma))
 
 
 def network(results: Results, label: str) -> str:
-    """Returns what messages of a run go through."""
+    """Returns the path of a run's messages."""
     run = results.run(label)
     tcp = set(TCP) <= set(run.variables)
     if results.site.placed:
@@ -99,39 +98,34 @@ def survival(values: Floats) -> tuple[Floats, Floats]:
     return ordered[places], 1.0 - places / len(ordered)
 
 
-def round_trip_runs(site: Site) -> tuple[Run, ...]:
-    """Returns runs of two ranks, on one node and on two, or over shared memory and TCP."""
-    count = 2000 if site.quick else 50000
-    open_mpi, mpich = site.first_of(OPEN_MPI), site.first_of(MPICH)
-    # Name, library, variables, and how many of the two ranks a node gets, where that can be chosen.
-    choices = [(f"{open_mpi}", open_mpi, {}, 2), (f"{open_mpi}-tcp", open_mpi, TCP, 1), (f"{mpich}", mpich, {}, 2)]
-    if site.placed:
-        alone = site.ranks_per_node == 1
-        choices[2:] = [(f"{open_mpi}-nodes", open_mpi, {}, 1), (f"{mpich}-nodes", mpich, {}, 1)]
-        choices = choices[1:] if alone else choices  # a node is to have one rank
-    there = [(label, library, variables, each) for label, library, variables, each in choices if library]
-    return tuple(
-        Run(
-            label,
-            library,
-            2,
-            ("rtt",),
-            {"count": str(count), "seed": "1"},
-            seconds=start_seconds(2) + (4.0 if variables else 1.5),
-            # Between nodes nobody knows the true offset, and clocks are as they are.
-            variables={**(CLOCKS if site.made_clocks or (site.placed and each > 1) else {}), **variables},
-            ranks_per_node=each if site.placed else 0,
-        )
-        for label, library, variables, each in there or [(site.main(), site.main(), {}, 2)]
-    )
-
-
-@dataclass(frozen=True)
 class RoundTrips:
     """Distributions of round trips, and errors of offsets that are drawn from them."""
 
     def runs(self, site: Site) -> tuple[Run, ...]:
-        return round_trip_runs(site)
+        """Returns runs of two ranks, on one node and on two, or over shared memory and TCP."""
+        count = 2000 if site.quick else 50000
+        open_mpi, mpich = site.first_of(OPEN_MPI), site.first_of(MPICH)
+        # Name, library, variables, and how many of the two ranks a node gets, where that can be chosen.
+        choices = [(f"{open_mpi}", open_mpi, {}, 2), (f"{open_mpi}-tcp", open_mpi, TCP, 1), (f"{mpich}", mpich, {}, 2)]
+        if site.placed:
+            alone = site.ranks_per_node == 1
+            choices[2:] = [(f"{open_mpi}-nodes", open_mpi, {}, 1), (f"{mpich}-nodes", mpich, {}, 1)]
+            choices = choices[1:] if alone else choices  # a node is to have one rank
+        there = [(label, library, variables, each) for label, library, variables, each in choices if library]
+        return tuple(
+            Run(
+                label,
+                library,
+                2,
+                ("rtt",),
+                {"count": str(count), "seed": "1"},
+                seconds=start_seconds(2) + (4.0 if variables else 1.5),
+                # Between nodes nobody knows the true offset, and clocks are as they are.
+                variables={**(CLOCKS if site.made_clocks or (site.placed and each > 1) else {}), **variables},
+                ranks_per_node=each if site.placed else 0,
+            )
+            for label, library, variables, each in there or [(site.main(), site.main(), {}, 2)]
+        )
 
     def facts(self, results: Results) -> Facts:
         described = []
@@ -173,12 +167,10 @@ class RoundTrips:
         return (draw_panels(name, "Distribution of round-trip times", caption, panels),)
 
 
-@dataclass(frozen=True)
 class StopRule:
     """After how many round trips one may stop, in a simulation on the recorded ones."""
 
-    def runs(self, site: Site) -> tuple[Run, ...]:
-        return round_trip_runs(site)
+    runs = RoundTrips.runs
 
     def recorded(self, results: Results) -> dict[str, tuple[Floats, Floats, Floats]]:
         """Returns N, the excess in % and the cost of each launch, both (launches, n), by network."""

@@ -5,7 +5,6 @@ Schuchart 2023, Figs 6 to 14 and section 6.6.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,13 +12,21 @@ import pandas as pd
 from downbeat.base.text import MICROSECONDS
 from downbeat.pictures.style import Picture
 
-from downbeat_papers.claims import NOT_MEASURED, Facts, Found, Measure, Measured, missing
+from downbeat_papers.claims import NOT_MEASURED, Facts, Found, Measure, Measured, between, missing, undecided
 from downbeat_papers.draw import Panel, Series, draw_panels
 from downbeat_papers.evidence import held_out
-from downbeat_papers.results import BARRIER, HARMONIZE, LATENCY, MEDIAN, Results, mean_and_deviation, median_and_range
+from downbeat_papers.results import (
+    BARRIER,
+    HARMONIZE,
+    LATENCY,
+    MEDIAN,
+    SAME_MESSAGE,
+    Results,
+    mean_and_deviation,
+    median_and_range,
+)
 from downbeat_papers.runs import Run, operation_run
 from downbeat_papers.site import MPICH, OPEN_MPI, Site
-from downbeat_papers.wording import between
 
 POINT = (
     "Points: mean over launches of what OSU's benchmarks report, bars: standard deviation, as in the paper. Beside it: "
@@ -28,13 +35,12 @@ POINT = (
 SHORT = {BARRIER: "barrier", HARMONIZE: "harmonize"}
 STYLES = {BARRIER: ":", HARMONIZE: "--"}  # as in the paper
 SMALL = 1024  # bytes; the text calls messages small without saying where that ends
-SAME_MESSAGE = "on 2 ranks the algorithms are one and the same message"
 TOO_FEW = "too few launches measured all"
 
 
 @dataclass(frozen=True)
 class Line:
-    """An algorithm in the figures on scaling: how the paper and downbeat-bench call it, and how claims do."""
+    """An algorithm in the figures on scaling, as figures, claims and downbeat-bench name it."""
 
     label: str
     family: str  # run it belongs to
@@ -68,14 +74,10 @@ LINES = {
 }
 
 
-def simulated_algorithms(site: Site) -> str:
-    """Says for the caption whose algorithms are simulated; empty: none are."""
-    if not site.simulated:
-        return ""
-    return (
-        f" Simulated: all algorithms are the simulator's; that of {MVAPICH.label} is the one that MVAPICH2 has, "
-        "knomial that of MVAPICH2, too, with radix 4."
-    )
+SIMULATED_ALGORITHMS = (
+    f" Simulated: all algorithms are the simulator's; that of {MVAPICH.label} is the one that MVAPICH2 has, knomial "
+    "that of MVAPICH2, too, with radix 4."
+)
 
 
 def line_runs(site: Site, collective: str, ranks: int, sizes: str, suffix: str = "") -> list[Run]:
@@ -113,31 +115,7 @@ def with_lines(cells: pd.DataFrame, collective: str) -> pd.DataFrame:
     return cells.assign(line=pd.Series(lines, index=cells.index, dtype=object))
 
 
-def two_panels(
-    collective: str, frames: Sequence[pd.DataFrame], columns: Sequence[str], position: str, scale: float, panel: Panel
-) -> list[Panel]:
-    """Returns the paper's panel, mean and standard deviation over launches, and beside it one of medians.
-
-    Args:
-        collective: whose lines they are.
-        frames: a row per launch, `line` and position, and `synchronizer` where lines are of one; for either panel.
-        columns: what is shown of them.
-        position: on the horizontal axis, "size" or "ranks".
-        scale: what values are multiplied with.
-        panel: its axes.
-    """
-    by = [name for name in ("line", "synchronizer", position) if name in frames[0]]
-    mean, median = (
-        summary(frame, by, column, scale).sort_values(position)
-        for summary, frame, column in zip((mean_and_deviation, median_and_range), frames, columns, strict=True)
-    )
-    return [
-        replace(panel, title="mean of means, as in the paper", series=series_of(collective, mean, "mean", position)),
-        replace(panel, title="medians", series=series_of(collective, median, "median", position)),
-    ]
-
-
-def series_of(collective: str, table: pd.DataFrame, column: str, position: str) -> list[Series]:
+def lines_of(collective: str, table: pd.DataFrame, column: str, position: str) -> list[Series]:
     """Returns the lines of a panel: of times dotted under the barrier, dashed under harmonize."""
     series = []
     for line in LINES[collective]:
@@ -151,66 +129,74 @@ def series_of(collective: str, table: pd.DataFrame, column: str, position: str) 
     return series
 
 
+def panels_of(
+    collective: str, means: pd.DataFrame, medians: pd.DataFrame, columns: tuple[str, str], panel: Panel, scale: float
+) -> list[Panel]:
+    """Returns the paper's panel, mean and standard deviation over launches, and beside it one of medians.
+
+    Args:
+        collective: whose lines they are.
+        means: a row per launch, `line` and position, and `synchronizer` where lines are of one.
+        medians: the same.
+        columns: what is shown of either.
+        panel: its axes.
+        scale: what values are multiplied with.
+    """
+    position = "size" if panel.bytes_x else "ranks"
+    by = [name for name in ("line", "synchronizer", position) if name in means]
+    mean = mean_and_deviation(means, by, columns[0], scale).sort_values(position)
+    median = median_and_range(medians, by, columns[1], scale).sort_values(position)
+    return [
+        replace(panel, title="mean of means, as in the paper", series=lines_of(collective, mean, "mean", position)),
+        replace(panel, title="medians", series=lines_of(collective, median, "median", position)),
+    ]
+
+
 def deltas(cells: pd.DataFrame, column: str = LATENCY) -> pd.DataFrame:
     """Returns latency under the barrier / latency under harmonize, launch by launch (Schuchart 2023, section 6.1).
 
     The columns are `line`, `size`, `launch` and `delta`; `column` is that of the latency.
     """
     wide = cells.pivot_table(index=["line", "size", "launch"], columns="synchronizer", values=column)
-    if not {BARRIER, HARMONIZE} <= set(wide.columns):
-        return pd.DataFrame(columns=["line", "size", "launch", "delta"])
-    wide["delta"] = wide[BARRIER] / wide[HARMONIZE]
-    return wide.dropna().reset_index()[["line", "size", "launch", "delta"]]
-
-
-def delta_table(frame: pd.DataFrame, line: Line) -> pd.DataFrame:
-    """Returns the logarithm of a line's ratio, a row per launch, a column per size."""
-    part = frame[frame["line"] == line.label]
-    return part.pivot(index="launch", columns="size", values="delta").astype(float).apply(np.log)
+    wide = wide.reindex(columns=[BARRIER, HARMONIZE])
+    return wide.assign(delta=wide[BARRIER] / wide[HARMONIZE]).dropna().reset_index()
 
 
 def delta_measures(frame: pd.DataFrame, collective: str, ranks: int) -> dict[str, Measured]:
-    """Returns delta of each line: `linear` in the mean over sizes, `linear.small` over small ones, `linear.sizes`."""
-    found: dict[str, Measured] = {}
-    for line in LINES[collective]:
-        alike = SAME_MESSAGE if ranks == 2 and line not in (MVAPICH, DEFAULT) else ""
-        table = delta_table(frame, line)
-        for suffix, part in (("", table), (".small", table[[size for size in table if int(str(size)) <= SMALL]])):
-            values = np.exp(part.mean(axis="columns").to_numpy()) if part.size else []
-            found[line.name + suffix] = Measure(values, obstacle=alike) if part.size else missing()
-        found[f"{line.name}.sizes"] = {
-            f"{size} bytes": Measure(np.exp(column.to_numpy()), obstacle=alike) for size, column in table.items()
-        } or missing()
-    return found
+    """Returns delta of each line, in the mean over sizes (`linear`), over small ones (`linear.small`) and at each size.
 
-
-def more_affected(frame: pd.DataFrame, collective: str, ranks: int) -> dict[str, Measured]:
-    """Returns by how much more each line is affected than each other one, in logarithms.
-
-    How much a line is affected is the mean over sizes of the logarithm of its ratio, counted from 1 in the direction in
-    which the other half of the launches lies: of its absolute value noise alone makes something.
+    And by how much more each line is affected than each other one: the mean over sizes of the logarithm of its ratio,
+    counted in the direction in which the other half of the launches lies. An absolute value is above 0 by noise alone.
     """
-    # pandas takes the mean of what there is, NaN where a launch has no size.
-    affected = {
-        line: pd.DataFrame(held_out(table)).mean(axis="columns").to_numpy()
-        for line in LINES[collective]
-        if not (table := delta_table(frame, line)).empty
-    }
     found: dict[str, Measured] = {}
+    affected: dict[str, np.ndarray] = {}
+    alike = SAME_MESSAGE if ranks == 2 else ""
+    for line in LINES[collective]:
+        obstacle = "" if line in (MVAPICH, DEFAULT) else alike
+        part = frame[frame["line"] == line.label]
+        table = part.pivot(index="launch", columns="size", values="delta").astype(float).apply(np.log)
+        for suffix, some in (("", table), (".small", table[[size for size in table if int(str(size)) <= SMALL]])):
+            values = np.exp(some.mean(axis="columns").to_numpy())
+            found[line.name + suffix] = Measure(values, obstacle=obstacle) if some.size else missing()
+        found[f"{line.name}.sizes"] = {
+            f"{size} bytes": Measure(np.exp(column.to_numpy()), obstacle=obstacle) for size, column in table.items()
+        } or missing()
+        if not table.empty:  # pandas takes the mean of what there is, NaN where a launch has no size
+            affected[line.name] = pd.DataFrame(held_out(table)).mean(axis="columns").to_numpy()
+    all_measured = all(np.isfinite(values).any() for values in affected.values())
     fewest = min(map(len, affected.values()), default=0)
     for line in LINES[collective]:
-        if line not in affected or len(affected) < 2:
-            found[f"more_affected.{line.name}"] = missing()
-        elif not all(np.isfinite(values).any() for values in affected.values()):
-            found[f"more_affected.{line.name}"] = missing(TOO_FEW)
-        else:
-            found[f"more_affected.{line.name}"] = {
-                f"than {other.label}": Measure(
-                    affected[line][:fewest] - values[:fewest], signed=True, obstacle=SAME_MESSAGE if ranks == 2 else ""
-                )
-                for other, values in affected.items()
-                if other != line
+        others = {one: affected[one.name] for one in LINES[collective] if one != line and one.name in affected}
+        more: Measured = missing(TOO_FEW)
+        if line.name not in affected or not others:
+            more = missing()
+        elif all_measured:
+            own = affected[line.name][:fewest]
+            more = {
+                f"than {one.label}": Measure(own - values[:fewest], signed=True, obstacle=alike)
+                for one, values in others.items()
             }
+        found[f"more_affected.{line.name}"] = more
     return found
 
 
@@ -260,58 +246,40 @@ class MessageScaling:
             cells = with_lines(results.cells, collective)
             frame = deltas(cells)
             means = frame.groupby(["line", "size"])["delta"].mean()
+            alike = SAME_MESSAGE if ranks == 2 and collective == "bcast" else ""
             found: dict[str, Measured] = {
                 "delta": Found(None, between(means)),
                 **delta_measures(frame, collective, ranks),
-                **more_affected(frame, collective, ranks),
-                **latency_measures(
-                    cells, collective, "size", SAME_MESSAGE if ranks == 2 and collective == "bcast" else ""
-                ),
+                **latency_measures(cells, collective, "size", alike),
             }
-            crowding = results.crowding(ranks)
-            if crowding:
+            if crowding := results.crowding(ranks):
                 found = {name: undecided(one, crowding) for name, one in found.items()}
             prefix = f"{collective}." if len(self.collectives) > 1 else ""
             measures |= {f"{prefix}{name}": one for name, one in found.items()}
         return Facts(measures)
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
-        ranks = results.runs[0].ranks
         drawn = []
         for collective in self.collectives:
             cells = with_lines(results.cells, collective)
             own = f"{name}-{collective}" if len(self.collectives) > 1 else name
-            title = f"MPI_{collective.capitalize()}, message scaling, {ranks} ranks"
+            title = f"MPI_{collective.capitalize()}, message scaling, {results.runs[0].ranks} ranks"
             absolute = replace(AXES, y="latency [us]")
             relative = replace(AXES, y="delta = barrier / harmonize", line_at=1.0)
+            ratios, of_medians = deltas(cells), deltas(cells, MEDIAN)
+            of_a = f"{POINT}Latency, mean over ranks. Dotted: after MPI_Barrier; dashed: MPIX_Harmonize."
+            of_b = (
+                f"{POINT}Latency after MPI_Barrier / latency from the common start, of the same launch. Above 1 the "
+                "barrier makes the operation look slower."
+            )
+            a = panels_of(collective, cells, cells, (LATENCY, MEDIAN), absolute, MICROSECONDS)
+            b = panels_of(collective, ratios, of_medians, ("delta", "delta"), relative, 1.0)
+            simulated = SIMULATED_ALGORITHMS if results.site.simulated else ""
             drawn += [
-                draw_panels(
-                    f"{own}a",
-                    f"{title}: absolute values",
-                    f"{POINT}Latency, mean over ranks. Dotted: after MPI_Barrier; dashed: MPIX_Harmonize."
-                    + simulated_algorithms(results.site),
-                    two_panels(collective, (cells, cells), (LATENCY, MEDIAN), "size", MICROSECONDS, absolute),
-                ),
-                draw_panels(
-                    f"{own}b",
-                    f"{title}: ratio",
-                    f"{POINT}Latency after MPI_Barrier / latency from the common start, of the same launch. Above 1 "
-                    "the barrier makes the operation look slower.",
-                    two_panels(
-                        collective, (deltas(cells), deltas(cells, MEDIAN)), ("delta", "delta"), "size", 1.0, relative
-                    ),
-                ),
+                draw_panels(f"{own}a", f"{title}: absolute values", of_a + simulated, a),
+                draw_panels(f"{own}b", f"{title}: ratio", of_b, b),
             ]
         return tuple(drawn)
-
-
-def undecided(measured: Measured, why: str) -> Measured:
-    """Returns a measure that decides nothing; numbers that nothing is claimed of stay as they are."""
-    if isinstance(measured, Found):
-        return measured
-    if isinstance(measured, Measure):
-        return replace(measured, obstacle=why)
-    return {place: replace(one, obstacle=why) for place, one in measured.items()}
 
 
 OSU_MAXIMUM = "max_of_means"  # of a cell: what OSU's benchmarks report as the maximum
@@ -392,29 +360,17 @@ class ProcessScaling:
         return Facts(measures)
 
     def pictures(self, name: str, results: Results) -> tuple[Picture, ...]:
-        cells = with_lines(results.cells, self.collective)
-        kinds = {"a": "average", "b": "maximum"} if self.collective == "reduce" else {"": "average"}
-        return tuple(
-            draw_panels(
-                f"{name}{letter}",
-                f"MPI_{self.collective.capitalize()}, process scaling, 4 bytes: {kind} latency",
-                f"{POINT}Latency: {MEANING[kind]}. Dotted: after MPI_Barrier; dashed: MPIX_Harmonize."
-                + shared_cores(results.site),
-                two_panels(
-                    self.collective,
-                    (cells, cells),
-                    COLUMNS[kind],
-                    "ranks",
-                    MICROSECONDS,
-                    Panel((), "number of processes", f"{kind} latency [us]", log_x=True, log_y=True),
-                ),
-            )
-            for letter, kind in kinds.items()
-        )
-
-
-def shared_cores(site: Site) -> str:
-    """Says for the caption from where on ranks share cores, or whose algorithms are simulated."""
-    if site.simulated:
-        return simulated_algorithms(site)
-    return f" Above {site.full} ranks they share cores." if site.crowded(site.most) else ""
+        cells, site = with_lines(results.cells, self.collective), results.site
+        more = SIMULATED_ALGORITHMS if site.simulated else ""
+        if not site.simulated and site.crowded(site.most):
+            more = f" Above {site.full} ranks they share cores."
+        drawn = []
+        for letter, kind in (
+            {"a": "average", "b": "maximum"}.items() if self.collective == "reduce" else [("", "average")]
+        ):
+            title = f"MPI_{self.collective.capitalize()}, process scaling, 4 bytes: {kind} latency"
+            caption = f"{POINT}Latency: {MEANING[kind]}. Dotted: after MPI_Barrier; dashed: MPIX_Harmonize.{more}"
+            axes = Panel((), "number of processes", f"{kind} latency [us]", log_x=True, log_y=True)
+            panels = panels_of(self.collective, cells, cells, COLUMNS[kind], axes, MICROSECONDS)
+            drawn.append(draw_panels(f"{name}{letter}", title, caption, panels))
+        return tuple(drawn)
