@@ -111,8 +111,8 @@ int repeating_dimensions(const Component &component, int ranks) {
     }
     std::vector<int> extents(static_cast<std::size_t>(component.whole("dimensions")));
     check(MPI_Dims_create(ranks, static_cast<int>(extents.size()), extents.data()), "MPI_Dims_create");
-    const auto single = std::count(extents.begin(), extents.end(), 1);
-    const bool twice = std::find(extents.begin(), extents.end(), 2) != extents.end();
+    const auto single = std::ranges::count(extents, 1);
+    const bool twice = contains(extents, 2);
     return single > 0 ? static_cast<int>(single) : twice ? 1 : 0;
 }
 
