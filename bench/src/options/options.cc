@@ -84,7 +84,7 @@ void follow_paper(const CommandLine &line, const std::string &name,
 
 std::vector<std::string> delaying_patterns() {
     std::vector<std::string> names = names_of(all_patterns());
-    names.erase(std::remove(names.begin(), names.end(), no_pattern), names.end());
+    std::erase(names, no_pattern);
     return names;
 }
 
@@ -100,8 +100,7 @@ std::vector<SynchronizedTiming> pair_timings(const CommandLine &line, std::vecto
             throw Error::usage(fmt::format("timing scheme window needs synchronizer window, not {}; use --sync window",
                                            other->text()));
         }
-        synchronizers.erase(std::remove_if(synchronizers.begin(), synchronizers.end(), std::not_fn(is_window)),
-                            synchronizers.end());
+        std::erase_if(synchronizers, std::not_fn(is_window));
     }
     if (windows && std::ranges::none_of(synchronizers, is_window)) {
         synchronizers.push_back(parse_component("synchronizer", window_name, all_synchronizers()));
