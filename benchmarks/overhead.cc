@@ -9,7 +9,7 @@
 #include "mpi/communicator.h"
 #include "mpi/mpi_check.h"
 #include "operations/operation.h"
-#include "output/print_error.h"
+#include "output/output.h"
 #include "statistics/statistics.h"
 #include "synchronizers/synchronizer.h"
 #include "text/component.h"

@@ -1,6 +1,6 @@
 #include "mpi/mpi_tool.h"
 #include "options/algorithm_choices.h"
-#include "output/print_error.h"
+#include "output/output.h"
 #include "print_line.h"
 #include "subcommands/subcommand.h"
 #include "text/encoding.h"

@@ -1,6 +1,5 @@
 #include "metrics/metric.h"
 
-#include "metrics/sample_times.h"
 #include "samples.h"
 #include "text/names.h"
 

@@ -12,13 +12,6 @@
 
 namespace bench {
 
-const std::vector<AlgorithmFamilyInfo> &all_algorithm_families() {
-#define BENCH_LIST(name) algorithm_families::name(),
-    static const std::vector<AlgorithmFamilyInfo> all = {BENCH_ALGORITHM_FAMILIES(BENCH_LIST)};
-#undef BENCH_LIST
-    return all;
-}
-
 std::unique_ptr<AlgorithmFamily> find_algorithm_family() {
     open_tool_interface();
     for (const AlgorithmFamilyInfo &info : all_algorithm_families()) {
@@ -31,8 +24,7 @@ std::unique_ptr<AlgorithmFamily> find_algorithm_family() {
 
 const SelectableCollective *find_collective(const AlgorithmFamily &family, const std::string &name) {
     const auto &all = family.collectives();
-    const auto found =
-        std::find_if(all.begin(), all.end(), [&](const SelectableCollective &one) { return one.name == name; });
+    const auto found = std::ranges::find(all, name, &SelectableCollective::name);
     return found == all.end() ? nullptr : &*found;
 }
 

@@ -85,26 +85,19 @@ protected:
 };
 
 struct AlgorithmFamilyInfo {
-    std::string name;
     /// Before MPI_Init: sets the variables that the library reads only there. Variables set by the user stay.
     void (*before_init)(const AlgorithmRequests &requests);
     /// None if this library is of another family. MPI_T must be open.
     std::unique_ptr<AlgorithmFamily> (*find)();
 };
 
-// One line per family of MPI libraries; algorithms/<name>.cc defines the function of that name.
-#define BENCH_ALGORITHM_FAMILIES(FAMILY)                                                                               \
-    FAMILY(openmpi)                                                                                                    \
-    FAMILY(mpich)                                                                                                      \
-    FAMILY(intel)                                                                                                      \
-    FAMILY(simgrid)
-
 namespace algorithm_families {
-#define BENCH_DECLARE(name) AlgorithmFamilyInfo name();
-BENCH_ALGORITHM_FAMILIES(BENCH_DECLARE)
-#undef BENCH_DECLARE
+AlgorithmFamilyInfo openmpi();
+AlgorithmFamilyInfo mpich();
+AlgorithmFamilyInfo intel();
 } // namespace algorithm_families
 
+/// In the simulation, that of SimGrid.
 const std::vector<AlgorithmFamilyInfo> &all_algorithm_families();
 
 /// The family whose variables the MPI library has; none if no algorithm can be chosen. Opens MPI_T.

@@ -1,7 +1,9 @@
 #include "algorithms/counting_reduction.h"
 
 #include "mpi/mpi_check.h"
+#include "operations/collectives/call.h"
 
+#include <string_view>
 #include <vector>
 
 namespace bench {
@@ -32,57 +34,43 @@ private:
     MPI_Op handle_ = MPI_OP_NULL;
 };
 
-struct Call {
-    const void *send;
-    void *receive;
-    int count;
-    MPI_Op op;
-    int root;
-    MPI_Comm comm;
-};
-
-struct Reduction {
-    const char *name;
-    const char *function;
-    int (*run)(const Call &call);
-};
-
-constexpr Reduction reductions[] = {
-    {"reduce", "MPI_Reduce",
-     [](const Call &c) { return MPI_Reduce(c.send, c.receive, c.count, MPI_DOUBLE, c.op, c.root, c.comm); }},
-    {"allreduce", "MPI_Allreduce",
-     [](const Call &c) { return MPI_Allreduce(c.send, c.receive, c.count, MPI_DOUBLE, c.op, c.comm); }},
-    {"scan", "MPI_Scan", [](const Call &c) { return MPI_Scan(c.send, c.receive, c.count, MPI_DOUBLE, c.op, c.comm); }},
-    {"exscan", "MPI_Exscan",
-     [](const Call &c) { return MPI_Exscan(c.send, c.receive, c.count, MPI_DOUBLE, c.op, c.comm); }},
-    {"ireduce", "MPI_Ireduce",
-     [](const Call &c) {
-         MPI_Request request = MPI_REQUEST_NULL;
-         const int code = MPI_Ireduce(c.send, c.receive, c.count, MPI_DOUBLE, c.op, c.root, c.comm, &request);
-         return code == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : code;
-     }},
-    {"iallreduce", "MPI_Iallreduce",
-     [](const Call &c) {
-         MPI_Request request = MPI_REQUEST_NULL;
-         const int code = MPI_Iallreduce(c.send, c.receive, c.count, MPI_DOUBLE, c.op, c.comm, &request);
-         return code == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : code;
-     }},
-};
+/// The reduction of that name on doubles, in any of its forms; nullptr if it is none.
+std::unique_ptr<Call> bind_reduction(std::string_view name, const double *send, double *receive, int count, MPI_Op op,
+                                     int root, MPI_Comm comm) {
+    if (name == "reduce" || name == "ireduce") {
+        return bind_call(BENCH_FORMS(Reduce, reduce), send, receive, count, MPI_DOUBLE, op, root, comm);
+    }
+    if (name == "allreduce" || name == "iallreduce") {
+        return bind_call(BENCH_FORMS(Allreduce, allreduce), send, receive, count, MPI_DOUBLE, op, comm);
+    }
+    if (name == "scan") {
+        return bind_call(BENCH_FORMS(Scan, scan), send, receive, count, MPI_DOUBLE, op, comm);
+    }
+    if (name == "exscan") {
+        return bind_call(BENCH_FORMS(Exscan, exscan), send, receive, count, MPI_DOUBLE, op, comm);
+    }
+    return nullptr;
+}
 
 } // namespace
 
 std::optional<std::int64_t> count_reduction_calls(const std::string &operation, int count, int root, MPI_Comm comm) {
-    for (const Reduction &reduction : reductions) {
-        if (operation == reduction.name) {
-            const CountingOperator op;
-            const std::vector<double> send(static_cast<std::size_t>(count), 1.0);
-            std::vector<double> receive(static_cast<std::size_t>(count), 0.0);
-            calls = 0;
-            check(reduction.run({send.data(), receive.data(), count, op.handle(), root, comm}), reduction.function);
-            return calls;
-        }
+    const CountingOperator op;
+    const std::vector<double> send(static_cast<std::size_t>(count), 1.0);
+    std::vector<double> receive(send.size(), 0.0);
+    const auto call = bind_reduction(operation, send.data(), receive.data(), count, op.handle(), root, comm);
+    if (!call) {
+        return std::nullopt;
     }
-    return std::nullopt;
+    calls = 0;
+    if (operation.starts_with('i')) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        check(call->start(&request), operation.c_str());
+        check(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
+    } else {
+        check(call->run(), operation.c_str());
+    }
+    return calls;
 }
 
 } // namespace bench

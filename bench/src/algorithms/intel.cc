@@ -17,8 +17,7 @@ constexpr const char *environment_prefix = "I_MPI_ADJUST_";
 
 std::string environment_variable(const std::string &collective) {
     std::string name = environment_prefix + collective;
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
     return name;
 }
 
@@ -37,8 +36,8 @@ public:
             }
             const std::vector<std::string> &match = matches.front();
             SelectableCollective collective{match[1], name, {}};
-            std::transform(collective.name.begin(), collective.name.end(), collective.name.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+            std::ranges::transform(collective.name, collective.name.begin(),
+                                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
             for (int number = 1; number <= std::stoi(match[0]); ++number) {
                 collective.algorithms.push_back({fmt::format("{}", number), number});
             }
@@ -66,8 +65,7 @@ public:
 } // namespace
 
 AlgorithmFamilyInfo algorithm_families::intel() {
-    return {"intel",
-            [](const AlgorithmRequests &requests) {
+    return {[](const AlgorithmRequests &requests) {
                 for (const auto &[collective, algorithms] : requests) {
                     if (algorithms.size() == 1 && algorithms.front() != default_algorithm) {
                         set_unless_set(environment_variable(collective), algorithms.front());

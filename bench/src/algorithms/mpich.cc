@@ -18,14 +18,6 @@ constexpr const char *suffix = "_INTRA_ALGORITHM";
 constexpr const char *fallback_name = "MPIR_CVAR_COLLECTIVE_FALLBACK";
 constexpr const char *device_name = "MPIR_CVAR_DEVICE_COLLECTIVES";
 
-ControlVariable find_variable(const std::string &name) {
-    auto variable = ControlVariable::find(name);
-    if (!variable) {
-        throw Error::here(fmt::format("control variable {} is missing", name));
-    }
-    return *variable;
-}
-
 /// MPICH 4.0 writes its descriptions without line breaks, so that the word before a name sticks to it:
 /// "algorithmsmp - Force smp algorithmdissemination - ...".
 std::string without_sticking_word(const std::string &token) {
@@ -55,7 +47,7 @@ std::vector<std::string> described_values(const ControlVariable &variable) {
 
 int number_of(const ControlVariable &variable, const std::string &value) {
     const std::vector<std::string> values = described_values(variable);
-    const auto found = std::find(values.begin(), values.end(), value);
+    const auto found = std::ranges::find(values, value);
     if (found == values.end()) {
         throw Error::here(fmt::format("the description of {} lists no value {}", variable.name(), value));
     }
@@ -73,7 +65,7 @@ class SetAroundBlocks : public AlgorithmInForce {
 public:
     SetAroundBlocks(const Communicator &comm, const ControlVariable &algorithm, int number,
                     const ControlVariable &device, const std::string &evidence)
-        : AlgorithmInForce(comm.handle(), evidence), fallback_(find_variable(fallback_name)),
+        : AlgorithmInForce(comm.handle(), evidence), fallback_(ControlVariable::get(fallback_name)),
           error_(number_of(fallback_, "error")), changes_({{algorithm, number, 0}, {device, 0, 0}}) {}
 
     void enter(bool strict) override {
@@ -123,7 +115,7 @@ public:
     std::unique_ptr<AlgorithmInForce> choose(const Communicator &comm, const SelectableCollective &collective,
                                              const Algorithm &algorithm) const override {
         // A device may implement a collective itself and ignore the choice.
-        const ControlVariable device = find_variable(device_name);
+        const ControlVariable device = ControlVariable::get(device_name);
         if (device.read() == number_of(device, "all")) {
             throw Error::everywhere(fmt::format(
                 "MPICH would ignore algorithm {} of {}: {} is all; set it to none, or to percoll (the default)",
@@ -133,8 +125,8 @@ public:
             throw Error::everywhere("MPICH crashes when barrier algorithm smp runs on one node, or with one rank per "
                                     "node; choose another one");
         }
-        const ControlVariable own_device = find_variable(device_variable(collective.variable));
-        const ControlVariable variable = find_variable(collective.variable);
+        const ControlVariable own_device = ControlVariable::get(device_variable(collective.variable));
+        const ControlVariable variable = ControlVariable::get(collective.variable);
         return std::make_unique<SetAroundBlocks>(
             comm, variable, algorithm.number, own_device,
             fmt::format("set before each block and read back: {}={}, {}=0; tried with {}=error", variable.name(),
@@ -154,8 +146,8 @@ private:
         }
         const std::size_t begin = std::string(prefix).size();
         SelectableCollective collective{name.substr(begin, name.size() - begin - std::string(suffix).size()), name, {}};
-        std::transform(collective.name.begin(), collective.name.end(), collective.name.begin(),
-                       [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+        std::ranges::transform(collective.name, collective.name.begin(),
+                               [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
         const std::vector<std::string> values = described_values(*variable);
         for (std::size_t i = 1; i < values.size(); ++i) { // the first is auto
             collective.algorithms.push_back({values[i], static_cast<int>(i)});
@@ -167,7 +159,7 @@ private:
 } // namespace
 
 AlgorithmFamilyInfo algorithm_families::mpich() {
-    return {"mpich", [](const AlgorithmRequests &) {},
+    return {[](const AlgorithmRequests &) {},
             []() -> std::unique_ptr<AlgorithmFamily> {
                 if (!ControlVariable::find(fallback_name) ||
                     !ControlVariable::find("MPIR_CVAR_BCAST_INTRA_ALGORITHM")) {

@@ -3,6 +3,7 @@
 #include "mpi/mpi_check.h"
 #include "mpi/mpi_tool.h"
 #include "text/error.h"
+#include "text/names.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -21,10 +22,6 @@ const std::vector<std::string> no_rivals = {"coll_self_priority", "coll_inter_pr
 /// Priorities of components without nonblocking collectives.
 const std::vector<std::string> blocking_alone = {"coll_tuned_priority", "coll_basic_priority", "coll_han_priority",
                                                  "coll_sm_priority"};
-
-bool contains(const std::vector<std::string> &names, const std::string &name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 constexpr int ignore = 0; // the value of every variable that leaves the choice to the library
 
@@ -53,33 +50,22 @@ private:
     int before_;
 };
 
-ControlVariable find_variable(const std::string &name) {
-    auto variable = ControlVariable::find(name);
-    if (!variable) {
-        throw Error::here(fmt::format("control variable {} is missing", name));
-    }
-    return *variable;
-}
-
-/// coll_tuned reads its variables when a communicator is made, and keeps their values for it.
-class TunedCommunicator : public AlgorithmInForce {
+/// A duplicate of a communicator. coll_tuned reads its variables when it is made, and keeps their values for it.
+class OwnCommunicator : public AlgorithmInForce {
 public:
-    TunedCommunicator(const Communicator &parent, const std::string &evidence)
+    OwnCommunicator(const Communicator &parent, const std::string &evidence)
         : AlgorithmInForce(MPI_COMM_NULL, evidence) {
         check(MPI_Comm_dup(parent.handle(), &comm_), "MPI_Comm_dup");
     }
-    ~TunedCommunicator() override { MPI_Comm_free(&comm_); }
+    ~OwnCommunicator() override { MPI_Comm_free(&comm_); }
 };
 
 /// coll_libnbc reads its variables in every call.
-class ReadInEveryCall : public AlgorithmInForce {
+class ReadInEveryCall : public OwnCommunicator {
 public:
     ReadInEveryCall(const Communicator &parent, const ControlVariable &variable, int number,
                     const std::string &evidence)
-        : AlgorithmInForce(MPI_COMM_NULL, evidence), variable_(variable), number_(number) {
-        check(MPI_Comm_dup(parent.handle(), &comm_), "MPI_Comm_dup");
-    }
-    ~ReadInEveryCall() override { MPI_Comm_free(&comm_); }
+        : OwnCommunicator(parent, evidence), variable_(variable), number_(number) {}
 
     void enter(bool) override {
         before_ = variable_.read();
@@ -103,8 +89,7 @@ public:
                 }
             }
         }
-        std::sort(collectives_.begin(), collectives_.end(),
-                  [](const SelectableCollective &a, const SelectableCollective &b) { return a.name < b.name; });
+        std::ranges::sort(collectives_, {}, &SelectableCollective::name);
     }
 
     bool chosen_per_communicator(const SelectableCollective &collective) const override {
@@ -112,25 +97,25 @@ public:
     }
 
     bool switchable(const SelectableCollective &collective) const override {
-        return find_variable(collective.variable).writable();
+        return ControlVariable::get(collective.variable).writable();
     }
 
     std::unique_ptr<AlgorithmInForce> choose(const Communicator &comm, const SelectableCollective &collective,
                                              const Algorithm &algorithm) const override {
-        const ControlVariable variable = find_variable(collective.variable);
+        const ControlVariable variable = ControlVariable::get(collective.variable);
         const std::string component = component_of(collective.variable);
-        const ControlVariable priority = find_variable(component + "_priority");
+        const ControlVariable priority = ControlVariable::get(component + "_priority");
         // Open MPI 5 lets a priority change for the one communicator that is made next, 4.1 does not.
         const int rank = priority.writable() ? highest_priority : priority.read();
         if (const std::string rival = rival_of(priority, rank); !rival.empty()) {
             throw Error::everywhere(fmt::format("Open MPI may ignore algorithm {} of {}: {} is {}, so a component "
                                                 "other than {} serves communicators; set it below {}",
-                                                algorithm.name, collective.name, rival, find_variable(rival).read(),
-                                                component, rank));
+                                                algorithm.name, collective.name, rival,
+                                                ControlVariable::get(rival).read(), component, rank));
         }
         std::string evidence = fmt::format("{}={}", variable.name(), algorithm.number);
         if (collective.variable.starts_with(tuned)) {
-            if (find_variable(dynamic_rules).read() == 0) {
+            if (ControlVariable::get(dynamic_rules).read() == 0) {
                 throw Error::everywhere(
                     fmt::format("Open MPI would ignore algorithm {} of {}: {} is 0; unset OMPI_MCA_{}", algorithm.name,
                                 collective.name, dynamic_rules, dynamic_rules));
@@ -154,10 +139,10 @@ public:
                     fmt::format("{} is {}, not {}, and cannot be changed after MPI_Init; set OMPI_MCA_{}={}",
                                 variable.name(), variable.read(), algorithm.number, variable.name(), algorithm.number));
             }
-            return std::make_unique<TunedCommunicator>(comm, "set before MPI_Init and read back: " + evidence);
+            return std::make_unique<OwnCommunicator>(comm, "set before MPI_Init and read back: " + evidence);
         }
         const TemporaryValue chosen(variable, algorithm.number);
-        return std::make_unique<TunedCommunicator>(comm, "set at MPI_Comm_dup and read back: " + evidence);
+        return std::make_unique<OwnCommunicator>(comm, "set at MPI_Comm_dup and read back: " + evidence);
     }
 
 private:
@@ -171,7 +156,7 @@ private:
         for (const auto &[number, value] : variable->values()) {
             if (number != ignore) {
                 std::string spelled = value;
-                std::replace(spelled.begin(), spelled.end(), '-', '_');
+                std::ranges::replace(spelled, '-', '_');
                 if (spelled == default_algorithm) { // of allgatherv: not what default means here
                     spelled += fmt::format("_{}", number);
                 }
@@ -187,7 +172,7 @@ private:
             const bool rival = name.starts_with("coll_") && name.ends_with("_priority") && name != own.name() &&
                                !contains(no_rivals, name) &&
                                !(!own.name().starts_with(tuned) && contains(blocking_alone, name));
-            if (rival && find_variable(name).read() >= rank) {
+            if (rival && ControlVariable::get(name).read() >= rank) {
                 return name;
             }
         }
@@ -198,8 +183,7 @@ private:
 } // namespace
 
 AlgorithmFamilyInfo algorithm_families::openmpi() {
-    return {"openmpi",
-            [](const AlgorithmRequests &requests) {
+    return {[](const AlgorithmRequests &requests) {
                 // Without it coll_tuned ignores all its other variables.
                 set_unless_set(fmt::format("OMPI_MCA_{}", dynamic_rules), "1");
                 const auto constant = requests.find(constant_collective);

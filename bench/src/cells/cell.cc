@@ -1,7 +1,6 @@
 #include "cells/cell.h"
 
 #include "metrics/metric.h"
-#include "metrics/sample_times.h"
 #include "text/names.h"
 
 #include <algorithm>
@@ -139,8 +138,7 @@ void CellRecord::add(const Batch &batch, const std::vector<Verdict> &verdicts) {
     result_.expected_error = std::max(result_.expected_error, batch.expected_error);
     result_.calls = batch.calls;
     time_.resize(batch.timed.size());
-    std::transform(all_metrics().begin(), all_metrics().end(), steps_.begin(),
-                   [&](const Metric &metric) { return metric.step(batch); });
+    std::ranges::transform(all_metrics(), steps_.begin(), [&](const Metric &metric) { return metric.step(batch); });
     for (std::size_t i = 0; i < batch.size(); ++i) {
         result_.has_deadline = !std::isnan(batch.deadline[i]);
         result_.late_flag += verdicts[i] == Verdict::late_flag ? 1 : 0;
@@ -166,7 +164,7 @@ void CellRecord::add(const Batch &batch, const std::vector<Verdict> &verdicts) {
         const auto calls = static_cast<double>(batch.calls);
         result_.computed +=
             std::reduce(sample.computed.begin(), sample.computed.end()) / static_cast<double>(batch.ranks) / calls;
-        const double computed = *std::max_element(sample.computed.begin(), sample.computed.end()) / calls;
+        const double computed = *std::ranges::max_element(sample.computed) / calls;
         uncomputed_.push_back(find_by_name(all_metrics(), "makespan").value(sample) - computed);
     }
 }
@@ -222,8 +220,8 @@ CellResult CellRecord::summarize(const StoppingRule &rule) const {
     result.slope_by_chance = mean_interval(slopes, {}, 0.999).half;
     const auto valid = static_cast<double>(result.valid); // without any the means are 0 / 0, NaN
     result.mean_of_means = std::accumulate(time_.begin(), time_.end(), 0.0) / static_cast<double>(time_.size()) / valid;
-    result.max_of_means = time_.empty() ? no_value : *std::max_element(time_.begin(), time_.end()) / valid;
-    result.min_of_means = time_.empty() ? no_value : *std::min_element(time_.begin(), time_.end()) / valid;
+    result.max_of_means = time_.empty() ? no_value : *std::ranges::max_element(time_) / valid;
+    result.min_of_means = time_.empty() ? no_value : *std::ranges::min_element(time_) / valid;
     return result;
 }
 

@@ -1,7 +1,5 @@
 #include "cells/validity.h"
 
-#include "metrics/sample_times.h"
-
 #include <cmath>
 
 namespace bench {

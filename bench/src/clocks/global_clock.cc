@@ -100,8 +100,7 @@ double GlobalClock::longest_unwatched() const {
 double GlobalClock::tolerance() const { return setting("tolerance"); }
 
 double GlobalClock::setting(const std::string &name) const {
-    const auto found =
-        std::find_if(settings_.begin(), settings_.end(), [&](const auto &setting) { return setting.first == name; });
+    const auto found = std::ranges::find_if(settings_, [&](const auto &one) { return one.first == name; });
     return std::stod(found->second);
 }
 

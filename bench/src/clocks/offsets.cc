@@ -67,7 +67,7 @@ std::vector<Downbeat_offset> measure_offsets(MPI_Comm comm, const Pair &pair, in
 Downbeat_offset measure_smallest_offset(MPI_Comm comm, const Pair &pair, int timeline, const char *estimator,
                                         int rounds) {
     const std::vector<Downbeat_offset> found = measure_offsets(comm, pair, timeline, estimator, rounds);
-    return *std::min_element(found.begin(), found.end(), [](const Downbeat_offset &a, const Downbeat_offset &b) {
+    return *std::ranges::min_element(found, [](const Downbeat_offset &a, const Downbeat_offset &b) {
         return std::abs(a.offset) < std::abs(b.offset);
     });
 }
@@ -75,8 +75,7 @@ Downbeat_offset measure_smallest_offset(MPI_Comm comm, const Pair &pair, int tim
 Downbeat_offset measure_surest_offset(MPI_Comm comm, const Pair &pair, int timeline, const char *estimator,
                                       int rounds) {
     const std::vector<Downbeat_offset> found = measure_offsets(comm, pair, timeline, estimator, rounds);
-    return *std::min_element(found.begin(), found.end(),
-                             [](const Downbeat_offset &a, const Downbeat_offset &b) { return a.bound < b.bound; });
+    return *std::ranges::min_element(found, {}, &Downbeat_offset::bound);
 }
 
 std::vector<RankOffset> measure_agreement(const Communicator &comm) {

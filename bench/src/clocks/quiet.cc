@@ -18,13 +18,13 @@ void wait_quietly(MPI_Request *request) {
     constexpr int most_yields = 50;
     constexpr std::chrono::microseconds longest_nap{1000};
     std::chrono::microseconds nap{50};
-    for (int looks = 0;; ++looks) {
+    for (int polls = 0;; ++polls) {
         int done = 0;
         check(MPI_Test(request, &done, MPI_STATUS_IGNORE), "MPI_Test");
         if (done != 0) {
             return;
         }
-        if (looks < most_yields) {
+        if (polls < most_yields) {
             sched_yield();
         } else {
             std::this_thread::sleep_for(nap);

@@ -7,10 +7,7 @@
 
 namespace bench {
 
-const OffsetRound &RankOffset::surest() const {
-    return *std::min_element(rounds.begin(), rounds.end(),
-                             [](const OffsetRound &a, const OffsetRound &b) { return a.bound < b.bound; });
-}
+const OffsetRound &RankOffset::surest() const { return *std::ranges::min_element(rounds, {}, &OffsetRound::bound); }
 
 ClockAgreement judge_clocks(const std::vector<RankOffset> &offsets) {
     ClockAgreement agreement{static_cast<int>(offsets.size()), 0, 0, 0.0, 0.0};

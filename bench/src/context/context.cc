@@ -86,8 +86,7 @@ std::string describe_hosts(const Context &context) {
 }
 
 std::string clock_setting(const Context &context, const std::string &name) {
-    const auto found = std::find_if(context.clock.begin(), context.clock.end(),
-                                    [&](const auto &setting) { return setting.first == name; });
+    const auto found = std::ranges::find_if(context.clock, [&](const auto &one) { return one.first == name; });
     return found == context.clock.end() ? "unknown" : found->second;
 }
 

@@ -54,11 +54,10 @@ void warn_of_ranks(const Context &context, std::vector<std::string> &warnings) {
                            "MPI library, e.g. mpirun -n 2");
     }
     // Ranks that share processors are better off unbound, and there is a warning already.
-    if (std::any_of(context.hosts.begin(), context.hosts.end(), is_oversubscribed)) {
+    if (std::ranges::any_of(context.hosts, is_oversubscribed)) {
         return;
     }
-    const auto unbound = std::count_if(context.ranks.begin(), context.ranks.end(),
-                                       [](const RankPlace &place) { return place.cores > 1; });
+    const auto unbound = std::ranges::count_if(context.ranks, [](const RankPlace &place) { return place.cores > 1; });
     if (unbound > 0) {
         warnings.push_back(fmt::format("{} of {} ranks are not bound to one core: the kernel may move them during a "
                                        "sample; bind ranks to cores, e.g. mpirun --bind-to core",
@@ -95,11 +94,9 @@ void warn_of_states(const Context &context, const std::vector<CellResult> &resul
     if (high <= same_state * low) {
         return;
     }
-    const auto mixed = std::count_if(results.begin(), results.end(), [](const CellResult &result) {
-        return result.canary_high > same_state * result.canary_low;
-    });
-    const bool within_host =
-        std::any_of(context.hosts.begin(), context.hosts.end(), [](const HostInfo &host) { return host.ranks > 1; });
+    const auto mixed = std::ranges::count_if(
+        results, [](const CellResult &result) { return result.canary_high > same_state * result.canary_low; });
+    const bool within_host = std::ranges::any_of(context.hosts, [](const HostInfo &host) { return host.ranks > 1; });
     warnings.push_back(fmt::format(
         "measured in two states of the machine ({} {:.0f} and {:.0f} ns): {} of {} cells have samples of both, and "
         "cells of different states cannot be compared; the cause is outside, e.g. a host that moves virtual "
@@ -113,11 +110,11 @@ bool drifts(const CellResult &result) { // NaN does not
 }
 
 void warn_of_slopes(const std::vector<CellResult> &results, std::vector<std::string> &warnings) {
-    const auto drifting = std::count_if(results.begin(), results.end(), drifts);
+    const auto drifting = std::ranges::count_if(results, drifts);
     if (drifting == 0) {
         return;
     }
-    const auto worst = std::max_element(results.begin(), results.end(), [](const CellResult &a, const CellResult &b) {
+    const auto worst = std::ranges::max_element(results, [](const CellResult &a, const CellResult &b) {
         return (drifts(a) ? std::abs(a.slope) : 0.0) < (drifts(b) ? std::abs(b.slope) : 0.0);
     });
     warnings.push_back(fmt::format(
@@ -130,13 +127,11 @@ void warn_of_slopes(const std::vector<CellResult> &results, std::vector<std::str
 
 void warn_of_warmup(const std::vector<CellResult> &results, std::vector<std::string> &warnings) {
     const auto unsettled =
-        std::count_if(results.begin(), results.end(), [](const CellResult &result) { return result.unsettled > 0; });
+        std::ranges::count_if(results, [](const CellResult &result) { return result.unsettled > 0; });
     if (unsettled == 0) {
         return;
     }
-    const auto worst = std::max_element(results.begin(), results.end(), [](const CellResult &a, const CellResult &b) {
-        return a.unsettled < b.unsettled;
-    });
+    const auto worst = std::ranges::max_element(results, {}, &CellResult::unsettled);
     warnings.push_back(
         fmt::format("the warm-up of {} of {} cells reached its limit before latencies settled, in {} of {} blocks of "
                     "{}: its samples may still speed up or slow down; raise max in --warmup 'stationary(max=...)', or "

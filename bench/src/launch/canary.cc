@@ -108,14 +108,14 @@ double Canary::time_line() const {
         bool undisturbed = batch > 0; // in the first one the two meet
         for (std::uint32_t trip = 0; trip < line_trips; ++trip) {
             line_->asked.store(++number, std::memory_order_release);
-            long looks = 0;
+            long polls = 0;
             while (line_->answered.load(std::memory_order_acquire) != number &&
-                   (looks <= patience || steady_time() < end)) {
-                if (++looks > patience) {
+                   (polls <= patience || steady_time() < end)) {
+                if (++polls > patience) {
                     give_way();
                 }
             }
-            if (looks > patience) {
+            if (polls > patience) {
                 undisturbed = false;
                 break;
             }
@@ -133,7 +133,7 @@ double Canary::time_line() const {
 // Needs no bound: `stop` always comes, and the reduction that follows would wait for the partner, too.
 void Canary::return_line() const {
     std::uint32_t last = 0;
-    for (long looks = 0;; ++looks) {
+    for (long polls = 0;; ++polls) {
         const std::uint32_t number = line_->asked.load(std::memory_order_acquire);
         if (number == stop) {
             line_->answered.store(0, std::memory_order_relaxed); // for the next reading, which begins with a barrier
@@ -143,8 +143,8 @@ void Canary::return_line() const {
         if (number != last) {
             last = number;
             line_->answered.store(last, std::memory_order_release);
-            looks = 0;
-        } else if (looks > patience) {
+            polls = 0;
+        } else if (polls > patience) {
             give_way();
         }
     }

@@ -1,6 +1,6 @@
 #include "launch/completed_cells.h"
 
-#include "output/print_error.h"
+#include "output/output.h"
 #include "patterns/arrival_pattern.h"
 #include "text/names.h"
 
@@ -32,22 +32,20 @@ void CompletedCells::add(CellResult result) {
 }
 
 std::vector<CellResult> CompletedCells::take() {
-    std::sort(results_.begin(), results_.end(),
-              [](const CellResult &a, const CellResult &b) { return a.index < b.index; });
+    std::ranges::sort(results_, {}, &CellResult::index);
     return std::move(results_);
 }
 
 const CellResult *CompletedCells::find(std::size_t index) const {
-    const auto known =
-        std::find_if(results_.begin(), results_.end(), [&](const CellResult &result) { return result.index == index; });
+    const auto known = std::ranges::find(results_, index, &CellResult::index);
     return known == results_.end() ? nullptr : &*known;
 }
 
 bool CompletedCells::compare(CellResult &result, bool (*same)(const Cell &, const Cell &),
                              bool (*is_reference)(const Cell &),
                              void (*fill_in)(CellResult &, const CellResult &)) const {
-    const auto reference = std::find_if(
-        cells_.begin(), cells_.end(), [&](const Cell &cell) { return is_reference(cell) && same(cell, result.cell); });
+    const auto reference =
+        std::ranges::find_if(cells_, [&](const Cell &cell) { return is_reference(cell) && same(cell, result.cell); });
     if (is_reference(result.cell) || reference == cells_.end()) {
         return true;
     }
@@ -92,7 +90,7 @@ ExitStatus judge_run(const std::vector<CellResult> &results) {
         const std::string help = result.valid < result.requested
                                      ? result.advice
                                      : "more samples or a wider interval (max and width of precision)";
-        if (std::find(advice.begin(), advice.end(), help) == advice.end()) {
+        if (!contains(advice, help)) {
             advice.push_back(help);
         }
     }

@@ -69,7 +69,7 @@ std::vector<CellResult> Launch::run(const Reporters &reporters) {
                 return 0;
             });
         }
-        std::sort(open.begin(), open.end());
+        std::ranges::sort(open);
     }
     comm_.on_root([&] {
         progress.finish(
@@ -122,7 +122,7 @@ void Launch::validate(Runner &runner) {
         return;
     }
     const std::vector<std::string> errors = comm_.gather(own->error);
-    const auto first = std::find_if(errors.begin(), errors.end(), [](const std::string &e) { return !e.empty(); });
+    const auto first = std::ranges::find_if(errors, [](const std::string &e) { return !e.empty(); });
     const std::string error =
         first == errors.end() ? "" : fmt::format("rank {}: {}", std::distance(errors.begin(), first), *first);
     runner.record.add_validation(own->calls, wrong, error);
@@ -173,7 +173,7 @@ long Launch::take(const Batch &batch, Runner &runner, long discarded) {
         reporter->samples(report);
     }
     runner.record.add(batch, verdicts);
-    const long valid = std::count(verdicts.begin(), verdicts.end(), Verdict::valid);
+    const long valid = std::ranges::count(verdicts, Verdict::valid);
     rejected_ += static_cast<long>(batch.size()) - discarded - valid;
     return valid;
 }

@@ -1,7 +1,5 @@
 #include "metrics/metric.h"
 
-#include "metrics/sample_times.h"
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -63,9 +61,7 @@ const std::vector<Metric> &all_metrics() {
              return last - first;
          }},
         {"end_skew", "time from the first rank's exit from the operation to the last one's", "s", 2,
-         [](const Sample &sample) {
-             return last_exit(sample) - *std::min_element(sample.exit.begin(), sample.exit.end());
-         }},
+         [](const Sample &sample) { return last_exit(sample) - *std::ranges::min_element(sample.exit); }},
         {"imbalance_worst", "time from the first to the last entry (worst-case imbalance time, Faraj 2007)", "s", 2,
          [](const Sample &sample) { return last_entry(sample) - first_entry(sample); }},
         {"imbalance_mean",

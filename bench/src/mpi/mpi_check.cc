@@ -23,7 +23,7 @@ std::string mpi_error_text(int code) {
         return fmt::format("error code {}", code);
     }
     std::string line(text.data());
-    std::replace(line.begin(), line.end(), '\n', ' ');
+    std::ranges::replace(line, '\n', ' ');
     return line;
 }
 

@@ -20,18 +20,17 @@ void check_tool(int code, const char *call, const std::string &variable) {
 class Handle {
 public:
     Handle(int index, const std::string &name) {
-        check_tool(MPI_T_cvar_handle_alloc(index, nullptr, &handle_, &count_), "MPI_T_cvar_handle_alloc", name);
+        int count = 0;
+        check_tool(MPI_T_cvar_handle_alloc(index, nullptr, &handle_, &count), "MPI_T_cvar_handle_alloc", name);
     }
     ~Handle() { MPI_T_cvar_handle_free(&handle_); }
     Handle(const Handle &) = delete;
     Handle &operator=(const Handle &) = delete;
 
     MPI_T_cvar_handle get() const { return handle_; }
-    int count() const { return count_; }
 
 private:
     MPI_T_cvar_handle handle_{};
-    int count_ = 0;
 };
 
 struct Description {
@@ -119,18 +118,19 @@ std::optional<ControlVariable> ControlVariable::find(const std::string &name) {
     return variable;
 }
 
+ControlVariable ControlVariable::get(const std::string &name) {
+    auto variable = find(name);
+    if (!variable) {
+        throw Error::here(fmt::format("control variable {} is missing", name));
+    }
+    return *variable;
+}
+
 int ControlVariable::read() const {
     const Handle handle(index_, name_);
     std::int64_t value = 0; // room for any whole number; what is narrower, as a bool, fills the first bytes
     check_tool(MPI_T_cvar_read(handle.get(), &value), "MPI_T_cvar_read", name_);
     return static_cast<int>(value);
-}
-
-std::string ControlVariable::read_text() const {
-    const Handle handle(index_, name_);
-    std::string text(static_cast<std::size_t>(handle.count()) + 1, '\0');
-    check_tool(MPI_T_cvar_read(handle.get(), text.data()), "MPI_T_cvar_read", name_);
-    return text.c_str();
 }
 
 void ControlVariable::write(int value) const {

@@ -19,6 +19,8 @@ class ControlVariable {
 public:
     /// None if the library has no such variable.
     static std::optional<ControlVariable> find(const std::string &name);
+    /// Throws Error::here if the library has no such variable.
+    static ControlVariable get(const std::string &name);
 
     const std::string &name() const { return name_; }
     const std::string &description() const { return description_; }
@@ -28,8 +30,6 @@ public:
 
     /// Reads an integer or a boolean.
     int read() const;
-    /// Reads characters.
-    std::string read_text() const;
     /// Writes an integer, and throws Error::here if another value reads back.
     void write(int value) const;
 

@@ -11,9 +11,9 @@ void close_tool_interface() {}
 
 std::optional<ControlVariable> ControlVariable::find(const std::string &) { return std::nullopt; }
 
-int ControlVariable::read() const { throw Error::here("SMPI has no variables"); }
+ControlVariable ControlVariable::get(const std::string &) { throw Error::here("SMPI has no variables"); }
 
-std::string ControlVariable::read_text() const { throw Error::here("SMPI has no variables"); }
+int ControlVariable::read() const { throw Error::here("SMPI has no variables"); }
 
 void ControlVariable::write(int) const { throw Error::here("SMPI has no variables"); }
 

@@ -33,10 +33,54 @@ constexpr const char *rotating = "rotating";
 /// A collective with its memory. Buffers and root rotate from call to call in a fixed order.
 class CollectiveOperation : public Operation {
 public:
-    CollectiveOperation(const CollectiveInfo &info, const OperationArguments &arguments);
+    CollectiveOperation(const CollectiveInfo &info, const OperationArguments &arguments)
+        : name_("MPI_" + info.mpi_name), comm_(arguments.comm) {
+        const Component &component = arguments.component;
+        check(MPI_Comm_rank(arguments.comm, &rank_), "MPI_Comm_rank");
+        check(MPI_Comm_size(arguments.comm, &ranks_), "MPI_Comm_size");
+        if (!info.size_meaning.empty()) {
+            elements_ = make_elements(component, info.traits.reduces, arguments.size, ranks_);
+            flushed_ = component.word("buffers") == "flushed";
+        }
+        collective_.emplace(info,
+                            CollectiveArguments{.comm = arguments.comm,
+                                                .rank = rank_,
+                                                .ranks = ranks_,
+                                                .elements = elements_.get(),
+                                                .count = elements_ ? arguments.size / elements_->size() : 0,
+                                                .in_place = info.traits.in_place && component.word("in_place") == "yes",
+                                                .component = component});
+        make_variants(info.traits.rooted ? roots(component) : std::vector<int>{0},
+                      elements_ && component.word("buffers") == "rotated");
+        for (const Variant &variant : variants_) {
+            settle(variant);
+        }
+    }
 
-    void prepare() override;
-    std::optional<Validation> validate() override;
+    void prepare() override {
+        if (flushed_) {
+            const Variant &variant = variants_[next_];
+            if (variant.layout.send > 0) {
+                flush_from_caches(variant.buffers.send, bytes(variant.layout.send));
+            }
+            flush_from_caches(variant.buffers.receive, bytes(variant.layout.receive));
+        }
+    }
+
+    std::optional<Validation> validate() override {
+        Validation validation;
+        next_ = 0;
+        const std::size_t calls = elements_ ? std::min(variants_.size(), most_validated) : order_calls;
+        for (; validation.calls < static_cast<long>(calls); ++validation.calls) {
+            if (const std::optional<std::string> error = elements_ ? validate_contents() : validate_order()) {
+                if (++validation.wrong == 1) {
+                    validation.error = *error;
+                }
+            }
+        }
+        next_ = 0;
+        return validation;
+    }
 
 protected:
     struct Variant {
@@ -55,19 +99,109 @@ protected:
     }
 
 private:
-    std::vector<int> roots(const Component &component) const;
-    void make_variants(const std::vector<int> &roots, bool rotated);
+    std::vector<int> roots(const Component &component) const {
+        if (component.word("root") != rotating) {
+            return {static_cast<int>(component.whole("root"))};
+        }
+        std::vector<int> roots(static_cast<std::size_t>(ranks_));
+        std::iota(roots.begin(), roots.end(), 0);
+        return roots;
+    }
+
+    void make_variants(const std::vector<int> &roots, bool rotated) {
+        std::vector<Layout> layouts;
+        std::uint64_t send = 0; // bytes of a buffer that does for every root
+        std::uint64_t receive = 0;
+        for (const int root : roots) {
+            layouts.push_back(collective_->layout(root));
+            send = std::max(send, bytes(layouts.back().send));
+            receive = std::max(receive, bytes(layouts.back().receive));
+        }
+        // The same number on all ranks, however large their own buffers: all must start the same persistent operations.
+        std::uint64_t largest = send + receive;
+        check(MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_UINT64_T, MPI_MAX, comm_), "MPI_Allreduce");
+        const std::uint64_t sets =
+            rotated ? std::clamp<std::uint64_t>(2 * largest_cache() / std::max<std::uint64_t>(largest, 1), 2, most_sets)
+                    : 1;
+        // Every root with every set would be too many; the next root comes with the next set.
+        const std::uint64_t rounds = (sets + roots.size() - 1) / roots.size();
+        for (std::size_t i = 0; i < rounds * roots.size(); ++i) {
+            if (i < sets) {
+                memory_.emplace_back(send, i);
+                memory_.emplace_back(receive, i);
+            }
+            const std::size_t set = i % sets;
+            const std::size_t which = i % roots.size();
+            CallBuffers buffers{memory_[2 * set].data(), memory_[2 * set + 1].data()};
+            if (layouts[which].in_place()) {
+                buffers.send = MPI_IN_PLACE;
+            }
+            variants_.push_back({buffers, layouts[which], collective_->bind(buffers, roots[which])});
+        }
+    }
+
     /// The piece of the send buffer that this rank brings.
     Piece own(const Variant &variant) const {
         return {.at = 0, .count = variant.layout.send, .from = 0, .first_rank = rank_, .last_rank = rank_};
     }
+
     /// Writes only this rank's contribution.
-    void contribute(const Variant &variant) const;
+    void contribute(const Variant &variant) const {
+        elements_->poison(variant.buffers.receive, variant.layout.receive);
+        for (const Piece &piece : variant.layout.initial) {
+            elements_->write(variant.buffers.receive, piece);
+        }
+        if (variant.layout.send > 0) {
+            elements_->poison(variant.buffers.send, variant.layout.send);
+            elements_->write(variant.buffers.send, own(variant));
+        }
+    }
+
     /// Writes data that repeated calls leave unchanged.
-    void settle(const Variant &variant) const;
-    std::optional<std::string> first_error(const Variant &variant) const;
-    std::optional<std::string> validate_contents();
-    std::optional<std::string> validate_order();
+    void settle(const Variant &variant) const {
+        if (!elements_) {
+            return;
+        }
+        if (variant.layout.initial.empty()) {
+            contribute(variant);
+            return;
+        }
+        // The result of a call is the input of the next one.
+        elements_->settle(variant.buffers.receive, variant.layout.receive);
+        if (variant.layout.send > 0) {
+            elements_->settle(variant.buffers.send, variant.layout.send);
+        }
+    }
+
+    std::optional<std::string> validate_contents() {
+        const Variant &variant = variants_[next_];
+        contribute(variant);
+        run();
+        const std::optional<std::string> error = first_error(variant);
+        settle(variant);
+        return error;
+    }
+
+    std::optional<std::string> validate_order() {
+        const int late = late_;
+        late_ = (late_ + 1) % ranks_;
+        return find_early_leaver(comm_, late, [this] { run(); });
+    }
+
+    std::optional<std::string> first_error(const Variant &variant) const {
+        for (const Piece &piece : variant.layout.result) {
+            if (const auto error = elements_->compare(variant.buffers.receive, piece)) {
+                return error;
+            }
+        }
+        if (variant.layout.send > 0) {
+            if (const auto error = elements_->compare(variant.buffers.send, own(variant))) {
+                return fmt::format("the send buffer has changed: {}", *error);
+            }
+        }
+        return std::nullopt;
+    }
+
     std::uint64_t bytes(std::uint64_t count) const { return elements_ ? count * elements_->extent() : 0; }
 
     std::string name_; // of MPI's blocking function
@@ -76,156 +210,12 @@ private:
     int ranks_ = 0;
     bool flushed_ = false;
     std::unique_ptr<Elements> elements_; // nullptr if the collective has no messages
-    std::unique_ptr<Collective> collective_;
+    std::optional<Collective> collective_;
     std::vector<Buffer> memory_;
     std::vector<Variant> variants_;
     std::size_t next_ = 0;
     int late_ = 0; // the rank that enters last in the next check of the order
 };
-
-CollectiveOperation::CollectiveOperation(const CollectiveInfo &info, const OperationArguments &arguments)
-    : name_("MPI_" + info.mpi_name), comm_(arguments.comm) {
-    const Component &component = arguments.component;
-    check(MPI_Comm_rank(arguments.comm, &rank_), "MPI_Comm_rank");
-    check(MPI_Comm_size(arguments.comm, &ranks_), "MPI_Comm_size");
-    if (!info.size_meaning.empty()) {
-        elements_ = make_elements(component, info.traits.reduces, arguments.size, ranks_);
-        flushed_ = component.word("buffers") == "flushed";
-    }
-    collective_ = info.make({.comm = arguments.comm,
-                             .rank = rank_,
-                             .ranks = ranks_,
-                             .elements = elements_.get(),
-                             .count = elements_ ? arguments.size / elements_->size() : 0,
-                             .in_place = info.traits.in_place && component.word("in_place") == "yes",
-                             .component = component});
-    make_variants(info.traits.rooted ? roots(component) : std::vector<int>{0},
-                  elements_ && component.word("buffers") == "rotated");
-    for (const Variant &variant : variants_) {
-        settle(variant);
-    }
-}
-
-std::vector<int> CollectiveOperation::roots(const Component &component) const {
-    if (component.word("root") != rotating) {
-        return {static_cast<int>(component.whole("root"))};
-    }
-    std::vector<int> roots(static_cast<std::size_t>(ranks_));
-    std::iota(roots.begin(), roots.end(), 0);
-    return roots;
-}
-
-void CollectiveOperation::make_variants(const std::vector<int> &roots, bool rotated) {
-    std::vector<Layout> layouts;
-    std::uint64_t send = 0; // bytes of a buffer that does for every root
-    std::uint64_t receive = 0;
-    for (const int root : roots) {
-        layouts.push_back(collective_->layout(root));
-        send = std::max(send, bytes(layouts.back().send));
-        receive = std::max(receive, bytes(layouts.back().receive));
-    }
-    // The same number on all ranks, however large their own buffers: all must start the same persistent operations.
-    std::uint64_t largest = send + receive;
-    check(MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_UINT64_T, MPI_MAX, comm_), "MPI_Allreduce");
-    const std::uint64_t sets =
-        rotated ? std::clamp<std::uint64_t>(2 * largest_cache() / std::max<std::uint64_t>(largest, 1), 2, most_sets)
-                : 1;
-    // Every root with every set would be too many; the next root comes with the next set.
-    const std::uint64_t rounds = (sets + roots.size() - 1) / roots.size();
-    for (std::size_t i = 0; i < rounds * roots.size(); ++i) {
-        if (i < sets) {
-            memory_.emplace_back(send, i);
-            memory_.emplace_back(receive, i);
-        }
-        const std::size_t set = i % sets;
-        const std::size_t which = i % roots.size();
-        CallBuffers buffers{memory_[2 * set].data(), memory_[2 * set + 1].data()};
-        if (layouts[which].in_place()) {
-            buffers.send = MPI_IN_PLACE;
-        }
-        variants_.push_back({buffers, layouts[which], collective_->bind(buffers, roots[which])});
-    }
-}
-
-void CollectiveOperation::contribute(const Variant &variant) const {
-    elements_->poison(variant.buffers.receive, variant.layout.receive);
-    for (const Piece &piece : variant.layout.initial) {
-        elements_->write(variant.buffers.receive, piece);
-    }
-    if (variant.layout.send > 0) {
-        elements_->poison(variant.buffers.send, variant.layout.send);
-        elements_->write(variant.buffers.send, own(variant));
-    }
-}
-
-void CollectiveOperation::settle(const Variant &variant) const {
-    if (!elements_) {
-        return;
-    }
-    if (variant.layout.initial.empty()) {
-        contribute(variant);
-        return;
-    }
-    // The result of a call is the input of the next one.
-    elements_->settle(variant.buffers.receive, variant.layout.receive);
-    if (variant.layout.send > 0) {
-        elements_->settle(variant.buffers.send, variant.layout.send);
-    }
-}
-
-void CollectiveOperation::prepare() {
-    if (flushed_) {
-        const Variant &variant = variants_[next_];
-        if (variant.layout.send > 0) {
-            flush_from_caches(variant.buffers.send, bytes(variant.layout.send));
-        }
-        flush_from_caches(variant.buffers.receive, bytes(variant.layout.receive));
-    }
-}
-
-std::optional<Validation> CollectiveOperation::validate() {
-    Validation validation;
-    next_ = 0;
-    const std::size_t calls = elements_ ? std::min(variants_.size(), most_validated) : order_calls;
-    for (; validation.calls < static_cast<long>(calls); ++validation.calls) {
-        if (const std::optional<std::string> error = elements_ ? validate_contents() : validate_order()) {
-            if (++validation.wrong == 1) {
-                validation.error = *error;
-            }
-        }
-    }
-    next_ = 0;
-    return validation;
-}
-
-std::optional<std::string> CollectiveOperation::validate_contents() {
-    const Variant &variant = variants_[next_];
-    contribute(variant);
-    run();
-    const std::optional<std::string> error = first_error(variant);
-    settle(variant);
-    return error;
-}
-
-std::optional<std::string> CollectiveOperation::validate_order() {
-    const int late = late_;
-    late_ = (late_ + 1) % ranks_;
-    return find_early_leaver(comm_, late, [this] { run(); });
-}
-
-std::optional<std::string> CollectiveOperation::first_error(const Variant &variant) const {
-    for (const Piece &piece : variant.layout.result) {
-        if (const auto error = elements_->compare(variant.buffers.receive, piece)) {
-            return error;
-        }
-    }
-    if (variant.layout.send > 0) {
-        if (const auto error = elements_->compare(variant.buffers.send, own(variant))) {
-            return fmt::format("the send buffer has changed: {}", *error);
-        }
-    }
-    return std::nullopt;
-}
 
 class Blocking : public CollectiveOperation {
 public:
@@ -320,7 +310,13 @@ std::vector<ComponentParameter> parameters_of(const CollectiveInfo &info, bool c
         parameters.push_back({"root", "0", "root rank; rotating: another one in every call",
                               ComponentValues::whole(0, std::numeric_limits<int>::max()).or_word(rotating)});
     }
-    parameters.insert(parameters.end(), info.parameters.begin(), info.parameters.end());
+    if (info.traits.neighbors) {
+        const std::vector<ComponentParameter> topology = neighbor_parameters();
+        parameters.insert(parameters.end(), topology.begin(), topology.end());
+    }
+    if (info.traits.irregular) {
+        parameters.push_back(counts_parameter());
+    }
     if (computes) {
         const std::vector<ComponentParameter> computation = computation_parameters();
         parameters.insert(parameters.end(), computation.begin(), computation.end());

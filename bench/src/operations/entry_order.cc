@@ -61,7 +61,7 @@ std::optional<std::string> find_early_leaver(MPI_Comm comm, int late, const std:
     if (early.empty()) {
         return std::nullopt;
     }
-    return fmt::format("rank {} left before this one entered", *std::min_element(early.begin(), early.end()));
+    return fmt::format("rank {} left before this one entered", *std::ranges::min_element(early));
 }
 
 } // namespace bench

@@ -88,17 +88,10 @@ struct OperationInfo : ComponentInfo {
     bool sized() const { return !size_meaning.empty(); }
 };
 
-// One line per operation other than the collectives of MPI (collective.h); operations/<name>.cc defines the function of
-// that name.
-#define BENCH_OPERATIONS(OPERATION)                                                                                    \
-    OPERATION(ping_pong)                                                                                               \
-    OPERATION(nothing)                                                                                                 \
-    OPERATION(synthetic)
-
 namespace operations {
-#define BENCH_DECLARE(name) OperationInfo name();
-BENCH_OPERATIONS(BENCH_DECLARE)
-#undef BENCH_DECLARE
+OperationInfo ping_pong();
+OperationInfo nothing();
+OperationInfo synthetic();
 } // namespace operations
 
 /// Every collective in its forms: bcast, ibcast, bcast_init.

@@ -67,9 +67,7 @@ OperationInfo operations::synthetic() {
           {"compute", "0", "computation to pretend between call and wait; auto: as long as the operation takes alone",
            ComponentValues::duration(0.0, 1.0).or_word("auto")},
           {"hidden", "1", "hidden share of the shorter of duration and computation", ComponentValues::real(0.0, 1.0)}}},
-        [](const OperationArguments &arguments) -> std::unique_ptr<Operation> {
-            return std::make_unique<Synthetic>(arguments);
-        });
+        Make<Synthetic>{});
     info.computes = true;
     return info;
 }

@@ -2,7 +2,7 @@
 
 #include "mpi/communicator.h"
 #include "mpi/mpi_check.h"
-#include "output/print_error.h"
+#include "output/output.h"
 #include "text/encoding.h"
 #include "text/error.h"
 
@@ -44,7 +44,7 @@ struct Functions {
 std::string reason_of_dlerror(const std::string &path) {
     const char *const text = dlerror();
     std::string reason = text == nullptr ? "no reason given" : text;
-    std::replace(reason.begin(), reason.end(), '\n', ' ');
+    std::ranges::replace(reason, '\n', ' ');
     return reason.starts_with(path + ": ") ? reason.substr(path.size() + 2) : reason;
 }
 

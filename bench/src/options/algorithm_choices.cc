@@ -44,7 +44,7 @@ std::vector<std::string> resolve(const SelectableCollective &collective, const s
                 name = algorithm.name;
             }
         }
-        std::replace(name.begin(), name.end(), '-', '_');
+        std::ranges::replace(name, '-', '_');
         names.push_back(name);
     }
     std::vector<std::string> valid = {default_algorithm};
@@ -75,10 +75,6 @@ void check_barriers(const AlgorithmChoices &choices, const SelectableCollective 
         fmt::format("this MPI library uses one algorithm at a time for operation barrier ({}) and the synchronizers' "
                     "MPI_Barrier ({}); choose the same one with {} barrier=NAME and {} NAME, or use --sync harmonize",
                     join(operation), join(choices.barrier), operation_option, barrier_option));
-}
-
-bool has(const std::vector<std::string> &operations, const std::string &name) {
-    return std::find(operations.begin(), operations.end(), name) != operations.end();
 }
 
 /// The words after an option, e.g. "--algorithm X" or "--algorithm=X".
@@ -130,7 +126,7 @@ AlgorithmChoices check_algorithms(const std::vector<std::string> &options, const
     choices.family = need_family(options.empty() ? barrier_option : operation_option);
     for (const auto &[name, asked] : split_algorithms(options)) {
         check_names("operation", {name}, names_of(all_operations()));
-        if (!has(operations, name)) {
+        if (!contains(operations, name)) {
             throw Error::usage(
                 fmt::format("{} chooses an algorithm of {}, but {} is not measured; add it to the operations",
                             operation_option, name, name));
@@ -150,7 +146,7 @@ AlgorithmChoices check_algorithms(const std::vector<std::string> &options, const
         choices.barrier = resolve(collective, split(barrier));
         check_switchable(*choices.family, collective, choices.barrier);
     }
-    if (barriers && has(operations, barrier_collective)) {
+    if (barriers && contains(operations, barrier_collective)) {
         if (const SelectableCollective *const collective = find_collective(*choices.family, barrier_collective)) {
             check_barriers(choices, *collective);
         }
@@ -180,7 +176,7 @@ void prepare_algorithms(int argc, char **argv) {
     for (const std::string &list : barriers) {
         for (const std::string &name : split(list)) {
             std::vector<std::string> &known = requests[barrier_collective];
-            if (std::find(known.begin(), known.end(), name) == known.end()) {
+            if (!contains(known, name)) {
                 known.push_back(name);
             }
         }

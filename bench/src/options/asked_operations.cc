@@ -33,8 +33,8 @@ std::string with_parameters(const std::string &operation, const OperationInfo &i
     std::vector<std::string> added;
     for (std::size_t i = 0; i < parameters.size(); ++i) {
         const std::string name = parameters[i].substr(0, parameters[i].find('='));
-        const bool has = std::any_of(info.parameters.begin(), info.parameters.end(),
-                                     [&](const ComponentParameter &parameter) { return parameter.name == name; });
+        const bool has = std::ranges::any_of(
+            info.parameters, [&](const ComponentParameter &parameter) { return parameter.name == name; });
         if (!has) {
             continue;
         }
@@ -61,9 +61,8 @@ void add_pure(std::vector<AskedOperation> &operations) {
             continue;
         }
         const Component pure = without_computation(operation.component, operation.info);
-        const auto known = std::find_if(operations.begin(), operations.end(), [&](const AskedOperation &other) {
-            return other.component.text() == pure.text();
-        });
+        const auto known = std::ranges::find_if(
+            operations, [&](const AskedOperation &other) { return other.component.text() == pure.text(); });
         if (known == operations.end()) {
             operations.insert(operations.begin() + static_cast<std::ptrdiff_t>(i), {pure, operation.info});
             ++i;
@@ -87,7 +86,7 @@ std::vector<AskedOperation> parse_operations(const std::vector<std::string> &wor
                                        valid_operations(), join(subcommands)));
     }
     for (const std::string &name : words) {
-        if (std::find(subcommands.begin(), subcommands.end(), name) != subcommands.end()) {
+        if (contains(subcommands, name)) {
             throw Error::usage(fmt::format(
                 "{} is a subcommand, not an operation; give it as the first word, without operations", name));
         }
@@ -102,7 +101,7 @@ std::vector<AskedOperation> parse_operations(const std::vector<std::string> &wor
             continue;
         }
         const std::string name = component_name(text);
-        if (const auto known = names_of(all_operations()); std::find(known.begin(), known.end(), name) == known.end()) {
+        if (const auto known = names_of(all_operations()); !contains(known, name)) {
             throw Error::usage(fmt::format("unknown operation '{}'; choose one of {}", name, valid_operations()));
         }
         const OperationInfo &info = find_by_name(all_operations(), name);
@@ -114,7 +113,7 @@ std::vector<AskedOperation> parse_operations(const std::vector<std::string> &wor
     }
     check_names("operation", texts, texts); // none twice
     add_pure(operations);
-    const auto unused = std::find(used.begin(), used.end(), false);
+    const auto unused = std::ranges::find(used, false);
     if (unused != used.end()) {
         throw Error::usage(
             fmt::format("--with '{}' has no effect: no operation given here has that parameter; remove it",
@@ -124,8 +123,7 @@ std::vector<AskedOperation> parse_operations(const std::vector<std::string> &wor
 }
 
 bool any_sized(const std::vector<AskedOperation> &operations) {
-    return std::any_of(operations.begin(), operations.end(),
-                       [](const AskedOperation &operation) { return operation.info.sized(); });
+    return std::ranges::any_of(operations, [](const AskedOperation &operation) { return operation.info.sized(); });
 }
 
 void check_sizes(const std::vector<AskedOperation> &operations, const std::vector<std::uint64_t> &sizes, int ranks) {

@@ -2,7 +2,6 @@
 
 #include "output/reporters/reporter_registry.h"
 #include "text/error.h"
-#include "text/fill.h"
 #include "text/names.h"
 
 #include <CLI/CLI.hpp>
@@ -126,9 +125,9 @@ void CommonOptions::check(bool of_cells) const {
         if (std::find_if(outputs.begin(), output, same) != output) {
             throw Error::usage(fmt::format("file '{}' is given twice; give it once", *output));
         }
-        of_cells ? find_reporter(*output) : find_findings_reporter(*output);
+        find_reporter(*output, !of_cells);
     }
-    check_names("format", {format}, of_cells ? cell_formats() : findings_formats());
+    check_names("format", {format}, formats(!of_cells));
 }
 
 } // namespace bench

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "text/fill.h"
+#include "text/names.h"
 #include "text/parse.h"
 
 #include <cstddef>

@@ -10,14 +10,12 @@
 #include "stopping_rules/stopping_rule.h"
 #include "synchronizers/synchronizer.h"
 #include "text/error.h"
-#include "text/fill.h"
 #include "text/names.h"
 #include "text/parse.h"
 #include "timings/timing.h"
 #include "warmup_rules/warmup_rule.h"
 
 #include <algorithm>
-#include <charconv>
 #include <downbeat/clock.h>
 #include <fmt/format.h>
 #include <functional>
@@ -86,7 +84,7 @@ void follow_paper(const CommandLine &line, const std::string &name,
 
 std::vector<std::string> delaying_patterns() {
     std::vector<std::string> names = names_of(all_patterns());
-    names.erase(std::remove(names.begin(), names.end(), no_pattern), names.end());
+    std::erase(names, no_pattern);
     return names;
 }
 
@@ -95,24 +93,23 @@ std::vector<std::string> delaying_patterns() {
 std::vector<SynchronizedTiming> pair_timings(const CommandLine &line, std::vector<Component> synchronizers,
                                              const std::vector<Component> &timings) {
     const auto is_window = [](const Component &component) { return component.name() == window_name; };
-    const bool windows = std::any_of(timings.begin(), timings.end(), is_window);
+    const bool windows = std::ranges::any_of(timings, is_window);
     if (windows && timings.size() == 1) {
-        const auto other = std::find_if_not(synchronizers.begin(), synchronizers.end(), is_window);
+        const auto other = std::ranges::find_if_not(synchronizers, is_window);
         if (line.given("--sync") && other != synchronizers.end()) {
             throw Error::usage(fmt::format("timing scheme window needs synchronizer window, not {}; use --sync window",
                                            other->text()));
         }
-        synchronizers.erase(std::remove_if(synchronizers.begin(), synchronizers.end(), std::not_fn(is_window)),
-                            synchronizers.end());
+        std::erase_if(synchronizers, std::not_fn(is_window));
     }
-    if (windows && std::none_of(synchronizers.begin(), synchronizers.end(), is_window)) {
+    if (windows && std::ranges::none_of(synchronizers, is_window)) {
         synchronizers.push_back(parse_component("synchronizer", window_name, all_synchronizers()));
     }
-    const auto repeats = std::find_if(synchronizers.begin(), synchronizers.end(), [&](const Component &component) {
+    const auto repeats = std::ranges::find_if(synchronizers, [&](const Component &component) {
         return is_window(component) && component.word("overrun") != "keep";
     });
-    const auto several = std::find_if(timings.begin(), timings.end(),
-                                      [](const Component &component) { return component.name() == "batch_synced"; });
+    const auto several =
+        std::ranges::find_if(timings, [](const Component &component) { return component.name() == "batch_synced"; });
     if (repeats != synchronizers.end() && several != timings.end()) {
         throw Error::usage(fmt::format("timing scheme {} needs a window per call, but {} has one per sample; use "
                                        "per_call, batch or window with it",
@@ -132,20 +129,18 @@ std::vector<SynchronizedTiming> pair_timings(const CommandLine &line, std::vecto
 
 /// The factor of "1.5x".
 double parse_multiple(const std::string &text) {
-    double factor = 0.0;
-    const char *const end = text.data() + text.size() - 1;
-    const auto [rest, error] = std::from_chars(text.data(), end, factor);
-    if (error != std::errc{} || rest != end || !(factor >= 1e-3 && factor <= 1e6)) {
+    const std::optional<double> factor = read_number<double>(std::string_view(text).substr(0, text.size() - 1));
+    if (!factor || !(*factor >= 1e-3 && *factor <= 1e6)) {
         throw Error::usage(fmt::format(
             "--delay cannot be '{}'; use a multiple from 0.001x to 1000000x, or a duration, e.g. 50us", text));
     }
-    return factor;
+    return *factor;
 }
 
 /// Completes the patterns and takes the delays.
 void check_delays(const CommandLine &line, const std::string &list, Options &options) {
     const auto is_none = [](const Component &pattern) { return pattern.name() == no_pattern; };
-    const auto delaying = std::find_if_not(options.patterns.begin(), options.patterns.end(), is_none);
+    const auto delaying = std::ranges::find_if_not(options.patterns, is_none);
     if (delaying == options.patterns.end()) {
         for (const char *option : {"--delay", "--permute"}) {
             if (line.given(option)) {
@@ -156,7 +151,7 @@ void check_delays(const CommandLine &line, const std::string &list, Options &opt
         }
         return;
     }
-    if (std::none_of(options.patterns.begin(), options.patterns.end(), is_none)) {
+    if (std::ranges::none_of(options.patterns, is_none)) {
         options.patterns.insert(options.patterns.begin(),
                                 parse_component("arrival pattern", no_pattern, all_patterns()));
     }
@@ -173,7 +168,7 @@ void check_delays(const CommandLine &line, const std::string &list, Options &opt
         const bool multiple = text.ends_with('x');
         const AskedDelay delay = multiple ? AskedDelay{std::nullopt, parse_multiple(text)}
                                           : AskedDelay{parse_duration("--delay", text), std::nullopt};
-        if (std::find(options.delays.begin(), options.delays.end(), delay) != options.delays.end()) {
+        if (contains(options.delays, delay)) {
             throw Error::usage(fmt::format("delay '{}' is given twice; give it once", text));
         }
         if (multiple || *delay.seconds > 0.0) { // without: pattern none
@@ -188,7 +183,7 @@ void check_delays(const CommandLine &line, const std::string &list, Options &opt
 
 AlgorithmChoices choose_algorithms(const std::vector<std::string> &choices, const std::string &barrier,
                                    const Options &options) {
-    const bool barriers = std::any_of(options.timings.begin(), options.timings.end(), [](const auto &timing) {
+    const bool barriers = std::ranges::any_of(options.timings, [](const auto &timing) {
         const Component &synchronizer = timing.synchronizer;
         return find_by_name(all_synchronizers(), synchronizer.name()).calls_mpi_barrier(synchronizer);
     });
@@ -315,7 +310,7 @@ std::variant<Options, std::string> parse_options(int argc, char **argv, int rank
     find_by_name(all_warmup_rules(), options.warmup.name()).make(options.warmup);
     options.check(true);
     const auto is_trace = [](const std::string &path) { return find_reporter(path).is_trace; };
-    if (line.given("--trace-samples") && std::none_of(options.outputs.begin(), options.outputs.end(), is_trace)) {
+    if (line.given("--trace-samples") && std::ranges::none_of(options.outputs, is_trace)) {
         throw Error::usage(fmt::format("--trace-samples needs a trace output; add -o {}", join(trace_files(), " or ")));
     }
     return options;

@@ -7,8 +7,7 @@
 namespace bench {
 
 std::size_t Dataset::length(const std::string &dimension) const {
-    return std::find_if(dimensions.begin(), dimensions.end(), [&](const Dimension &d) { return d.name == dimension; })
-        ->length;
+    return std::ranges::find(dimensions, dimension, &Dimension::name)->length;
 }
 
 std::size_t Dataset::size(const Variable &variable) const {
@@ -17,9 +16,8 @@ std::size_t Dataset::size(const Variable &variable) const {
 }
 
 const Variable *Dataset::coordinates(const std::string &dimension) const {
-    const auto found = std::find_if(variables.begin(), variables.end(), [&](const Variable &variable) {
-        return variable.name == dimension && is_coordinate(variable);
-    });
+    const auto found = std::ranges::find_if(
+        variables, [&](const Variable &variable) { return variable.name == dimension && is_coordinate(variable); });
     return found == variables.end() ? nullptr : &*found;
 }
 
@@ -29,9 +27,8 @@ std::vector<std::vector<const Variable *>> Dataset::tables() const {
         if (is_coordinate(variable)) {
             continue;
         }
-        const auto table = std::find_if(tables.begin(), tables.end(), [&](const auto &candidate) {
-            return candidate.front()->dimensions == variable.dimensions;
-        });
+        const auto table = std::ranges::find_if(
+            tables, [&](const auto &candidate) { return candidate.front()->dimensions == variable.dimensions; });
         if (table == tables.end()) {
             tables.push_back({&variable});
         } else {

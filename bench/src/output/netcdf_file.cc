@@ -40,8 +40,6 @@ int NetcdfFile::dimension(const std::string &name, std::size_t length) {
     return dimension;
 }
 
-int NetcdfFile::unlimited_dimension(const std::string &name) { return dimension(name, NC_UNLIMITED); }
-
 int NetcdfFile::variable(const std::string &name, int type, const std::vector<int> &dimensions) {
     int variable = 0;
     check(nc_def_var(id_, name.c_str(), type, static_cast<int>(dimensions.size()), dimensions.data(), &variable), name);
@@ -61,6 +59,10 @@ void NetcdfFile::attribute(int variable, const std::string &name, std::int64_t v
     check(nc_put_att_longlong(id_, variable, name.c_str(), NC_INT64, 1, &number), name);
 }
 
+void NetcdfFile::attribute(int variable, const std::string &name, std::uint64_t value) {
+    attribute(variable, name, fmt::format("{}", value));
+}
+
 void NetcdfFile::attribute(int variable, const std::string &name, const std::vector<signed char> &values) {
     check(nc_put_att_schar(id_, variable, name.c_str(), NC_BYTE, values.size(), values.data()), name);
 }
@@ -69,11 +71,11 @@ void NetcdfFile::end_definitions() {
     check(nc__enddef(id_, header_room, data_alignment, 0, data_alignment), "the header");
 }
 
-const int NetcdfFile::global = NC_GLOBAL;
-
-void NetcdfFile::redefine() { check(nc_redef(id_), "the header"); }
-
-void NetcdfFile::end_redefinition() { check(nc_enddef(id_), "the header"); }
+void NetcdfFile::define_late(const std::function<void()> &define) {
+    check(nc_redef(id_), "the header");
+    define();
+    check(nc_enddef(id_), "the header");
+}
 
 void NetcdfFile::write(int variable, const std::vector<std::size_t> &start, const std::vector<std::size_t> &count,
                        std::span<const double> values) {

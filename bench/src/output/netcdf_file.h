@@ -3,6 +3,7 @@
 #include "output/output.h"
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,27 +20,25 @@ public:
     NetcdfFile(const NetcdfFile &) = delete;
     NetcdfFile &operator=(const NetcdfFile &) = delete;
 
+    /// `length` may be NC_UNLIMITED.
     int dimension(const std::string &name, std::size_t length);
-    int unlimited_dimension(const std::string &name);
 
     /// `type` is NC_DOUBLE and so on.
     int variable(const std::string &name, int type, const std::vector<int> &dimensions);
 
-    // Attributes; `variable` may be NC_GLOBAL.
+    // `variable` may be NC_GLOBAL.
     void attribute(int variable, const std::string &name, const std::string &value);
     void attribute(int variable, const std::string &name, double value);
     void attribute(int variable, const std::string &name, std::int64_t value);
+    /// As text: it may exceed NC_INT64.
+    void attribute(int variable, const std::string &name, std::uint64_t value);
     void attribute(int variable, const std::string &name, const std::vector<signed char> &values);
 
     /// From definitions to data, with room in the header for attributes that come later.
     void end_definitions();
 
-    /// Adds a global attribute when the data are written.
-    template <typename Value> void late_attribute(const std::string &name, const Value &value) {
-        redefine();
-        attribute(global, name, value);
-        end_redefinition();
-    }
+    /// Adds attributes when the data are written.
+    void define_late(const std::function<void()> &define);
 
     void write(int variable, const std::vector<std::size_t> &start, const std::vector<std::size_t> &count,
                std::span<const double> values);
@@ -58,10 +57,6 @@ public:
 
 private:
     void check(int code, std::string_view what) const;
-    void redefine();
-    void end_redefinition();
-
-    static const int global; // NC_GLOBAL
 
     std::string path_;
     Output output_;

@@ -1,10 +1,12 @@
 #include "output/output.h"
 
 #include "crc32.h"
+#include "text/encoding.h"
 #include "text/error.h"
 
 #include <array>
 #include <fmt/format.h>
+#include <iostream>
 
 namespace bench {
 
@@ -56,6 +58,11 @@ void seal_file(Output &output) {
     }
     output.check(size < 0 ? errno : 0);
     output.write(fmt::format("DOWNBEAT-CRC32:{:08x}\n", crc32_value(&crc)));
+}
+
+void print_error(const std::string &message) {
+    // One write, so that lines of different ranks do not mix.
+    std::cerr << fmt::format("downbeat-bench: {}\n", printable(message)) << std::flush;
 }
 
 } // namespace bench

@@ -37,4 +37,7 @@ private:
 /// netCDF ignores bytes after its data. Does nothing unless it is a regular file. Throws Error::here.
 void seal_file(Output &output);
 
+/// One line on standard error. Control characters are made visible: \x1b.
+void print_error(const std::string &message);
+
 } // namespace bench

@@ -33,9 +33,9 @@ struct PatternArguments {
 };
 
 struct PatternInfo : ComponentInfo {
-    bool knows_delay; // itself, so that none need be given
     /// Throws Error::usage if the pattern does not fit the ranks.
     std::unique_ptr<ArrivalPattern> (*make)(const PatternArguments &arguments);
+    bool knows_delay = false; // itself, so that none need be given
 };
 
 namespace patterns {
@@ -57,8 +57,6 @@ public:
 
     /// Seconds after the common start, for `count` calls from `first` on.
     std::vector<double> of_calls(long first, long count) const;
-
-    double largest() const { return delay_; }
 
 private:
     std::shared_ptr<const ArrivalPattern> pattern_;

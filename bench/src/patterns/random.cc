@@ -53,7 +53,6 @@ ComponentParameter calls_until_redrawn() {
 std::vector<PatternInfo> patterns::random() {
     return {
         {{"uniform", "delays drawn uniformly from 0 to the largest", "", {calls_until_redrawn()}},
-         false,
          [](const PatternArguments &arguments) -> std::unique_ptr<ArrivalPattern> {
              return std::make_unique<Random>(arguments, [](const Component &, double u, double) { return u; });
          }},
@@ -62,7 +61,6 @@ std::vector<PatternInfo> patterns::random() {
           "",
           {{"deviation", "0.15", "standard deviation, relative to the largest delay", ComponentValues::real(1e-6, 1)},
            calls_until_redrawn()}},
-         false,
          [](const PatternArguments &arguments) -> std::unique_ptr<ArrivalPattern> {
              return std::make_unique<Random>(arguments, [](const Component &component, double u, double v) {
                  // Box and Muller 1958
@@ -75,7 +73,6 @@ std::vector<PatternInfo> patterns::random() {
           "",
           {{"mean", "0.2", "mean before the cut, relative to the largest delay", ComponentValues::real(1e-3, 10)},
            calls_until_redrawn()}},
-         false,
          [](const PatternArguments &arguments) -> std::unique_ptr<ArrivalPattern> {
              return std::make_unique<Random>(arguments, [](const Component &component, double u, double) {
                  const double mean = component.real("mean");

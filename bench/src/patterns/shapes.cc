@@ -61,30 +61,25 @@ int bell_ranks(const PatternArguments &arguments) {
 
 std::vector<PatternInfo> patterns::shapes() {
     return {
-        {{"none", "no delays: all ranks together", "", {}},
-         false,
+        {{"none", "no delays: all ranks together"},
          [](const PatternArguments &) { return make_shape([](int) { return 0.0; }); }},
         {{"one_late",
           "one rank late, all others together",
           "Niethammer 2016, section III.D",
           {single_rank_parameter("the late rank")}},
-         false,
          [](const PatternArguments &arguments) {
              return make_shape([late = single_rank(arguments)](int place) { return place == late ? 1.0 : 0.0; });
          }},
         {{"one_early", "one rank on time, all others late together", "", {single_rank_parameter("the early rank")}},
-         false,
          [](const PatternArguments &arguments) {
              return make_shape([early = single_rank(arguments)](int place) { return place == early ? 0.0 : 1.0; });
          }},
-        {{"ascending", "each rank later than the one before, in equal steps", "", {}},
-         false,
+        {{"ascending", "each rank later than the one before, in equal steps"},
          [](const PatternArguments &arguments) {
              return make_shape(
                  [last = std::max(arguments.ranks - 1, 1)](int place) { return static_cast<double>(place) / last; });
          }},
-        {{"descending", "each rank earlier than the one before, in equal steps", "", {}},
-         false,
+        {{"descending", "each rank earlier than the one before, in equal steps"},
          [](const PatternArguments &arguments) {
              return make_shape([last = std::max(arguments.ranks - 1, 1)](int place) {
                  return static_cast<double>(last - place) / last;
@@ -95,30 +90,26 @@ std::vector<PatternInfo> patterns::shapes() {
           "",
           {{"layout", "blocked", "the upper half, or every second rank",
             ComponentValues::choice({"blocked", "alternating"})}}},
-         false,
          [](const PatternArguments &arguments) {
              const bool alternating = arguments.component.word("layout") == "alternating";
              return make_shape([alternating, early = (arguments.ranks + 1) / 2](int place) {
                  return (alternating ? place % 2 == 1 : place >= early) ? 1.0 : 0.0;
              });
          }},
-        {{"bell", "ranks in the middle late, those at both ends on time, following a normal density", "", {}},
-         false,
+        {{"bell", "ranks in the middle late, those at both ends on time, following a normal density"},
          [](const PatternArguments &arguments) {
              return make_shape([ranks = bell_ranks(arguments)](int place) { return bell_share(ranks, place); });
          }},
-        {{"inverse_bell", "ranks at both ends late, those in the middle on time", "", {}},
-         false,
+        {{"inverse_bell", "ranks at both ends late, those in the middle on time"},
          [](const PatternArguments &arguments) {
              return make_shape([ranks = bell_ranks(arguments)](int place) { return 1.0 - bell_share(ranks, place); });
          }},
-        {{"node_steps", "the ranks of a node together, each node later than the one before", "", {}},
-         false,
+        {{"node_steps", "the ranks of a node together, each node later than the one before"},
          [](const PatternArguments &arguments) {
-             if (std::count(arguments.nodes.begin(), arguments.nodes.end(), 0) == arguments.ranks) {
+             if (std::ranges::count(arguments.nodes, 0) == arguments.ranks) {
                  throw Error::usage("arrival pattern node_steps needs ranks on at least 2 nodes, but all are on one");
              }
-             const int last = *std::max_element(arguments.nodes.begin(), arguments.nodes.end());
+             const int last = *std::ranges::max_element(arguments.nodes);
              return make_shape([nodes = arguments.nodes, last](int place) {
                  return static_cast<double>(nodes[static_cast<std::size_t>(place)]) / last;
              });

@@ -1,8 +1,8 @@
 #include "patterns/arrival_pattern.h"
 #include "text/names.h"
+#include "text/parse.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <fmt/format.h>
 #include <sstream>
@@ -16,7 +16,7 @@ class Trace : public ArrivalPattern {
 public:
     explicit Trace(std::vector<std::vector<double>> delays) : delays_(std::move(delays)) {
         for (const std::vector<double> &call : delays_) {
-            largest_ = std::max(largest_, *std::max_element(call.begin(), call.end()));
+            largest_ = std::max(largest_, *std::ranges::max_element(call));
         }
     }
     double share(int place, long call) const override {
@@ -32,13 +32,11 @@ private:
 };
 
 double parse_delay(const std::string &word, const std::string &where) {
-    double seconds = 0.0;
-    const auto [rest, error] = std::from_chars(word.data(), word.data() + word.size(), seconds);
-    // More than an hour is a mistake.
-    if (error != std::errc{} || rest != word.data() + word.size() || !(seconds >= 0.0 && seconds <= 3600.0)) {
+    const std::optional<double> seconds = read_number<double>(word);
+    if (!seconds || !(*seconds >= 0.0 && *seconds <= 3600.0)) { // more than an hour is a mistake
         throw Error::usage(fmt::format("{}: '{}' is not a delay; use seconds from 0 to 3600, e.g. 1e-05", where, word));
     }
-    return seconds;
+    return *seconds;
 }
 
 std::vector<std::vector<double>> parse_trace(const std::string &path, const std::string &text, int ranks) {
@@ -47,7 +45,7 @@ std::vector<std::vector<double>> parse_trace(const std::string &path, const std:
     for (std::string &line : split(text, '\n')) {
         const std::string where = fmt::format("'{}', line {}", path, ++number);
         line = line.substr(0, line.find('#'));
-        std::replace(line.begin(), line.end(), ',', ' ');
+        std::ranges::replace(line, ',', ' ');
         std::istringstream words(line);
         std::vector<double> call;
         for (std::string word; words >> word;) {
@@ -62,9 +60,9 @@ std::vector<std::vector<double>> parse_trace(const std::string &path, const std:
         }
     }
     const auto delays_any = [](const std::vector<double> &call) {
-        return std::any_of(call.begin(), call.end(), [](double delay) { return delay > 0.0; });
+        return std::ranges::any_of(call, [](double delay) { return delay > 0.0; });
     };
-    if (std::none_of(delays.begin(), delays.end(), delays_any)) {
+    if (std::ranges::none_of(delays, delays_any)) {
         throw Error::usage(fmt::format(
             "'{}' has no delay above 0; write one line per call with a delay in seconds for each rank", path));
     }
@@ -78,11 +76,11 @@ PatternInfo patterns::trace() {
              "delays from a file, replayed in a loop: seconds, one per rank, one line per call",
              "",
              {{"file", "", "path of the file; # starts a comment", ComponentValues::text()}}},
-            true,
             [](const PatternArguments &arguments) -> std::unique_ptr<ArrivalPattern> {
                 const std::string &path = arguments.component.word("file");
                 return std::make_unique<Trace>(parse_trace(path, arguments.read(path), arguments.ranks));
-            }};
+            },
+            true};
 }
 
 } // namespace bench

@@ -74,7 +74,7 @@ BlockInterval interval_by_blocks(std::span<const double> deviations, BlockSizes 
 std::vector<double> rank_deviations(std::span<const double> values) {
     std::vector<std::size_t> order(values.size());
     std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+    std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
     std::vector<double> deviations(values.size());
     const double middle = static_cast<double>(values.size() - 1) / 2.0;
     for (std::size_t first = 0, last = 0; first < order.size(); first = last) {
@@ -142,7 +142,7 @@ MedianInterval median_interval(std::span<const double> values, BlockSizes blocks
     }
     const auto count = static_cast<double>(values.size());
     std::vector<double> sorted(values.begin(), values.end());
-    std::sort(sorted.begin(), sorted.end());
+    std::ranges::sort(sorted);
     const double middle = (count - 1.0) / 2.0; // rank, from 0
     const double median = value_at(sorted, middle, step);
     std::vector<double> below; // 1/2 below the median, -1/2 above, between within a step of it

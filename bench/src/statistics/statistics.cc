@@ -27,7 +27,7 @@ Summary summarize(std::vector<double> values, BlockSizes blocks, double step) {
     }
     const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
     const MedianInterval interval = median_interval(values, blocks, 0.95, step);
-    std::sort(values.begin(), values.end());
+    std::ranges::sort(values);
     return {
         .mean = mean,
         .median = interval.median,

@@ -24,9 +24,8 @@ double fitted_step(std::span<const double> differences, double guess) {
         squares += steps * steps;
     }
     const double step = products / squares;
-    const auto off = std::count_if(differences.begin(), differences.end(), [&](double difference) {
-        return std::abs(std::remainder(difference, step)) > rounding;
-    });
+    const auto off = std::ranges::count_if(
+        differences, [&](double difference) { return std::abs(std::remainder(difference, step)) > rounding; });
     return static_cast<double>(off) <= (1.0 - on_grid) * static_cast<double>(differences.size()) ? step : 0.0;
 }
 
@@ -34,12 +33,11 @@ double fitted_step(std::span<const double> differences, double guess) {
 
 double step_of(std::span<const double> differences) {
     std::vector<double> sorted;
-    std::copy_if(differences.begin(), differences.end(), std::back_inserter(sorted),
-                 [](double difference) { return difference > 0.0; });
+    std::ranges::copy_if(differences, std::back_inserter(sorted), [](double difference) { return difference > 0.0; });
     if (sorted.empty()) {
         return 0.0;
     }
-    std::sort(sorted.begin(), sorted.end());
+    std::ranges::sort(sorted);
     for (int parts = 1; parts <= smallest_parts && sorted.front() / parts >= least_step; ++parts) {
         const double guess = sorted.front() / parts;
         const auto end = std::upper_bound(sorted.begin(), sorted.end(), most_steps * guess);

@@ -15,15 +15,15 @@ namespace {
 // every block in 91 %; with one after the first block in 20 % where blocks deviate by 5 %. Under bursts they hold it in
 // 57 %; batch means of merged blocks, or the autocorrelation of blocks, make that 67 % for more than twice the samples.
 // 20 samples are the smallest block in which most of the time goes into samples, as 10 are discarded before it.
-constexpr long first_look = 10; // blocks
+constexpr long first_check = 10; // blocks
 
 /// The first check at this many blocks or more.
-long look_from(long blocks) {
-    long look = first_look;
-    while (look < blocks) {
-        look += (look + 1) / 2;
+long check_from(long blocks) {
+    long checked = first_check;
+    while (checked < blocks) {
+        checked += (checked + 1) / 2;
     }
-    return look;
+    return checked;
 }
 
 class Precision : public StoppingRule {
@@ -40,17 +40,17 @@ public:
 
     long next_block(const CellProgress &progress) const override {
         const bool over = progress.starved || progress.valid >= most_ ||
-                          (look_from(progress.blocks) == progress.blocks && satisfied(progress));
+                          (check_from(progress.blocks) == progress.blocks && satisfied(progress));
         return over ? 0 : std::min(samples_per_block(), most_ - progress.valid);
     }
 
     long blocks_left(const CellProgress &progress) const override {
         const long all = (most_ - progress.valid + samples_per_block() - 1) / samples_per_block();
-        return std::min(look_from(progress.blocks + 1) - progress.blocks, all);
+        return std::min(check_from(progress.blocks + 1) - progress.blocks, all);
     }
 
     bool satisfied(const CellProgress &progress) const override {
-        if (progress.valid < least_ || progress.blocks < first_look) {
+        if (progress.valid < least_ || progress.blocks < first_check) {
             return false;
         }
         const std::vector<double> &values = progress.values[metric_];
@@ -63,7 +63,7 @@ public:
     long least() const override { return least_; }
 
 private:
-    long samples_per_block() const { return std::max(block_, (least_ + first_look - 1) / first_look); }
+    long samples_per_block() const { return std::max(block_, (least_ + first_check - 1) / first_check); }
 
     double width_;
     double confidence_;
@@ -88,9 +88,7 @@ StoppingRuleInfo stopping_rules::precision() {
               {"max", "100000", "largest number of valid samples; a cell less precise by then is incomplete",
                ComponentValues::whole(5, 1e9)},
               {"block", "20", "smallest number of valid samples per block", ComponentValues::whole(1, 1e6)}}},
-            [](const Component &component) -> std::unique_ptr<StoppingRule> {
-                return std::make_unique<Precision>(component);
-            }};
+            Make<Precision>{}};
 }
 
 } // namespace bench

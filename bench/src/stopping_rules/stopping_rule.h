@@ -46,16 +46,9 @@ struct StoppingRuleInfo : ComponentInfo {
     std::unique_ptr<StoppingRule> (*make)(const Component &component);
 };
 
-// One line per rule; stopping_rules/<name>.cc defines the function of that name.
-#define BENCH_STOPPING_RULES(RULE)                                                                                     \
-    RULE(fixed)                                                                                                        \
-    RULE(budget)                                                                                                       \
-    RULE(precision)
-
 namespace stopping_rules {
-#define BENCH_DECLARE(name) StoppingRuleInfo name();
-BENCH_STOPPING_RULES(BENCH_DECLARE)
-#undef BENCH_DECLARE
+StoppingRuleInfo budget();
+StoppingRuleInfo precision();
 } // namespace stopping_rules
 
 const std::vector<StoppingRuleInfo> &all_stopping_rules();

@@ -6,7 +6,6 @@
 #include "mpi/names.h"
 #include "mpi/simulation.h"
 #include "output/output.h"
-#include "output/print_error.h"
 #include "output/reporters/reporter_registry.h"
 #include "subcommands/machine.h"
 #include "text/encoding.h"
@@ -35,7 +34,7 @@ std::vector<std::pair<std::string, std::string>> relevant_environment() {
             variables.emplace_back(printable(text.substr(0, equals)), printable(text.substr(equals + 1)));
         }
     }
-    std::sort(variables.begin(), variables.end());
+    std::ranges::sort(variables);
     return variables;
 }
 
@@ -91,7 +90,7 @@ Session::Session(const Communicator &comm, const CommonOptions &options, const s
     : comm_(comm), options_(options), seed_(choose_seed(comm, options.seed)) {
     comm.on_root([&] {
         for (const std::string &path : options.outputs) {
-            files_.push_back(find_findings_reporter(path).make(path));
+            files_.push_back(find_reporter(path, true).make(path));
         }
         return 0;
     });

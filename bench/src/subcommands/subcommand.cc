@@ -8,9 +8,9 @@
 namespace bench {
 
 const std::vector<SubcommandInfo> &all_subcommands() {
-#define BENCH_LIST(name) subcommands::name(),
-    static const std::vector<SubcommandInfo> all = {BENCH_SUBCOMMANDS(BENCH_LIST)};
-#undef BENCH_LIST
+    static const std::vector<SubcommandInfo> all = {subcommands::list(), subcommands::clock(),
+                                                    subcommands::rtt(),  subcommands::drift(),
+                                                    subcommands::skew(), subcommands::algorithms()};
     return all;
 }
 
@@ -24,7 +24,7 @@ ParsedWork parse_command_line(int argc, char **argv, int ranks) {
         return std::holds_alternative<std::string>(parsed) ? parsed : "";
     }
     const std::vector<std::string> names = names_of(all_subcommands());
-    if (argc > 1 && std::find(names.begin(), names.end(), argv[1]) != names.end()) {
+    if (argc > 1 && contains(names, argv[1])) {
         return find_by_name(all_subcommands(), argv[1]).parse(argc - 1, argv + 1, ranks);
     }
     return parse_operations(argc, argv, ranks);

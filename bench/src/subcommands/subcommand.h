@@ -22,19 +22,13 @@ struct SubcommandInfo : SubcommandName {
     ParsedWork (*parse)(int argc, char **argv, int ranks);
 };
 
-// One line per subcommand; <name>/command.cc defines the function of that name.
-#define BENCH_SUBCOMMANDS(SUBCOMMAND)                                                                                  \
-    SUBCOMMAND(list)                                                                                                   \
-    SUBCOMMAND(clock)                                                                                                  \
-    SUBCOMMAND(rtt)                                                                                                    \
-    SUBCOMMAND(drift)                                                                                                  \
-    SUBCOMMAND(skew)                                                                                                   \
-    SUBCOMMAND(algorithms)
-
 namespace subcommands {
-#define BENCH_DECLARE(name) SubcommandInfo name();
-BENCH_SUBCOMMANDS(BENCH_DECLARE)
-#undef BENCH_DECLARE
+SubcommandInfo list();
+SubcommandInfo clock();
+SubcommandInfo rtt();
+SubcommandInfo drift();
+SubcommandInfo skew();
+SubcommandInfo algorithms();
 } // namespace subcommands
 
 const std::vector<SubcommandInfo> &all_subcommands();

@@ -1,10 +1,33 @@
+#include "clocks/steady_time.h"
 #include "mpi/mpi_check.h"
-#include "synchronizers/barrier_synchronizer.h"
+#include "synchronizers/synchronizer.h"
 
 #include <bit>
 
 namespace bench {
 namespace {
+
+/// A synchronizer that synchronizes in space alone: there is no common start time, so no rank can be late, and a rank's
+/// delay is a delay loop after its barrier (as in Niethammer 2016, section III.D), counted from when it leaves the
+/// barrier.
+class BarrierSynchronizer : public Synchronizer {
+public:
+    explicit BarrierSynchronizer(const SynchronizerArguments &arguments) : clock_(arguments.clock) {}
+
+    bool start(double delay) override {
+        barrier();
+        if (delay > 0.0) {
+            clock_.wait_until(clock_.now() + delay);
+        }
+        return true;
+    }
+
+private:
+    /// Collective.
+    virtual void barrier() = 0;
+
+    const GlobalClock &clock_;
+};
 
 /// MPI_Barrier, several times in a row; not at all for none.
 class MpiBarriers : public BarrierSynchronizer {
@@ -131,10 +154,67 @@ private:
     Ranks ranks_;
 };
 
-template <void (*run)(const Ranks &)>
-std::unique_ptr<Synchronizer> make_message_barrier(const SynchronizerArguments &arguments) {
-    return std::make_unique<MessageBarrier<run>>(arguments);
-}
+// Number of polls after which a waiting rank yields its processor: the rank it waits for may need it, and MPI does not
+// yield when it reads memory of the same node.
+constexpr int polls_per_yield = 100;
+
+/// All ranks increment a counter at rank 0; the last one releases the others, each through a word in that rank's own
+/// memory. So each rank polls its own memory and not the one word that late ranks need, and while polling it also
+/// serves accesses to its memory, which a rank that has left would not do.
+class Central : public BarrierSynchronizer {
+public:
+    explicit Central(const SynchronizerArguments &arguments)
+        : BarrierSynchronizer(arguments), rank_(arguments.comm.rank()), size_(arguments.comm.size()) {
+        void *memory = nullptr;
+        check(
+            MPI_Win_allocate(words * sizeof(long), sizeof(long), MPI_INFO_NULL, arguments.messages, &memory, &window_),
+            "MPI_Win_allocate");
+        check(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
+        check(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_), "MPI_Win_lock_all");
+        for (int word = 0; word < words; ++word) {
+            fetch(0, MPI_REPLACE, rank_, word);
+        }
+        check(MPI_Barrier(arguments.messages), "MPI_Barrier"); // no rank counts itself before the counter is 0
+    }
+    ~Central() override {
+        MPI_Win_unlock_all(window_);
+        MPI_Win_free(&window_);
+    }
+
+private:
+    enum Word { counter, release, words };
+
+    void barrier() override {
+        ++barriers_;
+        // The counter is never reset, so that no rank can count itself at a wrong moment.
+        if (fetch(1, MPI_SUM, 0, counter) + 1 < barriers_ * size_) {
+            for (int polls = 1; fetch(0, MPI_NO_OP, rank_, release) < barriers_; ++polls) {
+                if (polls % polls_per_yield == 0) {
+                    give_way();
+                }
+            }
+            return;
+        }
+        for (int rank = 0; rank < size_; ++rank) {
+            if (rank != rank_) {
+                fetch(barriers_, MPI_REPLACE, rank, release);
+            }
+        }
+    }
+
+    /// The word as it was before.
+    long fetch(long value, MPI_Op operation, int rank, int word) const {
+        long before = 0;
+        check(MPI_Fetch_and_op(&value, &before, MPI_LONG, rank, word, operation, window_), "MPI_Fetch_and_op");
+        check(MPI_Win_flush(rank, window_), "MPI_Win_flush");
+        return before;
+    }
+
+    MPI_Win window_ = MPI_WIN_NULL;
+    int rank_;
+    long size_;
+    long barriers_ = 0;
+};
 
 template <long count> std::unique_ptr<Synchronizer> make_mpi_barriers(const SynchronizerArguments &arguments) {
     return std::make_unique<MpiBarriers>(arguments, count);
@@ -145,10 +225,8 @@ bool calls_mpi_barrier(const Component &) { return true; }
 } // namespace
 
 SynchronizerInfo synchronizers::none() {
-    return {{"none",
-             "no synchronization: each rank starts as soon as it has finished the previous operation",
-             "Hoefler 2008, listing 2",
-             {}},
+    return {{"none", "no synchronization: each rank starts as soon as it has finished the previous operation",
+             "Hoefler 2008, listing 2"},
             make_mpi_barriers<0>};
 }
 
@@ -162,29 +240,25 @@ const std::vector<SynchronizerInfo> &all_barriers() {
              return std::make_unique<MpiBarriers>(arguments, arguments.component.whole("count"));
          },
          calls_mpi_barrier},
-        {{"double_mpi_barrier",
-          "mpi_barrier(count=2): the second starts with the ranks aligned by the first",
-          "IMB, optionally",
-          {}},
+        {{"double_mpi_barrier", "mpi_barrier(count=2): the second starts with the ranks aligned by the first",
+          "IMB, optionally"},
          make_mpi_barriers<2>,
          calls_mpi_barrier},
-        {{"linear", "all ranks report to rank 0, which releases them one by one", "Schuchart 2023, section 2.1", {}},
-         make_message_barrier<linear_barrier>},
-        {{"double_ring", "a token goes twice around the ring of ranks", "Schuchart 2023, section 2.1", {}},
-         make_message_barrier<double_ring_barrier>},
-        {{"recursive_doubling",
-          "pairs of ranks exchange messages, at distances 1, 2, 4, ...",
-          "Schuchart 2023, section 2.1",
-          {}},
-         make_message_barrier<recursive_doubling_barrier>},
-        {{"bruck",
-          "dissemination: each rank notifies the one 1, 2, 4, ... ahead, modulo the number of ranks",
-          "Hensgen, Finkel and Manber 1988; Schuchart 2023, section 2.1",
-          {}},
-         make_message_barrier<bruck_barrier>},
-        {{"tree", "gathers up a binomial tree and releases down the same tree", "Schuchart 2023, section 2.1", {}},
-         make_message_barrier<tree_barrier>},
-        synchronizers::central()};
+        {{"linear", "all ranks report to rank 0, which releases them one by one", "Schuchart 2023, section 2.1"},
+         Make<MessageBarrier<linear_barrier>>{}},
+        {{"double_ring", "a token goes twice around the ring of ranks", "Schuchart 2023, section 2.1"},
+         Make<MessageBarrier<double_ring_barrier>>{}},
+        {{"recursive_doubling", "pairs of ranks exchange messages, at distances 1, 2, 4, ...",
+          "Schuchart 2023, section 2.1"},
+         Make<MessageBarrier<recursive_doubling_barrier>>{}},
+        {{"bruck", "dissemination: each rank notifies the one 1, 2, 4, ... ahead, modulo the number of ranks",
+          "Hensgen, Finkel and Manber 1988; Schuchart 2023, section 2.1"},
+         Make<MessageBarrier<bruck_barrier>>{}},
+        {{"tree", "gathers up a binomial tree and releases down the same tree", "Schuchart 2023, section 2.1"},
+         Make<MessageBarrier<tree_barrier>>{}},
+        {{"central", "one-sided: a counter at rank 0; the last rank to arrive releases the others",
+          "Mellor-Crummey and Scott 1991, section 3.1"},
+         Make<Central>{}}};
     return all;
 }
 

@@ -98,9 +98,7 @@ SynchronizerInfo synchronizers::harmonize() {
               {"slack", slack_of_run,
                "method that chooses the slack, with clocks of its own; default: DOWNBEAT_SLACK, with the run's clocks",
                ComponentValues::choice(slacks)}}},
-            [](const SynchronizerArguments &arguments) -> std::unique_ptr<Synchronizer> {
-                return std::make_unique<Harmonize>(arguments);
-            },
+            Make<Harmonize>{},
             [](const Component &component) {
                 const std::string &barrier = component.word("after");
                 return barrier != no_barrier &&

@@ -1,5 +1,4 @@
 #include "mpi/mpi_check.h"
-#include "synchronizers/broadcast_lag.h"
 #include "synchronizers/synchronizer.h"
 
 #include <fmt/format.h>
@@ -81,9 +80,7 @@ SynchronizerInfo synchronizers::roundtime() {
               {"lead", "auto",
                "time from the decision to the start, e.g. 10ms, without MPI_Barrier before; auto: from factor",
                ComponentValues::duration(1e-6, 1e3)}}},
-            [](const SynchronizerArguments &arguments) -> std::unique_ptr<Synchronizer> {
-                return std::make_unique<RoundTime>(arguments);
-            },
+            Make<RoundTime>{},
             [](const Component &component) { return component.is_auto("lead"); }};
 }
 

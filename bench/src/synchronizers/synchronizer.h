@@ -87,7 +87,6 @@ struct SynchronizerInfo : ComponentInfo {
 
 namespace synchronizers {
 SynchronizerInfo none();
-SynchronizerInfo central();
 SynchronizerInfo window();
 SynchronizerInfo roundtime();
 SynchronizerInfo harmonize();
@@ -96,5 +95,9 @@ SynchronizerInfo harmonize();
 const std::vector<SynchronizerInfo> &all_synchronizers();
 /// Those that bring all ranks together and need no parameters, so that they may also run before another synchronizer.
 const std::vector<SynchronizerInfo> &all_barriers();
+
+/// Collective. Seconds from rank 0's clock reading until a rank has received it: the mean of ten broadcasts, each after
+/// a barrier, for the slowest rank. The same on all ranks. `messages` is a duplicate of `comm`.
+double measure_broadcast_lag(const Communicator &comm, const GlobalClock &clock, MPI_Comm messages);
 
 } // namespace bench

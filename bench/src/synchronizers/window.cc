@@ -1,5 +1,4 @@
 #include "mpi/mpi_check.h"
-#include "synchronizers/broadcast_lag.h"
 #include "synchronizers/synchronizer.h"
 #include "synchronizers/window_size.h"
 
@@ -117,9 +116,7 @@ SynchronizerInfo synchronizers::window() {
            ComponentValues::real(0, 1)},
           {"overrun", "keep", "keep or repeat a sample that ends after its window (SKaMPI repeats)",
            ComponentValues::choice({"keep", repeat})}}},
-        [](const SynchronizerArguments &arguments) -> std::unique_ptr<Synchronizer> {
-            return std::make_unique<Window>(arguments);
-        }};
+        Make<Window>{}};
 }
 
 } // namespace bench

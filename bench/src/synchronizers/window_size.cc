@@ -12,8 +12,8 @@ constexpr double room = 10e-6;
 constexpr double largest = 0.1;
 
 double share_of(std::span<const std::uint8_t> fits, WindowFit least) {
-    const auto count = std::count_if(fits.begin(), fits.end(),
-                                     [&](std::uint8_t fit) { return fit >= static_cast<std::uint8_t>(least); });
+    const auto count =
+        std::ranges::count_if(fits, [&](std::uint8_t fit) { return fit >= static_cast<std::uint8_t>(least); });
     return static_cast<double>(count) / static_cast<double>(fits.size());
 }
 

@@ -1,12 +1,12 @@
 #include "text/component.h"
 
+#include "text/parse.h"
+
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
-#include <optional>
 #include <utility>
 
 namespace bench {
@@ -21,13 +21,8 @@ struct Unit {
 constexpr std::array<Unit, 4> units = {{{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0}}};
 
 std::optional<double> to_number(std::string_view text) {
-    double number = 0.0;
-    const char *const end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, number);
-    if (error != std::errc{} || rest != end || !std::isfinite(number)) {
-        return std::nullopt;
-    }
-    return number;
+    const std::optional<double> number = read_number<double>(text);
+    return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
 std::optional<double> to_seconds(std::string_view text) {
@@ -76,7 +71,7 @@ bool is_valid(const ComponentParameter &parameter, const std::string &text) {
     case ComponentValues::Kind::duration:
         return within(to_seconds(text));
     case ComponentValues::Kind::choice:
-        return std::find(values.choices.begin(), values.choices.end(), text) != values.choices.end();
+        return contains(values.choices, text);
     case ComponentValues::Kind::text:
     case ComponentValues::Kind::component:
         return !text.empty();
@@ -148,8 +143,7 @@ Component::Component(std::string_view kind, std::string_view text, const Compone
     for (const std::string &assignment : given) {
         const std::size_t equals = assignment.find('=');
         const std::string name = assignment.substr(0, equals);
-        const auto parameter = std::find_if(info.parameters.begin(), info.parameters.end(),
-                                            [&](const ComponentParameter &p) { return p.name == name; });
+        const auto parameter = std::ranges::find(info.parameters, name, &ComponentParameter::name);
         if (parameter == info.parameters.end()) {
             throw refuse(names.empty() ? fmt::format("{} takes no parameters", info.name)
                                        : fmt::format("unknown parameter '{}'; choose one of {}", name, join(names)));
@@ -189,7 +183,7 @@ Component Component::with_free_text(std::string_view kind, std::string_view text
     if (!rest.empty() && (rest.size() < 2 || rest.back() != ')')) {
         throw Error::usage(fmt::format("{} cannot be '{}': the closing parenthesis is missing", kind, text));
     }
-    if (std::count(rest.begin(), rest.end(), '(') != std::count(rest.begin(), rest.end(), ')')) {
+    if (std::ranges::count(rest, '(') != std::ranges::count(rest, ')')) {
         throw Error::usage(fmt::format("{} cannot be '{}': a parenthesis has no counterpart", kind, text));
     }
     Component component;

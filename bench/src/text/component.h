@@ -52,8 +52,8 @@ struct ComponentParameter {
 struct ComponentInfo {
     std::string name;
     std::string description;
-    std::string source; // paper and section; "" if there is none to name
-    std::vector<ComponentParameter> parameters;
+    std::string source = {}; // paper and section; "" if there is none to name
+    std::vector<ComponentParameter> parameters = {};
 };
 
 /// A component as a command line names it, "window(size=100us)": a name, and parameters in parentheses where they

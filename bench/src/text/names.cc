@@ -40,7 +40,7 @@ std::vector<std::string> split_outside_parentheses(std::string_view list) {
 
 void check_names(std::string_view what, const std::vector<std::string> &names, const std::vector<std::string> &valid) {
     for (auto name = names.begin(); name != names.end(); ++name) {
-        if (std::find(valid.begin(), valid.end(), *name) == valid.end()) {
+        if (!contains(valid, *name)) {
             throw Error::usage(fmt::format("unknown {} '{}'; choose one of {}", what, *name, join(valid)));
         }
         if (std::find(names.begin(), name, *name) != name) {
@@ -59,6 +59,27 @@ std::vector<std::vector<std::string>> match_groups(const std::string &text, cons
         }
     }
     return matches;
+}
+
+std::string fill(const std::string &text, std::size_t indent) {
+    std::string result;
+    std::size_t column = indent;
+    std::size_t start = 0;
+    while (start < text.size()) {
+        const std::size_t end = std::min(text.find(' ', start), text.size());
+        const std::size_t length = end - start;
+        if (column > indent && column + 1 + length > terminal_width) {
+            result += "\n" + std::string(indent, ' ');
+            column = indent;
+        } else if (column > indent) {
+            result += ' ';
+            ++column;
+        }
+        result += text.substr(start, length);
+        column += length;
+        start = end + 1;
+    }
+    return result;
 }
 
 } // namespace bench

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +20,11 @@ std::vector<std::string> split_outside_parentheses(std::string_view list);
 
 /// Throws Error::usage unless every name is one of `valid` and none occurs twice; `what` is the kind, e.g. "operation".
 void check_names(std::string_view what, const std::vector<std::string> &names, const std::vector<std::string> &valid);
+
+/// As std::ranges::contains of C++23.
+template <typename Range, typename Value> bool contains(const Range &range, const Value &value) {
+    return std::ranges::find(range, value) != std::ranges::end(range);
+}
 
 /// The names of the entries of a registry.
 template <typename Registry> std::vector<std::string> names_of(const Registry &registry) {
@@ -36,7 +44,22 @@ template <typename Registry> const auto &find_by_name(const Registry &registry, 
     return *entry;
 }
 
+/// The `make` of a registry's entry: a Kind of its argument.
+template <typename Kind> struct Make {
+    template <typename Base, typename Argument> using Function = std::unique_ptr<Base> (*)(const Argument &argument);
+
+    template <typename Base, typename Argument> operator Function<Base, Argument>() const {
+        return [](const Argument &argument) -> std::unique_ptr<Base> { return std::make_unique<Kind>(argument); };
+    }
+};
+
 /// The groups of a regular expression (ECMAScript) for each match in the text, in order.
 std::vector<std::vector<std::string>> match_groups(const std::string &text, const std::string &expression);
+
+/// Columns of a terminal as it opens.
+constexpr std::size_t terminal_width = 80;
+
+/// Wraps words into lines as wide as a terminal with this indent; the first line is `indent` long already.
+std::string fill(const std::string &text, std::size_t indent);
 
 } // namespace bench

@@ -73,7 +73,7 @@ std::vector<std::uint64_t> parse_sizes(std::string_view text) {
     std::vector<std::uint64_t> sizes;
     for (const std::string &token : split(text)) {
         for (const std::uint64_t size : parse_range(token)) {
-            if (std::find(sizes.begin(), sizes.end(), size) != sizes.end()) {
+            if (contains(sizes, size)) {
                 throw Error::usage(fmt::format("message size {} is given twice in '{}'; give it once", size, text));
             }
             sizes.push_back(size);
@@ -90,13 +90,11 @@ Error bad_pair(const std::string &token, int ranks) {
 }
 
 int parse_rank(const std::string &text, const std::string &token, int ranks) {
-    int rank = -1;
-    const char *const end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, rank);
-    if (error != std::errc{} || rest != end || rank < 0 || rank >= ranks) {
+    const std::optional<int> rank = read_number<int>(text);
+    if (!rank || *rank < 0 || *rank >= ranks) {
         throw bad_pair(token, ranks);
     }
-    return rank;
+    return *rank;
 }
 
 } // namespace
@@ -118,7 +116,7 @@ std::vector<Pair> parse_pairs(const std::string &text, int ranks) {
         if (pair.asker == pair.answerer) {
             throw bad_pair(token, ranks);
         }
-        if (std::find(pairs.begin(), pairs.end(), pair) != pairs.end()) {
+        if (contains(pairs, pair)) {
             throw Error::usage(fmt::format("pair '{}' is given twice in '{}'; give it once", token, text));
         }
         pairs.push_back(pair);

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdint>
 #include <fmt/format.h>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -12,20 +13,26 @@
 
 namespace bench {
 
+/// The number that is the whole text; nothing if it is something else.
+template <typename Number> std::optional<Number> read_number(std::string_view text) {
+    Number number{};
+    const char *const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, number);
+    return error == std::errc{} && rest == end ? std::optional(number) : std::nullopt;
+}
+
 /// The number that an option has been given, between `least` and `most`. Throws Error::usage on anything else; CLI11's
 /// own messages do not name the valid values. `what`: of a number with a fraction.
 template <typename Number>
 Number parse_number(std::string_view option, std::string_view text, Number least, Number most,
                     std::string_view what = "seconds") {
-    Number number{};
-    const char *const end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, number);
-    if (error != std::errc{} || rest != end || !(number >= least && number <= most)) {
+    const std::optional<Number> number = read_number<Number>(text);
+    if (!number || !(*number >= least && *number <= most)) {
         throw Error::usage(fmt::format("{} cannot be '{}'; use {} from {} to {} without {}", option, text,
                                        std::is_integral_v<Number> ? "an integer" : what, least, most,
                                        std::is_integral_v<Number> ? "suffix" : "unit"));
     }
-    return number;
+    return *number;
 }
 
 /// Message sizes in bytes from text such as "8:64K" (the powers of two from 8 to 65536), "8,100,1M" or both mixed, in

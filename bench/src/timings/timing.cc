@@ -56,7 +56,7 @@ const std::vector<TimingInfo> &all_timings() {
     const ComponentParameter calls = {"calls", "100", "calls of the operation per sample",
                                       ComponentValues::whole(1, 1e9)};
     static const std::vector<TimingInfo> all = {
-        {{"per_call", "synchronize and time every call", "Hunold 2015, Fig. 2 (1); OSU", {}}, make_per_call},
+        {{"per_call", "synchronize and time every call", "Hunold 2015, Fig. 2 (1); OSU"}, make_per_call},
         {{"batch",
           "synchronize once, time many calls in a row; calls overlap (pipelining)",
           "Hunold 2015, Fig. 2 (2); Hoefler 2008, listings 1 to 3; mpptest, IMB, MPBench",
@@ -68,10 +68,8 @@ const std::vector<TimingInfo> &all_timings() {
           {calls}},
          make_batch<BatchSynced>},
         // It differs from per_call in the synchronizer.
-        {{"window",
-          "time every call at the start of its own window; needs synchronizer window",
-          "Hunold 2015, Fig. 2 (4); SKaMPI, NBCBench",
-          {}},
+        {{"window", "time every call at the start of its own window; needs synchronizer window",
+          "Hunold 2015, Fig. 2 (4); SKaMPI, NBCBench"},
          make_per_call}};
     return all;
 }

@@ -26,7 +26,7 @@ constexpr double by_chance = 2.0;
 
 double median(std::span<const double> times) {
     std::vector<double> sorted(times.begin(), times.end());
-    std::sort(sorted.begin(), sorted.end());
+    std::ranges::sort(sorted);
     return quantile_of_sorted(sorted, 0.5);
 }
 
@@ -100,9 +100,7 @@ WarmupRuleInfo warmup_rules::stationary() {
               {"change", "0.02", "relative change of the median between windows that does not matter",
                ComponentValues::real(1e-6, 1)},
               {"max", "200", "largest number of calls to discard, settled or not", ComponentValues::whole(1, 1e6)}}},
-            [](const Component &component) -> std::unique_ptr<WarmupRule> {
-                return std::make_unique<Stationary>(component);
-            }};
+            Make<Stationary>{}};
 }
 
 } // namespace bench

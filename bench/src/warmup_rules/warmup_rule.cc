@@ -14,20 +14,16 @@ private:
 
 } // namespace
 
-WarmupRuleInfo warmup_rules::fixed() {
-    return {{"fixed",
-             "a fixed number of calls",
-             "",
-             {{"calls", "10", "calls before every block", ComponentValues::whole(0, 1e6)}}},
-            [](const Component &component) -> std::unique_ptr<WarmupRule> {
-                return std::make_unique<Fixed>(component.whole("calls"));
-            }};
-}
-
 const std::vector<WarmupRuleInfo> &all_warmup_rules() {
-#define BENCH_LIST(name) warmup_rules::name(),
-    static const std::vector<WarmupRuleInfo> all = {BENCH_WARMUP_RULES(BENCH_LIST)};
-#undef BENCH_LIST
+    static const std::vector<WarmupRuleInfo> all = {
+        {{"fixed",
+          "a fixed number of calls",
+          "",
+          {{"calls", "10", "calls before every block", ComponentValues::whole(0, 1e6)}}},
+         [](const Component &component) -> std::unique_ptr<WarmupRule> {
+             return std::make_unique<Fixed>(component.whole("calls"));
+         }},
+        warmup_rules::stationary()};
     return all;
 }
 

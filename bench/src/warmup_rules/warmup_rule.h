@@ -30,15 +30,8 @@ struct WarmupRuleInfo : ComponentInfo {
     std::unique_ptr<WarmupRule> (*make)(const Component &component);
 };
 
-// One line per rule; warmup_rules/<name>.cc defines the function of that name.
-#define BENCH_WARMUP_RULES(RULE)                                                                                       \
-    RULE(fixed)                                                                                                        \
-    RULE(stationary)
-
 namespace warmup_rules {
-#define BENCH_DECLARE(name) WarmupRuleInfo name();
-BENCH_WARMUP_RULES(BENCH_DECLARE)
-#undef BENCH_DECLARE
+WarmupRuleInfo stationary();
 } // namespace warmup_rules
 
 const std::vector<WarmupRuleInfo> &all_warmup_rules();

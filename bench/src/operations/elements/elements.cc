@@ -220,7 +220,7 @@ std::vector<std::string> all_ops() {
     std::vector<std::string> ops;
     for (const ElementType &type : all_types()) {
         for (const std::string &op : type.ops) {
-            if (std::find(ops.begin(), ops.end(), op) == ops.end()) {
+            if (!contains(ops, op)) {
                 ops.push_back(op);
             }
         }
@@ -257,7 +257,7 @@ std::vector<ComponentParameter> elements_parameters(bool reduces) {
 ElementSize element_size(const Component &operation, bool reduces) {
     const ElementType &type = operation.word("type") == automatic ? find_by_name(all_types(), fallback)
                                                                   : find_by_name(all_types(), operation.word("type"));
-    if (reduces && std::find(type.ops.begin(), type.ops.end(), operation.word("op")) == type.ops.end()) {
+    if (reduces && !contains(type.ops, operation.word("op"))) {
         throw Error::usage(fmt::format("{}: op {} cannot combine type {}; choose one of {}", operation.text(),
                                        operation.word("op"), operation.word("type"), bench::join(type.ops)));
     }

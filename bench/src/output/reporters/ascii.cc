@@ -1,4 +1,3 @@
-#include "output/output.h"
 #include "output/reporters/reporter_registry.h"
 
 #include <fmt/format.h>
@@ -55,7 +54,7 @@ ReporterInfo reporters::ascii() {
             .description = "start and end of every process in every sample, file only; .txt",
             .suffix = ".txt",
             .of_cells_alone = true,
-            .make = make_reporter<AsciiReporter>};
+            .make = Make<AsciiReporter>{}};
 }
 
 } // namespace bench

@@ -1,5 +1,4 @@
 #include "cells/cell_fields.h"
-#include "output/output.h"
 #include "output/reporters/reporter_registry.h"
 #include "text/encoding.h"
 
@@ -25,7 +24,7 @@ std::string row_of(const Dataset &dataset, const Variable &variable, std::size_t
     std::string text = variable.name;
     for (const Dimension &dimension : dataset.dimensions) {
         text += ",";
-        const auto found = std::find(variable.dimensions.begin(), variable.dimensions.end(), dimension.name);
+        const auto found = std::ranges::find(variable.dimensions, dimension.name);
         if (found != variable.dimensions.end()) {
             const std::size_t index = indices[static_cast<std::size_t>(found - variable.dimensions.begin())];
             const Variable *const coordinates = dataset.coordinates(dimension.name);
@@ -91,7 +90,7 @@ ReporterInfo reporters::csv() {
             .description = "one row per cell; .csv",
             .suffix = ".csv",
             .on_stdout = true,
-            .make = make_reporter<CsvReporter>};
+            .make = Make<CsvReporter>{}};
 }
 
 } // namespace bench

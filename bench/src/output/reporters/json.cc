@@ -1,7 +1,6 @@
 #include "cells/cell_fields.h"
 #include "metrics/metric.h"
 #include "output/json_records.h"
-#include "output/output.h"
 #include "output/reporters/reporter_registry.h"
 
 namespace bench {
@@ -120,7 +119,7 @@ ReporterInfo reporters::json() {
             .suffix = ".json",
             .on_stdout = true,
             .shows_warnings = true,
-            .make = make_reporter<JsonReporter>};
+            .make = Make<JsonReporter>{}};
 }
 
 } // namespace bench

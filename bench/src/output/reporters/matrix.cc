@@ -1,9 +1,6 @@
-#include "output/output.h"
 #include "output/reporters/reporter_registry.h"
 #include "output/table/columns.h"
 #include "output/table/sections.h"
-#include "text/fill.h"
-#include "text/names.h"
 
 #include <algorithm>
 #include <cmath>
@@ -41,7 +38,7 @@ class Matrix {
 public:
     explicit Matrix(const std::vector<CellResult> &results) : results_(results) {
         for (const CellResult &result : results) {
-            if (std::find(starts_.begin(), starts_.end(), start_of(result.cell)) == starts_.end()) {
+            if (!contains(starts_, start_of(result.cell))) {
                 starts_.push_back(start_of(result.cell));
             }
         }
@@ -67,7 +64,7 @@ private:
         std::vector<Column> columns = {{"", "operation", ColumnKind::name}, {"", "bytes", ColumnKind::text}};
         for (std::size_t i = first; i < std::min(end, starts_.size()); ++i) {
             const Start &start = starts_[i];
-            const bool chosen = std::any_of(starts_.begin(), starts_.end(), [&](const Start &other) {
+            const bool chosen = std::ranges::any_of(starts_, [&](const Start &other) {
                 return other.name == start.name && other.algorithm != default_algorithm;
             });
             columns.push_back(
@@ -98,7 +95,7 @@ private:
                 row = {describe_operation(result.cell), size_text(result.cell)};
             }
             const double latency = result.metric("latency_avg").median;
-            const auto start = std::find(starts_.begin(), starts_.end(), start_of(result.cell));
+            const auto start = std::ranges::find(starts_, start_of(result.cell));
             latencies[static_cast<std::size_t>(start - starts_.begin())] = latency;
             if (result.cell.synchronizer != harmonize) {
                 smallest = std::fmin(smallest, latency); // fmin and fmax ignore NaN
@@ -115,33 +112,21 @@ private:
 
     static bool fits(const std::string &table) {
         const std::vector<std::string> lines = split(table, '\n');
-        return std::all_of(lines.begin(), lines.end(),
-                           [](const std::string &line) { return line.size() <= terminal_width; });
+        return std::ranges::all_of(lines, [](const std::string &line) { return line.size() <= terminal_width; });
     }
 
     const std::vector<CellResult> &results_;
     std::vector<Start> starts_;
 };
 
-class MatrixReporter : public Reporter {
+class MatrixReporter : public ClosingReporter {
 public:
-    explicit MatrixReporter(const std::string &path) : output_(path) {}
-
-    void begin(const SamplingContext &context, const std::vector<Cell> &) override { context_ = context; }
-
-    void cell(const CellResult &result) override { results_.push_back(result); }
-
-    void end(const RunEnd &end) override {
-        std::sort(results_.begin(), results_.end(),
-                  [](const CellResult &a, const CellResult &b) { return a.index < b.index; });
-        std::string text = table_context(context_, end.agreement) + "\n" + Matrix(results_).text();
-        output_.finish(text + closing_lines(end.warnings));
-    }
+    using ClosingReporter::ClosingReporter;
 
 private:
-    Output output_;
-    SamplingContext context_;
-    std::vector<CellResult> results_;
+    std::string text(const RunEnd &end) const override {
+        return table_context(context(), end.agreement) + "\n" + Matrix(results()).text() + closing_lines(end.warnings);
+    }
 };
 
 } // namespace
@@ -153,7 +138,7 @@ ReporterInfo reporters::matrix() {
             .on_stdout = true,
             .shows_warnings = true,
             .of_cells_alone = true,
-            .make = make_reporter<MatrixReporter>};
+            .make = Make<MatrixReporter>{}};
 }
 
 } // namespace bench

@@ -1,9 +1,7 @@
 #include "cells/cell_fields.h"
-#include "metrics/sample_times.h"
 #include "output/netcdf_file.h"
 #include "output/reporters/reporter_registry.h"
 #include "text/encoding.h"
-#include "text/names.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -16,17 +14,6 @@ namespace bench {
 namespace {
 
 constexpr std::size_t longest_found = 200; // what is longer of texts that are not known beforehand is cut off
-
-/// A global attribute.
-struct AttributeWriter {
-    NetcdfFile &file;
-    const std::string &name;
-    void operator()(const std::string &text) const { file.attribute(NC_GLOBAL, name, text); }
-    void operator()(double number) const { file.attribute(NC_GLOBAL, name, number); }
-    void operator()(long number) const { file.attribute(NC_GLOBAL, name, std::int64_t{number}); }
-    // As text, since a seed may exceed what NC_INT64 holds.
-    void operator()(std::uint64_t number) const { file.attribute(NC_GLOBAL, name, fmt::format("{}", number)); }
-};
 
 using Numbers = std::variant<std::vector<double>, std::vector<std::int64_t>, std::vector<signed char>>;
 
@@ -115,10 +102,12 @@ public:
     void samples(const BatchReport &report) override {
         const std::size_t count = report.batch.size();
         for (const SampleField *field : fields_) {
-            const std::vector<std::size_t> start = field->per_rank ? std::vector<std::size_t>{samples_written_, 0}
-                                                                   : std::vector<std::size_t>{samples_written_};
-            const std::vector<std::size_t> extent =
-                field->per_rank ? std::vector<std::size_t>{count, report.batch.ranks} : std::vector<std::size_t>{count};
+            std::vector<std::size_t> start = {samples_written_};
+            std::vector<std::size_t> extent = {count};
+            if (field->per_rank) {
+                start.push_back(0);
+                extent.push_back(report.batch.ranks);
+            }
             const auto write = [&](const auto &values) {
                 file_.write(variables_.at(field->name), start, extent, values);
             };
@@ -150,12 +139,14 @@ public:
 
     void end(const RunEnd &end) override {
         const ClockAgreement &agreement = end.agreement;
-        file_.late_attribute("clock_check", describe(agreement));
-        file_.late_attribute("clock_check_offset_s", agreement.offset);
-        file_.late_attribute("clock_check_allowed_s", agreement.allowed);
-        file_.late_attribute("clock_check_ranks_outside", std::int64_t{agreement.outside});
-        file_.late_attribute("clock_check_contradictions", std::int64_t{agreement.contradictions});
-        file_.late_attribute("warnings", join(end.warnings, "\n"));
+        file_.define_late([&] {
+            file_.attribute(NC_GLOBAL, "clock_check", describe(agreement));
+            file_.attribute(NC_GLOBAL, "clock_check_offset_s", agreement.offset);
+            file_.attribute(NC_GLOBAL, "clock_check_allowed_s", agreement.allowed);
+            file_.attribute(NC_GLOBAL, "clock_check_ranks_outside", std::int64_t{agreement.outside});
+            file_.attribute(NC_GLOBAL, "clock_check_contradictions", std::int64_t{agreement.contradictions});
+            file_.attribute(NC_GLOBAL, "warnings", join(end.warnings, "\n"));
+        });
         file_.close();
     }
 
@@ -235,7 +226,7 @@ private:
         file_.attribute(NC_GLOBAL, "schema", std::string("downbeat-bench"));
         file_.attribute(NC_GLOBAL, "schema_version", std::int64_t{schema_version});
         for (const auto &[name, value] : values) {
-            std::visit(AttributeWriter{file_, name}, value);
+            std::visit([&, &of = name](const auto &typed) { file_.attribute(NC_GLOBAL, of, typed); }, value);
         }
         for (const auto &[name, value] : context.clock) {
             file_.attribute(NC_GLOBAL, "clock_" + name, value);
@@ -267,13 +258,12 @@ private:
     }
 
     void define(const SamplingContext &context, const std::vector<Cell> &cells) {
-        const int sample = file_.unlimited_dimension("sample");
+        const int sample = file_.dimension("sample", NC_UNLIMITED);
         const int rank = file_.dimension("rank", context.ranks.size());
         const int cell = file_.dimension("cell", cells.size());
         const int name = file_.dimension("name_len", longest_name(context, cells));
         const int found = file_.dimension("found_len", longest_found);
-        const bool compute =
-            std::any_of(cells.begin(), cells.end(), [](const Cell &one) { return one.computation > 0.0; });
+        const bool compute = std::ranges::any_of(cells, [](const Cell &one) { return one.computation > 0.0; });
         for (const SampleField &field : sample_fields()) {
             if (field.name == "computed_time" && !compute) {
                 continue;
@@ -344,7 +334,7 @@ ReporterInfo reporters::netcdf() {
     return {.name = "netcdf",
             .description = "every sample with every rank's entry and exit, file only; .nc",
             .suffix = ".nc",
-            .make = make_reporter<NetcdfReporter>};
+            .make = Make<NetcdfReporter>{}};
 }
 
 } // namespace bench

@@ -1,4 +1,3 @@
-#include "output/output.h"
 #include "output/reporters/reporter_registry.h"
 #include "output/table/sections.h"
 #include "patterns/arrival_pattern.h"
@@ -78,34 +77,25 @@ std::string field(double seconds, int width = field_width) {
 }
 
 /// The output of the OSU micro-benchmarks, for scripts that read it: means over samples and ranks.
-class OsuReporter : public Reporter {
+class OsuReporter : public ClosingReporter {
 public:
-    explicit OsuReporter(const std::string &path) : output_(path) {}
+    using ClosingReporter::ClosingReporter;
 
-    void begin(const SamplingContext &context, const std::vector<Cell> &) override {
-        if (!context.simulated.empty()) {
-            simulated_ = fmt::format("\n# Simulated: {}\n", context.simulated);
-        }
-    }
-
-    void cell(const CellResult &result) override { results_.push_back(result); }
-
-    void end(const RunEnd &) override {
-        std::sort(results_.begin(), results_.end(),
-                  [](const CellResult &a, const CellResult &b) { return a.index < b.index; });
-        std::string text = simulated_;
-        for (const std::string &block : distinct(results_, header)) {
+private:
+    std::string text(const RunEnd &) const override {
+        const std::string &platform = context().simulated;
+        std::string text = platform.empty() ? "" : fmt::format("\n# Simulated: {}\n", platform);
+        for (const std::string &block : distinct(results(), header)) {
             text += block;
-            for (const CellResult &result : results_) {
+            for (const CellResult &result : results()) {
                 if (header(result.cell) == block) {
                     text += row(result);
                 }
             }
         }
-        output_.finish(text);
+        return text;
     }
 
-private:
     std::string row(const CellResult &result) const {
         const std::string size = result.cell.size == 0 ? "" : fmt::format("{:<{}}", result.cell.size, size_width);
         if (result.valid == 0) {
@@ -116,16 +106,12 @@ private:
         if (result.cell.computation == 0.0) {
             return size + field(latency, size.empty() ? only_field_width : field_width) + "\n";
         }
-        const auto pure = std::find_if(results_.begin(), results_.end(), [&](const CellResult &other) {
+        const auto pure = std::ranges::find_if(results(), [&](const CellResult &other) {
             return other.cell.computation == 0.0 && same_but_for_computation(other.cell, result.cell);
         });
         return size + field(latency) + field(result.computed) + field(pure->metric("latency_avg").mean) +
                fmt::format("{:{}.2f}\n", 100.0 * result.computation_overlap.osu, field_width);
     }
-
-    Output output_;
-    std::string simulated_;
-    std::vector<CellResult> results_;
 };
 
 } // namespace
@@ -137,7 +123,7 @@ ReporterInfo reporters::osu() {
                 "only",
             .on_stdout = true,
             .of_cells_alone = true,
-            .make = make_reporter<OsuReporter>};
+            .make = Make<OsuReporter>{}};
 }
 
 } // namespace bench

@@ -318,7 +318,7 @@ ReporterInfo reporters::otf2() {
             .suffix = ".otf2",
             .is_trace = true,
             .of_cells_alone = true,
-            .make = make_reporter<Otf2Reporter>};
+            .make = Make<Otf2Reporter>{}};
 }
 
 } // namespace bench

@@ -1,5 +1,4 @@
 #include "output/json_records.h"
-#include "output/output.h"
 #include "output/reporters/reporter_registry.h"
 #include "output/reporters/trace_selection.h"
 
@@ -132,7 +131,7 @@ ReporterInfo reporters::perfetto() {
             .suffix = ".perfetto.json",
             .is_trace = true,
             .of_cells_alone = true,
-            .make = make_reporter<PerfettoReporter>};
+            .make = Make<PerfettoReporter>{}};
 }
 
 } // namespace bench

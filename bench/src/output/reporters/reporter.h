@@ -6,8 +6,9 @@
 #include "context/context.h"
 #include "metrics/batch.h"
 #include "output/dataset.h"
+#include "output/output.h"
 
-#include <span>
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,31 @@ public:
 
     /// In place of all of them; formats that are of cells alone are not asked to.
     virtual void findings(const Context &, const Findings &) {}
+};
+
+/// Prints all results at the end of the run, in the order of the cells.
+class ClosingReporter : public Reporter {
+public:
+    explicit ClosingReporter(const std::string &path) : output_(path) {}
+
+    void begin(const SamplingContext &context, const std::vector<Cell> &) override { context_ = context; }
+    void cell(const CellResult &result) override { results_.push_back(result); }
+    void end(const RunEnd &end) override {
+        std::ranges::sort(results_, {}, &CellResult::index);
+        output_.finish(text(end));
+    }
+
+protected:
+    const SamplingContext &context() const { return context_; }
+    const std::vector<CellResult> &results() const { return results_; }
+    Output &output() { return output_; }
+
+private:
+    virtual std::string text(const RunEnd &end) const = 0;
+
+    Output output_;
+    SamplingContext context_;
+    std::vector<CellResult> results_;
 };
 
 } // namespace bench

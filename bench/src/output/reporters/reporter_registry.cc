@@ -1,15 +1,30 @@
 #include "output/reporters/reporter_registry.h"
 
 #include "text/error.h"
-#include "text/names.h"
 
 #include <filesystem>
 #include <fmt/format.h>
 
 namespace bench {
-namespace {
+const std::vector<ReporterInfo> &all_reporters() {
+    static const std::vector<ReporterInfo> all = {
+        reporters::table(),  reporters::matrix(), reporters::csv(),   reporters::json(),
+        reporters::netcdf(), reporters::osu(),    reporters::ascii(), reporters::perfetto(),
+#ifdef BENCH_OTF2
+        reporters::otf2(),
+#endif
+    };
+    return all;
+}
 
-const ReporterInfo &find_by_suffix(const std::string &path, bool of_findings) {
+const ReporterInfo &find_reporter(const std::string &path, bool of_findings) {
+#ifndef BENCH_OTF2
+    if (!of_findings && path.ends_with(".otf2")) {
+        throw Error::usage(fmt::format("'{}' cannot be written: downbeat-bench was built without the OTF2 library "
+                                       "(Debian package libotf2-trace-dev)",
+                                       path));
+    }
+#endif
     const std::string file = std::filesystem::path(path).filename();
     std::vector<std::string> valid;
     const ReporterInfo *found = nullptr;
@@ -39,32 +54,6 @@ std::vector<std::string> formats(bool of_findings) {
     }
     return names;
 }
-
-} // namespace
-
-const std::vector<ReporterInfo> &all_reporters() {
-#define BENCH_LIST(name) reporters::name(),
-    static const std::vector<ReporterInfo> all = {BENCH_REPORTERS(BENCH_LIST)};
-#undef BENCH_LIST
-    return all;
-}
-
-const ReporterInfo &find_reporter(const std::string &path) {
-#ifndef BENCH_OTF2
-    if (path.ends_with(".otf2")) {
-        throw Error::usage(fmt::format("'{}' cannot be written: downbeat-bench was built without the OTF2 library "
-                                       "(Debian package libotf2-trace-dev)",
-                                       path));
-    }
-#endif
-    return find_by_suffix(path, false);
-}
-
-const ReporterInfo &find_findings_reporter(const std::string &path) { return find_by_suffix(path, true); }
-
-std::vector<std::string> cell_formats() { return formats(false); }
-
-std::vector<std::string> findings_formats() { return formats(true); }
 
 std::string closing_lines(const std::vector<std::string> &warnings, const std::vector<std::string> &files) {
     std::string text = "\n";

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "output/reporters/reporter.h"
+#include "text/names.h"
 
 #include <memory>
 #include <string>
@@ -19,46 +20,27 @@ struct ReporterInfo {
     std::unique_ptr<Reporter> (*make)(const std::string &path);
 };
 
-template <typename Kind> std::unique_ptr<Reporter> make_reporter(const std::string &path) {
-    return std::make_unique<Kind>(path);
-}
-
-// Built where its library is there.
-#ifdef BENCH_OTF2
-#define BENCH_REPORTERS_OTF2(REPORTER) REPORTER(otf2)
-#else
-#define BENCH_REPORTERS_OTF2(REPORTER)
-#endif
-
-// One line per reporter; reporters/<name>.cc defines the function of that name.
-#define BENCH_REPORTERS(REPORTER)                                                                                      \
-    REPORTER(table)                                                                                                    \
-    REPORTER(matrix)                                                                                                   \
-    REPORTER(csv)                                                                                                      \
-    REPORTER(json)                                                                                                     \
-    REPORTER(netcdf)                                                                                                   \
-    REPORTER(osu)                                                                                                      \
-    REPORTER(ascii)                                                                                                    \
-    REPORTER(perfetto)                                                                                                 \
-    BENCH_REPORTERS_OTF2(REPORTER)
-
 namespace reporters {
-#define BENCH_DECLARE(name) ReporterInfo name();
-BENCH_REPORTERS(BENCH_DECLARE)
-#undef BENCH_DECLARE
+ReporterInfo table();
+ReporterInfo matrix();
+ReporterInfo csv();
+ReporterInfo json();
+ReporterInfo netcdf();
+ReporterInfo osu();
+ReporterInfo ascii();
+ReporterInfo perfetto();
+ReporterInfo otf2(); // where its library is
 } // namespace reporters
 
 const std::vector<ReporterInfo> &all_reporters();
 
 /// The one that writes a file with the suffix of this path, the longest that fits, as .perfetto.json rather than .json.
-/// Throws Error::usage where there is none, and says so where this build lacks it.
-const ReporterInfo &find_reporter(const std::string &path);
-/// The same among those that write findings.
-const ReporterInfo &find_findings_reporter(const std::string &path);
+/// `of_findings`: among those that write findings. Throws Error::usage where there is none, and says so where this
+/// build lacks it.
+const ReporterInfo &find_reporter(const std::string &path, bool of_findings = false);
 
-/// The names of what can be printed on standard output: of cells, and of what other subcommands find.
-std::vector<std::string> cell_formats();
-std::vector<std::string> findings_formats();
+/// The names of what can be printed on standard output.
+std::vector<std::string> formats(bool of_findings);
 
 /// The lines at the end of a table: warnings, and the files that were written.
 std::string closing_lines(const std::vector<std::string> &warnings, const std::vector<std::string> &files = {});

@@ -1,9 +1,7 @@
 #include "metrics/metric.h"
-#include "output/output.h"
 #include "output/reporters/reporter_registry.h"
 #include "output/table/sections.h"
 #include "patterns/arrival_pattern.h"
-#include "text/names.h"
 
 #include <algorithm>
 #include <cmath>
@@ -28,43 +26,36 @@ bool is_plain(const Cell &cell) { return is_undelayed(cell) && cell.computation 
 bool computes(const CellResult &result) { return result.cell.computation > 0.0; }
 
 /// The table on standard output, at the end of the run.
-class TableReporter : public Reporter {
+class TableReporter : public ClosingReporter {
 public:
-    explicit TableReporter(const std::string &path) : output_(path) {}
-
-    void begin(const SamplingContext &context, const std::vector<Cell> &) override { context_ = context; }
-
-    void cell(const CellResult &result) override { results_.push_back(result); }
-
-    void end(const RunEnd &end) override {
-        std::sort(results_.begin(), results_.end(),
-                  [](const CellResult &a, const CellResult &b) { return a.index < b.index; });
-        const auto select = [&](bool (*wanted)(const Cell &)) {
-            std::vector<CellResult> selected;
-            std::copy_if(results_.begin(), results_.end(), std::back_inserter(selected),
-                         [&](const CellResult &result) { return wanted(result.cell); });
-            return selected;
-        };
-        std::string text =
-            table_context(context_, end.agreement) + size_lines(results_) + "\n" + table_undelayed(select(is_plain));
-        const std::vector<CellResult> undelayed = select(is_undelayed);
-        if (std::any_of(undelayed.begin(), undelayed.end(), computes)) {
-            text += "\n" + table_overlap(undelayed);
-        }
-        if (undelayed.size() < results_.size()) {
-            text += "\n" + table_arrival(results_);
-        }
-        output_.finish(text + unmeasured() + validated() + closing_lines(end.warnings, context_.outputs));
-    }
+    using ClosingReporter::ClosingReporter;
 
     void findings(const Context &context, const Findings &found) override {
-        output_.finish(table_machine(context) + found.table + closing_lines(found.warnings, context.outputs));
+        output().finish(table_machine(context) + found.table + closing_lines(found.warnings, context.outputs));
     }
 
 private:
+    std::string text(const RunEnd &end) const override {
+        const auto select = [&](bool (*wanted)(const Cell &)) {
+            std::vector<CellResult> selected;
+            std::ranges::copy_if(results(), std::back_inserter(selected), wanted, &CellResult::cell);
+            return selected;
+        };
+        std::string text =
+            table_context(context(), end.agreement) + size_lines(results()) + "\n" + table_undelayed(select(is_plain));
+        const std::vector<CellResult> undelayed = select(is_undelayed);
+        if (std::ranges::any_of(undelayed, computes)) {
+            text += "\n" + table_overlap(undelayed);
+        }
+        if (undelayed.size() < results().size()) {
+            text += "\n" + table_arrival(results());
+        }
+        return text + unmeasured() + validated() + closing_lines(end.warnings, context().outputs);
+    }
+
     std::string unmeasured() const {
         std::string text;
-        for (const CellResult &result : results_) {
+        for (const CellResult &result : results()) {
             if (result.status != CellStatus::ok) {
                 text += fmt::format("{}: {}: {}\n", to_string(result.status), describe(result.cell),
                                     describe_shortfall(result));
@@ -77,10 +68,10 @@ private:
     std::string validated() const {
         long calls = 0;
         std::vector<std::string> without;
-        for (const CellResult &result : results_) {
+        for (const CellResult &result : results()) {
             calls += result.validated;
             const std::string name = describe_subject(result.cell);
-            if (result.validated == 0 && std::find(without.begin(), without.end(), name) == without.end()) {
+            if (result.validated == 0 && !contains(without, name)) {
                 without.push_back(name);
             }
         }
@@ -90,10 +81,6 @@ private:
         return fmt::format("\nvalidated: {} calls{}\n", calls,
                            without.empty() ? "" : "; not checked: " + join(without));
     }
-
-    Output output_;
-    SamplingContext context_;
-    std::vector<CellResult> results_;
 };
 
 } // namespace
@@ -103,7 +90,7 @@ ReporterInfo reporters::table() {
             .description = "medians in microseconds, on standard output only",
             .on_stdout = true,
             .shows_warnings = true,
-            .make = make_reporter<TableReporter>};
+            .make = Make<TableReporter>{}};
 }
 
 } // namespace bench

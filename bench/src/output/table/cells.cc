@@ -29,7 +29,7 @@ std::string size_text(const Cell &cell) { return cell.size == 0 ? "-" : fmt::for
 std::vector<std::string> distinct(const std::vector<CellResult> &results, std::string (*describe)(const Cell &cell)) {
     std::vector<std::string> texts;
     for (const CellResult &result : results) {
-        if (std::find(texts.begin(), texts.end(), describe(result.cell)) == texts.end()) {
+        if (!contains(texts, describe(result.cell))) {
             texts.push_back(describe(result.cell));
         }
     }
@@ -115,9 +115,26 @@ private:
     std::string last_;
 };
 
+/// A table for each text of the cells, below a line with it; `add` adds a cell to its table.
+template <typename Add>
+std::string tables(const std::vector<CellColumn> &columns, const std::vector<CellResult> &results, const char *heading,
+                   std::string (*describe)(const Cell &), Add add) {
+    std::string text;
+    for (const std::string &described : distinct(results, describe)) {
+        CellTable table(columns);
+        for (const CellResult &result : results) {
+            if (describe(result.cell) == described) {
+                add(table, result);
+            }
+        }
+        text += fmt::format("{}{}\n{}\n", heading, described, table.text());
+    }
+    return text;
+}
+
 /// The first cell that satisfies the condition, or nullptr.
 template <typename Wanted> const CellResult *find(const std::vector<CellResult> &results, Wanted wanted) {
-    const auto found = std::find_if(results.begin(), results.end(), wanted);
+    const auto found = std::ranges::find_if(results, wanted);
     return found == results.end() ? nullptr : &*found;
 }
 
@@ -137,7 +154,7 @@ std::string describe_arrival(const Cell &cell) {
 
 bool is_comparison(const std::vector<CellResult> &results) {
     return distinct(results, [](const Cell &cell) { return cell.timing; }).size() == 1 &&
-           std::all_of(results.begin(), results.end(), [&](const CellResult &result) {
+           std::ranges::all_of(results, [&](const CellResult &result) {
                const std::string &name = result.cell.synchronizer;
                return result.cell.barrier_algorithm == default_algorithm && (name == barrier || name == harmonize) &&
                       find_after(results, result.cell, barrier) != nullptr &&
@@ -190,21 +207,13 @@ std::string table_details(const std::vector<CellResult> &results) {
                                                     metric("exit", "skew", "exit_skew", &Summary::median),
                                                     bound("makespan"),
                                                     rejected};
-    std::string text;
-    for (const std::string &start : distinct(results, describe_start)) {
-        CellTable table(columns);
-        for (const CellResult &result : results) {
-            if (describe_start(result.cell) == start) {
-                table.add_in_groups(result);
-            }
-        }
-        text += fmt::format("synchronizer {}\n{}\n", start, table.text());
-    }
-    return text + std::string("  latency    time in the operation [us], mean over ranks as in OSU; slowest: of\n"
-                              "             the slowest rank, median\n" +
-                              makespan_legend +
-                              "  exit skew  time between the first and the last rank's start [us], median\n" +
-                              bound_legend + rejected_legend);
+    return tables(columns, results, "synchronizer ", describe_start,
+                  [](CellTable &table, const CellResult &result) { table.add_in_groups(result); }) +
+           std::string("  latency    time in the operation [us], mean over ranks as in OSU; slowest: of\n"
+                       "             the slowest rank, median\n" +
+                       makespan_legend +
+                       "  exit skew  time between the first and the last rank's start [us], median\n" + bound_legend +
+                       rejected_legend);
 }
 
 std::string table_synchronizers(const std::vector<CellResult> &results) {
@@ -224,27 +233,20 @@ std::string table_synchronizers(const std::vector<CellResult> &results) {
                                                     metric("exit skew", "p99", "exit_skew", &Summary::p99),
                                                     bound("makespan"),
                                                     rejected};
-    std::string text;
-    for (const std::string &subject : distinct(results, describe_subject)) {
-        CellTable table(columns);
-        for (const CellResult &result : results) {
-            const Cell &cell = result.cell;
-            if (describe_subject(cell) == subject) {
-                const std::string timing =
-                    cell.timing == "window" ? "per_call" : cell.timing; // single calls either way
-                table.add(result, find(results, [&](const CellResult &other) {
-                              return describe_subject(other.cell) == subject && other.cell.timing == timing &&
-                                     other.cell.synchronizer == harmonize;
-                          }));
-            }
-        }
-        text += fmt::format("{}\n{}\n", subject, table.text());
-    }
-    return text + std::string("  latency    time in the operation [us], mean over ranks as in OSU\n"
-                              "  ratio      median latency / median latency with harmonize; 1.00: the\n"
-                              "             synchronizer did no harm\n" +
-                              makespan_legend + "  exit skew  time between the first and the last rank's start [us]\n" +
-                              bound_legend + rejected_legend);
+    const auto add = [&](CellTable &table, const CellResult &result) {
+        // Timing window is of single calls, too.
+        const std::string timing = result.cell.timing == "window" ? "per_call" : result.cell.timing;
+        table.add(result, find(results, [&](const CellResult &other) {
+                      return describe_subject(other.cell) == describe_subject(result.cell) &&
+                             other.cell.timing == timing && other.cell.synchronizer == harmonize;
+                  }));
+    };
+    return tables(columns, results, "", describe_subject, add) +
+           std::string("  latency    time in the operation [us], mean over ranks as in OSU\n"
+                       "  ratio      median latency / median latency with harmonize; 1.00: the\n"
+                       "             synchronizer did no harm\n" +
+                       makespan_legend + "  exit skew  time between the first and the last rank's start [us]\n" +
+                       bound_legend + rejected_legend);
 }
 
 std::string table_overlap(const std::vector<CellResult> &results) {
@@ -264,31 +266,27 @@ std::string table_overlap(const std::vector<CellResult> &results) {
         overlap("IMB", &ComputationOverlap::imb),
         overlap("window", &ComputationOverlap::window),
         rejected};
-    std::string text;
-    for (const std::string &start : distinct(results, describe_start)) {
-        CellTable table(columns);
-        for (const CellResult &result : results) {
-            if (result.cell.computation > 0.0 && describe_start(result.cell) == start) {
-                table.add_in_groups(result, find(results, [&](const CellResult &other) {
-                                        return other.cell.computation == 0.0 &&
-                                               same_but_for_computation(other.cell, result.cell);
-                                    }));
-            }
+    const auto add = [&](CellTable &table, const CellResult &result) {
+        if (result.cell.computation > 0.0) {
+            table.add_in_groups(result, find(results, [&](const CellResult &other) {
+                                    return other.cell.computation == 0.0 &&
+                                           same_but_for_computation(other.cell, result.cell);
+                                }));
         }
-        text += fmt::format("synchronizer {}\n{}\n", start, table.text());
-    }
-    return text + std::string("  compute    computation between call and wait, mean over samples and ranks [us]\n"
-                              "  latency    from call to the end of the wait, mean over samples and ranks,\n"
-                              "             alone and with computation [us]\n"
-                              "  makespan   from the common start to the last exit, median, alone and with\n"
-                              "             computation [us]\n"
-                              "  OSU        1 - (with - compute) / alone, not below 0, of latency: the overlap\n"
-                              "             as osu_i* define it\n"
-                              "  IMB        (alone + compute - with) / the shorter of alone and compute, from 0\n"
-                              "             to 1, of latency, as IMB-NBC\n"
-                              "  window     the same of makespan, not cut off: 1 where the shorter of the two\n"
-                              "             is hidden completely\n" +
-                              rejected_legend);
+    };
+    return tables(columns, results, "synchronizer ", describe_start, add) +
+           std::string("  compute    computation between call and wait, mean over samples and ranks [us]\n"
+                       "  latency    from call to the end of the wait, mean over samples and ranks,\n"
+                       "             alone and with computation [us]\n"
+                       "  makespan   from the common start to the last exit, median, alone and with\n"
+                       "             computation [us]\n"
+                       "  OSU        1 - (with - compute) / alone, not below 0, of latency: the overlap\n"
+                       "             as osu_i* define it\n"
+                       "  IMB        (alone + compute - with) / the shorter of alone and compute, from 0\n"
+                       "             to 1, of latency, as IMB-NBC\n"
+                       "  window     the same of makespan, not cut off: 1 where the shorter of the two\n"
+                       "             is hidden completely\n" +
+                       rejected_legend);
 }
 
 std::string table_arrival(const std::vector<CellResult> &results) {
@@ -306,8 +304,8 @@ std::string table_arrival(const std::vector<CellResult> &results) {
         bound("global_time"),
         rejected};
     std::vector<CellResult> delayed;
-    std::copy_if(results.begin(), results.end(), std::back_inserter(delayed),
-                 [](const CellResult &result) { return result.cell.pattern != no_pattern; });
+    std::ranges::copy_if(results, std::back_inserter(delayed),
+                         [](const CellResult &result) { return result.cell.pattern != no_pattern; });
     std::string text;
     for (const std::string &arrival : distinct(delayed, describe_arrival)) {
         CellTable table(columns);

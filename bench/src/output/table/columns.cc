@@ -1,6 +1,6 @@
 #include "output/table/columns.h"
 
-#include "text/fill.h"
+#include "text/names.h"
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +22,7 @@ std::string trim_right(const std::string &line) { return line.substr(0, line.fin
 
 std::vector<std::string> ColumnTable::format(std::size_t column) const {
     const ColumnKind kind = columns_[column].kind;
-    const bool is_below_1 = std::any_of(rows_.begin(), rows_.end(), [&](const std::vector<ColumnEntry> &row) {
+    const bool is_below_1 = std::ranges::any_of(rows_, [&](const std::vector<ColumnEntry> &row) {
         const double value = !is_note(row) && is_number(row[column]) ? std::get<double>(row[column]) : 0.0;
         return value != 0.0 && std::abs(value) < 1e-6;
     });

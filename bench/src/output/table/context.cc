@@ -1,5 +1,4 @@
 #include "output/table/sections.h"
-#include "text/fill.h"
 #include "text/names.h"
 
 #include <algorithm>
@@ -21,8 +20,7 @@ std::string ranks_line(const Context &context) {
         hosts.resize(most_hosts_named);
         hosts.emplace_back("...");
     }
-    const bool bound = std::all_of(context.ranks.begin(), context.ranks.end(),
-                                   [](const RankPlace &place) { return place.cores <= 1; });
+    const bool bound = std::ranges::all_of(context.ranks, [](const RankPlace &place) { return place.cores <= 1; });
     return fmt::format("{} ({}), {}", context.ranks.size(), join(hosts),
                        bound ? "bound to cores" : "not bound to cores");
 }
@@ -34,7 +32,7 @@ std::string by_operation(const std::vector<CellResult> &results, std::string (*d
         std::vector<std::string> names;
         for (const CellResult &result : results) {
             const std::string name = result.cell.operation.substr(0, result.cell.operation.find('('));
-            if (describe(result.cell) == text && std::find(names.begin(), names.end(), name) == names.end()) {
+            if (describe(result.cell) == text && !contains(names, name)) {
                 names.push_back(name);
             }
         }
@@ -50,7 +48,7 @@ std::string algorithm_lines(const SamplingContext &context) {
     std::vector<std::pair<std::string, std::vector<std::string>>> known;
     for (const auto &[name, evidence] : context.algorithms) {
         const std::string how = evidence.substr(0, evidence.find(": "));
-        auto same = std::find_if(known.begin(), known.end(), [&](const auto &one) { return one.first == how; });
+        auto same = std::ranges::find_if(known, [&](const auto &one) { return one.first == how; });
         if (same == known.end()) {
             same = known.insert(known.end(), {how, {}});
         }

@@ -99,8 +99,8 @@ public:
 private:
     void call(AlgorithmInForce &choice, AlgorithmTrial &trial) const {
         const OperationInfo &info = find_by_name(all_operations(), trial.operation);
-        const bool rooted = std::any_of(info.parameters.begin(), info.parameters.end(),
-                                        [](const ComponentParameter &parameter) { return parameter.name == "root"; });
+        const bool rooted = std::ranges::any_of(
+            info.parameters, [](const ComponentParameter &parameter) { return parameter.name == "root"; });
         const Component component("operation",
                                   rooted ? fmt::format("{}(root={})", info.name, options_.root) : info.name, info);
         const AlgorithmScope scope(choice, true);

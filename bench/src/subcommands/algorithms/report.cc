@@ -2,7 +2,6 @@
 
 #include "output/table/columns.h"
 #include "output/table/sections.h"
-#include "text/fill.h"
 #include "text/names.h"
 
 #include <algorithm>

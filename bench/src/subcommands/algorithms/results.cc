@@ -28,8 +28,8 @@ std::string to_string(AlgorithmVerdict verdict) {
 }
 
 void judge_trials(std::vector<AlgorithmTrial> &trials, std::size_t ranks) {
-    const auto own = std::find_if(trials.begin(), trials.end(),
-                                  [](const AlgorithmTrial &trial) { return trial.algorithm == default_algorithm; });
+    const auto own =
+        std::ranges::find_if(trials, [](const AlgorithmTrial &trial) { return trial.algorithm == default_algorithm; });
     long chosen = 0;
     long different = 0;
     for (AlgorithmTrial &trial : trials) {

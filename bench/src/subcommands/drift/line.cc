@@ -84,7 +84,7 @@ LineError line_error(std::span<const double> x, std::span<const double> y, std::
     const Vector times = around_mean(x, normal);
     const Vector values = around_mean(y, normal); // near zero, sums keep their digits
     Vector constant(count);
-    std::transform(normal.begin(), normal.end(), constant.begin(), [](double weight) { return std::sqrt(weight); });
+    std::ranges::transform(normal, constant.begin(), [](double weight) { return std::sqrt(weight); });
     std::vector<Vector> orthonormal = {constant, times};
     orthonormalize(orthonormal[0], {});
     orthonormalize(orthonormal[1], {orthonormal[0]});

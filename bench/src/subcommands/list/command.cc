@@ -26,7 +26,7 @@ namespace {
 template <typename Registry> std::vector<ListedComponent> own_names(const Registry &registry) {
     std::vector<ListedComponent> components;
     for (const auto &entry : registry) {
-        components.push_back({{entry.name, entry.description, "", {}}});
+        components.push_back({{entry.name, entry.description}});
     }
     return components;
 }
@@ -52,7 +52,7 @@ std::vector<ListedComponent> metric_components() {
 std::vector<ListedComponent> field_components() {
     std::vector<ListedComponent> components;
     for (const CellField &field : cell_fields()) {
-        components.push_back({{field.name, field.meaning, "", {}}, {}, field.unit, {}});
+        components.push_back({{field.name, field.meaning}, {}, field.unit, {}});
     }
     return components;
 }
@@ -133,7 +133,7 @@ ExitStatus run(const Communicator &comm, const std::vector<std::string> &kinds, 
     comm.on_root([&] {
         std::vector<ListedKind> listed;
         for (const Kind &kind : all_kinds()) {
-            if (kinds.empty() || std::find(kinds.begin(), kinds.end(), kind.name) != kinds.end()) {
+            if (kinds.empty() || contains(kinds, kind.name)) {
                 listed.push_back({kind.name, kind.description, kind.components()});
             }
         }

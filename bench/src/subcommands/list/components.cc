@@ -2,7 +2,6 @@
 
 #include "output/json_records.h"
 #include "output/table/columns.h"
-#include "text/fill.h"
 #include "text/names.h"
 
 #include <algorithm>
@@ -27,9 +26,8 @@ struct Row {
 
 bool same(const ComponentParameter &a, const ComponentParameter &b) { return a.name == b.name && a.value == b.value; }
 
-bool contains(const std::vector<ComponentParameter> &parameters, const ComponentParameter &parameter) {
-    return std::any_of(parameters.begin(), parameters.end(),
-                       [&](const ComponentParameter &other) { return same(parameter, other); });
+bool lists(const std::vector<ComponentParameter> &parameters, const ComponentParameter &parameter) {
+    return std::ranges::any_of(parameters, [&](const ComponentParameter &other) { return same(parameter, other); });
 }
 
 bool is_form(const ListedComponent &component) { return component.call && !component.call->collective.empty(); }
@@ -63,21 +61,32 @@ std::vector<Row> make_rows(const std::vector<ListedComponent> &components) {
                             {}});
         }
         for (const ComponentParameter &parameter : component.parameters) {
-            if (!contains(rows.back().parameters, parameter) && !contains(rows.back().started, parameter)) {
+            if (!lists(rows.back().parameters, parameter) && !lists(rows.back().started, parameter)) {
                 rows.back().started.push_back(parameter);
             }
         }
-        const auto form = std::find(forms.begin(), forms.end(), component.call->form);
+        const auto form = std::ranges::find(forms, component.call->form);
         rows.back().exists[static_cast<std::size_t>(form - forms.begin())] = component.call->unavailable.empty();
     }
     return rows;
+}
+
+constexpr std::size_t indent = 29;
+
+std::string list_parameter(const ComponentParameter &parameter) {
+    const ComponentValues &values = parameter.values;
+    const bool fixed = values.kind == ComponentValues::Kind::choice && values.choices.size() == 1;
+    const std::string setting = fmt::format("    {}={}", parameter.name, parameter.value);
+    return fmt::format(
+        "{:<28}{}{}\n", setting, setting.size() < indent ? " " : "\n" + std::string(indent, ' '),
+        fill(fixed ? parameter.meaning : fmt::format("{} ({})", parameter.meaning, values.describe()), indent));
 }
 
 std::string list_parameters(const std::vector<Row> &rows, std::vector<ComponentParameter> Row::*of) {
     std::vector<ComponentParameter> parameters;
     for (const Row &row : rows) {
         for (const ComponentParameter &parameter : row.*of) {
-            if (!contains(parameters, parameter)) {
+            if (!lists(parameters, parameter)) {
                 parameters.push_back(parameter);
             }
         }
@@ -86,7 +95,7 @@ std::string list_parameters(const std::vector<Row> &rows, std::vector<ComponentP
     for (const ComponentParameter &parameter : parameters) {
         std::vector<std::string> names;
         for (const Row &row : rows) {
-            if (contains(row.*of, parameter)) {
+            if (lists(row.*of, parameter)) {
                 names.push_back(row.name);
             }
         }
@@ -96,8 +105,8 @@ std::string list_parameters(const std::vector<Row> &rows, std::vector<ComponentP
     return text;
 }
 
-} // namespace
-
+/// The operations among the components that are forms of collectives: a row for each collective, and below them every
+/// parameter once, with the collectives that have it. "" if there are none.
 std::string list_calls(const std::vector<ListedComponent> &components) {
     const std::vector<Row> rows = make_rows(components);
     if (rows.empty()) {
@@ -133,9 +142,19 @@ std::string list_calls(const std::vector<ListedComponent> &components) {
            "  parameters of the nonblocking and persistent forms only:\n" + list_parameters(rows, &Row::started);
 }
 
-namespace {
-
-constexpr std::size_t indent = 29;
+/// With its parameters below it.
+std::string list_component(const ListedComponent &component) {
+    const std::string unit = component.unit.value_or("");
+    std::string text =
+        fmt::format("  {:<26} {}\n", unit.empty() ? component.name : fmt::format("{} [{}]", component.name, unit),
+                    fill(component.source.empty() ? component.description
+                                                  : fmt::format("{} [{}]", component.description, component.source),
+                         indent));
+    for (const ComponentParameter &parameter : component.parameters) {
+        text += list_parameter(parameter);
+    }
+    return text;
+}
 
 Json to_json(const ComponentParameter &parameter) {
     Json json = {{"name", parameter.name}, {"default", parameter.value}, {"meaning", parameter.meaning}};
@@ -152,28 +171,6 @@ Json to_json(const ComponentParameter &parameter) {
 }
 
 } // namespace
-
-std::string list_parameter(const ComponentParameter &parameter) {
-    const ComponentValues &values = parameter.values;
-    const bool fixed = values.kind == ComponentValues::Kind::choice && values.choices.size() == 1;
-    const std::string setting = fmt::format("    {}={}", parameter.name, parameter.value);
-    return fmt::format(
-        "{:<28}{}{}\n", setting, setting.size() < indent ? " " : "\n" + std::string(indent, ' '),
-        fill(fixed ? parameter.meaning : fmt::format("{} ({})", parameter.meaning, values.describe()), indent));
-}
-
-std::string list_component(const ListedComponent &component) {
-    const std::string unit = component.unit.value_or("");
-    std::string text =
-        fmt::format("  {:<26} {}\n", unit.empty() ? component.name : fmt::format("{} [{}]", component.name, unit),
-                    fill(component.source.empty() ? component.description
-                                                  : fmt::format("{} [{}]", component.description, component.source),
-                         indent));
-    for (const ComponentParameter &parameter : component.parameters) {
-        text += list_parameter(parameter);
-    }
-    return text;
-}
 
 std::string list_table(const std::vector<ListedKind> &kinds) {
     std::string text;

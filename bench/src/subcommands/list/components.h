@@ -33,13 +33,6 @@ struct ListedKind {
 
 /// The components by kind, each with its parameters; a component of several kinds is described once.
 std::string list_table(const std::vector<ListedKind> &kinds);
-/// A component with its parameters below it.
-std::string list_component(const ListedComponent &component);
-std::string list_parameter(const ComponentParameter &parameter);
-
-/// The operations among the components that are forms of collectives: a row for each collective, and below them every
-/// parameter once, with the collectives that have it. "" if there are none.
-std::string list_calls(const std::vector<ListedComponent> &components);
 
 /// JSON lines, one component each.
 std::string list_json(const std::vector<ListedKind> &kinds);

@@ -39,7 +39,7 @@ std::span<const long> stop_rule_ns() {
 std::vector<StopRule> study_stop_rule(std::span<const double> rtts, std::span<const long> ns, long resamples,
                                       std::uint64_t seed) {
     std::mt19937_64 random(seed);
-    const double smallest = *std::min_element(rtts.begin(), rtts.end());
+    const double smallest = *std::ranges::min_element(rtts);
     const auto runs = static_cast<double>(resamples);
     std::vector<StopRule> study;
     for (const long n : ns) {
@@ -57,7 +57,7 @@ std::vector<StopRule> study_stop_rule(std::span<const double> rtts, std::span<co
 
 RttPair study_rtts(const Pair &pair, RoundTrips trips, long resamples, std::uint64_t seed) {
     std::vector<double> sorted = trips.rtt;
-    std::sort(sorted.begin(), sorted.end());
+    std::ranges::sort(sorted);
     const Summary summary = summarize(trips.rtt, equal_parts(trips.rtt.size()));
     const double p999 = quantile_of_sorted(sorted, 0.999);
     const Histogram histogram = make_histogram(sorted, bins, drawn_quantile, least_bin);

@@ -27,7 +27,6 @@ class SkewRecorder : public Reporter {
 public:
     explicit SkewRecorder(std::vector<SkewRecording> &recordings) : recordings_(recordings) {}
 
-    void begin(const SamplingContext &, const std::vector<Cell> &) override {}
     void samples(const BatchReport &report) override {
         SkewRecording &recording = recordings_[report.cell];
         for (std::size_t i = 0; i < report.batch.size(); ++i) {
@@ -48,8 +47,6 @@ public:
             }
         }
     }
-    void cell(const CellResult &) override {}
-    void end(const RunEnd &) override {}
 
 private:
     std::vector<SkewRecording> &recordings_; // [cell]

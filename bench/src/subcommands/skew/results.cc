@@ -44,7 +44,7 @@ Skew study_skew(SkewRecording recording, const CellResult &cell, std::size_t ran
     Skew result{
         std::move(recording), cell, summarize(skews, blocks), {0.0, 0.0, std::vector<std::size_t>(bins, 0), 0}, {}};
     if (!skews.empty()) {
-        std::sort(skews.begin(), skews.end());
+        std::ranges::sort(skews);
         result.histogram = make_histogram(skews, bins, drawn, least_width);
     }
     for (const std::vector<double> &values : after_first) {

@@ -121,8 +121,8 @@ public:
     std::unique_ptr<AlgorithmInForce> choose(const Communicator &comm, const SelectableCollective &collective,
                                              const Algorithm &algorithm) const override {
         const auto &all = simulated_collectives();
-        const auto found = std::find_if(all.begin(), all.end(),
-                                        [&](const SimulatedCollective &one) { return one.name == collective.name; });
+        const auto found =
+            std::ranges::find_if(all, [&](const SimulatedCollective &one) { return one.name == collective.name; });
         return std::make_unique<SharedChoice>(comm, *found,
                                               found->algorithms.at(static_cast<std::size_t>(algorithm.number)));
     }
@@ -130,9 +130,11 @@ public:
 
 } // namespace
 
-AlgorithmFamilyInfo algorithm_families::simgrid() {
-    return {"simgrid", [](const AlgorithmRequests &) {},
-            []() -> std::unique_ptr<AlgorithmFamily> { return std::make_unique<SimGrid>(); }};
+const std::vector<AlgorithmFamilyInfo> &all_algorithm_families() {
+    static const std::vector<AlgorithmFamilyInfo> all = {
+        {[](const AlgorithmRequests &) {},
+         []() -> std::unique_ptr<AlgorithmFamily> { return std::make_unique<SimGrid>(); }}};
+    return all;
 }
 
 } // namespace bench
