@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from downbeat.commands.completion import after_commas, metrics
+
 EXIT_DIFFERENT = 3
 EXIT_UNDECIDED = 4
 
@@ -26,7 +28,9 @@ def compare(
         list[str],
         typer.Argument(metavar="WHAT", help="One or two experiments, and conditions on them.", show_default=False),
     ],
-    metric: Annotated[str, typer.Option(help="Metric of each sample.", metavar="NAME")] = "latency_avg",
+    metric: Annotated[
+        str, typer.Option(help="Metric of each sample.", metavar="NAME", autocompletion=after_commas(metrics))
+    ] = "latency_avg",
     statistic: Annotated[
         str, typer.Option(help="Statistic over the samples of a launch, e.g. p95.", metavar="NAME")
     ] = "median",
