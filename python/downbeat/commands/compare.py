@@ -23,6 +23,13 @@ class FailOn(StrEnum):
     UNDECIDED = "undecided"
 
 
+class Format(StrEnum):
+    """Of standard output."""
+
+    TABLE = "table"
+    MARKDOWN = "markdown"
+
+
 def compare(
     what: Annotated[
         list[str],
@@ -48,6 +55,9 @@ def compare(
             help="Earlier experiments of the same kind, or a directory of them; may be repeated.", metavar="DIR"
         ),
     ] = None,
+    output_format: Annotated[
+        Format, typer.Option("--format", help="Format of standard output: table or markdown.", metavar="KIND")
+    ] = Format.TABLE,
     json: Annotated[
         Path | None,
         typer.Option(help="Write all numbers as JSON; - for standard output.", metavar="FILE", show_default=False),
@@ -73,7 +83,7 @@ def compare(
     from downbeat.comparison.arguments import read_arguments
     from downbeat.comparison.compare import compare as compare_experiments
     from downbeat.comparison.record import write_record
-    from downbeat.comparison.table import describe
+    from downbeat.comparison.table import describe, markdown
 
     asked = read_arguments(what, history)
     frame = compare_experiments(
@@ -88,7 +98,7 @@ def compare(
         confidence=confidence,
     )
     if not is_standard_output(json):
-        print("\n".join(describe(frame)))
+        print("\n".join(markdown(frame) if output_format is Format.MARKDOWN else describe(frame)))
     if json:
         write_record(frame, json)
     if json and not is_standard_output(json):
