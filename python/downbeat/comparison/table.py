@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections import Counter
 from collections.abc import Sequence
 
@@ -11,7 +12,7 @@ import pandas as pd
 from downbeat.base.text import counted, microseconds, printable
 from downbeat.data.launch_file import IMPLIED
 from downbeat.data.metrics import METRICS
-from downbeat.experiment.experiment import FACTORS
+from downbeat.experiment.experiment import FACTORS, MOST_ROWS
 from downbeat.statistics.modes import unseen_text
 from downbeat.statistics.power import POWER
 from downbeat.statistics.verdicts import FEW_ALIKE, NOT_AMONG_MANY, NOT_SIGNIFICANT
@@ -82,14 +83,28 @@ def conclusion(frame: pd.DataFrame) -> list[str]:
     return [f"{metric} of {b} is {ratio:.2f}{interval} times that of {a}{end}."]
 
 
+def rows_of(frame: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
+    """Returns headings and cells of a table in which factors are columns, too."""
+    shown = shown_factors(frame)
+    rows = [[*(word(row[name]) for name in shown), *cell_texts(frame, row, COLUMNS[0])] for _, row in frame.iterrows()]
+    return [*shown, *heads_of(frame).values()], rows
+
+
 def markdown(frame: pd.DataFrame) -> list[str]:
     """Returns the cells and what they come to, for an issue or a page."""
-    shown, columns = shown_factors(frame), COLUMNS[0]
-    heads = [*shown, *heads_of(frame).values()]
-    rows = [[*(word(row[name]) for name in shown), *cell_texts(frame, row, columns)] for _, row in frame.iterrows()]
+    heads, rows = rows_of(frame)
     texts = [[text.replace("|", "\\|") for text in row] for row in (heads, ["---"] * len(heads), *rows)]
     lines = [f"| {' | '.join(row)} |" for row in texts]
     return [summary(frame), "", *lines, *(line for sentence in conclusion(frame) for line in ("", sentence))]
+
+
+class Verdicts(pd.DataFrame):
+    """The frame of a comparison, which a notebook shows as the command prints it."""
+
+    def _repr_html_(self) -> str:
+        heads, rows = rows_of(self)
+        table = pd.DataFrame(rows, columns=heads).to_html(index=False, max_rows=MOST_ROWS)
+        return f"<p>{html.escape(' '.join([*conclusion(self), summary(self)]))}</p>{table}"
 
 
 def readings(frame: pd.DataFrame) -> bool:

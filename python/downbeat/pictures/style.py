@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,15 @@ class Picture:
     caption: str
     figure: Figure
     numbers: pd.DataFrame
+
+    def _repr_png_(self) -> bytes:
+        """Returns what a notebook shows."""
+        file = io.BytesIO()
+        self.figure.savefig(file, format="png", dpi=SCREEN_DOTS)
+        return file.getvalue()
+
+
+SCREEN_DOTS = 110  # per inch
 
 
 # More markers make a line thick and the page long; intervals are a band then.
