@@ -55,7 +55,7 @@ help: ## list the targets
 	@echo 'OUTPUT=results/<date and time> (of make run; a directory of an earlier run is continued)'
 
 # Builds only what it needs: no tests.
-# A terminal sees ninja count.
+# On a terminal, ninja counts.
 run: ## install what is missing, build, measure barrier, bcast, reduce and allreduce, write a report
 	@echo 'step 1 of 4: installing what is missing'
 	@tools/setup build downbeat $(MPI)
