@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from downbeat.commands.completion import after_commas, metrics
+from downbeat.commands.completion import METRICS
 
 EXIT_DIFFERENT = 3
 EXIT_UNDECIDED = 4
@@ -36,7 +36,7 @@ def compare(
         typer.Argument(metavar="WHAT", help="One or two experiments, and conditions on them.", show_default=False),
     ],
     metric: Annotated[
-        str, typer.Option(help="Metric of each sample.", metavar="NAME", autocompletion=after_commas(metrics))
+        str, typer.Option(help="Metric of each sample.", metavar="NAME", autocompletion=METRICS)
     ] = "latency_avg",
     statistic: Annotated[
         str, typer.Option(help="Statistic over the samples of a launch, e.g. p95.", metavar="NAME")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 from collections.abc import Callable, Iterable
@@ -39,36 +40,13 @@ def components(kind: str) -> Completion:
     return after_commas(names)
 
 
-def metrics() -> list[str]:
-    """Returns the names of metrics."""
-    from downbeat.data.metrics import METRICS
-
-    return list(METRICS)
+def names_in(module: str, table: str) -> Completion:
+    """Returns what completes the names in a table of a module, which is loaded when a shell asks."""
+    return after_commas(lambda: getattr(importlib.import_module(module), table))
 
 
-def libraries() -> list[str]:
-    """Returns the names of MPI libraries."""
-    from downbeat.launchers.libraries import LIBRARIES
-
-    return list(LIBRARIES)
-
-
-def figures() -> list[str]:
-    """Returns the names of the papers' figures."""
-    from downbeat_papers.figure import FIGURES
-
-    return list(FIGURES)
-
-
-def formats() -> list[str]:
-    """Returns the formats of `downbeat export`."""
-    from downbeat.tables.export import KINDS
-
-    return list(KINDS)
-
-
-def rows() -> list[str]:
-    """Returns the rows of `downbeat export`."""
-    from downbeat.tables.export import ROWS
-
-    return list(ROWS)
+METRICS = names_in("downbeat.data.metrics", "METRICS")
+LIBRARIES = names_in("downbeat.launchers.libraries", "LIBRARIES")
+FIGURES = names_in("downbeat_papers.figure", "FIGURES")
+FORMATS = names_in("downbeat.tables.export", "KINDS")
+ROWS = names_in("downbeat.tables.export", "ROWS")

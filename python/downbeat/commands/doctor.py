@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from downbeat.base.text import counted
-from downbeat.commands.completion import after_commas, libraries
+from downbeat.commands.completion import LIBRARIES
 from downbeat.commands.options import BENCH, LAUNCHER
 from downbeat.errors import UsageError
 
@@ -34,7 +34,7 @@ def doctor(
         typer.Option(
             metavar="NAMES",
             help="MPI libraries that must start [all that are built].",
-            autocompletion=after_commas(libraries),
+            autocompletion=LIBRARIES,
         ),
     ] = None,
     bench: Annotated[list[str] | None, BENCH] = None,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from downbeat.commands.completion import after_commas, formats, rows
+from downbeat.commands import completion
 from downbeat.errors import UsageError
 
 
@@ -21,11 +21,11 @@ def export(
             "--to",
             help="Format: csv, parquet or json (an object per line).",
             metavar="KIND",
-            autocompletion=after_commas(formats),
+            autocompletion=completion.FORMATS,
         ),
     ],
     rows: Annotated[
-        str, typer.Option(help="Rows: cells, samples or stamps.", metavar="WHAT", autocompletion=after_commas(rows))
+        str, typer.Option(help="Rows: cells, samples or stamps.", metavar="WHAT", autocompletion=completion.ROWS)
     ] = "cells",
     output: Annotated[
         Path | None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from downbeat.base.text import counted
-from downbeat.commands.completion import after_commas, components, libraries
+from downbeat.commands.completion import LIBRARIES, components
 from downbeat.commands.options import BENCH, LAUNCHER, PASSED, RANKS_PER_NODE
 from downbeat.errors import UsageError
 
@@ -43,9 +43,7 @@ def run(
     ranks_per_node: Annotated[int | None, RANKS_PER_NODE] = None,
     mpi: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAMES", help="MPI libraries [the first that is built].", autocompletion=after_commas(libraries)
-        ),
+        typer.Option(metavar="NAMES", help="MPI libraries [the first that is built].", autocompletion=LIBRARIES),
     ] = None,
     launches: Annotated[int | None, typer.Option(metavar="N", help="Launches of each configuration [10].")] = None,
     width: Annotated[

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from downbeat.commands.completion import after_commas, metrics
+from downbeat.commands import completion
 from downbeat.errors import UsageError
 
 
@@ -16,7 +16,7 @@ def show(
         Path, typer.Argument(help="A .nc file, or the directory of an experiment.", metavar="PATH", show_default=False)
     ],
     metric: Annotated[
-        str, typer.Option(help="Metric of each sample.", metavar="NAME", autocompletion=after_commas(metrics))
+        str, typer.Option(help="Metric of each sample.", metavar="NAME", autocompletion=completion.METRICS)
     ] = "latency_avg",
     json: Annotated[
         Path | None,

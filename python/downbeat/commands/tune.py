@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from downbeat.commands.completion import after_commas, components, libraries
+from downbeat.commands.completion import LIBRARIES, components
 from downbeat.commands.options import LAUNCHER, PASSED, RANKS_PER_NODE
 
 OBJECTIONS = 3  # a check of the rules failed
@@ -20,9 +20,7 @@ def tune(
         typer.Argument(help="E.g. bcast reduce.", metavar="COLLECTIVE", autocompletion=components("operation")),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Directory for rules and data.", metavar="DIR")],
-    mpi: Annotated[
-        str, typer.Option(help="MPI library.", metavar="NAME", autocompletion=after_commas(libraries))
-    ] = "openmpi",
+    mpi: Annotated[str, typer.Option(help="MPI library.", metavar="NAME", autocompletion=LIBRARIES)] = "openmpi",
     sizes: Annotated[str, typer.Option("--sizes", "-m", help="Message sizes.", metavar="SIZES")] = "8:64K",
     ranks: Annotated[
         str, typer.Option("--ranks", "-n", help="Numbers of ranks [the job's, else one per core].", metavar="P,P..")
