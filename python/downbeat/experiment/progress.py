@@ -206,8 +206,9 @@ class Terminal(Watcher):
     def render(self) -> Group:
         """Returns what is seen now."""
         left = self.pace.left(self.total - self.complete)
+        known = left is not None or self.complete >= self.total
         words = [f"launch {self.complete + 1} of {self.total}"] if self.complete < self.total else []
-        words += [time_left(left, self.complete, self.total)]
+        words += [time_left(left, self.complete, self.total)] if known else []
         words += [f"{self.failed} failed"] if self.failed else []
         head = Table.grid(padding=(0, 2, 0, 0))
         head.add_row(ProgressBar(total=self.total, completed=self.complete, width=24), Text(", ".join(words)))
