@@ -55,11 +55,20 @@ help: ## list the targets
 	@echo 'OUTPUT=results/<date and time> (of make run; a directory of an earlier run is continued)'
 
 # Builds only what it needs: no tests.
-run: setup-run ## install what is missing, build, measure barrier, bcast, reduce and allreduce, write a report
-	$(call build,$(MPI),downbeat-bench)
-	$(VENV)/downbeat run barrier bcast reduce allreduce --sizes 8:1M --sync mpi_barrier,harmonize \
+# On a terminal, ninja counts.
+run: ## install what is missing, build, measure barrier, bcast, reduce and allreduce, write a report
+	@echo 'step 1 of 4: installing what is missing'
+	@tools/setup build downbeat $(MPI)
+	@echo 'step 2 of 4: compiling, minutes the first time'
+	$(call configure,$(MPI))
+	@NINJA_STATUS='step 2 of 4: compiling, %f of %t: ' \
+	    cmake --build --preset $(MPI) --target downbeat-bench -- $(if $(MAKE_TERMOUT),,$(QUIET))
+	@echo 'step 3 of 4: measuring, about a minute'
+	@$(VENV)/downbeat run barrier bcast reduce allreduce --sizes 8:1M --sync mpi_barrier,harmonize \
 	    --mpi $(MPI) --ranks $(RANKS) --output $(OUTPUT)
-	$(VENV)/downbeat report $(OUTPUT)
+	@echo 'step 4 of 4: writing the report'
+	@$(VENV)/downbeat report $(OUTPUT)
+	@echo 'one page, which needs no network: xdg-open $(OUTPUT)/report.html, or copy it to another machine'
 
 dev: ## in a warm tree: build, run the tests without MPI, and those of what differs from the last commit
 test: ## install what is missing, build for one MPI library, Open MPI or MPI=, run its brief tests, check the format

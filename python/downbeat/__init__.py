@@ -4,6 +4,7 @@
     launch = downbeat.open_launch("out.nc")            # xarray: every sample, every rank's entry and exit
     experiment = downbeat.open_experiment("results")   # pandas: experiment.cells, one row per launch and cell
     experiment.cells.query("operation == 'bcast'")
+    experiment.plot()                                  # a picture of the report, in a notebook
     downbeat.compare(experiment, where_a={"variant": "old"}, where_b={"variant": "new"})
     trace = downbeat.open_trace("trace")               # pandas: trace.records, the collectives of any MPI program
 
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from downbeat.data.cells import summarize_cells as summarize_cells
     from downbeat.data.launch_file import open_launch as open_launch
     from downbeat.data.samples import sample_metrics as sample_metrics
-    from downbeat.experiment.experiment import Experiment as Experiment
-    from downbeat.experiment.experiment import open_experiment as open_experiment
+    from downbeat.notebook import Experiment as Experiment
+    from downbeat.notebook import open_experiment as open_experiment
     from downbeat.traces.trace import Trace as Trace
     from downbeat.traces.trace import open_trace as open_trace
 
@@ -32,8 +33,8 @@ _HOMES = {
     "sample_metrics": "downbeat.data.samples",
     "summarize_cells": "downbeat.data.cells",
     "compare": "downbeat.comparison.compare",
-    "Experiment": "downbeat.experiment.experiment",
-    "open_experiment": "downbeat.experiment.experiment",
+    "Experiment": "downbeat.notebook",
+    "open_experiment": "downbeat.notebook",
     "Trace": "downbeat.traces.trace",
     "open_trace": "downbeat.traces.trace",
 }

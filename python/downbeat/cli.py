@@ -4,45 +4,57 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import NoReturn, cast
 
 import typer
 
 from downbeat.base.streams import shown
 from downbeat.base.text import one_line
 from downbeat.commands import arrivals, build, compare, doctor, export, report, reproduce, run, show, trace, tune
-from downbeat.commands.options import PassingCommand
-from downbeat.errors import DownbeatError
+from downbeat.commands.help import Command, PassingCommand
+from downbeat.commands.mistakes import usage_line, with_suggestion
+from downbeat.errors import DownbeatError, UsageError
+
+# click's UsageError, which typer has under several names.
+PARSER_ERRORS = cast(tuple[type[typer.BadParameter]], typer.BadParameter.__bases__)
 
 app = typer.Typer(
     name="downbeat",
     help="Experiments on MPI collectives, measured from a common start.",
-    no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 # In the order in which a newcomer needs them.
-app.command()(build.build)
-app.command()(doctor.doctor)
+app.command(cls=Command)(build.build)
+app.command(cls=Command)(doctor.doctor)
 app.command(cls=PassingCommand)(run.run)
-app.command()(compare.compare)
-app.command()(report.report)
-app.command()(show.show)
-app.command()(export.export)
+app.command(cls=Command)(compare.compare)
+app.command(cls=Command)(report.report)
+app.command(cls=Command)(show.show)
+app.command(cls=Command)(export.export)
 app.command(cls=PassingCommand)(tune.tune)
-app.command()(reproduce.reproduce)
-app.command()(trace.trace)
-app.command()(arrivals.arrivals)
+app.command(cls=Command)(reproduce.reproduce)
+app.command(cls=Command, context_settings={"allow_interspersed_args": False})(
+    trace.trace
+)  # the launcher has options, too
+app.command(cls=Command)(arrivals.arrivals)
 
 
 @app.callback(invoke_without_command=True)
-def options(version: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
+def options(
+    context: typer.Context,
+    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
+) -> None:
     """Experiments on MPI collectives, measured from a common start."""
     if version:
         from downbeat.commands.version import print_versions
 
         print_versions()
         raise typer.Exit
+    if not context.invoked_subcommand:
+        print(context.get_help(), file=sys.stderr)
+        raise typer.Exit(UsageError.status)
 
 
 def main() -> None:
@@ -52,13 +64,29 @@ def main() -> None:
     with shown():
         try:
             try:
-                app()
+                status = app(standalone_mode=False)
             finally:
                 sys.stdout.flush()
+        except PARSER_ERRORS as error:
+            end(usage_error(error), UsageError.status)
         except DownbeatError as error:
-            print(f"downbeat: {one_line(str(error))}", file=sys.stderr)
-            sys.exit(error.status)
+            end(str(error), error.status)
         except OSError as error:  # a directory that cannot be made
             where = f"'{error.filename}': " if error.filename else ""
-            print(f"downbeat: {one_line(f'{where}{error.strerror or error}')}", file=sys.stderr)
-            sys.exit(DownbeatError.status)
+            end(f"{where}{error.strerror or error}", DownbeatError.status)
+    sys.exit(status)
+
+
+def usage_error(error: typer.BadParameter) -> str:
+    """Returns a line for an error of the parser of the command line."""
+    context = error.ctx
+    assert context
+    command = context.command
+    options = [name for one in command.params for name in one.opts if name.startswith("--")] + ["--help"]
+    return usage_line(error.format_message(), context.command_path, [*options, *getattr(command, "commands", ())])
+
+
+def end(line: str, status: int) -> NoReturn:
+    """Ends the command with one line that says what is wrong."""
+    print(f"downbeat: {with_suggestion(one_line(line))}", file=sys.stderr)
+    sys.exit(status)

@@ -9,9 +9,11 @@ import pytest
 from downbeat.comparison.table import (
     cell_table,
     cell_texts,
+    conclusion,
     describe,
     history,
     legend,
+    markdown,
     method,
     names_of,
     percent,
@@ -282,10 +284,48 @@ def test_the_description_has_all_parts_in_order() -> None:
         "  up to 26 % of launches (29 show 10 %, 59 show 5 %), and whether launches are",
         "  correlated",
         "A and B differ in much",
+        "",
+        "new is 2.00 (1.67 to 2.50) times as fast as old.",
+    ]
+    assert markdown(frame)[2:] == [
+        "| operation | size | old | new | ratio | interval | new is |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+        "| bcast | 8 | 2.000 | 1.000 | 0.500 | 0.400-0.600 | equivalent |",
+        "",
+        "new is 2.00 (1.67 to 2.50) times as fast as old.",
     ]
     with_history = frame_of(
         cell(sessions=6, launches_a=6), where_a={}, where_b={}, history=["x"] * 6, history_is_a=True
     )
     lines = describe(with_history)
     assert lines[5:8] == ["  A       before, 6 sessions", "  B       after, 10 launches", "  history 6 experiments"]
-    assert lines[-3].startswith("verdicts are on the launches there are: 10 launches")  # not of sessions
+    assert lines[-5].startswith("verdicts are on the launches there are: 10 launches")  # not of sessions
+
+
+@pytest.mark.parametrize(
+    ("cells", "about", "sentence"),
+    [
+        (
+            [cell(), cell(ratio=2.0, ratio_low=1.5, ratio_high=2.5)],
+            {},
+            "old is 1.00 (0.77 to 1.22) times as fast as new, over 2 cells; the interval includes 1.",
+        ),
+        (
+            [cell(ratio=1.25, ratio_low=1.2, ratio_high=1.3)],
+            {"where_a": {}, "where_b": {}},
+            "before is 1.25 (1.20 to 1.30) times as fast as after.",
+        ),
+        ([cell(ratio_low=math.nan, ratio_high=math.nan)], {}, "new is 2.00 times as fast as old; no verdict."),
+        ([cell()], {"metric": "exit_skew"}, "exit_skew of new is 0.50 (0.40 to 0.60) times that of old."),
+        (
+            [cell()],
+            {"where_a": COMMON_START, "where_b": BARRIER},
+            "After mpi_barrier latency_avg reads 0.50 (0.40 to 0.60) times as much as after harmonize.",
+        ),
+    ],
+)
+def test_a_comparison_comes_to_a_sentence(
+    cells: list[dict[str, object]], about: dict[str, object], sentence: str
+) -> None:
+    assert conclusion(frame_of(*cells, **about)) == [sentence]
+    assert conclusion(frame_of(cell(ratio=math.nan))) == []

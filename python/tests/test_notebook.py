@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import json
 import pydoc
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +17,7 @@ import downbeat
 import numpy as np
 import pandas as pd
 import pytest
+from downbeat.errors import UsageError
 from downbeat.experiment.experiment import Launch
 from launch_files import Cell, write_launch
 
@@ -22,6 +25,7 @@ from benchmarks.simulations.simulated import simulate_launch_factors
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 EXAMPLES = ("data", "compare", "statistics")
+NOTEBOOK = DOCS.parent / "examples" / "notebook"
 STATISTICS = re.findall(r"`(\w+)`", re.sub(r"(?m)^(?!\| `)[^\n]*", "", (DOCS / "statistics.md").read_text("utf-8")))
 
 
@@ -127,3 +131,25 @@ def test_examples_run_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert attributes == (True, [])
     (of_all,) = shown["statistics"]
     assert of_all.verdict == "slower"  # type: ignore[attr-defined]
+
+
+def test_the_example_notebook_runs_and_shows_what_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(NOTEBOOK, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    cells = json.loads((tmp_path / "experiment.ipynb").read_text(encoding="utf-8"))["cells"]
+    codes = ["".join(one["source"]) for one in cells if one["cell_type"] == "code"]
+    assert all(one.get("outputs", []) == [] for one in cells)
+    experiment, ratios, latencies, verdicts, slower, launch, _samples = (
+        value for code in codes for value in run_cell(code, names) if value is not None
+    )
+    for shown in (experiment, verdicts, slower, launch):
+        assert len(shown._repr_html_()) < 20_000  # type: ignore[attr-defined]
+        assert len(repr(shown)) < 4_000
+    assert "5 launches" in experiment._repr_html_()  # type: ignore[attr-defined]
+    assert "After mpi_barrier latency_avg reads" in verdicts._repr_html_()  # type: ignore[attr-defined]
+    for picture, name in ((ratios, "barrier_ratio"), (latencies, "latency_by_size-bcast")):
+        assert picture.name == name  # type: ignore[attr-defined]
+        assert picture._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
+    with pytest.raises(UsageError, match="no picture 'x'; choose one of barrier_ratio, latency"):
+        experiment.plot("x")  # type: ignore[attr-defined]

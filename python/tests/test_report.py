@@ -127,11 +127,11 @@ def test_a_page_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
 def test_tables_are_for_people_and_csv_is_exact() -> None:
     frame = nasty_picture().numbers
     rows = table_rows(frame)
-    assert [(column.title, column.numeric) for column in rows.columns] == [
-        ("name", False),
-        ("latency [us]", True),
-        ("count", True),
-        ("x [s]", True),
+    assert [(column.title, column.style) for column in rows.columns] == [
+        ("name", ""),
+        ("latency [us]", "number"),
+        ("count", "number"),
+        ("x [s]", "number"),
     ]
     assert rows.cells == ((NASTY, "0.1235", "1", "-"), ("b", "123457", "2", "1e-09"))
     content = base64.b64decode(csv_link(frame).removeprefix("data:text/csv;base64,"))
@@ -164,6 +164,21 @@ def test_verdict_of_a_barrier_that_does_harm(tmp_path: Path) -> None:
     alone = judged[0].comparison.ratio
     assert float(interval[1]) < alone.low < alone.high < float(interval[2])
     assert "undecided" not in sentence and "cannot" not in sentence
+
+
+def test_the_news_is_one_sentence(tmp_path: Path) -> None:
+    def news(name: str, launches: list[list[Cell]]) -> str:
+        return make_report([write_experiment(tmp_path / name, launches).path]).found[0].text
+
+    factors = (1, 1.01, 0.99, 1, 1.02)
+    start = "After mpi_barrier a typical latency reads"
+    assert news("a", [barrier_cells(one, 1.2) for one in factors]) == (
+        f"{start} 20.0 % too high; worst: bcast 8 bytes +20 %."
+    )
+    assert news("b", [barrier_cells(one, 1.0) for one in factors]) == (
+        f"{start} 0.0 % too low; no cell differs significantly."
+    )
+    assert news("c", [barrier_cells(1)]) == f"{start} 20.0 % too high; no verdict, which needs 5 launches."
 
 
 def test_verdict_of_a_barrier_that_does_none(tmp_path: Path) -> None:
@@ -223,7 +238,8 @@ def test_libraries_are_compared_from_a_common_start(tmp_path: Path) -> None:
     write_experiment(tmp_path / "b", [barrier_cells(2 * factor) for factor in (1, 1.01, 1, 1.01, 1)], mpi_library="B 1")
     for file in sorted((tmp_path / "b").glob("*.nc")):
         file.rename(tmp_path / "a" / f"1{file.name}")
-    (sentence,) = configuration_sentences(open_experiment(tmp_path / "a"))
+    (news,), (sentence,) = configuration_sentences(open_experiment(tmp_path / "a"))
+    assert re.match(r"A 1 is (1\.99|2\.00) \(1\.9\d to 2\.0\d\) times as fast as B 1, over 3 cells\.", news)
     assert re.match(
         r"B 1 against A 1 from a common start: 3 slower of 3 cells; its latency is (1\.99|2) times \(median; "
         r"(1\.99|2) times in single cells\) as long; 5 launches leave unseen .*\. Cell by cell: downbeat compare .*/a "
@@ -264,7 +280,7 @@ def test_four_launches_are_no_verdict_and_a_warning(tmp_path: Path) -> None:
 def test_without_a_common_start_nothing_is_judged(tmp_path: Path) -> None:
     experiment = write_experiment(tmp_path, [[cell(5, synchronizer="mpi_barrier")]] * 5)
     assert judge_barriers(experiment) == []
-    assert make_report([tmp_path]).found[0] == Fact(
+    assert make_report([tmp_path]).found[1] == Fact(
         "measured", "5 launches of bcast after mpi_barrier, 2 processes, Some MPI 1.0."
     )
 
@@ -492,7 +508,7 @@ def test_a_directory_of_files_may_hold_all_kinds(tmp_path: Path) -> None:
         "rtt: Pictures",
     ]
     (tmp_path / "001.nc").unlink()
-    assert make_report([tmp_path]).title == "rtt"
+    assert make_report([tmp_path]).title == "rtt, a host, 2026-01-02"
 
 
 def test_schemes_are_not_judged_where_all_ranks_share_a_clock(tmp_path: Path) -> None:
@@ -530,7 +546,7 @@ def test_launches_are_counted_by_configuration(tmp_path: Path) -> None:
     write_experiment(tmp_path / "b", [[cell(5)]] * 2, mpi_library="B 1")
     for file in (tmp_path / "b").glob("*.nc"):
         file.rename(tmp_path / "a" / f"b{file.name}")
-    assert make_report([tmp_path / "a"]).found[0].text.startswith("4 launches (2 of each configuration) of bcast after")
+    assert make_report([tmp_path / "a"]).found[1].text.startswith("4 launches (2 of each configuration) of bcast after")
 
 
 def test_numbers_beside_each_other_keep_their_zeros() -> None:

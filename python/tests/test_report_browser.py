@@ -104,12 +104,13 @@ def test_words_come_in_their_order(seen_at: Callable[[int], dict[str, Any]]) -> 
     places = [
         text.rindex(words)  # the last: the contents have them too
         for words in (
+            "experiment: After mpi_barrier a typical latency reads 20.0 % too high; worst: ",
             "experiment: effect of the barrier",
             "After mpi_barrier, latencies read 1.2 times",
             "\nexperiment: Barrier / common start",
-            "\nexperiment: Verdicts",
             "\nexperiment: Pictures",
             "\nexperiment: Warnings",
+            "\nexperiment: Verdicts",
             "\nexperiment: What was measured, and how",
             "\nexperiment: Machine and software",
             "\nexperiment: Every launch",

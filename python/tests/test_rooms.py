@@ -32,7 +32,7 @@ FLOORS = (
         "tune",
         "pictures",
     ),  # rules; drawings
-    ("report",),  # pages
+    ("report", "notebook"),  # pages, cells of a notebook
     ("traces",),  # traces of libdownbeat-preload; figures of papers
     ("commands",),  # subcommands
     ("cli",),  # the command

@@ -34,21 +34,27 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_a_row_is_the_geometric_mean_of_launches(tmp_path: Path, run: Run) -> None:
-    for number, latency in enumerate((1.0, 4.0)):
+    for number, latency in enumerate((1.0, 2.0, 4.0)):
         verdicts = [0, 0, 0, 1, 3]  # of five attempts one is warm-up, one of four rejected
         write_launch(tmp_path / f"{number}.nc", [Cell(ENTRY, ENTRY + latency * 1e-6, verdict=verdicts)])
     status, lines, errors = run(tmp_path)
     assert (status, errors) == (0, "")
-    assert lines[0].endswith(": 2 launches, 2026-01-02T03:04:05Z")
+    assert lines[0].endswith(": 3 launches, 2026-01-02T03:04:05Z")
     assert ["harmonize"] in [line.split() for line in lines]  # the title of its columns
     size, median, half_width, p5, p95, p99 = row(lines, "bcast")[1:]
     assert (size, median) == ("8", "2.000")
-    # Logarithms 0 and log 4 have the standard error log(2); Student's quantile of one degree of freedom.
-    factor = math.exp(12.7062 * math.log(2))
+    # The logarithms have the standard error log(2) / sqrt(3); Student's quantile of two degrees of freedom.
+    factor = math.exp(4.30265 * math.log(2) / math.sqrt(3))
     assert float(half_width) == pytest.approx(100 * (factor - 1 / factor) / 2, rel=0.02)
-    assert [p5, p95, p99] == ["2.500"] * 3
+    assert [p5, p95, p99] == ["2.000"] * 3
     assert "rejected, because ranks did not start together, and repeated: up to 25.0 % with" in lines
     assert lines[-1] == "  harmonize"
+
+
+def test_two_launches_have_no_interval(tmp_path: Path, run: Run) -> None:
+    for number in range(2):
+        write_launch(tmp_path / f"{number}.nc", [Cell(ENTRY, ENTRY + (1 + number) * 1e-6)])
+    assert "+-%" not in " ".join(run(tmp_path)[1])
 
 
 def row(lines: list[str], first: str) -> list[str]:
@@ -72,14 +78,14 @@ def test_synchronizers_are_side_by_side_and_zeros_are_kept(tmp_path: Path, run: 
 
 
 def test_the_record_is_in_seconds(tmp_path: Path, run: Run) -> None:
-    for number, latency in enumerate((1.0, 4.0)):
+    for number, latency in enumerate((1.0, 2.0, 4.0)):
         write_launch(tmp_path / f"{number}.nc", [Cell(ENTRY, ENTRY + latency * 1e-6)])
     status, lines, errors = run(tmp_path, "--json", "-")
     assert (status, errors) == (0, "")
     written = json.loads("\n".join(lines), parse_constant=pytest.fail)  # and nothing else on standard output
     (cell,) = written["cells"]
     assert (written["schema_version"], written["units"]["median"], written["metric"]) == (1, "s", "latency_avg")
-    assert (cell["operation"], cell["size"], cell["synchronizer"], cell["launches"]) == ("bcast", 8, "harmonize", 2)
+    assert (cell["operation"], cell["size"], cell["synchronizer"], cell["launches"]) == ("bcast", 8, "harmonize", 3)
     assert cell["median"] == pytest.approx(2e-6)
     assert cell["low"] < cell["median"] < cell["high"]
     assert run(tmp_path, "--json", tmp_path / "s.json")[1][-1] == f"written: {tmp_path / 's.json'}"

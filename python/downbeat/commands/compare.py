@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from downbeat.commands.completion import METRICS
+
 EXIT_DIFFERENT = 3
 EXIT_UNDECIDED = 4
 
@@ -21,12 +23,21 @@ class FailOn(StrEnum):
     UNDECIDED = "undecided"
 
 
+class Format(StrEnum):
+    """Of standard output."""
+
+    TABLE = "table"
+    MARKDOWN = "markdown"
+
+
 def compare(
     what: Annotated[
         list[str],
         typer.Argument(metavar="WHAT", help="One or two experiments, and conditions on them.", show_default=False),
     ],
-    metric: Annotated[str, typer.Option(help="Metric of each sample.", metavar="NAME")] = "latency_avg",
+    metric: Annotated[
+        str, typer.Option(help="Metric of each sample.", metavar="NAME", autocompletion=METRICS)
+    ] = "latency_avg",
     statistic: Annotated[
         str, typer.Option(help="Statistic over the samples of a launch, e.g. p95.", metavar="NAME")
     ] = "median",
@@ -44,6 +55,9 @@ def compare(
             help="Earlier experiments of the same kind, or a directory of them; may be repeated.", metavar="DIR"
         ),
     ] = None,
+    output_format: Annotated[
+        Format, typer.Option("--format", help="Format of standard output: table or markdown.", metavar="KIND")
+    ] = Format.TABLE,
     json: Annotated[
         Path | None,
         typer.Option(help="Write all numbers as JSON; - for standard output.", metavar="FILE", show_default=False),
@@ -69,7 +83,7 @@ def compare(
     from downbeat.comparison.arguments import read_arguments
     from downbeat.comparison.compare import compare as compare_experiments
     from downbeat.comparison.record import write_record
-    from downbeat.comparison.table import describe
+    from downbeat.comparison.table import describe, markdown
 
     asked = read_arguments(what, history)
     frame = compare_experiments(
@@ -84,7 +98,7 @@ def compare(
         confidence=confidence,
     )
     if not is_standard_output(json):
-        print("\n".join(describe(frame)))
+        print("\n".join(markdown(frame) if output_format is Format.MARKDOWN else describe(frame)))
     if json:
         write_record(frame, json)
     if json and not is_standard_output(json):

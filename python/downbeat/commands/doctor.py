@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from downbeat.base.text import counted
+from downbeat.commands.completion import LIBRARIES
 from downbeat.commands.options import BENCH, LAUNCHER
 from downbeat.errors import UsageError
 
@@ -29,7 +30,12 @@ def doctor(
         int | None, typer.Option("-n", "--ranks", metavar="P", help="Number of ranks [one per core].")
     ] = None,
     mpi: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="MPI libraries that must start [all that are built].")
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="MPI libraries that must start [all that are built].",
+            autocompletion=LIBRARIES,
+        ),
     ] = None,
     bench: Annotated[list[str] | None, BENCH] = None,
     launcher: Annotated[str | None, LAUNCHER] = None,

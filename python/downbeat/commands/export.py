@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from downbeat.commands import completion
 from downbeat.errors import UsageError
 
 
@@ -14,8 +15,18 @@ def export(
     path: Annotated[
         Path, typer.Argument(help="A .nc file, or the directory of an experiment.", metavar="PATH", show_default=False)
     ],
-    to: Annotated[str, typer.Option("--to", help="Format: csv, parquet or json (an object per line).", metavar="KIND")],
-    rows: Annotated[str, typer.Option(help="Rows: cells, samples or stamps.", metavar="WHAT")] = "cells",
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            help="Format: csv, parquet or json (an object per line).",
+            metavar="KIND",
+            autocompletion=completion.FORMATS,
+        ),
+    ],
+    rows: Annotated[
+        str, typer.Option(help="Rows: cells, samples or stamps.", metavar="WHAT", autocompletion=completion.ROWS)
+    ] = "cells",
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="File to write; - for standard output.  [default: -]", metavar="FILE"),

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from downbeat.base.text import split_list
+from downbeat.commands.completion import FIGURES
 from downbeat.commands.options import LAUNCHER, RANKS_PER_NODE
 from downbeat.errors import UsageError
 
@@ -17,7 +18,8 @@ LAUNCHES = 5
 
 def reproduce(
     figures: Annotated[
-        list[str] | None, typer.Argument(metavar="FIGURE", help="E.g. schuchart2023-fig2; see --list.")
+        list[str] | None,
+        typer.Argument(metavar="FIGURE", help="E.g. schuchart2023-fig2; see --list.", autocompletion=FIGURES),
     ] = None,
     listed: Annotated[
         bool, typer.Option("--list", help="List the figures: needs, and what this machine can show.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from downbeat.base.text import counted
+from downbeat.commands.completion import LIBRARIES, components
 from downbeat.commands.options import BENCH, LAUNCHER, PASSED, RANKS_PER_NODE
 from downbeat.errors import UsageError
 
@@ -21,19 +22,29 @@ FEW = 5  # launches; with fewer no verdict can rest on them
 
 def run(
     context: typer.Context,
-    what: Annotated[list[str], typer.Argument(metavar="EXPERIMENT.toml|OPERATION", show_default=False)],
+    what: Annotated[
+        list[str], typer.Argument(metavar="EXPERIMENT.toml|OPERATION", autocompletion=components("operation"))
+    ],
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="DIR", help="Directory for the results [the name of the experiment]."),
     ] = None,
     sizes: Annotated[str | None, typer.Option("-m", "--sizes", metavar="SIZES", help="Message sizes [8:64K].")] = None,
-    sync: Annotated[str | None, typer.Option(metavar="NAMES", help="Synchronizers [mpi_barrier,harmonize].")] = None,
+    sync: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES", help="Synchronizers [mpi_barrier,harmonize].", autocompletion=components("synchronizer")
+        ),
+    ] = None,
     ranks: Annotated[
         str | None,
         typer.Option("-n", "--ranks", metavar="P,P..", help="Numbers of ranks [the job's, else one per core]."),
     ] = None,
     ranks_per_node: Annotated[int | None, RANKS_PER_NODE] = None,
-    mpi: Annotated[str | None, typer.Option(metavar="NAMES", help="MPI libraries [the first that is built].")] = None,
+    mpi: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="MPI libraries [the first that is built].", autocompletion=LIBRARIES),
+    ] = None,
     launches: Annotated[int | None, typer.Option(metavar="N", help="Launches of each configuration [10].")] = None,
     width: Annotated[
         float | None,
@@ -81,7 +92,7 @@ def run(
 
     Launches run in random order until all are complete. The same command continues an interrupted run. Keys of the file
     are the long names of the options (docs/experiments.md); options override them. Options after -- go to
-    downbeat-bench unchanged (downbeat-bench --help): downbeat run bcast -- --late-ranks 0.01
+    downbeat-bench unchanged (downbeat-bench --help).
 
     Exit status: 0 all complete, 1 failure, 2 bad arguments, 3 launches are missing or intervals too wide, 130
     interrupted.

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from downbeat.commands import completion
 from downbeat.errors import UsageError
 
 
@@ -14,7 +15,9 @@ def show(
     path: Annotated[
         Path, typer.Argument(help="A .nc file, or the directory of an experiment.", metavar="PATH", show_default=False)
     ],
-    metric: Annotated[str, typer.Option(help="Metric of each sample.", metavar="NAME")] = "latency_avg",
+    metric: Annotated[
+        str, typer.Option(help="Metric of each sample.", metavar="NAME", autocompletion=completion.METRICS)
+    ] = "latency_avg",
     json: Annotated[
         Path | None,
         typer.Option(help="Write all numbers as JSON; - for standard output.", metavar="FILE", show_default=False),

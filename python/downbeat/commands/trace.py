@@ -26,8 +26,8 @@ def trace(
     command: Annotated[
         list[str],
         typer.Argument(
-            help="The launcher's command, after --, e.g. -- mpirun -n 4 ./application.",
-            metavar="-- COMMAND...",
+            help="The launcher's command, e.g. mpirun -n 4 ./application.",
+            metavar="COMMAND",
             show_default=False,
         ),
     ],
@@ -68,7 +68,6 @@ def trace(
         raise UsageError("--no-record without --harmonize does nothing; leave one out")
     if output.exists() and any(file.suffix in (*SUFFIXES, ".json") for file in output.iterdir()):
         raise UsageError(f"'{output}' has a trace already; choose another directory")
-    output.mkdir(parents=True, exist_ok=True)
     settings = {
         "MODE": ",".join(["record"] * record + ["harmonize"] * harmonize),
         "DIR": str(output.absolute()),
@@ -78,6 +77,7 @@ def trace(
         "SKIP": str(skip),
     }
     start = preloaded(command, settings, mpi, preload)
+    output.mkdir(parents=True, exist_ok=True)
     status = run_launcher(start.command, start.environment, str(output.resolve()))
     if not any(file.suffix in SUFFIXES for file in output.iterdir()):
         said = "the program did not call MPI_Init, or libdownbeat-preload did not reach it: is it linked statically?"

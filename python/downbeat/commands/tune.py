@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from downbeat.commands.completion import LIBRARIES, components
 from downbeat.commands.options import LAUNCHER, PASSED, RANKS_PER_NODE
 
 OBJECTIONS = 3  # a check of the rules failed
@@ -14,9 +15,12 @@ OBJECTIONS = 3  # a check of the rules failed
 
 def tune(
     context: typer.Context,
-    collectives: Annotated[list[str], typer.Argument(help="E.g. bcast reduce.", metavar="COLLECTIVE")],
+    collectives: Annotated[
+        list[str],
+        typer.Argument(help="E.g. bcast reduce.", metavar="COLLECTIVE", autocompletion=components("operation")),
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Directory for rules and data.", metavar="DIR")],
-    mpi: Annotated[str, typer.Option(help="MPI library.", metavar="NAME")] = "openmpi",
+    mpi: Annotated[str, typer.Option(help="MPI library.", metavar="NAME", autocompletion=LIBRARIES)] = "openmpi",
     sizes: Annotated[str, typer.Option("--sizes", "-m", help="Message sizes.", metavar="SIZES")] = "8:64K",
     ranks: Annotated[
         str, typer.Option("--ranks", "-n", help="Numbers of ranks [the job's, else one per core].", metavar="P,P..")
@@ -32,7 +36,12 @@ def tune(
         str,
         typer.Option(help="Metric that is compared [latency_avg; with a pattern after_last_entry].", metavar="NAME"),
     ] = "",
-    pattern: Annotated[str, typer.Option(help="Arrival pattern that the rules are for [none].", metavar="NAME")] = "",
+    pattern: Annotated[
+        str,
+        typer.Option(
+            help="Arrival pattern that the rules are for [none].", metavar="NAME", autocompletion=components("pattern")
+        ),
+    ] = "",
     delay: Annotated[str, typer.Option(help="Largest delay of the arrival pattern.", metavar="DELAY")] = "",
     bench: Annotated[str, typer.Option(help="Path of downbeat-bench [the build].", metavar="PATH")] = "",
     launcher: Annotated[str, LAUNCHER] = "",
@@ -43,7 +52,7 @@ def tune(
 ) -> None:
     """Choose algorithms of an MPI library, write rules, prove that they work.
 
-    Options after -- go to downbeat-bench unchanged, in every measurement: downbeat tune bcast -o rules -- --late 2e-6
+    Options after -- go to downbeat-bench unchanged, in every measurement (downbeat-bench --help).
 
     Exit status: 0 rules are written and no check failed, 1 failure, 2 bad arguments, 3 the library does not obey some
     rules, or they are slower than the defaults, cannot be measured, or were removed because of wrong results.

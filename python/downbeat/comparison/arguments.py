@@ -42,6 +42,9 @@ def read_arguments(what: Sequence[str], history: Sequence[Path] | None) -> Argum
         valid = counts in ((1, 0), (1, 2), (2, 0), (2, 2))
         forms = "A B, A factor=value factor=value, or A alone if it has two variants"
     if not valid:
+        for path in paths:
+            if not Path(path).exists():
+                raise UsageError(f"there is no experiment '{path}'; conditions are like synchronizer=harmonize")
         raise UsageError(f"{counted(counts[0], 'experiment')} and {counted(counts[1], 'condition')}; give {forms}")
     where: list[Mapping[str, object]] = [parse_conditions(one) for one in conditions] or [{}, {}]
     experiments = [open_experiment(path) for path in paths]

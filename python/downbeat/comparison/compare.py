@@ -20,6 +20,7 @@ from downbeat.comparison.history import (
     taking_part,
 )
 from downbeat.comparison.judging import assumption, count_tests, judged, key_of, match_cells, method_of
+from downbeat.comparison.table import Verdicts
 from downbeat.data.cells import HIGH, LOW, PATH, STATE, STATISTICS, hidden_by_step, states_line, with_states
 from downbeat.data.metrics import METRICS
 from downbeat.errors import UsageError
@@ -118,7 +119,7 @@ def compare(
     if all(match.obstacle.startswith("only in") for match in matches):
         raise UsageError(f"A and B have no cell in common: {mismatch(sides.a, sides.b, sides.compared)}")
     rows, comparisons = judged(matches, method_of(sides.paired, sides.history_is_a, margin, confidence), confidence)
-    frame = pd.DataFrame(rows)
+    frame = Verdicts(rows)
     of_a, of_b = a, a if b is None else b
     name_a, name_b = names_of(of_a, of_b)
     frame.attrs = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections import Counter
 from collections.abc import Sequence
 
@@ -11,7 +12,7 @@ import pandas as pd
 from downbeat.base.text import counted, microseconds, printable
 from downbeat.data.launch_file import IMPLIED
 from downbeat.data.metrics import METRICS
-from downbeat.experiment.experiment import FACTORS
+from downbeat.experiment.experiment import FACTORS, MOST_ROWS
 from downbeat.statistics.modes import unseen_text
 from downbeat.statistics.power import POWER
 from downbeat.statistics.verdicts import FEW_ALIKE, NOT_AMONG_MANY, NOT_SIGNIFICANT
@@ -31,6 +32,7 @@ MORE_LAUNCHES = (*NO_DIFFERENCE, FEW_ALIKE)  # are what would help
 LONGEST_NAME = 14  # of a value that heads a column
 # Columns of a comparison: as many as fit, from the first of these lists that does.
 COLUMNS = (("a", "b", "ratio", "interval", "verdict"), ("a", "b", "ratio", "verdict"), ("a", "ratio", "verdict"))
+NOT_TIMES = ("exit_skew", "end_skew", "imbalance_worst", "imbalance_mean")  # metrics: less of them is not faster
 LEAST_COLUMNS = ("ratio", "verdict")
 
 
@@ -50,7 +52,59 @@ def describe(frame: pd.DataFrame) -> list[str]:
     lines += entry("assumes", about["assumes"]) if about["assumes"] else []
     notes = [*legend(frame), *undecided(frame), *about["notes"]]
     lines += ["", *cell_table(frame)]
-    return [*lines, *([""] if notes else []), *(line for note in notes for line in wrapped(note, NOTE_LINES))]
+    lines += [*([""] if notes else []), *(line for note in notes for line in wrapped(note, NOTE_LINES))]
+    return [*lines, *(line for sentence in conclusion(frame) for line in ("", *wrapped(sentence)))]
+
+
+def conclusion(frame: pd.DataFrame) -> list[str]:
+    """Returns what the comparison comes to, in a sentence; none if no cell has a ratio.
+
+    Over cells, ratio and ends of the interval are geometric means. The interval is wide enough however much cells of a
+    launch resemble each other: the deviation of a mean is at most the mean of the deviations.
+    """
+    cells = frame[frame["ratio"] > 0]
+    firm = cells[cells["ratio_low"].notna()]
+    cells = firm if len(firm) else cells
+    if cells.empty:
+        return []
+    about, metric = frame.attrs, frame.attrs["metric"]
+    ratio, low, high = np.exp(np.log(cells[["ratio", "ratio_low", "ratio_high"]].to_numpy()).mean(axis=0))
+    a, b = names_of(frame) if about["where_a"] else (about["name_a"], about["name_b"])
+    times = not readings(frame) and metric not in NOT_TIMES
+    if times and ratio < 1:  # the faster one comes first
+        a, b, ratio, low, high = b, a, 1 / ratio, 1 / high, 1 / low
+    interval = f" ({low:.2f} to {high:.2f})" if low > 0 else ""
+    end = f", over {len(cells)} cells" if len(cells) > 1 else ""
+    end += "; the interval includes 1" if low <= 1 <= high else "" if interval else "; no verdict"
+    if readings(frame):
+        return [f"After {b} {metric} reads {ratio:.2f}{interval} times as much as after {a}{end}."]
+    if times:
+        return [f"{a} is {ratio:.2f}{interval} times as fast as {b}{end}."]
+    return [f"{metric} of {b} is {ratio:.2f}{interval} times that of {a}{end}."]
+
+
+def rows_of(frame: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
+    """Returns headings and cells of a table in which factors are columns, too."""
+    shown = shown_factors(frame)
+    rows = [[*(word(row[name]) for name in shown), *cell_texts(frame, row, COLUMNS[0])] for _, row in frame.iterrows()]
+    return [*shown, *heads_of(frame).values()], rows
+
+
+def markdown(frame: pd.DataFrame) -> list[str]:
+    """Returns the cells and what they come to, for an issue or a page."""
+    heads, rows = rows_of(frame)
+    texts = [[text.replace("|", "\\|") for text in row] for row in (heads, ["---"] * len(heads), *rows)]
+    lines = [f"| {' | '.join(row)} |" for row in texts]
+    return [summary(frame), "", *lines, *(line for sentence in conclusion(frame) for line in ("", sentence))]
+
+
+class Verdicts(pd.DataFrame):
+    """The frame of a comparison, which a notebook shows as the command prints it."""
+
+    def _repr_html_(self) -> str:
+        heads, rows = rows_of(self)
+        table = pd.DataFrame(rows, columns=heads).to_html(index=False, max_rows=MOST_ROWS)
+        return f"<p>{html.escape(' '.join([*conclusion(self), summary(self)]))}</p>{table}"
 
 
 def readings(frame: pd.DataFrame) -> bool:
@@ -78,8 +132,7 @@ def cell_table(frame: pd.DataFrame) -> list[str]:
         (str(row[SYNCHRONIZER]) if SYNCHRONIZER in shown else "", tuple(word(row[name]) for name in labels)): row
         for _, row in frame.iterrows()
     }
-    name_a, name_b = names_of(frame)
-    heads = {"a": name_a, "b": name_b, "ratio": "ratio", "interval": "interval", "verdict": verdict_head(frame)}
+    heads = heads_of(frame)
 
     def blocks(columns: Sequence[str]) -> list[Block]:
         texts = {title: [cell_texts(frame, cells.get((title, value)), columns) for value in values] for title in titles}
@@ -91,6 +144,12 @@ def cell_table(frame: pd.DataFrame) -> list[str]:
     folded = (columns for columns in choices if fits(labels, values, blocks(columns)))
     last = LEAST_COLUMNS if len(titles) > 1 else COLUMNS[0]
     return side_by_side(labels, values, blocks(next(whole, next(folded, last))))
+
+
+def heads_of(frame: pd.DataFrame) -> dict[str, str]:
+    """Returns the headings of `COLUMNS`."""
+    name_a, name_b = names_of(frame)
+    return {"a": name_a, "b": name_b, "ratio": "ratio", "interval": "interval", "verdict": verdict_head(frame)}
 
 
 def cell_texts(frame: pd.DataFrame, row: pd.Series | None, columns: Sequence[str]) -> list[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from downbeat.base.files import read_json
-from downbeat.base.text import shared_units
+from downbeat.base.text import MICROSECONDS, counted, shared_units
 from downbeat.base.typed import typed
 from downbeat.data.cells import HIGH, PATH, STATE, path_of, summarize_cells, with_states
 from downbeat.data.launch_file import CELL_FACTORS, IMPLIED, context_of, open_launch, open_samples
@@ -27,6 +28,19 @@ if TYPE_CHECKING:
 
 # Everything that distinguishes cells. The number of a launch is not a factor: it is a repetition.
 FACTORS = (*LAUNCH_FACTORS, *CELL_FACTORS, STATE)
+SHOWN_METRIC = "latency_avg_median"
+MOST_ROWS = 60  # of a table in a notebook
+
+
+def html_table(about: str, cells: pd.DataFrame) -> str:
+    """Returns the latencies of cells for a notebook, median over launches in us: synchronizers are side by side."""
+    shown = [name for name in FACTORS if name in cells and name != "synchronizer"]
+    keys = [name for name in shown if cells[name].nunique() > 1 or name in ("operation", "size")]
+    table = cells[keys].astype(str).assign(synchronizer=cells["synchronizer"], us=cells[SHOWN_METRIC] * MICROSECONDS)
+    table = table.pivot_table(index=keys, columns="synchronizer", values="us", aggfunc="median", sort=False)
+    return f"<p>{html.escape(about)}; {SHOWN_METRIC} in us</p>" + table.to_html(
+        float_format="{:.3f}".format, max_rows=MOST_ROWS
+    )
 
 
 @dataclass(frozen=True)
@@ -48,7 +62,7 @@ class Launch:
     environment: str
     number: int
     path: Path
-    record: Mapping[str, object]
+    record: Mapping[str, object] = field(repr=False)
     variant: str = DEFAULT_VARIANT
 
     @property
@@ -66,6 +80,11 @@ class Launch:
     def cells(self) -> pd.DataFrame:
         """As `summarize_cells`."""
         return summarize_cells(self.path)
+
+    def _repr_html_(self) -> str:
+        """Returns what a notebook shows."""
+        about = f"launch {self.number} under {self.library}, {self.ranks} ranks, {self.context.get('date', '')}"
+        return html_table(about, self.cells)
 
     def samples(self, metrics: Iterable[str] | None = None) -> xr.Dataset:
         """Returns the metrics of every sample in s, dimension `sample`, as `sample_metrics` does; all by default."""
@@ -90,9 +109,14 @@ class Experiment:
 
     path: Path
     name: str
-    launches: tuple[Launch, ...]
-    plan: Plan | None
-    failures: tuple[Mapping[str, object], ...]
+    launches: tuple[Launch, ...] = field(repr=False)
+    plan: Plan | None = field(repr=False)
+    failures: tuple[Mapping[str, object], ...] = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        """Returns what a notebook shows."""
+        about = f"{self.name}: {counted(len(self.launches), 'launch')}, {len(self.failures)} failed"
+        return html_table(about, self.cells)
 
     @cached_property
     def cells(self) -> pd.DataFrame:

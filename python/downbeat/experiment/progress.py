@@ -6,6 +6,7 @@ import functools
 import math
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -22,9 +23,9 @@ from downbeat.experiment.execute import Watcher
 from downbeat.experiment.launch import Ended
 from downbeat.experiment.plan import LaunchKey, Plan
 from downbeat.experiment.split import Decision
-from downbeat.statistics.location import Interval
+from downbeat.statistics.location import FEWEST_SHOWN, Interval
 
-CAPTION = "latency in us (mean over ranks): geometric mean of the medians of n launches; +-: half the 95 % interval"
+CAPTION = "latency in us, mean over ranks: geometric mean of n launches' medians; +-: half the 95 % interval"
 # Of a table, by their names in frames, in the order of its columns; where a factor does not vary, it needs no column.
 SHORT = {"barrier_algorithm": "barrier", "largest_delay": "delay", "environment": "environment"}
 ALWAYS = ("operation", "size", "synchronizer")
@@ -114,7 +115,7 @@ def text(factor: str, value: object) -> str:
 
 def numbers(interval: Interval) -> list[str]:
     """Returns the columns of an estimate: microseconds, half of its interval beside the estimate, launches."""
-    width = "-" if math.isnan(interval.low) else f"{interval.width / 2:.1%}"
+    width = "-" if math.isnan(interval.low) or interval.count < FEWEST_SHOWN else f"{interval.width / 2:.1%}"
     return [microseconds(interval.estimate), width, str(interval.count)]
 
 
@@ -148,7 +149,7 @@ class Plain(Watcher):
 class Terminal(Plain):
     """A bar, and a table of the cells that grows more certain launch by launch.
 
-    It changes between launches alone: while one runs, the processors are its own.
+    It changes between launches alone where these use all processors; else every second.
     """
 
     def __init__(self, console: Console) -> None:
@@ -158,15 +159,20 @@ class Terminal(Plain):
         self.total = 1
         self.failed = 0
         self.running = ""
+        self.began, self.usual = 0.0, ""  # of the launch that runs; how long those of its configuration take
         self.live = Live(console=console, auto_refresh=False, get_renderable=self.render, transient=True)
 
     def begins(self, plan: Plan, directory: Path, complete: int, total: int) -> None:
         self.complete, self.total = complete, total
         super().begins(plan, directory, complete, total)
+        self.live.auto_refresh = len(os.sched_getaffinity(0)) > max(plan.ranks)
+        self.live.refresh_per_second = 1
         self.live.start()
 
     def launches(self, key: LaunchKey) -> None:
-        self.running = describe(key)
+        self.running, self.began = describe(key), time.monotonic()
+        known = self.pace.seconds.get(key.configuration)
+        self.usual = f" of about {duration(sum(known) / len(known))}" if known else ""
         self.live.refresh()
 
     def ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:
@@ -182,14 +188,18 @@ class Terminal(Plain):
     def render(self) -> Group:
         """Returns what is seen now."""
         left = self.pace.left(self.total - self.complete)
-        words = [time_left(left, self.complete, self.total)]
+        known = left is not None or self.complete >= self.total
+        words = [f"launch {self.complete + 1} of {self.total}"] if self.complete < self.total else []
+        words += [time_left(left, self.complete, self.total)] if known else []
         words += [f"{self.failed} failed"] if self.failed else []
         head = Table.grid(padding=(0, 2, 0, 0))
         head.add_row(ProgressBar(total=self.total, completed=self.complete, width=24), Text(", ".join(words)))
-        shown: list[Table | Text] = [head, Text(self.running, style="dim", no_wrap=True, overflow="ellipsis")]
+        ticks = self.running and self.live.auto_refresh
+        since = f": {duration(time.monotonic() - self.began)}{self.usual}" if ticks else ""
+        shown: list[Table | Text] = [head, Text(self.running + since, style="dim", no_wrap=True, overflow="ellipsis")]
         if self.estimates.medians:
-            shown.append(Text(CAPTION, style="dim", no_wrap=True, overflow="ellipsis"))
-            shown.append(cell_table(self.estimates, max(3, self.live.console.height - 7)))
+            shown.append(Text(CAPTION, style="dim"))
+            shown.append(cell_table(self.estimates, max(3, self.live.console.height - 8)))
         return Group(*shown)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pandas as pd
+
 from downbeat.experiment.experiment import Experiment
 from downbeat.pictures.style import (
     GRAY,
@@ -15,7 +17,7 @@ from downbeat.pictures.style import (
     positions,
     size_axis,
 )
-from downbeat.statistics.verdicts import MARGIN
+from downbeat.statistics.verdicts import FEWEST_LAUNCHES, MARGIN
 from downbeat.tables.summaries import (
     CONFIGURATION,
     describe_each,
@@ -28,6 +30,14 @@ from downbeat.tables.summaries import (
 NAME = "barrier_ratio"
 
 
+def shown_ratios(numbers: pd.DataFrame) -> tuple[float, float]:
+    """Returns the range of the axis: all ratios, and the intervals of those that can have a verdict."""
+    firm = numbers[numbers["launches"] >= FEWEST_LAUNCHES]
+    low = pd.concat([numbers["ratio"], firm["low"]]).min()
+    high = pd.concat([numbers["ratio"], firm["high"]]).max()
+    return min(low, 1 / (1 + 2 * MARGIN)) / 1.02, max(high, 1 + 2 * MARGIN) * 1.02
+
+
 def draw_ratios(experiment: Experiment) -> list[Picture]:
     """Draws the ratio against size: a panel per operation and configuration, a line per synchronizer."""
     ratios = launch_ratios(plain_cells(experiment))
@@ -37,7 +47,7 @@ def draw_ratios(experiment: Experiment) -> list[Picture]:
     numbers = summarize(ratios, ("panel", "line", "size"), "ratio").rename(columns={"estimate": "ratio"})
     lines = positions(numbers["line"])
     drawn, note = first_panels(numbers)
-    figure, panels = new_panels(drawn["panel"].nunique())
+    figure, panels = new_panels(drawn["panel"].nunique(), share_y=True)
     for axes, (panel, group) in zip(panels, drawn.groupby("panel", sort=False), strict=True):
         axes.axhspan(1 / (1 + MARGIN), 1 + MARGIN, color=GRAY, alpha=0.18, linewidth=0)
         axes.axhline(1, color=GRAY, linewidth=0.8)
@@ -47,6 +57,7 @@ def draw_ratios(experiment: Experiment) -> list[Picture]:
             size_axis(axes.xaxis, group["size"].clip(lower=1))
         else:
             axes.set_xticks([])
+        axes.set_ylim(shown_ratios(drawn))
         log_axis(axes.yaxis)
         finish(axes, "message size [bytes]" if (group["size"] > 0).any() else "no message", "ratio", str(panel))
     finish_legend(figure, panels)

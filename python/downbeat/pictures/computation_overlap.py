@@ -58,7 +58,7 @@ def overlap_picture(frame: pd.DataFrame, operation: str) -> Picture:
         rows, columns=["panel", "size_bytes", "definition", "overlap_percent", "low_percent", "high_percent"]
     )
     drawn, note = first_panels(numbers)
-    figure, panels = new_panels(drawn["panel"].nunique())
+    figure, panels = new_panels(drawn["panel"].nunique(), share_y=True)
     for axes, (panel, group) in zip(panels, drawn.groupby("panel", sort=False), strict=True):
         axes.axhline(0, color=GRAY, linewidth=0.8)
         placed = group.assign(at=group["size_bytes"].clip(lower=1))

@@ -82,7 +82,7 @@ def pattern_picture(numbers: pd.DataFrame) -> Picture:
         numbers[name] *= MICROSECONDS
     lines = positions(numbers["line"])
     drawn, note = first_panels(numbers)
-    figure, panels = new_panels(drawn["panel"].nunique())
+    figure, panels = new_panels(drawn["panel"].nunique(), share_y=True)
     for axes, (panel, group) in zip(panels, drawn.groupby("panel", sort=False), strict=True):
         for line, points in group.groupby("line", sort=False):
             draw_points(axes, points, ("rank", "exit", "low", "high"), str(line), lines[str(line)])

@@ -117,7 +117,7 @@ def draw_run_times(experiment: Experiment) -> list[Picture]:
         return []
     numbers["panel"] = describe(numbers, LAUNCH_FACTORS)
     drawn, note = first_panels(numbers)
-    figure, panels = new_panels(drawn["panel"].nunique())
+    figure, panels = new_panels(drawn["panel"].nunique(), share_y=True)
     several = numbers["launch"].nunique() > 1
     for axes, (panel, group) in zip(panels, drawn.groupby("panel", sort=False), strict=True):
         for _, line in list(group.groupby("launch"))[: MOST_LINES if several else 0]:

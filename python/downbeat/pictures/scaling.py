@@ -79,8 +79,7 @@ def scaling_picture(frame: pd.DataFrame, x: str, metric: str, name: str, title: 
     lines = positions(numbers["line"])
     with_bands = len(lines) <= MOST_BANDS
     drawn, note = first_panels(numbers)
-    # The eye compares panels of one size.
-    figure, panels = new_panels(drawn["panel"].nunique(), share=x == "size")
+    figure, panels = new_panels(drawn["panel"].nunique(), share_x=x == "size", share_y=True)
     for axes, (panel, group) in zip(panels, drawn.groupby("panel", sort=False), strict=True):
         for line, points in group.groupby("line", sort=False):
             draw_line(axes, points.sort_values(x), x, str(line), lines[str(line)], with_bands)

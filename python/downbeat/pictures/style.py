@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,15 @@ class Picture:
     caption: str
     figure: Figure
     numbers: pd.DataFrame
+
+    def _repr_png_(self) -> bytes:
+        """Returns what a notebook shows."""
+        file = io.BytesIO()
+        self.figure.savefig(file, format="png", dpi=SCREEN_DOTS)
+        return file.getvalue()
+
+
+SCREEN_DOTS = 110  # per inch
 
 
 # More markers make a line thick and the page long; intervals are a band then.
@@ -97,15 +107,15 @@ def first_panels(numbers: pd.DataFrame) -> tuple[pd.DataFrame, str]:
 
 
 def new_panels(
-    count: int, columns: int = 2, height: float = PANEL_INCHES, share: bool = False
+    count: int, columns: int = 2, height: float = PANEL_INCHES, share_x: bool = False, share_y: bool = False
 ) -> tuple[Figure, list[Axes]]:
-    """Returns a figure with this many panels, with shared axes or their own; a single panel fills the figure."""
+    """Returns a figure with this many panels; panels that are compared share an axis. A single one fills it."""
     if count == 1:
         figure = new_figure()
         return figure, [figure.subplots()]
     rows = -(-count // columns)
     figure = new_figure(height=0.5 + rows * height)
-    panels = list(figure.subplots(rows, columns, squeeze=False, sharex=share, sharey=share).flat)
+    panels = list(figure.subplots(rows, columns, squeeze=False, sharex=share_x, sharey=share_y).flat)
     for unused in panels[count:]:
         unused.remove()
     for axes in panels[:count]:

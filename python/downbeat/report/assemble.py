@@ -48,13 +48,25 @@ def make_report(paths: Sequence[Path]) -> Page:
         for name, source in sources
     ]
     found = tuple(
-        Fact(f"{name}: {fact.about}", fact.text) if several else fact
+        (Fact(f"{name}: {fact.about}", fact.text) if fact.about else Fact("", f"{name}: {fact.text}"))
+        if several
+        else fact
         for (name, _), (facts, _) in zip(sources, contributions, strict=True)
         for fact in facts
     )
     sections = [section for _, mine in contributions for section in mine]
-    title = listed(name for name, _ in sources)
+    title = listed(name if several else f"{name}{where_and_when(source)}" for name, source in sources)
     return Page(title, (), (*unique_pictures(sections), Section("Terms", definitions=GLOSSARY)), found)
+
+
+def where_and_when(source: Source) -> str:
+    """Returns the end of a title: host and day of the first launch."""
+    context = source.launches[0].context if isinstance(source, Experiment) else source.attrs
+    hosts = [line.partition(":")[0] for line in str(context.get("hosts", "")).splitlines()]
+    place = (
+        "simulated" if "simulated" in context else f"{hosts[0]}{' and others' if hosts[1:] else ''}" if hosts else ""
+    )
+    return f", {place}, {str(context.get('date', ''))[:10]}"
 
 
 def open_sources(path: Path) -> list[tuple[str, Source]]:
@@ -101,8 +113,8 @@ def open_source(path: Path) -> Source:
 
 
 def contribution_of(experiment: Experiment, prefix: str) -> Contribution:
-    """Returns what was found in an experiment, and its sections: the answer first, conditions last."""
-    found, verdicts = experiment_verdict(experiment)
+    """Returns what was found in an experiment, and its sections: the news first, conditions last."""
+    news, found, verdicts = experiment_verdict(experiment)
     warnings = experiment_warnings(experiment)
     sections = []
     pictures = tuple(picture for draw in OF_EXPERIMENTS for picture in draw(experiment))
@@ -110,8 +122,6 @@ def contribution_of(experiment: Experiment, prefix: str) -> Contribution:
         ratios = tuple(picture for picture in pictures if picture.name == RATIO_PICTURE)
         pictures = tuple(picture for picture in pictures if picture not in ratios)
         sections.append(Section(f"{prefix}Barrier / common start", pictures=ratios))
-        table = Table(f"{prefix}Every cell against the common start", verdicts)
-        sections.append(Section(f"{prefix}Verdicts", tables=(table,)))
     operations = experiment.cells["operation"].nunique()
     left_out = (
         f"The first {MOST_OPERATIONS} of {operations} operations have pictures of their own; downbeat show and "
@@ -123,10 +133,13 @@ def contribution_of(experiment: Experiment, prefix: str) -> Contribution:
         sections.append(Section(f"{prefix}Warnings", warnings=warnings))
         number = counted(len(warnings), "warning")
         found = (*found, Fact("before you rely on it", f"{number}: see {prefix}Warnings, below the pictures."))
+    if len(verdicts):
+        table = Table(f"{prefix}Every cell against the common start", verdicts)
+        sections.append(Section(f"{prefix}Verdicts", tables=(table,)))
     sections.append(measured_section(experiment, prefix))
     sections.append(machine_section(experiment, prefix))
     sections.append(launches_section(experiment, prefix))
-    return (Fact("measured", measured_sentence(experiment)), *found), tuple(sections)
+    return (*news, Fact("measured", measured_sentence(experiment)), *found), tuple(sections)
 
 
 def measured_sentence(experiment: Experiment) -> str:

@@ -6,6 +6,7 @@ import bisect
 import itertools
 import math
 import shlex
+import statistics
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,7 @@ from scipy import special
 from downbeat.base.text import MICROSECONDS, PERCENT, counted
 from downbeat.comparison.compare import compare
 from downbeat.comparison.judging import UNMATCHED
-from downbeat.comparison.table import DECIDED, READINGS
+from downbeat.comparison.table import DECIDED, READINGS, conclusion
 from downbeat.data.cells import hidden_by_step
 from downbeat.errors import UsageError
 from downbeat.experiment.experiment import Experiment
@@ -206,15 +207,18 @@ def barrier_sentences(judged: list[Judged]) -> list[str]:
 def barrier_sentence(judged: list[Judged]) -> str:
     """Says what one synchronizer does, or several."""
     lines = list(dict.fromkeys(one.synchronizer for one in judged))
+    of_all = counted(len(judged), "cell")
+    judged = decidable(judged) or judged
+    number = of_all if of_all == counted(len(judged), "cell") else f"{len(judged)} of {of_all}"
     text = (
         f"After {listed(lines)}, latencies read {over_cells([one.comparison.ratio.estimate for one in judged])} those "
-        f"from a common start ({REFERENCE}), over {counted(len(judged), 'cell')}. This ratio, barrier / common start, "
+        f"from a common start ({REFERENCE}), over {number}. This ratio, barrier / common start, "
         "is delta in Schuchart 2023."
     )
     launches = min(min(one.comparison.launches) for one in judged)
     if launches < FEWEST_LAUNCHES:
         return (
-            f"{text} This is an observation, not a verdict: there are {counted(launches, 'launch')}, and a verdict "
+            f"{text} This is an observation, not a verdict, of {counted(launches, 'launch')}; a verdict "
             f"needs {FEWEST_LAUNCHES}."
         )
     verdicts = [one.comparison.verdict for one in judged]
@@ -283,10 +287,10 @@ def judged_frame(judged: list[Judged]) -> pd.DataFrame:
             {
                 "cell": one.cell,
                 "synchronizer": one.synchronizer,
+                "verdict": READINGS.get(one.comparison.verdict, one.comparison.verdict),
                 "ratio": one.comparison.ratio.estimate,
                 "low": one.comparison.ratio.low,
                 "high": one.comparison.ratio.high,
-                "verdict": READINGS.get(one.comparison.verdict, one.comparison.verdict),
                 "reason": one.comparison.reason,
             }
             for one in judged
@@ -297,11 +301,15 @@ def judged_frame(judged: list[Judged]) -> pd.DataFrame:
 MOST_VALUES = 4  # of a factor, after the first
 
 
-def configuration_sentences(experiment: Experiment) -> list[str]:
-    """Says how libraries, environments and variants compare: each with the first one, as `downbeat compare` does."""
+def configuration_sentences(experiment: Experiment) -> tuple[list[str], list[str]]:
+    """Compares libraries, environments and variants, each with the first one, as `downbeat compare` does.
+
+    Returns:
+        What it comes to, a sentence each; what was found of how many cells.
+    """
     cells = measured_cells(experiment)
     start = {"synchronizer": REFERENCE} if (cells["synchronizer"] == REFERENCE).any() else {}
-    sentences = []
+    news, sentences = [], []
     for factor in ("library", "environment", "variant"):
         first, *others = dict.fromkeys(cells[factor])
         for other in others[:MOST_VALUES]:
@@ -310,10 +318,11 @@ def configuration_sentences(experiment: Experiment) -> list[str]:
                 table = compare(experiment, where_a=sides[0], where_b=sides[1])
             except UsageError:  # they share no cell
                 continue
+            news += conclusion(table)
             sentences.append(configuration_sentence(experiment, table, sides))
         if len(others) > MOST_VALUES:
             sentences.append(f"{counted(len(others) - MOST_VALUES, 'more value')} of {factor}: see downbeat compare.")
-    return sentences
+    return news, sentences
 
 
 def configuration_sentence(
@@ -435,14 +444,43 @@ def skew_text(ranges: pd.DataFrame, bound: float) -> str:
     return f"{listed(texts)}."
 
 
-def experiment_verdict(experiment: Experiment) -> tuple[tuple[Fact, ...], pd.DataFrame]:
-    """Returns what was found in sentences, and the verdicts on single cells that they rest on."""
+def headline(judged: list[Judged]) -> str:
+    """Says in one sentence what the plain barrier, else the first one, does: to a typical cell, and at worst."""
+    lines = [one.synchronizer for one in judged]
+    judged = [one for one in judged if one.synchronizer == (PLAIN if PLAIN in lines else lines[0])]
+    firm = decidable(judged)
+    ratios = {one.cell: one.comparison.ratio.estimate for one in firm or judged}
+    typical = percent_off(statistics.median(ratios.values()))
+    start = f"After {judged[0].synchronizer} a typical latency reads {typical}"
+    if not firm:
+        return f"{start}; no verdict, which needs {FEWEST_LAUNCHES} launches."
+    found = [one.cell for one in firm if one.comparison.verdict in READINGS]
+    sides = [[cell for cell in found if high == (ratios[cell] > 1)] for high in (True, False)]
+    ends = [max(side, key=lambda cell: abs(math.log(ratios[cell]))) for side in sides if side]
+    worst = [f"{cell.replace(',', '')} {PERCENT * (ratios[cell] - 1):+.0f} %" for cell in ends]
+    return f"{start}; worst: {', '.join(worst)}." if found else f"{start}; no cell differs significantly."
+
+
+def decidable(judged: list[Judged]) -> list[Judged]:
+    """Returns the cells with launches enough for a verdict."""
+    return [one for one in judged if min(one.comparison.launches) >= FEWEST_LAUNCHES]
+
+
+def percent_off(ratio: float) -> str:
+    """Returns how much too high or too low something reads."""
+    off = PERCENT * (ratio - 1)
+    return f"{abs(off):.1f} % too {'high' if off > 0 else 'low'}"
+
+
+def experiment_verdict(experiment: Experiment) -> tuple[tuple[Fact, ...], tuple[Fact, ...], pd.DataFrame]:
+    """Returns the news, what was found in sentences, and the verdicts on single cells that they rest on."""
     if measured_cells(experiment).empty:  # of a run that was cut short before the first cell was complete
-        return (), judged_frame([])
+        return (), (), judged_frame([])
     judged = judge_barriers(experiment)
+    compared, sentences = configuration_sentences(experiment)
     found = {
         "latency": latency_sentence(experiment),
-        "comparison": configuration_sentences(experiment),
+        "comparison": sentences,
         "effect of the barrier": barrier_sentences(judged),
         "algorithms": algorithm_sentences(experiment),
         "late ranks": delay_sentences(experiment),
@@ -450,4 +488,5 @@ def experiment_verdict(experiment: Experiment) -> tuple[tuple[Fact, ...], pd.Dat
         "exit skew": skew_sentence(experiment),
     }
     facts = tuple(Fact(about, "\n".join(sentences)) for about, sentences in found.items() if sentences)
-    return facts, judged_frame(judged)
+    news = compared[:1] or ([headline(judged)] if judged else found["latency"])
+    return tuple(Fact("", sentence) for sentence in news), facts, judged_frame(judged)

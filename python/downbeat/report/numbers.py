@@ -81,8 +81,7 @@ class Column:
     """Heads a column."""
 
     title: str
-    numeric: bool
-    long: bool  # of texts that take more than one line where there is little room
+    style: str  # "number"; "verdict"; "long": texts that take more than one line where there is little room
 
 
 @dataclass(frozen=True)
@@ -92,21 +91,35 @@ class Rows:
     columns: tuple[Column, ...]
     cells: tuple[tuple[str, ...], ...]
     left_out: int  # rows
+    constant: str = ""  # what is the same in all rows
 
 
 def table_rows(frame: pd.DataFrame) -> Rows:
-    """Returns a frame as text: four significant digits, a `-` where there is no value. The index is left out."""
+    """Returns a frame as text: four significant digits, a `-` where there is no value. The index is left out.
+
+    `low` and `high` become one column. A column with one value for several rows becomes a note.
+    """
     shown = frame.head(MOST_ROWS)
-    texts = [column_texts(shown[name]) for name in shown.columns]
-    columns = tuple(
-        Column(
-            column_title(str(name)),
-            is_numeric_dtype(frame[name]) and not is_bool_dtype(frame[name]),
-            max(map(len, column), default=0) > LONG,
-        )
-        for name, column in zip(frame.columns, texts, strict=True)
-    )
-    return Rows(columns, tuple(zip(*texts, strict=True)), max(0, len(frame) - MOST_ROWS))
+    constant = [name for name in frame if len(frame) > 1 and frame[name].nunique(dropna=False) == 1]
+    texts = {str(name): column_texts(shown[name]) for name in shown if name not in constant}
+    for high in [name for name in texts if re.match("high(_|$)", name) and name.replace("high", "low") in texts]:
+        low = high.replace("high", "low")
+        ends = zip(texts.pop(high), texts[low], strict=True)
+        texts = {name.replace("low", "interval") if name == low else name: column for name, column in texts.items()} | {
+            high.replace("high", "interval"): [f"{least} to {most}" if least != "-" else "-" for most, least in ends]
+        }
+    columns = tuple(Column(column_title(name), style_of(name, frame, column)) for name, column in texts.items())
+    values = ", ".join(f"{column_title(str(name))} {as_text(frame[name].iloc[0], False)}" for name in constant)
+    return Rows(columns, tuple(zip(*texts.values(), strict=True)), max(0, len(frame) - MOST_ROWS), values)
+
+
+def style_of(name: str, frame: pd.DataFrame, texts: list[str]) -> str:
+    """Returns the `Column.style` of a column."""
+    if name == "verdict":
+        return name
+    if name not in frame or (is_numeric_dtype(frame[name]) and not is_bool_dtype(frame[name])):
+        return "number"
+    return "long" if max(map(len, texts), default=0) > LONG else ""
 
 
 def column_texts(column: pd.Series[Any]) -> list[str]:

@@ -152,7 +152,7 @@ class Section:
 class Fact:
     """One finding, in plain text."""
 
-    about: str
+    about: str  # empty: the news, in one sentence
     text: str
 
 

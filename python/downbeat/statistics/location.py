@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+FEWEST_SHOWN = 3  # launches; half the interval of two can be hundreds of percent
+
 
 @dataclass(frozen=True)
 class Interval:

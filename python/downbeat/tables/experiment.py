@@ -19,7 +19,7 @@ from downbeat.experiment.experiment import FACTORS, Experiment
 from downbeat.experiment.launch_kinds import launch_lines
 from downbeat.launchers.libraries import short_version
 from downbeat.launchers.simulation import without_seed
-from downbeat.statistics.location import Interval, geometric_mean_interval
+from downbeat.statistics.location import FEWEST_SHOWN, Interval, geometric_mean_interval
 from downbeat.statistics.modes import unseen_text
 from downbeat.tables.table import Block, entry, fits, share, side_by_side, word, wrapped
 
@@ -154,8 +154,8 @@ def pivot(frame: pd.DataFrame) -> tuple[list[str], Sequence[str]]:
     def rows_of(title: str, columns: Sequence[str]) -> list[list[str]]:
         return [texts(cells.get((title, label)), columns) for label in labels]
 
-    # Without an interval, as of a single launch, there is no column for it.
-    lone = bool(frame["low"].isna().all())
+    # Without an interval, or with two launches, whose interval says little, there is no column for it.
+    lone = bool((frame["low"].isna() | (frame["launches"] < FEWEST_SHOWN)).all())
     there = {*frame.columns, *(() if lone else ("+-%",))}
     choices = [tuple(name for name in each if name in there) for each in COLUMNS]
     tables = {
@@ -176,7 +176,8 @@ def texts(row: Mapping[Hashable, Any] | None, columns: Sequence[str]) -> list[st
     """Returns what a cell has in these columns."""
     if row is None:
         return ["" for _ in columns]
-    width = (row["high"] - row["low"]) / (2 * row["median"]) if row["median"] else math.nan
+    shown = row["median"] and row["launches"] >= FEWEST_SHOWN
+    width = (row["high"] - row["low"]) / (2 * row["median"]) if shown else math.nan
     return [share(width) if name == "+-%" else microseconds(row[name]) for name in columns]
 
 

@@ -72,7 +72,7 @@ def lines(trace: Trace, directory: Path) -> list[str]:
         said.append(f"{missing} of {processes['world_size'].max()} ranks left no file")
     sidecar = starts(directory)
     if found.empty and sidecar.empty:
-        said.append(f"{len(processes)} ranks, no collective was called: there is nothing to show")
+        said.append(f"{len(processes)} ranks, no call was recorded: there is nothing to show")
     elif not found.empty:
         bound = trace.records["bound"].max() * 1e6
         said.append(f"{len(processes)} ranks, {found['calls'].sum()} collectives, clock within {bound:.3g} us")

@@ -1,0 +1,110 @@
+"""The layout of --help: what a command does, examples, and options in groups."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import typer
+from typer.core import TyperCommand
+
+from downbeat.commands.mistakes import from_elsewhere
+from downbeat.commands.options import PASSED
+from downbeat.errors import UsageError
+
+if TYPE_CHECKING:
+    from typer._click import HelpFormatter
+
+EXAMPLES = {
+    "build": ("downbeat build", "downbeat build --mpi /opt/mpich/bin/mpicc"),
+    "doctor": ("downbeat doctor", "downbeat doctor --ranks 4 --json findings.json"),
+    "run": (
+        "downbeat run bcast allreduce --sizes 8:64K -o results",
+        "downbeat run reduce --variant old: --variant new:OMPI_MCA_coll_tuned_reduce_algorithm=5",
+    ),
+    "compare": (
+        "downbeat compare results synchronizer=harmonize synchronizer=mpi_barrier",
+        "downbeat compare before after --fail-on slower",
+    ),
+    "report": ("downbeat report results", "downbeat report before after -o both.html --pictures pictures"),
+    "show": ("downbeat show results", "downbeat show results --metric makespan"),
+    "export": (
+        "downbeat export results --to csv",
+        "downbeat export results --to parquet --rows samples -o all.parquet",
+    ),
+    "tune": ("downbeat tune bcast reduce -o rules", "downbeat tune bcast --ranks 2,4 --pattern one_late -o rules"),
+    "reproduce": ("downbeat reproduce --list", "downbeat reproduce schuchart2023-fig2"),
+    "trace": (
+        "downbeat trace -o trace mpirun -n 4 ./application",
+        "downbeat trace --harmonize -o osu mpirun -n 2 ./osu_allreduce",
+    ),
+    "arrivals": ("downbeat arrivals trace", "downbeat arrivals trace -o arrivals.html --baseline results"),
+}
+# Of commands with many options; what no group names follows under "Options".
+GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
+    "run": {
+        "What is measured": ("sizes", "sync", "repetitions", "ranks", "ranks-per-node", "simulate"),
+        "Variants that are compared": ("variant", "env", "mpi", "bench", "launcher"),
+        "Launches": ("launches", "width", "max-launches", "timeout", "seed", "dry-run"),
+    },
+    "tune": {
+        "What is measured": ("sizes", "ranks", "ranks-per-node", "metric", "pattern", "delay"),
+        "Decisions": ("launches", "repetitions", "margin", "confidence"),
+        "Launches": ("mpi", "bench", "launcher", "timeout", "seed"),
+    },
+    "reproduce": {
+        "Figures": ("list", "all", "quick", "again", "output"),
+        "This machine": ("ranks", "ranks-per-node", "mpi", "launches", "launcher", "clocks", "sample"),
+        "Simulated clusters": ("simulate", "platform"),
+    },
+    "trace": {
+        "Recording": ("record", "records", "sync-every"),
+        "Common starts": ("harmonize", "callers", "skip"),
+    },
+}
+
+
+class Command(TyperCommand):
+    """A command whose --help has groups and examples."""
+
+    def collect_usage_pieces(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+        """Writes arguments as other programs do: `PATH...`."""
+        return [re.sub("[{}]", "", piece) for piece in super().collect_usage_pieces(ctx)]
+
+    def format_options(self, ctx: typer.Context, formatter: HelpFormatter) -> None:  # type: ignore[override]
+        """Writes arguments, then options by their groups."""
+        members = GROUPS.get(self.name or "", {})
+        groups: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Arguments", *members, "Options")}
+        for one in self.get_params(ctx):
+            record = one.get_help_record(ctx)
+            if record and one.param_type_name == "argument":
+                groups["Arguments"].append((record[0].partition(" <")[0], record[1].replace("[required]", "")))
+            elif record:
+                names = {name.removeprefix("--") for name in one.opts}
+                groups[next((title for title, its in members.items() if names & {*its}), "Options")].append(record)
+        for title, records in groups.items():
+            if any(text for _, text in records):
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+    def format_epilog(self, _ctx: typer.Context, formatter: HelpFormatter) -> None:  # type: ignore[override]
+        """Writes examples, as they can be pasted."""
+        with formatter.section("Examples"):
+            for example in EXAMPLES.get(self.name or "", ()):
+                formatter.write(f"  {example}\n")
+
+
+class PassingCommand(Command):
+    """A command that hands what follows `--` to downbeat-bench."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """Parses what precedes `--`; keeps the rest in the context."""
+        if wrong := from_elsewhere(args):
+            raise UsageError(wrong)
+        end = args.index("--") if "--" in args else len(args)
+        ctx.meta[PASSED] = args[end + 1 :]
+        return super().parse_args(ctx, args[:end])
+
+    def collect_usage_pieces(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+        """Adds what may follow to the line of usage."""
+        return [*super().collect_usage_pieces(ctx), "[-- BENCH_OPTIONS]"]

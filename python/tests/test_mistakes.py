@@ -1,0 +1,104 @@
+"""What newcomers type, and the one line that they get before anything starts; completion and help, which prevent it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from downbeat.cli import app
+from downbeat.commands.help import EXAMPLES, GROUPS
+from downbeat_command import COMMAND, downbeat
+from report_data import barrier_cells, write_experiment
+
+BARRIERS = "synchronizer=harmonize synchronizer=mpi_barrier"
+# What follows `downbeat`, and the line.
+MISTAKES = {
+    "rnu bcast": "there is no command 'rnu'; did you mean 'run'?",
+    "plot results": "there is no command 'plot'; did you mean 'report'?",
+    "--verison": "downbeat has no option '--verison'; did you mean '--version'?",
+    "run": "missing argument EXPERIMENT.toml|OPERATION; downbeat run -h has examples",
+    "run bcats": "unknown operation 'bcats'; did you mean 'bcast'?",
+    "run ibcats": "unknown operation 'ibcats'; did you mean 'ibcast'?",
+    "run osu_bcast": "unknown operation 'osu_bcast'; did you mean 'bcast'?",
+    "run MPI_Allreduce": "unknown operation 'MPI_Allreduce'; did you mean 'allreduce'?",
+    "run bcast 8:64K": "unknown operation '8:64K'; message sizes are an option: -m 8:64K",
+    "run bcast(rot=1)": "operation cannot be 'bcast(rot=1)': unknown parameter 'rot'; did you mean 'root'?",
+    "run bcast --sizes 8kB": "'8kB' is not a message size; did you mean '8K'?",
+    "run bcast --sizes 8-64K": "'8-64K' is not a message size; did you mean '8:64K'?",
+    "run bcast -m 64K:8": "the range '64K:8' is empty; put the smaller size first",
+    "run bcast --sync harmonise": "unknown synchronizer 'harmonise'; did you mean 'harmonize'?",
+    "run bcast --sync harmonize,barrier": "unknown synchronizer 'barrier'; did you mean 'mpi_barrier'?",
+    "run bcast -i 100": "OSU's -i is -r here",
+    "run bcast -x 100": "OSU's -x is '-- --warmup N' here",
+    "run bcast -msglog 4:10": "IMB's -msglog is -m, e.g. 8:64K, here",
+    "run bcast -np 4": "mpirun's -np is -n here",
+    "run bcast -n four": "--ranks: 'four' is not valid; give whole numbers with commas, e.g. 2,4",
+    "run bcast --size 8": "run has no option '--size'; did you mean '--sizes'?",
+    "run bcast --launches ten": "--launches: give a whole number",
+    "run bcast --late 1e-6": "run has no option '--late'; options of downbeat-bench go after --; "
+    "downbeat run -h lists all",
+    "run bcast -- --warmpu 3": "The following argument was not expected: --warmpu; did you mean '--warmup'?",
+    "run bcast -- --pattern one_lat": "unknown arrival pattern 'one_lat'; did you mean 'one_late'?",
+    "run bcast --mpi openmp": "unknown MPI library 'openmp'; did you mean 'openmpi'?",
+    "run bcast --simulate fat-tre": "simulate: 'fat-tre' is not a platform; did you mean 'fat-tree'?",
+    "run nothing.toml": "'nothing.toml' cannot be read: No such file or directory",
+    "compare resluts " + BARRIERS: "there is no experiment 'resluts'; did you mean 'results'?",
+    "compare results harmonize mpi_barrier": "there is no experiment 'harmonize'; conditions are like "
+    "synchronizer=harmonize",
+    "compare results sync=harmonize sync=mpi_barrier": "unknown factor 'sync'; did you mean 'synchronizer'?",
+    "compare results synchronizer=harmonise synchronizer=mpi_barrier": "no cell has synchronizer=harmonise; "
+    "did you mean 'harmonize'?",
+    f"compare results {BARRIERS} --metric latency": "unknown metric 'latency'; did you mean 'latency_avg'?",
+    f"compare results {BARRIERS} --fail-on slow": "--fail-on: 'slow' is not valid; did you mean 'slower'?",
+    "export results --to cvs": "unknown format 'cvs'; did you mean 'csv'?",
+    "show elsewhere": "there is no experiment 'elsewhere'; 'downbeat run' makes one",
+    "trace mpirun -n 2 ./app": "missing option --output / -o; downbeat trace -h has examples",
+    "trace -o t ./app": "'./app' is not an executable program; begin with mpirun, mpiexec or srun",
+}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("place")
+    write_experiment(directory / "results", [barrier_cells(1)])
+    return directory
+
+
+@pytest.mark.parametrize(("words", "line"), MISTAKES.items())
+def test_a_mistake_is_found_before_anything_starts(place: Path, words: str, line: str) -> None:
+    before = sorted(place.rglob("*"))
+    done = downbeat(*words.split(), where=place)
+    assert (done.returncode, done.stderr, done.stdout) == (2, f"downbeat: {line}\n", "")
+    assert sorted(place.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_help_has_examples_that_parse(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    command = COMMAND(app).commands[name]  # type: ignore[attr-defined]
+    for example in EXAMPLES[name]:
+        command.make_context(name, example.split()[2:])  # raises where an option is unknown
+    options = {option.removeprefix("--") for one in command.params for option in one.opts}
+    assert {option for group in GROUPS.get(name, {}).values() for option in group} <= options
+    assert "<list" not in command.get_help(command.context_class(command))
+    assert capsys.readouterr().out == ""
+
+
+def test_help_and_examples_are_of_every_command() -> None:
+    assert list(EXAMPLES) == list(COMMAND(app).commands)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("run bc", "bcast bcast_init"),
+        ("run bcast --sync harmonize,mpi", "harmonize,mpi_barrier"),
+        ("run bcast --mpi openmpi,mp", "openmpi,mpich openmpi,mpich5"),
+        ("compare results --metric mak", "makespan"),
+        ("export results --to p", "parquet"),
+        ("reproduce schuchart2023-fig2", "schuchart2023-fig2"),
+    ],
+)
+def test_values_are_completed(tmp_path: Path, words: str, found: str) -> None:
+    asked = {"COMP_WORDS": f"downbeat {words}", "COMP_CWORD": str(len(words.split()))}
+    done = downbeat(where=tmp_path, _DOWNBEAT_COMPLETE="complete_bash", **asked)
+    assert done.stdout.split() == found.split()
