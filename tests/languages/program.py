@@ -39,7 +39,7 @@ def structures_are_those_of_the_header() -> None:
     fields = re.findall(r"^ +(long long|double|int) (\w+);", structure[1], re.MULTILINE)
     kinds = {"long long": "c_longlong", "double": "c_double", "int": "c_int"}
     # ctypes may call a long long a long, where they are the same.
-    ours = [(name, kind.__name__.replace("c_longlong", "c_long")) for name, kind in CStats._fields_]
+    ours = [(name, kind.__name__.replace("c_longlong", "c_long")) for name, kind, *_ in CStats._fields_]
     assert ours == [(name, kinds[kind].replace("c_longlong", "c_long")) for kind, name in fields]
     assert tuple(name for _, name in fields) == mpi.Stats._fields
 
