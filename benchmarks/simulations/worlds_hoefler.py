@@ -18,7 +18,7 @@ from downbeat_papers.kinds.round_trips import CHOSEN, EXCHANGES
 from benchmarks.simulations.made_up_launches import RANKS, Maker, SimulatedResults, World, results_of, run_of
 
 US = 1e-6
-# What is measured, as in the entries of the figures.
+# Synchronizations, as in the entries of the figures.
 COMMON_START, NOTHING, LINEAR, AFTER_LINEAR = "harmonize", "nothing", "linear", "harmonize(after=linear)"
 CALLS, DELAYS, SIZES = (1, 3, 10, 100), (2, 5, 10, 20), (8, 65536)
 LATENCY, GAP = 1.0, 0.25  # of the model, us

@@ -1,4 +1,4 @@
-"""What `import downbeat` adds to experiments in a notebook: pictures."""
+"""Pictures of experiments in a notebook, from `import downbeat` alone."""
 
 from __future__ import annotations
 

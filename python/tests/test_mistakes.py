@@ -1,4 +1,4 @@
-"""What newcomers type, and the one line that they get before anything starts; completion and help, which prevent it."""
+"""Mistakes of newcomers, each with its one line before anything starts; completion and help, which prevent them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from downbeat_command import COMMAND, downbeat
 from report_data import barrier_cells, write_experiment
 
 BARRIERS = "synchronizer=harmonize synchronizer=mpi_barrier"
-# What follows `downbeat`, and the line.
+# Arguments of `downbeat`, and the line.
 MISTAKES = {
     "rnu bcast": "there is no command 'rnu'; did you mean 'run'?",
     "plot results": "there is no command 'plot'; did you mean 'report'?",

@@ -34,7 +34,7 @@ private:
     MPI_Op handle_ = MPI_OP_NULL;
 };
 
-/// The reduction of that name on doubles, in any of its forms; nullptr if it is none.
+/// The reduction of that name on doubles, in any of its forms; nullptr if it is unknown.
 std::unique_ptr<Call> bind_reduction(std::string_view name, const double *send, double *receive, int count, MPI_Op op,
                                      int root, MPI_Comm comm) {
     if (name == "reduce" || name == "ireduce") {

@@ -24,7 +24,7 @@ class FailOn(StrEnum):
 
 
 class Format(StrEnum):
-    """Of standard output."""
+    """Formats of standard output."""
 
     TABLE = "table"
     MARKDOWN = "markdown"

@@ -40,7 +40,7 @@ EXAMPLES = {
     ),
     "arrivals": ("downbeat arrivals trace", "downbeat arrivals trace -o arrivals.html --baseline results"),
 }
-# Of commands with many options; what no group names follows under "Options".
+# Commands with many options; an option without a group is listed under "Options".
 GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
     "run": {
         "What is measured": ("sizes", "sync", "repetitions", "ranks", "ranks-per-node", "simulate"),

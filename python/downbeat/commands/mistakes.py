@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-# What the options of `downbeat run` are called elsewhere.
+# Options of other benchmarks, and those of `downbeat run` that do the same.
 ELSEWHERE = {
     "-i": ("OSU", "-r"),
     "-x": ("OSU", "'-- --warmup N'"),

@@ -86,7 +86,7 @@ struct Collective : CollectiveArguments {
     std::optional<Neighbors> neighbors; // of neighborhood collectives
     Blocks send;                        // of the buffers, where the collective divides them
     Blocks receive;
-    // Of alltoallw and neighbor_alltoallw, whose blocks begin at the same places of both buffers.
+    // The types of alltoallw and neighbor_alltoallw, whose blocks begin at the same places of both buffers.
     std::vector<MPI_Datatype> types;
     std::vector<int> bytes; // displacements
     std::vector<MPI_Aint> addresses;
