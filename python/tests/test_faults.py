@@ -158,7 +158,10 @@ def test_names_of_others_are_shown_and_not_obeyed(tmp_path: Path, control: str) 
         assert escaped(control) + "]0;x" in done.stdout.replace("\n", "")
         assert control not in done.stdout
     done = run_downbeat("show", "none\x1b[2J.nc", where=tmp_path)
-    assert (done.returncode, done.stderr) == (2, "downbeat: there is no experiment 'none\\x1b[2J.nc'\n")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "downbeat: there is no experiment 'none\\x1b[2J.nc'; 'downbeat run' makes one\n",
+    )
 
 
 def test_a_report_takes_any_name(tmp_path: Path) -> None:
