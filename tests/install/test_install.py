@@ -235,7 +235,7 @@ def test_every_function_and_program_has_a_man_page(installed: Path) -> None:
     pages = {f"{name.replace('/', '_')}.3" for name in exports(installed) | callbacks | headers}
     found = {path.name for path in installed.glob("share/man/man*/*")}
     commands = {path.stem for path in (ROOT / "python/downbeat/commands").glob("*.py")}
-    commands -= {"__init__", "interruption", "options", "version"}
+    commands -= {"__init__", "completion", "help", "interruption", "mistakes", "options", "version"}
     assert found == pages | {"downbeat.1", "downbeat-bench.1"} | {f"downbeat-{name}.1" for name in commands}
 
 

@@ -49,7 +49,7 @@ def test_options_exist(path: Path) -> None:
     text = re.sub(r"(?m)^\s*#.*$", "", text).replace('", "', " ")
     used: dict[str, set[str]] = {}
     for subcommand, rest in re.findall(rf"\bdownbeat[\"']?,? ({'|'.join(SUBCOMMANDS)})\b([^\n|&;]*)", text):
-        used.setdefault(subcommand, set()).update(re.findall(r"(?<=\s)--?[a-z][a-z-]*", rest))
+        used.setdefault(subcommand, set()).update(re.findall(r"(?<=\s)--?[a-z][a-z-]*", rest.partition(" -- ")[0]))
     if path == REFRAME:
         used["run"] = set(re.findall(r"(?<=\s)--?[a-z][a-z-]*", text.split("say_what_to_run")[1].split("postrun")[0]))
     assert used
