@@ -42,7 +42,7 @@ static bool mpi_fails(const void *caller, const char *what) {
     static long left = -1;
     if (left < 0)
         left = number_of("FAULT_MPI");
-    if (left == 0 || !concerned() || !from(caller, "libdownbeat.") || --left > 0)
+    if (left == 0 || !concerned(true) || !from(caller, "libdownbeat.") || --left > 0)
         return false;
     report(what);
     unsetenv("FAULT_MPI");
@@ -103,7 +103,7 @@ static bool memory_fails(const void *caller) {
     if (left == 0 || within)
         return false;
     within = true;
-    bool ours = concerned() && from(caller, "libdownbeat.");
+    bool ours = concerned(true) && from(caller, "libdownbeat.");
     within = false;
     if (!ours || --left > 0)
         return false;
@@ -136,7 +136,7 @@ void *_Znwm(size_t size) { /* NOLINT */
     if (left < 0)
         left = number_of("FAULT_NEW");
     int initialized = 0;
-    if (left > 0 && concerned())
+    if (left > 0 && concerned(true))
         PMPI_Initialized(&initialized); /* nothing catches what is thrown before main */
     if (initialized && --left == 0) {
         report("new");
