@@ -66,7 +66,7 @@ static void judge(const struct record *all, int count, struct totals *totals) {
         for (int r = 0; r < world.size; ++r) {
             const struct record *one = &all[r * count + i];
             flags = flags && one->flag;
-            on_time = on_time && (one->begin - one->deadline) * 1e9 <= TOLERANCE_NS;
+            on_time = on_time && fabs(one->begin - one->deadline) * 1e9 <= TOLERANCE_NS;
             bound = fmax(bound, one->bound * 1e9);
             left[0] = one->left < left[0] ? one->left : left[0];
             left[1] = one->left > left[1] ? one->left : left[1];
