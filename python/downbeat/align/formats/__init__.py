@@ -1,0 +1,68 @@
+"""Readers of traces of other tools and of our own, by what is in a file; writers of what they become on one axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from downbeat.align.calls import RankTrace
+from downbeat.align.formats import chrome
+from downbeat.errors import UsageError, refuse_pipe
+
+
+class Format(NamedTuple):
+    """A format of traces.
+
+    Attributes:
+        name: for messages.
+        recognizes: whether a file is of it, by its content.
+        read: the traces in a file, and a line for each kind of what was left out.
+    """
+
+    name: str
+    recognizes: Callable[[Path], bool]
+    read: Callable[[Path], tuple[list[RankTrace], list[str]]]
+
+
+FORMATS = tuple(Format(module.NAME, module.recognizes, module.read) for module in (chrome,))
+
+
+def format_of(path: Path) -> Format:
+    """Returns the format of a file.
+
+    Raises:
+        UsageError: there is no file, or it is of none.
+    """
+    if not path.exists():
+        raise UsageError(f"'{path}' does not exist")
+    refuse_pipe(path)
+    found = next((one for one in FORMATS if one.recognizes(path)), None)
+    if found is None:
+        raise UsageError(f"'{path}' is no trace of a known format ({', '.join(one.name for one in FORMATS)})")
+    return found
+
+
+def read(path: Path) -> tuple[list[RankTrace], list[str]]:
+    """Returns the traces in a file of any format, and a line for each kind of what was left out."""
+    return format_of(path).read(path)
+
+
+def read_all(paths: Sequence[Path]) -> tuple[list[RankTrace], list[str]]:
+    """Returns the traces in files of any format by rank, and a line for each kind of what was left out.
+
+    Raises:
+        UsageError: two are of the same rank.
+    """
+    traces: dict[int, RankTrace] = {}
+    notes = []
+    for path in paths:
+        found, left_out = read(path)
+        notes += left_out
+        for trace in found:
+            other = traces.setdefault(trace.rank, trace)
+            if other is not trace:
+                raise UsageError(
+                    f"'{other.path}' and '{path}' are both of rank {trace.rank}; give one file for each rank"
+                )
+    return [traces[rank] for rank in sorted(traces)], notes
