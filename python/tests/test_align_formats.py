@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from downbeat.align.calls import Calls
+from downbeat.align.calls import Calls, Integers, RankTrace
 from downbeat.align.formats import events as events_module
-from downbeat.align.formats import read, read_all
+from downbeat.align.formats import read, read_all, write_merged
 from downbeat.align.formats.common import normalize, rank_of
 from downbeat.align.formats.events import nanoseconds
 from downbeat.errors import UsageError
@@ -365,3 +365,70 @@ def test_two_files_of_a_rank_are_refused(tmp_path: Path) -> None:
     kineto(files[1], kernel(1, "1", "1"))
     with pytest.raises(UsageError, match=r"a\.json' and '.*b\.json' are both of rank 7; give one file for each rank"):
         read_all(files)
+
+
+def shifted(rank: int, times: Integers) -> Integers:
+    """Returns times on the common axis: rank 7 is 1 s and 1 ns behind, and 1/4 slower than the axis."""
+    return times if rank == 4 else (times - BASE) * 5 // 4 + BASE + 1_000_000_001
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Returns a trace, with numbers as they stand."""
+    content = path.read_bytes()
+    whole: dict[str, Any] = json.loads(
+        gzip.decompress(content) if path.name.endswith(".gz") else content, parse_float=str
+    )
+    return whole
+
+
+@pytest.mark.parametrize("name", ["merged.json", "merged.json.gz"])
+def test_merged_traces_keep_all_events_at_exact_times(tmp_path: Path, name: str) -> None:
+    arrow = '{"ph": "s", "id": 3, "pid": 0, "tid": 1, "ts": 20.000, "cat": "ac2g", "name": "ac2g"}'
+    named = '{"ph": "M", "name": "process_name", "pid": 0, "tid": 0, "ts": 0.000, "args": {"name": "python"}}'
+    order = '{"ph": "M", "name": "process_sort_index", "pid": 0, "tid": 0, "ts": 0.000, "args": {"sort_index": 9}}'
+    spans = event("Trace", 'Ünicode "q"', "16.002", "4.000", {"big": 12345678901234567890, "f": 0.1}, pid="Spans")
+    files = [
+        kineto(tmp_path / "a.json", kernel(1, "8.004", "4.000"), spans, arrow, named, order),
+        kineto(tmp_path / "b.json.gz", kernel(2, "1000009.001", "2.001"), arrow, named, rank=4),
+    ]
+    traces, _ = read_all(files)
+    write_merged(traces, shifted, tmp_path / name)
+    merged = read_json(tmp_path / name)
+    # The earliest is the arrow of rank 4.
+    assert merged["baseTimeNanoseconds"] == BASE + 20_000
+    events = merged["traceEvents"]
+    kernels = [one for one in events if one.get("cat") == "kernel"]
+    assert [(one["ts"], one["dur"]) for one in kernels] == [("999989.001", "2.001"), ("999990.006", "5.000")]
+    assert [one["args"]["External id"] for one in kernels] == [2, 1]
+    (span,) = [one for one in events if one.get("cat") == "Trace"]
+    assert (span["name"], span["ts"], span["args"]["big"]) == ('Ünicode "q"', "1000000.003", 12345678901234567890)
+    arrows = [one for one in events if one["ph"] == "s"]
+    assert [(one["id"], one["ts"]) for one in arrows] == [("4:3", "0.000"), ("7:3", "1000005.001")]
+    labels = {one["pid"]: one["args"]["name"] for one in events if one["name"] == "process_name"}
+    assert sorted(labels.values()) == ["rank 4: python", "rank 7", "rank 7: python"]
+    assert {labels[one["pid"]] for one in (*kernels, *arrows)} == {"rank 4: python", "rank 7: python"}
+    assert labels[span["pid"]] == "rank 7"
+    order_of = {one["pid"]: one["args"]["sort_index"] for one in events if one["name"] == "process_sort_index"}
+    assert order_of == {pid: int(label.split()[1].strip(":")) for pid, label in labels.items()}
+    again = tmp_path / "rank-0.json"
+    again.write_bytes((tmp_path / name).read_bytes())
+    assert only(again).entry.tolist() == [BASE + 20_000 + 999_989_001, BASE + 20_000 + 999_990_006]
+
+
+def test_calls_of_another_format_are_events_of_their_own(tmp_path: Path) -> None:
+    one = np.array([BASE + 5, BASE + 1234], dtype=np.int64)
+    calls = Calls("world", (4, 7), np.array(["bcast", "barrier"]), np.array([8, 9]), np.array([4, -1]),
+                  np.array([16, -1]), one, one + 1001)  # fmt: skip
+    path = written(tmp_path / "x.trace", "no JSON")
+    write_merged([RankTrace(path, 4, "", (calls,)), RankTrace(path, 7, "", (calls,))], shifted, tmp_path / "m.json")
+    merged = read_json(tmp_path / "m.json")
+    found = [event for event in merged["traceEvents"] if event["ph"] == "X"]
+    assert [(event["name"], event["ts"], event["dur"]) for event in found] == [
+        ("bcast", "0.000", "1.001"),
+        ("barrier", "1.229", "1.001"),
+        ("bcast", "1000000.002", "1.251"),
+        ("barrier", "1000001.538", "1.251"),
+    ]
+    assert found[0]["args"] == {"group": "world", "root": 4, "bytes": 16, "sequence": 8}
+    assert found[1]["args"] == {"group": "world", "sequence": 9}
+    assert len({event["pid"] for event in found}) == 2

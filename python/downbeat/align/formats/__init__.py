@@ -8,7 +8,10 @@ from typing import NamedTuple
 
 from downbeat.align.calls import RankTrace
 from downbeat.align.formats import chrome
+from downbeat.align.formats.write import write_merged
 from downbeat.errors import UsageError, refuse_pipe
+
+__all__ = ["FORMATS", "Format", "format_of", "read", "read_all", "write_merged"]
 
 
 class Format(NamedTuple):

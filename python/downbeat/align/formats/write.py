@@ -1,0 +1,228 @@
+"""Traces of several ranks as one Chrome trace, which Perfetto opens: on the common axis."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+import numpy as np
+
+from downbeat.align.calls import Integers, RankTrace
+from downbeat.align.formats import chrome
+from downbeat.align.formats.events import Blocks, nanoseconds
+from downbeat.base.files import replacing
+from downbeat.errors import reading
+
+Corrected = Callable[[int, Integers], Integers]  # of a rank's stamps (ns on its clock), the same on the common axis
+RawEvent = dict[str, msgspec.Raw]
+
+WHOLE = msgspec.json.Decoder(list[RawEvent])
+METADATA = b'"M"'
+NAME, ORDER = b'"process_name"', b'"process_sort_index"'
+
+
+class Times(msgspec.Struct):
+    """When an event is."""
+
+    ph: Any = ""
+    ts: msgspec.Raw = msgspec.Raw()
+
+
+def write_merged(traces: Sequence[RankTrace], corrected: Corrected, path: Path) -> None:
+    """Writes traces of all ranks as one, gzip if its name ends in .gz.
+
+    A Chrome trace gives all of its events; of another format the collectives are written. Times are us since the
+    earliest event, to the ns, and `baseTimeNanoseconds` is when that was, as Kineto has it. Each process of each rank
+    has a number of its own, and each arrow (flow) stays within its rank.
+
+    Args:
+        traces: of each rank; their files are read again.
+        corrected: gives stamps on the common axis.
+        path: of the new file.
+
+    Raises:
+        DownbeatError: a file cannot be written, or read again.
+    """
+    sources = [source_of(trace) for trace in traces]
+    firsts = [(one.rank, np.array([one.first], dtype=np.int64)) for one in sources]
+    base = min(int(corrected(rank, first)[0]) for rank, first in firsts)
+    numbers = count(1)
+    with replacing(path, binary=True) as file, zipped(file, path) as out:
+        head = {"schemaVersion": 1, "displayTimeUnit": "ns", "baseTimeNanoseconds": base}
+        out.write(json.dumps(head)[:-1].encode() + b', "traceEvents": [\n')
+        first = True
+        for source in sources:
+            for block in source.events(Axis(source.rank, corrected, base, numbers)):
+                out.write((b"" if first else b",\n") + b",\n".join(block))
+                first = False
+        out.write(b"\n]}\n")
+
+
+@contextlib.contextmanager
+def zipped(file: IO[bytes], path: Path) -> Iterator[IO[bytes]]:
+    """Opens a file to be written, gzip if its name ends in .gz."""
+    if path.suffix != ".gz":
+        yield file
+        return
+    with gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0) as out:
+        yield out  # type: ignore[misc]
+
+
+def microseconds(time: int) -> msgspec.Raw:
+    """Returns a time in ns as us, exactly."""
+    sign, size = ("-" if time < 0 else ""), abs(time)
+    return msgspec.Raw(f"{sign}{size // 1000}.{size % 1000:03d}".encode())
+
+
+def raw(value: object) -> msgspec.Raw:
+    """Returns a value as JSON."""
+    return msgspec.Raw(msgspec.json.encode(value))
+
+
+class Axis:
+    """The common axis for the events of a rank, and the numbers of its processes there."""
+
+    def __init__(self, rank: int, corrected: Corrected, base: int, numbers: Iterator[int]) -> None:
+        self.rank = rank
+        self.corrected = corrected
+        self.base = base
+        self.numbers = numbers
+        self.processes: dict[bytes, tuple[int, str]] = {}
+
+    def times(self, stamps: Sequence[int]) -> list[int]:
+        """Returns stamps of the rank's clock as ns since the earliest event."""
+        moved: list[int] = (self.corrected(self.rank, np.array(stamps, dtype=np.int64)) - self.base).tolist()
+        return moved
+
+    def process(self, own: bytes, name: str = "") -> msgspec.Raw:
+        """Returns the number of a process of the rank, that it had another one for."""
+        number, before = self.processes.get(own) or (next(self.numbers), "")
+        self.processes[own] = (number, name or before)
+        return raw(number)
+
+    def names(self) -> list[bytes]:
+        """Returns the events that name the processes, and order them by rank."""
+        events = []
+        for number, name in self.processes.values():
+            label = f"rank {self.rank}: {name}" if name else f"rank {self.rank}"
+            for what, key, value in (("name", "name", label), ("sort_index", "sort_index", self.rank)):
+                event = {"ph": "M", "name": f"process_{what}", "pid": number, "tid": 0, "args": {key: value}}
+                events.append(json.dumps(event).encode())
+        return events
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the events of a rank come from.
+
+    Attributes:
+        rank: in the job.
+        first: its earliest stamp, ns on its clock.
+        events: gives them on the axis, encoded, a block at a time.
+    """
+
+    rank: int
+    first: int
+    events: Callable[[Axis], Iterator[list[bytes]]]
+
+
+def source_of(trace: RankTrace) -> Source:
+    """Returns where the events of a rank come from: its file if that is a Chrome trace, else the calls."""
+    if not chrome.recognizes(trace.path):
+        first = min((int(calls.entry.min()) for calls in trace.calls if len(calls.entry)), default=0)
+        return Source(trace.rank, first, lambda axis: iter([calls_on(trace, axis)]))
+    blocks = Blocks(trace.path, msgspec.json.Decoder(list[Times]))
+    with reading(trace.path):
+        # Of many events the numbers are compared as floats, which is quick, and those nearest to the least one exactly.
+        stamps = [min(map(nanoseconds, near(events)), default=None) for events in blocks]
+        base = int(blocks.head.get("baseTimeNanoseconds") or 0)
+    first = min((stamp for stamp in stamps if stamp is not None), default=0) + base
+    return Source(trace.rank, first, lambda axis: file_on(trace.path, base, axis))
+
+
+def near(events: list[Times]) -> list[bytes]:
+    """Returns the stamps of a block that may be its least, as far as floats tell."""
+    stamps = [bytes(event.ts) for event in events if event.ph != "M"]
+    values = [float(stamp) for stamp in stamps if stamp]
+    least = min(values, default=0.0)
+    return [stamp for stamp, value in zip(filter(None, stamps), values, strict=True) if value <= least]
+
+
+def file_on(path: Path, base: int, axis: Axis) -> Iterator[list[bytes]]:
+    """Yields all events of a Chrome trace on the axis."""
+    encode = msgspec.json.Encoder().encode
+    for events in Blocks(path, WHOLE):
+        with reading(path):
+            moved = move(events, base, axis)
+        yield [encode(event) for event in moved]
+    yield axis.names()
+
+
+def move(events: list[RawEvent], base: int, axis: Axis) -> list[RawEvent]:
+    """Returns events with their stamps, processes and arrows on the axis; without names and order of processes."""
+    kept, timed, begins, ends = [], [], [], []
+    for event in events:
+        own = bytes(event.get("pid", b"0"))
+        name = ""
+        if bytes(event.get("ph", b"")) == METADATA:
+            kind = bytes(event.get("name", b""))
+            event.pop("ts", None)  # names hold at all times
+            if kind == NAME:
+                name = str(msgspec.json.decode(event["args"]).get("name", ""))
+                axis.process(own, name)
+            if kind in (NAME, ORDER):
+                continue
+        kept.append(event)
+        if "pid" in event:
+            event["pid"] = axis.process(own)
+        if "id" in event:
+            event["id"] = raw(f"{axis.rank}:{msgspec.json.decode(event['id'])}")
+        if "ts" in event:
+            begin = nanoseconds(event["ts"]) + base
+            timed.append(event)
+            begins.append(begin)
+            ends.append(begin + nanoseconds(event["dur"]) if "dur" in event else begin)
+    for event, begin, end in zip(timed, axis.times(begins), axis.times(ends), strict=True):
+        event["ts"] = microseconds(begin)
+        if "dur" in event:
+            event["dur"] = microseconds(end - begin)
+    return kept
+
+
+def calls_on(trace: RankTrace, axis: Axis) -> list[bytes]:
+    """Returns the calls of a rank as events on the axis, a row for each group."""
+    events = []
+    for row, calls in enumerate(trace.calls):
+        pid = axis.process(b"")
+        name = {
+            "ph": raw("M"),
+            "name": raw("thread_name"),
+            "pid": pid,
+            "tid": raw(row),
+            "args": raw({"name": calls.group}),
+        }
+        events.append(msgspec.json.encode(name))
+        begins, ends = axis.times(calls.entry.tolist()), axis.times(calls.exit.tolist())
+        for number, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+            known = {"root": int(calls.root[number]), "bytes": int(calls.size[number])}
+            if calls.sequence is not None:
+                known["sequence"] = int(calls.sequence[number])
+            event = {
+                "ph": raw("X"),
+                "cat": raw("collective"),
+                "name": raw(str(calls.operation[number])),
+                "pid": pid,
+                "tid": raw(row),
+                "ts": microseconds(begin),
+                "dur": microseconds(end - begin),
+                "args": raw({"group": calls.group} | {key: value for key, value in known.items() if value >= 0}),
+            }
+            events.append(msgspec.json.encode(event))
+    return events + axis.names()
