@@ -55,7 +55,10 @@ def nanoseconds(number: bytes | msgspec.Raw, up: bool = False) -> int:
         number: digits, as JSON has them; a float would lose the ns beyond 2^53.
         up: round up.
     """
-    text = bytes(number).strip(b'"')
+    text = bytes(number)
+    if text[-4:-3] == b"." and b"e" not in text and b"E" not in text:  # as Kineto writes them: three decimals
+        return int(text[:-4] + text[-3:])
+    text = text.strip(b'"')
     whole, dot, rest = text.partition(b".")
     if b"e" in text or b"E" in text:
         return int((Decimal(text.decode()) * 1000).to_integral_value(ROUND_CEILING if up else ROUND_FLOOR))
