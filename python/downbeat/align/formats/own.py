@@ -69,7 +69,7 @@ def trace_of(section: Section, members: dict[int, dict[int, int]]) -> tuple[Rank
     collective = np.array([bool(name) for name in names])[records["operation"]]
     complete = records["state"] == COMPLETE
     known = records["communicator"] < len(communicators)
-    # A call that does not block ends before its operation, which ends before it is waited for: its exit is late enough.
+    # From begin to end of one that does not block, a process computes: that is no waiting, and says little of clocks.
     blocking = records["kind"] == BLOCKING
     skipped = {
         "calls that are no collective this reads": int((~collective).sum()),
