@@ -345,6 +345,7 @@ def written(path: Path, text: str) -> Path:
         (lambda d: kineto(d / "a.json"), "has no collectives"),
         (lambda d: kineto(d / "a.json", bare(), rank=None), "does not say its rank; put it into the file's name"),
         (lambda d: d / "none.json", "does not exist"),
+        (lambda d: d, "is no trace of a known format"),
     ],
 )  # fmt: skip
 def test_a_bad_file_is_one_line(tmp_path: Path, make: Callable[[Path], Path], line: str) -> None:
@@ -597,3 +598,59 @@ def test_what_our_own_traces_have_beside_blocking_collectives_is_counted(tmp_pat
         "1 collectives that do not block",
         "1 collectives of an unknown communicator",
     ]
+
+
+def archive(path: Path, unfinished: bool = False) -> Path:
+    """Writes an OTF2 archive as Score-P's have it: ranks 0 to 2, each a process; a communicator of the last two."""
+    pytest.importorskip("otf2")
+    from otf2.enums import CollectiveOp, GroupType, Paradigm
+    from otf2.writer import Writer
+
+    with contextlib.closing(Writer(str(path), timer_resolution=2 * 10**9)) as writer:
+        known = writer.definitions
+        node = known.system_tree_node("node7")
+        threads = [
+            known.location("Master thread", group=known.location_group(f"MPI Rank {rank}", system_tree_parent=node))
+            for rank in range(3)
+        ]
+        mpi = {"paradigm": Paradigm.MPI}
+        known.group("MPI", group_type=GroupType.COMM_LOCATIONS, members=threads, **mpi)
+        groups = [
+            known.group("", group_type=GroupType.COMM_GROUP, members=some, **mpi) for some in (threads, threads[1:])
+        ]
+        world, pair = (known.comm(name, group=group) for name, group in zip(("WORLD", "pair"), groups, strict=True))
+        for rank, location in enumerate(threads):
+            out = writer.event_writer_from_location(location)
+            out.mpi_collective_begin(1000 + 2 * rank)
+            out.mpi_collective_end(2001 + 2 * rank, CollectiveOp.ALLREDUCE, world, 2**32 - 1, 64, 64)
+            if rank:
+                out.mpi_collective_begin(3000)
+                out.mpi_collective_end(3002, CollectiveOp.BCAST, pair, 1, 8, 8)
+            if unfinished:
+                out.mpi_collective_begin(4000)
+    return path
+
+
+def test_an_archive_of_otf2_has_all_ranks(tmp_path: Path) -> None:
+    path = archive(tmp_path / "scorep", unfinished=True)
+    traces, notes = read(path / "traces.otf2")
+    assert [(trace.rank, trace.host) for trace in traces] == [(0, "node7"), (1, "node7"), (2, "node7")]
+    world = [trace.calls[0] for trace in traces]
+    first = int(world[0].entry[0])
+    assert first > 1_700_000_000 * 10**9
+    assert [int(calls.entry[0]) - first for calls in world] == [0, 1, 2]
+    assert [int(calls.exit[0]) - first for calls in world] == [500, 501, 502]
+    assert {(calls.group, calls.ranks) for calls in world} == {("WORLD (0)", (0, 1, 2))}
+    pair = traces[2].calls[1]
+    assert (pair.group, pair.ranks, pair.operation.tolist(), pair.root.tolist()) == ("pair (1)", (1, 2), ["bcast"], [2])
+    assert (world[0].root.tolist(), world[0].size.tolist()) == ([-1], [64])
+    assert [note.split(": ")[1] for note in notes] == ["3 collectives without an end"]
+    assert len(read(path)[0]) == 3
+
+
+def test_a_damaged_archive_is_one_line(tmp_path: Path) -> None:
+    path = archive(tmp_path / "scorep")
+    (path / "traces.def").write_bytes(b"")
+    with pytest.raises(UsageError, match="is damaged: ") as error:
+        read(path)
+    assert "\n" not in str(error.value)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from downbeat.align.calls import RankTrace
-from downbeat.align.formats import chrome, nsight, own
+from downbeat.align.formats import chrome, nsight, otf2, own
 from downbeat.align.formats.write import write_merged
 from downbeat.errors import UsageError, refuse_pipe
 
@@ -28,7 +28,7 @@ class Format(NamedTuple):
     read: Callable[[Path], tuple[list[RankTrace], list[str]]]
 
 
-FORMATS = tuple(Format(module.NAME, module.recognizes, module.read) for module in (own, nsight, chrome))
+FORMATS = tuple(Format(module.NAME, module.recognizes, module.read) for module in (own, nsight, otf2, chrome))
 
 
 def format_of(path: Path) -> Format:

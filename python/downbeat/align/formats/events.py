@@ -41,6 +41,8 @@ def open_bytes(path: Path) -> IO[bytes]:
 
 def looks_like_events(path: Path) -> bool:
     """Whether a file is JSON, plain or gzip, by its first bytes."""
+    if not path.is_file():
+        return False
     try:
         with open_bytes(path) as file:
             return file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
