@@ -70,7 +70,7 @@ def trace_of(*calls: pd.DataFrame) -> Trace:
 
 def waits(frame: pd.DataFrame) -> list[float]:
     """Returns the waits of a call's ranks, in us."""
-    rows, _ = arrivals(trace_of(frame))
+    rows, _ = arrivals(trace_of(frame).records)
     return [round(wait / US, 3) for wait in rows["wait"]]
 
 
@@ -99,7 +99,7 @@ def test_who_leaves_before_the_last_comes_waits_no_longer_than_that() -> None:
 
 def test_nothing_is_called_late_within_the_bound_of_the_clocks() -> None:
     late = call([0, 1, 2], [10, 10, 10], bound=0.6 * US)
-    rows, calls = arrivals(trace_of(late))
+    rows, calls = arrivals(trace_of(late).records)
     assert [round(wait / US, 3) for wait in rows["wait"]] == [2, 0, 0]  # 1 us is within the two bounds, 2 are not
     assert calls["last_rank"].tolist() == [-1]
     assert rows["wait_error"].tolist() == pytest.approx([1.2 * US] * 3)
@@ -181,7 +181,7 @@ def test_a_nonblocking_collective_waits_where_its_completion_is_waited_for() -> 
         return call([0, 50], exits, kind="nonblocking", returned=[1 * US, 51 * US], waited=begins)
 
     frame = waiting([20, 55], [62, 60])
-    rows, _ = arrivals(trace_of(frame))
+    rows, _ = arrivals(trace_of(frame).records)
     assert (rows["wait"] / US).tolist() == pytest.approx([30, 0])
     assert (rows["time"] / US).tolist() == pytest.approx([1 + 42, 1 + 5])
     assert (rows["overlap"] / US).tolist() == pytest.approx([19, 4])
@@ -191,7 +191,7 @@ def test_a_nonblocking_collective_waits_where_its_completion_is_waited_for() -> 
     assert "11.5 us later; 61 % of that is waiting for late ranks" in verdict(found)[0]
     assert "overlap 11.50" in render(found, None, "")
     # A completion that is there when it is asked for costs nobody a wait, however late a rank came.
-    assert arrivals(trace_of(waiting([100, 100], [101, 101])))[0]["wait"].tolist() == [0.0, 0.0]
+    assert arrivals(trace_of(waiting([100, 100], [101, 101])).records)[0]["wait"].tolist() == [0.0, 0.0]
 
 
 def test_without_any_collective_that_is_said() -> None:

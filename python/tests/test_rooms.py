@@ -34,6 +34,7 @@ FLOORS = (
     ),  # rules; drawings
     ("report", "notebook"),  # pages, cells of a notebook
     ("traces",),  # traces of libdownbeat-preload; figures of papers
+    ("align",),  # traces of other tools
     ("commands",),  # subcommands
     ("cli",),  # the command
     ("__main__",),  # how it starts

@@ -36,7 +36,8 @@ def site_names(sites: Iterable[tuple[str, int, str]]) -> dict[tuple[str, int], s
         lines = source_lines(str(module), offsets)
         for offset, symbol, line in zip(offsets, some["symbol"], lines, strict=True):
             plain = f"{Path(str(module)).name}+{offset:#x}"
-            found[str(module), offset] = line or (f"{symbol} ({plain})" if symbol else plain)
+            named = f"{symbol} ({plain})" if symbol and offset else symbol  # offset 0: no place in a program
+            found[str(module), offset] = line or named or plain
     return found
 
 
@@ -68,6 +69,7 @@ def short_line(line: str) -> str:
     return "" if number in ("?", "0") else f"{Path(path).name}:{number}"
 
 
+LATER = ("nonblocking", "persistent")  # kinds that are complete after the call; "collective" is not MPI's
 FROM_ROOT = ("bcast", "scatter", "scatterv")
 TO_ROOT = ("gather", "gatherv", "reduce")
 FROM_LOWER = ("exscan", "scan")
@@ -79,7 +81,7 @@ SITE = ["module", "offset", "operation", "kind", "size"]
 Floats = NDArray[np.float64]
 
 
-def arrivals(trace: Trace) -> tuple[pd.DataFrame, pd.DataFrame]:
+def arrivals(records: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Returns what every process did in every whole call, and the calls.
 
     A call is whole if all processes of its communicator recorded it, from entry to completion.
@@ -93,13 +95,13 @@ def arrivals(trace: Trace) -> tuple[pd.DataFrame, pd.DataFrame]:
         (of its error), `last_rank` (-1: within the bounds it may be another one), `bytes` (median), `after_last` (from
         the last entry to the last exit; NaN if nonblocking). All times in seconds.
     """
-    rows = whole_calls(trace.records)
+    rows = whole_calls(records)
     begins = np.flatnonzero(np.diff(rows["call"].to_numpy(), prepend=-1))
     entry, bound = rows["entry"].to_numpy(), rows["bound"].to_numpy()
     calls = summarize(rows, begins)
     of = rows["call"].to_numpy()
     awaited, awaited_bound = awaited_entries(rows, begins, calls)
-    blocking = (rows["kind"] == "blocking").to_numpy()
+    blocking = ~rows["kind"].isin(LATER).to_numpy()
     returned, waited, end = (rows[name].to_numpy() for name in ("returned", "waited", "exit"))
     begin = np.where(blocking, entry, waited)  # of what can be waiting for others: a nonblocking call returns at once
     wait = np.minimum(end, awaited) - begin
@@ -153,7 +155,7 @@ def summarize(rows: pd.DataFrame, begins: NDArray[np.intp]) -> pd.DataFrame:
     calls["last_rank"] = np.where(clear, rows["rank"].to_numpy()[latest], -1)
     calls["bytes"] = rows.groupby("call")["bytes"].median().to_numpy()
     done = np.maximum.reduceat(rows["exit"].to_numpy(), begins)
-    calls["after_last"] = np.where(calls["kind"] == "blocking", done - calls["last"], np.nan)
+    calls["after_last"] = np.where(~calls["kind"].isin(LATER), done - calls["last"], np.nan)
     return calls
 
 
@@ -231,12 +233,20 @@ class Arrivals:
 
 def find_arrivals(trace: Trace) -> Arrivals:
     """Returns the arrivals in a trace."""
-    rows, calls = arrivals(trace)
+    return arrivals_of(trace.records, run_seconds(trace), int(trace.processes["world_size"].max()))
+
+
+def arrivals_of(records: pd.DataFrame, run: float, ranks: int) -> Arrivals:
+    """Returns the arrivals in records.
+
+    Args:
+        records: columns as in `Trace.records`.
+        run: duration, s.
+        ranks: of the job.
+    """
+    rows, calls = arrivals(records)
     calls["site"] = calls.groupby(SITE, sort=False, observed=True).ngroup() if len(calls) else 0
     rows["site"] = calls["site"].to_numpy()[rows["call"].to_numpy()] if len(calls) else 0
-    run = run_seconds(trace)
-    ranks = int(trace.processes["world_size"].max())
-    records = trace.records
     bound = float(records["bound"].max()) if len(records) else 0.0
     sites = site_rows(rows, calls, run * ranks)
     order = {int(number): place for place, number in enumerate(sites["number"])}
@@ -294,6 +304,8 @@ OFTEN = 0.25  # share of the calls in which a rank is last, from which it is nam
 
 def mpi_name(operation: str, kind: str) -> str:
     """Returns an operation as MPI calls it."""
+    if kind == "collective":
+        return operation
     if kind == "persistent":
         return f"MPI_{operation.capitalize()}_init"
     return f"MPI_I{operation}" if kind == "nonblocking" else f"MPI_{operation.capitalize()}"
@@ -323,7 +335,7 @@ def share_text(site: pd.Series) -> str:
 def site_sentence(site: pd.Series) -> str:
     """Returns the sentence on a call site."""
     where = f"{percent(site['share'])} of the run is in {mpi_name(site['operation'], site['kind'])} at {site['name']}"
-    if site["kind"] != "blocking":
+    if site["kind"] in LATER:
         where += f" and in waiting for it, {site['overlap'] * MICROSECONDS:.4g} us later"
     if site["apart"] == 0.0:
         bound = site["bound"] * MICROSECONDS
@@ -374,7 +386,7 @@ def with_baseline(found: Arrivals, path: Path) -> pd.Series:
 def nearest(cells: pd.DataFrame, site: pd.Series) -> float:
     """Returns the time of the cells that are nearest to a call site."""
     same = cells[(cells["operation"] == site["operation"]) & (cells["ranks"] == site["size"])]
-    if site["kind"] != "blocking" or same.empty:
+    if site["kind"] in LATER or same.empty:
         return np.nan
     size = 0.0 if pd.isna(site["bytes"]) else float(site["bytes"])
     apart = (np.log2(same["size"].clip(lower=1)) - np.log2(max(1.0, size))).abs()
@@ -385,7 +397,7 @@ def nearest(cells: pd.DataFrame, site: pd.Series) -> float:
 
 def baseline_command(found: Arrivals) -> str:
     """Returns the command that measures the baseline of all call sites on as many ranks; empty if there are none."""
-    sites = found.sites[found.sites["kind"] == "blocking"]
+    sites = found.sites[~found.sites["kind"].isin(LATER)]
     if sites.empty:
         return ""
     ranks = sorted({int(size) for size in sites["size"] if size > 1})

@@ -11,7 +11,7 @@ import pandas as pd
 from downbeat.base.text import MICROSECONDS
 from downbeat.pictures.style import COLORS, GRAY, TEXT_POINTS, Picture, finish, log_axis, new_figure, whole_ticks
 from downbeat.report.page import Fact, Page, Section, Table
-from downbeat.traces.arrivals import QUANTILES, Arrivals, mpi_name, percent, verdict, wait_share
+from downbeat.traces.arrivals import LATER, QUANTILES, Arrivals, mpi_name, percent, verdict, wait_share
 from downbeat.traces.patterns import patterns_frame
 
 WIDTH = 80
@@ -50,7 +50,7 @@ def site_table(found: Arrivals, baseline: pd.Series | None) -> list[str]:
     lines = [head]
     for place, (_, site) in enumerate(found.sites.head(MOST_SITES).iterrows()):
         where = f"{mpi_name(site['operation'], site['kind'])}, {site['size']:.0f} ranks, {site['name']}"
-        if site["kind"] != "blocking":
+        if site["kind"] in LATER:
             where += f", overlap {micro(site['overlap'])}"
         lines.append(textwrap.shorten(f"{place + 1} {where}", WIDTH, placeholder=" ..."))
         size = "-" if pd.isna(site["bytes"]) else f"{site['bytes']:.0f}"
@@ -228,7 +228,7 @@ def timelines(rows: pd.DataFrame, calls: pd.DataFrame, number: str, title: str) 
     order = calls["spread"].sort_values(kind="stable").index
     chosen = list(dict.fromkeys([order[len(order) // 2], *order[::-1][: TIMELINES - 1]]))
     frames = []
-    blocking = (rows["kind"] == "blocking").all()
+    blocking = (~rows["kind"].isin(LATER)).all()
     figure = new_figure(height=1.0 + 1.5 * len(chosen))
     for position, (axes, call) in enumerate(zip(np.atleast_1d(figure.subplots(len(chosen))), chosen, strict=True)):
         mine = rows[rows["call"] == call]

@@ -1,0 +1,185 @@
+"""What `downbeat align` says: a row per rank, the calls on one axis, and who is late at them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from downbeat.align.axis import Axis, find_axis
+from downbeat.align.calls import Integers, RankTrace
+from downbeat.align.matching import ORDERING, Group, match
+from downbeat.base.text import MICROSECONDS, counted
+from downbeat.errors import UsageError
+from downbeat.traces.arrivals import Arrivals, arrivals_of
+
+NS = 1e-9
+FEWEST_RANKS = 2
+LIMIT = 3.0
+BROKEN = "they do not belong together, a clock was set, or a rate changed by more than 200 ppm"
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """Traces on one axis: the clock of the first rank.
+
+    Attributes:
+        axis: the clocks.
+        groups: of calls.
+        ranks: a row per rank: rank, host, calls (that tie it), offset_s and rate (of its clock against the axis, in the
+            middle of the run), bound_s (largest; NaN: none), expected_error_s (median).
+        notes: what was left out, and what is wrong with the calls.
+    """
+
+    axis: Axis
+    groups: tuple[Group, ...]
+    ranks: pd.DataFrame
+    notes: tuple[str, ...]
+
+    def corrected(self, rank: int, times: Integers) -> Integers:
+        """Returns times of a rank's clock, ns, on the axis."""
+        return self.axis.correct(rank, times)[0]
+
+
+def align(traces: Sequence[RankTrace], wander: float) -> Aligned:
+    """Returns traces on one axis.
+
+    Args:
+        traces: of two ranks at least.
+        wander: largest change of a clock's rate, 1/s.
+
+    Raises:
+        UsageError: no two ranks have a collective in common.
+    """
+    if len(traces) < FEWEST_RANKS:
+        raise UsageError(f"{counted(len(traces), 'rank')} cannot be aligned; give the traces of two ranks or more")
+    groups, notes = match(traces)
+    known = [group for group in groups if np.isin(group.operation, ORDERING).any()]
+    if not known:
+        raise UsageError(
+            "no two of these ranks have a collective in common; they need an allreduce, a barrier or the like"
+        )
+    axis = find_axis(known, wander)
+    rows = [rank_row(axis, known, trace) for trace in traces if trace.rank in axis.ranks]
+    notes += [
+        f"rank {trace.rank}: has no collective with another rank" for trace in traces if trace.rank not in axis.ranks
+    ]
+    return Aligned(axis, tuple(known), pd.DataFrame(rows), (*notes, *conflict_lines(axis)))
+
+
+def rank_row(axis: Axis, groups: Sequence[Group], trace: RankTrace) -> dict[str, object]:
+    """Returns the row of a rank in `Aligned.ranks`."""
+    times = np.sort(np.concatenate([calls_of(group, trace.rank) for group in groups]))
+    moved, bound, expected = axis.correct(trace.rank, times)
+    finite = np.isfinite(bound)
+    first, last = times[0], times[-1]
+    ends = axis.correct(trace.rank, np.array([first, first + (last - first) // 2, last]))[0]
+    rate = int(ends[2] - ends[0]) / int(last - first) - 1.0 if last > first else np.nan
+    return {
+        "rank": trace.rank,
+        "host": trace.host,
+        "calls": len(moved),
+        "offset_s": int(first + (last - first) // 2 - ends[1]) * NS if finite.any() else np.nan,
+        "rate": -rate if finite.any() else np.nan,
+        "bound_s": float(bound.max()) * NS if finite.all() else np.nan,
+        "expected_error_s": float(np.median(expected[finite])) * NS if finite.any() else np.nan,
+    }
+
+
+def calls_of(group: Group, rank: int) -> Integers:
+    """Returns the entries of a rank into the calls of a group, ns on its clock."""
+    column = np.flatnonzero(group.ranks == rank)
+    return group.entry[:, column][~group.missing[:, column]]
+
+
+def conflict_lines(axis: Axis) -> list[str]:
+    """Returns a line for each conflict: neighbors in time that tell the same are one."""
+    lines = {}
+    for window in axis.windows:
+        for conflict in window.conflicts:
+            calls = " and ".join(f"call {number} of {name}" for name, number in conflict.calls)
+            rank, other = axis.ranks[conflict.place], axis.ranks[conflict.other]
+            lines.setdefault(
+                (conflict.place, conflict.calls),
+                f"rank {rank} against rank {other}: {calls} contradict each other by {conflict.by_ns / 1e3:.3g} us: "
+                f"{BROKEN}; no bound there",
+            )
+    return list(lines.values())
+
+
+def late_or_slow(aligned: Aligned) -> Arrivals:
+    """Returns who is late at the calls that all ranks of their group have.
+
+    The hard bound is about as large as the fastest call and would forbid every verdict on a short one: nobody is called
+    late within `LIMIT` expected errors.
+    """
+    frames = []
+    for group in aligned.groups:
+        for place, rank in enumerate(group.ranks):
+            there = ~group.missing[:, place]
+            entry, hard, error = aligned.axis.correct(int(rank), group.entry[there, place])
+            end, _, at_end = aligned.axis.correct(int(rank), group.exit[there, place])
+            bound = np.minimum(hard, LIMIT * np.fmax(error, at_end))
+            frames.append(
+                pd.DataFrame(
+                    {
+                        "rank": rank,
+                        "operation": group.operation[there],
+                        "kind": "collective",
+                        "communicator": group.name,
+                        "size": float(len(group.ranks)),
+                        "comm_rank": float(place),
+                        "sequence": group.number[there],
+                        "round": 0,
+                        "bytes": np.where(group.size[there] < 0, np.nan, group.size[there]),
+                        "root": np.where(
+                            group.root[there] < 0, np.nan, np.searchsorted(group.ranks, group.root[there])
+                        ),
+                        "entry": entry,
+                        "exit": end,
+                        "bound": bound * NS,
+                        "module": group.name,
+                        "offset": 0,
+                        "symbol": f"group {group.name}",
+                        "complete": True,
+                    }
+                )
+            )
+    records = pd.concat(frames, ignore_index=True)
+    first = records["entry"].min()
+    for name in ("entry", "exit"):
+        records[name] = (records[name] - first) * NS
+    records["returned"], records["waited"] = records["exit"], np.nan
+    for name in ("operation", "kind", "communicator", "module", "symbol"):
+        records[name] = records[name].astype("category")
+    run = float(records["exit"].max())
+    return arrivals_of(records[np.isfinite(records["bound"])], run, len(aligned.ranks))
+
+
+def render(aligned: Aligned) -> str:
+    """Returns the table that is printed."""
+    lines = [f"{'rank':>6} {'offset':>16} {'rate':>10} {'bound':>12} {'expected error':>15} {'calls':>8}  host"]
+    lines.append(f"{'':>6} {'s':>16} {'ppm':>10} {'us':>12} {'us':>15}")
+    for _, row in aligned.ranks.iterrows():
+        bound, error = (row[name] * MICROSECONDS for name in ("bound_s", "expected_error_s"))
+        numbers = f"{row['rank']:>6} {row['offset_s']:>16.9f} {row['rate'] * 1e6:>10.4f}"
+        numbers += (
+            f" {'none' if pd.isna(bound) else f'{bound:.2f}':>12} {'-' if pd.isna(error) else f'{error:.3f}':>15}"
+        )
+        lines.append(f"{numbers} {row['calls']:>8}  {row['host']}".rstrip())
+    lines.append(f"the axis is the clock of rank {aligned.axis.ranks[0]}")
+    return "\n".join([*lines, *aligned.notes])
+
+
+def to_json(aligned: Aligned) -> str:
+    """Returns the clocks as JSON, null where nothing is known."""
+    content = {
+        "schema_version": 1,
+        "reference_rank": int(aligned.axis.ranks[0]),
+        "ranks": json.loads(aligned.ranks.to_json(orient="records", double_precision=15)),
+        "notes": aligned.notes,
+    }
+    return json.dumps(content, indent=2, allow_nan=False) + "\n"

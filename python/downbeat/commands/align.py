@@ -1,0 +1,53 @@
+"""`downbeat align`: traces of several ranks from other tools on one time axis."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def align(
+    traces: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Traces of all ranks: Kineto or Chrome JSON, Nsight's SQLite, OTF2, downbeat trace.",
+            metavar="TRACE...",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write one trace of all ranks, .json or .json.gz."),
+    ] = None,
+    json: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the clocks as JSON; - for standard output.")
+    ] = None,
+    page: Annotated[
+        Path | None, typer.Option("--page", metavar="FILE", help="Write who is late at which collective, HTML.")
+    ] = None,
+    wander: Annotated[
+        float, typer.Option(min=0.0, max=1e-3, help="Largest change of a clock's rate, in 1/s: the bounds hold for it.")
+    ] = 2e-9,
+) -> None:
+    """Put traces of several ranks on one time axis, by the collectives in them."""
+    from downbeat.align.clocks import align as align_traces
+    from downbeat.align.clocks import late_or_slow, render, to_json
+    from downbeat.align.formats import read_all, write_merged
+    from downbeat.base.files import is_standard_output, write_text
+    from downbeat.report.page import write_page
+    from downbeat.traces.page import make_page
+    from downbeat.traces.page import render as render_arrivals
+
+    found, left_out = read_all(traces)
+    aligned = align_traces(found, wander)
+    if output:
+        write_merged(found, aligned.corrected, output)
+    if json:
+        write_text(json, to_json(aligned))
+    late = late_or_slow(aligned)
+    if page:
+        write_page(page, make_page(late, "Late or slow: traces on one axis", None))
+    if not (is_standard_output(json) or is_standard_output(page)):
+        print("\n".join([render(aligned), *left_out, "", render_arrivals(late, None, "")]))
