@@ -297,18 +297,18 @@ def test_a_bare_array_and_a_rank_in_its_name(tmp_path: Path) -> None:
     assert traces[0].calls[0].entry.tolist() == [BASE + 123]
 
 
-def test_a_comma_after_the_last_event_leaves_no_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    filler = " " * 4000
-    path = written(tmp_path / "rank-4.json", f"[{kernel(1, '1.000', '1.000')},{filler}{kernel(2, '3.000', '1.000')},]")
-    monkeypatch.setattr(events_module, "BLOCK_BYTES", 16)
-    traces, _ = read(path)
-    write_merged(traces, shifted, tmp_path / "merged.json")
-    assert [one["ts"] for one in read_json(tmp_path / "merged.json")["traceEvents"] if "ts" in one] == [
-        "0.000",
-        "2.000",
+def test_blocks_of_nothing_but_names_leave_no_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    named = '{"ph": "M", "name": "process_name", "pid": 0, "tid": 0, "args": {"name": "python"}}'
+    many = [named] * 3000  # more than is read at once
+    path = written(tmp_path / "rank-4.json", f"[{','.join([*many, kernel(1, '1.000', '1.000'), *many])},]")
+    monkeypatch.setattr(events_module, "BLOCK_BYTES", 1 << 12)
+    write_merged(read(path)[0], shifted, tmp_path / "merged.json")
+    events = read_json(tmp_path / "merged.json")["traceEvents"]
+    assert [(one["ph"], one["name"][:12]) for one in events] == [
+        ("X", "ncclDevKerne"),
+        ("M", "process_name"),
+        ("M", "process_sort"),
     ]
-    write_merged(read(written(tmp_path / "rank-5.json", f"[{kernel(1, '1', '1')}]"))[0], shifted, tmp_path / "one.json")
-    assert len(read_json(tmp_path / "one.json")["traceEvents"]) == 3
 
 
 def test_the_rank_may_follow_the_events(tmp_path: Path) -> None:

@@ -116,8 +116,7 @@ class Blocks(Generic[Event]):
         found, tail = self.finish(rest, head is not None)
         if found is None:
             raise ValueError(f"its events are cut off, or are no JSON, after byte {done} of its text")
-        if found:
-            yield found
+        yield found
         if head is not None:
             self.head = msgspec.json.decode(head + b"[]" + tail)
 

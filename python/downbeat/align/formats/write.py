@@ -59,7 +59,7 @@ def write_merged(traces: Sequence[RankTrace], corrected: Corrected, path: Path) 
         out.write(json.dumps(head)[:-1].encode() + b', "traceEvents": [\n')
         first = True
         for source in sources:
-            for block in source.events(Axis(source.rank, corrected, base, numbers)):
+            for block in filter(None, source.events(Axis(source.rank, corrected, base, numbers))):
                 out.write((b"" if first else b",\n") + b",\n".join(block))
                 first = False
         out.write(b"\n]}\n")
