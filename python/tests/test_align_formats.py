@@ -16,7 +16,7 @@ import pytest
 import trace_files
 from downbeat.align.calls import Calls, Integers, RankTrace
 from downbeat.align.formats import events as events_module
-from downbeat.align.formats import read, read_all, write_merged
+from downbeat.align.formats import read, read_all, write_merged, write_moved
 from downbeat.align.formats.common import normalize, rank_of
 from downbeat.align.formats.events import nanoseconds
 from downbeat.errors import DownbeatError, UsageError
@@ -295,6 +295,20 @@ def test_a_bare_array_and_a_rank_in_its_name(tmp_path: Path) -> None:
     traces, _ = read(path)
     assert traces[0].rank == 12
     assert traces[0].calls[0].entry.tolist() == [BASE + 123]
+
+
+def test_blocks_of_nothing_but_names_leave_no_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    named = '{"ph": "M", "name": "process_name", "pid": 0, "tid": 0, "args": {"name": "python"}}'
+    many = [named] * 3000  # more than is read at once
+    path = written(tmp_path / "rank-4.json", f"[{','.join([*many, kernel(1, '1.000', '1.000'), *many])},]")
+    monkeypatch.setattr(events_module, "BLOCK_BYTES", 1 << 12)
+    write_merged(read(path)[0], shifted, tmp_path / "merged.json")
+    events = read_json(tmp_path / "merged.json")["traceEvents"]
+    assert [(one["ph"], one["name"][:12]) for one in events] == [
+        ("X", "ncclDevKerne"),
+        ("M", "process_name"),
+        ("M", "process_sort"),
+    ]
 
 
 def test_the_rank_may_follow_the_events(tmp_path: Path) -> None:
@@ -654,3 +668,30 @@ def test_a_damaged_archive_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is damaged: ") as error:
         read(path)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["moved.json", "moved.json.gz"])
+def test_a_moved_trace_is_the_same_but_for_its_stamps(tmp_path: Path, name: str) -> None:
+    named = '{"ph": "M", "name": "process_name", "pid": "x", "tid": 0, "ts": 0.000, "args": {"name": "python"}}'
+    arrow = '{"ph": "s", "id": 3, "pid": 0, "tid": 1, "ts": 20.000, "cat": "ac2g", "name": "ac2g"}'
+    path = kineto(tmp_path / "a.json", named, kernel(1, "8.004", "4.000"), arrow)
+    (trace,), _ = read(path)
+    write_moved(trace, shifted, tmp_path / name)
+    before, after = read_json(path), read_json(tmp_path / name)
+    assert after["baseTimeNanoseconds"] == BASE + 1_000_000_001 + 10_005
+    assert [(one.get("ts"), one.get("dur")) for one in after["traceEvents"]] == [
+        (None, None), ("0.000", "5.000"), ("14.995", None)
+    ]  # fmt: skip
+    for whole in (before, after):
+        whole.pop("baseTimeNanoseconds")
+        for one in whole["traceEvents"]:
+            one.pop("ts", None)
+            one.pop("dur", None)
+    assert after == before
+    assert only(tmp_path / name).exit.tolist() == [BASE + 1_000_000_001 + 15_005]
+
+
+def test_only_a_chrome_trace_can_be_moved(tmp_path: Path) -> None:
+    (trace, _), _ = read(trace_files.write_trace(tmp_path / "job.trace"))
+    with pytest.raises(UsageError, match="is no Chrome trace"):
+        write_moved(trace, shifted, tmp_path / "moved.json")

@@ -118,8 +118,8 @@ def gather_mpi(gathered: defaultdict[int, Gathered], export: Export, texts: dict
     process comes to them.
     """
     names: defaultdict[int, dict[object, str]] = defaultdict(dict)
-    columns = ("start", "end", "globalTid", "textId", "commHandle", "size", "requestHandle")
-    for start, end, thread, text, handle, size, request in export.select(
+    columns = ("start", "end", "globalTid", "textId", "commHandle", "size")
+    for start, end, thread, text, handle, size in export.select(
         "MPI_COLLECTIVES_EVENTS", *columns, more="ORDER BY start"
     ):
         process = int(thread or 0) >> PROCESS
@@ -127,7 +127,7 @@ def gather_mpi(gathered: defaultdict[int, Gathered], export: Export, texts: dict
         mine, handles = gathered[process], names[process]
         if end is None:
             mine.skipped["collectives without an end"] += 1
-        elif operation is None or request:
+        elif operation is None:
             mine.skipped["calls of MPI that do not wait, or are of another kind"] += 1
         else:
             group = handles.setdefault(handle, f"communicator {len(handles)}")

@@ -18,14 +18,14 @@ from downbeat.align.calls import Integers, RankTrace
 from downbeat.align.formats import chrome
 from downbeat.align.formats.events import Blocks, nanoseconds
 from downbeat.base.files import replacing
-from downbeat.errors import reading
+from downbeat.errors import UsageError, reading
 
 Corrected = Callable[[int, Integers], Integers]  # of a rank's stamps (ns on its clock), the same on the common axis
 RawEvent = dict[str, msgspec.Raw]
 
 WHOLE = msgspec.json.Decoder(list[RawEvent])
-METADATA = b'"M"'
-NAME, ORDER = b'"process_name"', b'"process_sort_index"'
+METADATA = msgspec.Raw(b'"M"')
+NAME, ORDER = msgspec.Raw(b'"process_name"'), msgspec.Raw(b'"process_sort_index"')
 
 
 class Times(msgspec.Struct):
@@ -59,10 +59,41 @@ def write_merged(traces: Sequence[RankTrace], corrected: Corrected, path: Path) 
         out.write(json.dumps(head)[:-1].encode() + b', "traceEvents": [\n')
         first = True
         for source in sources:
-            for block in source.events(Axis(source.rank, corrected, base, numbers)):
+            for block in filter(None, source.events(Axis(source.rank, corrected, base, numbers))):
                 out.write((b"" if first else b",\n") + b",\n".join(block))
                 first = False
         out.write(b"\n]}\n")
+
+
+def write_moved(trace: RankTrace, corrected: Corrected, path: Path) -> None:
+    """Writes the Chrome trace of a rank with its stamps moved to the common axis, and all else as it was.
+
+    Args:
+        trace: of the rank; its file is read again.
+        corrected: gives stamps on the common axis.
+        path: of the new file, gzip if its name ends in .gz.
+
+    Raises:
+        UsageError: the trace is of another format.
+        DownbeatError: a file cannot be written, or read again.
+    """
+    if not chrome.recognizes(trace.path):
+        raise UsageError(f"'{trace.path}' is no Chrome trace; its collectives can be written to a merged one")
+    source = source_of(trace)
+    base = int(corrected(trace.rank, np.array([source.first], dtype=np.int64))[0])
+    axis = Axis(trace.rank, corrected, base, count())
+    blocks = Blocks(trace.path, WHOLE)
+    encode = msgspec.json.Encoder().encode
+    with replacing(path, binary=True) as file, zipped(file, path) as out:
+        out.write(b'{"traceEvents": [')
+        first = True
+        for events in blocks:
+            with reading(trace.path):
+                move(events, source.base, axis)
+            out.write((b"\n" if first else b",\n") + b",\n".join(map(encode, events)))
+            first = False
+        head = {name: value for name, value in blocks.head.items() if name != "traceEvents"}
+        out.write(b"\n], " + encode(head | {"baseTimeNanoseconds": base})[1:] + b"\n")
 
 
 @contextlib.contextmanager
@@ -94,7 +125,8 @@ class Axis:
         self.corrected = corrected
         self.base = base
         self.numbers = numbers
-        self.processes: dict[bytes, tuple[int, str]] = {}
+        self.processes: dict[bytes, msgspec.Raw] = {}
+        self.labels: dict[bytes, str] = {}
 
     def times(self, stamps: Sequence[int]) -> list[int]:
         """Returns stamps of the rank's clock as ns since the earliest event."""
@@ -103,18 +135,21 @@ class Axis:
 
     def process(self, own: bytes, name: str = "") -> msgspec.Raw:
         """Returns the number of a process of the rank, that it had another one for."""
-        number, before = self.processes.get(own) or (next(self.numbers), "")
-        self.processes[own] = (number, name or before)
-        return raw(number)
+        if name:
+            self.labels[own] = name
+        number = self.processes.get(own)
+        if number is None:
+            number = self.processes[own] = raw(next(self.numbers))
+        return number
 
     def names(self) -> list[bytes]:
         """Returns the events that name the processes, and order them by rank."""
         events = []
-        for number, name in self.processes.values():
-            label = f"rank {self.rank}: {name}" if name else f"rank {self.rank}"
+        for own, number in self.processes.items():
+            label = f"rank {self.rank}: {self.labels[own]}" if own in self.labels else f"rank {self.rank}"
             for what, key, value in (("name", "name", label), ("sort_index", "sort_index", self.rank)):
                 event = {"ph": "M", "name": f"process_{what}", "pid": number, "tid": 0, "args": {key: value}}
-                events.append(json.dumps(event).encode())
+                events.append(msgspec.json.encode(event))
         return events
 
 
@@ -125,11 +160,13 @@ class Source:
     Attributes:
         rank: in the job.
         first: its earliest stamp, ns on its clock.
+        base: what its file's stamps count from, ns.
         events: gives them on the axis, encoded, a block at a time.
     """
 
     rank: int
     first: int
+    base: int
     events: Callable[[Axis], Iterator[list[bytes]]]
 
 
@@ -137,14 +174,14 @@ def source_of(trace: RankTrace) -> Source:
     """Returns where the events of a rank come from: its file if that is a Chrome trace, else the calls."""
     if not chrome.recognizes(trace.path):
         first = min((int(calls.entry.min()) for calls in trace.calls if len(calls.entry)), default=0)
-        return Source(trace.rank, first, lambda axis: iter([calls_on(trace, axis)]))
+        return Source(trace.rank, first, 0, lambda axis: iter([calls_on(trace, axis)]))
     blocks = Blocks(trace.path, msgspec.json.Decoder(list[Times]))
     with reading(trace.path):
         # Of many events the numbers are compared as floats, which is quick, and those nearest to the least one exactly.
         stamps = [min(map(nanoseconds, near(events)), default=None) for events in blocks]
         base = int(blocks.head.get("baseTimeNanoseconds") or 0)
     first = min((stamp for stamp in stamps if stamp is not None), default=0) + base
-    return Source(trace.rank, first, lambda axis: file_on(trace.path, base, axis))
+    return Source(trace.rank, first, base, lambda axis: file_on(trace.path, base, axis))
 
 
 def near(events: list[Times]) -> list[bytes]:
@@ -156,35 +193,42 @@ def near(events: list[Times]) -> list[bytes]:
 
 
 def file_on(path: Path, base: int, axis: Axis) -> Iterator[list[bytes]]:
-    """Yields all events of a Chrome trace on the axis."""
+    """Yields all events of a Chrome trace on the axis, encoded."""
     encode = msgspec.json.Encoder().encode
     for events in Blocks(path, WHOLE):
         with reading(path):
-            moved = move(events, base, axis)
-        yield [encode(event) for event in moved]
+            kept = apart(events, axis)
+            move(kept, base, axis)
+        yield [encode(event) for event in kept]
     yield axis.names()
 
 
-def move(events: list[RawEvent], base: int, axis: Axis) -> list[RawEvent]:
-    """Returns events with their stamps, processes and arrows on the axis; without names and order of processes."""
-    kept, timed, begins, ends = [], [], [], []
+def apart(events: list[RawEvent], axis: Axis) -> list[RawEvent]:
+    """Returns events with processes and arrows that no other rank has; without names and order of processes."""
+    kept = []
     for event in events:
-        own = bytes(event.get("pid", b"0"))
-        name = ""
-        if bytes(event.get("ph", b"")) == METADATA:
-            kind = bytes(event.get("name", b""))
-            event.pop("ts", None)  # names hold at all times
+        if event.get("ph") == METADATA:
+            kind = event.get("name")
             if kind == NAME:
-                name = str(msgspec.json.decode(event["args"]).get("name", ""))
-                axis.process(own, name)
+                arguments = msgspec.json.decode(event["args"])
+                axis.process(bytes(event.get("pid", b"0")), str(arguments.get("name", "")))
             if kind in (NAME, ORDER):
                 continue
         kept.append(event)
         if "pid" in event:
-            event["pid"] = axis.process(own)
+            event["pid"] = axis.process(bytes(event["pid"]))
         if "id" in event:
             event["id"] = raw(f"{axis.rank}:{msgspec.json.decode(event['id'])}")
-        if "ts" in event:
+    return kept
+
+
+def move(events: list[RawEvent], base: int, axis: Axis) -> None:
+    """Moves the stamps of events onto the axis."""
+    timed, begins, ends = [], [], []
+    for event in events:
+        if event.get("ph") == METADATA:
+            event.pop("ts", None)  # names hold at all times
+        elif "ts" in event:
             begin = nanoseconds(event["ts"]) + base
             timed.append(event)
             begins.append(begin)
@@ -193,7 +237,6 @@ def move(events: list[RawEvent], base: int, axis: Axis) -> list[RawEvent]:
         event["ts"] = microseconds(begin)
         if "dur" in event:
             event["dur"] = microseconds(end - begin)
-    return kept
 
 
 def calls_on(trace: RankTrace, axis: Axis) -> list[bytes]:
