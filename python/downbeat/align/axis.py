@@ -108,7 +108,7 @@ class Axis:
             at = since - window.middle
             shift += weight * (window.offset[place] + window.rate[place] * at)
             bound += np.where(weight > 0, weight * np.where(weight > 0, window.bound(place, at), 0.0), 0.0)
-            expected += weight * window.error(place, at)
+            expected += np.where(weight > 0, weight * np.where(weight > 0, window.error(place, at), 0.0), 0.0)
         for window in self.windows:
             if any(conflict.place in (place, 0) for conflict in window.conflicts):
                 torn = np.abs(since - window.middle) <= window.length / 2
@@ -124,12 +124,14 @@ class Stretch:
         group: of the calls.
         columns: of the group's ranks, among all.
         rows: of the group's calls.
+        arrival: entries, ns; NaN: the rank has no such call.
         entry, exit: ns; whose entry or exit limits nobody has -inf or inf.
     """
 
     group: Group
     columns: Integers
     rows: Integers
+    arrival: Floats
     entry: Floats
     exit: Floats
 
@@ -350,7 +352,28 @@ class Clocks:
             moved = (np.abs(step) + np.abs(turn) * self.length / 2)[placed]
             if not (moved >= self.SETTLED).any():
                 break
-        return np.where(placed, width, np.nan), self.expected(self.limits())
+        return np.where(placed, width, np.nan), self.expected(self.limits(), reference)
+
+    def apart(self) -> Floats:
+        """Returns how far each rank keeps from being the last one, or from not being it, in all calls, ns.
+
+        The middle between the limits of a rank that is late by m or more in every call is m / 2 too early, and shows it
+        late by m / 2 or more. Whether that is its clock or the rank, no call tells.
+        """
+        nearest = np.full((2, self.ranks), np.inf)
+        for stretch in self.stretches:
+            columns = stretch.columns
+            arrival = stretch.arrival + self.correction(columns, stretch.arrival)
+            known = np.isfinite(arrival)
+            source, sink = np.isfinite(stretch.entry) & known, np.isfinite(stretch.exit) & known
+            latest = others(np.where(source, arrival, -np.inf), 0)
+            waiting = np.maximum(latest, others(np.where(sink, arrival, np.inf), 1))
+            mine = np.where(known, arrival, 0.0)
+            after = np.where(sink & np.isfinite(latest), np.maximum(mine - latest, 0.0), np.inf).min(axis=0)
+            before = np.where(source & np.isfinite(waiting), np.maximum(waiting - mine, 0.0), np.inf).min(axis=0)
+            nearest[:, columns] = np.minimum(nearest[:, columns], (after, before))
+        total: Floats = nearest.sum(axis=0)
+        return total
 
     def scatter(self, limits: Limits, side: int) -> Floats:
         """Returns how far apart the tightest limits of a side are, ns; inf if there are too few to say."""
@@ -360,10 +383,11 @@ class Clocks:
             apart: Floats = np.where(np.isfinite(room[3]), (room[3] - room[0]) / 3.0, np.inf)
         return apart
 
-    def expected(self, limits: Limits) -> Floats:
+    def expected(self, limits: Limits, reference: int) -> Floats:
         """Returns the standard error of each estimate at the middle, ns, from how the tightest limits scatter."""
         scatter = np.hypot(self.scatter(limits, 0), self.scatter(limits, 1))
-        total: Floats = np.hypot(self.CALIBRATED * scatter, self.resolution / np.sqrt(6.0))
+        total: Floats = np.hypot(self.CALIBRATED * scatter, self.resolution / np.sqrt(6.0)) + self.apart()
+        total[reference] = 0.0
         return total
 
     def bounds(self, reference: int, nodes: Floats, slack: Floats) -> tuple[Floats, Floats]:
@@ -413,10 +437,11 @@ def find_axis(groups: Sequence[Group], wander: float = WANDER, window: float = W
     origin = rough_origins(groups, ranks)
     resolution = np.array([clock_resolution(groups, rank) for rank in ranks], dtype=float)
     columns = [np.searchsorted(ranks, group.ranks) for group in groups]
-    entries, exits = [], []
+    arrivals, entries, exits = [], [], []
     for group, mine in zip(groups, columns, strict=True):
         sources, sinks = group.before()
-        entries.append(np.where(sources, (group.entry - origin[mine]).astype(float), -np.inf))
+        arrivals.append(np.where(group.missing, np.nan, (group.entry - origin[mine]).astype(float)))
+        entries.append(np.where(sources, arrivals[-1], -np.inf))
         exits.append(np.where(sinks, (group.exit - origin[mine]).astype(float), np.inf))
     when = [np.where(np.isfinite(one), one, np.inf).min(axis=1) for one in exits]
     every = np.sort(np.concatenate(when))
@@ -429,11 +454,13 @@ def find_axis(groups: Sequence[Group], wander: float = WANDER, window: float = W
     windows = []
     for middle in middles:
         stretches = []
-        for group, mine, entry, end, at in zip(groups, columns, entries, exits, when, strict=True):
+        for group, mine, arrival, entry, end, at in zip(groups, columns, arrivals, entries, exits, when, strict=True):
             rows = np.flatnonzero(np.abs(at - middle) <= length / 2 * (1 + 1e-9))
             rows = rows[np.argsort(at[rows], kind="stable")]
             if len(rows):
-                stretches.append(Stretch(group, mine, rows, entry[rows] - middle, end[rows] - middle))
+                stretches.append(
+                    Stretch(group, mine, rows, arrival[rows] - middle, entry[rows] - middle, end[rows] - middle)
+                )
         windows.append(find_window(stretches, float(middle), length, len(ranks), resolution, wander))
     return Axis(ranks, origin, windows)
 

@@ -165,7 +165,7 @@ def render(aligned: Aligned) -> str:
     lines.append(f"{'':>6} {'s':>16} {'ppm':>10} {'us':>12} {'us':>15}")
     for _, row in aligned.ranks.iterrows():
         bound, error = (row[name] * MICROSECONDS for name in ("bound_s", "expected_error_s"))
-        numbers = f"{row['rank']:>6} {row['offset_s']:>16.9f} {row['rate'] * 1e6:>10.4f}"
+        numbers = f"{row['rank']:>6} {row['offset_s']:>16.9f} {round(row['rate'] * 1e6, 4) + 0.0:>10.4f}"
         numbers += (
             f" {'none' if pd.isna(bound) else f'{bound:.2f}':>12} {'-' if pd.isna(error) else f'{error:.3f}':>15}"
         )

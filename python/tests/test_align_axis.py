@@ -1,0 +1,231 @@
+"""Clocks from collectives alone, against clocks that are known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from downbeat.align.calls import Calls, RankTrace
+from downbeat.align.clocks import Aligned, align, late_or_slow, render
+from downbeat.align.matching import Floats
+from downbeat.errors import UsageError
+
+EPOCH = 1_764_000_000_000_000_000  # ns; a double has steps of 256 ns there
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What a simulated program and its clocks are like. Times in ns."""
+
+    ranks: int = 8
+    calls: int = 400
+    operation: str = "allreduce"
+    latency: float = 20e3
+    scatter: float = 100e3
+    gap: float = 2e6
+    noise: float = 0.3  # of the latency, exponential
+    late: float = 0.0  # of the rank in the middle
+    ppm: float = 50.0
+    wander: float = 0.0  # 1/s
+    offset: float = 3e9
+    stamp: int = 1
+    groups: tuple[tuple[int, ...], ...] = ()
+    lost: float = 0.0  # share of the calls
+
+
+class Program:
+    """A program whose true times are known."""
+
+    def __init__(self, seed: int, condition: Condition) -> None:
+        random, self.condition = np.random.default_rng(seed), condition
+        ranks = condition.ranks
+        self.rate = 1.0 + random.uniform(-condition.ppm, condition.ppm, ranks) * 1e-6
+        self.offset = random.uniform(-condition.offset, condition.offset, ranks)
+        self.ramp = random.uniform(-condition.wander, condition.wander, ranks) * 1e-9
+        self.middle = condition.calls * condition.gap / 2
+        members = condition.groups or (tuple(range(ranks)),)
+        self.entry: dict[int, Floats] = {}
+        calls: dict[int, list[Calls]] = {rank: [] for rank in range(ranks)}
+        for number, group in enumerate(members):
+            begin = np.cumsum(condition.gap * random.uniform(0.5, 1.5, condition.calls))
+            late = random.exponential(condition.scatter, (condition.calls, len(group)))
+            if condition.late:
+                late[:, len(group) // 2] += condition.late * random.uniform(0.5, 1.5, condition.calls)
+            entry = begin[:, None] + late
+            root = random.integers(len(group), size=condition.calls)
+            if condition.operation == "bcast":
+                ready = np.maximum(entry, np.take_along_axis(entry, root[:, None], axis=1))
+            else:
+                ready = entry.max(axis=1, keepdims=True)
+            end = ready + condition.latency * (1.0 + condition.noise * random.exponential(1.0, late.shape))
+            kept = random.random(late.shape) >= condition.lost
+            for column, rank in enumerate(group):
+                there = kept[:, column]
+                self.entry.setdefault(rank, entry[there, column])
+                calls[rank].append(
+                    Calls(
+                        group=f"group {number}",
+                        ranks=group,
+                        operation=np.full(int(there.sum()), condition.operation),
+                        sequence=np.flatnonzero(there),
+                        root=np.array(group)[root[there]],
+                        size=np.full(int(there.sum()), 8),
+                        entry=self.stamps(rank, entry[there, column]),
+                        exit=self.stamps(rank, end[there, column]),
+                    )
+                )
+        self.traces = [RankTrace(Path(f"rank{rank}.json"), rank, "", tuple(mine)) for rank, mine in calls.items()]
+
+    def clock(self, rank: int, true: Floats) -> Floats:
+        """Returns what a clock shows, ns after the epoch."""
+        away = true - self.middle
+        return self.offset[rank] + true * self.rate[rank] + self.ramp[rank] * away**2 / 2
+
+    def stamps(self, rank: int, true: Floats) -> np.ndarray:
+        stamp = self.condition.stamp
+        return EPOCH + np.floor(self.clock(rank, true) / stamp).astype(np.int64) * stamp
+
+    def errors(self, aligned: Aligned) -> tuple[Floats, Floats, Floats]:
+        """Returns the error of each rank's first group, its bounds and expected errors, ns, but those of rank 0."""
+        errors, bounds, expected = [], [], []
+        for rank in range(1, self.condition.ranks):
+            moved, bound, error = aligned.axis.correct(rank, self.traces[rank].calls[0].entry)
+            errors.append(moved - EPOCH - self.clock(0, self.entry[rank]))
+            bounds.append(bound)
+            expected.append(error)
+        return np.concatenate(errors), np.concatenate(bounds), np.concatenate(expected)
+
+
+def some_condition(random: np.random.Generator) -> Condition:
+    """Returns a condition of all that the page promises, and beyond: calls of 2 us to 5 ms, clocks of up to 100 ppm."""
+    latency = 10 ** random.uniform(3.3, 6.7)
+    ranks = int(random.integers(2, 13))
+    halves = (tuple(range(0, ranks, 2)), tuple(range(1, ranks, 2)), tuple(range(ranks)))
+    return Condition(
+        ranks=ranks,
+        calls=int(10 ** random.uniform(1.5, 2.8)),
+        operation=str(random.choice(["allreduce", "barrier", "allgather", "bcast"])),
+        latency=latency,
+        scatter=latency * 10 ** random.uniform(-1, 1),
+        gap=latency * 30,
+        noise=10 ** random.uniform(-2, 0.5),
+        late=latency * random.uniform(0, 10) * random.integers(2),
+        ppm=random.uniform(0, 100),
+        wander=random.uniform(0, 2e-9),
+        stamp=int(random.choice([1, 1, 1000])),
+        groups=halves if ranks >= 4 and random.random() < 0.3 else (),
+        lost=random.choice([0.0, 0.0, 0.05]),
+    )
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_bound_is_broken(seed: int) -> None:
+    condition = some_condition(np.random.default_rng(seed))
+    program = Program(seed, condition)
+    aligned = align(program.traces, 2e-9)
+    error, bound, _ = program.errors(aligned)
+    assert (np.abs(error) <= bound).all(), condition
+    assert not any("contradict" in note for note in aligned.notes), aligned.notes
+
+
+def test_the_expected_error_is_what_it_says() -> None:
+    within = []
+    for seed in range(30):
+        condition = replace(some_condition(np.random.default_rng(seed)), operation="allreduce", calls=300)
+        program = Program(seed, condition)
+        error, _, expected = program.errors(align(program.traces, 2e-9))
+        within.append([np.mean(np.abs(error) <= factor * expected) for factor in (1, 2, 3)])
+    once, twice, thrice = np.mean(within, axis=0)
+    assert 0.55 <= once <= 0.9
+    assert twice >= 0.85
+    assert thrice >= 0.9
+
+
+def test_a_rank_that_is_late_in_every_call_may_as_well_have_another_clock() -> None:
+    program = Program(1, Condition(late=400e3, scatter=10e3))
+    error, bound, expected = program.errors(align(program.traces, 2e-9))
+    assert (np.abs(error) <= bound).all()
+    assert np.abs(error).max() > 20e3
+    assert (np.abs(error) <= 2 * expected).mean() > 0.9
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 8])
+def test_a_clock_that_is_set_is_named_and_has_no_bound_there(ranks: int) -> None:
+    program = Program(3, Condition(ranks=ranks, calls=600, gap=50e6))
+    calls = program.traces[-1].calls[0]
+    step = np.where(np.arange(600) >= 300, 1_000_000, 0)
+    program.traces[-1] = replace(
+        program.traces[-1], calls=(replace(calls, entry=calls.entry + step, exit=calls.exit + step),)
+    )
+    aligned = align(program.traces, 2e-9)
+    assert f"rank {ranks - 1} against rank" in aligned.notes[0]
+    assert "a clock was set" in aligned.notes[0]
+    assert np.isnan(aligned.ranks["bound_s"].iloc[-1])
+    _, bound, _ = aligned.axis.correct(ranks - 1, calls.entry + step)
+    assert np.isinf(bound[300])
+    assert np.isfinite(bound[[0, -1]]).all()
+
+
+def test_a_wrong_match_is_named() -> None:
+    program = Program(5, Condition(ranks=5))
+    calls = program.traces[3].calls[0]
+    program.traces[3] = replace(program.traces[3], calls=(replace(calls, sequence=np.roll(calls.sequence, 7)),))
+    assert "rank 3 against rank" in align(program.traces, 2e-9).notes[0]
+
+
+def test_calls_without_numbers_match_by_their_order() -> None:
+    program = Program(7, Condition(ranks=3))
+    plain = [
+        replace(trace, calls=tuple(replace(calls, sequence=None) for calls in trace.calls)) for trace in program.traces
+    ]
+    expected, found = align(program.traces, 2e-9), align(plain, 2e-9)
+    assert found.ranks.equals(expected.ranks)
+    short = replace(plain[1], calls=(replace(plain[1].calls[0], **first(plain[1].calls[0], 390)),))
+    assert "rank 1 has 390 calls, others up to 400" in align([plain[0], short, plain[2]], 2e-9).notes[0]
+
+
+def first(calls: Calls, count: int) -> dict[str, np.ndarray]:
+    """Returns the fields of the first calls."""
+    return {name: getattr(calls, name)[:count] for name in ("operation", "root", "size", "entry", "exit")}
+
+
+def test_calls_of_different_operations_are_left_out() -> None:
+    program = Program(9, Condition(ranks=2))
+    calls = program.traces[1].calls[0]
+    operation = np.where(np.arange(400) == 17, "barrier", calls.operation)
+    program.traces[1] = replace(program.traces[1], calls=(replace(calls, operation=operation),))
+    aligned = align(program.traces, 2e-9)
+    assert aligned.notes == ("group group 0: 1 call with different operations, first call 17: allreduce, barrier",)
+    assert aligned.ranks["calls"].tolist() == [399, 399]
+
+
+def test_ranks_that_nothing_ties_have_no_bound() -> None:
+    program = Program(2, Condition(ranks=4, groups=((0, 1), (2, 3))))
+    aligned = align(program.traces, 2e-9)
+    assert aligned.ranks["bound_s"].isna().tolist() == [False, False, True, True]
+    assert "none" in render(aligned)
+
+
+def test_one_trace_cannot_be_aligned() -> None:
+    with pytest.raises(UsageError, match="give the traces of two ranks or more"):
+        align(Program(1, Condition()).traces[:1], 2e-9)
+    apart = Program(1, Condition(ranks=2, groups=((0,), (1,)))).traces
+    with pytest.raises(UsageError, match="no two of these ranks have a collective in common"):
+        align(apart, 2e-9)
+
+
+def test_late_or_slow_is_right_or_silent() -> None:
+    """Who is last, of all calls in which somebody is said to be: at least 95 % right; and in most somebody is."""
+    said, right, calls = 0, 0, 0
+    for seed in range(8):
+        program = Program(seed, Condition(calls=200, late=float(np.random.default_rng(seed).uniform(0, 200e3))))
+        found = late_or_slow(align(program.traces, 2e-9))
+        last = np.argmax([program.entry[rank] for rank in range(8)], axis=0)
+        named = found.calls.sort_values("first")["last_rank"].to_numpy()
+        calls += len(named)
+        said += int((named >= 0).sum())
+        right += int((named == last)[named >= 0].sum())
+    assert right >= 0.95 * said
+    assert said >= 0.5 * calls
