@@ -35,6 +35,7 @@ SECTIONS = {
         "Unmodified programs": "unmodified-programs",
         "Arrivals": "arrivals",
         "Traces": "traces",
+        "Traces of other tools": "align",
         "Your own analysis": "data",
         "Clock experiments": "clock-experiments",
         "Figures of the papers": "reproduce",
