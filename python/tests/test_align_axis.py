@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -229,3 +232,49 @@ def test_late_or_slow_is_right_or_silent() -> None:
         right += int((named == last)[named >= 0].sum())
     assert right >= 0.95 * said
     assert said >= 0.5 * calls
+
+
+def test_the_command_writes_what_it_found(tmp_path: Path) -> None:
+    program = Program(4, Condition(ranks=3, calls=100))
+    names = []
+    for trace in program.traces:
+        calls = trace.calls[0]
+        events = [
+            {
+                "ph": "X",
+                "cat": "kernel",
+                "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+                "pid": 0,
+                "tid": 7,
+                "ts": (int(begin) - EPOCH) / 1e3,
+                "dur": int(end - begin) / 1e3,
+                "args": {"Collective name": "allreduce", "Process Group Name": "0", "Process Group Ranks": "[0, 1, 2]"},
+            }
+            for begin, end in zip(calls.entry, calls.exit, strict=True)
+        ]
+        names.append(str(tmp_path / f"rank{trace.rank}.json"))
+        content = {"distributedInfo": {"rank": trace.rank}, "baseTimeNanoseconds": EPOCH, "traceEvents": events}
+        Path(names[-1]).write_text(json.dumps(content))
+    out = ["-o", "merged.json", "--moved", "moved", "--json", "clocks.json", "--page", "late.html"]
+    ended = command("align", *names, *out, cwd=tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    assert "the axis is the clock of rank 0" in ended.stdout
+    clocks = json.loads((tmp_path / "clocks.json").read_text())["ranks"]
+    true = [program.offset[rank] - program.offset[0] for rank in range(3)]
+    middle = (program.rate - program.rate[0]) * program.middle
+    for rank, clock in enumerate(clocks):
+        assert abs(clock["offset_s"] * 1e9 - true[rank] - middle[rank]) <= clock["bound_s"] * 1e9 + 20e3
+    assert len(json.loads((tmp_path / "merged.json").read_text())["traceEvents"]) >= 300
+    moved = [str(tmp_path / "moved" / Path(name).name) for name in names]
+    again = command("align", *moved, "--json", "-", cwd=tmp_path)
+    assert all(abs(clock["offset_s"]) < 2e-6 for clock in json.loads(again.stdout)["ranks"])
+    assert (tmp_path / "late.html").stat().st_size > 10_000
+    refused = command("align", *names, "--moved", ".", cwd=tmp_path)
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert "would overwrite" in refused.stderr
+
+
+def command(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "downbeat", *words], cwd=cwd, capture_output=True, text=True, timeout=120, check=False
+    )

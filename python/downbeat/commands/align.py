@@ -21,6 +21,9 @@ def align(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write one trace of all ranks, .json or .json.gz."),
     ] = None,
+    moved: Annotated[
+        Path | None, typer.Option("--moved", metavar="DIR", help="Write each Chrome trace anew, on the axis.")
+    ] = None,
     json: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write the clocks as JSON; - for standard output.")
     ] = None,
@@ -34,8 +37,9 @@ def align(
     """Put traces of several ranks on one time axis, by the collectives in them."""
     from downbeat.align.clocks import align as align_traces
     from downbeat.align.clocks import late_or_slow, render, to_json
-    from downbeat.align.formats import read_all, write_merged
+    from downbeat.align.formats import read_all, write_merged, write_moved
     from downbeat.base.files import is_standard_output, write_text
+    from downbeat.errors import UsageError
     from downbeat.report.page import write_page
     from downbeat.traces.page import make_page
     from downbeat.traces.page import render as render_arrivals
@@ -44,6 +48,12 @@ def align(
     aligned = align_traces(found, wander)
     if output:
         write_merged(found, aligned.corrected, output)
+    if moved:
+        moved.mkdir(parents=True, exist_ok=True)
+        for trace in found:
+            if (moved / trace.path.name).resolve() == trace.path.resolve():
+                raise UsageError(f"--moved would overwrite '{trace.path}'; give another directory")
+            write_moved(trace, aligned.corrected, moved / trace.path.name)
     if json:
         write_text(json, to_json(aligned))
     late = late_or_slow(aligned)
