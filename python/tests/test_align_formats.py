@@ -209,7 +209,7 @@ def test_annotations_of_gloo_take_the_parameters_of_the_call_around_them(tmp_pat
         rank=None,
     )
     traces, notes = read(path)
-    # Of the first call: the place 1 in a group of 4 and 7.
+    # The first call: the place 1 in a group of 4 and 7.
     assert traces[0].rank == 7
     of_group = {calls.group: calls for calls in traces[0].calls}
     assert (of_group["0"].exit - BASE).tolist() == [41_000]
@@ -281,7 +281,7 @@ def test_collectives_of_xla_are_groups_by_operation(tmp_path: Path) -> None:
     traces, notes = read(path)
     assert traces[0].rank == 2
     found = {calls.group: (calls.operation[0], int(calls.entry[0]), int(calls.exit[0])) for calls in traces[0].calls}
-    # Of several devices the last begin and the first end; below 1 ns, outward.
+    # Several devices: the last begin and the first end; below 1 ns, outward.
     assert found == {
         "jit_step all-reduce.3": ("allreduce", 11_500, 15_002),
         "jit_step all-to-all.1": ("alltoall", 30_000, 40_000),
@@ -354,12 +354,12 @@ def written(path: Path, text: str) -> Path:
         (lambda d: kineto(d / "a.json", kernel(1, "NaN", "1")), "is damaged: its events are cut off, or are no JSON"),
         (lambda d: kineto(d / "a.json", kernel(1, '"x"', "1")), "is damaged: "),
         (lambda d: written(d / "a.json", '{"events": []}'), "has no events; give a Chrome trace"),
-        (lambda d: written(d / "a.txt", "hello"), "is no trace of a known format"),
-        (lambda d: written(d / "a.json", ""), "is no trace of a known format"),
+        (lambda d: written(d / "a.txt", "hello"), "is not a trace of a known format"),
+        (lambda d: written(d / "a.json", ""), "is not a trace of a known format"),
         (lambda d: kineto(d / "a.json"), "has no collectives"),
         (lambda d: kineto(d / "a.json", bare(), rank=None), "does not say its rank; put it into the file's name"),
         (lambda d: d / "none.json", "does not exist"),
-        (lambda d: d, "is no trace of a known format"),
+        (lambda d: d, "is not a trace of a known format"),
     ],
 )  # fmt: skip
 def test_a_bad_file_is_one_line(tmp_path: Path, make: Callable[[Path], Path], line: str) -> None:
@@ -693,5 +693,5 @@ def test_a_moved_trace_is_the_same_but_for_its_stamps(tmp_path: Path, name: str)
 
 def test_only_a_chrome_trace_can_be_moved(tmp_path: Path) -> None:
     (trace, _), _ = read(trace_files.write_trace(tmp_path / "job.trace"))
-    with pytest.raises(UsageError, match="is no Chrome trace"):
+    with pytest.raises(UsageError, match="is not a Chrome trace"):
         write_moved(trace, shifted, tmp_path / "moved.json")

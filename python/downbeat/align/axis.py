@@ -1,7 +1,7 @@
 """One axis for the clocks of several ranks, from the collectives that they took part in.
 
-Whoever is in a collective of all has waited for all: no rank leaves before the last one has entered. So for ranks i and
-j, and what has to be added to their clocks c: entry_i + c_i <= exit_j + c_j, for every call. Each rank lies between two
+A collective of all waits for all: no rank leaves before the last one has entered. So for ranks i and
+j, and what has to be added to their clocks c: entry_i + c_i <= exit_j + c_j, for every call. Each rank has two
 limits, against the last entry and the first exit of all others. The line in the middle of both is the estimate; what
 the limits allow is the bound. Duda, Harrus, Haddad and Bernard (ICDCS 1987) did this for pairs of messages.
 
@@ -74,7 +74,8 @@ class Window:
         """Returns how wrong a rank's estimate may be at times after the middle, ns."""
         limit = np.maximum(-self.lower[place], self.upper[place])
         outside = np.maximum(np.maximum(self.nodes[0] - at, at - self.nodes[-1]), 0.0)
-        return np.interp(at, self.nodes, limit) + outside * (MOST_RATE + abs(self.rate[place]))
+        bound: Floats = np.interp(at, self.nodes, limit) + outside * (MOST_RATE + abs(self.rate[place]))
+        return bound
 
 
 class Axis:
@@ -178,7 +179,8 @@ class Limits:
     def reach(self, side: int, rate: Floats) -> Floats:
         """Returns the value at time 0 of the line of each rate that touches a side from within; inf: no limits."""
         lines = self.limit[side] - rate * self.at[side]
-        return lines.min(axis=0) if side else lines.max(axis=0)
+        reached: Floats = lines.min(axis=0) if side else lines.max(axis=0)
+        return reached
 
     def moved(self, offset: float) -> Limits:
         """Returns the same limits with time 0 moved."""
@@ -358,7 +360,7 @@ class Clocks:
         """Returns how far each rank keeps from being the last one, or from not being it, in all calls, ns.
 
         The middle between the limits of a rank that is late by m or more in every call is m / 2 too early, and shows it
-        late by m / 2 or more. Whether that is its clock or the rank, no call tells.
+        late by m / 2 or more. Whether that is its clock or the rank, no call shows.
         """
         nearest = np.full((2, self.ranks), np.inf)
         for stretch in self.stretches:
@@ -398,7 +400,7 @@ class Clocks:
         Args:
             reference: its error is 0.
             nodes: ns after the middle.
-            slack: of each rank, ns: by how much a clock is no line, and the resolution of its times.
+            slack: of each rank, ns: by how much a clock differs from a line, and the resolution of its times.
         """
         lower, upper = np.full((self.ranks, len(nodes)), -np.inf), np.full((self.ranks, len(nodes)), np.inf)
         lower[reference] = upper[reference] = 0.0

@@ -1,4 +1,4 @@
-"""What `downbeat align` says: a row per rank, the calls on one axis, and who is late at them."""
+"""The findings of `downbeat align`: a row per rank, the calls on one axis, and who is late at them."""
 
 from __future__ import annotations
 
@@ -59,9 +59,7 @@ def align(traces: Sequence[RankTrace], wander: float) -> Aligned:
     groups, notes = match(traces)
     known = [group for group in groups if np.isin(group.operation, ORDERING).any()]
     if not known:
-        raise UsageError(
-            "no two of these ranks have a collective in common; they need an allreduce, a barrier or the like"
-        )
+        raise UsageError("no two of these ranks have a collective in common; they need an allreduce or a barrier")
     axis = find_axis(known, wander)
     rows = [rank_row(axis, known, trace) for trace in traces if trace.rank in axis.ranks]
     notes += [
@@ -96,8 +94,8 @@ def calls_of(group: Group, rank: int) -> Integers:
 
 
 def conflict_lines(axis: Axis) -> list[str]:
-    """Returns a line for each conflict: neighbors in time that tell the same are one."""
-    lines = {}
+    """Returns a line for each conflict: neighbors in time that say the same are one."""
+    lines: dict[object, str] = {}
     for window in axis.windows:
         for conflict in window.conflicts:
             calls = " and ".join(f"call {number} of {name}" for name, number in conflict.calls)

@@ -107,10 +107,10 @@ def match_group(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[Group,
     operation = words[np.arange(len(number)), np.argmin(missing, axis=1)]
     differ = ((words != operation[:, None]) & ~missing).any(axis=1)
     if differ.any():
-        row = int(np.argmax(differ))
-        seen = ", ".join(sorted(set(words[row][~missing[row]])))
+        first = int(np.argmax(differ))
+        seen = ", ".join(sorted(set(words[first][~missing[first]])))
         count = counted(int(differ.sum()), "call")
-        notes.append(f"group {name}: {count} with different operations, first call {number[row]}: {seen}")
+        notes.append(f"group {name}: {count} with different operations, first call {number[first]}: {seen}")
     alone = (~missing).sum(axis=1) < 2
     if (alone & ~differ).any():
         notes.append(f"group {name}: {counted(int((alone & ~differ).sum()), 'call')} of one rank only")

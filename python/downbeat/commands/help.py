@@ -38,8 +38,8 @@ EXAMPLES = {
         "downbeat trace -o trace mpirun -n 4 ./application",
         "downbeat trace --harmonize -o osu mpirun -n 2 ./osu_allreduce",
     ),
-    "align": ("downbeat align rank*.json.gz -o merged.json.gz", "downbeat align rank*.json.gz --page late.html"),
     "arrivals": ("downbeat arrivals trace", "downbeat arrivals trace -o arrivals.html --baseline results"),
+    "align": ("downbeat align rank*.json.gz -o merged.json.gz", "downbeat align rank*.json.gz --page late.html"),
 }
 # Commands with many options; an option without a group is listed under "Options".
 GROUPS: dict[str, dict[str, tuple[str, ...]]] = {

@@ -42,7 +42,7 @@ def format_of(path: Path) -> Format:
     refuse_pipe(path)
     found = next((one for one in FORMATS if one.recognizes(path)), None)
     if found is None:
-        raise UsageError(f"'{path}' is no trace of a known format ({', '.join(one.name for one in FORMATS)})")
+        raise UsageError(f"'{path}' is not a trace of a known format ({', '.join(one.name for one in FORMATS)})")
     return found
 
 

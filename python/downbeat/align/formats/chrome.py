@@ -56,7 +56,7 @@ PAIRS = "starts or ends of asynchronous collectives without the other"
 
 
 class Event(msgspec.Struct):
-    """What is read of an event; numbers as they stand in the file."""
+    """The fields that are read of an event; numbers in the digits of the file."""
 
     name: Any = ""
     cat: Any = ""
@@ -194,7 +194,7 @@ def members(arguments: Mapping[str, Any], groups: Mapping[str, tuple[int, ...]])
 
 
 def gather_kineto(gathered: Gathered, found: Found, base: int, groups: Mapping[str, tuple[int, ...]]) -> int | None:
-    """Gathers calls of PyTorch's; returns the rank, if their parameters tell."""
+    """Gathers calls of PyTorch's; returns the rank, if their parameters say it."""
     parameters = {
         one.arguments["External id"]: one for one in found.stamps["parameters"] if "External id" in one.arguments
     }

@@ -1,4 +1,4 @@
-"""What readers of traces share: names of operations, calls gathered by group, a count of what is left out."""
+"""Parts that readers of traces share: names of operations, calls gathered by group, a count of what is left out."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ STEMS = {
     "scatter": "scatter",
 }
 PREFIX = re.compile(r"^(mpi_|c10d::|(nccl|gloo|mpi|hccl):+|(nccl|rccl)(DevKernel_|Kernel_)?)", re.IGNORECASE)
-# Of MPI's: with parts of their own size, of which some may be empty and then bind nobody; those keep their own name.
+# MPI's operations with parts of their own size keep their own name: empty parts bind nobody.
 UNEVEN = re.compile(r"^MPI_(Allgather|Alltoall|Gather|Scatter)[vw]$", re.IGNORECASE)
 
 
 def normalize(name: str) -> str | None:
-    """Returns MPI's name of a collective, lower case; None: it is none."""
+    """Returns MPI's name of a collective, lower case; None for other names."""
     if UNEVEN.match(name):
         return name[4:].lower()
     letters = re.sub(r"[^a-z]", "", PREFIX.sub("", name).lower())
@@ -41,7 +41,7 @@ def normalize(name: str) -> str | None:
 
 
 def rank_of(path: Path) -> int | None:
-    """Returns the rank that the name of a file or of its directory tells: rank-3.json, worker_3.json, rank3/a.json."""
+    """Returns the rank that the name of a file or of its directory says: rank-3.json, worker_3.json, rank3/a.json."""
     for name in (path.name, path.parent.name):
         found = re.findall(r"(?:rank|worker|process|proc|host|node)[-_.]?(\d+)", name, re.IGNORECASE)
         if found:

@@ -29,7 +29,7 @@ Event = TypeVar("Event")
 
 
 def open_bytes(path: Path) -> IO[bytes]:
-    """Opens a file, plain or gzip, as its content tells."""
+    """Opens a file, plain or gzip, as its content says."""
     file = path.open("rb")
     begin = file.read(2)
     file.seek(0)
@@ -51,7 +51,7 @@ def looks_like_events(path: Path) -> bool:
 
 
 def nanoseconds(number: bytes | msgspec.Raw, up: bool = False) -> int:
-    """Returns a number of microseconds as it stands in the file in whole ns, exactly; rounds what is below 1 ns.
+    """Returns a number of microseconds with its digits in the file, in whole ns, exactly; rounds what is below 1 ns.
 
     Args:
         number: digits, as JSON has them; a float would lose the ns beyond 2^53.

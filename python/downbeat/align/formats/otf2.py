@@ -1,6 +1,6 @@
 """Traces of Score-P and others in OTF2: an archive has all ranks.
 
-Its library moves stamps as the archive's own clock offsets say. What those leave is what is found here.
+Its library moves stamps as the archive's own clock offsets say. Errors that those leave are found here.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def read_archive(path: Path, archive: Reader) -> tuple[list[RankTrace], list[str
             operation = normalize(f"MPI_{str(event.collective_op).rpartition('.')[2]}")
             start = begun.pop(location, None)
             if start is None or operation is None:
-                mine.skipped["calls without a begin, or that are no collective this reads"] += 1
+                mine.skipped["calls without a begin, or not of a collective that this reads"] += 1
                 continue
             name, members = members_of(event.communicator, ranks)
             root = members[event.root] if 0 <= event.root < len(members) else -1

@@ -69,10 +69,10 @@ def trace_of(section: Section, members: dict[int, dict[int, int]]) -> tuple[Rank
     collective = np.array([bool(name) for name in names])[records["operation"]]
     complete = records["state"] == COMPLETE
     known = records["communicator"] < len(communicators)
-    # From begin to end of one that does not block, a process computes: that is no waiting, and says little of clocks.
+    # From begin to end of one that does not block, a process computes: that is not waiting, and says little of clocks.
     blocking = records["kind"] == BLOCKING
     skipped = {
-        "calls that are no collective this reads": int((~collective).sum()),
+        "calls of other operations": int((~collective).sum()),
         "collectives without an end": int((collective & ~complete).sum()),
         "collectives that do not block": int((collective & complete & ~blocking).sum()),
         "collectives of an unknown communicator": int((collective & complete & blocking & ~known).sum()),

@@ -78,7 +78,7 @@ def write_moved(trace: RankTrace, corrected: Corrected, path: Path) -> None:
         DownbeatError: a file cannot be written, or read again.
     """
     if not chrome.recognizes(trace.path):
-        raise UsageError(f"'{trace.path}' is no Chrome trace; its collectives can be written to a merged one")
+        raise UsageError(f"'{trace.path}' is not a Chrome trace; its collectives can be written to a merged one")
     source = source_of(trace)
     base = int(corrected(trace.rank, np.array([source.first], dtype=np.int64))[0])
     axis = Axis(trace.rank, corrected, base, count())
@@ -177,7 +177,7 @@ def source_of(trace: RankTrace) -> Source:
         return Source(trace.rank, first, 0, lambda axis: iter([calls_on(trace, axis)]))
     blocks = Blocks(trace.path, msgspec.json.Decoder(list[Times]))
     with reading(trace.path):
-        # Of many events the numbers are compared as floats, which is quick, and those nearest to the least one exactly.
+        # Numbers of many events are compared as floats, which is quick; those nearest to the least one exactly.
         stamps = [min(map(nanoseconds, near(events)), default=None) for events in blocks]
         base = int(blocks.head.get("baseTimeNanoseconds") or 0)
     first = min((stamp for stamp in stamps if stamp is not None), default=0) + base
@@ -185,7 +185,7 @@ def source_of(trace: RankTrace) -> Source:
 
 
 def near(events: list[Times]) -> list[bytes]:
-    """Returns the stamps of a block that may be its least, as far as floats tell."""
+    """Returns the stamps of a block that may be its least, as far as floats show."""
     stamps = [bytes(event.ts) for event in events if event.ph != "M"]
     values = [float(stamp) for stamp in stamps if stamp]
     least = min(values, default=0.0)
