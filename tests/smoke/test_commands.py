@@ -25,6 +25,7 @@ COMMANDS = {
     "tune": ("bcast -m 8 -n 2 --launches 1 --mpi {mpi} -o rules", "rules"),
     "reproduce": ("schuchart2023-fig3 --quick --ranks 2 --launches 1 --mpi {mpi}", "reproduce/schuchart2023-fig3.html"),
     "arrivals": ("trace -o arrivals.html", "arrivals.html"),
+    "align": ("trace -o merged.json", "merged.json"),
 }
 MAY_END_WITH = {"tune": (0, 3)}  # rules that are not worth it
 
