@@ -217,6 +217,38 @@ def test_ranks_that_nothing_ties_have_no_bound() -> None:
     aligned = align(program.traces, 2e-9)
     assert aligned.ranks["bound_s"].isna().tolist() == [False, False, True, True]
     assert "none" in render(aligned)
+    times = program.traces[2].calls[0].entry
+    assert (aligned.corrected(2, times) == times).all()
+    assert (aligned.corrected(9, times) == times).all()
+
+
+def test_calls_without_data_bind_nobody() -> None:
+    program = Program(2, Condition(ranks=2))
+    for rank, trace in enumerate(program.traces):
+        calls = trace.calls[0]
+        size, end = calls.size.copy(), calls.exit.copy()
+        size[::5] = 0
+        end[::5] = calls.entry[::5] + 1  # whether the other has come or not
+        program.traces[rank] = replace(trace, calls=(replace(calls, size=size, exit=end),))
+    aligned = align(program.traces, 2e-9)
+    error, bound, _ = program.errors(aligned)
+    assert (np.abs(error) <= bound).all()
+    assert not aligned.notes
+
+
+def test_the_resolution_of_every_clock_is_in_the_bound() -> None:
+    for seed in range(10):
+        program = Program(seed, Condition(ranks=3, latency=2e3, noise=0.01))
+        calls = program.traces[2].calls[0]
+        coarse = replace(calls, entry=calls.entry // 10_000 * 10_000, exit=calls.exit // 10_000 * 10_000)
+        program.traces[2] = replace(program.traces[2], calls=(coarse,))
+        error, bound, _ = program.errors(align(program.traces, 2e-9))
+        assert (np.abs(error[:400]) <= bound[:400]).all()
+
+
+def test_ranks_without_a_trace_are_named() -> None:
+    program = Program(2, Condition(ranks=4))
+    assert "no trace of rank 1, 3;" in align(program.traces[::2], 2e-9).notes[0]
 
 
 def test_one_trace_cannot_be_aligned() -> None:

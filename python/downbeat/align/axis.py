@@ -5,8 +5,8 @@ j, and what has to be added to their clocks c: entry_i + c_i <= exit_j + c_j, fo
 limits, against the last entry and the first exit of all others. The line in the middle of both is the estimate; what
 the limits allow is the bound. Duda, Harrus, Haddad and Bernard (ICDCS 1987) did this for pairs of messages.
 
-Clocks are lines within a window. A clock whose rate changes by at most `wander` per second is within wander T^2 / 8 of
-a line over a window of T seconds; that is added to the bounds.
+Clocks are lines within a window. A clock whose rate changes by at most `wander` per second is within wander T^2 / 16
+of a line over a window of T seconds; that is added to the bounds.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from downbeat.align.calls import Integers
 from downbeat.align.matching import Floats, Group
 
 MOST_RATE = 200e-6  # difference of two clocks that keep 100 ppm each
-WANDER = 2e-9  # 1/s, change of a clock's rate
-WINDOW = 10.0  # s
+WINDOW = 10.0  # s; longer where there are few calls
 FEWEST = 20  # calls in a window
 
 
@@ -95,6 +94,8 @@ class Axis:
 
         A bound is infinite, and an expected error NaN, where nothing ties the rank to the first one.
         """
+        if rank not in self.ranks:
+            return times, np.full(len(times), np.inf), np.full(len(times), np.nan)
         place = int(np.searchsorted(self.ranks, rank))
         # Times since 1970 in ns do not fit into a double.
         moved = times + (self.origin[0] - self.origin[place])
@@ -252,10 +253,10 @@ class Clocks:
             middle = np.where(np.isfinite(stretch.exit), stretch.exit, np.inf).min(axis=1)
             self.edges.append(np.array([0, *np.searchsorted(np.maximum.accumulate(middle), bins), len(middle)]))
 
-    def correction(self, columns: Integers, at: Floats, error: Floats | None = None) -> Floats:
-        """Returns what to add to times of some ranks, and what the estimate may be wrong by; ns."""
+    def correction(self, columns: Integers, at: Floats) -> Floats:
+        """Returns what to add to times of some ranks, ns."""
         values: Floats = self.offset[columns] + self.rate[columns] * np.where(np.isfinite(at), at, 0.0)
-        return values if error is None else values + error
+        return values
 
     def limits(self, side_errors: tuple[Floats, Floats] | None = None, nodes: Floats | None = None) -> Limits:
         """Returns what all placed ranks say of each rank's correction, placed or not.
@@ -392,7 +393,7 @@ class Clocks:
         total[reference] = 0.0
         return total
 
-    def bounds(self, reference: int, nodes: Floats, slack: Floats) -> tuple[Floats, Floats]:
+    def bounds(self, reference: int, nodes: Floats, slack: float) -> tuple[Floats, Floats]:
         """Returns the least and the largest error of each rank at the nodes, ns, against the reference.
 
         Each rank's limits hold if those of all others do: the sweeps are shortest paths between all of them.
@@ -400,7 +401,7 @@ class Clocks:
         Args:
             reference: its error is 0.
             nodes: ns after the middle.
-            slack: of each rank, ns: by how much a clock differs from a line, and the resolution of its times.
+            slack: ns: by how much two clocks differ from lines, and the resolution of times.
         """
         lower, upper = np.full((self.ranks, len(nodes)), -np.inf), np.full((self.ranks, len(nodes)), np.inf)
         lower[reference] = upper[reference] = 0.0
@@ -427,13 +428,12 @@ class Clocks:
         return lower, upper
 
 
-def find_axis(groups: Sequence[Group], wander: float = WANDER, window: float = WINDOW) -> Axis:
+def find_axis(groups: Sequence[Group], wander: float) -> Axis:
     """Returns the clocks of all ranks of the groups against that of the first.
 
     Args:
         groups: of calls.
         wander: largest change of a clock's rate, 1/s; the bounds hold for it.
-        window: s; longer where there are few calls.
     """
     ranks = np.unique(np.concatenate([group.ranks for group in groups]))
     origin = rough_origins(groups, ranks)
@@ -450,7 +450,7 @@ def find_axis(groups: Sequence[Group], wander: float = WANDER, window: float = W
     every = every[np.isfinite(every)]
     duration = float(every[-1] - every[0])
     calls = max(1, len(every))
-    length = min(max(window * 1e9, duration * FEWEST / calls), max(duration, 1.0))
+    length = min(max(WINDOW * 1e9, duration * FEWEST / calls), max(duration, 1.0))
     count = max(1, round(2 * duration / length) - 1) if duration > length else 1
     middles = every[0] + length / 2 + np.linspace(0.0, max(0.0, duration - length), count)
     windows = []
@@ -481,15 +481,21 @@ def find_window(
         conflict = clocks.conflict(width)
         conflicts.append(conflict)
         clocks.barred[1:] |= conflict.place == 0 or np.arange(1, ranks) == conflict.place
-    nodes = np.linspace(-length / 2, length / 2, 9)
+    # A rank may have waited since before the window.
+    times = [stretch.arrival[np.isfinite(stretch.arrival)] for stretch in stretches]
+    times += [stretch.exit[np.isfinite(stretch.exit)] for stretch in stretches]
+    seen = np.concatenate([*times, (-length / 2, length / 2)])
+    nodes = np.linspace(seen.min(), seen.max(), 9)
     # A curve whose second derivative is at most w is within w T^2 / 16 of a line; here are two such clocks, twice.
-    lower, upper = clocks.bounds(0, nodes, 4.0 * wander * (length * 1e-9) ** 2 / 16 * 1e9 + resolution + resolution[0])
+    lower, upper = clocks.bounds(
+        0, nodes, 4.0 * wander * ((nodes[-1] - nodes[0]) * 1e-9) ** 2 / 16 * 1e9 + 2.0 * resolution.max()
+    )
     return Window(middle, length, clocks.offset, clocks.rate, expected, nodes, lower, upper, tuple(conflicts))
 
 
 def rough_origins(groups: Sequence[Group], ranks: Integers) -> Integers:
     """Returns of each rank about the same instant on its clock, ns: an exit from a call, from the first rank on."""
-    origin = np.full(len(ranks), -1, dtype=np.int64)
+    origin = np.zeros(len(ranks), dtype=np.int64)
     known = np.zeros(len(ranks), dtype=bool)
     first = next(group for group in groups if ranks[0] in group.ranks)
     column = int(np.searchsorted(first.ranks, ranks[0]))
@@ -505,7 +511,7 @@ def rough_origins(groups: Sequence[Group], ranks: Integers) -> Integers:
                     origin[columns[new]] = origin[columns[mine]] + int(np.sort(apart)[len(apart) // 2])
                     known[columns[new]] = True
         if int(known.sum()) == before:
-            return origin
+            return np.where(known, origin, origin[0])  # the times of others stay as they are
 
 
 def clock_resolution(groups: Sequence[Group], rank: int) -> int:

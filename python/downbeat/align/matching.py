@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from downbeat.align.calls import Calls, Integers, RankTrace
 from downbeat.base.text import counted
 
-TO_ALL = ("allgather", "allgatherv", "allreduce", "barrier", "reduce_scatter", "reduce_scatter_block")
+TO_ALL = ("allgather", "allreduce", "barrier", "alltoall", "reduce_scatter", "reduce_scatter_block")
 FROM_ROOT = ("bcast", "scatter")
 TO_ROOT = ("gather", "reduce")
-# Of other operations a rank may leave before another one enters: alltoallv with empty blocks, neighbors, a scan.
-ORDERING = (*TO_ALL, "alltoall", *FROM_ROOT, *TO_ROOT)
+# Of other operations a rank may leave before another one enters: allgatherv, alltoallv (empty blocks), a scan.
+ORDERING = (*TO_ALL, *FROM_ROOT, *TO_ROOT)
 
 Floats = NDArray[np.float64]
 
@@ -46,10 +46,12 @@ class Group:
     def before(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Returns whose entries come before whose exits, of each call and rank: two masks like `entry`."""
         is_root = self.root[:, None] == self.ranks
-        at_all = np.isin(self.operation, (*TO_ALL, "alltoall"))[:, None]
+        at_all = np.isin(self.operation, TO_ALL)[:, None]
         down = np.isin(self.operation, FROM_ROOT)[:, None]
         up = np.isin(self.operation, TO_ROOT)[:, None]
-        there = ~self.missing
+        # Without data nobody has to wait, but in a barrier.
+        empty = (self.size == 0) & (self.operation != "barrier")
+        there = ~self.missing & ~empty[:, None]
         return there & (at_all | up | (down & is_root)), there & (at_all | down | (up & is_root))
 
 
@@ -94,6 +96,10 @@ def match_group(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[Group,
                 f"group {name}: rank {ranks[fewest]} has {counts[fewest]} calls, others up to {max(counts)}; "
                 "they have no sequence numbers, so the first ones are taken as the same"
             )
+    without = sorted({rank for _, calls in members for rank in calls.ranks} - set(ranks.tolist()))
+    if without:
+        named = ", ".join(map(str, without[:8])) + (", ..." if len(without) > 8 else "")
+        notes.append(f"group {name}: no trace of rank {named}; waiting for it counts as the operation")
     number = np.unique(np.concatenate(keys))
     shape = (len(number), len(members))
     entry, end = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
