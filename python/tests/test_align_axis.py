@@ -312,6 +312,14 @@ def test_the_command_writes_what_it_found(tmp_path: Path) -> None:
     refused = command("align", *names, "--moved", ".", cwd=tmp_path)
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
     assert "would overwrite" in refused.stderr
+    before = Path(names[0]).read_bytes()
+    assert "would overwrite" in command("align", *names, "-o", names[0], cwd=tmp_path).stderr
+    assert Path(names[0]).read_bytes() == before
+    (tmp_path / "other").mkdir()
+    twin = Path(names[1]).rename(tmp_path / "other" / "rank0.json")
+    twins = command("align", names[0], str(twin), "--moved", "both", cwd=tmp_path)
+    assert (twins.returncode, twins.stderr.count("\n")) == (2, 1)
+    assert "have the same name" in twins.stderr
 
 
 def command(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:

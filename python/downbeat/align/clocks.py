@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -154,7 +154,8 @@ def late_or_slow(aligned: Aligned) -> Arrivals:
     for name in ("operation", "kind", "communicator", "module", "symbol"):
         records[name] = records[name].astype("category")
     run = float(records["exit"].max())
-    return arrivals_of(records[np.isfinite(records["bound"])], run, len(aligned.ranks))
+    found = arrivals_of(records[np.isfinite(records["bound"])], run, len(aligned.ranks))
+    return replace(found, bound_is=f", {LIMIT:.0f} expected errors")
 
 
 def render(aligned: Aligned) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -37,7 +39,7 @@ def align(
     """Put traces of several ranks on one time axis, by the collectives in them."""
     from downbeat.align.clocks import align as align_traces
     from downbeat.align.clocks import late_or_slow, render, to_json
-    from downbeat.align.formats import read_all, write_merged, write_moved
+    from downbeat.align.formats import check_moved, read_all, write_merged, write_moved
     from downbeat.base.files import is_standard_output, write_text
     from downbeat.errors import UsageError
     from downbeat.report.page import write_page
@@ -46,18 +48,24 @@ def align(
 
     found, left_out = read_all(traces)
     aligned = align_traces(found, wander)
+    aligned = replace(aligned, notes=(*aligned.notes, *left_out))
+    inputs = {trace.path.resolve() for trace in found}
+    if output and output.resolve() in inputs:
+        raise UsageError(f"--output would overwrite '{output}'; give another file")
+    if moved:
+        check_moved(moved, [trace.path for trace in found])
     if output:
         write_merged(found, aligned.corrected, output)
     if moved:
         moved.mkdir(parents=True, exist_ok=True)
         for trace in found:
-            if (moved / trace.path.name).resolve() == trace.path.resolve():
-                raise UsageError(f"--moved would overwrite '{trace.path}'; give another directory")
             write_moved(trace, aligned.corrected, moved / trace.path.name)
     if json:
         write_text(json, to_json(aligned))
     late = late_or_slow(aligned)
     if page:
         write_page(page, make_page(late, "Late or slow: traces on one axis", None))
+    if is_standard_output(page) and aligned.notes:
+        print("\n".join(aligned.notes), file=sys.stderr)
     if not (is_standard_output(json) or is_standard_output(page)):
-        print("\n".join([render(aligned), *left_out, "", render_arrivals(late, None, "")]))
+        print("\n".join([render(aligned), "", render_arrivals(late, None, "")]))

@@ -220,6 +220,7 @@ class Arrivals:
         ranks: of the job.
         not_whole: records of calls that some process did not record whole.
         bound: largest bound of a timestamp's error, s.
+        bound_is: what that is, if it is not hard; begins with a comma.
     """
 
     rows: pd.DataFrame
@@ -229,6 +230,7 @@ class Arrivals:
     ranks: int
     not_whole: int
     bound: float
+    bound_is: str = ""
 
 
 def find_arrivals(trace: Trace) -> Arrivals:

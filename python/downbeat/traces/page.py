@@ -33,13 +33,19 @@ def render(found: Arrivals, baseline: pd.Series | None, command: str) -> str:
         lines += ["", *site_table(found, baseline)]
         lines += [
             "",
-            f"run {found.run:.4g} s, {found.ranks} ranks; timestamps within {found.bound * MICROSECONDS:.3g} us",
+            run_line(found),
         ]
     if found.not_whole:
         lines.append(f"left out: {found.not_whole} records of calls that some rank did not record whole")
     if baseline is None and command:
         lines += ["what the operations take from a common start:", f"  {command}", "  then add --baseline baseline"]
     return "\n".join(lines)
+
+
+def run_line(found: Arrivals) -> str:
+    """Returns how long the run took, on how many ranks, and how well its times are known."""
+    within = f"timestamps within {found.bound * MICROSECONDS:.3g} us{found.bound_is}"
+    return f"run {found.run:.4g} s, {found.ranks} ranks; {within}"
 
 
 def site_table(found: Arrivals, baseline: pd.Series | None) -> list[str]:
@@ -286,7 +292,9 @@ def make_page(found: Arrivals, title: str, baseline: pd.Series | None) -> Page:
         baseline: of each site, s; None: none was given.
     """
     sentences = verdict(found)
-    run = f"{found.run:.4g} s, {found.ranks} ranks; timestamps within {found.bound * MICROSECONDS:.3g} us"
+    run = (
+        f"{found.run:.4g} s, {found.ranks} ranks; timestamps within {found.bound * MICROSECONDS:.3g} us{found.bound_is}"
+    )
     facts = [Fact("found", sentences[0]), *(Fact("also", sentence) for sentence in sentences[1:]), Fact("run", run)]
     if found.not_whole:
         facts.append(Fact("left out", f"{found.not_whole} records of calls that some rank did not record whole"))

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from downbeat.align.calls import RankTrace
 from downbeat.align.formats import chrome, nsight, otf2, own
-from downbeat.align.formats.write import write_merged, write_moved
+from downbeat.align.formats.write import check_moved, write_merged, write_moved
 from downbeat.errors import UsageError, refuse_pipe
 
-__all__ = ["FORMATS", "Format", "format_of", "read", "read_all", "write_merged", "write_moved"]
+__all__ = ["FORMATS", "Format", "check_moved", "format_of", "read", "read_all", "write_merged", "write_moved"]
 
 
 class Format(NamedTuple):

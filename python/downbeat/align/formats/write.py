@@ -65,6 +65,23 @@ def write_merged(traces: Sequence[RankTrace], corrected: Corrected, path: Path) 
         out.write(b"\n]}\n")
 
 
+def check_moved(directory: Path, paths: Sequence[Path]) -> None:
+    """Looks whether each trace can be written to a directory under its own name.
+
+    Raises:
+        UsageError: one is of another format, two have the same name, or one would be overwritten.
+    """
+    names: dict[str, Path] = {}
+    for path in paths:
+        if not chrome.recognizes(path):
+            raise UsageError(f"'{path}' is not a Chrome trace; its collectives can be written to a merged one")
+        other = names.setdefault(path.name, path)
+        if other is not path:
+            raise UsageError(f"'{other}' and '{path}' have the same name; --moved needs files that differ in it")
+        if (directory / path.name).resolve() == path.resolve():
+            raise UsageError(f"--moved would overwrite '{path}'; give another directory")
+
+
 def write_moved(trace: RankTrace, corrected: Corrected, path: Path) -> None:
     """Writes the Chrome trace of a rank with its stamps moved to the common axis, and all else as it was.
 
