@@ -22,6 +22,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 from downbeat.launchers.libraries import ROOT
 
 from benchmarks.promises import Promise, at_most, print_promises
@@ -29,6 +30,7 @@ from benchmarks.running import Parser, fail, unset_settings, write_json
 
 NAME = "bench-hosts"
 RUNS = 3
+APART_NS = 1000.0  # from which on a start with flags of 1 has failed
 # Hosts, seconds, and their clocks: frequencies are drawn within these limits, so two differ by twice as much at most.
 CASES = {
     "2 hosts, 5 ppm": (2, 15, "skew=2.5e-6,wander=2e-9,seed="),
@@ -54,8 +56,25 @@ def run(hosts: int, seconds: int, validation: str) -> Row:
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode != 0 or not lines:
         fail(NAME, (done.stderr.strip().splitlines() or ["no output"])[-1])
-    row: Row = json.loads(lines[-1])
-    return row
+    return figures_of(json.loads(lines[-1]))
+
+
+def figures_of(said: Row) -> Row:
+    """Returns the figures of a run from what exits wrote; None where no call has flags of 1 alone."""
+    # By rank and call; stamps of rank 0 are a few ms away, so that the scale need not be exact.
+    exits, flags, times, stamps = np.moveaxis(np.array(said.pop("ranks")), 2, 0)
+    scale = said.pop("ns_per_stamp")
+    spreads = np.ptp(1e9 * times - (stamps - stamps[0]) * scale, axis=0)
+    skews = np.ptp(exits, axis=0)[flags.all(axis=0)] * scale
+    seen = {
+        "calls": exits.shape[1],
+        "valid": len(skews),
+        "apart_share": float((skews > APART_NS).sum() / max(1, len(skews))),
+    }
+    for name, values in (("clock", spreads), ("skew", skews)):
+        for level, share in (("median", 0.5), ("p99", 0.99)):
+            seen[f"{name}_{level}_ns"] = float(np.quantile(values, share)) if len(values) else None
+    return said | seen
 
 
 def measure(repetitions: int) -> dict[str, Row]:

@@ -32,7 +32,6 @@ COMPLETE = "complete, with its report"
 RESUMED = "a line and a non-zero status; resumed when the cause is gone"
 RESUMES = "all ends within 15 s; the same command completes it; no complete launch is lost"
 NOTICED = "an error class on that process, no hang, no crash"
-SUCCEEDS = "every start succeeds"
 ON_A_HOST = "on all processes of a host"
 CUT = make.CUT_SECONDS
 TRUTH = {"DOWNBEAT_VALIDATION": "offset=1e-3,skew=5e-6,wander=1e-6"}
@@ -254,24 +253,4 @@ CALLS = (
     ),
 )
 
-USES = (
-    ("regions", "a communicator freed while a region on it is open", "no crash, no hang", 1),
-    ("threads", "8 threads on 8 communicators (MPI_THREAD_MULTIPLE)", SUCCEEDS, 0),
-    ("handler", "a start in an error handler of another communicator", SUCCEEDS, 1),
-    ("destructor", "a start in the delete callback of an attribute", SUCCEEDS, 0),
-    ("finalized", "a call after MPI_Finalize", "MPI_ERR_OTHER and a line", 1),
-    ("revoked", "a revoked communicator", "no hang", 0),
-)
-COMMUNICATORS = (
-    row(
-        "communicators",
-        "1,000 communicators made, harmonized and freed in one program",
-        f"{SUCCEEDS}; the last nine tenths need no more memory than the first",
-    )(run(program("fault-communicators", "many", 1000), 60, {"DOWNBEAT_CLOCK": "monotonic"}), as_promised, 100, 1),
-    *(
-        row(f"comm-{mode}", fault, promise)(run(program("fault-communicators", mode), 60), as_promised, 10, quick)
-        for mode, fault, promise, quick in USES
-    ),
-)
-
-ROWS = (*STOPS, *PROCESSORS, *DEATHS, *HOSTS, *CLOCKS, *SURROUNDINGS, *CALLS, *COMMUNICATORS)
+ROWS = (*STOPS, *PROCESSORS, *DEATHS, *HOSTS, *CLOCKS, *SURROUNDINGS, *CALLS)

@@ -6,6 +6,9 @@
 #include <math.h>
 #include <pthread.h>
 #include <unistd.h>
+#if defined(OPEN_MPI) && __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
 
 #define NO_FILE "test_communicators.json"
 #define ODD_SLACK 1.2345679e-2 /* s; no lag leads to it */
@@ -108,6 +111,65 @@ static void one_per_thread(void) {
         OK(MPI_Comm_free(&comms[i]));
 }
 
+/* Harmonized by callbacks. */
+static MPI_Comm other;
+static int called;
+
+static void harmonize_other(MPI_Comm *comm, int *code, ...) {
+    (void)comm;
+    (void)code;
+    ++called;
+    harmonize(other);
+}
+
+static int harmonize_at_the_end(MPI_Comm comm, int key, void *value, void *extra) {
+    (void)comm;
+    (void)key;
+    (void)value;
+    (void)extra;
+    ++called;
+    harmonize(other);
+    return MPI_SUCCESS;
+}
+
+static void in_callbacks(void) {
+    MPI_Errhandler errors;
+    int key;
+    int flag;
+    MPI_Comm comm = duplicate(MPI_COMM_WORLD);
+    other = duplicate(MPI_COMM_WORLD);
+    called = 0;
+    OK(MPI_Comm_create_errhandler(harmonize_other, &errors));
+    OK(MPI_Comm_set_errhandler(comm, errors));
+    CHECK(MPIX_Harmonize_delayed(comm, -1.0, &flag) != MPI_SUCCESS);
+    harmonize(comm);
+    OK(MPI_Errhandler_free(&errors));
+    OK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, harmonize_at_the_end, &key, NULL));
+    for (int state = 0; state < 2; ++state) {
+        if (state)
+            comm = duplicate(MPI_COMM_WORLD); /* without a state of its own */
+        OK(MPI_Comm_set_attr(comm, key, &called));
+        OK(MPI_Comm_free(&comm));
+    }
+    CHECK_THAT(called, ==, 3);
+    OK(MPI_Comm_free_keyval(&key));
+    OK(MPI_Comm_free(&other));
+}
+
+/* The library's own communicator is not revoked: either answer will do, but no process may hang. */
+static void revoked(void) {
+#ifdef OMPI_HAVE_MPI_EXT_FTMPI
+    int flag;
+    MPI_Comm comm = duplicate(MPI_COMM_WORLD);
+    OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    harmonize(comm);
+    OK(MPIX_Comm_revoke(comm));
+    CHECK(size == 1 || MPI_Barrier(comm) != MPI_SUCCESS);
+    (void)MPIX_Harmonize(comm, &flag);
+    OK(MPI_Comm_free(&comm));
+#endif
+}
+
 static void many(int count) {
     setenv("DOWNBEAT_CLOCK", "monotonic", 1); /* opened in no time, unlike the TSC */
     for (int i = 0; i < count; ++i) {
@@ -139,6 +201,8 @@ int main(int argc, char **argv) {
     alone();
     two_interleaved();
     one_per_thread();
+    in_callbacks();
+    revoked();
     many(argc > 1 ? atoi(argv[1]) : 1);
     MPI_Finalize();                    /* the state of MPI_COMM_WORLD goes with it */
     CHECK(access(NO_FILE, F_OK) != 0); /* without a region there is none */

@@ -200,6 +200,8 @@ static void free_early(void) {
     for (int samples = 2; samples <= 3; ++samples) {
         MPI_Comm comm = duplicate(MPI_COMM_WORLD);
         measure(comm, "freed", samples);
+        Downbeat_region region;
+        OK(Downbeat_region_begin(comm, "freed open", &region));
         MPI_Comm_free(&comm);
     }
 }
@@ -256,6 +258,7 @@ static void check_files(void) {
     check_counts(PATH, "clock changed", 2, 1);
     check_counts(PATH, "ended twice", 1, 0);
     check_counts(PATH, "freed", 5, 0);
+    check_counts(PATH, "freed open", 2, 2);
     check_counts(PATH, "threads", THREADS * THREAD_SAMPLES, 0);
     check_counts(PATH, "open", 3, 1);
     check_counts(OTHER_PATH, "other file", 1, 0);
