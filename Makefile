@@ -107,9 +107,6 @@ bench-hosts: setup-run build-openmpi ## measure starts on hosts with clocks of t
 bench-faults: setup-run build-$(MPI) ## make faults, again and again: what Downbeat promises, and what happens, some three hours; FAULTS='--rows run-killed'
 	$(VENV)/python -m lab.faults --mpi $(MPI) $(FAULTS)
 
-bench-soak: setup-run build-$(MPI) ## make 10^7 starts in one program: memory, descriptors, slack, counters; minutes. SOAK='--starts 200000'
-	$(VENV)/python -m lab.soak --mpi $(MPI) $(SOAK)
-
 bench-clocks: setup-run build-$(MPI) ## measure the clock synchronization schemes against true time, half an hour
 	$(VENV)/python -m benchmarks.clocks --mpi $(MPI)
 

@@ -1,1 +1,1 @@
-"""How Downbeat is proven: faults, soaks, hosts, fuzzing, mutation; by hand or at night."""
+"""How Downbeat is proven: faults, hosts, fuzzing, mutation; by hand or at night."""

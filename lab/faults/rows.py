@@ -9,6 +9,7 @@ from downbeat.launchers.libraries import LIBRARIES
 
 from lab.faults import commands, make
 from lab.faults.commands import complete, downbeat, experiment, in_shell, line_then_complete
+from lab.faults.growth import without_growth
 from lab.faults.judge import (
     DURATION,
     as_promised,
@@ -26,6 +27,7 @@ from lab.faults.trial import Command, Row, Site
 
 COMMON = "no hang; if all flags are 1 and all first stamps are in time, the start was common"
 GOES_ON = "no hang; no false verdict"
+STEADY = "memory and descriptors as after the second tenth, counters right, no drift of slack or of flags of 0"
 ENDS = "the launch ends within 20 s, with a non-zero status"
 NOTHING_LOST = "the launch ends, non-zero status; nothing complete is lost"
 COMPLETE = "complete, with its report"
@@ -100,6 +102,9 @@ PROCESSORS = (
             starts(seconds=60, calls=None, disturb=disturb), each_start, 2000000, quick, 2000000
         )
         for name, fault, disturb, quick in LOADS
+    ),
+    row("soak", "as many starts in one program as a measurement of days makes; a start is a try", STEADY)(
+        starts("blocks", seconds=10, per_try=1e-4, calls=None), without_growth, 10_000_000, 200_000, 10_000_000
     ),
     row("real-time-hog", "a real-time process takes a core for 1 to 50 ms", COMMON)(hog, common_start, 1000, 40, 1000),
     row("quota", "a quota of 0.3 to 1.5 processors for both ranks", COMMON)(throttled, common_start, 1000, 0, 1000),

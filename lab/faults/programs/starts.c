@@ -1,14 +1,16 @@
 /* Harmonized starts, or clock synchronizations, compared with the processor's counter, which all processes of a node
  * share, while something goes wrong.
  *
- *     fault-starts starts|prepared|syncs COUNT SECONDS
+ *     fault-starts starts|prepared|blocks|syncs COUNT SECONDS
  *     fault-starts dies abort|mpi_abort|exit|return|segv
  *
- * Makes COUNT calls, or as many as it can in SECONDS; `prepared`: on a new communicator after each 50. `dies`: the last
- * process ends in this way. Prints one JSON object. */
+ * Makes COUNT calls, or as many as it can in SECONDS; `prepared`: on a new communicator after each 50; `blocks`: starts
+ * in a thousand blocks, at least ten, to find what grows or drifts. `dies`: the last process ends in this way. Prints
+ * one JSON object; `blocks`: one for each block, and one of counters. */
 #define _POSIX_C_SOURCE 200809L
 #include "../../../benchmarks/figures/stamp.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <math.h>
 #include <mpi.h>
@@ -141,6 +143,95 @@ static void make_starts(long long count, double seconds, bool prepared) {
     free(all);
 }
 
+enum { BLOCKS = 1000, LEAST_BLOCKS = 10, SLACK_EVERY = 16 };
+
+/* What rank 0 prints of each process: after a block its resident memory in bytes, its descriptors, and its mean slack;
+ * in the end its own counters of starts with a flag and with a verdict of 0, then the library's. */
+enum { MEMORY, DESCRIPTORS, SLACK, HELD };
+enum { REFUSED, UNWANTED, CALLS, LATE_ARRIVALS, LATE_EXITS, UNSURE_CLOCKS, INVALID_CALLS, COUNTERS };
+static const char *const held_names[HELD] = {"memory", "descriptors", "slack_ns"};
+static const char *const counter_names[COUNTERS] = {"refused",    "unwanted",      "calls",        "late_arrivals",
+                                                    "late_exits", "unsure_clocks", "invalid_calls"};
+
+static void print_lists(const char *const *names, const double *mine, int count) {
+    double *all = calloc((size_t)count * (size_t)world.size, sizeof *all);
+    must(MPI_Gather(mine, count, MPI_DOUBLE, all, count, MPI_DOUBLE, 0, world.comm));
+    for (int i = 0; i < count && world.rank == 0; ++i) {
+        printf("%s\"%s\": [", i == 0 ? "" : ", ", names[i]);
+        for (int r = 0; r < world.size; ++r)
+            printf("%s%.1f", r == 0 ? "" : ", ", all[r * count + i]);
+        printf(i + 1 < count ? "]" : "]}\n");
+    }
+    free(all);
+}
+
+static void hold(double *held) {
+    long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    DIR *directory = opendir("/proc/self/fd");
+    must(file != NULL && directory != NULL && fscanf(file, "%*s %ld", &pages) == 1 ? MPI_SUCCESS : MPI_ERR_OTHER);
+    fclose(file);
+    held[MEMORY] = (double)pages * (double)sysconf(_SC_PAGESIZE);
+    held[DESCRIPTORS] = -3.0; /* ".", "..", and the directory itself */
+    while (readdir(directory) != NULL)
+        ++held[DESCRIPTORS];
+    closedir(directory);
+}
+
+/* `flags` and `all` have room for the flags of a block. */
+static void make_block(long long count, unsigned char *flags, unsigned char *all, double *counters) {
+    const int64_t begin = stamp();
+    double held[HELD] = {0.0};
+    long long late = 0;
+    for (long long i = 0; i < count; ++i) {
+        int flag;
+        int verdict;
+        must(MPIX_Harmonize(world.comm, &flag));
+        must(MPIX_Harmonize_verdict(world.comm, &verdict));
+        flags[i] = (unsigned char)flag;
+        counters[REFUSED] += !flag;
+        counters[UNWANTED] += verdict == 0; /* of all starts but the last */
+        if (i % SLACK_EVERY != 0)
+            continue;
+        MPIX_Harmonize_stats stats;
+        must(MPIX_Harmonize_get_stats(world.comm, &stats));
+        held[SLACK] += stats.slack * 1e9 / (double)((count + SLACK_EVERY - 1) / SLACK_EVERY);
+    }
+    const double ns = seconds_since(begin) * 1e9 / (double)count;
+    must(MPI_Reduce(flags, all, (int)count, MPI_UNSIGNED_CHAR, MPI_MIN, 0, world.comm));
+    hold(held);
+    for (long long i = 0; i < count && world.rank == 0; ++i)
+        late += !all[i];
+    if (world.rank == 0)
+        printf("{\"starts\": %lld, \"ns\": %.1f, \"late\": %lld, ", count, ns, late);
+    print_lists(held_names, held, HELD);
+}
+
+static void make_blocks(long long count, double seconds) {
+    const long long each = count / BLOCKS > SLACK_EVERY ? count / BLOCKS : SLACK_EVERY;
+    unsigned char *flags = malloc(2 * (size_t)each);
+    double counters[COUNTERS] = {0.0};
+    must(flags != NULL ? MPI_SUCCESS : MPI_ERR_OTHER);
+    memset(flags, 1, 2 * (size_t)each); /* a page touched for the first time would count as the library's */
+    const int64_t begin = stamp();
+    int going = 1;
+    for (int made = 0; made < LEAST_BLOCKS || (made < BLOCKS && going); ++made) {
+        make_block(each, flags, flags + each, counters);
+        going = seconds_since(begin) < seconds;
+        must(MPI_Bcast(&going, 1, MPI_INT, 0, world.comm));
+    }
+    MPIX_Harmonize_stats stats;
+    must(MPIX_Harmonize_get_stats(world.comm, &stats));
+    const long long known[] = {stats.calls, stats.late_arrivals, stats.late_exits, stats.unsure_clocks,
+                               stats.invalid_calls};
+    for (int i = CALLS; i < COUNTERS; ++i)
+        counters[i] = (double)known[i - CALLS];
+    if (world.rank == 0)
+        printf("{");
+    print_lists(counter_names, counters, COUNTERS);
+    free(flags);
+}
+
 /* Needs the validation clock: with it the true error is known. */
 static void make_syncs(long long count, double seconds) {
     int going = 1;
@@ -195,6 +286,8 @@ int main(int argc, char **argv) {
     const bool prepared = strcmp(mode, "prepared") == 0;
     if ((strcmp(mode, "starts") == 0 || prepared) && argc > 3)
         make_starts(atoll(argv[2]), atof(argv[3]), prepared);
+    else if (strcmp(mode, "blocks") == 0 && argc > 3)
+        make_blocks(atoll(argv[2]), atof(argv[3]));
     else if (strcmp(mode, "syncs") == 0 && argc > 3)
         make_syncs(atoll(argv[2]), atof(argv[3]));
     else if (strcmp(mode, "dies") == 0 && argc > 2)
@@ -202,7 +295,7 @@ int main(int argc, char **argv) {
     else
         status = 2;
     if (status != 0 && world.rank == 0)
-        fprintf(stderr, "fault-starts: usage: fault-starts starts|prepared|syncs COUNT SECONDS, or dies HOW\n");
+        fprintf(stderr, "fault-starts: usage: fault-starts starts|prepared|blocks|syncs COUNT SECONDS, or dies HOW\n");
     MPI_Comm_free(&world.comm);
     MPI_Finalize();
     return status;

@@ -49,7 +49,7 @@ static void make_calls(struct call *calls, int count, double period_ns) {
     }
 }
 
-/* Of `all`, by rank and call, those after the first `skipped`; stamps count from the first of them. */
+/* Writes the calls after the first `skipped`; `all` is by rank and call. Stamps count from the first of them. */
 static void report(const struct call *all, int size, int calls, int skipped, const double *errors) {
     const int64_t first = all[skipped].exit;
     MPIX_Harmonize_stats stats;
