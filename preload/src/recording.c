@@ -133,7 +133,11 @@ void recording_add_map(const Downbeat_clock *clock) {
                                           .global_ns = clock->global,
                                           .ns_per_tick = clock->tick,
                                           .bound_ns = clock->bound,
-                                          .growth = clock->growth};
+                                          .growth = clock->growth,
+                                          .variance = clock->variance,
+                                          .cross = clock->cross,
+                                          .rate = clock->rate,
+                                          .walk = clock->walk};
     own.header->maps = number + 1;
 }
 

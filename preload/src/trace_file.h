@@ -16,7 +16,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define TRACE_MAGIC "DOWNBEAT-TRACE-2"
+#define TRACE_MAGIC "DOWNBEAT-TRACE-3"
 #define TRACE_HEADER_SIZE 4096
 #define TRACE_HOST_SIZE 256
 #define TRACE_NAMES_SIZE 2048
@@ -68,6 +68,10 @@ struct trace_map {
     double ns_per_tick;
     double bound_ns;
     double growth;
+    double variance; /* of the error to be expected, and likewise */
+    double cross;
+    double rate;
+    double walk;
 };
 
 #define TRACE_NONE UINT32_MAX

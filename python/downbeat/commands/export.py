@@ -1,25 +1,32 @@
-"""`downbeat export`: the numbers of a launch or an experiment for other programs."""
+"""`downbeat export`: the numbers of a launch or an experiment, or a recording, for other programs."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from downbeat.base.files import is_standard_output
 from downbeat.commands import completion
 from downbeat.errors import UsageError
 
 
 def export(
     path: Annotated[
-        Path, typer.Argument(help="A .nc file, or the directory of an experiment.", metavar="PATH", show_default=False)
+        Path,
+        typer.Argument(
+            help="A .nc file, the directory of an experiment, or one of downbeat trace.",
+            metavar="PATH",
+            show_default=False,
+        ),
     ],
     to: Annotated[
         str,
         typer.Option(
             "--to",
-            help="Format: csv, parquet or json (an object per line).",
+            help="Format: csv, parquet or json (an object per line); of a recording, perfetto, otf2 or kineto.",
             metavar="KIND",
             autocompletion=completion.FORMATS,
         ),
@@ -32,16 +39,21 @@ def export(
         typer.Option("--output", "-o", help="File to write; - for standard output.  [default: -]", metavar="FILE"),
     ] = None,
 ) -> None:
-    """Export numbers to CSV, Parquet or JSON.
+    """Export numbers to CSV, Parquet or JSON; a recording to Perfetto, OTF2 or PyTorch's format.
 
     Cells: a summary over the valid samples of each cell. Samples: the metrics of each sample. Stamps: entry and exit of
-    every rank. Times are in seconds; column names end in their unit.
+    every rank. Times are in seconds; names of columns end in their unit. A recording as otf2 or kineto is
+    a directory.
     """
-    from downbeat.base.files import is_standard_output, replacing
+    from downbeat.align.formats import own
+    from downbeat.base.files import replacing
     from downbeat.base.text import named_with_units
     from downbeat.experiment.experiment import open_experiment
     from downbeat.tables.export import KINDS, ROWS, frames
 
+    if path.exists() and own.recognizes(path):
+        export_recording(path, to, output)
+        return
     if to not in KINDS:
         raise UsageError(f"unknown format '{to}'; choose one of {', '.join(KINDS)}")
     if rows not in ROWS:
@@ -56,3 +68,18 @@ def export(
     content = map(named_with_units, frames(experiment, rows))
     with replacing(output, kind.binary) as stream:
         kind.write(content, stream)
+
+
+def export_recording(path: Path, to: str, output: Path | None) -> None:
+    """Writes what `downbeat trace` recorded in a format of another tool."""
+    from downbeat.align.formats.recorded import WRITERS, Recording, notes
+    from downbeat.traces.trace import open_trace
+
+    if to not in WRITERS:
+        raise UsageError(f"unknown format '{to}' of a recording; choose one of {', '.join(WRITERS)}")
+    if output is None or (is_standard_output(output) and to != "perfetto"):
+        raise UsageError(f"give the {'file' if to == 'perfetto' else 'directory'} to write with --output")
+    recording = Recording(open_trace(path))
+    WRITERS[to](recording, output)
+    for line in notes(recording):
+        print(line, file=sys.stderr)

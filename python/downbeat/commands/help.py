@@ -30,7 +30,7 @@ EXAMPLES = {
     "show": ("downbeat show results", "downbeat show results --metric makespan"),
     "export": (
         "downbeat export results --to csv",
-        "downbeat export results --to parquet --rows samples -o all.parquet",
+        "downbeat export trace --to perfetto -o trace.json.gz",
     ),
     "tune": ("downbeat tune bcast reduce -o rules", "downbeat tune bcast --ranks 2,4 --pattern one_late -o rules"),
     "reproduce": ("downbeat reproduce --list", "downbeat reproduce schuchart2023-fig2"),

@@ -12,7 +12,7 @@ import numpy as np
 from downbeat.base.files import DamageError
 from downbeat.errors import DownbeatError, UsageError, reading, refuse_pipe
 
-MAGIC = b"DOWNBEAT-TRACE-2"
+MAGIC = b"DOWNBEAT-TRACE-3"
 HEADER_SIZE = 4096
 NONE = 2**32 - 1
 ENDINGS = {0: "running", 1: "finalized", 2: "aborted"}
@@ -28,7 +28,7 @@ def fields(**names: str) -> list[tuple[str, str]]:
 
 
 TABLES = {
-    "maps": np.dtype(fields(i8="ticks global_ns", f8="ns_per_tick bound_ns growth")),
+    "maps": np.dtype(fields(i8="ticks global_ns", f8="ns_per_tick bound_ns growth variance cross rate walk")),
     "communicators": np.dtype(fields(u8="identity", i4="size rank inter", S76="name")),
     "sites": np.dtype(fields(u8="offset", S168="module", S80="symbol")),
     "starts": np.dtype(

@@ -50,7 +50,11 @@ def write_merged(traces: Sequence[RankTrace], corrected: Corrected, path: Path) 
     Raises:
         DownbeatError: a file cannot be written, or read again.
     """
-    sources = [source_of(trace) for trace in traces]
+    write_sources([source_of(trace) for trace in traces], corrected, path)
+
+
+def write_sources(sources: Sequence[Source], corrected: Corrected, path: Path) -> None:
+    """Writes the events of all ranks as one Chrome trace, as `write_merged` does."""
     firsts = [(one.rank, np.array([one.first], dtype=np.int64)) for one in sources]
     base = min(int(corrected(rank, first)[0]) for rank, first in firsts)
     numbers = count(1)

@@ -1,0 +1,132 @@
+"""A recording of `downbeat trace` in other tools' formats: all stamps on the global clock, its errors as counters."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import downbeat_command
+import numpy as np
+import pytest
+import trace_files
+from downbeat.align.formats import read_all
+from downbeat.traces.file import COMPLETE, ENTERED, HEADER_SIZE, TABLES
+from downbeat.traces.trace import open_trace
+
+EPOCH = 1_700_000_000_000_000_000  # in trace_files
+AHEAD = 7_000  # ns of rank 1's clock
+
+
+def recording(path: Path, change: Callable[[np.ndarray], None] | None = None) -> Path:
+    """Writes a recording whose rank 1 has another clock; its records may be changed."""
+    path.mkdir()
+    sections = [bytearray(trace_files.section(rank)) for rank in (0, 1)]
+    maps = np.frombuffer(sections[1], TABLES["maps"], 2, HEADER_SIZE)
+    maps["global_ns"] -= AHEAD
+    maps["variance"], maps["walk"] = 100.0, 1e-21
+    if change:
+        size = sum(TABLES[name].itemsize * number for name, number in (("maps", 2), ("communicators", 1), ("sites", 1)))
+        change(np.frombuffer(sections[1], TABLES["records"], offset=HEADER_SIZE + size))
+    (path / "job.trace").write_bytes(b"".join(sections))
+    return path
+
+
+def export(where: Path, to: str, output: str) -> Path:
+    done = downbeat_command.downbeat("export", "trace", "--to", to, "-o", output, where=where)
+    assert done.returncode == 0, done.stderr
+    return where / output
+
+
+@pytest.mark.parametrize("to", ["kineto", "otf2"])
+def test_align_reads_the_times_back(tmp_path: Path, to: str) -> None:
+    if to == "otf2":
+        pytest.importorskip("otf2")
+    truth = open_trace(recording(tmp_path / "trace")).records
+    written = export(tmp_path, to, "out")
+    traces, notes = read_all(sorted(written.glob("*.gz")) if to == "kineto" else [written])
+    assert not notes
+    zero = 0 if to == "otf2" else EPOCH  # OTF2's library says when it wrote
+    first = int(traces[0].calls[0].entry[0]) - zero if to == "otf2" else 0
+    for trace in traces:
+        mine = truth[truth["rank"] == trace.rank]
+        (calls,) = trace.calls
+        assert calls.operation.tolist() == mine["operation"].astype(str).tolist()
+        for name in ("entry", "exit"):
+            expected = (mine[name] * 1e9).round().astype("int64").to_numpy()
+            assert (getattr(calls, name) - zero - first == expected).all()
+        assert calls.ranks == (0, 1)
+        assert (calls.size == 8).all()
+
+
+def chrome(path: Path) -> list[dict[str, Any]]:
+    events: list[dict[str, Any]] = json.loads(path.read_text())["traceEvents"]
+    return events
+
+
+def test_perfetto_shows_bound_and_expected_error(tmp_path: Path) -> None:
+    recording(tmp_path / "trace")
+    events = chrome(export(tmp_path, "perfetto", "out.json"))
+    calls = [event for event in events if event["ph"] == "X"]
+    base = json.loads((tmp_path / "out.json").read_text())["baseTimeNanoseconds"] - EPOCH
+    entries = sorted(round(event["ts"] * 1000) + base for event in calls)
+    assert entries == sorted(10_000 * call + rank * (1000 - AHEAD) for call in range(6) for rank in (0, 1))
+    assert {event["args"]["site"] for event in calls} == {"solve (app+0x10)"}
+    errors = [event["args"] for event in events if event["ph"] == "C" and event["pid"] == 2]
+    assert len(errors) > 100
+    # In the middle of 1 s: 50 ns at the ends and 2 * 1e-6 / 4 s; 10 ns and 1e-21 / 48 * (1e9)**3 ns**2.
+    assert max(one["bound"] for one in errors) == pytest.approx(0.55, abs=1e-3)
+    assert max(one["expected"] for one in errors) == pytest.approx((100 + 1e-21 * 1e27 / 48) ** 0.5 / 1e3, rel=1e-3)
+    assert all(0 < one["expected"] < one["bound"] for one in errors)
+
+
+def mixed(records: np.ndarray) -> None:
+    """Makes the first call nonblocking, and leaves the last one without an end."""
+    records["kind"][0], records["returned"][0], records["waited"][0] = 1, 1_200, 2_500
+    records["state"][5] = ENTERED
+    assert records["state"][0] == COMPLETE
+
+
+def test_calls_that_do_not_block_or_end(tmp_path: Path) -> None:
+    recording(tmp_path / "trace", mixed)
+    events = [event for event in chrome(export(tmp_path, "perfetto", "out.json")) if event.get("pid") == 2]
+    later = [(event["name"], event["dur"]) for event in events if event.get("cat") == "nonblocking"]
+    assert later == [("MPI_Ibarrier", 0.2), ("wait for MPI_Ibarrier", 0.5)]
+    assert [event["ph"] for event in events if event.get("cat") == "flow"] == ["s", "f"]
+    assert [event["name"] for event in events if event["ph"] == "B"] == ["MPI_Allreduce"]
+    kineto = json.loads(gzip.decompress((export(tmp_path, "kineto", "out") / "rank-1.json.gz").read_bytes()))
+    names = [event["name"] for event in kineto["traceEvents"] if event["ph"] == "X"]
+    assert names.count("record_param_comms") == 5  # the call that did not end is not there
+    assert "mpi:barrier" not in names[:2]  # it does not say when the work was done
+
+
+def test_archive_of_calls_that_do_not_block(tmp_path: Path) -> None:
+    pytest.importorskip("otf2")
+    from otf2.reader import Reader
+
+    recording(tmp_path / "trace", mixed)
+    with contextlib.closing(Reader(str(export(tmp_path, "otf2", "out") / "traces.otf2"))) as archive:
+        kinds = [type(event).__name__ for _, event in archive.events]
+    assert (kinds.count("NonBlockingCollectiveRequest"), kinds.count("NonBlockingCollectiveComplete")) == (1, 1)
+    assert kinds.count("MpiCollectiveEnd") == 10
+    assert (kinds.count("Enter"), kinds.count("Leave")) == (13, 12)
+    assert kinds.count("Metric") > 200
+
+
+def test_mistakes_are_one_line(tmp_path: Path) -> None:
+    recording(tmp_path / "trace")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine").touch()
+    for arguments, said in (
+        (["--to", "csv", "-o", "x"], "unknown format 'csv' of a recording; choose one of perfetto, kineto, otf2"),
+        (["--to", "kineto"], "give the directory to write with --output"),
+        (["--to", "otf2", "-o", "full"], "'full' is not empty; give another directory with --output"),
+    ):
+        if "otf2" in arguments:
+            pytest.importorskip("otf2")
+        done = downbeat_command.downbeat("export", "trace", *arguments, where=tmp_path)
+        assert done.returncode == 2
+        assert done.stderr == f"downbeat: {said}\n"
