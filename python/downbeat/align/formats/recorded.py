@@ -5,6 +5,7 @@ The axis begins where the realtime clock of the first rank was as it began to re
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import cached_property
@@ -224,11 +225,12 @@ def write_kineto(recording: Recording, directory: Path) -> None:
             "displayTimeUnit": "ns",
             "baseTimeNanoseconds": recording.epoch,
             "hostname": str(process["host"]),
-            "traceEvents": list(kineto_events(recording, section, int(process["pid"]))),
         }
         path = directory / f"rank-{section.rank}.json.gz"
         with replacing(path, binary=True) as file, zipped(file, path) as out:
-            out.write(msgspec.json.encode(head))
+            # HTA finds the rank by its text, with a space.
+            out.write(json.dumps(head)[:-1].encode() + b', "traceEvents": ')
+            out.write(msgspec.json.encode(list(kineto_events(recording, section, int(process["pid"])))) + b"}\n")
 
 
 def kineto_events(recording: Recording, section: Section, pid: int) -> Iterator[dict[str, Any]]:
