@@ -441,16 +441,6 @@ def test_two_experiments_of_one_name_are_told_apart(tmp_path: Path, run: Run) ->
     assert any("independent launches, 95 % interval; no test" in line for line in describe(found))
 
 
-@pytest.mark.parametrize("content", ["{bad", "{}", "7", ""])
-def test_a_damaged_record_is_named_in_one_line(tmp_path: Path, run: Run, content: str) -> None:
-    experiment_in(tmp_path / "e", {"one": 1.0}, 32, 1)
-    (record,) = tmp_path.glob("e/launches/*/launch.json")
-    record.write_text(content)
-    status, output, errors = run(tmp_path / "e", tmp_path / "e")
-    assert (status, output, errors.count("\n")) == (2, "", 1)
-    assert "launch.json' is damaged: " in errors
-
-
 @pytest.mark.parametrize(
     ("latencies", "launches", "statuses"),  # nothing, slower, different, undecided
     [

@@ -62,6 +62,7 @@ def experiment(tmp_path: Path) -> tuple[FakeBench, Plan, Path]:
         (places.MACHINE, lambda _: {"findings": [{"check": "a", "seen": "b", "verdict": "c"}]}, "is not one of good,"),
         (places.RECORD, lambda content: content | {"ranks": "2"}, "launch.json' is damaged: ranks is not a whole"),
         (places.RECORD, lambda content: content["variables"], "launch.json' is damaged: it has no library"),
+        (places.RECORD, lambda _: 7, "launch.json' is damaged: it is not an object"),
         (places.RECORD, lambda content: content | {"number": 2}, "holds launch fake-n2-default-002; remove it"),
     ],
 )

@@ -16,7 +16,8 @@ from downbeat.launchers.launch import EXIT_TIMEOUT
 from downbeat.tune import sweep
 from downbeat.tune.formats.open_mpi import OpenMpiRules
 from downbeat.tune.sweep import Probe, Usable
-from downbeat.tune.target import Run, Target
+from downbeat.tune.target import Run, Target, run_bench
+from fake_programs import script
 
 ALGORITHMS = {"bcast": ["a", "b"]}
 TARGET = Target(Library("openmpi", "bench"), "Open MPI v4.1.4", ALGORITHMS, OpenMpiRules(4, ALGORITHMS, {}))
@@ -131,3 +132,9 @@ def test_what_downbeat_bench_refuses_is_said_in_its_words(tmp_path: Path, monkey
     plan: Any = SimpleNamespace(name="the sweep")
     with pytest.raises(DownbeatError, match=f"the sweep could not be measured at all: {reason}"):
         sweep.cells_of_plan(plan, tmp_path, Watcher())
+
+
+def test_a_run_says_what_it_printed_and_where_it_ran(tmp_path: Path) -> None:
+    launcher = script(tmp_path / "launcher", '#!/bin/sh\npwd\necho "$A of $*" >&2\nexit 7\n')
+    done = run_bench(Library("fake", "/bin/true", f"{launcher} {{ranks}}"), 2, ["list"], {"A": "b"}, 100.0, tmp_path)
+    assert (done.status, done.output, done.errors) == (7, f"{tmp_path}\n", "b of 2 /bin/true list\n")
