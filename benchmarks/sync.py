@@ -6,10 +6,9 @@ Reports the latency (as OSU's, mean over ranks) of the same operations after eve
 followed by MPIX_Harmonize, on 2 and 4 ranks. In each launch the spread is the largest median over barriers / the
 smallest; the figure is the median over launches, so that no single one decides. The largest and the smallest of
 several are picked for their noise, too, so this spread is above 1 even where all are equal. The spread without that
-is beside it: in each launch the ratio of the two barriers that are the extremes of all other launches. Under
-Open MPI its own barrier algorithms follow. They cannot change within a launch, and launches differ; so the spread
-there is of the latency relative to that after a barrier of downbeat-bench's own in the same launch. Prints a table and
-writes all figures to FILE (default build/bench-sync.json).
+is beside it: in each launch the ratio of the two barriers that are the extremes of all other launches. Prints a table
+and writes all figures to FILE (default build/bench-sync.json). What Open MPI's own barrier algorithms do is Fig. 2 of
+Schuchart 2023: downbeat reproduce schuchart2023-fig2.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ import dataclasses
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
 from downbeat.errors import DownbeatError
-from downbeat.experiment.plan import Environment, Measurement
+from downbeat.experiment.plan import Measurement
 from downbeat.launchers.bench import find_bench
 
 from benchmarks.running import Parser, crowded, experiment, fail, unset_settings, whole_from, write_json
@@ -39,13 +38,6 @@ MAX_ATTEMPTS = 20
 # With more ranks than processors, some start only after another yields: one context switch later.
 CROWDED_TOLERANCE = 20e-6  # s
 
-# Numbers of coll_tuned, which silently falls back from those it does not know.
-ALGORITHMS = {"linear": 1, "double_ring": 2, "recursive_doubling": 3, "bruck": 4, "tree": 6}
-
-# Comparable latencies of an operation, with MPIX_Harmonize or without: a row per launch, a column per barrier, NaN
-# where one could not be measured.
-Latencies = Callable[[str, bool], pd.DataFrame]
-
 
 @dataclasses.dataclass(frozen=True)
 class Spread:
@@ -53,7 +45,6 @@ class Spread:
 
     mpi: str
     ranks: int
-    barriers: str
     operation: str
     harmonized: bool
     over: int  # barriers
@@ -82,10 +73,8 @@ def find_barriers(mpi: str) -> list[str]:
     return [choice for choice in parameter["choices"] if choice in synchronizers and choice != parameter["default"]]
 
 
-def measure(
-    mpi: str, ranks: int, synchronizers: Sequence[str], launches: int, repetitions: int, *environments: Environment
-) -> pd.DataFrame:
-    """Returns median latencies in s, a row per operation, environment and launch, a column per synchronizer."""
+def measure(mpi: str, ranks: int, synchronizers: Sequence[str], launches: int, repetitions: int) -> pd.DataFrame:
+    """Returns median latencies in s, a row per operation and launch, a column per synchronizer; NaN without any."""
     options = {
         "sizes": str(SIZE),
         "sync": ",".join(synchronizers),
@@ -95,11 +84,9 @@ def measure(
     if crowded(ranks):
         options["tolerance"] = str(CROWDED_TOLERANCE)
     measurement = Measurement(OPERATIONS, options)
-    with experiment(mpi, ranks, measurement, environments or (Environment(),), launches, RUN_SECONDS) as found:
+    with experiment(mpi, ranks, measurement, launches=launches, timeout=RUN_SECONDS) as found:
         cells = found.cells.query("status == 'ok'")
-        wide = cells.pivot(
-            index=["operation", "environment", "launch"], columns="synchronizer", values=f"{METRIC}_median"
-        )
+        wide = cells.pivot(index=["operation", "launch"], columns="synchronizer", values=f"{METRIC}_median")
         return wide.reindex(columns=list(synchronizers))
 
 
@@ -124,12 +111,13 @@ def spread_apart(launches: pd.DataFrame) -> float | None:
     return float(pd.Series(ratios).median())
 
 
-def conclude(mpi: str, ranks: int, barriers: str, latencies: Latencies) -> list[Spread]:
+def conclude(mpi: str, ranks: int, barriers: Sequence[str], wide: pd.DataFrame) -> list[Spread]:
     """Returns the spreads of all operations, after the barriers alone and with MPIX_Harmonize after them."""
     found = []
     for operation in OPERATIONS:
         for harmonized in (False, True):
-            table = latencies(operation, harmonized)
+            chosen = [after(one) if harmonized else one for one in barriers]
+            table = wide.reindex([operation], level="operation")[chosen]
             complete = table.dropna()
             spreads = [spread(row) for row in complete.to_numpy()]
             median = float(pd.Series(spreads).median()) if spreads else None
@@ -138,7 +126,6 @@ def conclude(mpi: str, ranks: int, barriers: str, latencies: Latencies) -> list[
                 Spread(
                     mpi=mpi,
                     ranks=ranks,
-                    barriers=barriers,
                     operation=operation,
                     harmonized=harmonized,
                     over=len(table.columns),
@@ -154,41 +141,11 @@ def conclude(mpi: str, ranks: int, barriers: str, latencies: Latencies) -> list[
     return found
 
 
-def measure_own(mpi: str, ranks: int, barriers: list[str], launches: int, repetitions: int) -> list[Spread]:
-    """Returns the spreads over the barriers of downbeat-bench, which take turns within each launch."""
-    wide = measure(mpi, ranks, barriers + [after(barrier) for barrier in barriers], launches, repetitions)
-
-    def latencies(operation: str, harmonized: bool) -> pd.DataFrame:
-        return wide.reindex([operation], level="operation")[[after(one) if harmonized else one for one in barriers]]
-
-    return conclude(mpi, ranks, "downbeat-bench", latencies)
-
-
-def measure_algorithms(mpi: str, ranks: int, reference: str, launches: int, repetitions: int) -> list[Spread]:
-    """Returns the spreads over the algorithms of MPI_Barrier, relative to a reference in the same launch."""
-    environments = [
-        Environment(
-            name,
-            {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1", "OMPI_MCA_coll_tuned_barrier_algorithm": str(number)},
-        )
-        for name, number in ALGORITHMS.items()
-    ]
-    synchronizers = [reference, after(reference), "mpi_barrier", after("mpi_barrier")]
-    wide = measure(mpi, ranks, synchronizers, launches, repetitions, *environments)
-
-    def latencies(operation: str, harmonized: bool) -> pd.DataFrame:
-        mine, other = (after(name) if harmonized else name for name in ("mpi_barrier", reference))
-        ratios = (wide[mine] / wide[other]).reindex([operation], level="operation")
-        return ratios.unstack("environment").reindex(columns=list(ALGORITHMS))
-
-    return conclude(mpi, ranks, "MPI library", latencies)
-
-
 def print_table(spreads: list[Spread], launches: int, ranks: int) -> None:
     """Prints one line per operation."""
     print(f"{spreads[0].mpi}, {SIZE} B: spread of {METRIC} over barriers, largest / smallest: median over launches")
     print("[smallest, largest launch], and between the barriers that the other launches pick as the extremes\n")
-    print(f"{'ranks  barriers of':26}{'operation':10}{'after the barriers':>26}{'and MPIX_Harmonize':>26}   target")
+    print(f"{'ranks  barriers':17}{'operation':10}{'after the barriers':>26}{'and MPIX_Harmonize':>26}   target")
 
     def show(one: Spread) -> str:
         if one.median is None:
@@ -199,8 +156,9 @@ def print_table(spreads: list[Spread], launches: int, ranks: int) -> None:
 
     for alone, harmonized in zip(spreads[::2], spreads[1::2], strict=True):
         verdict = {None: "", True: f"<= {TARGET:.2f} met", False: f"<= {TARGET:.2f} MISSED"}[harmonized.met]
-        barriers = f"{alone.barriers} ({alone.over})"
-        print(f"{alone.ranks:5}  {barriers:19}{alone.operation:10}{show(alone):>26}{show(harmonized):>26}   {verdict}")
+        print(
+            f"{alone.ranks:5}{alone.over:10}  {alone.operation:10}{show(alone):>26}{show(harmonized):>26}   {verdict}"
+        )
     if any(one.median is None for one in spreads):
         print("\nnot measured: in no launch did every cell get its valid samples")
     if crowded(ranks):
@@ -237,10 +195,8 @@ def main() -> int:
     try:
         barriers = find_barriers(mpi)
         for ranks in chosen:
-            spreads += measure_own(mpi, ranks, barriers, launches, repetitions)
-            if mpi == "openmpi":
-                reference = next(barrier for barrier in barriers if "mpi_barrier" not in barrier)
-                spreads += measure_algorithms(mpi, ranks, reference, launches, repetitions)
+            wide = measure(mpi, ranks, barriers + [after(barrier) for barrier in barriers], launches, repetitions)
+            spreads += conclude(mpi, ranks, barriers, wide)
     except DownbeatError as error:
         fail(NAME, str(error))
     print_table(spreads, launches, max(chosen))
