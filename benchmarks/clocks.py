@@ -3,9 +3,9 @@
 python -m benchmarks.clocks [--mpi LIBRARY] [--repetitions N] [--output FILE]
 
 Runs downbeat-bench clock under the validation clock: every scheme on 2 ranks and on 8, directly after a synchronization
-and 10 s later; the published parameters, for their durations; and a fixed number of exchanges, to count rounds in
-messages. Repetitions are split over launches whose clocks differ. Takes about half an hour. Prints one table and what
-was promised, and writes all figures to FILE (default build/bench-clocks.json).
+and 10 s later; and the published parameters, for their durations. Repetitions are split over launches whose clocks
+differ. Takes about half an hour. Prints one table and what was promised, and writes all figures to FILE (default
+build/bench-clocks.json).
 """
 
 from __future__ import annotations
@@ -47,11 +47,6 @@ PUBLISHED = {
     "hca(over=0)": 245e-3,
     "hca2(over=0)": 245e-3,
 }
-EXCHANGES = 10
-FIXED = f"skampi(min={EXCHANGES},max={EXCHANGES})"
-COUNTED = {"tree": [f"hca3_offset(offset={FIXED})", f"netgauge(offset={FIXED})"], "linear": [f"skampi(offset={FIXED})"]}
-# A pair exchanges an invitation, questions and answers, the end and its acknowledgment.
-MESSAGES_PER_PAIR = 1 + 2 * EXCHANGES + 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,7 +57,6 @@ class Row:
     scheme: str
     repetitions: int
     duration: float
-    messages: float
     error: dict[float, float]
     bias: dict[float, float]
     bound: dict[float, float]
@@ -99,7 +93,6 @@ def summarize(ranks: int, scheme: str, data: xr.Dataset) -> Row:
         scheme=scheme,
         repetitions=data.sizes["repetition"],
         duration=float(data["duration"].median()),
-        messages=float(data["messages"].median()),
         error=by_wait(abs(error).max("rank").median("repetition")),
         bias=by_wait(error.median(("repetition", "rank"))),
         bound=by_wait(bound.max(("repetition", "rank"))),
@@ -107,16 +100,14 @@ def summarize(ranks: int, scheme: str, data: xr.Dataset) -> Row:
     )
 
 
-def measure(mpi: str, repetitions: int) -> tuple[list[Row], list[Row], list[Row]]:
-    """Returns rows for quality, for the published parameters and for the count of rounds."""
+def measure(mpi: str, repetitions: int) -> tuple[list[Row], list[Row]]:
+    """Returns rows for quality, and for the published parameters."""
     quality = launch(mpi, 2, OFFSET_ONLY + DRIFT, f"0,{LATER:g}", repetitions, LATER + 30)
     quality += launch(mpi, 8, OFFSET_ONLY + DRIFT, f"0,{LATER:g}", repetitions, LATER + 120)
-    published = launch(mpi, 2, list(PUBLISHED), "0", repetitions, 10)
-    counted = launch(mpi, 8, COUNTED["tree"] + COUNTED["linear"], "0", LAUNCHES, 10)
-    return quality, published, counted
+    return quality, launch(mpi, 2, list(PUBLISHED), "0", repetitions, 10)
 
 
-def conclude(quality: list[Row], published: list[Row], counted: list[Row]) -> list[Promise]:
+def conclude(quality: list[Row], published: list[Row]) -> list[Promise]:
     """Returns every promise with what was measured."""
     two = {row.scheme: row for row in quality if row.ranks == 2}
     promises = [
@@ -132,16 +123,11 @@ def conclude(quality: list[Row], published: list[Row], counted: list[Row]) -> li
         for scheme in DRIFT:
             what = f"{scheme}, {ranks} ranks: better than the best offset-only scheme after {LATER:g} s"
             promises.append(at_least(what, best / rows[scheme].error[LATER], 50, "times"))
-    outside = sum(sum(row.outside.values()) for row in quality + published + counted)
+    outside = sum(sum(row.outside.values()) for row in quality + published)
     promises.append(at_most("all: errors beyond the bound", outside, 0))
     for row in published:
         what = f"{row.scheme}, 2 ranks: duration"
         promises.append(at_most(what, row.duration * 1e6, PUBLISHED[row.scheme] * 1e6, "us"))
-    for row in counted:
-        rounds = row.messages / MESSAGES_PER_PAIR
-        what = f"{row.scheme}, 8 ranks: rounds, in messages"
-        # The tree from the leaves up hands its models on: two messages a round.
-        promises.append(at_most(what, rounds, 3 * 1.1) if row.scheme in COUNTED["tree"] else at_least(what, rounds, 7))
     return promises
 
 
@@ -171,15 +157,15 @@ def main() -> int:
     arguments = parser.parse_args()
     unset_settings()
     try:
-        quality, published, counted = measure(arguments.mpi, arguments.repetitions)
+        quality, published = measure(arguments.mpi, arguments.repetitions)
     except DownbeatError as error:
         fail(NAME, str(error))
-    promises = conclude(quality, published, counted)
+    promises = conclude(quality, published)
     print(f"{arguments.mpi}, medians over {arguments.repetitions} synchronizations; error: largest over ranks\n")
     print_rows(quality + published)
     print()
     print_promises(promises)
-    write_json(arguments.output, {"mpi": arguments.mpi, "promises": promises, "rows": quality + published + counted})
+    write_json(arguments.output, {"mpi": arguments.mpi, "promises": promises, "rows": quality + published})
     return 0
 
 

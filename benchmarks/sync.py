@@ -7,8 +7,8 @@ followed by MPIX_Harmonize, on 2 and 4 ranks. In each launch the spread is the l
 smallest; the figure is the median over launches, so that no single one decides. The largest and the smallest of
 several are picked for their noise, too, so this spread is above 1 even where all are equal. The spread without that
 is beside it: in each launch the ratio of the two barriers that are the extremes of all other launches. Prints a table
-and writes all figures to FILE (default build/bench-sync.json). What Open MPI's own barrier algorithms do is Fig. 2 of
-Schuchart 2023: downbeat reproduce schuchart2023-fig2.
+and writes all figures to FILE (default build/bench-sync.json). Fig. 2 of Schuchart 2023 has Open MPI's own barrier
+algorithms: downbeat reproduce schuchart2023-fig2.
 """
 
 from __future__ import annotations

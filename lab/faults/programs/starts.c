@@ -145,7 +145,7 @@ static void make_starts(long long count, double seconds, bool prepared) {
 
 enum { BLOCKS = 1000, LEAST_BLOCKS = 10, SLACK_EVERY = 16 };
 
-/* What rank 0 prints of each process: after a block its resident memory in bytes, its descriptors, and its mean slack;
+/* Rank 0 prints for each process: after a block its resident memory in bytes, its descriptors, and its mean slack;
  * in the end its own counters of starts with a flag and with a verdict of 0, then the library's. */
 enum { MEMORY, DESCRIPTORS, SLACK, HELD };
 enum { REFUSED, UNWANTED, CALLS, LATE_ARRIVALS, LATE_EXITS, UNSURE_CLOCKS, INVALID_CALLS, COUNTERS };
