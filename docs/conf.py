@@ -36,6 +36,7 @@ SECTIONS = {
         "Arrivals": "arrivals",
         "Traces": "traces",
         "Traces of other tools": "align",
+        "Stamps of several hosts": "timebase",
         "Your own analysis": "data",
         "Clock experiments": "clock-experiments",
         "Figures of the papers": "reproduce",

@@ -10,7 +10,21 @@ import typer
 
 from downbeat.base.streams import shown
 from downbeat.base.text import one_line
-from downbeat.commands import align, arrivals, build, compare, doctor, export, report, reproduce, run, show, trace, tune
+from downbeat.commands import (
+    align,
+    arrivals,
+    build,
+    compare,
+    doctor,
+    export,
+    report,
+    reproduce,
+    run,
+    show,
+    timebase,
+    trace,
+    tune,
+)
 from downbeat.commands.help import Command, PassingCommand
 from downbeat.commands.mistakes import usage_line, with_suggestion
 from downbeat.errors import DownbeatError, UsageError
@@ -40,6 +54,7 @@ app.command(cls=Command, context_settings={"allow_interspersed_args": False})(
 )  # the launcher has options, too
 app.command(cls=Command)(arrivals.arrivals)
 app.command(cls=Command)(align.align)
+app.command(cls=Command, context_settings={"allow_interspersed_args": False})(timebase.timebase)
 
 
 @app.callback(invoke_without_command=True)

@@ -34,7 +34,10 @@ FLOORS = (
     ),  # rules; drawings
     ("report", "notebook"),  # pages, cells of a notebook
     ("traces",),  # traces of libdownbeat-preload; figures of papers
-    ("align",),  # traces of other tools
+    (
+        "align",
+        "timebase",
+    ),  # traces of other tools; clocks of hosts, for their stamps
     ("commands",),  # subcommands
     ("cli",),  # the command
     ("__main__",),  # how it starts

@@ -48,5 +48,5 @@ def names_in(module: str, table: str) -> Completion:
 METRICS = names_in("downbeat.data.metrics", "METRICS")
 LIBRARIES = names_in("downbeat.launchers.libraries", "LIBRARIES")
 FIGURES = names_in("downbeat_papers.figure", "FIGURES")
-FORMATS = after_commas(lambda: ["csv", "parquet", "json", "perfetto", "otf2", "kineto"])
+FORMATS = after_commas(lambda: ["csv", "parquet", "json", "perfetto", "otf2", "kineto", "openmetrics"])
 ROWS = names_in("downbeat.tables.export", "ROWS")

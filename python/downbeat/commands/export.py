@@ -17,7 +17,7 @@ def export(
     path: Annotated[
         Path,
         typer.Argument(
-            help="A .nc file, the directory of an experiment, or one of downbeat trace.",
+            help="A .nc file, the directory of an experiment or of downbeat trace, a file of downbeat timebase.",
             metavar="PATH",
             show_default=False,
         ),
@@ -26,7 +26,8 @@ def export(
         str,
         typer.Option(
             "--to",
-            help="Format: csv, parquet or json (an object per line); of a recording, perfetto, otf2 or kineto.",
+            help="csv, parquet or json (an object per line); of traces perfetto, otf2, kineto; of clocks openmetrics, "
+            "perfetto.",
             metavar="KIND",
             autocompletion=completion.FORMATS,
         ),
@@ -39,20 +40,24 @@ def export(
         typer.Option("--output", "-o", help="File to write; - for standard output.  [default: -]", metavar="FILE"),
     ] = None,
 ) -> None:
-    """Export numbers to CSV, Parquet or JSON; a recording to Perfetto, OTF2 or PyTorch's format.
+    """Export numbers to CSV, Parquet or JSON; traces and clocks to formats of other tools.
 
     Cells: a summary over the valid samples of each cell. Samples: the metrics of each sample. Stamps: entry and exit of
-    every rank. Times are in seconds; names of columns end in their unit. A recording as otf2 or kineto is
-    a directory.
+    every rank. Times are in seconds; names of columns end in their unit. A trace as otf2 or kineto is a
+    directory.
     """
     from downbeat.align.formats import own
     from downbeat.base.files import replacing
     from downbeat.base.text import named_with_units
     from downbeat.experiment.experiment import open_experiment
     from downbeat.tables.export import KINDS, ROWS, frames
+    from downbeat.timebase import file as timebase
 
     if path.exists() and own.recognizes(path):
         export_recording(path, to, output)
+        return
+    if timebase.recognizes(path):
+        export_timebase(path, to, output or Path("-"))
         return
     if to not in KINDS:
         raise UsageError(f"unknown format '{to}'; choose one of {', '.join(KINDS)}")
@@ -82,4 +87,21 @@ def export_recording(path: Path, to: str, output: Path | None) -> None:
     recording = Recording(open_trace(path))
     WRITERS[to](recording, output)
     for line in notes(recording):
+        print(line, file=sys.stderr)
+
+
+def export_timebase(path: Path, to: str, output: Path) -> None:
+    """Writes what `downbeat timebase` sampled in a format of another tool."""
+    from downbeat.timebase.convert import open_timebase
+    from downbeat.timebase.export import WRITERS
+
+    if to not in WRITERS:
+        raise UsageError(f"unknown format '{to}' of a time base; choose one of {', '.join(WRITERS)}")
+    if is_standard_output(output) and to == "perfetto":
+        raise UsageError("give the file to write with --output")
+    if output.exists() and output.samefile(path):
+        raise UsageError(f"'{output}' is the source of the export; give another file with --output")
+    base = open_timebase(path)
+    WRITERS[to](base, output)
+    for line in base.notes():
         print(line, file=sys.stderr)

@@ -40,6 +40,10 @@ EXAMPLES = {
     ),
     "arrivals": ("downbeat arrivals trace", "downbeat arrivals trace -o arrivals.html --baseline results"),
     "align": ("downbeat align rank*.json.gz -o merged.json.gz", "downbeat align rank*.json.gz --page late.html"),
+    "timebase": (
+        "downbeat timebase -- mpirun -n 4 ./application",
+        "srun --ntasks-per-node=1 downbeat timebase --interval 1",
+    ),
 }
 # Commands with many options; an option without a group is listed under "Options".
 GROUPS: dict[str, dict[str, tuple[str, ...]]] = {

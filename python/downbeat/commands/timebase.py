@@ -1,0 +1,85 @@
+"""`downbeat timebase`: the clocks of a job's hosts against one, for stamps of any tool."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from downbeat.errors import UsageError
+
+
+def timebase(
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Sample while this runs, e.g. mpirun -n 4 ./application.  [default: until Ctrl-C]",
+            metavar="COMMAND",
+            show_default=False,
+        ),
+    ] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="File to write, JSON lines.")] = Path(
+        "timebase.jsonl"
+    ),
+    interval: Annotated[
+        float, typer.Option(min=0.01, max=3600.0, metavar="S", help="From one sample to the next, s.")
+    ] = 1.0,
+    seconds: Annotated[
+        float | None, typer.Option(min=0.0, metavar="S", help="End after this time.  [default: with the command]")
+    ] = None,
+    mpi: Annotated[
+        str | None, typer.Option(metavar="NAME", help="MPI library that connects the hosts.  [default: the first]")
+    ] = None,
+    launcher: Annotated[
+        str | None,
+        typer.Option(metavar="COMMAND", help="Starts one process per host.  [default: on the nodes of the job]"),
+    ] = None,
+) -> None:
+    """Sample the clocks of all hosts of a job against one, so that any tool's stamps can be moved to one axis.
+
+    Under srun or mpirun, one process per host, it samples until a signal. Else it starts these processes itself, and
+    runs the command beside them. Exit status: the command's; 1 if nothing was sampled; 2 bad arguments.
+    """
+    from downbeat.commands.trace import run_launcher
+    from downbeat.timebase.convert import open_timebase
+    from downbeat.timebase.start import bench_of, launched, launcher_command, sampler, sampling
+    from downbeat.timebase.summary import render
+
+    if output.is_dir():
+        raise UsageError(f"'{output}' is a directory; give a file with --output")
+    name, bench = bench_of(mpi)
+    words = sampler(bench, output, interval, seconds)
+    if launched(alone=not command):
+        if command:
+            raise UsageError(
+                "a launcher started several of this; put it before the launcher: downbeat timebase -- srun ..."
+            )
+        os.execv(bench, words)
+    start, variables = launcher_command(name, launcher)
+    status = 0
+    with sampling([*start, *words], variables, output, interval) as started:
+        if command:
+            status = run_launcher(command, os.environ, str(output.resolve()))
+        else:
+            wait_for_signal(started)
+    base = open_timebase(output)
+    print("\n".join([*render(base), *base.notes()]), file=sys.stderr)
+    if status:
+        raise typer.Exit(status)
+
+
+def wait_for_signal(started: subprocess.Popen[bytes]) -> None:
+    """Waits until processes end, or somebody ends this one."""
+
+    def stop(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, stop)
+    with contextlib.suppress(KeyboardInterrupt):
+        started.wait()

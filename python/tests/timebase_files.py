@@ -1,0 +1,168 @@
+"""Files of `downbeat timebase` of made-up clocks, whose truth is known at every instant."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+FINE = 200  # points of a curve between two samples
+EPOCH = 1_700_000_000_000_000_000
+RAMP = 2e-16  # per ns
+WANDER = 2e-7
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class World:
+    """The truth: time on the axis (ns since EPOCH), and a curve for each clock of host 1 over it.
+
+    Attributes:
+        axis: instants.
+        clocks: what each clock shows then, ns.
+        stepped: between which samples a clock was set: clock -> samples.
+    """
+
+    axis: Floats
+    clocks: dict[str, Floats]
+    stepped: dict[str, list[int]]
+
+
+def curve(rate: Floats, length: Floats) -> Floats:
+    """Returns a clock that starts at 0, of its rate in each piece of the axis."""
+    return np.concatenate([[0.0], np.cumsum(rate * length)])
+
+
+def corrections(random: np.random.Generator, count: int, interval: float) -> tuple[Floats, Floats, list[int]]:
+    """Returns what NTP or people do to a clock: its rate in each piece, jumps after pieces, samples before jumps."""
+    rate = np.full(count * FINE, random.uniform(-1e-4, 1e-4))
+    jumps = np.zeros(count * FINE)
+    stepped = []
+    at = random.integers(FINE, (count - 1) * FINE)
+    rate[at:] += random.uniform(-5e-6, 5e-6)  # another frequency from then on
+    for sample in np.flatnonzero(random.random(count) < 0.04):
+        begin, end = np.sort(random.integers(0, FINE, 2)) + sample * FINE
+        if random.random() < 0.5:
+            rate[begin:end] += random.choice([-1, 1]) * 10 ** random.uniform(-6, -3.3)
+        else:
+            jump = random.choice([-1, 1]) * 10 ** random.uniform(3, 10.5)  # 1 us to 30 s
+            jumps[begin] += jump
+            if abs(jump) > max(1e5, 1e-4 * interval):
+                stepped.append(int(sample))
+    return rate, jumps, stepped
+
+
+def simulate(random: np.random.Generator, path: Path, disturbed: bool = True, jitter: float = 1.0) -> World:
+    """Writes a file of two hosts; returns the truth of the second.
+
+    Args:
+        random: draws all of it.
+        path: of the file.
+        disturbed: whether the clocks are slewed and set.
+        jitter: scales the errors of synchronizations.
+    """
+    count = int(random.integers(12, 40))
+    interval = 10 ** random.uniform(8.5, 10.5)  # ns: 0.3 to 30 s
+    # Samples are not evenly spaced: a process may come late.
+    starts = np.concatenate([[0.0], np.cumsum(interval * random.uniform(0.9, 1.3, count))])
+    axis = np.interp(np.arange(count * FINE + 1) / FINE, np.arange(count + 1), starts)
+    length = np.diff(axis)
+    middle = (axis[1:] + axis[:-1]) / 2
+    period, phase = 10 ** random.uniform(9.5, 12), random.uniform(0, 6.28)
+    # Both together change at most WANDER / 2 at once and a tenth of RAMP.
+    wandering = min(WANDER / 4, RAMP / 10 * period / 6.28) * np.sin(6.28 * middle / period + phase)
+    counter = curve(1 + random.uniform(-3e-4, 3e-4) + wandering, length)
+    raw = curve(1 + random.uniform(-1e-5, 1e-5) + np.zeros_like(length), np.diff(counter))
+    clocks = {"monotonic_raw": raw + 2e12}
+    stepped: dict[str, list[int]] = {}
+    for name, origin, set_by_hand in (("realtime", 3e9, True), ("monotonic", 2e12, False), ("boottime", 5e12, False)):
+        rate, jumps, where = corrections(random, count, interval)
+        rate = rate if disturbed else np.full_like(rate, rate[0])
+        jumps = jumps if disturbed and set_by_hand else np.zeros_like(jumps)
+        clocks[name] = curve(1 + rate, np.diff(counter)) + np.concatenate([[0.0], np.cumsum(jumps)]) + origin
+        stepped[name] = where if disturbed and set_by_hand else []
+    head = {
+        "schema_version": 2,
+        "record": "timebase",
+        "interval_s": interval * 1e-9,
+        "ranks": 2,
+        "reference": {"rank": 0, "host": "a.local"},
+        "axis": "made up",
+        "settings": {"clock": "tsc", "max_wander": str(WANDER)},
+    }
+    lines = [head]
+    for sample in range(count + 1):
+        for rank in (0, 1):
+            lines.append(line_of(random, sample, rank, axis[sample * FINE], jitter, counter, axis, clocks))
+    path.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines), encoding="utf-8")
+    return World(axis, clocks, stepped)
+
+
+def line_of(
+    random: np.random.Generator,
+    sample: int,
+    rank: int,
+    time: float,
+    jitter: float,
+    counter: Floats,
+    axis: Floats,
+    clocks: dict[str, Floats],
+) -> dict[str, object]:
+    """Returns the line of a host: rank 0's clocks are the axis."""
+    deviation = 30.0 * jitter if rank else 0.0
+    error = np.clip(random.normal(0, deviation), -4 * deviation, 4 * deviation) if rank else 0.0
+    here = np.interp(time, axis, counter) if rank else time
+    readings = {}
+    for name, shown in clocks.items():
+        delay = random.uniform(500, 5000)
+        half = int(random.integers(20, 200))
+        at = min(time + delay, axis[-1])
+        inside = random.uniform(-half, half)
+        value = np.interp(at, axis, shown) if rank else at + EPOCH % 10**15
+        ticks = np.interp(at, axis, counter) if rank else at
+        readings[name] = {
+            "clock_ns": int(np.floor(value)) + (EPOCH if name == "realtime" else 0),
+            "counter": round(ticks + inside),
+            "half_width": half + 1,
+            "offset_ns": 0,
+            "rate": None,
+            "bound_ns": 1.0,
+            "expected_error_ns": 1.0,
+        }
+    return {
+        "schema_version": 2,
+        "record": "sample",
+        "sample": sample,
+        "rank": rank,
+        "host": "ab"[rank] + ".local",
+        "counter": round(here),
+        "axis_ns": EPOCH + round(time + error),
+        "ns_per_tick": 1.0,
+        "bound_ns": 4 * deviation + 2 * (rank > 0),
+        "expected_error_ns": deviation,
+        "growth": 1e-6 if rank else 0.0,
+        "ramp": RAMP if rank else 0.0,
+        "variance": deviation**2,
+        "cross": 0.0,
+        "rate_variance": 1e-16,
+        "walk": 1e-26,
+        "clocks": readings,
+    }
+
+
+def stamps(random: np.random.Generator, world: World, clock: str, count: int) -> tuple[NDArray[np.int64], Floats]:
+    """Returns stamps of a clock of host 1 at random instants, and these instants, ns since EPOCH."""
+    piece = random.integers(0, len(world.axis) - 1, count)
+    share = random.random(count)
+    shown = world.clocks[clock]
+    rise = np.diff(shown)[piece]
+    # A piece in which the clock was set has no clock: it shows what came before, or after.
+    smooth = np.abs(rise / np.diff(world.axis)[piece] - 1) < 2e-3
+    piece, share = piece[smooth], share[smooth]
+    times = world.axis[piece] + share * np.diff(world.axis)[piece]
+    values = shown[piece] + share * np.diff(shown)[piece]
+    whole = np.floor(values).astype(np.int64) + (EPOCH if clock == "realtime" else 0)
+    return whole, times
