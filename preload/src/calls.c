@@ -8,6 +8,54 @@
 PER_THREAD uint32_t thread_number = TRACE_NONE;
 static _Atomic uint32_t threads;
 
+/* Rows of the profile, by what is known of a call without a look into the file. */
+#define CACHED 128 /* per thread */
+struct cached {
+    const void *address;
+    uint64_t identity;
+    int64_t bytes;
+    uint32_t what;
+    struct trace_row *row;
+};
+PER_THREAD struct cached cache[CACHED];
+
+static uint8_t size_class(int64_t bytes) {
+    if (bytes < 0)
+        return SIZE_UNKNOWN;
+    return (uint8_t)(bytes == 0 ? 0 : bytes == 1 ? 1 : 65 - __builtin_clzll((uint64_t)bytes - 1));
+}
+
+static struct trace_row *find_row(const struct call *call) {
+    const struct trace_row key = {.site = site_of(call->address),
+                                  .communicator = call->comm->number,
+                                  .ranks = call->comm->size,
+                                  .operation = call->operation,
+                                  .kind = call->kind,
+                                  .size = size_class(call->bytes)};
+    return recording_row(&key);
+}
+
+static struct trace_row *row_of(const struct call *call) {
+    uint32_t what = (uint32_t)call->operation << 8 | call->kind;
+    uint64_t hash = (uint64_t)(uintptr_t)call->address ^ call->comm->identity ^ (uint64_t)call->bytes << 20 ^ what;
+    struct cached *place = &cache[(hash * 0x9e3779b97f4a7c15U) >> 57];
+    if (place->address != call->address || place->identity != call->comm->identity || place->bytes != call->bytes ||
+        place->what != what)
+        *place = (struct cached){call->address, call->comm->identity, call->bytes, what, find_row(call)};
+    return place->row;
+}
+_Static_assert(CACHED == 1 << (64 - 57), "a hash has as many values");
+
+/* Zeros at the end of a hash of what all processes know of a call (Steele et al. 2014, Fig. 17): k or more in one of
+ * 2^k calls. */
+static int level_of(const struct call *call) {
+    uint64_t hash = call->comm->identity + ((uint64_t)call->round << 32 | call->sequence) * 0x9e3779b97f4a7c15U;
+    hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9U;
+    hash = (hash ^ hash >> 27) * 0x94d049bb133111ebU;
+    hash ^= hash >> 31;
+    return __builtin_ctzll(hash | 1ULL << 62);
+}
+
 int call_begin(struct call *call, int operation, int kind, MPI_Comm comm, const void *address) {
     if (inside || !begun)
         return 0;
@@ -29,34 +77,51 @@ int call_begin(struct call *call, int operation, int kind, MPI_Comm comm, const 
 
 void call_enter(struct call *call, int64_t bytes, int root) {
     call->bytes = bytes;
-    call->record = settings.record && !call->template ? recording_take() : NULL;
+    call->row = NULL;
+    call->record = NULL;
     call->sample = NULL;
     ++inside;
     if (call->kind == KIND_BLOCKING && call->comm->waiting != NULL)
         starts_entered(call);
-    if (call->record == NULL) {
+    if (!settings.record || call->template) {
         if (call->kind != KIND_BLOCKING)
             call->entry = recording_ticks();
         return;
     }
+    call->entry = recording_ticks(); /* before the row is looked for, which takes a process longer at its first call */
+    call->row = row_of(call);
+    if (call->kind != KIND_BLOCKING)
+        recording_hold(call->row, 1);
+    int level = level_of(call);
+    if (level < call->row->thinning)
+        return;
+    struct trace_record *record = recording_take(call->row, level);
+    if (record == NULL)
+        return;
     if (thread_number == TRACE_NONE)
         thread_number = threads++;
-    struct trace_record *record = call->record;
-    call->entry = recording_ticks(); /* before the site is looked for, which takes a process longer at its first call */
+    call->record = record;
     *record = (struct trace_record){.entry = call->entry,
                                     .bytes = bytes,
-                                    .communicator = call->comm->number,
                                     .sequence = call->sequence,
                                     .round = call->round,
-                                    .site = (uint16_t)site_of(call->address),
                                     .root = root,
+                                    .row = recording_row_number(call->row),
                                     .thread = (uint16_t)thread_number,
-                                    .operation = call->operation,
-                                    .kind = call->kind};
+                                    .level = (uint8_t)level};
     atomic_store_explicit(&record->state, RECORD_ENTERED, memory_order_release);
 }
 
 void call_complete(const struct call *call) {
+    if (call->row != NULL) {
+        RECORDING_ADD(call->row->calls, 1);
+        if (call->bytes > 0)
+            RECORDING_ADD(call->row->bytes, call->bytes);
+        if (call->kind == KIND_BLOCKING)
+            RECORDING_ADD(call->row->ticks, call->exit - call->entry);
+        else
+            recording_hold(call->row, -1);
+    }
     if (call->record == NULL)
         return;
     if (call->kind == KIND_BLOCKING)
@@ -68,7 +133,7 @@ void call_complete(const struct call *call) {
 /* Stores are few, and come after the timestamp: those of the operation may still be on their way, and a program that
  * measures would wait for them here. */
 void call_leave(struct call *call, int code) {
-    if (call->record != NULL || call->sample != NULL)
+    if (call->row != NULL || call->sample != NULL)
         call->exit = recording_ticks();
     --inside;
     if (call->sample != NULL && code == MPI_SUCCESS)
@@ -84,9 +149,11 @@ void call_started(struct call *call, int code, const MPI_Request *request) {
     --inside;
     if (code != MPI_SUCCESS)
         return;
+    if (call->row != NULL)
+        RECORDING_ADD(call->row->ticks, now - call->entry);
     if (call->record != NULL)
         call->record->returned = now;
-    if (call->record != NULL || call->comm->waiting != NULL)
+    if (call->row != NULL || call->comm->waiting != NULL)
         completion_expect(*request, call);
 }
 

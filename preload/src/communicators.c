@@ -42,6 +42,7 @@ static int freed(MPI_Comm handle, int which, void *value, void *extra) {
     ++generation;
     starts_forget(comm);
     completion_forget(comm);
+    recording_free_communicator(comm->number);
     free(comm);
     return MPI_SUCCESS;
 }
@@ -241,8 +242,10 @@ static uint64_t between_groups(MPI_Comm handle, int tag) {
     int Name parameters {                                                                                              \
         if (inside || !begun)                                                                                          \
             return REAL(Name) arguments;                                                                               \
+        int64_t begin = timed_begin();                                                                                 \
         ++inside;                                                                                                      \
         int code = REAL(Name) arguments;                                                                               \
+        timed_end(TRACE_COMMUNICATORS, begin);                                                                         \
         if (code == MPI_SUCCESS)                                                                                       \
             made;                                                                                                      \
         --inside;                                                                                                      \

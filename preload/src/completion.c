@@ -153,8 +153,9 @@ static void put_back(struct expected *one) {
     pthread_mutex_unlock(&lock);
 }
 
-/* The completion was seen at `now`, by a call that began at `begin`. */
-static void complete(struct expected *one, int64_t begin, int64_t now) {
+/* The completion was seen at `now`, by a call that began at `begin` and saw that of so many collectives together: each
+ * has its part of the time. */
+static void complete(struct expected *one, int64_t begin, int64_t now, int together) {
     if (one == NULL)
         return;
     if (one->made != NULL) {
@@ -162,8 +163,12 @@ static void complete(struct expected *one, int64_t begin, int64_t now) {
     } else if (!one->persistent || one->started) {
         struct call *call = &one->call;
         call->exit = now;
-        if (call->record != NULL)
+        if (call->row != NULL)
+            RECORDING_ADD(call->row->waits, (now - begin) / together);
+        if (call->record != NULL) {
             call->record->waited = begin;
+            call->record->together = (uint16_t)(together < UINT16_MAX ? together : UINT16_MAX);
+        }
         call_complete(call);
         if (call->comm != NULL && call->comm->waiting != NULL)
             starts_completed(call);
@@ -195,17 +200,16 @@ static struct expected **take_all(int requests, const MPI_Request *handles) {
     return scratch;
 }
 
-/* When a call begins to wait for a request; it matters for ours only. */
-static int64_t begin_of(const void *ours) { return ours != NULL ? recording_ticks() : 0; }
-
 /* After a call that completes all of its requests, or none (`done`); what failed is lost. */
-static void complete_all(int requests, struct expected **all, int64_t begin, int code, int done) {
-    int64_t now = recording_ticks();
+static void complete_all(int requests, struct expected **all, int64_t begin, int64_t now, int code, int done) {
+    int together = 0;
+    for (int i = 0; i < requests; ++i)
+        together += all[i] != NULL;
     for (int i = 0; i < requests; ++i)
         if (code != MPI_SUCCESS)
             lose(all[i]);
         else if (done)
-            complete(all[i], begin, now);
+            complete(all[i], begin, now, together);
         else
             put_back(all[i]);
 }
@@ -214,10 +218,11 @@ static void complete_all(int requests, struct expected **all, int64_t begin, int
     WRAP(Name);                                                                                                        \
     int Name parameters {                                                                                              \
         struct expected *one = nothing_expected() ? NULL : take(*request, 0);                                          \
-        int64_t begin = begin_of(one);                                                                                 \
+        int64_t begin = timed_begin();                                                                                 \
         int code = REAL(Name) arguments;                                                                               \
+        int64_t now = timed_end(TRACE_REQUESTS, begin);                                                                \
         if (one != NULL)                                                                                               \
-            complete_all(1, &one, begin, code, done);                                                                  \
+            complete_all(1, &one, begin, now, code, done);                                                             \
         return code;                                                                                                   \
     }
 
@@ -228,10 +233,11 @@ ONE(MPI_Test, (MPI_Request * request, int *flag, MPI_Status *status), (request, 
     WRAP(Name);                                                                                                        \
     int Name parameters {                                                                                              \
         struct expected **all = nothing_expected() || count <= 0 ? NULL : take_all(count, array_of_requests);          \
-        int64_t begin = begin_of(all);                                                                                 \
+        int64_t begin = timed_begin();                                                                                 \
         int code = REAL(Name) arguments;                                                                               \
+        int64_t now = timed_end(TRACE_REQUESTS, begin);                                                                \
         if (all != NULL)                                                                                               \
-            complete_all(count, all, begin, code, done);                                                               \
+            complete_all(count, all, begin, now, code, done);                                                          \
         return code;                                                                                                   \
     }
 
@@ -241,10 +247,13 @@ ALL(MPI_Testall, (int count, MPI_Request array_of_requests[], int *flag, MPI_Sta
     (count, array_of_requests, flag, array_of_statuses), *flag)
 
 /* Completes the requests at `indices`, and puts the others back. */
-static void complete_some(int requests, struct expected **all, int64_t begin, int found, const int *indices) {
-    int64_t now = recording_ticks();
+static void complete_some(int requests, struct expected **all, int64_t begin, int64_t now, int found,
+                          const int *indices) {
+    int together = 0;
+    for (int i = 0; i < found; ++i)
+        together += all[indices[i]] != NULL;
     for (int i = 0; i < found; ++i) {
-        complete(all[indices[i]], begin, now);
+        complete(all[indices[i]], begin, now, together);
         all[indices[i]] = NULL;
     }
     for (int i = 0; i < requests; ++i)
@@ -256,10 +265,11 @@ static void complete_some(int requests, struct expected **all, int64_t begin, in
     WRAP(Name);                                                                                                        \
     int Name parameters {                                                                                              \
         struct expected **all = nothing_expected() || count <= 0 ? NULL : take_all(count, array_of_requests);          \
-        int64_t begin = begin_of(all);                                                                                 \
+        int64_t begin = timed_begin();                                                                                 \
         int code = REAL(Name) arguments;                                                                               \
+        int64_t now = timed_end(TRACE_REQUESTS, begin);                                                                \
         if (all != NULL)                                                                                               \
-            complete_some(count, all, begin, code == MPI_SUCCESS ? found : 0, indices);                                \
+            complete_some(count, all, begin, now, code == MPI_SUCCESS ? found : 0, indices);                           \
         return code;                                                                                                   \
     }
 
@@ -299,30 +309,38 @@ static struct expected *begin_round(MPI_Request request) {
     return one;
 }
 
-static void end_start(const struct expected *one, int code) {
-    if (one != NULL && one->call.record != NULL && code == MPI_SUCCESS)
-        one->call.record->returned = recording_ticks();
+/* The call that started it returned at `now`, having started so many collectives together. */
+static void end_start(const struct expected *one, int code, int64_t now, int together) {
+    if (one == NULL || code != MPI_SUCCESS)
+        return;
+    if (one->call.row != NULL)
+        RECORDING_ADD(one->call.row->waits, (now - one->call.entry) / together);
+    if (one->call.record != NULL)
+        one->call.record->returned = now;
 }
 
 WRAP(MPI_Start);
 int MPI_Start(MPI_Request *request) {
+    int64_t begin = timed_begin();
     struct expected *one = nothing_expected() ? NULL : begin_round(*request);
     int code = REAL(MPI_Start)(request);
-    end_start(one, code);
+    end_start(one, code, timed_end(TRACE_REQUESTS, begin), 1);
     return code;
 }
 
 WRAP(MPI_Startall);
 int MPI_Startall(int count, MPI_Request array_of_requests[]) {
-    if (nothing_expected())
-        return REAL(MPI_Startall)(count, array_of_requests);
-    for (int i = 0; i < count; ++i)
-        begin_round(array_of_requests[i]);
+    int64_t begin = timed_begin();
+    int together = 0;
+    int ours = !nothing_expected();
+    for (int i = 0; ours && i < count; ++i)
+        together += begin_round(array_of_requests[i]) != NULL;
     int code = REAL(MPI_Startall)(count, array_of_requests);
-    for (int i = 0; i < count; ++i) {
+    int64_t now = timed_end(TRACE_REQUESTS, begin);
+    for (int i = 0; ours && i < count; ++i) {
         struct expected *one = take(array_of_requests[i], 0);
         if (one != NULL && one->persistent && one->started)
-            end_start(one, code);
+            end_start(one, code, now, together);
         put_back(one);
     }
     return code;

@@ -96,16 +96,18 @@ static void begin_recording(void) {
     char path[PATH_SIZE];
     int rank;
     int size;
+    int level = MPI_THREAD_MULTIPLE;
     ++inside;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &size);
+    PMPI_Query_thread(&level);
     settings_read(&settings, problem);
     end_on_problem(rank, problem);
     name_job(rank);
     part_path(path, rank);
     int code = make_directory(settings.directory);
     if (code == 0)
-        code = recording_open(path, rank, size, settings.record ? settings.records : 0);
+        code = recording_open(path, rank, size, settings.record ? settings.records : 0, level == MPI_THREAD_MULTIPLE);
     if (code != 0)
         snprintf(problem, sizeof problem,
                  "cannot write '%.400s': %s; choose another directory with DOWNBEAT_PRELOAD_DIR", path, strerror(code));

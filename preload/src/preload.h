@@ -80,6 +80,7 @@ int in_executable(const void *address);
 
 struct call {
     struct comm *comm;
+    struct trace_row *row;       /* where it is added up; NULL: nowhere */
     struct trace_record *record; /* NULL: none is kept */
     const void *address;
     int64_t entry;
@@ -100,8 +101,17 @@ int call_begin(struct call *call, int operation, int kind, MPI_Comm comm, const 
 /* Takes the entry's timestamp, and sets `inside`. */
 void call_enter(struct call *call, int64_t bytes, int root);
 
-/* The call's record, if it has one, is complete: it ended at `exit`. */
+/* The call is complete: it ended at `exit`. */
 void call_complete(const struct call *call);
+
+/* Collectives that are timed are those of kinds, too. Returns when the call begins; 0: it is not the program's. */
+static inline int64_t timed_begin(void) { return begun && !inside ? recording_ticks() : 0; }
+static inline int64_t timed_end(int kind, int64_t begin) {
+    int64_t now = begin != 0 ? recording_ticks() : 0;
+    if (begin != 0 && active && settings.record)
+        recording_add_kind(kind, now - begin);
+    return now;
+}
 
 /* The end of a blocking call, of the call that starts a nonblocking one, and of the call that makes a persistent one.
  * `code` is MPI's. */

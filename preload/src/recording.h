@@ -7,9 +7,13 @@
 #include <downbeat/clock.h>
 #include <stddef.h>
 #include <stdint.h>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
 
-/* Creates the file. Without `records` there is room for tables alone. Returns 0, or an errno. */
-int recording_open(const char *path, int world_rank, int world_size, int64_t records);
+/* Creates the file. Without `records` there is room for tables alone. `threaded`: several threads record at once.
+ * Returns 0, or an errno. */
+int recording_open(const char *path, int world_rank, int world_size, int64_t records, int threaded);
 
 /* Unmaps and closes the file. Nothing may be recorded after it. */
 void recording_close(void);
@@ -23,19 +27,55 @@ void recording_set_clock(const Downbeat_clock *clock, double max_wander);
 /* Adds the map that a synchronization left. */
 void recording_add_map(const Downbeat_clock *clock);
 
+extern Downbeat_clock recording_clock;
+extern int recording_by_counter; /* the clock is the processor's counter, which is read faster without calls */
+
 /* Reads the local clock. */
-int64_t recording_ticks(void);
+static inline int64_t recording_ticks(void) {
+#if defined(__x86_64__)
+    unsigned processor;
+    if (__builtin_expect(recording_by_counter, 1))
+        return (int64_t)__rdtscp(&processor); /* after earlier instructions: no timestamp slips before an operation */
+#endif
+    return recording_clock.read(recording_clock.clock);
+}
+
+/* Adds to a sum that other threads may add to. */
+extern int recording_threaded;
+#define RECORDING_ADD(sum, value)                                                                                      \
+    do {                                                                                                               \
+        if (__builtin_expect(recording_threaded, 0))                                                                   \
+            __atomic_fetch_add((int64_t *)&(sum), (value), __ATOMIC_RELAXED);                                          \
+        else                                                                                                           \
+            *(int64_t *)&(sum) += (value);                                                                             \
+    } while (0)
 
 /* Length of a tick, ns. */
 double recording_tick_ns(void);
 
-/* A record to fill in, or NULL: there is no room, which is counted. */
-struct trace_record *recording_take(void);
+/* The row of the profile with the key of this one (site, communicator, ranks, operation, kind, size); made if need be.
+ * Never NULL. */
+struct trace_row *recording_row(const struct trace_row *key);
+
+/* Its number in the file. */
+uint32_t recording_row_number(const struct trace_row *row);
+
+/* A record to fill in, of a call of this level, which the row keeps; or NULL: there is no room, which is counted. */
+struct trace_record *recording_take(struct trace_row *row, int level);
+
+/* A call that has begun but not ended keeps its row. */
+void recording_hold(struct trace_row *row, int more);
+
+/* A call that only is added up. */
+void recording_add_kind(int kind, int64_t ticks);
 
 /* The number of a new entry in a table, or TRACE_NONE: there is no room, which is counted. */
 uint32_t recording_add_communicator(const struct trace_communicator *communicator);
 uint32_t recording_add_site(const struct trace_site *site);
 uint32_t recording_add_start(const struct trace_start *start);
+
+/* The communicator is freed; its place is used again once no record needs it. */
+void recording_free_communicator(uint32_t number);
 
 struct trace_communicator *recording_communicator(uint32_t number);
 struct trace_site *recording_site(uint32_t number);

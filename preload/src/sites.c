@@ -3,13 +3,17 @@
 #include "preload.h"
 
 #include <dlfcn.h>
+#include <elf.h>
+#include <limits.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CACHED 64  /* per thread */
-#define TABLE 8192 /* open addressing; more than the file has room for */
+#define TABLE (1 << 17) /* open addressing; more than the file has room for */
 
 struct entry {
     const void *address;
@@ -23,18 +27,80 @@ PER_THREAD struct entry cache[CACHED];
 
 static uint64_t hash_address(const void *address) { return (uint64_t)(uintptr_t)address * 0x9e3779b97f4a7c15U; }
 
-static uint32_t record_site(const void *address) {
-    struct trace_site site = {.offset = (uint64_t)(uintptr_t)address, .module = "", .symbol = ""};
-    Dl_info found;
-    if (dladdr(address, &found) != 0) {
-        site.offset -= (uint64_t)(uintptr_t)found.dli_fbase;
-        if (found.dli_fname != NULL) {
-            size_t length = strlen(found.dli_fname); /* the end of a path says more than its beginning */
-            size_t longest = sizeof site.module - 1;
-            strcpy(site.module, found.dli_fname + (length > longest ? length - longest : 0));
+struct module {
+    uintptr_t address; /* somewhere in it */
+    char *build_id;
+};
+
+/* Each module that has the address, which is one: its build-id, by its notes. */
+static int find_build_id(struct dl_phdr_info *info, size_t size, void *data) {
+    struct module *module = data;
+    int inside_it = 0;
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        if (part->p_type == PT_LOAD && module->address - info->dlpi_addr - part->p_vaddr < part->p_memsz)
+            inside_it = 1;
+    }
+    for (int i = 0; inside_it && i < info->dlpi_phnum; ++i) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        if (part->p_type != PT_NOTE)
+            continue;
+        const char *begin = (const char *)(uintptr_t)(info->dlpi_addr + part->p_vaddr); // NOLINT(performance-no-int-to-ptr)
+        const size_t align = part->p_align == 8 ? 8 : 4;
+        for (size_t at = 0; at + sizeof(ElfW(Nhdr)) <= part->p_memsz;) {
+            ElfW(Nhdr) note;
+            memcpy(&note, begin + at, sizeof note);
+            size_t name = at + sizeof note;
+            size_t content = (name + note.n_namesz + align - 1) / align * align;
+            if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp(begin + name, "GNU", 4) == 0) {
+                for (size_t k = 0; k < note.n_descsz && k < 20; ++k)
+                    snprintf(module->build_id + 2 * k, 3, "%02x", (unsigned char)begin[content + k]);
+                return 1;
+            }
+            at = (content + note.n_descsz + align - 1) / align * align;
         }
+    }
+    return inside_it;
+}
+
+/* The end of a text says more than its beginning. */
+static void copy_end(char *target, size_t size, const char *text) {
+    size_t length = strlen(text);
+    strcpy(target, text + (length >= size ? length - size + 1 : 0));
+}
+
+/* The function that C++ calls by this symbol. */
+static void demangle(char *target, size_t size, const char *symbol) {
+    typedef char *demangler(const char *, char *, size_t *, int *);
+    demangler *known = NULL;
+    int failed = 1;
+    if (strncmp(symbol, "_Z", 2) == 0)
+        *(void **)(void *)&known = dlsym(RTLD_DEFAULT, "__cxa_demangle"); /* a program in C++ has it */
+    char *plain = known != NULL ? known(symbol, NULL, NULL, &failed) : NULL;
+    snprintf(target, size, "%s", plain != NULL && !failed ? plain : symbol);
+    free(plain);
+}
+
+/* Offsets count as the module's own symbols do: from its beginning if it may be anywhere, else from 0. The executable's
+ * name is what the program was called by, so the kernel is asked. */
+static uint32_t record_site(const void *address) {
+    struct trace_site site = {.offset = (uint64_t)(uintptr_t)address, .module = "", .symbol = "", .build_id = ""};
+    struct module module = {(uintptr_t)address - 1, site.build_id};
+    Dl_info found;
+    struct link_map *map = NULL;
+    if (dladdr1(address, &found, (void **)&map, RTLD_DL_LINKMAP) != 0) {
+        site.offset -= map != NULL ? (uint64_t)map->l_addr : (uint64_t)(uintptr_t)found.dli_fbase;
+        char path[PATH_MAX + 1] = "";
+        if (in_executable(address))
+            (void)!readlink("/proc/self/exe", path, PATH_MAX);
+        else if (found.dli_fname == NULL || realpath(found.dli_fname, path) == NULL)
+            path[0] = '\0';
+        if (path[0] != '\0' || found.dli_fname != NULL)
+            copy_end(site.module, sizeof site.module, path[0] != '\0' ? path : found.dli_fname);
         if (found.dli_sname != NULL)
-            snprintf(site.symbol, sizeof site.symbol, "%s", found.dli_sname);
+            demangle(site.symbol, sizeof site.symbol, found.dli_sname);
+        dl_iterate_phdr(find_build_id, &module);
     }
     return recording_add_site(&site);
 }

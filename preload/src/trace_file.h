@@ -8,7 +8,17 @@
  *     struct trace_communicator   [communicators_capacity]
  *     struct trace_site           [sites_capacity]
  *     struct trace_start          [starts_capacity]
+ *     struct trace_row            [profile_capacity]
  *     struct trace_record         [records_capacity]
+ *
+ * Room is taken as tables grow, so the file of a process has holes.
+ *
+ * The profile has all calls, added up. Records are of all calls, too, until they fill their room; from then on they are
+ * a sample that all processes of a communicator draw alike, without a message: a call has a `level`, a hash of its
+ * communicator and its number there, which is k or more in one of 2^k calls. A row keeps the records of the calls
+ * whose level is no less than its `thinning`. So a call that was recorded by all of its processes stands for
+ * 2^(largest thinning of their rows) calls. Records of a lower level than their row's thinning are to be ignored: their
+ * place was not needed yet.
  */
 #ifndef DOWNBEAT_PRELOAD_TRACE_FILE_H
 #define DOWNBEAT_PRELOAD_TRACE_FILE_H
@@ -16,14 +26,45 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define TRACE_MAGIC "DOWNBEAT-TRACE-3"
+#define TRACE_MAGIC "DOWNBEAT-TRACE-4"
 #define TRACE_HEADER_SIZE 4096
 #define TRACE_HOST_SIZE 256
 #define TRACE_NAMES_SIZE 2048
+#define TRACE_NONE UINT32_MAX
 
 /* How the program ended. A file that still says TRACE_RUNNING is of a process that was killed or ended without
  * MPI_Finalize. */
 enum { TRACE_RUNNING = 0, TRACE_FINALIZED = 1, TRACE_ABORTED = 2 };
+
+/* Calls that one place of the program made of one operation, on one communicator, in one class of sizes. */
+struct trace_row {
+    int64_t calls; /* complete */
+    int64_t ticks; /* in these calls */
+    int64_t waits; /* ticks in calls that started them (persistent ones) or saw their completion */
+    int64_t bytes; /* where they are known */
+    uint32_t site;
+    uint32_t communicator; /* TRACE_NONE: several that are freed, of as many ranks */
+    int32_t ranks;         /* of the communicator */
+    uint16_t operation;
+    uint8_t kind;
+    uint8_t size;     /* class: 0: no bytes; k: up to 2^(k-1), and more than half of it; SIZE_UNKNOWN */
+    uint8_t thinning; /* a call is recorded if its level is no less */
+    uint8_t unused[3];
+    /* While the program runs: */
+    uint32_t held; /* by records, and by calls that have begun */
+    uint32_t next; /* row of the communicator */
+    uint32_t chain;
+};
+
+#define SIZE_UNKNOWN 255
+
+/* Calls of MPI that are only added up. TRACE_REQUESTS completes what others began, collectives too. */
+enum { TRACE_POINT_TO_POINT, TRACE_REQUESTS, TRACE_ONE_SIDED, TRACE_FILES, TRACE_COMMUNICATORS, TRACE_KINDS };
+
+struct trace_sum {
+    _Atomic int64_t calls;
+    _Atomic int64_t ticks;
+};
 
 struct trace_header {
     char magic[16];
@@ -43,13 +84,20 @@ struct trace_header {
     _Atomic int64_t sites;
     int64_t starts_capacity;
     _Atomic int64_t starts;
+    int64_t profile_capacity;
+    _Atomic int64_t profile;
     int64_t records_capacity;
-    _Atomic int64_t records;         /* slots taken; those beyond what was stored were dropped */
-    _Atomic int64_t records_dropped; /* calls that were not recorded: no room, or the file system was full */
+    _Atomic int64_t records;         /* slots taken */
+    _Atomic int64_t records_dropped; /* of the sample, for lack of room */
     _Atomic int64_t communicators_dropped;
     _Atomic int64_t sites_dropped;
     _Atomic int64_t starts_dropped;
     _Atomic int64_t maps_dropped;
+    struct trace_row unplaced; /* of calls that have no row, for lack of room */
+    struct trace_sum kinds[TRACE_KINDS];
+    int64_t ready_ns;   /* that the thread of MPI_Init waited for a processor until MPI_Finalize; -1: not known */
+    int32_t processors; /* of the host */
+    int32_t allowed;    /* of them for this process, in MPI_Init */
     int32_t record_size;
     int32_t operations;
     char host[TRACE_HOST_SIZE];
@@ -74,8 +122,6 @@ struct trace_map {
     double walk;
 };
 
-#define TRACE_NONE UINT32_MAX
-
 /* A communicator. Processes agree without a message on which is which: `identity` is a hash of its processes, of its
  * parent's identity, and of how many the parent had before it. */
 struct trace_communicator {
@@ -83,13 +129,17 @@ struct trace_communicator {
     int32_t size;
     int32_t rank;
     int32_t inter;
-    char name[76];
+    uint32_t first_row; /* of the profile, while the program runs */
+    uint8_t freed;
+    uint8_t pinned; /* a start has its number */
+    char name[70];
 };
 
 struct trace_site {
-    uint64_t offset; /* of the return address in its module */
-    char module[168];
-    char symbol[80]; /* "": none is known */
+    uint64_t offset; /* of the return address in its module, as its own table of symbols counts */
+    char module[448];
+    char symbol[520];  /* "": none is known */
+    char build_id[48]; /* of the module, hexadecimal; "": it has none */
 };
 
 /* Samples after harmonized barriers: of one site, one following operation, one class of sizes. ns. */
@@ -123,18 +173,20 @@ struct trace_record {
     int64_t waited;   /* begin of the call in which the completion was seen; 0: blocking, or none was seen */
     int64_t exit;     /* return of that call */
     int64_t bytes;    /* -1: not known */
-    uint32_t communicator;
     uint32_t sequence; /* number of the collective on its communicator */
     uint32_t round;    /* number of the start of a persistent one */
     int32_t root;      /* -1: there is none */
-    uint16_t site;     /* one that is not in the table is not known */
+    uint32_t row;      /* of the profile */
     uint16_t thread;
-    uint16_t operation;
-    uint8_t kind;
+    uint16_t together; /* collectives whose completion the same call saw; 0: blocking */
+    uint8_t level;
     _Atomic uint8_t state; /* written last */
+    uint8_t unused[2];
 };
 
 _Static_assert(sizeof(struct trace_header) <= TRACE_HEADER_SIZE, "the header has its place");
 _Static_assert(sizeof(struct trace_record) == 64, "a record is a cache line");
+_Static_assert(sizeof(struct trace_row) == 64, "a row is a cache line");
+_Static_assert(sizeof(struct trace_site) == 1024 && sizeof(struct trace_communicator) == 96, "no padding");
 
 #endif

@@ -13,9 +13,11 @@ import pandas as pd
 import pytest
 from downbeat.errors import UsageError
 from downbeat.report.page import render_page
-from downbeat.traces.arrivals import Arrivals, arrivals, find_arrivals, percent, short_line, site_names, verdict
+from downbeat.traces.arrivals import Arrivals, arrivals, arrivals_of, find_arrivals, percent, run_seconds, verdict
+from downbeat.traces.estimates import total_error
 from downbeat.traces.page import make_page, render, to_json
 from downbeat.traces.patterns import MOST_LINES, REPRESENTATIVES, export_text, represent
+from downbeat.traces.sites import elsewhere, short_line, site_names
 from downbeat.traces.trace import Trace
 
 US = 1e-6
@@ -63,9 +65,34 @@ def trace_of(*calls: pd.DataFrame) -> Trace:
     """Makes a trace of a run of one second."""
     records = pd.concat(calls, ignore_index=True)
     maps = np.array([(0,), (int(RUN * 1e9),)], dtype=[("global_ns", "i8")])
-    processes = pd.DataFrame({"world_size": [int(records["rank"].max()) + 1]})
-    trace = SimpleNamespace(records=records, processes=processes, sections=[SimpleNamespace(tables={"maps": maps})])
+    ranks = int(records["rank"].max()) + 1
+    processes = pd.DataFrame({"rank": range(ranks), "world_size": ranks, "host": "node", "processors": 64, "ready": 0.0})
+    processes["records_dropped"] = 0
+    trace = SimpleNamespace(
+        records=records.assign(row=records.groupby(PROFILE, sort=False).ngroup()),
+        processes=processes,
+        sections=[SimpleNamespace(tables={"maps": maps})],
+        profile=profile_of(records),
+        sampled=False,
+        sums=pd.DataFrame({"rank": range(ranks), "kind": "point-to-point", "calls": 10, "time": 0.25 * RUN}),
+    )
     return cast(Trace, trace)
+
+
+PROFILE = ["rank", "operation", "kind", "communicator", "size", "module", "offset", "symbol"]
+
+
+def profile_of(records: pd.DataFrame) -> pd.DataFrame:
+    """Adds calls up as libdownbeat-preload does."""
+    done = records["complete"]
+    both = records.assign(
+        calls=done.astype(int),
+        call_time=(records["returned"] - records["entry"]).where(done | (records["kind"] != "blocking"), 0.0),
+        wait_time=(records["exit"] - records["waited"]).fillna(0.0).where(done, 0.0),
+        thinning=0,
+    )
+    sums = both.groupby(PROFILE, sort=False)[["calls", "bytes", "call_time", "wait_time"]].sum()
+    return sums.reset_index().assign(build_id="", thinning=0, size_up_to=8.0)
 
 
 def waits(frame: pd.DataFrame) -> list[float]:
@@ -161,7 +188,8 @@ def test_calls_that_a_rank_did_not_record_are_left_out_and_counted() -> None:
     calls[3] = calls[3].iloc[:2]
     calls[5].loc[1, "complete"] = False
     found = find_arrivals(trace_of(*calls))
-    assert found.sites["calls"].tolist() == [6]
+    assert found.sites["sampled"].tolist() == [6]
+    assert found.sites["calls"].tolist() == [7]  # 22 of 24 are complete
     assert found.not_whole == 5
     assert "left out: 5 records" in render(found, None, "")
 
@@ -263,3 +291,66 @@ def test_places_are_named_by_what_is_known(tmp_path: Path) -> None:
     }
     assert short_line("/home/a/solver.f90:212 (discriminator 2)") == "solver.f90:212"
     assert short_line("/home/a/solver.f90:?") == ""
+
+
+def test_a_module_that_is_not_here_or_was_built_again_is_named(tmp_path: Path) -> None:
+    assert "is not here; run downbeat arrivals where it is" in elsewhere({"/nowhere/app": "12"})["/nowhere/app"]
+    here = str(Path("/proc/self/exe").resolve())
+    assert elsewhere({here: "", "not known": ""}) == {}
+    found = elsewhere({here: "0123"})
+    assert not found or "was built again since" in found[here]  # nothing without readelf, or without a build-id
+
+
+def test_percentages_are_of_the_whole_run_and_the_sampling_error_is_honest() -> None:
+    random = np.random.default_rng(7)
+    inside = []
+    for _ in range(20):
+        # Two sites on one communicator, of one operation; one of them is rare, so all of its calls are kept.
+        count, rare = int(random.integers(2000, 20000)), int(random.integers(1, 20))
+        late = random.lognormal(0, random.uniform(0.1, 1.5), count) * (random.random(count) < random.uniform(0.01, 1))
+        frame = call([0, 0], [0, 0])
+        frame = frame.loc[np.tile([0, 1], count + rare)].reset_index(drop=True)
+        number = np.repeat(np.arange(count + rare), 2)
+        delay = np.append(late, np.full(rare, 1000.0))[number]
+        site = np.where(number < count, 16, 32)
+        frame = frame.assign(sequence=number, offset=site, entry=1e-3 * number + delay * (frame["rank"] == 1) * US)
+        frame["exit"] = frame["returned"] = 1e-3 * number + (delay + random.uniform(1, 2, count + rare)[number]) * US
+        whole = trace_of(frame)
+        truth = find_arrivals(whole).sites.set_index("offset")
+        thinning = int(random.integers(2, 6))
+        kept = (random.random(count + rare) < 0.5**thinning)[number] | (site == 32)
+        profile = whole.profile.assign(thinning=np.where(whole.profile["offset"] == 16, thinning, 0))
+        run = run_seconds(whole)
+        found = arrivals_of(whole.records[kept], run, 2, profile).sites.set_index("offset")
+        assert found["calls"].to_dict() == {16: count, 32: rare}
+        assert found["time"].to_dict() == pytest.approx(truth["time"].to_dict())
+        assert found["share"].to_dict() == pytest.approx(truth["share"].to_dict())
+        assert found["wait"][32] == pytest.approx(truth["wait"][32])
+        assert found["wait_sampling"][32] == 0
+        assert found["sampled"][16] < count
+        inside += [abs(found["wait"][16] - truth["wait"][16]) <= found["wait_sampling"][16]]
+        inside += [abs(found["spread_p50"][16] - truth["spread_p50"][16]) <= found["spread_p50_error"][16] + 1e-12]
+    assert np.mean(inside) >= 0.9  # of intervals of 95 %
+
+
+def test_long_calls_that_a_sample_lacks_are_noticed() -> None:
+    weights, waits = np.full(100, 8.0), np.linspace(1, 2, 100)
+    assert total_error(waits, weights, 1210.0, 800) == 0
+    assert total_error(waits, weights, 1200.0 + 5000, 800) > 4900
+    assert total_error(waits, np.ones(100), 1e9, 100) == 0  # nothing is lacking
+
+
+def test_time_in_other_calls_of_mpi_is_said() -> None:
+    text = render(find_arrivals(trace_of(*some_calls())), None, "")
+    (line,) = (line for line in text.splitlines() if line.startswith("point-to-point"))
+    assert line.split() == ["point-to-point", "30", "25.0", "25.0", "(0)", "25.0", "(0)", "0"]
+    assert "late senders or receivers is not looked for" in text
+
+
+def test_more_ranks_than_processors_is_said_first() -> None:
+    trace = trace_of(*some_calls())
+    trace.processes["processors"], trace.processes["ready"] = 2, [0.0, 0.1, 0.5]
+    first, second, third, *_ = verdict(find_arrivals(trace))
+    assert first.startswith("3 ranks share 2 processors on node")
+    assert "waited for a processor 20 % of the run, rank 2 50 %" in second
+    assert "of the run is in MPI_Allreduce" in third

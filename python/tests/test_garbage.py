@@ -284,7 +284,7 @@ def harmless(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
         def popen(self: subprocess.Popen[Any], args: Any, *others: Any, **options: Any) -> None:  # noqa: ANN401
             program = Path(str(args if isinstance(args, str) else args[0])).name
-            if program not in ("ldd", "ldconfig", "addr2line", "uname", "git"):
+            if program not in ("ldd", "ldconfig", "addr2line", "readelf", "uname", "git"):
                 raise FileNotFoundError(2, "stopped by the test", program)
             real(self, args, *others, **options)
 

@@ -18,14 +18,19 @@ def section(rank: int, calls: int = 6, checked: bool = False) -> bytes:
     tables["maps"] = np.zeros(2, TABLES["maps"])
     tables["maps"]["ticks"] = tables["maps"]["global_ns"] = [0, 10**9]
     tables["maps"]["ns_per_tick"], tables["maps"]["bound_ns"], tables["maps"]["growth"] = 1.0, 50.0, 1e-6
-    tables["communicators"][0] = (0x1234, 2, rank, 0, b"MPI_COMM_WORLD")
-    tables["sites"][0] = (0x10, b"/nowhere/app", b"solve")
+    tables["communicators"][0] = (0x1234, 2, rank, 0, 0, 0, 0, b"MPI_COMM_WORLD")
+    tables["sites"][0] = (0x10, b"/nowhere/app", b"solve", b"")
     tables["starts"] = tables["starts"][:0]
     records = tables["records"] = np.zeros(calls, TABLES["records"])
     records["entry"] = np.arange(calls) * 10_000 + 1000 * rank
     records["exit"] = records["returned"] = np.arange(calls) * 10_000 + 3000
     records["bytes"], records["sequence"], records["root"] = 8, np.arange(calls), -1
-    records["operation"], records["state"] = np.arange(calls) % len(OPERATIONS), COMPLETE
+    records["row"], records["state"] = np.arange(calls) % len(OPERATIONS), COMPLETE
+    profile = tables["profile"] = np.zeros(len(OPERATIONS), TABLES["profile"])
+    profile["operation"], profile["ranks"], profile["size"] = np.arange(len(OPERATIONS)), 2, 4
+    profile["calls"] = np.bincount(records["row"], minlength=len(OPERATIONS))
+    profile["bytes"] = 8 * profile["calls"]
+    np.add.at(profile["ticks"], records["row"], records["exit"] - records["entry"])
     header = np.zeros((), HEADER)
     header["magic"], header["world_rank"], header["world_size"], header["ending"] = MAGIC, rank, 2, 1
     header["pid"], header["began_ns"], header["max_wander"] = 1000 + rank, 1_700_000_000_000_000_000, 1e-6

@@ -204,13 +204,55 @@ def test_threads_lose_no_record(mpi: str, trace_directory: Path) -> None:
         assert (own["exit"] >= own["entry"]).all()
 
 
-def test_memory_is_bounded_and_what_is_dropped_is_counted(trace_directory: Path) -> None:
-    done = run_traced(trace_directory, "openmpi", [program("openmpi", "threads")], "--records", "1000")
+@pytest.mark.parametrize("records", [10, 1000, 7000])
+def test_memory_is_bounded_and_all_calls_are_added_up(records: int, trace_directory: Path) -> None:
+    done = run_traced(trace_directory, "openmpi", [program("openmpi", "threads")], "--records", str(records))
     assert done.returncode == 0
     trace = downbeat.open_trace(trace_directory)
-    assert trace.processes["records"].tolist() == [1000, 1000]
-    assert trace.processes["records_dropped"].tolist() == [39000, 39000]
-    assert "78000 calls were not recorded" in done.stderr
+    profile = trace.profile[trace.profile["calls"] > 0]
+    assert profile["calls"].tolist() == [5000] * 16
+    assert (profile["call_time"] > 0).all()
+    assert profile["bytes"].tolist() == [4 * 5000] * 16
+    assert trace.processes["records"].tolist() == [records, records]
+    assert trace.processes["records_dropped"].sum() == 0
+    assert trace.sampled
+    assert 0 < len(trace.records) <= 2 * records
+    assert "all calls are added up" in done.stderr
+
+
+def test_the_sample_is_the_same_on_all_ranks_and_stands_for_all(trace_directory: Path) -> None:
+    words = [program("openmpi", "planned"), "2000", "30000"]
+    done = run_traced(trace_directory, "openmpi", words, "--records", "500")
+    assert done.returncode == 0, done.stderr
+    trace = downbeat.open_trace(trace_directory)
+    profile = trace.profile[trace.profile["calls"] > 0]
+    assert profile.groupby("operation")["calls"].sum().to_dict() == {"barrier": 2, "allreduce": 8000, "gather": 2}
+    per_rank = [set(of_rank(trace.records, rank)["sequence"]) for rank in (0, 1)]
+    assert per_rank[0] == per_rank[1]
+    assert {0, 4001} <= per_rank[0]  # what is rare is there
+    weight = 2.0 ** trace.profile["thinning"].to_numpy()[trace.records["row"]]
+    assert weight[trace.records["operation"] == "allreduce"].sum() == pytest.approx(8000, rel=0.5)
+    # The program's own stamps are around ours: all of them, and the sum is of all calls.
+    said = [line.split() for line in done.stdout.splitlines() if line.startswith("call ")]
+    stamps = np.array([[float(word) for word in words[1:]] for words in said])
+    rate = (stamps[:, 3].max() - stamps[:, 2].min()) / (
+        trace.records["exit"][trace.records["operation"] == "allreduce"].max()
+        - trace.records["entry"][trace.records["operation"] == "allreduce"].min()
+    )
+    own = (stamps[:, 3] - stamps[:, 2]).sum() / rate
+    times = profile[profile["operation"] == "allreduce"].groupby("offset")["call_time"].sum()
+    assert np.abs(times / own - 1).min() < 0.05
+
+
+def test_places_of_freed_communicators_are_used_again(trace_directory: Path) -> None:
+    words = [program("openmpi", "makers"), "3000"]
+    trace = traced(trace_directory, "openmpi", words, "--records", "200")
+    if trace.profile["calls"].sum() == 0:
+        pytest.skip("the library has no threads")
+    assert trace.profile.groupby("rank")["calls"].sum().tolist() == [9000, 9000]
+    assert trace.processes["communicators_dropped"].sum() == 0
+    assert all(len(section.tables["communicators"]) < 1500 for section in trace.sections)
+    assert all(len(section.tables["profile"]) < 1500 for section in trace.sections)
 
 
 @DEBIAN

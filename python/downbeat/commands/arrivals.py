@@ -37,14 +37,14 @@ def arrivals(
     from downbeat.base.files import is_standard_output, write_text
     from downbeat.errors import UsageError
     from downbeat.report.page import write_page, write_pictures
-    from downbeat.traces.arrivals import baseline_command, find_arrivals, with_baseline
+    from downbeat.traces.arrivals import MOST, baseline_command, find_arrivals, with_baseline
     from downbeat.traces.page import make_page, render, to_json
     from downbeat.traces.patterns import write_export
     from downbeat.traces.trace import open_trace
 
     if site and not export:
         raise UsageError("--site says which arrivals to export; add --export FILE")
-    found = find_arrivals(open_trace(trace, job))
+    found = find_arrivals(open_trace(trace, job, MOST))
     times = with_baseline(found, baseline) if baseline else None
     if export:
         write_export(found, (site or 1) - 1, export)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import shlex
-import shutil
-import subprocess
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,58 +13,10 @@ from numpy.typing import NDArray
 from downbeat.base.text import MICROSECONDS, counted
 from downbeat.experiment.experiment import open_experiment
 from downbeat.tables.summaries import plain_cells
+from downbeat.traces.estimates import Z, ratio_error, total_error, weighted_quantiles
+from downbeat.traces.sites import elsewhere, site_names
 from downbeat.traces.trace import Trace
 from downbeat.tune.sweep import HARMONIZE
-
-UNKNOWN = "??"
-SECONDS = 60.0  # a program with gigabytes of debugging information takes its time
-
-
-def site_names(sites: Iterable[tuple[str, int, str]]) -> dict[tuple[str, int], str]:
-    """Returns module and offset of return addresses -> how people call that place.
-
-    Args:
-        sites: module, offset, symbol of each; the symbol may be empty.
-    """
-    frame = pd.DataFrame(list(dict.fromkeys(sites)), columns=["module", "offset", "symbol"])
-    found: dict[tuple[str, int], str] = {}
-    for module, some in frame.groupby("module", sort=False):
-        offsets = [int(offset) for offset in some["offset"]]
-        lines = source_lines(str(module), offsets)
-        for offset, symbol, line in zip(offsets, some["symbol"], lines, strict=True):
-            plain = f"{Path(str(module)).name}+{offset:#x}"
-            named = f"{symbol} ({plain})" if symbol and offset else symbol  # offset 0: no place in a program
-            found[str(module), offset] = line or named or plain
-    return found
-
-
-def source_lines(module: str, offsets: list[int]) -> list[str]:
-    """Returns `file:line` of calls that return to these offsets of a module; "" if unknown."""
-    tool = shutil.which("addr2line")
-    if not (tool and Path(module).is_file()):
-        return [""] * len(offsets)
-    # A call returns to the instruction after it, which may belong to the next line.
-    addresses = [f"{max(0, offset - 1):#x}" for offset in offsets]
-    try:
-        said = subprocess.run(
-            [tool, "-e", module, *addresses],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=SECONDS,
-        ).stdout.splitlines()
-    except (subprocess.TimeoutExpired, OSError):
-        return [""] * len(offsets)
-    said += [UNKNOWN] * (len(offsets) - len(said))
-    return ["" if line.startswith(UNKNOWN) else short_line(line) for line in said[: len(offsets)]]
-
-
-def short_line(line: str) -> str:
-    """Returns `file:line` without directories, and without what else addr2line says of it."""
-    path, _, number = line.partition(" (")[0].rpartition(":")
-    return "" if number in ("?", "0") else f"{Path(path).name}:{number}"
-
 
 LATER = ("nonblocking", "persistent")  # kinds that are complete after the call; "collective" is not MPI's
 FROM_ROOT = ("bcast", "scatter", "scatterv")
@@ -89,8 +38,9 @@ def arrivals(records: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     Returns:
         A row per process and call, by call and rank in the communicator: the columns of `trace.records`, and `call`
         (index of the second frame); `late`, after the first entry; `time` in MPI, of a nonblocking collective in the
-        call and in the one that waited for its completion; `overlap`, between the two, NaN if blocking; `wait`, the
-        part of `time` for processes that had not entered; `wait_error`, how wrong that may be.
+        call and in the one that waited for its completion (its part, if that waited for several); `overlap`, between
+        the two, NaN if blocking; `wait`, the part of `time` for processes that had not entered; `wait_error`, how wrong
+        that may be.
         And a row per call, by time: `SITE` of its first process, `first`, `last` (entries), `spread`, `spread_bound`
         (of its error), `last_rank` (-1: within the bounds it may be another one), `bytes` (median), `after_last` (from
         the last entry to the last exit; NaN if nonblocking). All times in seconds.
@@ -108,10 +58,11 @@ def arrivals(records: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     either = bound + awaited_bound
     known = awaited - begin > either
     error = np.where(awaited > begin - either, either, 0.0)
+    together = rows["together"].to_numpy().clip(min=1) if "together" in rows else 1
     rows["late"] = entry - calls["first"].to_numpy()[of]
-    rows["time"] = np.where(blocking, 0.0, returned - entry) + end - begin
+    rows["time"] = np.where(blocking, 0.0, returned - entry) + (end - begin) / together
     rows["overlap"] = np.where(blocking, np.nan, waited - returned)
-    rows["wait"] = np.where(known, wait.clip(min=0.0), 0.0)
+    rows["wait"] = np.where(known, wait.clip(min=0.0), 0.0) / together
     rows["wait_error"] = np.minimum(error, np.abs(rows["time"]))
     return rows, calls
 
@@ -121,7 +72,7 @@ def whole_calls(records: pd.DataFrame) -> pd.DataFrame:
     good = records[records["complete"] & records["entry"].notna() & records["size"].notna()]
     if good.empty:
         return good.assign(call=pd.Series(dtype=np.int64)).reset_index(drop=True)
-    call = good.groupby(CALL, sort=False, observed=True).ngroup().to_numpy()
+    call = call_numbers(good)
     members = np.bincount(call)
     first = np.full(len(members), np.inf)
     np.minimum.at(first, call, good["entry"].to_numpy())
@@ -132,6 +83,15 @@ def whole_calls(records: pd.DataFrame) -> pd.DataFrame:
     number = np.cumsum(np.diff(call, prepend=-1) != 0) - 1
     ordered: pd.DataFrame = good.iloc[order].reset_index(drop=True).assign(call=number)
     return ordered
+
+
+def call_numbers(records: pd.DataFrame) -> NDArray[np.intp]:
+    """Returns a number for each record, the same for those of the same call."""
+    communicator, sequence, round_ = (records[name] for name in CALL)
+    number = pd.factorize(communicator)[0].astype(np.int64) << 32 | sequence.to_numpy(dtype=np.int64)
+    if round_.any():
+        number = pd.factorize(number)[0] << 32 | round_.to_numpy(dtype=np.int64)
+    return pd.factorize(number)[0]
 
 
 def summarize(rows: pd.DataFrame, begins: NDArray[np.intp]) -> pd.DataFrame:
@@ -202,6 +162,7 @@ def run_seconds(trace: Trace) -> float:
 
 
 QUANTILES = {"spread_p50": 0.5, "spread_p95": 0.95, "spread_p99": 0.99}
+LEVELS = np.array(list(QUANTILES.values()))
 
 
 @dataclass(frozen=True)
@@ -210,10 +171,12 @@ class Arrivals:
 
     Attributes:
         rows: a row per process and call (`arrivals`), with `site`, the index of `sites`.
-        calls: a row per call (likewise), with `site`.
-        sites: a row per call site, by time in it: `SITE` and `name`; `calls`, `bytes` (median); `time` and `wait`, sums
-            over processes; `wait_error` (the sum of the errors of waits); `share` of the run's time; `overlap` (between
-            call and wait, median; NaN if blocking); `after_last` (median over calls); `QUANTILES` of the spread;
+        calls: a row per call (likewise), with `site`, and `weight`: for how many calls it stands.
+        sites: a row per call site, by time in it: `SITE` and `name`; of all calls: `calls`, `time` (sum over processes),
+            `share` of the run's time; of those in `calls`, `sampled` in number: `bytes` (median); `wait`, estimated for
+            all, as sum over processes; `wait_error` (the sum of the errors of waits) and `wait_sampling` (half the width
+            of the 95 % interval, if the calls are a sample); `overlap` (between call and wait, median; NaN if blocking);
+            `after_last` (median); `QUANTILES` of the spread, and with `_error` half the width of their 95 % intervals;
             `bound` (of a spread's error, median); `apart` (share of the calls whose spread is more than its bound);
             `last_rank` and `last_share` (of the calls). Times in s.
         run: duration, s.
@@ -221,6 +184,10 @@ class Arrivals:
         not_whole: records of calls that some process did not record whole.
         bound: largest bound of a timestamp's error, s.
         bound_is: what that is, if it is not hard; begins with a comma.
+        kinds: a row per process and kind of MPI call: `rank`, `kind`, `calls`, `time`, `analyzed` (of that, at `sites`
+            with calls), s; empty: not known.
+        warnings: what is to be said first.
+        notes: what is to be said last.
     """
 
     rows: pd.DataFrame
@@ -231,72 +198,237 @@ class Arrivals:
     not_whole: int
     bound: float
     bound_is: str = ""
+    kinds: pd.DataFrame = field(default_factory=pd.DataFrame)
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+MOST = 2_000_000  # records that are analyzed; of more, a sample is
 
 
 def find_arrivals(trace: Trace) -> Arrivals:
     """Returns the arrivals in a trace."""
-    return arrivals_of(trace.records, run_seconds(trace), int(trace.processes["world_size"].max()))
+    run = run_seconds(trace)
+    found = arrivals_of(trace.records, run, int(trace.processes["world_size"].max()), trace.profile)
+    return replace(
+        found,
+        kinds=kinds_of(trace, found),
+        warnings=tuple(shared_processors(trace.processes, run)),
+        notes=tuple(notes_on(trace, found)),
+    )
 
 
-def arrivals_of(records: pd.DataFrame, run: float, ranks: int) -> Arrivals:
+def arrivals_of(records: pd.DataFrame, run: float, ranks: int, profile: pd.DataFrame | None = None) -> Arrivals:
     """Returns the arrivals in records.
 
     Args:
         records: columns as in `Trace.records`.
         run: duration, s.
         ranks: of the job.
+        profile: as `Trace.profile`, of which `row` in records is the index; None: records are all there is.
     """
     rows, calls = arrivals(records)
     calls["site"] = calls.groupby(SITE, sort=False, observed=True).ngroup() if len(calls) else 0
     rows["site"] = calls["site"].to_numpy()[rows["call"].to_numpy()] if len(calls) else 0
+    calls["weight"] = 1.0
+    if profile is not None and len(calls):
+        # The process with the fewest records decides.
+        thinning = profile["thinning"].to_numpy(dtype=float)[rows["row"].to_numpy()]
+        calls["weight"] = np.exp2(np.maximum.reduceat(thinning, call_begins(rows)))
     bound = float(records["bound"].max()) if len(records) else 0.0
-    sites = site_rows(rows, calls, run * ranks)
-    order = {int(number): place for place, number in enumerate(sites["number"])}
+    totals = None if profile is None else site_totals(rows, calls, profile)
+    sites = site_rows(rows, calls, run * ranks, totals)
+    order = np.empty(len(sites), dtype=np.int64)
+    order[sites["number"].to_numpy(dtype=np.int64)] = np.arange(len(sites))
     for frame in (rows, calls):
-        frame["site"] = frame["site"].map(order).astype(int) if len(frame) else frame["site"]
-    symbols = rows.drop_duplicates(["module", "offset"])[["module", "offset", "symbol"]]
-    names = site_names((str(a), int(b), str(c)) for a, b, c in symbols.itertuples(index=False))
+        frame["site"] = order[frame["site"].to_numpy(dtype=np.int64)] if len(frame) else frame["site"]
+    known = (records if profile is None else profile).drop_duplicates(["module", "offset"])
+    absent = {} if profile is None else elsewhere(dict(zip(profile["module"], profile["build_id"], strict=True)))
+    places = known[["module", "offset", "symbol"]].itertuples(index=False)
+    names = site_names(((str(a), int(b), str(c)) for a, b, c in places), absent)
     sites["name"] = [names[str(a), int(b)] for a, b in zip(sites["module"], sites["offset"], strict=True)]
-    return Arrivals(rows, calls, sites.drop(columns="number"), run, ranks, len(records) - len(rows), bound)
+    notes = tuple(absent.values())
+    return Arrivals(
+        rows, calls, sites.drop(columns="number"), run, ranks, len(records) - len(rows), bound, notes=notes
+    )
 
 
-def site_rows(rows: pd.DataFrame, calls: pd.DataFrame, available: float) -> pd.DataFrame:
+def call_begins(rows: pd.DataFrame) -> NDArray[np.intp]:
+    """Returns the first row of each call, in rows that are sorted by call."""
+    return np.flatnonzero(np.diff(rows["call"].to_numpy(), prepend=-1))
+
+
+def site_totals(rows: pd.DataFrame, calls: pd.DataFrame, profile: pd.DataFrame) -> pd.DataFrame:
+    """Returns what all calls of each call site took, a row per site: `SITE`, `calls`, `time`, `unknown` (of that, of
+    processes without a whole call in `rows`).
+
+    Sites that have no whole call come after those of `calls`. Where processes call one collective at different places,
+    the site is that of the first one, and each process' sums are divided as its whole calls are.
+    """
+    weight = calls["weight"].to_numpy(dtype=float)[rows["call"].to_numpy()] if len(calls) else np.array([])
+    parts = pd.DataFrame({"row": rows["row"], "site": rows["site"], "time": weight * rows["time"], "calls": weight})
+    parts = parts.groupby(["row", "site"], sort=False)[["time", "calls"]].sum().reset_index()
+    share = parts[["time", "calls"]] / parts.groupby("row")[["time", "calls"]].transform("sum")
+    whole = pd.DataFrame({"time": profile["call_time"] + profile["wait_time"], "calls": profile["calls"]})
+    of = parts["row"].to_numpy(dtype=np.int64)
+    parts["calls"] = share["calls"] * whole["calls"].to_numpy()[of]
+    parts["time"] = share["time"].fillna(share["calls"]) * whole["time"].to_numpy()[of]
+    sites = calls.drop_duplicates("site").set_index("site").sort_index()[SITE]
+    totals = sites.join(parts.groupby("site")[["time", "calls"]].sum()).assign(unknown=0.0)
+    others = profile[(profile["calls"] > 0) & ~profile.index.isin(of)]
+    rest = others.assign(time=whole["time"]).groupby(SITE, sort=False, observed=True)[["calls", "time"]].sum()
+    rest = rest.reset_index().assign(unknown=lambda frame: frame["time"])
+    both = pd.concat([totals, rest], ignore_index=True) if len(totals) else rest
+    summed = both.groupby(SITE, sort=False, observed=True, dropna=False)[["time", "calls", "unknown"]].sum()
+    summed = summed.reset_index()
+    summed["calls"] = (summed["calls"] / summed["size"]).round().fillna(0).astype(np.int64)
+    return summed
+
+
+def site_rows(
+    rows: pd.DataFrame, calls: pd.DataFrame, available: float, totals: pd.DataFrame | None = None
+) -> pd.DataFrame:
     """Returns `Arrivals.sites` without names; `number` is the site's number in the frames.
 
     Args:
         rows: with `site`.
-        calls: with `site`.
+        calls: with `site` and `weight`.
         available: seconds that all processes had together.
+        totals: of the sites (`site_totals`), by number; None: `calls` are all there are.
     """
+    begins = call_begins(rows)
+    time, wait, error = (np.add.reduceat(rows[name].to_numpy(), begins) for name in ("time", "wait", "wait_error"))
+    overlaps = rows.groupby("site")["overlap"].median() if rows["overlap"].notna().any() else {}
+    order = np.argsort(calls["site"].to_numpy(), kind="stable")
+    ends = np.flatnonzero(np.diff(calls["site"].to_numpy()[order], append=-1)) + 1
     found = []
-    for number, some in calls.groupby("site", sort=False):
-        mine = rows[rows["site"] == number]
-        time = float(mine["time"].sum())
-        last = some["last_rank"][some["last_rank"] >= 0]
-        last_rank = int(last.mode().iloc[0]) if len(last) else -1
+    for number, mine in enumerate(np.split(order, ends[:-1]) if len(order) else []):
+        some = calls.iloc[mine]
+        weights = some["weight"].to_numpy(dtype=float)
+        sampled = float((weights * time[mine]).sum())
+        total, count, unknown = sampled, len(some), 0.0
+        if totals is not None:
+            total, count, unknown = (totals[name].iloc[number] for name in ("time", "calls", "unknown"))
+        scale = total / sampled if sampled > 0 else 1.0
+        spread, spread_error = weighted_quantiles(some["spread"].to_numpy(dtype=float), weights, LEVELS)
+        seen = some["last_rank"].to_numpy()
+        times = np.bincount(seen[seen >= 0], weights[seen >= 0]) if (seen >= 0).any() else np.array([0.0])
         found.append(
             {
                 "number": number,
                 **{name: some.iloc[0][name] for name in SITE},
-                "calls": len(some),
-                "bytes": float(some["bytes"].median()),
-                "time": time,
-                "wait": float(mine["wait"].sum()),
-                "wait_error": float(mine["wait_error"].sum()),
-                "share": time / available if available > 0 else np.nan,
-                "overlap": float(mine["overlap"].median()),
-                "after_last": float(some["after_last"].median()),
-                **{name: float(some["spread"].quantile(level)) for name, level in QUANTILES.items()},
-                "bound": float(some["spread_bound"].median()),
-                "apart": float((some["spread"] > some["spread_bound"]).mean()),
-                "last_rank": last_rank,
-                "last_share": float((some["last_rank"] == last_rank).mean()) if last_rank >= 0 else 0.0,
+                "calls": count,
+                "sampled": len(some),
+                "bytes": median(some["bytes"], weights),
+                "time": total,
+                "wait": scale * float((weights * wait[mine]).sum()),
+                "wait_error": scale * float((weights * error[mine]).sum()),
+                "wait_sampling": sampling_error(wait[mine], time[mine], weights, total, count, unknown),
+                "share": total / available if available > 0 else np.nan,
+                "overlap": float(overlaps[number]) if number in overlaps else np.nan,
+                "after_last": median(some["after_last"], weights),
+                **dict(zip(QUANTILES, spread.tolist(), strict=True)),
+                **{f"{name}_error": one for name, one in zip(QUANTILES, spread_error.tolist(), strict=True)},
+                "bound": median(some["spread_bound"], weights),
+                "apart": float(np.average(some["spread"] > some["spread_bound"], weights=weights)),
+                "last_rank": int(times.argmax()) if times.any() else -1,
+                "last_share": float(times.max() / weights.sum()),
             }
         )
-    columns = ["number", *SITE, "calls", "bytes", "time", "wait", "wait_error", "share", "overlap", "after_last"]
-    columns += [*QUANTILES, "bound", "apart", "last_rank", "last_share"]
-    frame = pd.DataFrame(found, columns=columns)
+    for number in range(len(found), len(totals) if totals is not None else 0):
+        assert totals is not None
+        one = totals.iloc[number]
+        found.append(
+            {
+                "number": number,
+                **{name: one[name] for name in [*SITE, "calls", "time"]},
+                **{"sampled": 0, "wait": 0.0, "wait_error": 0.0, "wait_sampling": one["time"], "last_rank": -1},
+                "share": one["time"] / available if available > 0 else np.nan,
+                "last_share": 0.0,
+            }
+        )
+    columns = ["number", *SITE, "calls", "sampled", "bytes", "time", "wait", "wait_error", "wait_sampling", "share"]
+    columns += ["overlap", "after_last", *QUANTILES, *(f"{name}_error" for name in QUANTILES), "bound", "apart"]
+    frame = pd.DataFrame(found, columns=[*columns, "last_rank", "last_share"])
     return frame.sort_values("time", ascending=False, kind="stable", ignore_index=True)
+
+
+def sampling_error(
+    wait: Floats, time: Floats, weights: Floats, total: float, count: float, unknown: float
+) -> float:
+    """Returns half the width of the 95 % interval of a site's waiting, if its calls are a sample.
+
+    Args:
+        wait: of calls in the sample, summed over processes.
+        time: likewise.
+        weights: for how many calls each stands.
+        total: time of all calls.
+        count: of all calls.
+        unknown: part of `total` that no call in the sample says anything about.
+    """
+    error = Z * ratio_error(wait, time, weights) * total
+    return min(total, error + total_error(time, weights, total - unknown, count) + unknown)
+
+
+def median(values: pd.Series, weights: Floats) -> float:
+    """Returns a median over all calls; NaN where no value is known."""
+    known = values.notna().to_numpy()
+    return float(weighted_quantiles(values.to_numpy(dtype=float)[known], weights[known], np.array([0.5]))[0][0])
+
+
+def kinds_of(trace: Trace, found: Arrivals) -> pd.DataFrame:
+    """Returns `Arrivals.kinds`."""
+    profile = trace.profile.assign(seen=trace.profile.index.isin(found.rows["row"].unique()))
+    profile["analyzed"] = profile["call_time"].where(profile["seen"], 0.0)
+    profile["waited"] = profile["wait_time"].where(profile["seen"], 0.0)
+    ranks = profile.groupby("rank")
+    own = ranks[["calls", "call_time", "analyzed"]].sum().reset_index().rename(columns={"call_time": "time"})
+    sums = trace.sums.assign(analyzed=0.0)
+    requests = sums["kind"] == "requests"
+    sums.loc[requests, "analyzed"] = sums.loc[requests, "rank"].map(ranks["waited"].sum()).to_numpy()
+    return pd.concat([own.assign(kind="collectives"), sums], ignore_index=True)
+
+
+READY = 0.01  # share of the run from which waiting for a processor is mentioned
+
+
+def shared_processors(processes: pd.DataFrame, run: float) -> list[str]:
+    """Returns a sentence on each host with more ranks than processors, and one on ranks that waited for a processor."""
+    said = []
+    for host, some in processes.groupby("host", sort=False):
+        if len(some) > (processors := int(some["processors"].max())):
+            said.append(
+                f"{len(some)} ranks share {counted(processors, 'processor')} on {host}: when one runs, others cannot, so "
+                "arrivals, waiting and operations are the scheduler's, too"
+            )
+    ready = processes["ready"] / run if run > 0 else processes["ready"] * np.nan
+    if ready.mean() >= READY:
+        most = ready.idxmax()
+        said.append(
+            f"ranks were ready to run but waited for a processor {percent(float(ready.mean()))} of the run, rank "
+            f"{processes['rank'][most]} {percent(float(ready[most]))}: times in calls contain it"
+        )
+    return said
+
+
+def notes_on(trace: Trace, found: Arrivals) -> list[str]:
+    """Returns what is to be said last: modules that are elsewhere, a sample, calls that had no room."""
+    said = list(found.notes)
+    sites = found.sites[found.sites["sampled"] > 0]
+    if trace.sampled:
+        error = (sites["wait_sampling"] / sites["time"]).where(sites["share"] >= MENTIONED, 0.0).max()
+        said.append(
+            f"single calls are a sample, {sites['sampled'].sum():,} of {sites['calls'].sum():,}; calls, run % and time are "
+            f"of all calls, wait % is within {100 * error:.2g} points (95 %, sites from {percent(MENTIONED)} of the run)"
+        )
+    lost = int(trace.processes["records_dropped"].sum())
+    if lost:
+        said.append(f"the sample lacks {lost} records for lack of room")
+    unplaced = trace.profile[trace.profile["module"] == "not known"]
+    if unplaced["calls"].sum():
+        time = float((unplaced["call_time"] + unplaced["wait_time"]).sum())
+        said.append(f"{unplaced['calls'].sum()} calls, {time:.4g} s, had no room for their call site: a full disk?")
+    return said
 
 
 MENTIONED = 0.01  # share of the run from which a call site is mentioned
@@ -323,7 +455,7 @@ def wait_share(site: pd.Series) -> tuple[float, float, float]:
     time = float(site["time"])
     if time <= 0:
         return 0.0, 0.0, 0.0
-    share, error = float(site["wait"]) / time, float(site["wait_error"]) / time
+    share, error = float(site["wait"]) / time, (float(site["wait_error"]) + float(site["wait_sampling"])) / time
     return share, max(0.0, share - error), min(1.0, share + error)
 
 
@@ -339,6 +471,8 @@ def site_sentence(site: pd.Series) -> str:
     where = f"{percent(site['share'])} of the run is in {mpi_name(site['operation'], site['kind'])} at {site['name']}"
     if site["kind"] in LATER:
         where += f" and in waiting for it, {site['overlap'] * MICROSECONDS:.4g} us later"
+    if not site["sampled"]:
+        return f"{where}; not all of its ranks recorded a call, so nothing is known about who is late"
     if site["apart"] == 0.0:
         bound = site["bound"] * MICROSECONDS
         return f"{where}; its ranks arrive together as far as these clocks can show, within {bound:.3g} us"
@@ -352,10 +486,10 @@ def site_sentence(site: pd.Series) -> str:
 def verdict(found: Arrivals) -> list[str]:
     """Returns the sentences, the most important one first."""
     if found.sites.empty:
-        return ["no collective was recorded on all of its ranks: there is nothing to say about arrivals"]
+        return [*found.warnings, "no collective was recorded on all of its ranks: there is nothing to say about arrivals"]
     sites = [site for _, site in found.sites.iterrows()]
     large = [site for site in sites if site["share"] >= MENTIONED][:MOST_SENTENCES] or sites[:1]
-    sentences = [site_sentence(site) for site in large]
+    sentences = [*found.warnings, *(site_sentence(site) for site in large)]
     others = sites[len(large) :]
     if others:
         rest = sum(float(site["share"]) for site in others)
@@ -403,6 +537,8 @@ def baseline_command(found: Arrivals) -> str:
     if sites.empty:
         return ""
     ranks = sorted({int(size) for size in sites["size"] if size > 1})
+    if not ranks:
+        return ""
     sizes = sorted({max(1, int(size)) for size in sites["bytes"].dropna() if size > 0})
     words = ["downbeat", "run", *dict.fromkeys(map(str, sites["operation"])), "--sync", "harmonize"]
     words += ["--sizes", ",".join(map(str, sizes))] if sizes else []

@@ -12,7 +12,7 @@ import numpy as np
 from downbeat.base.files import DamageError
 from downbeat.errors import DownbeatError, UsageError, reading, refuse_pipe
 
-MAGIC = b"DOWNBEAT-TRACE-3"
+MAGIC = b"DOWNBEAT-TRACE-4"
 HEADER_SIZE = 4096
 NONE = 2**32 - 1
 ENDINGS = {0: "running", 1: "finalized", 2: "aborted"}
@@ -20,6 +20,9 @@ KINDS = ("blocking", "nonblocking", "persistent")
 ENTERED, COMPLETE = 1, 2
 CHECKED = 1 << 32  # in the field `checksum`: the lower half is one
 SUFFIXES = (".trace", ".part")
+# Calls that are added up only, as in the header's field `kinds`; those of requests complete collectives, too.
+SUMS = ("point-to-point", "requests", "one-sided", "files", "communicators")
+SIZE_UNKNOWN = 255
 
 
 def fields(**names: str) -> list[tuple[str, str]]:
@@ -29,8 +32,8 @@ def fields(**names: str) -> list[tuple[str, str]]:
 
 TABLES = {
     "maps": np.dtype(fields(i8="ticks global_ns", f8="ns_per_tick bound_ns growth variance cross rate walk")),
-    "communicators": np.dtype(fields(u8="identity", i4="size rank inter", S76="name")),
-    "sites": np.dtype(fields(u8="offset", S168="module", S80="symbol")),
+    "communicators": np.dtype(fields(u8="identity", i4="size rank inter", u4="first_row", u1="freed pinned", S70="name")),
+    "sites": np.dtype(fields(u8="offset", S448="module", S520="symbol", S48="build_id")),
     "starts": np.dtype(
         fields(
             u4="barrier_site communicator",
@@ -40,14 +43,17 @@ TABLES = {
             f8="sum_ns min_ns max_ns valid_sum_ns lateness_sum_ns lateness_max_ns bound_max_ns",
         )
     ),
+    "profile": np.dtype(
+        [
+            *fields(i8="calls ticks waits bytes", u4="site communicator", i4="ranks", u2="operation"),
+            *fields(u1="kind size thinning", V3="unused", u4="held next chain"),
+        ]
+    ),
     "records": np.dtype(
-        fields(
-            i8="entry returned waited exit bytes",
-            u4="communicator sequence round",
-            i4="root",
-            u2="site thread operation",
-            u1="kind state",
-        )
+        [
+            *fields(i8="entry returned waited exit bytes", u4="sequence round"),
+            *fields(i4="root", u4="row", u2="thread together", u1="level state", V2="unused"),
+        ]
     ),
 }
 HEADER = np.dtype(
@@ -56,7 +62,10 @@ HEADER = np.dtype(
         *fields(i8="pid began_ns", f8="max_wander"),
         *fields(i8=" ".join(f"{name}_capacity {name}" for name in TABLES)),
         *fields(i8="records_dropped communicators_dropped sites_dropped starts_dropped maps_dropped"),
-        *fields(i4="record_size operations", S256="host", V2048="names", u8="checksum"),
+        ("unplaced", TABLES["profile"]),
+        ("kinds", fields(i8="calls ticks"), (len(SUMS),)),
+        *fields(i8="ready_ns", i4="processors allowed record_size operations"),
+        *fields(S256="host", V2048="names", u8="checksum"),
     ]
 )
 
@@ -70,7 +79,7 @@ class Section:
         job: name of the job; the file's name begins with it.
         header: the fields of the header, by name.
         operations: names of operations, by number.
-        tables: structured arrays by name: maps, communicators, sites, starts, records.
+        tables: structured arrays by name: maps, communicators, sites, starts, profile, records.
     """
 
     path: Path
@@ -83,6 +92,11 @@ class Section:
     def rank(self) -> int:
         """Rank in MPI_COMM_WORLD."""
         return int(self.header["world_rank"])
+
+    def of_rows(self, name: str, records: np.ndarray) -> np.ndarray:
+        """Returns a field of the profile for each record: communicator, site, operation, kind."""
+        values: np.ndarray = self.tables["profile"][name][records["row"]]
+        return values
 
 
 def text(value: bytes) -> str:

@@ -37,6 +37,9 @@ def render(found: Arrivals, baseline: pd.Series | None, command: str) -> str:
         ]
     if found.not_whole:
         lines.append(f"left out: {found.not_whole} records of calls that some rank did not record whole")
+    lines += [line for note in found.notes for line in textwrap.wrap(note, WIDTH, subsequent_indent="  ")]
+    if len(found.kinds):
+        lines += ["", *kinds_lines(found)]
     if baseline is None and command:
         lines += ["what the operations take from a common start:", f"  {command}", "  then add --baseline baseline"]
     return "\n".join(lines)
@@ -46,6 +49,33 @@ def run_line(found: Arrivals) -> str:
     """Returns how long the run took, on how many ranks, and how well its times are known."""
     within = f"timestamps within {found.bound * MICROSECONDS:.3g} us{found.bound_is}"
     return f"run {found.run:.4g} s, {found.ranks} ranks; {within}"
+
+
+def kinds_frame(found: Arrivals) -> pd.DataFrame:
+    """Returns a row per kind of MPI calls that there are: calls, time as a share of the run (mean, least and most of the
+    ranks), and which part of it is analyzed."""
+    run = found.run or np.nan
+    rows = []
+    for kind, some in found.kinds.groupby("kind", sort=False):
+        share = 100 * some["time"] / run
+        if some["calls"].any():
+            least, most = (f"{share[at]:.1f} ({some['rank'][at]})" for at in (share.idxmin(), share.idxmax()))
+            analyzed = some["analyzed"].sum() / some["time"].sum() if some["time"].any() else 0.0
+            rows.append((kind, int(some["calls"].sum()), share.mean(), least, most, 100 * analyzed))
+    return pd.DataFrame(rows, columns=["calls_of_MPI", "calls", "run_percent", "least", "most", "analyzed_percent"])
+
+
+def kinds_lines(found: Arrivals) -> list[str]:
+    """Returns how long ranks were in MPI calls of each kind."""
+    frame = kinds_frame(found)
+    lines = [f"{'in MPI calls':<17}{'calls':>13}{'run %':>8}{'least (rank)':>15}{'most (rank)':>15}{'analyzed %':>12}"]
+    lines += [
+        f"{row[0]:<17}{row[1]:>13}{row[2]:>8.1f}{row[3]:>15}{row[4]:>15}{row[5]:>12.0f}"
+        for row in frame.itertuples(index=False)
+    ]
+    if "point-to-point" in set(frame["calls_of_MPI"]):
+        lines.append("waiting for late senders or receivers is not looked for")
+    return lines
 
 
 def site_table(found: Arrivals, baseline: pd.Series | None) -> list[str]:
@@ -60,8 +90,9 @@ def site_table(found: Arrivals, baseline: pd.Series | None) -> list[str]:
             where += f", overlap {micro(site['overlap'])}"
         lines.append(textwrap.shorten(f"{place + 1} {where}", WIDTH, placeholder=" ..."))
         size = "-" if pd.isna(site["bytes"]) else f"{site['bytes']:.0f}"
-        waits = f"{100 * wait_share(site)[0]:.1f}"
-        row = f"{site['calls']:>7}{size:>9}{100 * site['share']:>7.1f}{waits:>7}{micro(site['after_last']):>11}"
+        waits = f"{100 * wait_share(site)[0]:.1f}" if site["sampled"] else "-"
+        calls = f"{site['calls']}" if site["calls"] < 10**7 else f"{site['calls'] / 1e6:.4g}M"
+        row = f"{calls:>7}{size:>9}{100 * site['share']:>7.1f}{waits:>7}{micro(site['after_last']):>11}"
         row += f"{micro(baseline.iloc[place]):>10}" if baseline is not None else ""
         row += "".join(f"{micro(site[name]):>{width}}" for name, width in zip(QUANTILES, (12, 9, 8), strict=True))
         lines.append(row)
@@ -88,6 +119,8 @@ def to_json(found: Arrivals, baseline: pd.Series | None) -> str:
         "ranks": found.ranks,
         "bound": found.bound,
         "records_left_out": found.not_whole,
+        "notes": list(found.notes),
+        "kinds": json.loads(found.kinds.to_json(orient="records", double_precision=15)),
         "sites": json.loads(sites.to_json(orient="records", double_precision=15)),
     }
     return json.dumps(content, indent=2, allow_nan=False) + "\n"
@@ -103,6 +136,7 @@ def sites_for_page(found: Arrivals, baseline: pd.Series | None) -> pd.DataFrame:
             "ranks": sites["size"].astype(int),
             "bytes": sites["bytes"],
             "calls": sites["calls"],
+            **({"sampled": sites["sampled"]} if (sites["sampled"] != sites["calls"]).any() else {}),
             "run_percent": 100 * sites["share"],
             "wait_percent": [100 * wait_share(site)[0] for _, site in sites.iterrows()],
             "last": [
@@ -298,6 +332,7 @@ def make_page(found: Arrivals, title: str, baseline: pd.Series | None) -> Page:
     facts = [Fact("found", sentences[0]), *(Fact("also", sentence) for sentence in sentences[1:]), Fact("run", run)]
     if found.not_whole:
         facts.append(Fact("left out", f"{found.not_whole} records of calls that some rank did not record whole"))
+    facts += [Fact("note", note) for note in found.notes]
     sections = []
     if len(found.sites):
         count = len(found.sites)

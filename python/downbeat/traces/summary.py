@@ -37,13 +37,14 @@ def starts_of(line: bytes) -> Starts:
 
 
 def calls(trace: Trace) -> pd.DataFrame:
-    """Returns a row per operation and kind: calls of all processes, bytes (median), time in them (median, total, s)."""
+    """Returns a row per operation and kind: calls of all processes, bytes (mean), time in them (median, total, s)."""
+    names = ["operation", "kind"]
+    profile = trace.profile.assign(total=trace.profile["call_time"] + trace.profile["wait_time"])
+    found = profile[profile["calls"] > 0].groupby(names, sort=False)[["calls", "bytes", "total"]].sum().reset_index()
+    found["bytes"] /= found["calls"]
     records = trace.records
-    records = records.assign(time=records["exit"] - records["entry"])
-    grouped = records.groupby(["operation", "kind"], observed=True)
-    return grouped.agg(
-        calls=("rank", "size"), bytes=("bytes", "median"), median=("time", "median"), total=("time", "sum")
-    ).reset_index()
+    times = (records["exit"] - records["entry"]).groupby([records[name].astype(str) for name in names]).median()
+    return found.join(times.rename("median"), on=names)
 
 
 def starts(directory: Path) -> pd.DataFrame:
@@ -81,9 +82,11 @@ def lines(trace: Trace, directory: Path) -> list[str]:
             name = row["operation"] if row["kind"] == "blocking" else f"{row['operation']} ({row['kind']})"
             size = number(row["bytes"], ".0f")
             said.append(f"{name:24}{row['calls']:>10}{size:>10}{row['median'] * 1e6:>12.2f}{row['total']:>10.4g}")
+        if trace.sampled:
+            said.append(f"all calls are added up; {len(trace.records)} of them are kept one by one, as a sample")
     dropped = int(processes["records_dropped"].sum())
     if dropped:
-        said.append(f"{dropped} calls were not recorded: no room; raise --records, or free space in '{directory}'")
+        said.append(f"the sample lacks {dropped} records for lack of room; free space in '{directory}'")
     if not sidecar.empty:
         said.append("after harmonized barriers, mean over ranks [us]")
         said.append(

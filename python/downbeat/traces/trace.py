@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from downbeat.errors import reading
-from downbeat.traces.file import COMPLETE, ENDINGS, ENTERED, KINDS, Section, read_job, text
+from downbeat.traces.file import COMPLETE, ENDINGS, ENTERED, KINDS, SIZE_UNKNOWN, SUMS, TABLES, Section, read_job, text
 
 
 def to_global(ticks: np.ndarray, maps: np.ndarray, max_wander: float) -> tuple[np.ndarray, np.ndarray]:
@@ -73,8 +73,12 @@ COLUMNS = {
     "offset": "u8",
     "symbol": "i4",
     "thread": "u2",
+    "together": "u2",
+    "row": "i4",
     "complete": "?",
 }
+# Of the profile: rows of processes with the same ones are of the same calls.
+SAME = ["module", "offset", "operation", "kind", "communicator", "size_up_to"]
 WORDS = ("operation", "kind", "communicator", "module", "symbol")
 CHUNK = 1 << 16  # records that are converted at a time, so that what is between takes no memory
 
@@ -107,10 +111,12 @@ class Trace:
 
     Attributes:
         sections: what each process recorded, as in its file.
+        most: records are thinned further until no more than so many are left; None: they are not.
     """
 
-    def __init__(self, sections: list[Section]) -> None:
+    def __init__(self, sections: list[Section], most: int | None = None) -> None:
         self.sections = sections
+        self.most = most
 
     @cached_property
     def processes(self) -> pd.DataFrame:
@@ -122,25 +128,64 @@ class Trace:
         return pd.DataFrame(rows)
 
     @cached_property
+    def profile(self) -> pd.DataFrame:
+        """All calls of the run, added up: a row per process, call site, communicator, operation and class of sizes.
+
+        Columns: rank, operation, kind, communicator, size (its ranks), size_up_to (bytes, a power of two; NaN: not
+        known), module, offset, symbol, build_id (of the module), calls, bytes (all of them), call_time (in the calls),
+        wait_time (in calls that began persistent ones, or saw a completion), thinning: records are of one call in
+        2^thinning, the same one on all processes.
+        """
+        found = []
+        for section in self.sections:
+            with reading(section.path):
+                found.append(profile_of(section))
+        frame = pd.concat(found, ignore_index=True)
+        if frame["thinning"].any():
+            frame["thinning"] = frame.groupby(SAME, dropna=False, sort=False)["thinning"].transform("max")
+        if self.most is not None:
+            frame["thinning"] = thinned(self.sections, frame, self.most)
+        return frame
+
+    @property
+    def sampled(self) -> bool:
+        """Whether `records` are a sample of the calls."""
+        return bool((self.profile["thinning"] > 0).any())
+
+    @cached_property
+    def sums(self) -> pd.DataFrame:
+        """Time in all calls of MPI, a row per process and kind: rank, kind (as in `SUMS`), calls, time (s)."""
+        rows = []
+        for section in self.sections:
+            with reading(section.path):
+                kinds = section.header["kinds"]
+                calls, ticks = kinds["calls"], kinds["ticks"] * tick_of(section)
+                rows += [(section.rank, *row) for row in zip(SUMS, calls.tolist(), ticks.tolist(), strict=True)]
+        return pd.DataFrame(rows, columns=["rank", "kind", "calls", "time"])
+
+    @cached_property
     def records(self) -> pd.DataFrame:
-        """A row per collective and process, by rank and time of entry.
+        """A row per collective and process, by rank and time of entry: of all of them, or of a sample (`sampled`).
 
         Columns: rank (in MPI_COMM_WORLD), operation, kind (blocking, nonblocking, persistent), communicator, size and
         comm_rank (of the communicator), sequence (number of the collective on its communicator), round (number of the
         start of a persistent one), bytes (NaN: not known), root (NaN: none), entry, returned, waited, exit (seconds on
         the global clock; waited is when the call began that saw the completion, NaN of a blocking one; exit is NaN
         where no completion was seen), bound (s, of the error of each of them), module, offset, symbol (of the call
-        site), thread, complete.
+        site), thread, together (collectives that the same call saw complete), row (index of `profile`), complete.
         """
         tables = [section.tables["records"] for section in self.sections]
         total = sum(len(table) for table in tables)
         columns = {name: np.empty(total, dtype=dtype) for name, dtype in COLUMNS.items()}
         words = {name: Words() for name in WORDS}
         words["kind"].codes(KINDS)
-        filled = 0
+        filled = first = 0
+        thinning = self.profile["thinning"].to_numpy()
         for section in self.sections:
+            rows = len(section.tables["profile"])
             with reading(section.path):
-                filled += fill(columns, words, section, filled)
+                filled += fill(columns, words, section, filled, thinning[first : first + rows], first)
+            first += rows + 1
         return pd.DataFrame(
             {
                 name: words[name].column(values[:filled]) if name in words else values[:filled]
@@ -163,6 +208,8 @@ def process_row(section: Section) -> dict[str, object]:
         "abort_code": int(header["abort_code"]),
         "began": pd.Timestamp(int(header["began_ns"]), unit="ns", tz="UTC"),
         "records": len(section.tables["records"]),
+        "processors": int(header["processors"]),
+        "ready": int(header["ready_ns"]) * 1e-9 if header["ready_ns"] >= 0 else np.nan,
         "records_dropped": int(header["records_dropped"]),
         "communicators_dropped": int(header["communicators_dropped"]),
         "sites_dropped": int(header["sites_dropped"]),
@@ -171,7 +218,68 @@ def process_row(section: Section) -> dict[str, object]:
     }
 
 
-def fill(columns: dict[str, np.ndarray], words: dict[str, Words], section: Section, begin: int) -> int:
+def tick_of(section: Section) -> float:
+    """Returns the length of a tick over the run, s."""
+    maps = section.tables["maps"]
+    if not len(maps):
+        return np.nan
+    ticks = int(maps["ticks"][-1] - maps["ticks"][0])
+    return (int(maps["global_ns"][-1] - maps["global_ns"][0]) / ticks if ticks else float(maps["ns_per_tick"][0])) * 1e-9
+
+
+def profile_of(section: Section) -> pd.DataFrame:
+    """Returns the rows of a process in `Trace.profile`; the last one is of calls that had no room for a row."""
+    table, communicators, sites = (section.tables[name] for name in ("profile", "communicators", "sites"))
+    communicator, site = np.minimum(table["communicator"], len(communicators)), np.minimum(table["site"], len(sites))
+    names = np.array([*map(identity, communicators), "freed"], dtype=object)
+    known = {name: np.array([*map(text, sites[name]), "not known"], dtype=object) for name in ("module", "symbol")}
+    known["symbol"][-1] = ""
+    tick = tick_of(section)
+    both = np.append(table, np.array(section.header["unplaced"], dtype=TABLES["profile"]))
+    sizes = both["size"].astype(np.float64)
+    return pd.DataFrame(
+        {
+            "rank": section.rank,
+            "operation": [*np.array(section.operations, dtype=object)[table["operation"]], "collective"],
+            "kind": [*np.array(KINDS, dtype=object)[table["kind"]], "blocking"],
+            "communicator": [*names[communicator], "not known"],
+            "size": [*table["ranks"].astype(float), np.nan],
+            "size_up_to": np.where(sizes == SIZE_UNKNOWN, np.nan, np.where(sizes > 0, np.exp2(sizes.clip(max=64) - 1), 0)),
+            "module": [*known["module"][site], "not known"],
+            "offset": np.append(np.append(sites["offset"], np.uint64(0))[site], np.uint64(0)),
+            "symbol": [*known["symbol"][site], ""],
+            "build_id": [*np.array([*map(text, sites["build_id"]), ""], dtype=object)[site], ""],
+            "calls": both["calls"],
+            "bytes": both["bytes"],
+            "call_time": both["ticks"] * tick,
+            "wait_time": both["waits"] * tick,
+            "thinning": [*table["thinning"], 0],
+        }
+    )
+
+
+def thinned(sections: list[Section], profile: pd.DataFrame, most: int) -> np.ndarray:
+    """Returns the thinning of each row of a profile with which no more than `most` records are left, as expected."""
+    thinning: np.ndarray = profile["thinning"].to_numpy(dtype=np.int64)
+    calls = profile["calls"].to_numpy(dtype=float)
+    room = sum(len(section.tables["records"]) for section in sections)
+    limit = float(max(calls.max(initial=1.0), 1.0))
+    group = profile.groupby(SAME, dropna=False, sort=False).ngroup().to_numpy()
+    while room > most and (calls / np.exp2(thinning)).sum() > most:
+        limit /= 2
+        needed = np.ceil(np.log2(np.maximum(calls, 1.0) / limit)).clip(min=0).astype(np.int64)
+        thinning = np.maximum(thinning, pd.Series(needed).groupby(group).transform("max").to_numpy())
+    return thinning
+
+
+def fill(
+    columns: dict[str, np.ndarray],
+    words: dict[str, Words],
+    section: Section,
+    begin: int,
+    thinning: np.ndarray,
+    first_row: int,
+) -> int:
     """Fills in columns with what a process recorded, by time of entry.
 
     Args:
@@ -179,11 +287,13 @@ def fill(columns: dict[str, np.ndarray], words: dict[str, Words], section: Secti
         words: of the columns in WORDS.
         section: what the process recorded.
         begin: the first row.
+        thinning: of each row of the process' profile.
+        first_row: the index of the first of them in the profile of all.
 
     Returns:
         The number of rows.
     """
-    communicators, sites = section.tables["communicators"], section.tables["sites"]
+    communicators, sites, profile = (section.tables[name] for name in ("communicators", "sites", "profile"))
     # The last entry of each is for what is not in the table.
     of_communicator = {
         "communicator": words["communicator"].codes([*map(identity, communicators), "not known"]),
@@ -197,24 +307,29 @@ def fill(columns: dict[str, np.ndarray], words: dict[str, Words], section: Secti
     }
     if len(section.operations) > np.iinfo(COLUMNS["operation"]).max:
         raise ValueError(f"it has {len(section.operations)} operations")
+    if len(profile) and (profile["kind"].max() >= len(KINDS) or profile["operation"].max() >= len(section.operations)):
+        raise ValueError("it has calls of an unknown kind")
     operations = words["operation"].codes(section.operations)
     rows = begin
     for first in range(0, len(section.tables["records"]), CHUNK):
         records = section.tables["records"][first : first + CHUNK]
         known = (records["state"] == ENTERED) | (records["state"] == COMPLETE)
+        known &= records["row"] < len(profile)
+        known[known] = records["level"][known] >= thinning[records["row"][known]]
         records = np.array(records) if known.all() else records[known]
         place = slice(rows, rows + len(records))
         rows += len(records)
-        if len(records) and records["kind"].max() >= len(KINDS):
-            raise ValueError("it has a record of an unknown kind")
-        communicator = np.minimum(records["communicator"], len(communicators))
-        site = np.minimum(records["site"], len(sites))
+        row = profile[records["row"]]
+        communicator = np.minimum(row["communicator"], len(communicators))
+        site = np.minimum(row["site"], len(sites))
         for name, values in of_communicator.items():
             columns[name][place] = values[communicator]
         for name, values in of_site.items():
             columns[name][place] = values[site]
-        columns["operation"][place] = operations[records["operation"]]
-        for name in ("kind", "sequence", "round", "thread"):
+        columns["operation"][place] = operations[row["operation"]]
+        columns["kind"][place] = row["kind"]
+        columns["row"][place] = first_row + records["row"].astype(np.int64)
+        for name in ("sequence", "round", "thread", "together"):
             columns[name][place] = records[name]
         for name in ("bytes", "root"):
             columns[name][place] = np.where(records[name] < 0, np.nan, records[name])
@@ -253,14 +368,15 @@ def times_of(records: np.ndarray, section: Section, complete: np.ndarray) -> dic
     return {"entry": entry, "returned": returned, "waited": waited, "exit": end, "bound": bound}
 
 
-def open_trace(path: str | Path, job: str | None = None) -> Trace:
+def open_trace(path: str | Path, job: str | None = None, most: int | None = None) -> Trace:
     """Opens what libdownbeat-preload recorded, even if the program crashed.
 
     Args:
         path: the directory, or one file of it.
         job: which of several jobs in the directory; their names begin the files' names.
+        most: records to read, of all processes; of more, a sample is read.
 
     Returns:
         The trace: `trace.records` and `trace.processes` are pandas frames; times are seconds.
     """
-    return Trace(read_job(Path(path), job))
+    return Trace(read_job(Path(path), job), most)

@@ -66,11 +66,11 @@ def trace_of(section: Section, members: dict[int, dict[int, int]]) -> tuple[Rank
     records, host = section.tables["records"], text(section.header["host"])
     communicators = section.tables["communicators"]
     names = [normalize(f"MPI_{name}") or "" for name in section.operations]
-    collective = np.array([bool(name) for name in names])[records["operation"]]
+    collective = np.array([bool(name) for name in names])[section.of_rows("operation", records)]
     complete = records["state"] == COMPLETE
-    known = records["communicator"] < len(communicators)
+    known = section.of_rows("communicator", records) < len(communicators)
     # From begin to end of one that does not block, a process computes: that is not waiting, and says little of clocks.
-    blocking = records["kind"] == BLOCKING
+    blocking = section.of_rows("kind", records) == BLOCKING
     skipped = {
         "calls of other operations": int((~collective).sum()),
         "collectives without an end": int((collective & ~complete).sum()),
@@ -82,8 +82,9 @@ def trace_of(section: Section, members: dict[int, dict[int, int]]) -> tuple[Rank
     if not len(section.tables["maps"]):
         return RankTrace(section.path, section.rank, host, ()), {"collectives without a clock": len(taken)}
     groups = []
+    of_communicator = section.of_rows("communicator", taken)
     for number, communicator in enumerate(communicators):
-        mine = taken[taken["communicator"] == number]
+        mine = taken[of_communicator == number]
         mine = mine[np.argsort(mine["entry"], kind="stable")]
         if not len(mine):
             continue
@@ -96,7 +97,7 @@ def trace_of(section: Section, members: dict[int, dict[int, int]]) -> tuple[Rank
             Calls(
                 identity(communicator),
                 tuple(ranks_by_place[place] for place in places) if whole else (),
-                np.array(names, dtype=np.str_)[mine["operation"]],
+                np.array(names, dtype=np.str_)[section.of_rows("operation", mine)],
                 mine["sequence"].astype(np.int64),
                 table[np.where((root >= 0) & (root < len(places)), root, -1)],
                 mine["bytes"].astype(np.int64),

@@ -21,9 +21,10 @@ from downbeat.align.formats.common import ROOTED, normalize
 from downbeat.align.formats.write import Axis, Source, microseconds, write_sources, zipped
 from downbeat.base.files import replacing
 from downbeat.errors import DownbeatError, UsageError
-from downbeat.traces.arrivals import mpi_name, site_names
+from downbeat.traces.arrivals import mpi_name
 from downbeat.traces.expected import expected_errors
 from downbeat.traces.file import Section
+from downbeat.traces.sites import site_names
 from downbeat.traces.trace import Trace, to_global
 
 if TYPE_CHECKING:
@@ -70,6 +71,11 @@ class Recording:
         if self.records.empty:
             raise UsageError(f"'{trace.sections[0].path}' has no collectives; there is nothing to export")
 
+    @property
+    def unsampled(self) -> int:
+        """Calls that the recording only added up."""
+        return int(self.trace.profile["calls"].sum() - self.trace.records["complete"].sum()) if self.trace.sampled else 0
+
     @cached_property
     def sites(self) -> dict[tuple[str, int], str]:
         """How people call the places of calls."""
@@ -113,7 +119,8 @@ def notes(recording: Recording) -> list[str]:
     processes = recording.trace.processes
     lost = int(processes["records_dropped"].sum())
     said = {
-        "calls were not recorded: no room": lost,
+        "of all calls are not in the sample that is exported": recording.unsampled,
+        "records of the sample had no room": lost,
         "calls are left out: their process ended before its clock was known": recording.unplaced,
         "ranks left no file": int(processes["world_size"].max()) - len(processes),
     }

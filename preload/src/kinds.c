@@ -1,0 +1,69 @@
+/* Calls of MPI that are only added up, by kind: how long the program is in MPI besides collectives. They pass their
+ * arguments on unread, as in fortran.c; none has more than 13, and all are integers or pointers. */
+#define _GNU_SOURCE
+#include "preload.h"
+
+#define ARGUMENTS(X) X(a), X(b), X(c), X(d), X(e), X(f), X(g), X(h), X(i), X(j), X(k), X(l), X(m)
+#define PARAMETER(name) void *name
+#define ARGUMENT(name) name
+typedef int entry(ARGUMENTS(PARAMETER));
+
+/* mpi.h declares these functions with their own parameters, so C knows them by other names. */
+#define TIMED(Name, kind)                                                                                              \
+    entry timed_##Name __asm__(#Name);                                                                                 \
+    entry timed_P##Name __asm__("P" #Name) __attribute__((alias(#Name)));                                              \
+    static entry *real_##Name;                                                                                         \
+    int timed_##Name(ARGUMENTS(PARAMETER)) {                                                                           \
+        int64_t begin = timed_begin();                                                                                 \
+        ++inside;                                                                                                      \
+        int code = REAL(Name)(ARGUMENTS(ARGUMENT));                                                                    \
+        --inside;                                                                                                      \
+        timed_end(kind, begin);                                                                                        \
+        return code;                                                                                                   \
+    }
+
+#define COUNTED(X, kind)                                                                                               \
+    X(Send, kind) X(Bsend, kind) X(Ssend, kind) X(Rsend, kind) X(Recv, kind) X(Isend, kind) X(Ibsend, kind)            \
+    X(Issend, kind) X(Irsend, kind) X(Irecv, kind) X(Mrecv, kind) X(Imrecv, kind) X(Sendrecv, kind)                    \
+    X(Sendrecv_replace, kind)
+#define PLAIN(X, kind) X(Probe, kind) X(Iprobe, kind) X(Mprobe, kind) X(Improbe, kind)
+#define COUNTED_ACCESS(X, kind)                                                                                        \
+    X(Put, kind) X(Get, kind) X(Accumulate, kind) X(Get_accumulate, kind) X(Rput, kind) X(Rget, kind)                  \
+    X(Raccumulate, kind) X(Rget_accumulate, kind) X(Win_create, kind) X(Win_allocate, kind)                            \
+    X(Win_allocate_shared, kind)
+#define PLAIN_ACCESS(X, kind)                                                                                          \
+    X(Fetch_and_op, kind) X(Compare_and_swap, kind) X(Win_create_dynamic, kind) X(Win_free, kind) X(Win_fence, kind)   \
+    X(Win_lock, kind) X(Win_unlock, kind) X(Win_lock_all, kind) X(Win_unlock_all, kind) X(Win_flush, kind)             \
+    X(Win_flush_all, kind) X(Win_flush_local, kind) X(Win_flush_local_all, kind) X(Win_start, kind)                    \
+    X(Win_complete, kind) X(Win_post, kind) X(Win_wait, kind) X(Win_test, kind) X(Win_sync, kind)
+#define COUNTED_FILE(X, kind)                                                                                          \
+    X(File_read, kind) X(File_read_all, kind) X(File_read_at, kind) X(File_read_at_all, kind)                          \
+    X(File_read_shared, kind) X(File_read_ordered, kind) X(File_read_all_begin, kind)                                  \
+    X(File_read_at_all_begin, kind) X(File_read_ordered_begin, kind) X(File_iread, kind) X(File_iread_all, kind)       \
+    X(File_iread_at, kind) X(File_iread_at_all, kind) X(File_iread_shared, kind) X(File_write, kind)                   \
+    X(File_write_all, kind) X(File_write_at, kind) X(File_write_at_all, kind) X(File_write_shared, kind)               \
+    X(File_write_ordered, kind) X(File_write_all_begin, kind) X(File_write_at_all_begin, kind)                         \
+    X(File_write_ordered_begin, kind) X(File_iwrite, kind) X(File_iwrite_all, kind) X(File_iwrite_at, kind)            \
+    X(File_iwrite_at_all, kind) X(File_iwrite_shared, kind)
+#define PLAIN_FILE(X, kind)                                                                                            \
+    X(File_open, kind) X(File_close, kind) X(File_delete, kind) X(File_set_size, kind) X(File_preallocate, kind)       \
+    X(File_set_view, kind) X(File_seek, kind) X(File_seek_shared, kind) X(File_sync, kind)                             \
+    X(File_set_info, kind) X(File_set_atomicity, kind) X(File_read_all_end, kind) X(File_read_at_all_end, kind)        \
+    X(File_read_ordered_end, kind) X(File_write_all_end, kind) X(File_write_at_all_end, kind)                          \
+    X(File_write_ordered_end, kind)
+
+#define OF_INT(Name, kind) TIMED(MPI_##Name, kind)
+COUNTED(OF_INT, TRACE_POINT_TO_POINT)
+PLAIN(OF_INT, TRACE_POINT_TO_POINT)
+COUNTED_ACCESS(OF_INT, TRACE_ONE_SIDED)
+PLAIN_ACCESS(OF_INT, TRACE_ONE_SIDED)
+COUNTED_FILE(OF_INT, TRACE_FILES)
+PLAIN_FILE(OF_INT, TRACE_FILES)
+OF_INT(Comm_free, TRACE_COMMUNICATORS)
+
+#ifdef HAVE_MPI_BCAST_C
+#define OF_COUNT(Name, kind) TIMED(MPI_##Name##_c, kind)
+COUNTED(OF_COUNT, TRACE_POINT_TO_POINT)
+COUNTED_ACCESS(OF_COUNT, TRACE_ONE_SIDED)
+COUNTED_FILE(OF_COUNT, TRACE_FILES)
+#endif
