@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Entries that tables may have besides one per record; the file has room for those alone that are used. */
+/* Entries that tables may have, and one more per record; the file has room for those alone that are used. */
 #define MAPS 65536
 #define COMMUNICATORS (1 << 20)
 #define SITES (1 << 16)
@@ -282,11 +282,17 @@ uint32_t recording_add_communicator(const struct trace_communicator *communicato
     return number;
 }
 
-struct trace_communicator *recording_communicator(uint32_t number) { return entry_of(COMMUNICATORS_TABLE, number); }
+struct trace_communicator *recording_communicator(uint32_t number) {
+    return entry_of(COMMUNICATORS_TABLE, number);
+}
 
-struct trace_site *recording_site(uint32_t number) { return entry_of(SITES_TABLE, number); }
+struct trace_site *recording_site(uint32_t number) {
+    return entry_of(SITES_TABLE, number);
+}
 
-struct trace_start *recording_start(uint32_t number) { return entry_of(STARTS_TABLE, number); }
+struct trace_start *recording_start(uint32_t number) {
+    return entry_of(STARTS_TABLE, number);
+}
 
 uint32_t recording_starts(void) { return (uint32_t)own.header->starts; }
 
@@ -294,9 +300,9 @@ uint32_t recording_starts(void) { return (uint32_t)own.header->starts; }
 
 static uint32_t hash_key(const struct trace_row *key) {
     uint64_t hash = ((uint64_t)key->site << 32 | key->communicator) * 0x9e3779b97f4a7c15U;
-    hash ^= ((uint64_t)(uint32_t)key->ranks << 32 | (uint32_t)key->operation << 16 | (uint32_t)key->kind << 8 |
-             key->size) *
-            0xbf58476d1ce4e5b9U;
+    hash ^=
+        ((uint64_t)(uint32_t)key->ranks << 32 | (uint32_t)key->operation << 16 | (uint32_t)key->kind << 8 | key->size) *
+        0xbf58476d1ce4e5b9U;
     return (uint32_t)((hash * 0x94d049bb133111ebU) >> 32);
 }
 
@@ -466,7 +472,7 @@ static struct trace_record *replaceable(void) {
     return NULL;
 }
 
-/* Of a call that begins when there is no room left that was not used. */
+/* A place for a call that begins when all room is used. */
 static struct trace_record *replace(const struct trace_row *row, int level) {
     struct trace_record *record = NULL;
     pthread_mutex_lock(&own.lock);

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CACHED 64  /* per thread */
+#define CACHED 64       /* per thread */
 #define TABLE (1 << 17) /* open addressing; more than the file has room for */
 
 struct entry {
@@ -46,7 +46,8 @@ static int find_build_id(struct dl_phdr_info *info, size_t size, void *data) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
         if (part->p_type != PT_NOTE)
             continue;
-        const char *begin = (const char *)(uintptr_t)(info->dlpi_addr + part->p_vaddr); // NOLINT(performance-no-int-to-ptr)
+        const char *begin =
+            (const char *)(uintptr_t)(info->dlpi_addr + part->p_vaddr); // NOLINT(performance-no-int-to-ptr)
         const size_t align = part->p_align == 8 ? 8 : 4;
         for (size_t at = 0; at + sizeof(ElfW(Nhdr)) <= part->p_memsz;) {
             ElfW(Nhdr) note;

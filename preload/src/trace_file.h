@@ -14,7 +14,7 @@
  * Room is taken as tables grow, so the file of a process has holes.
  *
  * The profile has all calls, added up. Records are of all calls, too, until they fill their room; from then on they are
- * a sample that all processes of a communicator draw alike, without a message: a call has a `level`, a hash of its
+ * a sample that is the same on all processes of a communicator, without a message: a call has a `level`, a hash of its
  * communicator and its number there, which is k or more in one of 2^k calls. A row keeps the records of the calls
  * whose level is no less than its `thinning`. So a call that was recorded by all of its processes stands for
  * 2^(largest thinning of their rows) calls. Records of a lower level than their row's thinning are to be ignored: their
@@ -168,11 +168,11 @@ enum { KIND_BLOCKING = 0, KIND_NONBLOCKING = 1, KIND_PERSISTENT = 2 };
 enum { RECORD_EMPTY = 0, RECORD_ENTERED = 1, RECORD_COMPLETE = 2 };
 
 struct trace_record {
-    int64_t entry;    /* ticks */
-    int64_t returned; /* of the call; of a blocking one, exit is the same */
-    int64_t waited;   /* begin of the call in which the completion was seen; 0: blocking, or none was seen */
-    int64_t exit;     /* return of that call */
-    int64_t bytes;    /* -1: not known */
+    int64_t entry;     /* ticks */
+    int64_t returned;  /* of the call; of a blocking one, exit is the same */
+    int64_t waited;    /* begin of the call in which the completion was seen; 0: blocking, or none was seen */
+    int64_t exit;      /* return of that call */
+    int64_t bytes;     /* -1: not known */
     uint32_t sequence; /* number of the collective on its communicator */
     uint32_t round;    /* number of the start of a persistent one */
     int32_t root;      /* -1: there is none */

@@ -66,7 +66,9 @@ def trace_of(*calls: pd.DataFrame) -> Trace:
     records = pd.concat(calls, ignore_index=True)
     maps = np.array([(0,), (int(RUN * 1e9),)], dtype=[("global_ns", "i8")])
     ranks = int(records["rank"].max()) + 1
-    processes = pd.DataFrame({"rank": range(ranks), "world_size": ranks, "host": "node", "processors": 64, "ready": 0.0})
+    processes = pd.DataFrame(
+        {"rank": range(ranks), "world_size": ranks, "host": "node", "processors": 64, "ready": 0.0}
+    )
     processes["records_dropped"] = 0
     trace = SimpleNamespace(
         records=records.assign(row=records.groupby(PROFILE, sort=False).ngroup()),

@@ -3,9 +3,12 @@
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
-enum { THREADS = 3, ROUNDS = 20 };
+enum { THREADS = 3 };
+
+static int rounds = 20;
 
 struct work {
     MPI_Comm parent;
@@ -28,7 +31,7 @@ static void *make(void *argument) {
     MPI_Group group;
     MPI_Request request;
     MPI_Comm_group(work->parent, &group);
-    for (int round = 0; round < ROUNDS; ++round) {
+    for (int round = 0; round < rounds; ++round) {
         /* Another thread is first on each process. */
         struct timespec pause = {0, 1000000L * ((work->number + work->rank + round) % THREADS)};
         nanosleep(&pause, NULL);
@@ -48,6 +51,8 @@ int main(int argc, char **argv) {
     int provided;
     struct work works[THREADS];
     pthread_t threads[THREADS];
+    if (argc > 1)
+        rounds = atoi(argv[1]);
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     if (provided != MPI_THREAD_MULTIPLE) {
         printf("no threads\n");

@@ -18,6 +18,7 @@ import pytest
 import slurm
 from damage import share_found
 from downbeat.traces.summary import starts
+from downbeat.traces.trace import tick_of
 from on_hosts import built, need_hosts, run_hosts, under_each_mpi
 from programs import launcher_words, program, run_traced
 from scipy.stats import theilslopes
@@ -235,24 +236,21 @@ def test_the_sample_is_the_same_on_all_ranks_and_stands_for_all(trace_directory:
     # The program's own stamps are around ours: all of them, and the sum is of all calls.
     said = [line.split() for line in done.stdout.splitlines() if line.startswith("call ")]
     stamps = np.array([[float(word) for word in words[1:]] for words in said])
-    rate = (stamps[:, 3].max() - stamps[:, 2].min()) / (
-        trace.records["exit"][trace.records["operation"] == "allreduce"].max()
-        - trace.records["entry"][trace.records["operation"] == "allreduce"].min()
-    )
-    own = (stamps[:, 3] - stamps[:, 2]).sum() / rate
+    own = (stamps[:, 3] - stamps[:, 2]).sum() * tick_of(trace.sections[0])
     times = profile[profile["operation"] == "allreduce"].groupby("offset")["call_time"].sum()
-    assert np.abs(times / own - 1).min() < 0.05
+    # What is lacking are interruptions between its stamps and ours.
+    assert 0.5 < times[times.index.max()] / own < 1.001
 
 
 def test_places_of_freed_communicators_are_used_again(trace_directory: Path) -> None:
-    words = [program("openmpi", "makers"), "3000"]
-    trace = traced(trace_directory, "openmpi", words, "--records", "200")
+    words = [program("openmpi", "makers"), "60"]
+    trace = traced(trace_directory, "openmpi", words, "--records", "20")
     if trace.profile["calls"].sum() == 0:
         pytest.skip("the library has no threads")
-    assert trace.profile.groupby("rank")["calls"].sum().tolist() == [9000, 9000]
+    assert trace.profile.groupby("rank")["calls"].sum().tolist() == [540, 540]
     assert trace.processes["communicators_dropped"].sum() == 0
-    assert all(len(section.tables["communicators"]) < 1500 for section in trace.sections)
-    assert all(len(section.tables["profile"]) < 1500 for section in trace.sections)
+    assert all(len(section.tables["communicators"]) < 150 for section in trace.sections)
+    assert all(len(section.tables["profile"]) < 200 for section in trace.sections)
 
 
 @DEBIAN

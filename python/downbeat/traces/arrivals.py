@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -91,7 +92,8 @@ def call_numbers(records: pd.DataFrame) -> NDArray[np.intp]:
     number = pd.factorize(communicator)[0].astype(np.int64) << 32 | sequence.to_numpy(dtype=np.int64)
     if round_.any():
         number = pd.factorize(number)[0] << 32 | round_.to_numpy(dtype=np.int64)
-    return pd.factorize(number)[0]
+    numbers: NDArray[np.intp] = pd.factorize(number)[0]
+    return numbers
 
 
 def summarize(rows: pd.DataFrame, begins: NDArray[np.intp]) -> pd.DataFrame:
@@ -172,12 +174,12 @@ class Arrivals:
     Attributes:
         rows: a row per process and call (`arrivals`), with `site`, the index of `sites`.
         calls: a row per call (likewise), with `site`, and `weight`: for how many calls it stands.
-        sites: a row per call site, by time in it: `SITE` and `name`; of all calls: `calls`, `time` (sum over processes),
-            `share` of the run's time; of those in `calls`, `sampled` in number: `bytes` (median); `wait`, estimated for
-            all, as sum over processes; `wait_error` (the sum of the errors of waits) and `wait_sampling` (half the width
-            of the 95 % interval, if the calls are a sample); `overlap` (between call and wait, median; NaN if blocking);
-            `after_last` (median); `QUANTILES` of the spread, and with `_error` half the width of their 95 % intervals;
-            `bound` (of a spread's error, median); `apart` (share of the calls whose spread is more than its bound);
+        sites: a row per call site, by time in it: `SITE` and `name`; of all calls: `calls`, `time` (sum over
+            processes), `share` of the run's time; of those in `calls`, `sampled` in number: `bytes` (median); `wait`,
+            estimated for all, as sum over processes; `wait_error` (the sum of the errors of waits) and `wait_sampling`
+            (half the width of the 95 % interval, if calls are a sample); `overlap` (between call and wait, median; NaN
+            if blocking); `after_last` (median); `QUANTILES` of the spread, and with `_error` half the width of their
+            95 % intervals; `bound` (of a spread's error, median); `apart` (share of the calls whose spread is more than its bound);
             `last_rank` and `last_share` (of the calls). Times in s.
         run: duration, s.
         ranks: of the job.
@@ -225,7 +227,7 @@ def arrivals_of(records: pd.DataFrame, run: float, ranks: int, profile: pd.DataF
         records: columns as in `Trace.records`.
         run: duration, s.
         ranks: of the job.
-        profile: as `Trace.profile`, of which `row` in records is the index; None: records are all there is.
+        profile: like `Trace.profile`; `row` in records is its index; None: records are all there is.
     """
     rows, calls = arrivals(records)
     calls["site"] = calls.groupby(SITE, sort=False, observed=True).ngroup() if len(calls) else 0
@@ -248,9 +250,7 @@ def arrivals_of(records: pd.DataFrame, run: float, ranks: int, profile: pd.DataF
     names = site_names(((str(a), int(b), str(c)) for a, b, c in places), absent)
     sites["name"] = [names[str(a), int(b)] for a, b in zip(sites["module"], sites["offset"], strict=True)]
     notes = tuple(absent.values())
-    return Arrivals(
-        rows, calls, sites.drop(columns="number"), run, ranks, len(records) - len(rows), bound, notes=notes
-    )
+    return Arrivals(rows, calls, sites.drop(columns="number"), run, ranks, len(records) - len(rows), bound, notes=notes)
 
 
 def call_begins(rows: pd.DataFrame) -> NDArray[np.intp]:
@@ -259,9 +259,9 @@ def call_begins(rows: pd.DataFrame) -> NDArray[np.intp]:
 
 
 def site_totals(rows: pd.DataFrame, calls: pd.DataFrame, profile: pd.DataFrame) -> pd.DataFrame:
-    """Returns what all calls of each call site took, a row per site: `SITE`, `calls`, `time`, `unknown` (of that, of
-    processes without a whole call in `rows`).
+    """Returns what all calls of each call site took.
 
+    A row per site has `SITE`, `calls`, `time`, and `unknown`, time of processes that have no whole call in `rows`.
     Sites that have no whole call come after those of `calls`. Where processes call one collective at different places,
     the site is that of the first one, and each process' sums are divided as its whole calls are.
     """
@@ -298,7 +298,9 @@ def site_rows(
     """
     begins = call_begins(rows)
     time, wait, error = (np.add.reduceat(rows[name].to_numpy(), begins) for name in ("time", "wait", "wait_error"))
-    overlaps = rows.groupby("site")["overlap"].median() if rows["overlap"].notna().any() else {}
+    overlaps: dict[Hashable, float] = {}
+    if rows["overlap"].notna().any():
+        overlaps = rows.groupby("site")["overlap"].median().to_dict()
     order = np.argsort(calls["site"].to_numpy(), kind="stable")
     ends = np.flatnonzero(np.diff(calls["site"].to_numpy()[order], append=-1)) + 1
     found = []
@@ -353,9 +355,7 @@ def site_rows(
     return frame.sort_values("time", ascending=False, kind="stable", ignore_index=True)
 
 
-def sampling_error(
-    wait: Floats, time: Floats, weights: Floats, total: float, count: float, unknown: float
-) -> float:
+def sampling_error(wait: Floats, time: Floats, weights: Floats, total: float, count: float, unknown: float) -> float:
     """Returns half the width of the 95 % interval of a site's waiting, if its calls are a sample.
 
     Args:
@@ -398,15 +398,15 @@ def shared_processors(processes: pd.DataFrame, run: float) -> list[str]:
     for host, some in processes.groupby("host", sort=False):
         if len(some) > (processors := int(some["processors"].max())):
             said.append(
-                f"{len(some)} ranks share {counted(processors, 'processor')} on {host}: when one runs, others cannot, so "
-                "arrivals, waiting and operations are the scheduler's, too"
+                f"{len(some)} ranks share {counted(processors, 'processor')} on {host}: when one runs, others cannot, "
+                "so arrivals, waiting and operations are the scheduler's, too"
             )
     ready = processes["ready"] / run if run > 0 else processes["ready"] * np.nan
     if ready.mean() >= READY:
-        most = ready.idxmax()
+        most = int(ready.argmax())
         said.append(
             f"ranks were ready to run but waited for a processor {percent(float(ready.mean()))} of the run, rank "
-            f"{processes['rank'][most]} {percent(float(ready[most]))}: times in calls contain it"
+            f"{processes['rank'].iloc[most]} {percent(float(ready.iloc[most]))}: times in calls contain it"
         )
     return said
 
@@ -418,8 +418,8 @@ def notes_on(trace: Trace, found: Arrivals) -> list[str]:
     if trace.sampled:
         error = (sites["wait_sampling"] / sites["time"]).where(sites["share"] >= MENTIONED, 0.0).max()
         said.append(
-            f"single calls are a sample, {sites['sampled'].sum():,} of {sites['calls'].sum():,}; calls, run % and time are "
-            f"of all calls, wait % is within {100 * error:.2g} points (95 %, sites from {percent(MENTIONED)} of the run)"
+            f"single calls are a sample, {sites['sampled'].sum():,} of {sites['calls'].sum():,}; calls and run % are of "
+            f"all, wait % is within {100 * error:.2g} points (95 %, call sites from {percent(MENTIONED)} of the run)"
         )
     lost = int(trace.processes["records_dropped"].sum())
     if lost:
@@ -486,7 +486,10 @@ def site_sentence(site: pd.Series) -> str:
 def verdict(found: Arrivals) -> list[str]:
     """Returns the sentences, the most important one first."""
     if found.sites.empty:
-        return [*found.warnings, "no collective was recorded on all of its ranks: there is nothing to say about arrivals"]
+        return [
+            *found.warnings,
+            "no collective was recorded on all of its ranks: there is nothing to say about arrivals",
+        ]
     sites = [site for _, site in found.sites.iterrows()]
     large = [site for site in sites if site["share"] >= MENTIONED][:MOST_SENTENCES] or sites[:1]
     sentences = [*found.warnings, *(site_sentence(site) for site in large)]

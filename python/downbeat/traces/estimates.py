@@ -1,4 +1,4 @@
-"""What a sample of the calls says of all of them.
+"""A sample of the calls, and all of them.
 
 Whether a call is in the sample depends on a hash of its number alone, as if coins were thrown for each (Poisson
 sampling): so errors follow from the sample itself, whatever the program does (Särndal, Swensson and Wretman 1992, 3.5
@@ -29,7 +29,7 @@ def total_error(values: Floats, weights: Floats, total: float, count: float) -> 
     """Returns how much of a known total the calls of a sample do not explain.
 
     It is 0 unless the total is farther from what the sample shows than chance has it: then there were a few calls of
-    another kind, of which the sample may have none.
+    another kind, which the sample may lack.
 
     Args:
         values: of calls in the sample.

@@ -52,14 +52,14 @@ def run_line(found: Arrivals) -> str:
 
 
 def kinds_frame(found: Arrivals) -> pd.DataFrame:
-    """Returns a row per kind of MPI calls that there are: calls, time as a share of the run (mean, least and most of the
-    ranks), and which part of it is analyzed."""
+    """Returns a row per kind of MPI calls: calls, share of the run (mean, least, most of the ranks), part analyzed."""
     run = found.run or np.nan
     rows = []
     for kind, some in found.kinds.groupby("kind", sort=False):
         share = 100 * some["time"] / run
         if some["calls"].any():
-            least, most = (f"{share[at]:.1f} ({some['rank'][at]})" for at in (share.idxmin(), share.idxmax()))
+            places = (int(share.argmin()), int(share.argmax()))
+            least, most = (f"{share.iloc[at]:.1f} ({some['rank'].iloc[at]})" for at in places)
             analyzed = some["analyzed"].sum() / some["time"].sum() if some["time"].any() else 0.0
             rows.append((kind, int(some["calls"].sum()), share.mean(), least, most, 100 * analyzed))
     return pd.DataFrame(rows, columns=["calls_of_MPI", "calls", "run_percent", "least", "most", "analyzed_percent"])

@@ -77,7 +77,7 @@ COLUMNS = {
     "row": "i4",
     "complete": "?",
 }
-# Of the profile: rows of processes with the same ones are of the same calls.
+# Rows of the profile that have these in common are of the same calls, on several processes.
 SAME = ["module", "offset", "operation", "kind", "communicator", "size_up_to"]
 WORDS = ("operation", "kind", "communicator", "module", "symbol")
 CHUNK = 1 << 16  # records that are converted at a time, so that what is between takes no memory
@@ -224,7 +224,9 @@ def tick_of(section: Section) -> float:
     if not len(maps):
         return np.nan
     ticks = int(maps["ticks"][-1] - maps["ticks"][0])
-    return (int(maps["global_ns"][-1] - maps["global_ns"][0]) / ticks if ticks else float(maps["ns_per_tick"][0])) * 1e-9
+    return (
+        int(maps["global_ns"][-1] - maps["global_ns"][0]) / ticks if ticks else float(maps["ns_per_tick"][0])
+    ) * 1e-9
 
 
 def profile_of(section: Section) -> pd.DataFrame:
@@ -244,7 +246,9 @@ def profile_of(section: Section) -> pd.DataFrame:
             "kind": [*np.array(KINDS, dtype=object)[table["kind"]], "blocking"],
             "communicator": [*names[communicator], "not known"],
             "size": [*table["ranks"].astype(float), np.nan],
-            "size_up_to": np.where(sizes == SIZE_UNKNOWN, np.nan, np.where(sizes > 0, np.exp2(sizes.clip(max=64) - 1), 0)),
+            "size_up_to": np.where(
+                sizes == SIZE_UNKNOWN, np.nan, np.where(sizes > 0, np.exp2(sizes.clip(max=64) - 1), 0)
+            ),
             "module": [*known["module"][site], "not known"],
             "offset": np.append(np.append(sites["offset"], np.uint64(0))[site], np.uint64(0)),
             "symbol": [*known["symbol"][site], ""],

@@ -74,7 +74,9 @@ class Recording:
     @property
     def unsampled(self) -> int:
         """Calls that the recording only added up."""
-        return int(self.trace.profile["calls"].sum() - self.trace.records["complete"].sum()) if self.trace.sampled else 0
+        return (
+            int(self.trace.profile["calls"].sum() - self.trace.records["complete"].sum()) if self.trace.sampled else 0
+        )
 
     @cached_property
     def sites(self) -> dict[tuple[str, int], str]:
