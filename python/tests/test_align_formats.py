@@ -598,19 +598,19 @@ def test_what_our_own_traces_have_beside_blocking_collectives_is_counted(tmp_pat
     section = bytearray(trace_files.section(0))
     counts = {"maps": 2, "communicators": 1, "sites": 1}
     at = HEADER_SIZE + sum(TABLES[name].itemsize * count for name, count in counts.items())
-    records = np.frombuffer(section, TABLES["records"], offset=at)
+    rows = np.frombuffer(section, TABLES["profile"], len(trace_files.OPERATIONS), at)
+    records = np.frombuffer(section, TABLES["records"], offset=at + rows.nbytes)  # two of each row
     records["state"][0] = 1
-    records["kind"][1] = 1
-    records["communicator"][2] = 2**32 - 1
-    records["root"][4] = 0
+    records["root"][3] = 0
+    rows["kind"][1] = 1
+    rows["communicator"][2] = 2**32 - 1
     (tmp_path / "job.trace").write_bytes(section + trace_files.section(1))
     traces, notes = read(tmp_path / "job.trace")
-    assert len(traces[0].calls[0].entry) == 3
-    assert traces[0].calls[0].root.tolist() == [-1, 0, -1]
+    assert traces[0].calls[0].root.tolist() == [0]
     assert [note.split(": ")[1] for note in notes] == [
         "1 collectives without an end",
-        "1 collectives that do not block",
-        "1 collectives of an unknown communicator",
+        "2 collectives that do not block",
+        "2 collectives of an unknown communicator",
     ]
 
 

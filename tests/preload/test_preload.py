@@ -238,7 +238,7 @@ def test_the_sample_is_the_same_on_all_ranks_and_stands_for_all(trace_directory:
     stamps = np.array([[float(word) for word in words[1:]] for words in said])
     own = (stamps[:, 3] - stamps[:, 2]).sum() * tick_of(trace.sections[0])
     times = profile[profile["operation"] == "allreduce"].groupby("offset")["call_time"].sum()
-    # What is lacking are interruptions between its stamps and ours.
+    # Interruptions are lacking between its stamps and ours.
     assert 0.5 < times[times.index.max()] / own < 1.001
 
 

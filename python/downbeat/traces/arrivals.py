@@ -179,8 +179,8 @@ class Arrivals:
             estimated for all, as sum over processes; `wait_error` (the sum of the errors of waits) and `wait_sampling`
             (half the width of the 95 % interval, if calls are a sample); `overlap` (between call and wait, median; NaN
             if blocking); `after_last` (median); `QUANTILES` of the spread, and with `_error` half the width of their
-            95 % intervals; `bound` (of a spread's error, median); `apart` (share of the calls whose spread is more than its bound);
-            `last_rank` and `last_share` (of the calls). Times in s.
+            95 % intervals; `bound` (of a spread's error, median); `apart` (share of the calls whose spread is more than
+            its bound); `last_rank` and `last_share` (of the calls). Times in s.
         run: duration, s.
         ranks: of the job.
         not_whole: records of calls that some process did not record whole.
@@ -418,7 +418,7 @@ def notes_on(trace: Trace, found: Arrivals) -> list[str]:
     if trace.sampled:
         error = (sites["wait_sampling"] / sites["time"]).where(sites["share"] >= MENTIONED, 0.0).max()
         said.append(
-            f"single calls are a sample, {sites['sampled'].sum():,} of {sites['calls'].sum():,}; calls and run % are of "
+            f"single calls are a sample, {sites['sampled'].sum():,} of {sites['calls'].sum():,}; calls, run % are of "
             f"all, wait % is within {100 * error:.2g} points (95 %, call sites from {percent(MENTIONED)} of the run)"
         )
     lost = int(trace.processes["records_dropped"].sum())
