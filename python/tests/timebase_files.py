@@ -115,6 +115,8 @@ def line_of(
     deviation = 30.0 * jitter if rank else 0.0
     error = np.clip(random.normal(0, deviation), -4 * deviation, 4 * deviation) if rank else 0.0
     here = np.interp(time, axis, counter) if rank else time
+    near = np.array([max(0.0, time - 1e6), min(time + 1e6, axis[-1])])
+    tick = float(np.diff(near)[0] / np.diff(np.interp(near, axis, counter))[0]) if rank else 1.0
     readings = {}
     for name, shown in clocks.items():
         delay = random.uniform(500, 5000)
@@ -140,7 +142,7 @@ def line_of(
         "host": "ab"[rank] + ".local",
         "counter": round(here),
         "axis_ns": EPOCH + round(time + error),
-        "ns_per_tick": 1.0,
+        "ns_per_tick": tick + (random.uniform(-5e-7, 5e-7) if rank else 0.0),
         "bound_ns": 4 * deviation + 2 * (rank > 0),
         "expected_error_ns": deviation,
         "growth": 1e-6 if rank else 0.0,

@@ -10,6 +10,7 @@ import pytest
 import slurm
 from downbeat.experiment.experiment import Launch, open_experiment
 from downbeat.launchers.libraries import LIBRARIES
+from downbeat.timebase import open_timebase
 from on_hosts import Outcome, built, need_hosts, run_hosts, under_each_mpi
 from plan import ROOT
 
@@ -90,3 +91,29 @@ def test_clocks_that_somebody_made_are_called_made(tmp_path: Path) -> None:
     page = (tmp_path / "hunold2015-fig6.html").read_text(encoding="utf-8")
     assert "The clocks are the validation clock" in page
     assert "the drift that is seen was made" in page
+
+
+@under_each_mpi
+def test_clocks_of_all_nodes_are_sampled_beside_a_step(mpi: str, tmp_path: Path) -> None:
+    file = tmp_path / "timebase.jsonl"
+    words = (
+        "timebase",
+        "--mpi",
+        mpi,
+        "--interval",
+        "0.3",
+        "-o",
+        str(file),
+        "--",
+        "srun",
+        "-N",
+        "2",
+        "-n",
+        "2",
+        "hostname",
+    )
+    outcome = in_job(mpi, 2, *DOWNBEAT, *words)
+    assert {"host0", "host1"} <= set(outcome.stdout.split())
+    base = open_timebase(file)
+    assert list(base.ranks) == ["host0", "host1"]
+    assert all(sample.clocks["realtime"].bound_ns < 10**7 for sample in base.recorded.samples[1])

@@ -125,8 +125,21 @@ class Timebase:
         beyond = np.where(ticks < maps["ticks"][0], 0, -1)
         away = np.maximum(0, np.maximum(maps["ticks"][0] - ticks, ticks - maps["ticks"][-1])) * tick
         errors = expected_errors(ticks, maps, bounds) * NANOSECONDS
-        bounds = bounds * NANOSECONDS + away**2 * maps["ramp"][beyond] / 2
+        bounds = bounds * NANOSECONDS + away**2 * maps["ramp"][beyond] / 2 + self.jumps(rank)[which]
         return np.rint(times * NANOSECONDS).astype(np.int64) + first, bounds, errors
+
+    def jumps(self, rank: int) -> NDArray[np.float64]:
+        """Returns by how much a rank's counter jumped between two samples, ns; 0 where its rate explains all.
+
+        A counter does so where a virtual machine moves to another one, or the library's clock is one that can be set.
+        """
+        maps = self._maps[rank]
+        passed = np.diff(maps["ticks"]) * maps["ns_per_tick"][:-1]
+        gap = np.abs(np.diff(maps["global_ns"]) - passed)
+        allowed = maps["bound_ns"][:-1] + maps["bound_ns"][1:] + 2  # whole ns
+        allowed += np.abs(passed) * (maps["growth"][:-1] + np.abs(passed) * maps["ramp"][:-1] / 2)
+        found: NDArray[np.float64] = np.where(gap > allowed, gap, 0.0)
+        return found
 
     @cached_property
     def steps(self) -> list[tuple[str, str, Step]]:
@@ -144,6 +157,13 @@ class Timebase:
         used = self.recorded.head.settings["clock"]
         if used not in ("tsc", "monotonic_raw"):
             said.append(f"the counter is the clock '{used}', which may be set or slewed: bounds hold if it was not")
+        for host, rank in self.ranks.items():
+            jumps = self.jumps(rank)
+            for sample in np.flatnonzero(jumps):
+                said.append(
+                    f"{host}: its counter jumped by about {jumps[sample] * 1e-9:.3g} s between samples {sample} and "
+                    f"{sample + 1}; bounds there have that"
+                )
         for host, clock, step in self.steps:
             said.append(
                 f"{host}: {clock} moved by {step.by_ns * 1e-9:+.6g} s between samples {step.sample} and "
