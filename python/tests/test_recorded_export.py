@@ -14,23 +14,26 @@ import numpy as np
 import pytest
 import trace_files
 from downbeat.align.formats import read_all
-from downbeat.traces.file import COMPLETE, ENTERED, HEADER_SIZE, TABLES
+from downbeat.traces.file import ENTERED, HEADER, HEADER_SIZE, TABLES
 from downbeat.traces.trace import open_trace
 
 EPOCH = 1_700_000_000_000_000_000  # in trace_files
 AHEAD = 7_000  # ns of rank 1's clock
 
 
-def recording(path: Path, change: Callable[[np.ndarray], None] | None = None) -> Path:
-    """Writes a recording whose rank 1 has another clock; its records may be changed."""
+def recording(path: Path, change: Callable[[dict[str, np.ndarray]], None] | None = None) -> Path:
+    """Writes a recording whose rank 1 has another clock; its tables may be changed."""
     path.mkdir()
     sections = [bytearray(trace_files.section(rank)) for rank in (0, 1)]
-    maps = np.frombuffer(sections[1], TABLES["maps"], 2, HEADER_SIZE)
-    maps["global_ns"] -= AHEAD
-    maps["variance"], maps["walk"] = 100.0, 1e-21
+    header = np.frombuffer(sections[1], HEADER, 1)[0]
+    tables, place = {}, HEADER_SIZE
+    for name, dtype in TABLES.items():
+        tables[name] = np.frombuffer(sections[1], dtype, int(header[name]), place)
+        place += tables[name].nbytes
+    tables["maps"]["global_ns"] -= AHEAD
+    tables["maps"]["variance"], tables["maps"]["walk"] = 100.0, 1e-21
     if change:
-        size = sum(TABLES[name].itemsize * number for name, number in (("maps", 2), ("communicators", 1), ("sites", 1)))
-        change(np.frombuffer(sections[1], TABLES["records"], offset=HEADER_SIZE + size))
+        change(tables)
     (path / "job.trace").write_bytes(b"".join(sections))
     return path
 
@@ -83,19 +86,21 @@ def test_perfetto_shows_bound_and_expected_error(tmp_path: Path) -> None:
     assert all(0 < one["expected"] < one["bound"] for one in errors)
 
 
-def mixed(records: np.ndarray) -> None:
-    """Makes the first call nonblocking, and leaves the last one without an end."""
-    records["kind"][0], records["returned"][0], records["waited"][0] = 1, 1_200, 2_500
+def mixed(tables: dict[str, np.ndarray]) -> None:
+    """Makes the barriers, calls 0 and 3, nonblocking, and leaves the last call without an end."""
+    records = tables["records"]
+    tables["profile"]["kind"][0] = 1
+    for call in (0, 3):
+        records["returned"][call], records["waited"][call] = records["entry"][call] + 200, records["exit"][call] - 500
     records["state"][5] = ENTERED
-    assert records["state"][0] == COMPLETE
 
 
 def test_calls_that_do_not_block_or_end(tmp_path: Path) -> None:
     recording(tmp_path / "trace", mixed)
     events = [event for event in chrome(export(tmp_path, "perfetto", "out.json")) if event.get("pid") == 2]
     later = [(event["name"], event["dur"]) for event in events if event.get("cat") == "nonblocking"]
-    assert later == [("MPI_Ibarrier", 0.2), ("wait for MPI_Ibarrier", 0.5)]
-    assert [event["ph"] for event in events if event.get("cat") == "flow"] == ["s", "f"]
+    assert later == 2 * [("MPI_Ibarrier", 0.2), ("wait for MPI_Ibarrier", 0.5)]
+    assert [event["ph"] for event in events if event.get("cat") == "flow"] == 2 * ["s", "f"]
     assert [event["name"] for event in events if event["ph"] == "B"] == ["MPI_Allreduce"]
     kineto = json.loads(gzip.decompress((export(tmp_path, "kineto", "out") / "rank-1.json.gz").read_bytes()))
     names = [event["name"] for event in kineto["traceEvents"] if event["ph"] == "X"]
@@ -110,9 +115,9 @@ def test_archive_of_calls_that_do_not_block(tmp_path: Path) -> None:
     recording(tmp_path / "trace", mixed)
     with contextlib.closing(Reader(str(export(tmp_path, "otf2", "out") / "traces.otf2"))) as archive:
         kinds = [type(event).__name__ for _, event in archive.events]
-    assert (kinds.count("NonBlockingCollectiveRequest"), kinds.count("NonBlockingCollectiveComplete")) == (1, 1)
-    assert kinds.count("MpiCollectiveEnd") == 10
-    assert (kinds.count("Enter"), kinds.count("Leave")) == (13, 12)
+    assert (kinds.count("NonBlockingCollectiveRequest"), kinds.count("NonBlockingCollectiveComplete")) == (2, 2)
+    assert kinds.count("MpiCollectiveEnd") == 9
+    assert (kinds.count("Enter"), kinds.count("Leave")) == (14, 13)
     assert kinds.count("Metric") > 200
 
 
