@@ -1,18 +1,5 @@
 # The library downbeat_bench_mpi: sources of the rooms that need MPI, compiled for the MPI library of this tree.
 
-# Probe for persistent collectives: libraries may lack them whatever version of the MPI standard they claim.
-include(CheckCSourceCompiles)
-set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_C)
-foreach(prefix IN ITEMS MPI MPIX)
-    check_c_source_compiles("
-        #include <mpi.h>
-        #if defined(OPEN_MPI) && defined(OMPI_HAVE_MPI_EXT) && OMPI_HAVE_MPI_EXT
-        #include <mpi-ext.h>
-        #endif
-        int main(void) { return ${prefix}_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, 0); }" BENCH_${prefix}_PERSISTENT)
-endforeach()
-unset(CMAKE_REQUIRED_LIBRARIES)
-
 add_library(downbeat_bench_mpi STATIC ${mpi_sources})
 # Many instances of templates, none of which is timed: the compiler takes half as long. A precompiled header is for one
 # level of optimization, the others'.
@@ -26,10 +13,5 @@ if(DOWNBEAT_PRECOMPILE)
     # They compile in two thirds of the time.
     target_precompile_headers(downbeat_bench_mpi PRIVATE ${BENCH_PRECOMPILED} <mpi.h>)
 endif()
-foreach(prefix IN ITEMS MPI MPIX)
-    if(BENCH_${prefix}_PERSISTENT)
-        target_compile_definitions(downbeat_bench_mpi PRIVATE BENCH_${prefix}_PERSISTENT)
-    endif()
-endforeach()
 target_link_libraries(downbeat_bench_mpi PUBLIC downbeat_bench_core downbeat::downbeat MPI::MPI_CXX
                       PRIVATE CLI11::CLI11 ${CMAKE_DL_LIBS})

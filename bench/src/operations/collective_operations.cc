@@ -373,6 +373,7 @@ OperationInfo make_operation(const CollectiveInfo &info, const std::string &name
 
 std::vector<OperationInfo> collective_operations() {
     std::vector<OperationInfo> operations;
+    const char *const prefix = persistent_prefix();
     for (const CollectiveInfo &info : all_collectives()) {
         operations.push_back(make_operation<Blocking>(info, info.name, "MPI_" + info.mpi_name, ""));
         if (!info.traits.blocking_only) {
@@ -380,8 +381,8 @@ std::vector<OperationInfo> collective_operations() {
                 make_operation<Nonblocking>(info, "i" + info.name, fmt::format("MPI_I{}, MPI_Wait", info.name), ""));
             operations.push_back(make_operation<Persistent>(
                 info, info.name + "_init",
-                fmt::format("{}_{}_init; MPI_Start, MPI_Wait", persistent_prefix, info.mpi_name),
-                have_persistent_collectives ? "" : "the MPI library has no persistent collectives"));
+                fmt::format("{}_{}_init; MPI_Start, MPI_Wait", prefix != nullptr ? prefix : "MPI", info.mpi_name),
+                prefix != nullptr ? "" : "the MPI library has no persistent collectives"));
         }
     }
     return operations;

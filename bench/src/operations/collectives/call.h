@@ -5,25 +5,24 @@
 #include <tuple>
 #include <type_traits>
 
-// Persistent collectives: MPI 4's, or Open MPI's extension of the same, or none. CMake has probed the library for them;
-// its version says nothing (Open MPI 5 has them and calls itself MPI 3.1).
-#if defined(BENCH_MPI_PERSISTENT)
-#define BENCH_PERSISTENT_NAME(Name) MPI_##Name##_init
-#define BENCH_PERSISTENT_PREFIX "MPI"
-#elif defined(BENCH_MPIX_PERSISTENT)
-#include <mpi-ext.h>
-#define BENCH_PERSISTENT_NAME(Name) MPIX_##Name##_init
-#define BENCH_PERSISTENT_PREFIX "MPIX"
-#endif
-
 namespace bench {
+
+/// "MPI" where the MPI library that runs has MPI 4's persistent collectives, "MPIX" where it has Open MPI 4's extension of the
+/// same, nullptr where it has none. Asked at run time: its version says nothing (Open MPI 5 has them and calls itself
+/// MPI 3.1), and one program runs under Open MPI 4 and 5.
+const char *persistent_prefix();
+
+/// The function that makes a persistent collective, by its name without prefix and suffix; nullptr if there is none.
+void *find_persistent(const char *name);
 
 /// The MPI functions of one collective. P: the parameters of the blocking one; the others take a request as well, and
 /// the persistent one an MPI_Info before it. nullptr if the MPI library has no such function.
 template <typename... P> struct Forms {
     Forms(int (*blocking_form)(P...), std::type_identity_t<int (*)(P..., MPI_Request *)> nonblocking_form,
-          std::type_identity_t<int (*)(P..., MPI_Info, MPI_Request *)> persistent_form)
-        : blocking(blocking_form), nonblocking(nonblocking_form), persistent(persistent_form) {}
+          const char *name)
+        : blocking(blocking_form), nonblocking(nonblocking_form),
+          // POSIX guarantees this for dlsym, although C++ does not.
+          persistent(reinterpret_cast<decltype(persistent)>(find_persistent(name))) {} // NOLINT
 
     int (*blocking)(P...);
     int (*nonblocking)(P..., MPI_Request *);
@@ -73,16 +72,7 @@ std::unique_ptr<Call> bind_call(const Forms<P...> &forms, std::type_identity_t<P
 }
 
 /// The forms of a collective: BENCH_FORMS(Bcast, bcast) are MPI_Bcast, MPI_Ibcast and MPI_Bcast_init.
-#ifdef BENCH_PERSISTENT_NAME
 #define BENCH_FORMS(Name, name)                                                                                        \
-    ::bench::Forms { MPI_##Name, MPI_I##name, BENCH_PERSISTENT_NAME(Name) }
-constexpr bool have_persistent_collectives = true;
-#else
-#define BENCH_FORMS(Name, name)                                                                                        \
-    ::bench::Forms { MPI_##Name, MPI_I##name, nullptr }
-constexpr bool have_persistent_collectives = false;
-#define BENCH_PERSISTENT_PREFIX "MPI"
-#endif
-constexpr const char *persistent_prefix = BENCH_PERSISTENT_PREFIX; // of its functions' names
+    ::bench::Forms { MPI_##Name, MPI_I##name, #Name }
 
 } // namespace bench
