@@ -146,6 +146,20 @@ TEST_F(Reporters, ANetcdfFileCutShortKeepsItsSamples) {
     EXPECT_EQ(Reader(copy).numbers("entry"), fixture.batch.entry);
 }
 
+TEST_F(Reporters, ANetcdfFileHasRoomForWarningsOfAnyLength) {
+    const std::string file = path("out.nc");
+    const auto reporter = find_by_name(all_reporters(), "netcdf").make(file);
+    const FixtureBatch fixture = fixture_batches()[0];
+    const std::string longest(3'000'000, 'w'); // than what is kept free, and than what is moved at a time
+    reporter->begin(fixture_context(), fixture_cells());
+    reporter->samples({fixture.cell, 0, 0, fixture.batch, fixture.verdicts, 0x1p-23});
+    reporter->end({fixture_agreement(), {longest}});
+    const Reader reader(file);
+    EXPECT_EQ(reader.numbers("entry"), fixture.batch.entry);
+    EXPECT_EQ(reader.texts("host"), (std::vector<std::string>{"node1", "node1"}));
+    EXPECT_EQ(reader.attribute("warnings"), longest);
+}
+
 TEST_F(Reporters, WhatCannotBeWrittenIsNoticedAtOnce) {
     for (const ReporterInfo &reporter : all_reporters()) {
         try {

@@ -3,60 +3,107 @@
 #include "output/output.h"
 #include "text/error.h"
 
+#include <algorithm>
+#include <bit>
+#include <cstring>
 #include <fmt/format.h>
-#include <netcdf.h>
 
 namespace bench {
 namespace {
 
 // Bytes kept free in the header; more than the warnings of a run need.
-constexpr std::size_t header_room = 65536;
-constexpr std::size_t data_alignment = 4;
+constexpr std::uint64_t header_room = 65536;
+constexpr std::uint64_t records_offset = 4; // of their number in the file
+
+constexpr std::uint64_t padded(std::uint64_t size) { return (size + 3) / 4 * 4; }
+
+/// A number in the byte order of the file.
+template <typename Number> std::string big_endian(Number number) {
+    std::string bytes(sizeof number, '\0');
+    std::memcpy(bytes.data(), &number, sizeof number);
+    if constexpr (std::endian::native == std::endian::little) {
+        std::ranges::reverse(bytes);
+    }
+    return bytes;
+}
+
+template <typename Number> std::string encoded(NetcdfType type, Number value) {
+    switch (type) {
+    case NetcdfType::byte:
+    case NetcdfType::text: return big_endian(static_cast<signed char>(value));
+    case NetcdfType::int32: return big_endian(static_cast<std::int32_t>(value));
+    case NetcdfType::int64: return big_endian(static_cast<std::int64_t>(value));
+    case NetcdfType::real64: return big_endian(static_cast<double>(value));
+    }
+    return {};
+}
+
+/// What readers take as not written.
+std::string fill_value(NetcdfType type) {
+    switch (type) {
+    case NetcdfType::byte: return encoded(type, -127);
+    case NetcdfType::text: return encoded(type, 0);
+    case NetcdfType::int32: return encoded(type, -2147483647);
+    case NetcdfType::int64: return encoded(type, std::int64_t{-9223372036854775806});
+    case NetcdfType::real64: return encoded(type, 0x1.ep+122); // 9.97e36
+    }
+    return {};
+}
+
+std::string repeated(const std::string &value, std::uint64_t size) {
+    std::string all;
+    while (all.size() < size) {
+        all += value;
+    }
+    all.resize(size);
+    return all;
+}
+
+std::string length_of(std::uint64_t value) { return big_endian(value); }
+
+std::string with_padding(const std::string &bytes) { return bytes + std::string(padded(bytes.size()) - bytes.size(), '\0'); }
+
+std::string name_of(const std::string &name) { return length_of(name.size()) + with_padding(name); }
+
+enum class Part : std::uint32_t { dimensions = 10, variables = 11, attributes = 12 };
+
+template <typename Elements, typename Encode>
+std::string list_of(Part part, const Elements &elements, const Encode &encode) {
+    std::string all = big_endian(elements.empty() ? std::uint32_t{0} : static_cast<std::uint32_t>(part));
+    all += length_of(elements.size());
+    for (const auto &element : elements) {
+        all += encode(element);
+    }
+    return all;
+}
 
 } // namespace
 
-NetcdfFile::NetcdfFile(const std::string &path) : path_(path), output_(path) {
-    // By its descriptor, which cannot be replaced by another file.
-    const std::string file = fmt::format("/proc/self/fd/{}", output_.descriptor());
-    check(nc_create(file.c_str(), NC_CLOBBER | NC_64BIT_DATA, &id_), "the file");
-    open_ = true;
-}
-
-NetcdfFile::~NetcdfFile() {
-    if (open_) {
-        nc_close(id_); // after an error that is being reported already
-    }
-}
-
-void NetcdfFile::check(int code, std::string_view what) const {
-    if (code != NC_NOERR) {
-        throw Error::here(fmt::format("cannot write '{}': {}: {}", path_, what, nc_strerror(code)));
-    }
-}
-
 int NetcdfFile::dimension(const std::string &name, std::size_t length) {
-    int dimension = 0;
-    check(nc_def_dim(id_, name.c_str(), length, &dimension), name);
-    return dimension;
+    dimensions_.push_back({name, length});
+    return static_cast<int>(dimensions_.size()) - 1;
 }
 
-int NetcdfFile::variable(const std::string &name, int type, const std::vector<int> &dimensions) {
-    int variable = 0;
-    check(nc_def_var(id_, name.c_str(), type, static_cast<int>(dimensions.size()), dimensions.data(), &variable), name);
-    return variable;
+int NetcdfFile::variable(const std::string &name, NetcdfType type, const std::vector<int> &dimensions) {
+    variables_.push_back({name, type, dimensions, {}, 0, 0});
+    return static_cast<int>(variables_.size()) - 1;
+}
+
+void NetcdfFile::add(int variable, Attribute attribute) {
+    auto &all = variable == global ? attributes_ : variables_.at(static_cast<std::size_t>(variable)).attributes;
+    all.push_back(std::move(attribute));
 }
 
 void NetcdfFile::attribute(int variable, const std::string &name, const std::string &value) {
-    check(nc_put_att_text(id_, variable, name.c_str(), value.size(), value.data()), name);
+    add(variable, {name, NetcdfType::text, value.size(), value});
 }
 
 void NetcdfFile::attribute(int variable, const std::string &name, double value) {
-    check(nc_put_att_double(id_, variable, name.c_str(), NC_DOUBLE, 1, &value), name);
+    add(variable, {name, NetcdfType::real64, 1, big_endian(value)});
 }
 
 void NetcdfFile::attribute(int variable, const std::string &name, std::int64_t value) {
-    const long long number = value;
-    check(nc_put_att_longlong(id_, variable, name.c_str(), NC_INT64, 1, &number), name);
+    add(variable, {name, NetcdfType::int64, 1, big_endian(value)});
 }
 
 void NetcdfFile::attribute(int variable, const std::string &name, std::uint64_t value) {
@@ -64,48 +111,165 @@ void NetcdfFile::attribute(int variable, const std::string &name, std::uint64_t 
 }
 
 void NetcdfFile::attribute(int variable, const std::string &name, const std::vector<signed char> &values) {
-    check(nc_put_att_schar(id_, variable, name.c_str(), NC_BYTE, values.size(), values.data()), name);
+    add(variable, {name, NetcdfType::byte, values.size(), std::string(values.begin(), values.end())});
+}
+
+bool NetcdfFile::is_record(const Variable &variable) const {
+    return !variable.dimensions.empty() &&
+           dimensions_.at(static_cast<std::size_t>(variable.dimensions[0])).length == unlimited;
+}
+
+std::string NetcdfFile::header() const {
+    const auto attributes = [](const std::vector<Attribute> &all) {
+        return list_of(Part::attributes, all, [](const Attribute &one) {
+            return name_of(one.name) + big_endian(static_cast<std::uint32_t>(one.type)) + length_of(one.count) +
+                   with_padding(one.values);
+        });
+    };
+    std::string all = "CDF\x05" + length_of(records_);
+    all += list_of(Part::dimensions, dimensions_,
+                   [](const Dimension &one) { return name_of(one.name) + length_of(one.length); });
+    all += attributes(attributes_);
+    all += list_of(Part::variables, variables_, [&](const Variable &one) {
+        std::string text = name_of(one.name) + length_of(one.dimensions.size());
+        for (const int dimension : one.dimensions) {
+            text += length_of(static_cast<std::uint64_t>(dimension));
+        }
+        return text + attributes(one.attributes) + big_endian(static_cast<std::uint32_t>(one.type)) +
+               length_of(one.size) + length_of(one.begin);
+    });
+    return all;
+}
+
+/// Fixed variables, then records.
+void NetcdfFile::place(std::uint64_t begin) {
+    room_ = begin;
+    for (const bool record : {false, true}) {
+        records_begin_ = begin;
+        for (Variable &variable : variables_) {
+            if (is_record(variable) == record) {
+                variable.begin = begin;
+                begin += variable.size;
+            }
+        }
+    }
 }
 
 void NetcdfFile::end_definitions() {
-    check(nc__enddef(id_, header_room, data_alignment, 0, data_alignment), "the header");
+    for (Variable &variable : variables_) {
+        const std::string fill = fill_value(variable.type);
+        variable.size = fill.size();
+        for (std::size_t i = is_record(variable) ? 1 : 0; i < variable.dimensions.size(); ++i) {
+            variable.size *= dimensions_.at(static_cast<std::size_t>(variable.dimensions[i])).length;
+        }
+        variable.size = padded(variable.size);
+        if (is_record(variable)) {
+            empty_record_ += repeated(fill, variable.size);
+        }
+    }
+    place(padded(header().size() + header_room));
+    write_at(0, header());
+    for (const Variable &variable : variables_) {
+        if (!is_record(variable)) {
+            write_at(variable.begin, repeated(fill_value(variable.type), variable.size));
+        }
+    }
 }
 
 void NetcdfFile::define_late(const std::function<void()> &define) {
-    check(nc_redef(id_), "the header");
     define();
-    check(nc_enddef(id_), "the header");
+    make_room();
+    write_at(0, header());
+}
+
+/// Moves the data, from the end of the file on, where a header does not fit.
+void NetcdfFile::make_room() {
+    const std::uint64_t size = padded(header().size());
+    if (size <= room_) {
+        return;
+    }
+    std::uint64_t end = records_begin_ + records_ * empty_record_.size();
+    std::string part;
+    while (end > room_) {
+        part.resize(std::min<std::uint64_t>(end - room_, 1U << 20U));
+        end -= part.size();
+        const ssize_t count = pread(output_.descriptor(), part.data(), part.size(), static_cast<off_t>(end));
+        output_.check(count < 0 ? errno : static_cast<std::size_t>(count) < part.size() ? EIO : 0);
+        write_at(end + size - room_, part);
+    }
+    place(size);
+}
+
+template <typename Number>
+void NetcdfFile::write_numbers(int variable, const std::vector<std::size_t> &start,
+                               const std::vector<std::size_t> &count, std::span<const Number> values) {
+    const Variable &to = variables_.at(static_cast<std::size_t>(variable));
+    std::string bytes;
+    for (const Number value : values) {
+        bytes += encoded(to.type, value);
+    }
+    if (is_record(to)) { // whole rows
+        const std::size_t row = bytes.size() / std::max<std::size_t>(count[0], 1);
+        for (std::size_t i = 0; i < count[0]; ++i) {
+            const std::size_t begin = (start[0] + i - records_) * empty_record_.size();
+            while (pending_.size() < begin + empty_record_.size()) {
+                pending_ += empty_record_;
+            }
+            pending_.replace(begin + (to.begin - records_begin_), row, bytes, i * row, row);
+        }
+        return;
+    }
+    // In one piece: rows of the first dimension, or a part of one.
+    std::uint64_t offset = 0;
+    for (std::size_t i = 0; i < start.size(); ++i) {
+        offset = offset * dimensions_.at(static_cast<std::size_t>(to.dimensions[i])).length + start[i];
+    }
+    write_at(to.begin + offset * fill_value(to.type).size(), bytes);
 }
 
 void NetcdfFile::write(int variable, const std::vector<std::size_t> &start, const std::vector<std::size_t> &count,
                        std::span<const double> values) {
-    check(nc_put_vara_double(id_, variable, start.data(), count.data(), values.data()), "data");
+    write_numbers(variable, start, count, values);
 }
 
 void NetcdfFile::write(int variable, const std::vector<std::size_t> &start, const std::vector<std::size_t> &count,
                        std::span<const std::int64_t> values) {
-    const std::vector<long long> numbers(values.begin(), values.end()); // long on some systems, long long for netCDF
-    check(nc_put_vara_longlong(id_, variable, start.data(), count.data(), numbers.data()), "data");
+    write_numbers(variable, start, count, values);
 }
 
 void NetcdfFile::write(int variable, const std::vector<std::size_t> &start, const std::vector<std::size_t> &count,
                        std::span<const signed char> values) {
-    check(nc_put_vara_schar(id_, variable, start.data(), count.data(), values.data()), "data");
+    write_numbers(variable, start, count, values);
 }
 
 void NetcdfFile::write_text(int variable, std::size_t row, std::string_view text) {
-    const std::size_t start[] = {row, 0};
-    const std::size_t count[] = {1, text.size()};
-    check(nc_put_vara_text(id_, variable, start, count, text.data()), "names");
+    write_numbers(variable, {row, 0}, {1, text.size()}, std::span<const char>(text));
 }
 
-void NetcdfFile::sync() { check(nc_sync(id_), "data"); }
+void NetcdfFile::write_at(std::uint64_t offset, std::string_view bytes) {
+    while (!bytes.empty()) {
+        const ssize_t count = pwrite(output_.descriptor(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+        output_.check(count < 0 && errno != EINTR ? errno : 0);
+        const auto written = static_cast<std::size_t>(std::max<ssize_t>(count, 0));
+        bytes.remove_prefix(written);
+        offset += written;
+    }
+}
+
+void NetcdfFile::sync() {
+    if (pending_.empty()) {
+        return;
+    }
+    write_at(records_begin_ + records_ * empty_record_.size(), pending_);
+    records_ += pending_.size() / empty_record_.size();
+    pending_.clear();
+    write_at(records_offset, length_of(records_)); // after the records, so that a crash leaves none unwritten
+}
 
 void NetcdfFile::close() {
-    open_ = false;
-    check(nc_close(id_), "data");
+    sync();
     seal_file(output_);
-    output_.finish(); // netCDF ignores what close(2) returns
+    output_.finish();
 }
 
 } // namespace bench

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 #include <functional>
 #include <map>
-#include <netcdf.h>
 #include <numeric>
 
 namespace bench {
@@ -22,7 +21,7 @@ struct SampleField {
     std::string name;
     std::string unit; // "" if there is none
     std::string meaning;
-    int type; // of netCDF
+    NetcdfType type;
     bool per_rank;
     /// [sample] or [sample][rank]: an array of the batch, or a function.
     std::variant<std::vector<double> Batch::*, std::function<Numbers(const BatchReport &)>> values;
@@ -42,29 +41,29 @@ template <typename Get> auto per_sample(Get get) {
 const std::vector<SampleField> &sample_fields() {
     using Report = BatchReport;
     static const std::vector<SampleField> all = {
-        {"cell_index", "", "cell that the sample belongs to", NC_INT, false,
+        {"cell_index", "", "cell that the sample belongs to", NetcdfType::int32, false,
          per_sample([](const Report &r, std::size_t) { return static_cast<std::int64_t>(r.cell); })},
-        {"block", "", "position of the sample's block in the order of the launch", NC_INT, false,
+        {"block", "", "position of the sample's block in the order of the launch", NetcdfType::int32, false,
          per_sample([](const Report &r, std::size_t) { return static_cast<std::int64_t>(r.block); })},
-        {"canary", "s", "round trip of a cache line between neighboring ranks before the sample's block", NC_DOUBLE,
+        {"canary", "s", "round trip of a cache line between neighboring ranks before the sample's block", NetcdfType::real64,
          false, per_sample([](const Report &r, std::size_t) { return r.canary; })},
-        {"attempt", "", "number of the sample within its cell, in order", NC_INT64, false,
+        {"attempt", "", "number of the sample within its cell, in order", NetcdfType::int64, false,
          per_sample([](const Report &r, std::size_t i) { return r.first_attempt + static_cast<std::int64_t>(i); })},
-        {"valid", "", "1 if the sample counts", NC_BYTE, false,
+        {"valid", "", "1 if the sample counts", NetcdfType::byte, false,
          per_sample([](const Report &r, std::size_t i) -> signed char { return r.verdicts[i] == Verdict::valid; })},
-        {"deadline", "s", "common start on the global clock", NC_DOUBLE, false, &Batch::deadline},
-        {"slack", "s", "time from the decision on the deadline to it", NC_DOUBLE, false, &Batch::slack},
-        {"lateness", "s", "from the planned start of the latest rank to its entry into the operation", NC_DOUBLE, false,
+        {"deadline", "s", "common start on the global clock", NetcdfType::real64, false, &Batch::deadline},
+        {"slack", "s", "time from the decision on the deadline to it", NetcdfType::real64, false, &Batch::slack},
+        {"lateness", "s", "from the planned start of the latest rank to its entry into the operation", NetcdfType::real64, false,
          per_sample([](const Report &r, std::size_t i) { return lateness(r.batch[i]); })},
-        {"verdict", "", "why the sample counts or not", NC_BYTE, false,
+        {"verdict", "", "why the sample counts or not", NetcdfType::byte, false,
          per_sample([](const Report &r, std::size_t i) { return static_cast<signed char>(r.verdicts[i]); })},
-        {"sync_entry", "s", "entry into the synchronizer, global clock", NC_DOUBLE, true, &Batch::sync_entry},
-        {"entry", "s", "entry into the operation, global clock", NC_DOUBLE, true, &Batch::entry},
-        {"exit", "s", "exit from the operation, global clock", NC_DOUBLE, true, &Batch::exit},
-        {"delay", "s", "planned start after the common one, as asked for", NC_DOUBLE, true, &Batch::delay},
-        {"flag", "", "0 if the synchronizer reported a failed start", NC_BYTE, true,
+        {"sync_entry", "s", "entry into the synchronizer, global clock", NetcdfType::real64, true, &Batch::sync_entry},
+        {"entry", "s", "entry into the operation, global clock", NetcdfType::real64, true, &Batch::entry},
+        {"exit", "s", "exit from the operation, global clock", NetcdfType::real64, true, &Batch::exit},
+        {"delay", "s", "planned start after the common one, as asked for", NetcdfType::real64, true, &Batch::delay},
+        {"flag", "", "0 if the synchronizer reported a failed start", NetcdfType::byte, true,
          [](const Report &r) { return std::vector<signed char>(r.batch.flag.begin(), r.batch.flag.end()); }},
-        {"computed_time", "s", "computation between entry and exit, all calls", NC_DOUBLE, true, &Batch::computed},
+        {"computed_time", "s", "computation between entry and exit, all calls", NetcdfType::real64, true, &Batch::computed},
     };
     return all;
 }
@@ -140,12 +139,12 @@ public:
     void end(const RunEnd &end) override {
         const ClockAgreement &agreement = end.agreement;
         file_.define_late([&] {
-            file_.attribute(NC_GLOBAL, "clock_check", describe(agreement));
-            file_.attribute(NC_GLOBAL, "clock_check_offset_s", agreement.offset);
-            file_.attribute(NC_GLOBAL, "clock_check_allowed_s", agreement.allowed);
-            file_.attribute(NC_GLOBAL, "clock_check_ranks_outside", std::int64_t{agreement.outside});
-            file_.attribute(NC_GLOBAL, "clock_check_contradictions", std::int64_t{agreement.contradictions});
-            file_.attribute(NC_GLOBAL, "warnings", join(end.warnings, "\n"));
+            file_.attribute(NetcdfFile::global, "clock_check", describe(agreement));
+            file_.attribute(NetcdfFile::global, "clock_check_offset_s", agreement.offset);
+            file_.attribute(NetcdfFile::global, "clock_check_allowed_s", agreement.allowed);
+            file_.attribute(NetcdfFile::global, "clock_check_ranks_outside", std::int64_t{agreement.outside});
+            file_.attribute(NetcdfFile::global, "clock_check_contradictions", std::int64_t{agreement.contradictions});
+            file_.attribute(NetcdfFile::global, "warnings", join(end.warnings, "\n"));
         });
         file_.close();
     }
@@ -161,7 +160,7 @@ public:
         ContextValues values = context_values(context);
         values.insert(values.end(), found.data.attributes.begin(), found.data.attributes.end());
         write_context(found.data.title, context, values);
-        file_.attribute(NC_GLOBAL, "warnings", join(found.warnings, "\n"));
+        file_.attribute(NetcdfFile::global, "warnings", join(found.warnings, "\n"));
         file_.end_definitions();
         for (const Variable &variable : found.data.variables) {
             write(found.data, variable);
@@ -170,7 +169,7 @@ public:
     }
 
 private:
-    int define(const std::string &name, int type, const std::vector<int> &dimensions, const std::string &meaning,
+    int define(const std::string &name, NetcdfType type, const std::vector<int> &dimensions, const std::string &meaning,
                const std::string &unit = "") {
         const int variable = variables_[name] = file_.variable(name, type, dimensions);
         file_.attribute(variable, "long_name", meaning);
@@ -185,7 +184,7 @@ private:
         for (const std::string &name : variable.dimensions) {
             dimensions.push_back(lengths.at(name));
         }
-        constexpr int types[] = {NC_DOUBLE, NC_INT64, NC_CHAR};
+        constexpr NetcdfType types[] = {NetcdfType::real64, NetcdfType::int64, NetcdfType::text};
         const auto *const texts = std::get_if<std::vector<std::string>>(&variable.values);
         if (texts != nullptr) {
             std::size_t longest = 1;
@@ -222,17 +221,17 @@ private:
     }
 
     void write_context(const std::string &title, const Context &context, const ContextValues &values) {
-        file_.attribute(NC_GLOBAL, "title", title);
-        file_.attribute(NC_GLOBAL, "schema", std::string("downbeat-bench"));
-        file_.attribute(NC_GLOBAL, "schema_version", std::int64_t{schema_version});
+        file_.attribute(NetcdfFile::global, "title", title);
+        file_.attribute(NetcdfFile::global, "schema", std::string("downbeat-bench"));
+        file_.attribute(NetcdfFile::global, "schema_version", std::int64_t{schema_version});
         for (const auto &[name, value] : values) {
-            std::visit([&, &of = name](const auto &typed) { file_.attribute(NC_GLOBAL, of, typed); }, value);
+            std::visit([&, &of = name](const auto &typed) { file_.attribute(NetcdfFile::global, of, typed); }, value);
         }
         for (const auto &[name, value] : context.clock) {
-            file_.attribute(NC_GLOBAL, "clock_" + name, value);
+            file_.attribute(NetcdfFile::global, "clock_" + name, value);
         }
-        file_.attribute(NC_GLOBAL, "environment", describe_environment(context));
-        file_.attribute(NC_GLOBAL, "hosts", describe_hosts(context));
+        file_.attribute(NetcdfFile::global, "environment", describe_environment(context));
+        file_.attribute(NetcdfFile::global, "hosts", describe_hosts(context));
     }
 
     /// The meanings of a variable's numbers, in the form of the CF conventions (section 3.5).
@@ -245,7 +244,7 @@ private:
 
     /// `length`: the dimension of texts.
     void define(const CellField &field, int cell, int length) {
-        constexpr int types[] = {NC_CHAR, NC_INT64, NC_DOUBLE, NC_BYTE};
+        constexpr NetcdfType types[] = {NetcdfType::text, NetcdfType::int64, NetcdfType::real64, NetcdfType::byte};
         std::vector<int> dimensions = {cell};
         if (field.type == FieldType::text) {
             dimensions.push_back(length);
@@ -258,7 +257,7 @@ private:
     }
 
     void define(const SamplingContext &context, const std::vector<Cell> &cells) {
-        const int sample = file_.dimension("sample", NC_UNLIMITED);
+        const int sample = file_.dimension("sample", NetcdfFile::unlimited);
         const int rank = file_.dimension("rank", context.ranks.size());
         const int cell = file_.dimension("cell", cells.size());
         const int name = file_.dimension("name_len", longest_name(context, cells));
@@ -278,9 +277,9 @@ private:
         for (const CellField &field : cell_columns()) {
             define(field, cell, field.planned ? name : found);
         }
-        define("timed", NC_BYTE, {cell, rank}, "1 if the rank's time in the operation is its latency");
-        define("host", NC_CHAR, {rank, name}, "host of the rank");
-        define("cpuset", NC_CHAR, {rank, name}, "processors that the rank may run on");
+        define("timed", NetcdfType::byte, {cell, rank}, "1 if the rank's time in the operation is its latency");
+        define("host", NetcdfType::text, {rank, name}, "host of the rank");
+        define("cpuset", NetcdfType::text, {rank, name}, "processors that the rank may run on");
     }
 
     void write_field(const CellField &field, const CellResult &result) {
