@@ -133,15 +133,20 @@ build: build-$(MPI) ## build into build/$(MPI)
 install: build ## install from there to [DESTDIR]$(PREFIX)
 	@DESTDIR='$(DESTDIR)' cmake --install build/$(MPI)
 
+uninstall: ## remove from [DESTDIR] what the last make install wrote there, and directories that are empty then
+	@sed 's,^,$(DESTDIR),' build/$(MPI)/install_manifest.txt | xargs -d '\n' rm -fv
+	@sed 's,^,$(DESTDIR),; s,/[^/]*$$,,' build/$(MPI)/install_manifest.txt | sort -ru | \
+	    xargs -d '\n' rmdir -p --ignore-fail-on-non-empty 2>/dev/null || true
+
 dist: ## write the last commit as build/dist/downbeat-<version>.tar.gz, the same bits every time, and print its checksum
 	@tools/dist
 
 wheel: setup-run ## write build/dist/downbeat-<version>-py3-none-any.whl, with the headers that downbeat build needs
-	@mkdir -p build/dist
-	@rm -rf build/share
-	@$(VENV)/python tools/man --output build/share/man --version $$(sed -n 's/^version = "\(.*\)"$$/\1/p' pyproject.toml)
-	@cp -r packaging/completions/. build/share
-	@DOWNBEAT_WHEEL_HEADERS=1 DOWNBEAT_WHEEL_SHARE=build/share $(VENV)/python -m pip --quiet wheel --no-deps --no-build-isolation --wheel-dir build/dist .
+	@rm -rf build/wheel/root
+	@mkdir -p build/dist build/wheel/root/share
+	@$(VENV)/python tools/man --output build/wheel/root/share/man --version $$(sed -n 's/^version = "\(.*\)"$$/\1/p' pyproject.toml)
+	@cp -r packaging/completions/. build/wheel/root/share
+	@DOWNBEAT_WHEEL_HEADERS=1 DOWNBEAT_WHEEL_ROOT=build/wheel/root $(VENV)/python -m pip --quiet wheel --no-deps --no-build-isolation --wheel-dir build/dist .
 	@ls build/dist/*.whl
 
 docs: setup-docs ## build the documentation as a site, build/docs/index.html; a broken link is an error
@@ -165,10 +170,10 @@ lock: ## write tools/lock.txt: the newest Python packages that pyproject.toml al
 	@$(VENV)/python tools/lock
 
 setup-run:
-	@tools/setup build downbeat $(MPI)
+	@tools/setup build downbeat test $(MPI)
 
 setup-bench:
-	@tools/setup build downbeat languages $(DEBIAN_MPIS)
+	@tools/setup build downbeat test languages $(DEBIAN_MPIS)
 
 setup-docs:
 	@tools/setup docs

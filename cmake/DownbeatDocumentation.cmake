@@ -10,15 +10,23 @@ find_program(DOWNBEAT_PYTHON python3)
 set(man_dir "${PROJECT_BINARY_DIR}/man")
 if(DOWNBEAT_PYTHON)
     set(man_command "${DOWNBEAT_PYTHON}" "${PROJECT_SOURCE_DIR}/tools/man" --output "${man_dir}" --version ${PROJECT_VERSION})
+    file(GLOB man_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/lib/include/*.h" "${PROJECT_SOURCE_DIR}/lib/include/*/*.h"
+         "${PROJECT_SOURCE_DIR}/python/downbeat/commands/*.py")
     if(TARGET downbeat-bench)
         list(APPEND man_command --bench "$<TARGET_FILE:downbeat-bench>")
+        list(APPEND man_sources downbeat-bench)
     endif()
-    list(JOIN man_command "\" \"" man_command)
     # A directory stays empty where nothing can be asked.
-    install(CODE "file(REMOVE_RECURSE \"${man_dir}\")
-        file(MAKE_DIRECTORY \"${man_dir}\")
-        execute_process(COMMAND \"${man_command}\" COMMAND_ERROR_IS_FATAL ANY)")
-    install(DIRECTORY "${man_dir}/" DESTINATION "${CMAKE_INSTALL_MANDIR}")
+    add_custom_command(
+        OUTPUT "${man_dir}.stamp"
+        COMMAND "${CMAKE_COMMAND}" -E rm -rf "${man_dir}"
+        COMMAND "${CMAKE_COMMAND}" -E make_directory "${man_dir}"
+        COMMAND ${man_command}
+        COMMAND "${CMAKE_COMMAND}" -E touch "${man_dir}.stamp"
+        DEPENDS "${PROJECT_SOURCE_DIR}/tools/man" ${man_sources}
+        VERBATIM)
+    add_custom_target(man ALL DEPENDS "${man_dir}.stamp")
+    install(DIRECTORY "${man_dir}/" DESTINATION "${CMAKE_INSTALL_MANDIR}" OPTIONAL)
 else()
-    install(CODE "message(\"man pages are left out: no python3\")")
+    message(STATUS "man pages are left out: no python3")
 endif()

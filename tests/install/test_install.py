@@ -72,14 +72,26 @@ def libdir(prefix: Path) -> Path:
 
 
 def exports(prefix: Path) -> set[str]:
-    """Returns the names of the library's functions."""
-    return set(run("nm", "-D", "--defined-only", libdir(prefix) / "libdownbeat.so").split()[2::3])
+    """Returns the names of the library's functions, which all have its version."""
+    names = set(run("nm", "-D", "--defined-only", libdir(prefix) / "libdownbeat.so").split()[2::3])
+    assert {version for _, at, version in (name.partition("@@") for name in names) if at} == {"DOWNBEAT_0.1"}
+    return {name.partition("@@")[0] for name in names} - {"DOWNBEAT_0.1"}
 
 
 def functions(header: Path) -> set[str]:
     """Returns the names of the functions that a header declares."""
     text = header.read_text(encoding="utf-8")
     return set(re.findall(r"^[a-zA-Z].*?\b((?:MPIX|Downbeat)_\w+)\(", text, re.MULTILINE))
+
+
+@once
+def test_nothing_stays_after_make_uninstall(mpi: str, tmp_path: Path) -> None:
+    (tmp_path / "opt").mkdir()
+    (tmp_path / "opt/other").touch()
+    for target in ("install", "uninstall"):
+        run("make", target, f"MPI={mpi}", f"DESTDIR={tmp_path}", f"PREFIX={PREFIX}")
+        assert (tmp_path / "opt/downbeat").exists() == (target == "install")
+    assert (tmp_path / "opt/other").exists()
 
 
 @once
@@ -139,7 +151,7 @@ def test_pkg_config(
     command, standard, source = compiler
     run(command, standard, "-Wall", "-Wextra", "-Werror", CONSUMER / source, "-o", program, *flags)
     linked = run("readelf", "-d", program)
-    assert ("libdownbeat.so.0" in linked) == (library == "shared")
+    assert ("libdownbeat.so.0.1" in linked) == (library == "shared")
     assert starts_together(mpi, program)
 
 
@@ -162,7 +174,7 @@ def test_cmake_package(mpi: str, tree: str, tmp_path: Path, request: pytest.Fixt
     run("cmake", "--build", tmp_path)
     for consumer in CONSUMERS:
         program = tmp_path / consumer
-        assert ("libdownbeat.so.0" in run("readelf", "-d", program)) == (not consumer.endswith("static"))
+        assert ("libdownbeat.so.0.1" in run("readelf", "-d", program)) == (not consumer.endswith("static"))
         assert starts_together(mpi, program)
 
 
@@ -190,7 +202,7 @@ def test_fortran_component_of_the_cmake_package(mpi: str, installed: Path, tmp_p
     assert len(programs) == 4
     for program in programs:
         static = program.name.endswith("static")
-        assert ("libdownbeat-fortran.so.0" in run("readelf", "-d", program)) == (not static)
+        assert ("libdownbeat-fortran.so.0.1" in run("readelf", "-d", program)) == (not static)
         assert starts_together(mpi, program)
 
 

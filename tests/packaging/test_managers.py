@@ -56,7 +56,7 @@ def test_debian_builds_and_lintian_accepts_the_packages() -> None:
             run("dpkg-deb", "-x", package, root, cwd=directory)
         (pc,) = root.glob(f"usr/lib/*/pkgconfig/downbeat-{mpi}.pc")
         (libdir,) = re.findall(r"(?m)^libdir=/(.*)$", pc.read_text(encoding="utf-8"))
-        assert (root / libdir / "libdownbeat.so.0").exists()
+        assert (root / libdir / "libdownbeat.so.0.1").exists()
         assert (root / f"usr/share/bash-completion/completions/downbeat-bench.{mpi}").exists()
         bench = run(root / libdir / "../bin/downbeat-bench", "--version", cwd=directory)
         assert {"openmpi": "Open MPI", "mpich": "MPICH"}[mpi] in bench

@@ -34,14 +34,13 @@ class Downbeat(CMakePackage):
         depends_on("cli11@2:", type="build")
         depends_on("nlohmann-json@3.10:", type="build")
         depends_on("fmt@9:")
-        depends_on("netcdf-c")
     depends_on("otf2@3:", when="+otf2")
     with when("+python"):
         extends("python")
         depends_on("python@3.11:", type=("build", "run"))
         depends_on("py-pip", type="build")
         depends_on("py-hatchling@1.27:", type="build")
-        for name in "jinja2 matplotlib msgspec netcdf4 numpy pandas pyarrow rich scipy typer xarray".split():
+        for name in "jinja2 matplotlib msgspec numpy pandas rich typer".split():
             depends_on(f"py-{name}", type=("build", "run"))
 
     conflicts("%gcc@:10", msg="downbeat-bench is C++20")
