@@ -1,15 +1,15 @@
 """Puts into the wheel what `downbeat build` compiles: the source, and headers if DOWNBEAT_WHEEL_HEADERS is set.
 
-DOWNBEAT_WHEEL_SHARE names a directory with man pages and shell completion of the command, which pip installs as share/.
-
 `make wheel` sets it: a cluster seldom has CLI11, fmt and nlohmann-json, so the wheel on PyPI carries the headers of the
-machine that it was made on, each with its license, as wheels carry shared libraries. netcdf.h goes with libnetcdf of
-the Python package netCDF4. Nothing of it is in the source archive.
+machine that it was made on, each with its license. It also sets DOWNBEAT_WHEEL_ROOT, a directory that pip installs into
+the prefix: man pages, shell completion, and what packaging/wheel/build-binaries makes. Nothing of it is in the source
+archive.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 SOURCE = (
     "CMakeLists.txt",
@@ -39,12 +40,9 @@ SOURCE = (
     "tools/man",
 )
 # Header directories, and the Debian packages that have them.
-HEADERS = {
-    "CLI": "libcli11-dev",
-    "fmt": "libfmt-dev",
-    "netcdf.h": "libnetcdf-dev",
-    "nlohmann": "nlohmann-json3-dev",
-}
+HEADERS = {"CLI": "libcli11-dev", "fmt": "libfmt-dev", "nlohmann": "nlohmann-json3-dev"}
+# In README.md: pictures and links that lead into the repository, which pages of PyPI do not have.
+LOCAL = r"\((?!https?:)[^)]*\)"
 
 
 def revision_of(root: Path) -> str:
@@ -53,6 +51,15 @@ def revision_of(root: Path) -> str:
         return ""
     command = ["git", "rev-parse", "HEAD"]
     return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False).stdout
+
+
+class ReadmeHook(MetadataHookInterface):
+    """README.md as the long description."""
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        text = Path(self.root, "README.md").read_text(encoding="utf-8")
+        text = re.sub(rf"!\[[^]]*\]{LOCAL}\n*", "", text)
+        metadata["readme"] = {"content-type": "text/markdown", "text": re.sub(rf"\[([^]]*)\]{LOCAL}", r"\1", text)}
 
 
 class SourceHook(BuildHookInterface):  # type: ignore[type-arg]
@@ -85,5 +92,8 @@ class SourceHook(BuildHookInterface):  # type: ignore[type-arg]
                 included[str(path)] = f"downbeat/headers/{name}"
                 included[str(license_file)] = f"downbeat/headers/licenses/{package}"
         build_data["force_include"].update(included)
-        if share := os.environ.get("DOWNBEAT_WHEEL_SHARE"):
-            build_data["shared_data"][share] = "share"
+        if place := os.environ.get("DOWNBEAT_WHEEL_ROOT"):
+            build_data["shared_data"].update({str(path): path.name for path in Path(place).iterdir()})
+            if Path(place, "bin").is_dir():
+                build_data["pure_python"] = False
+                build_data["tag"] = "py3-none-manylinux_2_28_x86_64"

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
+from downbeat.statistics.distributions import t_cdf, t_quantile
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 Floats = NDArray[np.float64]
 CONFIDENCE = 0.95  # of the intervals that are printed
@@ -90,7 +90,7 @@ class Estimate:
     def __str__(self) -> str:
         if not self.error >= 0:
             return f"{self.value(self.mean):.3g}{self.unit}"
-        half = float(special.stdtrit(self.freedom, 0.5 + CONFIDENCE / 2)) * self.error
+        half = t_quantile(self.freedom, 0.5 + CONFIDENCE / 2) * self.error
         low, high = self.value(self.mean - half), self.value(self.mean + half)
         return f"{self.value(self.mean):.3g}{self.unit} ({CONFIDENCE:.0%} interval {low:.3g} to {high:.3g}{self.unit})"
 
@@ -109,7 +109,7 @@ def tails(distance: float, error: float, freedom: float, launches: int) -> tuple
         return math.nan, math.nan
     if error > 0:
         t = distance / error
-        return float(special.stdtr(freedom, t)), float(special.stdtr(freedom, -t))
+        return t_cdf(freedom, t), t_cdf(freedom, -t)
     if abs(distance) < ROUNDING:
         return 1.0, 1.0
     return (0.5**launches, 1.0) if distance < 0 else (1.0, 0.5**launches)

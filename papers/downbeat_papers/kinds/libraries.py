@@ -12,7 +12,7 @@ import xarray as xr
 from downbeat.base.text import MICROSECONDS, bytes_text, drawn_of, name_of
 from downbeat.pictures.style import Picture
 from downbeat.report.page import Table
-from scipy import special
+from downbeat.statistics.distributions import t_quantile
 
 from downbeat_papers.claims import Facts, Measure, Measured, missing
 from downbeat_papers.draw import Box, BoxPanel, Panel, Series, draw_boxes, draw_panels
@@ -119,7 +119,7 @@ def mean_and_half(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     count = len(rows)
     if count < 2:
         return rows.mean(axis=0), np.zeros(rows.shape[1])
-    return rows.mean(axis=0), special.stdtrit(count - 1, 0.975) * rows.std(axis=0, ddof=1) / np.sqrt(count)
+    return rows.mean(axis=0), t_quantile(count - 1, 0.975) * rows.std(axis=0, ddof=1) / np.sqrt(count)
 
 
 def exits_after_the_first(data: xr.Dataset) -> np.ndarray:

@@ -61,6 +61,9 @@ def reproduce(
     The page of one figure is DIR/<figure>.html, of several DIR/report.html.
     Data are in DIR/<figure>/ and are used again.
     """
+    from downbeat.data.launch_file import xarray
+
+    xarray()
     from downbeat_papers.figure import FIGURES, Figure, find_figures, own_data
     from downbeat_papers.listing import duration, estimated_seconds, listing, simulated_listing
     from downbeat_papers.page import failed_section, figure_section, missing_section, whole_page

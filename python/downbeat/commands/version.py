@@ -10,11 +10,13 @@ import subprocess
 def print_versions() -> None:
     """Prints the versions of the command and of Python, and what each downbeat-bench says of itself."""
     from downbeat.launchers.bench import built, find_any_bench, installed
-    from downbeat.launchers.libraries import LIBRARIES
+    from downbeat.launchers.libraries import LIBRARIES, packaged_bench
 
     print(f"downbeat {importlib.metadata.version('downbeat')}, Python {platform.python_version()}")
     benches = [found for name in LIBRARIES if (found := built(name))]
     benches = benches or list(dict.fromkeys(found for name in LIBRARIES if (found := installed(name))))
+    if not benches and (wheel := packaged_bench()):
+        benches = [wheel]
     if not benches:
         from downbeat.errors import UsageError
 

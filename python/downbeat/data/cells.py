@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Iterable
 from pathlib import Path
 
-import netCDF4
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from downbeat.base.text import Units
 from downbeat.data.launch_file import open_samples, read_cells, resolution_of, steps_of
 from downbeat.data.metrics import METRICS
+from downbeat.data.netcdf import NetcdfFile
 from downbeat.data.samples import Samples, read_samples
 from downbeat.statistics.steps import LEFT_BY_INTERPOLATION, grouped_median, step_in
 
@@ -182,7 +182,7 @@ def hidden_by_step(cells: pd.DataFrame, metric: str, statistic: str = "median") 
     return step.fillna(0.0) * {"mean": 0.0, "median": LEFT_BY_INTERPOLATION}.get(statistic, 1.0)
 
 
-def step_in_samples(file: netCDF4.Dataset, samples: Samples) -> float:
+def step_in_samples(file: NetcdfFile, samples: Samples) -> float:
     """Returns the step of the clocks in s as samples show it, for files that do not say it; 0 where they do not."""
     known = [samples[name] for name in ("latency_min", "latency_max") if name in samples.columns]
     once = steps_of(file, "latency_min", 1.0)[samples["cell_index"]] == 1  # calls per sample

@@ -3,101 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-import functools
-import math
+import importlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from types import ModuleType
+from typing import TYPE_CHECKING
 
-import netCDF4
 import numpy as np
 import pandas as pd
 
 from downbeat.base.files import check_sealed
 from downbeat.base.text import Units
 from downbeat.data.metrics import METRICS
-from downbeat.errors import UsageError, reading, refuse_pipe
+from downbeat.data.netcdf import UNWRITTEN, NetcdfFile, Variable
+from downbeat.errors import DownbeatError, UsageError, reading, refuse_pipe
 
 if TYPE_CHECKING:
     import xarray as xr
-
-MAGIC = b"CDF\x05"
-ITEM_BYTES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 4, 6: 8, 7: 1, 8: 2, 9: 4, 10: 8, 11: 8}  # by the format's number of a type
-
-
-class Header:
-    """Reads the parts of a header one after the other."""
-
-    def __init__(self, stream: BinaryIO, size: int) -> None:
-        self.stream = stream
-        self.size = size  # of the file: a damaged header may claim more than memory holds
-
-    def take(self, size: int) -> bytes:
-        """Returns the next bytes.
-
-        Raises:
-            EOFError: there are not so many.
-        """
-        if self.stream.tell() + size > self.size:
-            raise EOFError
-        return self.stream.read(size)
-
-    def tag(self) -> int:
-        return int.from_bytes(self.take(4), "big")
-
-    def number(self) -> int:
-        """Returns a number of elements, an identifier, or an offset."""
-        return int.from_bytes(self.take(8), "big")
-
-    def skip_padded(self, size: int) -> None:
-        self.take(padded(size))
-
-    def skip_attributes(self) -> None:
-        self.tag()
-        for _ in range(self.number()):
-            self.skip_padded(self.number())
-            item = ITEM_BYTES[self.tag()]
-            self.skip_padded(self.number() * item)
-
-
-def padded(size: int) -> int:
-    """Returns a size rounded up to four bytes, as all in these files is."""
-    return -(-size // 4) * 4
-
-
-def whole_size(path: Path) -> int:
-    """Returns the bytes that a file in format CDF-5 with records has when it is whole, by its header; else 0.
-
-    Raises:
-        EOFError: it ends within its header.
-        KeyError: the header is damaged.
-    """
-    with path.open("rb") as stream:
-        if stream.read(len(MAGIC)) != MAGIC:
-            return 0
-        header = Header(stream, path.stat().st_size)
-        records = header.number()
-        header.tag()
-        extents = []
-        for _ in range(header.number()):
-            header.skip_padded(header.number())
-            extents.append(header.number())  # 0: unlimited
-        header.skip_attributes()
-        header.tag()
-        record = 0
-        begins = []
-        for _ in range(header.number()):
-            header.skip_padded(header.number())
-            shape = [extents[header.number()] for _ in range(header.number())]
-            header.skip_attributes()
-            item = ITEM_BYTES[header.tag()]
-            header.number()
-            begin = header.number()
-            if shape and shape[0] == 0:
-                record += padded(math.prod(shape[1:]) * item)
-                begins.append(begin)
-        return min(begins, default=0) + record * records
-
 
 SCHEMA = "downbeat-bench"
 SCHEMA_VERSION = 2  # of 1, CSV and JSON lines had other names; netCDF, which is read here, differs in nothing
@@ -121,15 +43,8 @@ NEEDED = ("status",)  # fields that every version of downbeat-bench writes, and 
 CUT_SHORT = "cut short"  # the run ended before the cell was complete
 
 
-@functools.lru_cache
-def known_size(path: Path, size: int, changed: int) -> int:
-    """Returns `whole_size`; a file is opened many times, its header read once per size and time of change in ns."""
-    del size, changed
-    return whole_size(path)
-
-
 @contextlib.contextmanager
-def open_netcdf(path: str | Path) -> Iterator[netCDF4.Dataset]:
+def open_netcdf(path: str | Path) -> Iterator[NetcdfFile]:
     """Opens a file of downbeat-bench, of samples or of an experiment on clocks.
 
     Raises:
@@ -147,31 +62,28 @@ def open_netcdf(path: str | Path) -> Iterator[netCDF4.Dataset]:
     if size == 0:
         raise UsageError(f"'{path}' is empty: the launch ended before it measured anything")
     try:
-        needed = known_size(path, size, status.st_mtime_ns)
+        file = NetcdfFile(path)
         with reading(path):
             check_sealed(path, size, status.st_mtime_ns)
-        file = netCDF4.Dataset(path)
     except PermissionError as error:
         raise UsageError(f"'{path}' is not readable") from error
-    except (EOFError, LookupError) as error:
+    except (EOFError, LookupError, UnicodeError) as error:
         raise UsageError(f"'{path}' is cut off or damaged: its header cannot be read") from error
-    except (OSError, RuntimeError, ValueError) as error:
+    except (OSError, ValueError) as error:
         raise UsageError(foreign) from error
-    with file, reading(path):
+    with reading(path):
         if getattr(file, "schema", None) != SCHEMA:
             raise UsageError(foreign)
         version = int(getattr(file, "schema_version", 0))
         if version > SCHEMA_VERSION:
             raise UsageError(f"'{path}' has schema version {version}; this downbeat reads up to {SCHEMA_VERSION}")
-        if size < needed:
-            raise UsageError(f"'{path}' is cut off: it has {size} of {needed} bytes")
-        file.set_auto_mask(False)
-        file.set_auto_chartostring(False)  # files of clocks say _Encoding, and netCDF4 would make words of them
+        if size < file.whole:
+            raise UsageError(f"'{path}' is cut off: it has {size} of {file.whole} bytes")
         yield file
 
 
 @contextlib.contextmanager
-def open_samples(path: str | Path) -> Iterator[netCDF4.Dataset]:
+def open_samples(path: str | Path) -> Iterator[NetcdfFile]:
     """Opens a file of downbeat-bench with samples of operations.
 
     Raises:
@@ -183,25 +95,25 @@ def open_samples(path: str | Path) -> Iterator[netCDF4.Dataset]:
         yield file
 
 
-def names(variable: netCDF4.Variable[Any]) -> list[str]:
+def names(variable: Variable) -> list[str]:
     """Returns the rows of a variable of characters."""
     rows = np.asarray(variable[:]).astype("S1")
     return [row.tobytes().rstrip(b"\0").decode() for row in rows]
 
 
-def flags(variable: netCDF4.Variable[Any]) -> dict[int, str]:
+def flags(variable: Variable) -> dict[int, str]:
     """Returns what the numbers of a variable mean, as it says itself (CF conventions, section 3.5)."""
     return dict(zip(map(int, np.atleast_1d(variable.flag_values)), variable.flag_meanings.split(), strict=True))
 
 
-def read_cells(file: netCDF4.Dataset) -> pd.DataFrame:
+def read_cells(file: NetcdfFile) -> pd.DataFrame:
     """Returns one row per cell: all that the file says of it, but for the statistics of metrics.
 
     That is what the cell is (`CELL_FACTORS`), `status`, and numbers; NaN for what a run that was cut short did not
     write.
     The units that the file gives are in `attrs["units"]`.
     """
-    columns: dict[str, object] = {"cell": np.arange(file.dimensions["cell"].size)}
+    columns: dict[str, object] = {"cell": np.arange(file.dimensions["cell"])}
     for name in [*CELL_FACTORS, *(name for name in cell_fields(file) if name not in CELL_FACTORS)]:
         variable = file.variables[name]
         if variable.dtype.kind == "S":
@@ -218,7 +130,7 @@ def read_cells(file: netCDF4.Dataset) -> pd.DataFrame:
     return cells
 
 
-def cell_fields(file: netCDF4.Dataset) -> list[str]:
+def cell_fields(file: NetcdfFile) -> list[str]:
     """Returns the names of what a file says of a cell as a whole, the statistics of metrics left out."""
     metrics = tuple(f"{name.removesuffix('_p25')}_" for name in file.variables if name.endswith("_p25"))
     return [
@@ -228,19 +140,19 @@ def cell_fields(file: netCDF4.Dataset) -> list[str]:
     ]
 
 
-def has_unit(file: netCDF4.Dataset, name: str) -> bool:
+def has_unit(file: NetcdfFile, name: str) -> bool:
     """Whether a file has a variable of that name and says its unit."""
     return name in file.variables and hasattr(file.variables[name], "units")
 
 
-def numbers(variable: netCDF4.Variable[Any]) -> np.ndarray:
+def numbers(variable: Variable) -> np.ndarray:
     """Returns numbers in the byte order of this machine, NaN for what was not written."""
     values = np.asarray(variable[:]).astype(variable.dtype.newbyteorder("="))
-    unwritten = values == netCDF4.default_fillvals[f"{variable.dtype.kind}{variable.dtype.itemsize}"]
+    unwritten = values == UNWRITTEN[f"{variable.dtype.kind}{variable.dtype.itemsize}"]
     return np.where(unwritten, np.nan, values) if unwritten.any() else values
 
 
-def steps_of(file: netCDF4.Dataset, metric: str, resolution: float) -> np.ndarray:
+def steps_of(file: NetcdfFile, metric: str, resolution: float) -> np.ndarray:
     """Returns the step in which samples of a metric are read, s, shape (cells,); 0 where it has none or is unknown.
 
     Args:
@@ -251,7 +163,7 @@ def steps_of(file: netCDF4.Dataset, metric: str, resolution: float) -> np.ndarra
     calls = np.maximum(np.nan_to_num(numbers(file.variables["calls"]), nan=1), 1)
     if METRICS[metric].clock_bounds:
         return np.zeros(len(calls))
-    ranks = file.dimensions["rank"].size
+    ranks = file.dimensions["rank"]
     timed = (
         file.variables["timed"][:].astype(bool).sum(axis=1) if "timed" in file.variables else np.full(len(calls), ranks)
     )
@@ -259,7 +171,7 @@ def steps_of(file: netCDF4.Dataset, metric: str, resolution: float) -> np.ndarra
     return np.asarray(resolution / calls / averaged)
 
 
-def resolution_of(file: netCDF4.Dataset) -> float:
+def resolution_of(file: NetcdfFile) -> float:
     """Returns the step of the ranks' clocks in s, the largest; 0 where the file does not say it."""
     return float(getattr(file, "clock_resolution", 0.0))
 
@@ -273,14 +185,25 @@ class Context(dict[str, object]):
         raise UsageError(f"'{self.path}' is damaged: it has no attribute '{name}'")
 
 
-def context_of(file: netCDF4.Dataset) -> dict[str, object]:
+def context_of(file: NetcdfFile) -> dict[str, object]:
     """Returns the context of a launch."""
-    values = {name: file.getncattr(name) for name in file.ncattrs()}
     context = Context(
-        {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
+        {name: value.item() if isinstance(value, np.generic) else value for name, value in file.attributes.items()}
     )
-    context.path = file.filepath()
+    context.path = str(file.path)
     return context
+
+
+def xarray() -> ModuleType:
+    """Returns the package xarray, an extra, which a first table does not need.
+
+    Raises:
+        DownbeatError: it is not installed.
+    """
+    try:
+        return importlib.import_module("xarray")
+    except ModuleNotFoundError:
+        raise DownbeatError("this needs xarray; run: pip install 'downbeat[xarray]'") from None
 
 
 def open_launch(path: str | Path) -> xr.Dataset:
@@ -297,18 +220,32 @@ def open_launch(path: str | Path) -> xr.Dataset:
     Raises:
         UsageError: the file is missing, truncated, damaged, or of another program.
     """
-    import xarray as xr
+    xr = xarray()
+    from xarray.core import indexing
+
+    class Lazy(xr.backends.BackendArray):  # type: ignore[misc]
+        """Values that are read when they are used."""
+
+        def __init__(self, variable: Variable) -> None:
+            self.variable, self.shape = variable, variable.shape
+            self.dtype = variable.dtype.newbyteorder("=")
+
+        def __getitem__(self, key: indexing.ExplicitIndexer) -> np.ndarray:
+            read = lambda part: np.asarray(self.variable[part], self.dtype)  # noqa: E731
+            return np.asarray(indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, read))
+
+    def content(variable: Variable) -> tuple[tuple[str, ...], object]:
+        if variable.dtype.kind == "S":
+            return variable.dimensions[:1], names(variable)
+        # Of samples, which are written as a whole, nothing is missing; they stay where they are until they are read.
+        if "sample" in variable.dimensions:
+            return variable.dimensions, indexing.LazilyIndexedArray(Lazy(variable))
+        return variable.dimensions, numbers(variable)
 
     with open_netcdf(path) as file:
-        variables = file.variables.items()
-        text = {name: names(variable) for name, variable in variables if variable.dtype.kind == "S"}
-        # Of samples, which are written as a whole, nothing is missing; they stay where they are until they are read.
-        lacking = {name: numbers(one) for name, one in variables if name not in text and "sample" not in one.dimensions}
-        data = xr.open_dataset(path, engine="netcdf4", decode_times=False, mask_and_scale=False)
-    for name, values in text.items():
-        data[name] = (data[name].dims[0], values, data[name].attrs)
-    for name, whole in lacking.items():
-        data[name] = (data[name].dims, whole, data[name].attrs)
+        data = xr.Dataset(
+            {name: (*content(one), one.attributes) for name, one in file.variables.items()}, attrs=file.attributes
+        )
     if "cell_index" in data:
         data = data.set_coords([name for name in CELL_FACTORS if name in data])
     if "rank" in data.dims:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import netCDF4
 import numpy as np
 import pandas as pd
 
-from downbeat.data.launch_file import CELL_FACTORS, flags, numbers, open_samples, read_cells
+from downbeat.data.launch_file import CELL_FACTORS, flags, numbers, open_samples, read_cells, xarray
 from downbeat.data.metrics import METRICS, Stamps
+from downbeat.data.netcdf import NetcdfFile
 from downbeat.errors import UsageError
 
 if TYPE_CHECKING:
@@ -64,8 +64,7 @@ def sample_metrics(path: str | Path, metrics: Iterable[str] | None = None) -> xr
     Raises:
         UsageError: an unknown metric, or a file that `open_launch` would refuse.
     """
-    import xarray as xr
-
+    xr = xarray()
     samples = read_samples(path, metrics)
     return xr.Dataset({name: ("sample", values, samples.attributes[name]) for name, values in samples.columns.items()})
 
@@ -80,7 +79,9 @@ def read_samples(path: str | Path, metrics: Iterable[str] | None = None) -> Samp
         check_samples(path, file)
         kept = {name: native(file.variables[name][:]) for name in KEPT}
         computed = stream(file, wanted, kept)
-        attributes = {name: attributes_of(file.variables[name]) for name in ("entry", *KEPT)}
+        attributes: dict[str, dict[str, object]] = {
+            name: dict(file.variables[name].attributes) for name in ("entry", *KEPT)
+        }
         unit = attributes["entry"]["units"]
     for name in computed:
         meaning = METRICS[name].meaning if name in METRICS else "first entry into the operation, global clock"
@@ -89,14 +90,14 @@ def read_samples(path: str | Path, metrics: Iterable[str] | None = None) -> Samp
     return Samples(columns, {name: attributes[name] for name in columns})
 
 
-def check_samples(path: str | Path, file: netCDF4.Dataset) -> None:
+def check_samples(path: str | Path, file: NetcdfFile) -> None:
     """Checks that each sample is of a cell of the file, and has a verdict that it names.
 
     Raises:
         UsageError: the file is damaged.
     """
     index = file.variables["cell_index"][:]
-    if len(index) and (index.min() < 0 or index.max() >= file.dimensions["cell"].size):
+    if len(index) and (index.min() < 0 or index.max() >= file.dimensions["cell"]):
         raise UsageError(f"'{path}' is damaged: it has samples of unknown cells")
     variable = file.variables["verdict"]
     meanings = flags(variable)
@@ -107,17 +108,12 @@ def check_samples(path: str | Path, file: netCDF4.Dataset) -> None:
         raise UsageError(f"'{path}' is damaged: it has samples of unknown verdicts")
 
 
-def attributes_of(variable: netCDF4.Variable[Any]) -> dict[str, object]:
-    """Returns what a variable says of itself."""
-    return {name: variable.getncattr(name) for name in variable.ncattrs()}
-
-
 def native(values: np.ndarray) -> np.ndarray:
     """Returns values in the byte order of this machine, which pandas insists on."""
     return values.astype(values.dtype.newbyteorder("="), copy=False)
 
 
-def stream(file: netCDF4.Dataset, wanted: list[str], kept: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def stream(file: NetcdfFile, wanted: list[str], kept: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Returns metrics and `begin` of all samples; reads `CHUNK_BYTES` of a variable at a time."""
     samples, ranks = file.variables["entry"].shape
     # Not written of a cell of which a run that was cut short has no sample.

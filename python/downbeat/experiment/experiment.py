@@ -217,5 +217,5 @@ def lone_launch(path: Path, number: int) -> Launch:
     """Opens a single file as a launch; the library has the name that it gives itself."""
     with open_samples(path) as file:
         library = short_version(str(file.mpi_library))
-        ranks = int(file.dimensions["rank"].size)
+        ranks = file.dimensions["rank"]
     return Launch(library, ranks, DEFAULT_ENVIRONMENT, number, path, {})

@@ -29,6 +29,7 @@ from downbeat.experiment.plan import LaunchKey, Plan
 from downbeat.launchers.bench import EXIT_BAD_ARGUMENTS
 from downbeat.launchers.launch import EXIT_TIMEOUT, INTERRUPTIONS
 from downbeat.launchers.leftovers import MARK, end_marked, remove_segments
+from downbeat.launchers.libraries import packaged_bench
 from downbeat.launchers.simulation import parse_platform
 
 # Variables that MPI libraries, their launchers, batch systems and libdownbeat heed.
@@ -114,6 +115,8 @@ def launch_command(plan: Plan, key: LaunchKey, repetitions: int | None = None) -
         start += ["--simulate", str(platform.with_seed(int(platform.values["seed"]) + key.number - 1))]
     elif launcher:
         start += ["--launcher", launcher]
+    elif library.bench == packaged_bench():  # which is of all libraries
+        start += ["--mpi", library.name]
     if library.ranks_per_node:
         start += ["--ranks-per-node", str(library.ranks_per_node)]
     start += ["-n", str(key.ranks), "--timeout", f"{plan.time_limit(key):g}"]
@@ -247,7 +250,7 @@ def failure_of(status: int, where: Path, timeout: float, ranks: int) -> str:
         return f"exit status {status}{': ' if reason else ''}{reason}"
     try:
         with open_netcdf(where / places.SAMPLES) as file:
-            found = int(file.dimensions["rank"].size)
+            found = file.dimensions["rank"]
     except UsageError as error:
         return str(error).replace(f"{where}{os.sep}", "")
     if found == ranks:

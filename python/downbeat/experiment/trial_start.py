@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import netCDF4
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from downbeat.base.text import counted
 from downbeat.data.cells import LINE, MESSAGE, NANOSECONDS, names_of_classes, path_of
 from downbeat.data.launch_file import context_of, names, numbers, open_samples
+from downbeat.data.netcdf import NetcdfFile
 from downbeat.doctor.machine import Finding, Machine, parse_cpus
 from downbeat.experiment import directory as places
 from downbeat.experiment.launch import ERRORS, failure_of, launch_command, run_in_directory
@@ -117,7 +117,7 @@ def watch(library: Library | None, machine: Machine, seconds: float) -> Finding:
             return judge(trips_of_blocks(file), what)
 
 
-def trips_of_blocks(file: netCDF4.Dataset) -> NDArray[np.float64]:
+def trips_of_blocks(file: NetcdfFile) -> NDArray[np.float64]:
     """Returns the round trips before the blocks of a launch, s, without those that could not be read."""
     first_samples = np.unique(numbers(file.variables["block"]), return_index=True)[1]
     trips = numbers(file.variables["canary"])[first_samples]

@@ -14,7 +14,7 @@ from pathlib import Path
 from downbeat.base.files import write_json
 from downbeat.errors import UsageError
 from downbeat.launchers.job import NODES, RANKS, RANKS_PER_NODE
-from downbeat.launchers.libraries import LIBRARIES, ROOT, Library, launcher_of, linked_mpi
+from downbeat.launchers.libraries import LIBRARIES, ROOT, Library, launcher_of, linked_mpi, packaged_bench
 
 RECORD = "build.json"  # in each directory, written when all else is there
 
@@ -105,12 +105,14 @@ def how_to_build(name: str = "") -> str:
 
 
 def find_bench(name: str) -> str:
-    """Returns the path of downbeat-bench for an MPI library: of the checkout, of `downbeat build`, else on the path.
+    """Returns downbeat-bench for an MPI library: of the checkout, of `downbeat build`, on the path, or of the wheel.
 
     Raises:
         UsageError: there is none.
     """
     found = built(name) or installed(name)
+    if not found and name in LIBRARIES and LIBRARIES[name].find_launcher():
+        found = packaged_bench()
     if found:
         return found
     raise UsageError(
@@ -131,7 +133,7 @@ def find_any_bench() -> tuple[str, str]:
         found = built(name)
         if found:
             return name, found
-    for path in map(shutil.which, (BENCH, *(f"{BENCH}.{name}" for name in LIBRARIES))):
+    for path in (*map(shutil.which, (BENCH, *(f"{BENCH}.{name}" for name in LIBRARIES))), packaged_bench()):
         owner = library_of(path) if path else None
         if path and owner:
             return owner[0], path

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import importlib.util
 import os
 import re
 import shutil
@@ -36,18 +35,6 @@ def find_source() -> Path:
     raise DownbeatError(
         "this installation of downbeat has no C and C++ source; install it from PyPI or from a checkout"
     )
-
-
-def find_netcdf() -> Path | None:
-    """Returns libnetcdf of the Python package netCDF4, whose wheels bring their own; None if it has none."""
-    found = importlib.util.find_spec("netCDF4")
-    if found is None or found.origin is None:
-        return None
-    packages = Path(found.origin).resolve().parents[1]
-    for directory in ("netcdf4.libs", "netCDF4.libs"):
-        for library in sorted((packages / directory).glob("libnetcdf*.so*")):
-            return library
-    return None
 
 
 def find_tool(name: str) -> str | None:
@@ -133,7 +120,7 @@ def find_wrappers(name: str) -> Wrappers:
     )
 
 
-LIBRARIES = ("downbeat", "downbeat_static", "downbeat_preload")
+LIBRARIES = ("downbeat", "downbeat_static", "downbeat_preload", "man")
 FORTRAN = ("downbeat_fortran", "downbeat_fortran_static")
 
 STEP = re.compile(r"^\[(\d+)/(\d+)\] |^\[ *(\d+)%\] ")  # of Ninja, of make
@@ -251,8 +238,6 @@ def cmake_options(wrappers: Wrappers, prefix: Path, tree: Path, bench: bool) -> 
         options += ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={find_tool('ninja')}"]
     if HEADERS.is_dir():
         options.append(f"-DDOWNBEAT_HEADERS={HEADERS}")
-        if netcdf := find_netcdf():
-            options.append(f"-DDOWNBEAT_NETCDF_LIBRARY={netcdf}")
     return options
 
 
@@ -288,7 +273,7 @@ def build(mpi: str, jobs: int, bench: bool, again: bool, progress: Progress) -> 
         return there, False
     cmake = find_tool("cmake")
     if cmake is None:
-        raise DownbeatError("found no cmake; install it, e.g. by 'pip install cmake ninja', or load its module")
+        raise DownbeatError("found no cmake; install it, e.g. by pip install 'downbeat[build]', or load its module")
     with locked(prefix, "'downbeat build'", patience=0.0):
         tree, log = prefix / "tree", prefix / LOG
         (prefix / RECORD).unlink(missing_ok=True)

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from downbeat.errors import DownbeatError
 from downbeat.launchers.bench import how_to_build, kept_builds
-from downbeat.launchers.libraries import ROOT, library_saying, linked_mpi, short_version
+from downbeat.launchers.libraries import ROOT, abi_of, library_saying, linked_mpi, packaged, short_version
 
 NAME = "libdownbeat.so"
-SONAME = "libdownbeat.so.0"
+SONAME = "libdownbeat.so.0.1"
 VARIABLE = "DOWNBEAT_LIBRARY"
 MPI_FILE = re.compile(r"libmpi(ch|_abi)?\.so[.0-9]*")
 MAPS = Path("/proc/self/maps")
@@ -52,6 +52,11 @@ def in_process(soname: str) -> bool:
 
 def fits(candidate: Path) -> bool:
     """Whether the MPI library that a libdownbeat needs is the one in this process."""
+    wheel = packaged()
+    if wheel and candidate.is_relative_to(wheel / "lib/downbeat"):  # names no library, so that it takes any of its ABI
+        (loaded,) = loaded_mpi(MAPS.read_text(encoding="utf-8"))
+        ctypes.CDLL(str(loaded), mode=os.RTLD_NOLOAD | os.RTLD_LAZY | os.RTLD_GLOBAL)
+        return candidate.parents[1].name == abi_of(loaded.name)
     needed = linked_mpi(str(candidate))
     return needed is not None and in_process(needed.name)
 
@@ -85,6 +90,8 @@ def candidates(version: str, loaded: Path) -> Iterator[Path]:
         yield build / known / "lib" / NAME
     yield from sorted(build.glob(f"*/lib/{NAME}"))
     yield from (kept.prefix / "lib" / NAME for kept in kept_builds())
+    if wheel := packaged(abi_of(loaded.name)):
+        yield wheel / "lib" / NAME
     yield from of_linker(loaded)
 
 

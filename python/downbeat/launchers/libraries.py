@@ -242,6 +242,26 @@ def library_saying(version: str) -> str | None:
     return next((name for name, one in reversed([*LIBRARIES.items()]) if re.match(one.says, version)), None)
 
 
+def packaged(abi: str = "") -> Path | None:
+    """Returns where the wheel has its programs for an ABI of MPI, or for all; None where they are not installed."""
+    package = Path(__file__).resolve().parents[1]
+    for prefix in (package.parents[3], package.parent):  # <prefix>/lib/python3.N/site-packages; pip install --target
+        if (prefix / "lib/downbeat/openmpi").is_dir():
+            return prefix / "lib/downbeat" / abi if abi else prefix
+    return None
+
+
+def packaged_bench() -> str | None:
+    """Returns the wheel's downbeat-bench, which finds the MPI library when it starts."""
+    prefix = packaged()
+    return shutil.which(str(prefix / "bin/downbeat-bench")) if prefix else None
+
+
+def abi_of(soname: str) -> str:
+    """Returns the ABI of an MPI library, as the wheel names it."""
+    return "openmpi" if re.fullmatch(OPEN_MPI, soname) else "abi" if re.fullmatch(STANDARD_ABI, soname) else "mpich"
+
+
 def linked_mpi(program: str) -> Path | None:
     """Returns the MPI library that a program would load, as far as can be seen.
 
@@ -257,10 +277,13 @@ def linked_mpi(program: str) -> Path | None:
     if done.returncode not in (0, 1):  # 1: it is not a dynamic executable
         reason = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
         raise DownbeatError(f"cannot look at '{program}' with ldd: {reason}")
-    found = re.search(rf"({OPEN_MPI}|{MPICH_ABI}|{STANDARD_ABI}) => (/\S+)?", done.stdout)
+    found = re.search(rf"({OPEN_MPI}|{MPICH_ABI}|{STANDARD_ABI}) => (?P<path>/\S+)?", done.stdout)
+    if program == packaged_bench():
+        done = subprocess.run([program, "--mpi-library"], capture_output=True, text=True, check=False)
+        found = re.search(rf"(?=/.*/({OPEN_MPI}|{MPICH_ABI}|{STANDARD_ABI})$)(?P<path>.+)", done.stdout.strip())
     if not found:
         return None
-    path = Path(found[3] or found[1])
+    path = Path(found["path"] or found[1])
     return path.parent.resolve() / path.name  # Open MPI's launcher refuses to be called from /bin, if that is /usr/bin
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import netCDF4
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -12,6 +11,7 @@ from matplotlib.ticker import MaxNLocator
 
 from downbeat.base.text import MICROSECONDS, bytes_text
 from downbeat.data.launch_file import open_samples
+from downbeat.data.netcdf import NetcdfFile
 from downbeat.data.samples import native, read_samples
 from downbeat.experiment.experiment import Experiment, Launch
 from downbeat.pictures.style import COLORS, FIXED, GRAY, TEXT_POINTS, WIDTH_INCHES, Picture, finish, new_figure
@@ -36,7 +36,7 @@ CAPTION = (
 )
 
 
-def sample_bars(file: netCDF4.Dataset, sample: int) -> pd.DataFrame:
+def sample_bars(file: NetcdfFile, sample: int) -> pd.DataFrame:
     """Returns the bars of one sample.
 
     Args:
@@ -97,7 +97,7 @@ def draw_timelines(experiment: Experiment) -> list[Picture]:
     return pictures
 
 
-def timeline_picture(launch: Launch, file: netCDF4.Dataset, operation: str, samples: pd.DataFrame) -> Picture:
+def timeline_picture(launch: Launch, file: NetcdfFile, operation: str, samples: pd.DataFrame) -> Picture:
     """Draws samples of one operation out of the launch's open file, a row for each synchronizer."""
     shown = min(launch.ranks, MOST_RANKS)
     figure = new_figure(WIDTH_INCHES, 0.7 + len(samples) * (0.62 + 0.17 * shown))

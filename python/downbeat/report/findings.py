@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import special
 
 from downbeat.base.text import MICROSECONDS, PERCENT, counted
 from downbeat.comparison.compare import compare
@@ -23,6 +22,7 @@ from downbeat.experiment.experiment import Experiment
 from downbeat.experiment.plan import LAUNCH_FACTORS
 from downbeat.report.numbers import digits, listed, microseconds, over_cells, span
 from downbeat.report.page import Fact
+from downbeat.statistics.distributions import t_quantile
 from downbeat.statistics.modes import unseen_text
 from downbeat.statistics.pairs import compare_paired
 from downbeat.statistics.simultaneous import simultaneous_interval
@@ -189,7 +189,7 @@ def launches_that_decide(deviation: float, margin: float) -> int:
     """
 
     def narrow(count: int) -> bool:
-        half = special.stdtrit(count - 1, 0.5 + CONFIDENCE / 2) * deviation / math.sqrt(count)
+        half = t_quantile(count - 1, 0.5 + CONFIDENCE / 2) * deviation / math.sqrt(count)
         return bool(half <= math.log1p(margin))
 
     return FEWEST_ALIKE + bisect.bisect_left(range(FEWEST_ALIKE, MOST_LAUNCHES), True, key=narrow)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
+from downbeat.statistics.distributions import t_quantile
 from downbeat.statistics.independent import compare_independent
 from downbeat.statistics.location import interval_of_logs, logarithms
 from downbeat.statistics.satterthwaite import satterthwaite
@@ -65,9 +65,9 @@ def compare_across_sessions(
         parts = [(sessions.variance * (2.0 if a is not None else 1 + 1 / count), count - 1)]
         parts += lacking_launches(sessions, numbers)
         error, freedom = math.sqrt(sum(value for value, _ in parts)), satterthwaite(parts)
-        half = float(special.stdtrit(freedom, 0.5 + confidence / 2)) * error
+        half = t_quantile(freedom, 0.5 + confidence / 2) * error
         p_value = max(two_sided(mean, error, freedom), found.p_value)
-        welch = float(special.stdtrit(found.freedom, 0.5 + confidence / 2)) * found.error
+        welch = t_quantile(found.freedom, 0.5 + confidence / 2) * found.error
         if welch > half:
             half, error, freedom = welch, found.error, found.freedom
     return judge(

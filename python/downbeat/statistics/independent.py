@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from numpy.typing import ArrayLike
-from scipy import special
 
+from downbeat.statistics.distributions import t_quantile
 from downbeat.statistics.location import interval_of_logs, logarithms
 from downbeat.statistics.rank_tests import rank_sum, smallest_rank_sum
 from downbeat.statistics.satterthwaite import satterthwaite
@@ -48,7 +48,7 @@ def compare_independent(
         variances = (float(first.var(ddof=1)), float(second.var(ddof=1)))
         deviation = math.sqrt(sum(variances))
         error, freedom = welch(variances, counts)
-        half = float(special.stdtrit(freedom, 0.5 + confidence / 2)) * error
+        half = t_quantile(freedom, 0.5 + confidence / 2) * error
         p_value = two_sided(mean, error, freedom)
     share = hidden / math.exp(first.mean())
     return judge(

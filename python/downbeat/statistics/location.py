@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
+
+from downbeat.statistics.distributions import t_quantile
 
 FEWEST_SHOWN = 3  # launches; half the interval of two can be hundreds of percent
 
@@ -97,5 +98,4 @@ def log_interval(logs: NDArray[np.float64], confidence: float) -> tuple[float, f
     if logs.size < 2:
         return mean, float("nan")
     error = float(logs.std(ddof=1)) / np.sqrt(logs.size)
-    # Not scipy.stats, which takes half a second to load: every command needs this.
-    return mean, float(special.stdtrit(logs.size - 1, 0.5 + confidence / 2)) * error
+    return mean, t_quantile(logs.size - 1, 0.5 + confidence / 2) * error

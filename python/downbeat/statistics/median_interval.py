@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from downbeat.statistics.autocorrelation import autocorrelation, effective_number
+from downbeat.statistics.distributions import normal_quantile, t_quantile
 from downbeat.statistics.location import check_confidence
 from downbeat.statistics.rank_tests import doubled_ranks
 from downbeat.statistics.steps import LEFT_BY_INTERPOLATION, grouped_value
@@ -69,7 +69,7 @@ def median_interval(
     below = np.clip((median - values) / step, -0.5, 0.5) if step > 0 else np.sign(median - values) / 2
     by_blocks, equal_blocks = half_by_blocks(below, numbers, confidence)
     worth = effective_number(count, autocorrelation(ranks(values))) if equal_blocks < ENOUGH_BLOCKS else count
-    z = float(special.ndtri(0.5 + confidence / 2))
+    z = normal_quantile(0.5 + confidence / 2)
     half = max(z * 0.5 / math.sqrt(worth), by_blocks)
     middle = (count - 1) / 2  # in ranks from 0
     low, high = (grouped_value(ordered, middle + side * count * half, step) for side in (-1, 1))
@@ -98,7 +98,7 @@ def half_by_blocks(
         return 0.0, 1
     sums = np.bincount(places, weights=deviations)
     error = math.sqrt(float(sums @ sums) * worth / (worth - 1)) / deviations.size
-    return float(special.stdtrit(worth - 1, 0.5 + confidence / 2)) * error, worth
+    return t_quantile(worth - 1, 0.5 + confidence / 2) * error, worth
 
 
 def ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:

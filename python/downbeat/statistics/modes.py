@@ -7,9 +7,9 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from downbeat.statistics.autocorrelation import autocorrelation, effective_number
+from downbeat.statistics.distributions import normal_quantile
 
 FEWEST = 5  # launches, in which two modes or a correlation can be seen at all
 FEWEST_IN_ORDER = 20  # in which a correlation of 0.8 is seen in 92 % of experiments; in 10, 61 %
@@ -102,7 +102,7 @@ def correlation(series: ArrayLike, level: float = CORRELATED) -> float:
     """
     values = np.asarray(series, dtype=float)
     found = autocorrelation(values) if values.size >= FEWEST else 0.0
-    return min(found, 1.0) if found * math.sqrt(max(values.size, 1)) > -float(special.ndtri(level)) else 0.0
+    return min(found, 1.0) if found * math.sqrt(max(values.size, 1)) > -normal_quantile(level) else 0.0
 
 
 def inflation(series: ArrayLike) -> float:

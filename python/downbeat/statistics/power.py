@@ -6,11 +6,12 @@ import bisect
 import functools
 import math
 
+from downbeat.statistics.distributions import noncentral_t_above, t_quantile
+
 POWER = 0.9  # usual where a missed difference costs more than a few launches
 LARGEST_RATIO = 1e6  # beyond which no search goes
 MOST_LAUNCHES = 100_000  # more than anybody will start
 ROUNDING = 1e-9  # of degrees of freedom that are added up
-COMPUTABLE = 1e4  # the noncentrality up to which scipy's distribution is reliable
 
 
 def power(ratio: float, deviation: float, launches: int, paired: bool, level: float) -> float:
@@ -40,31 +41,21 @@ def freedom_of(launches: int, paired: bool) -> int:
 
 def power_of_shift(shift: float, freedom: int, level: float) -> float:
     """Returns the power where the mean is so many of its standard errors off 0; else as `power`."""
-    # Takes most of a second to load, which a report without it need not wait for.
-    from scipy import stats
-
-    critical = float(stats.t.isf(level / 2, freedom))
-    if shift > COMPUTABLE:
-        # The scatter of the mean is negligible: what counts is that the deviation is not estimated too large.
-        largest = min(shift / critical, COMPUTABLE)
-        return float(stats.chi2.cdf(freedom * largest**2, freedom))
-    return float(stats.nct.sf(critical, freedom, shift))
+    return noncentral_t_above(-t_quantile(freedom, level / 2), freedom, shift)
 
 
 @functools.cache  # thousands of cells ask for a few degrees of freedom
 def shift_needed(freedom: int, level: float, wanted: float) -> float:
     """Returns how many of its standard errors the mean must be off 0 for a power; else as `power`."""
-    from scipy import optimize
-
-    def missing(shift: float) -> float:
-        return power_of_shift(shift, freedom, level) - wanted
-
-    if missing(0.0) >= 0:
+    if power_of_shift(0.0, freedom, level) >= wanted:
         return 0.0
-    high = 1.0
-    while missing(high) < 0:
-        high *= 2
-    return float(optimize.brentq(missing, 0.0, high))
+    low, high = 0.0, 1.0
+    while power_of_shift(high, freedom, level) < wanted:
+        low, high = high, 2 * high
+    while high - low > 1e-9 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if power_of_shift(middle, freedom, level) < wanted else (low, middle)
+    return high
 
 
 def detectable_ratio(error: float, freedom: float, level: float, wanted: float = POWER) -> float:

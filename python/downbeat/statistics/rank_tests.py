@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
+
+from downbeat.statistics.distributions import normal_cdf
 
 # With more pairs, or more values on both sides together, the normal approximation is good enough.
 MOST_EXACT = 100
@@ -40,7 +41,7 @@ def signed_rank(differences: ArrayLike) -> float:
         return 1.0
     doubled = doubled_ranks(np.abs(values))
     if values.size > MOST_EXACT:
-        return float(2 * special.ndtr(-abs(float(doubled @ np.sign(values))) / np.linalg.norm(doubled)))
+        return float(2 * normal_cdf(-abs(float(doubled @ np.sign(values))) / np.linalg.norm(doubled)))
     chances = np.ones(1)  # of each sum of the ranks with positive sign, from 0
     for rank in doubled:
         longer = np.zeros(chances.size + rank)
@@ -61,7 +62,7 @@ def rank_sum(a: ArrayLike, b: ArrayLike) -> float:
 
     Exact, even if some are equal: the distribution of the sum of the mean ranks over all ways to choose those of one
     side, given these ranks. With ties among few values the normal approximation finds false differences. It is used
-    beyond 60 values on both sides together (Mann and Whitney 1947), as by scipy.stats.mannwhitneyu.
+    beyond 60 values on both sides together (Mann and Whitney 1947).
 
     Args:
         a: shape (values,), one at least; any unit.
@@ -74,11 +75,13 @@ def rank_sum(a: ArrayLike, b: ArrayLike) -> float:
     both = np.concatenate([first, second])
     if np.ptp(both) == 0:
         return 1.0
-    if both.size > MOST_EXACT_SUM:
-        from scipy import stats  # loads as slowly as the rest of a report, and few have so many launches
-
-        return float(stats.mannwhitneyu(first, second).pvalue)
     doubled = doubled_ranks(both)
+    if both.size > MOST_EXACT_SUM:
+        # With corrections for continuity and for ties (Lehmann 1975, section 1.3).
+        size, ties = both.size, np.unique(both, return_counts=True)[1].astype(float)
+        spread = first.size * second.size / 12 * (size + 1 - (ties**3 - ties).sum() / (size * (size - 1)))
+        off = abs(doubled[: first.size].sum() / 2 - first.size * (size + 1) / 2)
+        return min(1.0, 2 * normal_cdf((0.5 - off) / math.sqrt(spread)))
     ways = np.zeros((first.size + 1, doubled.sum() + 1))  # to choose so many of the ranks, by their sum
     ways[0, 0] = 1
     for rank in doubled:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
+from downbeat.statistics.distributions import t_cdf, t_quantile
 from downbeat.statistics.location import logarithms
 
 
@@ -82,5 +82,5 @@ def false_verdicts(error: float, freedom: float, session_deviation: float, level
     """
     if error == 0:
         return 1.0 if session_deviation else 0.0
-    critical = -float(special.stdtrit(freedom, level / 2))
-    return float(2 * special.stdtr(freedom, -critical * error / math.hypot(error, math.sqrt(2) * session_deviation)))
+    critical = -t_quantile(freedom, level / 2)
+    return float(2 * t_cdf(freedom, -critical * error / math.hypot(error, math.sqrt(2) * session_deviation)))

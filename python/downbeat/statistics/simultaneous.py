@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from scipy import special
-
+from downbeat.statistics.distributions import t_quantile
 from downbeat.statistics.location import Interval, interval_of_logs
 from downbeat.statistics.verdicts import Comparison
 
@@ -35,6 +34,6 @@ def simultaneous_interval(comparison: Comparison, number: int) -> Interval:
     mean = math.log(comparison.ratio.estimate)
     if pairs < 2:
         return interval_of_logs(mean, math.nan, pairs)
-    quantile = float(special.stdtrit(pairs - 1, 1 - (1 - comparison.confidence) / (2 * number)))
+    quantile = t_quantile(pairs - 1, 1 - (1 - comparison.confidence) / (2 * number))
     half = quantile * comparison.deviation / math.sqrt(pairs)
     return interval_of_logs(mean, half, pairs, comparison.hidden)

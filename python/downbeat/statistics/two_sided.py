@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from scipy import special
+from downbeat.statistics.distributions import t_cdf
 
 
 def two_sided(mean: float, error: float, freedom: float) -> float:
@@ -19,4 +19,4 @@ def two_sided(mean: float, error: float, freedom: float) -> float:
         return math.nan
     if error == 0:
         return 1.0 if mean == 0 else 0.0
-    return float(2 * special.stdtr(freedom, -abs(mean) / error))
+    return float(2 * t_cdf(freedom, -abs(mean) / error))

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
+from downbeat.statistics.distributions import t_quantile
 from downbeat.statistics.median_interval import median_interval
 
 FEWEST_REPETITIONS = 50  # with fewer the t interval of a launch's median is a guess
@@ -68,7 +68,7 @@ class Split:
         goal = math.asinh(width / 2)  # half the width on logarithms: exp(h) - exp(-h) = width
 
         def enough(launches: int) -> bool:
-            t = float(stats.t.ppf(0.5 + confidence / 2, launches - 1))
+            t = t_quantile(launches - 1, 0.5 + confidence / 2)
             return t * deviation / math.sqrt(launches) <= goal
 
         return bisect.bisect_left(range(MOST_LAUNCHES), True, lo=FEWEST_LAUNCHES, key=enough)

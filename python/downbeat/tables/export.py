@@ -123,11 +123,11 @@ def write_json(frames: Iterable[pd.DataFrame], stream: IO[str]) -> None:
 
 def write_parquet(frames: Iterable[pd.DataFrame], stream: IO[bytes]) -> None:
     """Writes Apache Parquet, a row group per frame."""
-    try:  # Debian has no pyarrow
+    try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ModuleNotFoundError:
-        raise DownbeatError("parquet needs pyarrow, which is not installed; run: pip install pyarrow") from None
+        raise DownbeatError("parquet needs pyarrow; run: pip install 'downbeat[parquet]'") from None
     writer: pq.ParquetWriter | None = None
     with contextlib.ExitStack() as closing:
         for frame in frames:

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import special
 
 from downbeat.base.text import bytes_text
 from downbeat.data.cells import CHANGED, WRONG, countable, hidden_by_step
 from downbeat.experiment.experiment import FACTORS, Experiment
+from downbeat.statistics.distributions import t_quantile
 from downbeat.statistics.location import Interval, geometric_mean_interval
 
 NO_PATTERN = "none"
@@ -180,7 +180,7 @@ def mean_interval(values: Sequence[float] | pd.Series[float]) -> Interval:
     mean = float(numbers.mean()) if len(numbers) else np.nan
     if len(numbers) < 2:
         return Interval(mean, np.nan, np.nan, len(numbers))
-    half = float(special.stdtrit(len(numbers) - 1, 0.975) * numbers.std(ddof=1) / np.sqrt(len(numbers)))
+    half = float(t_quantile(len(numbers) - 1, 0.975) * numbers.std(ddof=1) / np.sqrt(len(numbers)))
     return Interval(mean, mean - half, mean + half, len(numbers))
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.cluster.vq import kmeans2
 
 from downbeat.base.files import write_text
 from downbeat.base.text import MICROSECONDS
@@ -44,7 +43,7 @@ def represent(delays: Floats, count: int = REPRESENTATIVES) -> tuple[Floats, NDA
     if len(kinds) <= count:
         _, first, number = np.unique(features, axis=0, return_index=True, return_counts=True)
         return delays[first], number
-    middles, group = kmeans2(features, count, minit="++", rng=np.random.default_rng(SEED))
+    middles, group = k_means(features, count)
     chosen, weights = [], []
     for number in np.unique(group):
         mine = np.flatnonzero(group == number)
@@ -53,6 +52,25 @@ def represent(delays: Floats, count: int = REPRESENTATIVES) -> tuple[Floats, NDA
         weights.append(len(mine))
     order = np.argsort(weights)[::-1]
     return delays[np.array(chosen)[order]], np.array(weights)[order]
+
+
+def k_means(features: Floats, count: int) -> tuple[Floats, NDArray[np.intp]]:
+    """Returns the middles of so many groups of rows, and the group of each row (Arthur and Vassilvitskii 2007)."""
+
+    def apart(middles: Floats) -> Floats:  # squares of distances, shape (middle, row)
+        return np.stack([((features - middle) ** 2).sum(axis=1) for middle in middles])
+
+    rng = np.random.default_rng(SEED)
+    middles = features[rng.integers(len(features), size=1)]
+    while len(middles) < count:
+        nearest = apart(middles).min(axis=0)
+        chosen = rng.choice(len(features), p=nearest / nearest.sum())
+        middles = np.vstack([middles, features[chosen]])
+    for _ in range(10):
+        group = apart(middles).argmin(axis=0)
+        for number in np.unique(group):
+            middles[number] = features[group == number].mean(axis=0)
+    return middles, apart(middles).argmin(axis=0)
 
 
 def export_text(found: Arrivals, site: int) -> str:

