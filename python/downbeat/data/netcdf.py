@@ -1,4 +1,4 @@
-"""Reads netCDF classic files in the format CDF-5, as downbeat-bench writes them: without a library, lazily.
+"""Reads netCDF classic files, as downbeat-bench writes them (CDF-5), or CDF-1 and CDF-2: without a library, lazily.
 
 https://parallel-netcdf.github.io/doc/c-reference/pnetcdf-c/CDF_002d5-file-format-specification.html
 """
@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-MAGIC = b"CDF\x05"
+MAGIC = b"CDF"
+WIDTHS = {1: (4, 4), 2: (4, 8), 5: (8, 8)}  # bytes of counts and of offsets, by version
 # By the format's number of a type.
 TYPES = {1: ">i1", 2: "S1", 3: ">i2", 4: ">i4", 5: ">f4", 6: ">f8", 7: ">u1", 8: ">u2", 9: ">u4", 10: ">i8", 11: ">u8"}
 TEXT = 2
@@ -31,7 +32,8 @@ class Header:
 
     def __init__(self, data: mmap.mmap) -> None:
         self.data = data
-        self.place = len(MAGIC)
+        self.place = len(MAGIC) + 1
+        self.width, self.offset_width = WIDTHS[data[len(MAGIC)]]
 
     def take(self, size: int) -> bytes:
         """Returns the next bytes; what follows begins at a multiple of four."""
@@ -41,9 +43,9 @@ class Header:
         self.place += padded(size)
         return self.data[begin : begin + size]
 
-    def number(self, size: int = 8) -> int:
-        """Returns a number of elements, an identifier, an offset, or with 4 bytes a type or a tag."""
-        return int.from_bytes(self.take(size), "big")
+    def number(self, size: int = 0) -> int:
+        """Returns a number of elements, or an identifier; with 4 bytes a type or a tag."""
+        return int.from_bytes(self.take(size or self.width), "big")
 
     def name(self) -> str:
         return self.take(self.number()).decode()
@@ -125,7 +127,7 @@ class NetcdfFile(Attributed):
         self.path = path
         with path.open("rb") as stream:
             if stream.read(len(MAGIC)) != MAGIC:
-                raise ValueError("it is not in the format CDF-5")
+                raise ValueError("it is not in the classic format")
             data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
         header = Header(data)
         records = header.number()
@@ -145,7 +147,7 @@ class NetcdfFile(Attributed):
             row = padded(math.prod(length for _, length in of[1:]) * variable.dtype.itemsize)
             is_record = bool(of) and of[0][1] == 0
             record += row if is_record else 0
-            placed.append((variable, header.number(), tuple(length or records for _, length in of), is_record))
+            placed.append((variable, header.number(header.offset_width), tuple(length or records for _, length in of), is_record))
             self.variables[name] = variable
         begins = [begin for _, begin, _, is_record in placed if is_record]
         self.whole = min(begins, default=0) + record * records
