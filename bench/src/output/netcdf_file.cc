@@ -38,7 +38,7 @@ template <typename Number> std::string encoded(NetcdfType type, Number value) {
     return {};
 }
 
-/// What readers take as not written.
+/// Readers take it as not written.
 std::string fill_value(NetcdfType type) {
     switch (type) {
     case NetcdfType::byte: return encoded(type, -127);

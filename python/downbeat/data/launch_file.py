@@ -237,7 +237,7 @@ def open_launch(path: str | Path) -> xr.Dataset:
     def content(variable: Variable) -> tuple[tuple[str, ...], object]:
         if variable.dtype.kind == "S":
             return variable.dimensions[:1], names(variable)
-        # Of samples, which are written as a whole, nothing is missing; they stay where they are until they are read.
+        # Samples are written as a whole, so that nothing is missing; they stay where they are until they are read.
         if "sample" in variable.dimensions:
             return variable.dimensions, indexing.LazilyIndexedArray(Lazy(variable))
         return variable.dimensions, numbers(variable)

@@ -17,7 +17,7 @@ WIDTHS = {1: (4, 4), 2: (4, 8), 5: (8, 8)}  # bytes of counts and of offsets, by
 # By the format's number of a type.
 TYPES = {1: ">i1", 2: "S1", 3: ">i2", 4: ">i4", 5: ">f4", 6: ">f8", 7: ">u1", 8: ">u2", 9: ">u4", 10: ">i8", 11: ">u8"}
 TEXT = 2
-# What stands where nobody has written.
+# Fill values: they stand where nobody has written.
 LARGE = 1.875 * 2.0**122
 UNWRITTEN = {"i1": -127, "i2": -32767, "i4": -2147483647, "i8": -9223372036854775806, "f4": LARGE, "f8": LARGE}
 

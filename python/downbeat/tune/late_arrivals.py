@@ -84,7 +84,6 @@ def trace_limit(ranks: int) -> float:
 def read_traces(file: Path) -> dict[str, Trace]:
     """Returns the traces in a file of `downbeat-bench algorithms` that tried one operation."""
     with open_netcdf(file) as data:
-        data.set_auto_chartostring(False)
         algorithms, refusals = names(data.variables["algorithm"]), names(data.variables["refusal"])
         messages = np.stack([data.variables["messages"][:], data.variables["bytes"][:]], axis=1)
         calls = np.asarray(data.variables["calls"][:])
@@ -199,7 +198,6 @@ def read_waits(file: Path) -> tuple[dict[str, Waits], float]:
         any of the algorithms without delay, median over samples, in s.
     """
     with open_netcdf(file) as data:
-        data.set_auto_chartostring(False)
         algorithms = names(data.variables["algorithm"])
         delays = np.asarray(data.variables["largest_delay"][:])
         of = np.asarray(data.variables["cell_index"][:])
