@@ -30,10 +30,14 @@ template <typename Number> std::string big_endian(Number number) {
 template <typename Number> std::string encoded(NetcdfType type, Number value) {
     switch (type) {
     case NetcdfType::byte:
-    case NetcdfType::text: return big_endian(static_cast<signed char>(value));
-    case NetcdfType::int32: return big_endian(static_cast<std::int32_t>(value));
-    case NetcdfType::int64: return big_endian(static_cast<std::int64_t>(value));
-    case NetcdfType::real64: return big_endian(static_cast<double>(value));
+    case NetcdfType::text:
+        return big_endian(static_cast<signed char>(value));
+    case NetcdfType::int32:
+        return big_endian(static_cast<std::int32_t>(value));
+    case NetcdfType::int64:
+        return big_endian(static_cast<std::int64_t>(value));
+    case NetcdfType::real64:
+        return big_endian(static_cast<double>(value));
     }
     return {};
 }
@@ -41,11 +45,16 @@ template <typename Number> std::string encoded(NetcdfType type, Number value) {
 /// Readers take it as not written.
 std::string fill_value(NetcdfType type) {
     switch (type) {
-    case NetcdfType::byte: return encoded(type, -127);
-    case NetcdfType::text: return encoded(type, 0);
-    case NetcdfType::int32: return encoded(type, -2147483647);
-    case NetcdfType::int64: return encoded(type, std::int64_t{-9223372036854775806});
-    case NetcdfType::real64: return encoded(type, 0x1.ep+122); // 9.97e36
+    case NetcdfType::byte:
+        return encoded(type, -127);
+    case NetcdfType::text:
+        return encoded(type, 0);
+    case NetcdfType::int32:
+        return encoded(type, -2147483647);
+    case NetcdfType::int64:
+        return encoded(type, std::int64_t{-9223372036854775806});
+    case NetcdfType::real64:
+        return encoded(type, 0x1.ep+122); // 9.97e36
     }
     return {};
 }
@@ -61,7 +70,9 @@ std::string repeated(const std::string &value, std::uint64_t size) {
 
 std::string length_of(std::uint64_t value) { return big_endian(value); }
 
-std::string with_padding(const std::string &bytes) { return bytes + std::string(padded(bytes.size()) - bytes.size(), '\0'); }
+std::string with_padding(const std::string &bytes) {
+    return bytes + std::string(padded(bytes.size()) - bytes.size(), '\0');
+}
 
 std::string name_of(const std::string &name) { return length_of(name.size()) + with_padding(name); }
 

@@ -15,8 +15,8 @@ namespace bench {
 enum class NetcdfType { byte = 1, text = 2, int32 = 4, real64 = 6, int64 = 10 };
 
 /// A netCDF classic file in the format CDF-5
-/// (https://parallel-netcdf.github.io/doc/c-reference/pnetcdf-c/CDF_002d5-file-format-specification.html), which needs no
-/// library. Whatever nobody writes has netCDF's fill value. Failures throw Error::here with the path.
+/// (https://parallel-netcdf.github.io/doc/c-reference/pnetcdf-c/CDF_002d5-file-format-specification.html), which needs
+/// no library. Whatever nobody writes has netCDF's fill value. Failures throw Error::here with the path.
 class NetcdfFile {
 public:
     static constexpr std::size_t unlimited = 0; // length of a dimension

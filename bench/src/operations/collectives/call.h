@@ -7,9 +7,9 @@
 
 namespace bench {
 
-/// "MPI" where the MPI library that runs has MPI 4's persistent collectives, "MPIX" where it has Open MPI 4's extension of the
-/// same, nullptr where it has none. Asked at run time: its version says nothing (Open MPI 5 has them and calls itself
-/// MPI 3.1), and one program runs under Open MPI 4 and 5.
+/// "MPI" where the MPI library that runs has MPI 4's persistent collectives, "MPIX" where it has Open MPI 4's extension
+/// of the same, nullptr where it has none. Asked at run time: its version says nothing (Open MPI 5 has them and calls
+/// itself MPI 3.1), and one program runs under Open MPI 4 and 5.
 const char *persistent_prefix();
 
 /// The function that makes a persistent collective, by its name without prefix and suffix; nullptr if there is none.
