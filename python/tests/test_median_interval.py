@@ -143,16 +143,16 @@ def test_the_interval_of_a_launch_is_that_of_downbeat_bench(tmp_path: Path, repe
     data = downbeat.sample_metrics(file)
     compared = 0
     with open_samples(file) as stored:
-        for cell in range(stored.dimensions["cell"].size):
+        for cell in range(stored.dimensions["cell"]):
             mine = ((data["cell_index"] == cell) & (data["verdict"] == 0)).to_numpy()
             for metric in ("latency_avg", "makespan", "exit_skew"):
                 values = data[metric].to_numpy()[mine]
                 step = float(stored.clock_resolution) / 2 if metric == "latency_avg" else 0.0  # of two ranks
                 found = median_interval(values, data["block"].to_numpy()[mine], step=step)
                 for name, value in (("median", found.median), ("median_low", found.low), ("median_high", found.high)):
-                    stated = float(stored[f"{metric}_{name}"][cell])
+                    stated = float(stored.variables[f"{metric}_{name}"][cell])
                     assert value == pytest.approx(stated, rel=1e-9, abs=1e-15, nan_ok=True)
-                effective = float(stored[f"{metric}_effective"][cell])
+                effective = float(stored.variables[f"{metric}_effective"][cell])
                 assert found.effective == pytest.approx(effective, rel=1e-6, nan_ok=True)
                 compared += found.effective < 0.99 * len(values)
     assert compared > 0  # in some of 40 cells samples were worth less than their number
