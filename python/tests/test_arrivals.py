@@ -15,7 +15,7 @@ from downbeat.errors import UsageError
 from downbeat.report.page import render_page
 from downbeat.traces.arrivals import Arrivals, arrivals, arrivals_of, find_arrivals, percent, run_seconds, verdict
 from downbeat.traces.estimates import total_error
-from downbeat.traces.page import make_page, render, to_json
+from downbeat.traces.page import STRETCHES, make_page, render, to_json
 from downbeat.traces.patterns import MOST_LINES, REPRESENTATIVES, export_text, represent
 from downbeat.traces.sites import elsewhere, short_line, site_names
 from downbeat.traces.trace import Trace
@@ -274,7 +274,7 @@ def test_the_page_has_every_picture_and_the_table() -> None:
     assert names == ["lateness-1", "spread-1", "shape-1", "calls-1"]
     text = render_page(page)
     assert "rank 2 is last in 75 %" in text
-    shape = page.sections[1].pictures[2].numbers
+    shape = page.sections[2].pictures[2].numbers
     assert shape["p50_us"].tolist() == pytest.approx([0, 2, 30])
 
 
@@ -356,3 +356,16 @@ def test_more_ranks_than_processors_is_said_first() -> None:
     assert first.startswith("3 ranks share 2 processors on node")
     assert "waited for a processor 20 % of the run, rank 2 50 %" in second
     assert "of the run is in MPI_Allreduce" in third
+
+
+def test_the_page_stays_small_however_many_calls_there_are() -> None:
+    frame = call([0, 0], [30, 30]).loc[np.tile([0, 1], 30_000)].reset_index(drop=True)
+    number = np.repeat(np.arange(30_000), 2)
+    late = np.random.default_rng(1).lognormal(0, 1, 30_000)[number] * (frame["rank"] == 1) * US
+    frame = frame.assign(sequence=number, entry=1e-4 * number + late, exit=1e-4 * number + 30 * US)
+    page = make_page(find_arrivals(trace_of(frame.assign(returned=frame["exit"]))), "Arrivals", None)
+    spread = next(one for part in page.sections for one in part.pictures if one.name == "spread-1").numbers
+    assert len(spread) == STRETCHES
+    assert spread["p100_us"].max() == pytest.approx(late.max() / US)
+    assert spread["p50_us"].median() == pytest.approx(1.0, rel=0.1)
+    assert len(render_page(page)) < 1e6

@@ -205,7 +205,7 @@ class Arrivals:
     notes: tuple[str, ...] = ()
 
 
-MOST = 2_000_000  # records that are analyzed; of more, a sample is
+MOST = 1_000_000  # records that are analyzed; of more, a sample is
 
 
 def find_arrivals(trace: Trace) -> Arrivals:

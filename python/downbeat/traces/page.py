@@ -131,12 +131,13 @@ def sites_for_page(found: Arrivals, baseline: pd.Series | None) -> pd.DataFrame:
     sites = found.sites
     frame = pd.DataFrame(
         {
-            "call": [mpi_name(a, b) for a, b in zip(sites["operation"], sites["kind"], strict=True)],
-            "place": sites["name"],
+            "call": [
+                f"{mpi_name(a, b)} at {name}"
+                for a, b, name in sites[["operation", "kind", "name"]].itertuples(index=False)
+            ],
             "ranks": sites["size"].astype(int),
             "bytes": sites["bytes"],
             "calls": sites["calls"],
-            **({"sampled": sites["sampled"]} if (sites["sampled"] != sites["calls"]).any() else {}),
             "run_percent": 100 * sites["share"],
             "wait_percent": [100 * wait_share(site)[0] for _, site in sites.iterrows()],
             "last": [
@@ -146,7 +147,6 @@ def sites_for_page(found: Arrivals, baseline: pd.Series | None) -> pd.DataFrame:
             **({"overlap_us": sites["overlap"] * MICROSECONDS} if sites["overlap"].notna().any() else {}),
             "operation_us": sites["after_last"] * MICROSECONDS,
             **{f"{name}_us": sites[name] * MICROSECONDS for name in QUANTILES},
-            "bound_us": sites["bound"] * MICROSECONDS,
         }
     )
     if baseline is not None:
@@ -156,7 +156,9 @@ def sites_for_page(found: Arrivals, baseline: pd.Series | None) -> pd.DataFrame:
 
 
 COLUMNS = 120  # of the heat map: stretches of time
-MOST_DRAWN = 128  # of the heat map: ranks, or groups of them
+MOST_DRAWN = 64  # ranks, or groups of them
+MOST_POINTS = 1000  # calls that are drawn as points; more are added up in stretches
+STRETCHES = 200
 TIMELINES = 4  # calls that are drawn one by one
 LEVELS = (0.05, 0.5, 0.95)
 
@@ -213,7 +215,7 @@ def lateness_map(rows: pd.DataFrame, calls: pd.DataFrame, number: str, title: st
 
 
 def spread_over_time(calls: pd.DataFrame, number: str, title: str) -> Picture:
-    """Draws the spread of the arrivals of each call over the run, and the bound of its error."""
+    """Draws the spread of the arrivals over the run, and the bound of its error: of each call, or of stretches."""
     numbers = pd.DataFrame(
         {
             "time_s": calls["first"] - calls["first"].min(),
@@ -221,19 +223,30 @@ def spread_over_time(calls: pd.DataFrame, number: str, title: str) -> Picture:
             "bound_us": calls["spread_bound"] * MICROSECONDS,
         }
     )
-    drawn = numbers.iloc[:: max(1, len(numbers) // 2000)]
+    what = "a point per call"
+    columns = {"spread_us": "spread of the arrivals"}
+    if len(numbers) > MOST_POINTS:
+        stretch = np.arange(len(numbers)) * STRETCHES // len(numbers)
+        groups = numbers.sort_values("time_s", ignore_index=True).groupby(stretch)
+        numbers = groups[["time_s", "bound_us"]].first()
+        for level, name in ((0.5, "median"), (0.95, "95 %"), (1.0, "widest")):
+            columns[f"p{100 * level:.0f}_us"] = f"spread of the arrivals, {name}"
+            numbers[f"p{100 * level:.0f}_us"] = groups["spread_us"].quantile(level)
+        del columns["spread_us"]
+        what = f"points of {STRETCHES} stretches with the same number of calls"
     figure = new_figure()
     axes = figure.subplots()
-    shown = drawn[drawn["spread_us"] > 0]
-    axes.plot(shown["time_s"], shown["spread_us"], ".", color=COLORS[0], markersize=3, label="spread of the arrivals")
-    if (drawn["bound_us"] > 0).any():
-        axes.plot(drawn["time_s"], drawn["bound_us"], color=COLORS[1], linewidth=1.2, label="bound of its error")
+    for color, (name, label) in zip((0, 2, 3), columns.items(), strict=False):
+        shown = numbers[numbers[name] > 0]
+        axes.plot(shown["time_s"], shown[name], ".", color=COLORS[color], markersize=3, label=label)
+    if (numbers["bound_us"] > 0).any():
+        axes.plot(numbers["time_s"], numbers["bound_us"], color=COLORS[1], linewidth=1.2, label="bound of its error")
     finish(axes, "time since the first call [s]", "first to last arrival [us]")
-    if len(shown):
+    if (numbers[list(columns)] > 0).any(axis=None):
         log_axis(axes.yaxis)
     axes.legend(fontsize=TEXT_POINTS, frameon=False, loc="best")
     caption = (
-        f"From the first rank's arrival at {title} to the last one's, a point per call. Below the bound of the clocks' "
+        f"From the first rank's arrival at {title} to the last one's, {what}. Below the bound of the clocks' "
         "error nobody can say who was late."
     )
     return Picture(f"spread-{number}", f"{title}: how far apart ranks arrive", caption, figure, numbers)
@@ -272,11 +285,14 @@ def timelines(rows: pd.DataFrame, calls: pd.DataFrame, number: str, title: str) 
     figure = new_figure(height=1.0 + 1.5 * len(chosen))
     for position, (axes, call) in enumerate(zip(np.atleast_1d(figure.subplots(len(chosen))), chosen, strict=True)):
         mine = rows[rows["call"] == call]
+        each = int(np.ceil(len(mine) / MOST_DRAWN))
+        mine = mine.iloc[np.unique([*range(0, len(mine), each), int(mine["entry"].argmax())])]
         begin = float(mine["entry"].min())
         entry, returned, waited, end = (
             (mine[name] - begin) * MICROSECONDS for name in ("entry", "returned", "waited", "exit")
         )
-        starts, waits = entry if blocking else waited, mine["wait"] * MICROSECONDS
+        together = mine["together"].clip(lower=1) if "together" in mine else 1
+        starts, waits = entry if blocking else waited, mine["wait"] * together * MICROSECONDS
         axes.barh(mine["comm_rank"], waits, left=starts, color=COLORS[5], height=0.7, label="waits for late ranks")
         axes.barh(
             mine["comm_rank"], end - starts - waits, left=starts + waits, color=COLORS[0], height=0.7, label="operation"
@@ -299,6 +315,8 @@ def timelines(rows: pd.DataFrame, calls: pd.DataFrame, number: str, title: str) 
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper left", ncols=2, frameon=False, fontsize=TEXT_POINTS)
     caption = f"Single calls of {title}: from arrival to exit on each rank. The light part is waiting."
+    if each > 1:
+        caption += f" One in {each} ranks is drawn, and the last to arrive."
     if not blocking:
         caption += " Between call and wait, where nothing is drawn, the program computes."
     return Picture(f"calls-{number}", f"{title}: single calls", caption, figure, pd.concat(frames, ignore_index=True))
@@ -342,6 +360,10 @@ def make_page(found: Arrivals, title: str, baseline: pd.Series | None) -> Page:
             name: text for name, text in TERMS.items() if name != "overlap" or found.sites["overlap"].notna().any()
         }
         sections.append(Section("Call sites", said, tables=(table,), definitions=tuple(terms.items())))
+    if len(found.kinds):
+        table = Table("Time in MPI calls by kind, and what part of it is analyzed here", kinds_frame(found))
+        late = ("Waiting for late senders or receivers is not looked for.",)
+        sections.append(Section("Time in MPI", late, tables=(table,)))
     for number in range(min(MOST_SECTIONS, len(found.sites))):
         sections.append(site_section(found, number))
     return Page(title, (), tuple(sections), tuple(facts))

@@ -77,11 +77,11 @@ def lines(trace: Trace, directory: Path) -> list[str]:
     elif not found.empty:
         bound = trace.records["bound"].max() * 1e6
         said.append(f"{len(processes)} ranks, {found['calls'].sum()} collectives, clock within {bound:.3g} us")
-        said.append(f"{'operation':24}{'calls':>10}{'bytes':>10}{'median us':>12}{'total s':>10}")
+        said.append(f"{'operation':24} {'calls':>9} {'bytes':>9} {'median us':>11} {'total s':>9}")
         for row in found.to_dict("records"):
             name = row["operation"] if row["kind"] == "blocking" else f"{row['operation']} ({row['kind']})"
             size = number(row["bytes"], ".0f")
-            said.append(f"{name:24}{row['calls']:>10}{size:>10}{row['median'] * 1e6:>12.2f}{row['total']:>10.4g}")
+            said.append(f"{name:24} {row['calls']:>9} {size:>9} {row['median'] * 1e6:>11.2f} {row['total']:>9.4g}")
         if trace.sampled:
             said.append(f"all calls are added up; {len(trace.records)} of them are kept one by one, as a sample")
     dropped = int(processes["records_dropped"].sum())
@@ -90,15 +90,14 @@ def lines(trace: Trace, directory: Path) -> list[str]:
     if not sidecar.empty:
         said.append("after harmonized barriers, mean over ranks [us]")
         said.append(
-            f"{'operation':24}{'up to B':>9}{'samples':>9}{'mean':>10}{'valid':>10}{'rejected':>10}{'spread':>10}"
+            f"{'operation':24} {'up to B':>8} {'samples':>8} {'mean':>9} {'valid':>9} {'rejected':>9} {'spread':>9}"
         )
         for row in sidecar.to_dict("records"):
             cells = (number(row[name] * 1e6, ".3f") for name in ("mean_s", "valid_mean_s"))
             share = number(row["rejected_share"], ".1%")
             spread = number(row["spread_mean_s"] * 1e6, ".3f")
             said.append(
-                f"{row['operation']:24}{row['size_up_to']:>9}{row['samples']:>9}"
-                + "".join(f"{cell:>10}" for cell in cells)
-                + f"{share:>10}{spread:>10}"
+                f"{row['operation']:24} {row['size_up_to']:>8} {row['samples']:>8} "
+                + " ".join(f"{cell:>9}" for cell in (*cells, share, spread))
             )
     return said
