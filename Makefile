@@ -116,7 +116,7 @@ bench-sync: setup-run build-$(MPI) ## measure what the choice of a barrier does 
 bench-overhead: setup-run build-$(MPI) ## compare the batch scheme of downbeat-bench with a plain loop around the call
 	tools/launch --mpi $(MPI) -n 2 build/$(MPI)/bin/overhead
 
-bench-preload: setup-bench $(foreach m,$(DEBIAN_MPIS),build-$m) ## what libdownbeat-preload costs a call, 10^7 records, loops beside downbeat-bench
+bench-preload: setup-bench $(foreach m,$(DEBIAN_MPIS),build-$m) ## what libdownbeat-preload costs a call, 10^8 calls, loops beside downbeat-bench
 	@$(VENV)/python -m benchmarks.preload
 	@$(VENV)/python -m benchmarks.agreement
 
