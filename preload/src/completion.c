@@ -32,6 +32,17 @@ static pthread_key_t ends;
 static pthread_once_t ends_made = PTHREAD_ONCE_INIT;
 static int ends_known;
 
+/* Without threads there is nobody to wait for, and a lock costs as much as a timestamp. */
+static void lock_requests(void) {
+    if (recording_threaded)
+        pthread_mutex_lock(&lock);
+}
+
+static void unlock_requests(void) {
+    if (recording_threaded)
+        pthread_mutex_unlock(&lock);
+}
+
 static struct expected **bucket_of(MPI_Request request) {
     return &buckets[((uint64_t)(uintptr_t)request * 0x9e3779b97f4a7c15U) >> 52];
 }
@@ -48,7 +59,7 @@ static void link_last(struct expected *one) {
 static struct expected *remember(MPI_Request request, const struct call *call) {
     struct expected *one = own_spare;
     own_spare = NULL;
-    pthread_mutex_lock(&lock);
+    lock_requests();
     if (one == NULL) {
         one = spare;
         if (one != NULL)
@@ -61,7 +72,7 @@ static struct expected *remember(MPI_Request request, const struct call *call) {
         link_last(one);
         ++outstanding;
     }
-    pthread_mutex_unlock(&lock);
+    unlock_requests();
     return one;
 }
 
@@ -84,34 +95,34 @@ void completion_expect_communicator(MPI_Request request, const MPI_Comm *handle,
 }
 
 void completion_forget(const struct comm *comm) {
-    pthread_mutex_lock(&lock);
+    lock_requests();
     for (int i = 0; outstanding > 0 && i < BUCKETS; ++i)
         for (struct expected *one = buckets[i]; one != NULL; one = one->next)
             if (one->call.comm == comm)
                 one->call.comm = NULL;
-    pthread_mutex_unlock(&lock);
+    unlock_requests();
 }
 
 /* Takes a request out; a persistent one stays in. NULL if it is not ours. */
 static struct expected *take(MPI_Request request, int also_persistent) {
     if (request == MPI_REQUEST_NULL)
         return NULL;
-    pthread_mutex_lock(&lock);
+    lock_requests();
     struct expected **link = bucket_of(request);
     while (*link != NULL && (*link)->request != request)
         link = &(*link)->next;
     struct expected *one = *link;
     if (one != NULL && (!one->persistent || also_persistent))
         *link = one->next;
-    pthread_mutex_unlock(&lock);
+    unlock_requests();
     return one;
 }
 
 static void give_to_all(struct expected *one) {
-    pthread_mutex_lock(&lock);
+    lock_requests();
     one->next = spare;
     spare = one;
-    pthread_mutex_unlock(&lock);
+    unlock_requests();
 }
 
 /* A program may start and end threads for years. */
@@ -148,9 +159,9 @@ static void give_back(struct expected *one) {
 static void put_back(struct expected *one) {
     if (one == NULL || one->persistent)
         return;
-    pthread_mutex_lock(&lock);
+    lock_requests();
     link_last(one);
-    pthread_mutex_unlock(&lock);
+    unlock_requests();
 }
 
 /* The completion was seen at `now`, by a call that began at `begin` and saw that of so many collectives together: each

@@ -22,42 +22,38 @@ typedef int entry(ARGUMENTS(PARAMETER));
         return code;                                                                                                   \
     }
 
+// clang-format off
 #define COUNTED(X, kind)                                                                                               \
-    X(Send, kind)                                                                                                      \
-    X(Bsend, kind)                                                                                                     \
-    X(Ssend, kind) X(Rsend, kind) X(Recv, kind) X(Isend, kind) X(Ibsend, kind) X(Issend, kind) X(Irsend, kind)         \
-        X(Irecv, kind) X(Mrecv, kind) X(Imrecv, kind) X(Sendrecv, kind) X(Sendrecv_replace, kind)
-#define PLAIN(X, kind) X(Probe, kind) X(Iprobe, kind) X(Mprobe, kind) X(Improbe, kind)
+    X(Send, kind) X(Bsend, kind) X(Ssend, kind) X(Rsend, kind) X(Recv, kind) X(Isend, kind) X(Ibsend, kind)            \
+    X(Issend, kind) X(Irsend, kind) X(Irecv, kind) X(Mrecv, kind) X(Imrecv, kind) X(Sendrecv, kind)                    \
+    X(Sendrecv_replace, kind)
+#define PLAIN(X, kind)                                                                                                 \
+    X(Probe, kind) X(Iprobe, kind) X(Mprobe, kind) X(Improbe, kind)
 #define COUNTED_ACCESS(X, kind)                                                                                        \
-    X(Put, kind)                                                                                                       \
-    X(Get, kind)                                                                                                       \
-    X(Accumulate, kind) X(Get_accumulate, kind) X(Rput, kind) X(Rget, kind) X(Raccumulate, kind)                       \
-        X(Rget_accumulate, kind) X(Win_create, kind) X(Win_allocate, kind) X(Win_allocate_shared, kind)
+    X(Put, kind) X(Get, kind) X(Accumulate, kind) X(Get_accumulate, kind) X(Rput, kind) X(Rget, kind)                  \
+    X(Raccumulate, kind) X(Rget_accumulate, kind) X(Win_create, kind) X(Win_allocate, kind)                            \
+    X(Win_allocate_shared, kind)
 #define PLAIN_ACCESS(X, kind)                                                                                          \
-    X(Fetch_and_op, kind)                                                                                              \
-    X(Compare_and_swap, kind)                                                                                          \
-    X(Win_create_dynamic, kind) X(Win_free, kind) X(Win_fence, kind) X(Win_lock, kind) X(Win_unlock, kind)             \
-        X(Win_lock_all, kind) X(Win_unlock_all, kind) X(Win_flush, kind) X(Win_flush_all, kind)                        \
-            X(Win_flush_local, kind) X(Win_flush_local_all, kind) X(Win_start, kind) X(Win_complete, kind)             \
-                X(Win_post, kind) X(Win_wait, kind) X(Win_test, kind) X(Win_sync, kind)
+    X(Fetch_and_op, kind) X(Compare_and_swap, kind) X(Win_create_dynamic, kind) X(Win_free, kind) X(Win_fence, kind)   \
+    X(Win_lock, kind) X(Win_unlock, kind) X(Win_lock_all, kind) X(Win_unlock_all, kind) X(Win_flush, kind)             \
+    X(Win_flush_all, kind) X(Win_flush_local, kind) X(Win_flush_local_all, kind) X(Win_start, kind)                    \
+    X(Win_complete, kind) X(Win_post, kind) X(Win_wait, kind) X(Win_test, kind) X(Win_sync, kind)
 #define COUNTED_FILE(X, kind)                                                                                          \
-    X(File_read, kind)                                                                                                 \
-    X(File_read_all, kind)                                                                                             \
-    X(File_read_at, kind) X(File_read_at_all, kind) X(File_read_shared, kind) X(File_read_ordered, kind)               \
-        X(File_read_all_begin, kind) X(File_read_at_all_begin, kind) X(File_read_ordered_begin, kind)                  \
-            X(File_iread, kind) X(File_iread_all, kind) X(File_iread_at, kind) X(File_iread_at_all, kind)              \
-                X(File_iread_shared, kind) X(File_write, kind) X(File_write_all, kind) X(File_write_at, kind)          \
-                    X(File_write_at_all, kind) X(File_write_shared, kind) X(File_write_ordered, kind)                  \
-                        X(File_write_all_begin, kind) X(File_write_at_all_begin, kind)                                 \
-                            X(File_write_ordered_begin, kind) X(File_iwrite, kind) X(File_iwrite_all, kind)            \
-                                X(File_iwrite_at, kind) X(File_iwrite_at_all, kind) X(File_iwrite_shared, kind)
+    X(File_read, kind) X(File_read_all, kind) X(File_read_at, kind) X(File_read_at_all, kind)                          \
+    X(File_read_shared, kind) X(File_read_ordered, kind) X(File_read_all_begin, kind) X(File_read_at_all_begin, kind)  \
+    X(File_read_ordered_begin, kind) X(File_iread, kind) X(File_iread_all, kind) X(File_iread_at, kind)                \
+    X(File_iread_at_all, kind) X(File_iread_shared, kind) X(File_write, kind) X(File_write_all, kind)                  \
+    X(File_write_at, kind) X(File_write_at_all, kind) X(File_write_shared, kind) X(File_write_ordered, kind)           \
+    X(File_write_all_begin, kind) X(File_write_at_all_begin, kind) X(File_write_ordered_begin, kind)                   \
+    X(File_iwrite, kind) X(File_iwrite_all, kind) X(File_iwrite_at, kind) X(File_iwrite_at_all, kind)                  \
+    X(File_iwrite_shared, kind)
 #define PLAIN_FILE(X, kind)                                                                                            \
-    X(File_open, kind)                                                                                                 \
-    X(File_close, kind)                                                                                                \
-    X(File_delete, kind) X(File_set_size, kind) X(File_preallocate, kind) X(File_set_view, kind) X(File_seek, kind)    \
-        X(File_seek_shared, kind) X(File_sync, kind) X(File_set_info, kind) X(File_set_atomicity, kind)                \
-            X(File_read_all_end, kind) X(File_read_at_all_end, kind) X(File_read_ordered_end, kind)                    \
-                X(File_write_all_end, kind) X(File_write_at_all_end, kind) X(File_write_ordered_end, kind)
+    X(File_open, kind) X(File_close, kind) X(File_delete, kind) X(File_set_size, kind) X(File_preallocate, kind)       \
+    X(File_set_view, kind) X(File_seek, kind) X(File_seek_shared, kind) X(File_sync, kind) X(File_set_info, kind)      \
+    X(File_set_atomicity, kind) X(File_read_all_end, kind) X(File_read_at_all_end, kind)                               \
+    X(File_read_ordered_end, kind) X(File_write_all_end, kind) X(File_write_at_all_end, kind)                          \
+    X(File_write_ordered_end, kind)
+// clang-format on
 
 #define OF_INT(Name, kind) TIMED(MPI_##Name, kind)
 COUNTED(OF_INT, TRACE_POINT_TO_POINT)

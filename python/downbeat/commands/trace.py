@@ -43,7 +43,8 @@ def trace(
         int, typer.Option(min=0, help="Warm-up samples after harmonized barriers, per class.", metavar="N")
     ] = 0,
     records: Annotated[
-        int, typer.Option(min=1, help="Calls per rank to keep one by one, 64 bytes each; of more, a sample.", metavar="N")
+        int,
+        typer.Option(min=1, help="Calls per rank to keep one by one, 64 bytes each; of more, a sample.", metavar="N"),
     ] = 1_000_000,
     sync_every: Annotated[
         str, typer.Option(help="Synchronize clocks no more often than this, s; off: at both ends.", metavar="S")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Z = 1.96  # 95 % intervals
-FARTHEST = 3.0  # standard errors; a total that is farther off has calls unlike those of the sample
+FARTHEST = 1.0  # standard errors; a total that is farther off has calls unlike those of the sample
 
 Floats = NDArray[np.float64]
 
@@ -46,7 +46,9 @@ def total_error(values: Floats, weights: Floats, total: float, count: float) -> 
 
 
 def weighted_quantiles(values: Floats, weights: Floats, levels: Floats) -> tuple[Floats, Floats]:
-    """Returns quantiles over all calls, and how wrong they may be: half the width of their 95 % intervals.
+    """Returns quantiles over all calls, and how wrong they may be: to the farther end of their 95 % intervals.
+
+    The error is infinite where the sample is too small for an end.
 
     Args:
         values: of calls in the sample.
@@ -63,5 +65,7 @@ def weighted_quantiles(values: Floats, weights: Floats, levels: Floats) -> tuple
         places = (np.cumsum(weights) - weights / 2) / weights.sum()
     # The share of calls below a value, as of a ratio (Woodruff 1952).
     spread = np.sqrt(levels * (1 - levels) * (weights * (weights - 1)).sum()) / weights.sum()
-    ends = [np.interp(level, places, values) for level in (levels, levels - Z * spread, levels + Z * spread)]
-    return ends[0], (ends[2] - ends[1]) / 2
+    low, high = levels - Z * spread, levels + Z * spread
+    found, first, last = (np.interp(level, places, values) for level in (levels, low, high))
+    error = np.where((low < 0) | (high > 1), np.inf, np.maximum(last - found, found - first))
+    return found, error
