@@ -23,7 +23,7 @@ struct expected {
 static struct expected *buckets[BUCKETS];
 static struct expected *spare;
 PER_THREAD struct expected *own_spare; /* one, which needs no lock */
-static _Atomic int outstanding;
+static int outstanding;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 PER_THREAD struct expected **scratch;
 PER_THREAD int scratch_size;
@@ -70,7 +70,7 @@ static struct expected *remember(MPI_Request request, const struct call *call) {
     if (one != NULL) {
         *one = (struct expected){.request = request, .call = *call};
         link_last(one);
-        ++outstanding;
+        RECORDING_ADD32(outstanding, 1);
     }
     unlock_requests();
     return one;
@@ -149,7 +149,7 @@ static int may_own(void) {
 }
 
 static void give_back(struct expected *one) {
-    --outstanding;
+    RECORDING_ADD32(outstanding, -1);
     if (own_spare == NULL && may_own())
         own_spare = one;
     else
@@ -195,7 +195,7 @@ static void lose(struct expected *one) {
         give_back(one);
 }
 
-static int nothing_expected(void) { return inside || outstanding == 0; }
+static int nothing_expected(void) { return inside || __atomic_load_n(&outstanding, __ATOMIC_RELAXED) == 0; }
 
 /* Takes out all of the requests; NULL where there is none. */
 static struct expected **take_all(int requests, const MPI_Request *handles) {

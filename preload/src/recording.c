@@ -422,12 +422,7 @@ void recording_free_communicator(uint32_t number) {
     pthread_mutex_unlock(&own.lock);
 }
 
-void recording_hold(struct trace_row *row, int more) {
-    if (recording_threaded)
-        __atomic_fetch_add(&row->held, (uint32_t)more, __ATOMIC_RELAXED);
-    else
-        row->held += (uint32_t)more;
-}
+void recording_hold(struct trace_row *row, int more) { RECORDING_ADD32(row->held, more); }
 
 /* --- records */
 

@@ -42,13 +42,15 @@ static inline int64_t recording_ticks(void) {
 
 /* Adds to a sum that other threads may add to. */
 extern int recording_threaded;
-#define RECORDING_ADD(sum, value)                                                                                      \
+#define RECORDING_ADD_AS(type, sum, value)                                                                             \
     do {                                                                                                               \
         if (__builtin_expect(recording_threaded, 0))                                                                   \
-            __atomic_fetch_add((int64_t *)&(sum), (value), __ATOMIC_RELAXED);                                          \
+            __atomic_fetch_add((type *)&(sum), (type)(value), __ATOMIC_RELAXED);                                       \
         else                                                                                                           \
-            *(int64_t *)&(sum) += (value);                                                                             \
+            *(type *)&(sum) += (type)(value);                                                                          \
     } while (0)
+#define RECORDING_ADD(sum, value) RECORDING_ADD_AS(int64_t, sum, value)
+#define RECORDING_ADD32(sum, value) RECORDING_ADD_AS(uint32_t, sum, value)
 
 /* Length of a tick, ns. */
 double recording_tick_ns(void);
