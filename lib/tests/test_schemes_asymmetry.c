@@ -1,4 +1,4 @@
-/* Path asymmetry: what becomes of it in the tree and with peers. Exchanges show nothing of it. In virtual time without
+/* Path asymmetry: what becomes of it in the tree and with partners. Exchanges show nothing of it. In virtual time without
  * noise, clocks that differ by their offsets alone. Without MPI. */
 #include "check.h"
 #include "virtual_sync.h"
@@ -57,51 +57,108 @@ static void levels_take_each_others_asymmetry_back(void) {
     } trees[] = {{2, "2"}, {8, "2"}, {100, "2"}, {27, "3"}, {100, "10"}, {1000, "10"}, {1000, "32"}, {128, "128"}};
     for (size_t i = 0; i < sizeof trees / sizeof *trees; ++i) {
         char scheme[64];
-        snprintf(scheme, sizeof scheme, "disciplined(radix=%s,peers=0)", trees[i].radix);
+        snprintf(scheme, sizeof scheme, "disciplined(radix=%s,partners=0)", trees[i].radix);
         struct errors errors = errors_of(trees[i].size, scheme, &upward);
         CHECK_THAT(errors.spread_ns, >=, LONGEST_NS / 2.0 - 5.0);
         CHECK_THAT(errors.spread_ns, <=, LONGEST_NS / 2.0 + 5.0 * 10);
     }
 }
 
-/* Each in the mean of five: 0.58 of the error in a tree of one level, where peers have errors of their own and of the
- * comparison; less is gained in two, where those of one block share that of its leader. */
-static void peers_average(void) {
-    struct errors alone = errors_of(128, "disciplined(radix=128,peers=0)", &at_random);
-    struct errors with = errors_of(128, "disciplined(radix=128)", &at_random);
-    CHECK_THAT(with.rms_ns, <=, 0.62 * alone.rms_ns);
-    CHECK_THAT(with.spread_ns, <=, 0.75 * alone.spread_ns);
-
-    alone = errors_of(MANY, "disciplined(peers=0)", &at_random);
-    struct errors two = errors_of(MANY, "disciplined(peers=2)", &at_random);
-    with = errors_of(MANY, "disciplined", &at_random);
-    CHECK_THAT(two.rms_ns, <=, 0.8 * alone.rms_ns);
-    CHECK_THAT(with.rms_ns, <=, 0.9 * two.rms_ns);
+/* Least squares over 24 partners each: what is left of a path's error is a fifth of it, at any size. */
+static void partners_average(void) {
+    const int sizes[] = {32, 128, MANY};
+    for (int i = 0; i < 3; ++i) {
+        struct errors alone = errors_of(sizes[i], "disciplined(partners=0)", &at_random);
+        struct errors few = errors_of(sizes[i], "disciplined(partners=8)", &at_random);
+        struct errors many = errors_of(sizes[i], "disciplined", &at_random);
+        CHECK_THAT(few.rms_ns, <=, 0.75 * alone.rms_ns);
+        CHECK_THAT(many.rms_ns, <=, 32.0);
+        CHECK_THAT(many.spread_ns, <=, 125.0);
+    }
 }
 
-/* They do not bring back what the levels of the tree have taken away. */
-static void peers_are_on_both_sides(void) {
-    struct errors one_level = errors_of(128, "disciplined(radix=128)", &upward);
-    CHECK_THAT(one_level.spread_ns, <=, LONGEST_NS / 2.0 + 5.0);
-    struct errors two_levels = errors_of(MANY, "disciplined", &upward);
-    CHECK_THAT(two_levels.spread_ns, <=, 0.8 * LONGEST_NS);
+/* A gradient that no comparison shows: no more than the paths' own difference. */
+static void partners_are_on_both_sides(void) {
+    CHECK_THAT(errors_of(128, "disciplined", &upward).spread_ns, <=, 1.1 * LONGEST_NS);
+    CHECK_THAT(errors_of(MANY, "disciplined", &upward).spread_ns, <=, 1.1 * LONGEST_NS);
 }
 
-/* All paths to process 20, but for that from its reference, are 40 us longer than those back. */
-static double longer_to_20(int source, int destination, double true_ns) {
+/* How much each comparison scatters is found, and what it leaves of errors is expected. */
+static void scatter_is_known(void) {
+    struct virtual_model model = {
+        .seed = 1, .network = at_random, .offset_ns = 1e9, .ns_per_tick = 0.4347, .read_ns = 20};
+    double sigma_ns = LONGEST_NS / 2.0 / sqrt(6.0); /* half of the difference of two even ones */
+    int within[2] = {0};
+    int all = 0;
+    for (model.seed = 1; model.seed <= 10; ++model.seed) {
+        struct virtual_sync sync = virtual_sync_create(&model, 128, 128, "disciplined");
+        virtual_sync_run(&sync);
+        double scatters[127];
+        for (int i = 1; i < 128; ++i) {
+            const struct db_histories *histories = &sync.histories[(size_t)i * DB_LEVELS];
+            double now_ns = virtual_now(sync.world);
+            double error_ns = fabs(virtual_sync_error_ns(&sync, i, now_ns));
+            double expected_ns = db_map_deviation_ns(&sync.maps[i], virtual_ticks(sync.world, i, now_ns));
+            scatters[i - 1] = histories->scatter_ns;
+            CHECK_THAT(histories->edge_count, ==, 24);
+            within[0] += error_ns <= expected_ns;
+            within[1] += error_ns <= 2.0 * expected_ns;
+            ++all;
+        }
+        CHECK_THAT(fabs(virtual_median(scatters, 127) / sigma_ns - 1.0), <=, 0.15);
+        virtual_sync_free(&sync);
+    }
+    CHECK_THAT(within[0], >=, 0.53 * all);
+    CHECK_THAT(within[0], <=, 0.83 * all);
+    CHECK_THAT(within[1], >=, 0.90 * all);
+}
+
+/* Paths to process 20 that are longer than those back: from one other process, or from all. */
+static int liar = -1;
+static double longer_from_liar(int source, int destination, double true_ns) {
     (void)true_ns;
-    return source > 0 && destination == 20 ? 40e3 : 0.0;
+    return destination == 20 && (source == liar || liar < 0) ? 5e3 : 0.0;
 }
 
-/* The mean of all peers may be further off than the bound of the reference. Its own bound says so. */
-static void bounds_hold_with_bad_peers(void) {
+static struct db_edge worst_edge(const struct virtual_sync *sync, int process) {
+    const struct db_histories *histories = &sync->histories[(size_t)process * DB_LEVELS];
+    struct db_edge worst = histories->edges[0];
+    for (int i = 1; i < histories->edge_count; ++i)
+        if (fabs(histories->edges[i].residual_ns) > fabs(worst.residual_ns))
+            worst = histories->edges[i];
+    return worst;
+}
+
+/* A path that lies does not move the clock, be it in the tree or between partners, and is named. */
+static void one_bad_path_is_left_out(void) {
+    struct virtual_model model = {
+        .seed = 1, .network = at_random, .offset_ns = 1e9, .ns_per_tick = 0.4347, .read_ns = 20};
+    model.network.path_ns = longer_from_liar;
+    liar = 0;
+    struct virtual_sync sync = virtual_sync_create(&model, 128, 128, "disciplined(radix=128)");
+    virtual_sync_run(&sync);
+    CHECK_THAT(fabs(virtual_sync_error_ns(&sync, 20, virtual_now(sync.world))), <=, 200.0);
+    liar = sync.histories[(size_t)20 * DB_LEVELS].edges[7].partner;
+    virtual_sync_free(&sync);
+
+    sync = virtual_sync_create(&model, 128, 128, "disciplined(radix=128)");
+    virtual_sync_run(&sync);
+    CHECK_THAT(fabs(virtual_sync_error_ns(&sync, 20, virtual_now(sync.world))), <=, 200.0);
+    struct db_edge worst = worst_edge(&sync, 20);
+    CHECK_THAT(worst.partner, ==, liar);
+    CHECK_THAT(fabs(fabs(worst.residual_ns) - 2500.0), <=, 400.0);
+    virtual_sync_check_bounds(&sync, "disciplined", 0.0);
+    virtual_sync_free(&sync);
+}
+
+/* The mean of all partners may be further off than the bound of the reference. Its own bound says so. */
+static void bounds_hold_with_bad_partners(void) {
     struct virtual_network network = virtual_quiet;
-    network.path_ns = longer_to_20;
-    struct errors alone = errors_of(64, "disciplined(radix=64,peers=0)", &network);
-    CHECK_THAT(alone.spread_ns, <=, 10.0);
-    struct errors with = errors_of(64, "disciplined(radix=64)", &network);
-    CHECK_THAT(with.spread_ns, >=, 2000.0);
-    CHECK_THAT(with.spread_ns, <=, 6000.0); /* of 20 us: who is known less well counts less */
+    liar = -1;
+    network.path_ns = longer_from_liar;
+    struct errors errors = errors_of(64, "disciplined(radix=64)", &network);
+    CHECK_THAT(errors.spread_ns, >=, 2000.0);
+    CHECK_THAT(errors.spread_ns, <=, 2600.0);
 }
 
 /* A round trip takes 600 us more, which move from the return path to the forward path; its length does not change. */
@@ -112,8 +169,8 @@ static double slowly_the_other_way(int source, int destination, double true_ns) 
     return source == 20 && destination > 0 ? fmax(0.0, 600e3 - there_ns) : 0.0;
 }
 
-/* Peers that all lead to another rate move that of the mean: its bound grows by that, too. */
-static void bounds_hold_with_mates_of_another_rate(void) {
+/* Partners that all lead to another rate move that of the mean: its bound grows by that, too. */
+static void bounds_hold_with_partners_of_another_rate(void) {
     struct virtual_model model = {
         .seed = 1, .network = virtual_quiet, .offset_ns = 1e9, .skew = 20e-6, .ns_per_tick = 0.4347, .read_ns = 20};
     model.network.path_ns = slowly_the_other_way;
@@ -130,113 +187,96 @@ static void bounds_hold_with_mates_of_another_rate(void) {
     virtual_sync_free(&sync);
 }
 
-/* The meetings of each process with its peers, in order. */
+/* The meetings of each process with its partners, in order. */
 struct meeting {
-    int peer;
+    int partner;
     int number;
-    int learns;
+    int asks;
 };
 
 struct meetings {
     int count;
-    struct meeting meeting[2 * DB_MAX_PEERS];
+    struct meeting meeting[DB_MAX_PARTNERS];
 };
 
-static int note(struct meetings *meetings, int peer, int number, int learns) {
-    CHECK_THAT(meetings->count, <, 2 * DB_MAX_PEERS);
-    meetings->meeting[meetings->count++] = (struct meeting){.peer = peer, .number = number, .learns = learns};
+static int note(int partner, int number, int asks, void *argument) {
+    struct meetings *meetings = argument;
+    CHECK_THAT(meetings->count, <, DB_MAX_PARTNERS);
+    meetings->meeting[meetings->count++] = (struct meeting){.partner = partner, .number = number, .asks = asks};
     return 0;
 }
 
-static int note_learned(int peer, int number, void *argument) { return note(argument, peer, number, 1); }
-static int note_taught(int peer, void *argument) { return note(argument, peer, -1, 0); }
-
 static struct meetings meetings[MANY];
 
-static void meet(int size, int radix, int count) {
+static void meet(int size, int count) {
     memset(meetings, 0, sizeof meetings);
     for (int rank = 0; rank < size; ++rank) {
-        struct db_sync_group group = {.rank = rank, .size = size, .depth = 1};
-        CHECK(db_peers(&group, radix, count, note_learned, note_taught, &meetings[rank]) == 0);
+        struct db_sync_group group = {.rank = rank, .size = size};
+        CHECK(db_partners(&group, count, note, &meetings[rank]) == 0);
     }
 }
 
-/* Counts the peers of higher and of lower rank that a process learns from. */
-static void peers_of(int rank, int *higher, int *lower) {
-    *higher = *lower = 0;
-    for (int i = 0; i < meetings[rank].count; ++i) {
-        const struct meeting *meeting = &meetings[rank].meeting[i];
-        *higher += meeting->learns && meeting->peer > rank;
-        *lower += meeting->learns && meeting->peer < rank;
-    }
-}
-
-static void small_groups_have_no_peers(void) {
-    meet(31, 31, DB_MAX_PEERS);
-    for (int rank = 0; rank < 31; ++rank)
-        CHECK_THAT(meetings[rank].count, ==, 0);
-    meet(32, 32, DB_MAX_PEERS);
-    CHECK_THAT(meetings[16].count, ==, 2 * DB_MAX_PEERS);
-}
-
-static void on_one_level_they_are_neighbors(void) {
-    int higher;
-    int lower;
-    meet(100, 100, 4);
-    for (int rank = 0; rank < 100; ++rank) {
-        peers_of(rank, &higher, &lower);
-        CHECK_THAT(higher, ==, lower);
-        CHECK_THAT(higher, ==, rank == 0 || rank == 99 ? 0 : rank == 1 || rank == 98 ? 1 : 2);
-    }
-    CHECK_THAT(meetings[0].count, ==, 2); /* answers 1 and 2, and asks nobody */
-    meet(100, 100, 2);
-    peers_of(50, &higher, &lower);
-    CHECK_THAT(higher, ==, 1);
-    CHECK_THAT(lower, ==, 1);
-}
-
-static void on_more_levels_they_are_in_other_blocks(void) {
-    int higher;
-    int lower;
-    meet(105, 10, 4); /* the last block is half empty */
-    for (int rank = 0; rank < 105; ++rank) {
-        int block = rank / 10;
-        int last = rank % 10 < 5 ? 10 : 9;
-        peers_of(rank, &higher, &lower);
-        CHECK_THAT(higher, ==, rank == 0 ? 0 : fmin(2, last - block));
-        CHECK_THAT(lower, ==, fmin(2, block));
-        for (int i = 0; i < meetings[rank].count; ++i) {
-            int peer = meetings[rank].meeting[i].peer;
-            CHECK_THAT(peer % 10, ==, rank % 10);
-            CHECK_THAT(abs(peer / 10 - block), <=, 2);
-            CHECK_THAT(peer, !=, rank);
+/* As many as asked for, all different, and the other one knows. */
+static void partners_are_mutual(int size, int count) {
+    int expected = count < (size - 1) / 2 * 2 ? count : (size - 1) / 2 * 2;
+    meet(size, count);
+    for (int rank = 0; rank < size; ++rank) {
+        CHECK_THAT(meetings[rank].count, ==, expected);
+        for (int i = 0; i < expected; ++i) {
+            const struct meeting *mine = &meetings[rank].meeting[i];
+            int known = 0;
+            for (int k = 0; k < expected; ++k) {
+                const struct meeting *theirs = &meetings[mine->partner].meeting[k];
+                known += theirs->partner == rank && theirs->number == mine->number && theirs->asks == !mine->asks;
+                CHECK(k == i || meetings[rank].meeting[k].partner != mine->partner);
+            }
+            CHECK_THAT(known, ==, 1);
+            CHECK_THAT(mine->number, <, count / 2);
         }
     }
 }
 
-/* A peer has a number of its own, so that what is known of it is not taken for that of another. */
-static void numbers_are_those_of_peers(void) {
-    meet(1000, 32, DB_MAX_PEERS);
-    for (int rank = 0; rank < 1000; ++rank) {
-        int seen[DB_MAX_PEERS] = {0};
-        for (int i = 0; i < meetings[rank].count; ++i)
-            if (meetings[rank].meeting[i].learns)
-                ++seen[meetings[rank].meeting[i].number];
-        for (int i = 0; i < DB_MAX_PEERS; ++i)
-            CHECK_THAT(seen[i], <=, 1);
+/* All meet if each meets only who waits for it: nobody waits for ever. */
+static void partners_come_to_an_end(int size) {
+    static int done[MANY];
+    memset(done, 0, sizeof done);
+    for (int moved = 1, rank = 0, idle = 0; moved || idle < size; rank = (rank + 1) % size) {
+        struct meetings *mine = &meetings[rank];
+        moved = 0;
+        if (done[rank] < mine->count) {
+            int partner = mine->meeting[done[rank]].partner;
+            if (done[partner] < meetings[partner].count && meetings[partner].meeting[done[partner]].partner == rank) {
+                ++done[rank];
+                ++done[partner];
+                moved = 1;
+            }
+        }
+        idle = moved ? 0 : idle + 1;
     }
+    for (int rank = 0; rank < size; ++rank)
+        CHECK_THAT(done[rank], ==, meetings[rank].count);
+}
+
+static void all_meet_their_partners(void) {
+    const int sizes[] = {32, 33, 34, 47, 64, 100, 127, 128, 500, 1000, 1021, MANY};
+    meet(31, 24);
+    CHECK_THAT(meetings[16].count, ==, 0);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i)
+        for (int count = 4; count <= DB_MAX_PARTNERS; count += 4) {
+            partners_are_mutual(sizes[i], count);
+            partners_come_to_an_end(sizes[i]);
+        }
 }
 
 int main(void) {
     trees_are_as_wide_as_needed();
     levels_take_each_others_asymmetry_back();
-    peers_average();
-    peers_are_on_both_sides();
-    bounds_hold_with_bad_peers();
-    bounds_hold_with_mates_of_another_rate();
-    small_groups_have_no_peers();
-    on_one_level_they_are_neighbors();
-    on_more_levels_they_are_in_other_blocks();
-    numbers_are_those_of_peers();
+    partners_average();
+    partners_are_on_both_sides();
+    scatter_is_known();
+    one_bad_path_is_left_out();
+    bounds_hold_with_bad_partners();
+    bounds_hold_with_partners_of_another_rate();
+    all_meet_their_partners();
     return 0;
 }

@@ -22,12 +22,21 @@ struct db_history {
     double wander;
 };
 
-#define DB_MAX_PEERS 4
+#define DB_MAX_PARTNERS 32
+
+/* How far a comparison with a partner is from what all of them agree on. */
+struct db_edge {
+    int partner;
+    double residual_ns; /* by which the partner's clock seems to be ahead */
+};
 
 /* The clocks that a process compares its own with, on one level of a hierarchy. */
 struct db_histories {
     struct db_history reference;
-    struct db_history peers[DB_MAX_PEERS];
+    struct db_history partners[DB_MAX_PARTNERS / 2]; /* those that it asks */
+    struct db_edge edges[DB_MAX_PARTNERS];           /* of the last synchronization */
+    int edge_count;
+    double scatter_ns; /* standard deviation of the comparisons */
 };
 
 /* The limits that are assumed for a pair. */

@@ -90,11 +90,10 @@ int db_tree_wide(const struct db_sync_group *group, int radix, int (*learn)(int 
 /* The radix of that tree. */
 int db_tree_radix(const struct db_sync_group *group, int radix);
 
-/* Every process with up to `count` others in other branches of that tree, its peers, always the same: each of two peers
- * learns from the other. Only in groups of 32 and more. `number` is that of the peer, from 0. */
-int db_peers(const struct db_sync_group *group, int radix, int count,
-             int (*learn)(int peer, int number, void *argument), int (*teach)(int peer, void *argument),
-             void *argument);
+/* Every process with `count` others, an even number, its partners, always the same; of each pair one `asks`. Only in
+ * groups of 32 and more. `number` is that of the pairs a process asks in, and of those it is asked in, from 0. */
+int db_partners(const struct db_sync_group *group, int count,
+                int (*meet)(int partner, int number, int asks, void *argument), void *argument);
 
 /* Three orders in which a group can be synchronized; process 0 and the maps as in db_sync_type. */
 

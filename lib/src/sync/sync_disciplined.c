@@ -6,28 +6,34 @@
  * some exchanges.
  *
  * Path asymmetry moves an offset by half of the difference between the one-way delays. No exchange shows that, and it
- * adds up along the tree. So in a large group every process also has some peers in other branches, and takes the mean
- * of what its reference and its peers lead to. */
+ * adds up along the tree. So in a large group every process is also compared with many others, its partners, and takes
+ * the mean of what they lead to, some times: least squares over all comparisons. By how much these scatter around it is
+ * part of the error to be expected. */
 #include "sync/sync.h"
 
 #include "base/error.h"
 #include "clock/wait.h"
+#include "sync/consensus.h"
 
-enum { RADIX, ROUNDS, OVER, PEERS, OFFSET };
+enum { RADIX, ROUNDS, OVER, PARTNERS, OFFSET };
 
 static const Downbeat_parameter parameters[] = {
     {"radix", "0", "processes with the same reference, and it, per level; 0: as wide as 1 % of the time allows", NULL,
      0, 1e6, 1},
     {"rounds", "1", "rounds of comparisons in each synchronization", NULL, 1, 16, 1},
     {"over", "0", "seconds to spread the rounds over, at least", NULL, 0, 3600, 0},
-    {"peers", "4", "other processes that each is compared with, if there are 32 or more", NULL, 0, DB_MAX_PEERS, 1},
+    {"partners", "24", "other processes that each is compared with, if there are 32 or more", NULL, 0, DB_MAX_PARTNERS,
+     1},
     {"offset", "skampi(min=6,max=40)", "estimator of the offset between two local clocks", "offset", 0, 0, 0},
     {.name = NULL},
 };
 
 static const char *check(const struct db_node *self) {
+    int partners = db_whole(self, PARTNERS);
     if (db_number(self, RADIX) == 1)
         return "a tree of radix 1 has no end; use radix 0 or 2 and more";
+    if (partners % 2 == 1 || partners == 2)
+        return "partners come in pairs, and two show no scatter; use partners=0, or an even number from 4";
     return db_number(self, OVER) > 0.0 && db_number(self, ROUNDS) < 2
                ? "one round cannot be spread; use rounds of 2 or more"
                : NULL;
@@ -122,23 +128,15 @@ struct round {
     const struct db_sync_group *group;
     int last;                /* the global clock comes with it */
     struct db_clock_map map; /* from the reference */
-    struct db_clock_map models[DB_MAX_PEERS];
-    int count; /* of models, from the peers */
 };
 
-/* Compares with another process, and in the last round makes the model that leads from local time to its global clock.
- */
-static int learn_from(const struct round *round, int other, struct db_pair *pair, struct db_history *history,
-                      struct db_clock_map *model) {
+/* From local time to the other's, after another comparison. */
+static int compare(const struct round *round, int other, struct db_pair *pair, struct db_history *history,
+                   struct db_clock_map *model) {
     const struct db_sync_group *group = round->group;
     DB_TRY(compare_local(round->self, group, other, pair, history));
-    if (!round->last)
-        return MPI_SUCCESS;
-    struct db_clock_map theirs;
-    DB_TRY(db_sync_receive_map(group, other, &theirs));
     *model = db_discipline(history, &group->limits, group->clock->resolution_ns);
     model->bound_ns += group->clock->resolution_ns + DB_ROUNDING_NS;
-    *model = db_map_compose(model, &theirs);
     return MPI_SUCCESS;
 }
 
@@ -146,18 +144,13 @@ static int learn(int reference, void *argument) {
     struct round *round = argument;
     const struct db_sync_group *group = round->group;
     struct db_clock_map model;
-    DB_TRY(learn_from(round, reference, &group->pairs[0], &group->histories->reference, &model));
-    if (round->last)
-        db_sync_adopt(group, &model, &round->map);
-    return MPI_SUCCESS;
-}
-
-static int learn_from_peer(int peer, int number, void *argument) {
-    struct round *round = argument;
-    const struct db_sync_group *group = round->group;
-    DB_TRY(learn_from(round, peer, &group->pairs[1 + number], &group->histories->peers[number],
-                      &round->models[round->count]));
-    round->count += round->last;
+    DB_TRY(compare(round, reference, &group->pairs[0], &group->histories->reference, &model));
+    if (!round->last)
+        return MPI_SUCCESS;
+    struct db_clock_map theirs;
+    DB_TRY(db_sync_receive_map(group, reference, &theirs));
+    model = db_map_compose(&model, &theirs);
+    db_sync_adopt(group, &model, &round->map);
     return MPI_SUCCESS;
 }
 
@@ -170,66 +163,86 @@ static int teach(int learner, void *argument) {
     return db_sync_send_map(round->group, learner, &mine);
 }
 
-/* The mean of models of one clock, at the time of the first. Each counts by the inverse of its bound: what no exchange
- * shows adds up along the path to process 0, and so does the bound. */
-static struct db_clock_map mean_of(const struct db_clock_map models[], int count) {
-    struct db_clock_map mean = models[0];
-    double shares[1 + DB_MAX_PEERS];
-    double apart_ns[1 + DB_MAX_PEERS]; /* from the first */
-    double sum = 0.0;
-    double mean_apart_ns = 0.0;
-    for (int i = 0; i < count; ++i) {
-        shares[i] = 1.0 / db_map_bound_ns(&models[i], mean.ticks);
-        sum += shares[i];
-    }
-    mean.ns_per_tick = 0.0;
-    mean.uncertainty = (struct db_uncertainty){0};
-    for (int i = 0; i < count; ++i) {
-        double share = shares[i] / sum;
-        double elapsed_ns = db_map_elapsed_ns(&models[i], mean.ticks);
-        apart_ns[i] = (double)(models[i].global_ns - mean.global_ns) + elapsed_ns;
-        mean_apart_ns += share * apart_ns[i];
-        mean.ns_per_tick += share * models[i].ns_per_tick;
-        /* Offsets have errors of their own. Rates may be wrong for the same reason, the own oscillator, and half of
-         * what wanders is it. */
-        struct db_uncertainty one = db_uncertainty_after(&models[i].uncertainty, elapsed_ns);
-        double half = 0.5 * (share + share * share);
-        mean.uncertainty.offset += share * share * one.offset;
-        mean.uncertainty.cross += 0.5 * (half + share * share) * one.cross;
-        mean.uncertainty.rate += share * one.rate;
-        mean.uncertainty.walk += half * one.walk;
-    }
-    /* The bound of each model holds, and for the mean as far as that is away from the model. */
-    mean.bound_ns = INFINITY;
-    for (int i = 0; i < count; ++i) {
-        double bound_ns = db_map_bound_ns(&models[i], mean.ticks) + fabs(apart_ns[i] - mean_apart_ns) + DB_ROUNDING_NS;
-        if (bound_ns < mean.bound_ns) {
-            mean.bound_ns = bound_ns;
-            mean.growth = models[i].growth + models[i].ramp * fabs(db_map_elapsed_ns(&models[i], mean.ticks)) +
-                          fabs(models[i].ns_per_tick - mean.ns_per_tick);
-        }
-    }
-    mean.global_ns += llrint(mean_apart_ns);
-    return mean;
+/* What a process learns of the global clock with its partners. */
+struct consultation {
+    const struct round *round;
+    struct db_clock_map models[DB_MAX_PARTNERS / 2]; /* from local time to that of the partners that it asks */
+    int count;                                       /* of partners */
+    struct db_opinion opinions[1 + DB_MAX_PARTNERS]; /* the own and theirs */
+};
+
+/* Compares the two local clocks: one of the two does, and its model serves both. */
+static int compare_with_partner(int partner, int number, int asks, void *argument) {
+    struct consultation *consultation = argument;
+    const struct db_sync_group *group = consultation->round->group;
+    group->histories->edges[consultation->count++].partner = partner;
+    return asks ? compare(consultation->round, partner, &group->pairs[1 + number], &group->histories->partners[number],
+                          &consultation->models[number])
+                : db_sync_teach(group, partner, &group->local);
 }
 
-/* The global clock, by what the reference and the peers lead to. */
-static struct db_clock_map outcome(const struct round *round) {
-    struct db_clock_map models[1 + DB_MAX_PEERS] = {db_sync_from_local(round->group, &round->map)};
-    for (int i = 0; i < round->count; ++i)
-        models[1 + i] = round->models[i];
-    struct db_clock_map model = mean_of(models, 1 + round->count);
-    struct db_clock_map map = round->map;
-    db_sync_adopt(round->group, &model, &map);
-    return map;
+#define OPINION_WORDS ((int)(sizeof(struct db_opinion) / sizeof(int64_t)))
+
+/* Who asked knows how the other's local time relates to the own, and says its opinion in both. */
+static int exchange_opinions(int partner, int number, int asks, void *argument) {
+    struct consultation *consultation = argument;
+    const struct db_channel *channel = &consultation->round->group->channel;
+    const struct db_opinion *mine = &consultation->opinions[0];
+    struct db_opinion *theirs = &consultation->opinions[1 + consultation->count++];
+    if (!asks) {
+        DB_TRY(db_receive(channel, (int64_t *)theirs, OPINION_WORDS, partner));
+        return db_send(channel, (const int64_t *)mine, OPINION_WORDS, partner);
+    }
+    const struct db_clock_map *model = &consultation->models[number];
+    const struct db_clock_map inverse = db_map_inverse(model);
+    struct db_opinion told = *mine;
+    told.map = db_map_compose(&inverse, &mine->map);
+    told.map.uncertainty = db_uncertainty_after(&mine->map.uncertainty, db_map_elapsed_ns(&mine->map, inverse.global_ns));
+    told.edge = model->uncertainty;
+    DB_TRY(db_send(channel, (const int64_t *)&told, OPINION_WORDS, partner));
+    DB_TRY(db_receive(channel, (int64_t *)theirs, OPINION_WORDS, partner));
+    struct db_clock_map map = db_map_compose(model, &theirs->map);
+    map.uncertainty = db_uncertainty_after(&theirs->map.uncertainty, db_map_elapsed_ns(&theirs->map, model->global_ns));
+    theirs->map = map;
+    theirs->edge = model->uncertainty;
+    return MPI_SUCCESS;
+}
+
+/* Rounds of means: what one process finds has reached all by then. */
+#define MEANS 4
+
+/* The global clock that all partners agree on. Process 0's stays as it is. */
+static int agree_with_partners(struct consultation *consultation, int partners, struct db_clock_map *map) {
+    const struct db_sync_group *group = consultation->round->group;
+    struct db_histories *histories = group->histories;
+    double residuals_ns[DB_MAX_PARTNERS];
+    for (int i = 0; i < MEANS; ++i) {
+        consultation->count = 0;
+        DB_TRY(db_partners(group, partners, exchange_opinions, consultation));
+        if (consultation->count == 0)
+            return MPI_SUCCESS;
+        struct db_opinion mean =
+            db_consensus(consultation->opinions, consultation->count, group->clock->resolution_ns, residuals_ns);
+        if (group->rank > 0)
+            consultation->opinions[0] = mean;
+        consultation->opinions[0].variance_ns2 = mean.variance_ns2;
+    }
+    for (int i = 0; i < consultation->count; ++i)
+        histories->edges[i].residual_ns = residuals_ns[i];
+    histories->edge_count = consultation->count;
+    histories->scatter_ns = sqrt(consultation->opinions[0].variance_ns2);
+    if (group->rank > 0)
+        db_sync_adopt(group, &consultation->opinions[0].map, map);
+    return MPI_SUCCESS;
 }
 
 static int synchronize(const struct db_node *self, const struct db_sync_group *group, struct db_clock_map *map) {
     const struct db_sync_group lasting = db_sync_lasting(group);
     int rounds = db_whole(self, ROUNDS);
-    int radix = db_whole(self, RADIX);
+    int partners = db_whole(self, PARTNERS);
     int64_t begin = db_clock_read(group->clock);
     struct round round = {.self = self, .group = &lasting, .map = *map};
+    struct consultation consultation = {.round = &round};
     for (int i = 0; i < rounds; ++i) {
         if (i > 0 && db_number(self, OVER) > 0.0) {
             double due_ns = db_number(self, OVER) * 1e9 * i / (rounds - 1);
@@ -237,11 +250,13 @@ static int synchronize(const struct db_node *self, const struct db_sync_group *g
                           db_patience_of(&group->channel));
         }
         round.last = i == rounds - 1;
-        DB_TRY(db_tree_wide(group, radix, learn, teach, &round));
-        DB_TRY(db_peers(group, radix, db_whole(self, PEERS), learn_from_peer, teach, &round));
+        DB_TRY(db_tree_wide(group, db_whole(self, RADIX), learn, teach, &round));
+        consultation.count = 0;
+        DB_TRY(db_partners(&lasting, partners, compare_with_partner, &consultation));
     }
-    *map = round.count > 0 ? outcome(&round) : round.map;
-    return MPI_SUCCESS;
+    *map = round.map;
+    consultation.opinions[0].map = db_sync_from_local(&lasting, &round.map);
+    return agree_with_partners(&consultation, partners, map);
 }
 
 const struct db_sync_type db_sync_disciplined = {

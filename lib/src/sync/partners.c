@@ -1,0 +1,50 @@
+/* The partners of process i are i + s and i - s, modulo the size, for a few shifts s that are drawn at random once for
+ * each size. Everybody knows who compares with whom, nobody has to say it; each process has as many partners of higher
+ * as of lower rank, so that path asymmetry that depends on the direction of ranks cancels; and random shifts leave no
+ * two processes many steps apart. */
+#include "sync/sync.h"
+
+#include "base/error.h"
+#include "base/split_mix.h"
+
+/* With fewer processes the partners would take longer than the tree. */
+#define FEWEST_PROCESSES 32
+
+static int draw_shifts(int size, int count, int shifts[DB_MAX_PARTNERS / 2]) {
+    uint64_t state = (uint64_t)size;
+    int drawn = 0;
+    while (drawn < count) {
+        int known = 0;
+        shifts[drawn] = 1 + (int)(db_split_mix(&state) % (uint64_t)((size - 1) / 2));
+        for (int i = 0; i < drawn; ++i)
+            known |= shifts[i] == shifts[drawn];
+        drawn += !known;
+    }
+    return drawn;
+}
+
+/* The pairs of a shift meet in three turns, each process once a turn: the last is for those whose ranks wrap around. */
+static int turn_of(int lower, int shift, int size) { return lower >= size - shift ? 2 : lower / shift % 2; }
+
+int db_partners(const struct db_sync_group *group, int count,
+                int (*meet)(int partner, int number, int asks, void *argument), void *argument) {
+    int size = group->size;
+    int rank = group->rank;
+    int shifts[DB_MAX_PARTNERS / 2];
+    if (size < FEWEST_PROCESSES)
+        return MPI_SUCCESS;
+    int most = (size - 1) / 2;
+    int drawn = draw_shifts(size, count / 2 < most ? count / 2 : most, shifts);
+    for (int i = 0; i < drawn; ++i) {
+        int shift = shifts[i];
+        int above = (int)(((int64_t)rank + shift) % size);
+        int below = rank >= shift ? rank - shift : rank - shift + size;
+        for (int turn = 0; turn < 3; ++turn) {
+            if (turn_of(rank, shift, size) == turn)
+                DB_TRY(meet(above, i, 1, argument));
+            if (turn_of(below, shift, size) == turn)
+                DB_TRY(meet(below, i, 0, argument));
+        }
+    }
+    return MPI_SUCCESS;
+}
