@@ -235,7 +235,7 @@ int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats);
  *                  sync=disciplined an eighth of the tolerance (a fifth for two processes), else off
  *   max_age        clocks are synchronized again after this time. Default: auto, 1.0 s, or 100 times the time over which
  *                  the scheme spreads its fit points if that is longer
- *   max_error      and when drift may have raised the error bound above this, and above twice of what it was directly
+ *   max_error      and when drift may have raised the error bound above this, and 1.25 times of what it was directly
  *                  after the last synchronization. Default: 5e-6
  *   target_error   and when the expected error is above this, and above 1.5 times of what it was. Default: auto, 25e-9
  *                  with sync=disciplined unless max_age is set, else no matter. Unless max_age is set, synchronizations

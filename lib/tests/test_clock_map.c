@@ -1,6 +1,7 @@
 /* Clock maps: global times, bounds and expected errors by hand. */
 #include "check.h"
 #include "clock/clock_map.h"
+#include "base/split_mix.h"
 
 static void near(double found, double expected) { CHECK_THAT(fabs(found - expected), <=, 1e-9 * fabs(expected)); }
 
@@ -91,11 +92,35 @@ static void maps_follow_each_other(void) {
     near(both.uncertainty.walk, 0.1);
 }
 
+static double unit(uint64_t *state) { return (double)(db_split_mix(state) >> 11) * 0x1p-53; }
+
+/* Wherever a clock is within the bound of a map, the other is within that of the inverse. */
+static void maps_are_inverted(void) {
+    uint64_t state = 1;
+    for (int i = 0; i < 10000; ++i) {
+        const struct db_clock_map drawn = {.ticks = 123456,
+                                           .global_ns = -98765,
+                                           .ns_per_tick = 1.0 + 2e-3 * (unit(&state) - 0.5),
+                                           .bound_ns = 1e4 * unit(&state),
+                                           .growth = 1e-3 * unit(&state)};
+        const struct db_clock_map inverse = db_map_inverse(&drawn);
+        double rate = drawn.ns_per_tick * (1.0 + (i % 2 ? 1.0 : -1.0) * drawn.growth);
+        double off_ns = (i % 3 - 1) * drawn.bound_ns;
+        double ticks = 1e10 * (unit(&state) - 0.5);
+        double global_ns = (double)drawn.global_ns + off_ns + (ticks - (double)drawn.ticks) * rate;
+        double found = (double)inverse.global_ns + (global_ns - (double)inverse.ticks) * inverse.ns_per_tick;
+        CHECK_THAT(fabs(found - ticks), <=, db_map_bound_ns(&inverse, llrint(global_ns)) + 1e-3);
+        CHECK_THAT(db_map_bound_ns(&inverse, llrint(global_ns)), <=,
+                   1.01 * db_map_bound_ns(&drawn, llrint(ticks)) + 1.0);
+    }
+}
+
 int main(void) {
     ticks_and_global_times();
     bound_grows_on_both_sides();
     uncertainty_grows();
     expected_error_is_no_more_than_the_bound_allows();
     maps_follow_each_other();
+    maps_are_inverted();
     return 0;
 }

@@ -165,7 +165,7 @@ static struct posterior mixture(const struct db_offset *points, int count) {
 static void is_as_conditioned(const struct db_offset *points, int count) {
     struct db_history history = {.count = count};
     memcpy(history.points, points, (size_t)count * sizeof *points);
-    struct db_clock_map found = db_discipline(&history, &limits, RESOLUTION_NS);
+    struct db_clock_map found = db_discipline(&history, &limits, RESOLUTION_NS, NULL);
     struct posterior expected = mixture(points, count);
     CHECK_THAT(found.ticks, ==, points[count - 1].at);
     CHECK_THAT(found.global_ns, ==, points[count - 1].at + llrint(expected.offset));
@@ -199,7 +199,7 @@ static void filter_is_a_conditional_distribution(void) {
 
 static void one_offset_says_nothing_of_the_rate(void) {
     struct db_history history = {.count = 1, .points = {point_at(1000, 500.0, 800.0)}};
-    struct db_clock_map found = db_discipline(&history, &limits, RESOLUTION_NS);
+    struct db_clock_map found = db_discipline(&history, &limits, RESOLUTION_NS, NULL);
     CHECK_THAT(found.global_ns, ==, 1500);
     CHECK_THAT(found.ns_per_tick, ==, 1.0);
     near(found.uncertainty.offset, 30.0 * 30.0 / 12.0 + 403.0 / 12.0 + 1.0); /* 1.5 times 60 by the root of 9 */
@@ -250,7 +250,7 @@ static void more_is_assumed_of_a_pair_that_refutes_the_limits(void) {
     double at_first = 0.0;
     CHECK_THAT(add_rising(&history, 5.0 * SKEW, 0, 20, &at_first), ==, 1);
     CHECK_THAT(history.skew, >=, 5.0 * SKEW);
-    struct db_clock_map found = db_discipline(&history, &limits, RESOLUTION_NS);
+    struct db_clock_map found = db_discipline(&history, &limits, RESOLUTION_NS, NULL);
     near(found.ns_per_tick, 1.0 + 5.0 * SKEW);
     CHECK_THAT(fabs((double)(db_map_global_ns(&found, 3000000000) - 3000000000) - 5.0 * SKEW * 3e9), <=,
                db_map_bound_ns(&found, 3000000000));
@@ -271,7 +271,7 @@ static void time_need_not_pass(void) {
         struct db_offset point = point_at(5000, 10.0, 200.0);
         CHECK(db_history_add(&history, &point, &limits, RESOLUTION_NS) == 0.0);
     }
-    struct db_clock_map found = db_discipline(&history, &limits, RESOLUTION_NS);
+    struct db_clock_map found = db_discipline(&history, &limits, RESOLUTION_NS, NULL);
     CHECK_THAT(db_map_deviation_ns(&found, 6000), >=, 0.0);
     CHECK_THAT(db_map_deviation_ns(&found, 6000), <, 1000.0);
     CHECK(isfinite(found.uncertainty.rate));

@@ -93,4 +93,17 @@ static inline struct db_clock_map db_map_compose(const struct db_clock_map *inne
                                  .uncertainty = db_uncertainty_sum(&inner->uncertainty, &outer_then)};
 }
 
+/* From the clock that the map leads to, back, with no smaller a bound. */
+static inline struct db_clock_map db_map_inverse(const struct db_clock_map *map) {
+    double slowest = 1.0 - map->growth; /* relative to the map's rate */
+    return (struct db_clock_map){.version = map->version,
+                                 .ticks = map->global_ns,
+                                 .global_ns = map->ticks,
+                                 .ns_per_tick = 1.0 / map->ns_per_tick,
+                                 .bound_ns = map->bound_ns / (slowest * map->ns_per_tick),
+                                 .growth = map->growth / slowest,
+                                 .ramp = map->ramp / slowest,
+                                 .uncertainty = map->uncertainty};
+}
+
 #endif

@@ -77,6 +77,7 @@ struct filter {
     double offset;
     double rate;
     struct db_uncertainty uncertainty;
+    struct db_uncertainty noise; /* the part of it that comes from the errors of the offsets */
     double log_likelihood;
 };
 
@@ -96,6 +97,10 @@ static void update(struct filter *filter, double after, double offset, double va
     p->rate -= rate_gain * p->cross;
     p->cross *= left;
     p->offset *= left;
+    struct db_uncertainty n = db_uncertainty_after(&filter->noise, after);
+    filter->noise.offset = left * left * n.offset + gain * gain * variance;
+    filter->noise.cross = left * (n.cross - rate_gain * n.offset) + gain * rate_gain * variance;
+    filter->noise.rate = n.rate - 2.0 * rate_gain * n.cross + rate_gain * rate_gain * (n.offset + variance);
 }
 
 static struct filter run(const struct db_history *history, const double variances[DB_HISTORY], double skew,
@@ -103,7 +108,8 @@ static struct filter run(const struct db_history *history, const double variance
     const struct db_offset *points = history->points;
     /* Before anything is known, a rate anywhere within the limits. */
     struct filter filter = {.offset = points[0].offset_ns,
-                            .uncertainty = {.offset = variances[0], .rate = skew * skew / 3.0, .walk = walk}};
+                            .uncertainty = {.offset = variances[0], .rate = skew * skew / 3.0, .walk = walk},
+                            .noise = {.offset = variances[0]}};
     for (int i = 1; i < history->count; ++i) {
         update(&filter, (double)(points[i].at - points[i - 1].at), points[i].offset_ns, variances[i]);
         filter.uncertainty.rate += points[i].turn * points[i].turn;
@@ -137,6 +143,9 @@ static struct filter mean_over_walks(const struct filter filters[WALKS]) {
         mean.uncertainty.cross += weights[i] * (each->cross + offset * rate);
         mean.uncertainty.rate += weights[i] * (each->rate + rate * rate);
         mean.uncertainty.walk += weights[i] * each->walk;
+        mean.noise.offset += weights[i] * filters[i].noise.offset;
+        mean.noise.cross += weights[i] * filters[i].noise.cross;
+        mean.noise.rate += weights[i] * filters[i].noise.rate;
     }
     return mean;
 }
@@ -207,7 +216,7 @@ double db_history_add(struct db_history *history, const struct db_offset *offset
 }
 
 struct db_clock_map db_discipline(const struct db_history *history, const struct db_limits *limits,
-                                  double resolution_ns) {
+                                  double resolution_ns, struct db_uncertainty *noise) {
     const struct db_limits assumed = db_history_limits(history, limits);
     int last = history->count > 1 ? history->count - 1 : 0;
     double variances[DB_HISTORY];
@@ -219,5 +228,7 @@ struct db_clock_map db_discipline(const struct db_history *history, const struct
     const struct db_line line = {.at = (double)history->points[last].at, .value = mean.offset, .slope = mean.rate};
     struct db_clock_map model = db_drift_model(&line, history->points, last + 1, &assumed, resolution_ns);
     model.uncertainty = mean.uncertainty;
+    if (noise != NULL)
+        *noise = mean.noise;
     return model;
 }

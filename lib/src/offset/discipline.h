@@ -49,8 +49,9 @@ struct db_limits db_history_limits(const struct db_history *history, const struc
 double db_history_add(struct db_history *history, const struct db_offset *offset, const struct db_limits *limits,
                       double resolution_ns);
 
-/* From own local time to the reference's. The history is not empty. */
+/* From own local time to the reference's. The history is not empty. Sets `noise` to the part of the uncertainty that
+ * comes from the offsets' own errors, and not from the two oscillators; NULL: it is not needed. */
 struct db_clock_map db_discipline(const struct db_history *history, const struct db_limits *limits,
-                                  double resolution_ns);
+                                  double resolution_ns, struct db_uncertainty *noise);
 
 #endif

@@ -2,7 +2,7 @@
 
 /* If bound or expected error were large from the beginning, a synchronization pays only once they have grown by these
  * factors. */
-#define BOUND_GROWTH 2.0
+#define BOUND_GROWTH 1.25
 #define DEVIATION_GROWTH 1.5
 
 /* The share of all time; how many synchronizations may be spent in advance, so that clocks are known early, and when

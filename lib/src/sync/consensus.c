@@ -4,18 +4,6 @@
 
 #include <stdlib.h>
 
-struct db_clock_map db_map_inverse(const struct db_clock_map *map) {
-    double slowest = map->ns_per_tick - map->growth;
-    return (struct db_clock_map){.version = map->version,
-                                 .ticks = map->global_ns,
-                                 .global_ns = map->ticks,
-                                 .ns_per_tick = 1.0 / map->ns_per_tick,
-                                 .bound_ns = map->bound_ns / slowest,
-                                 .growth = map->growth / (slowest * slowest),
-                                 .ramp = map->ramp / (slowest * slowest),
-                                 .uncertainty = map->uncertainty};
-}
-
 static int ascending(const void *a, const void *b) {
     double difference = *(const double *)a - *(const double *)b;
     return (difference > 0.0) - (difference < 0.0);
@@ -81,8 +69,10 @@ struct db_opinion db_consensus(const struct db_opinion opinions[], int count, do
     double trust_sum = 0.0;
     double rate_sum = 0.0;
     double rate = 0.0;
+    double edge_sum = 0.0;
     double share_squares = 0.0;
-    struct db_uncertainty rates = {0};
+    struct db_uncertainty *found = &result.map.uncertainty;
+    *found = (struct db_uncertainty){0};
     for (int i = 0; i <= count; ++i) {
         double share = shares[i] / sum;
         /* An oscillator of which nothing is known yet says nothing of rates. */
@@ -90,37 +80,41 @@ struct db_opinion db_consensus(const struct db_opinion opinions[], int count, do
         share_squares += share * share;
         rate_sum += rate_share;
         rate += rate_share * opinions[i].map.ns_per_tick;
-        /* Rates may be wrong for the same reason, the own oscillator. */
-        const struct db_uncertainty *each = i == 0 ? &own->uncertainty : &opinions[i].edge;
-        rates.rate += rate_share * each->rate;
-        rates.walk += rate_share * each->walk;
-        rates.cross += rate_share * each->cross;
         if (i == 0)
             continue;
+        const struct db_uncertainty *edge = &opinions[i].edge;
+        const struct db_uncertainty *noise = &opinions[i].noise;
+        double kept = 1.0 - 2.0 / count; /* what is left of noise after the mean goes away from it */
+        edge_sum += rate_share;
+        found->offset += rate_share * (edge->offset - noise->offset);
+        found->cross += rate_share * (edge->cross - kept * noise->cross);
+        found->rate += rate_share * (edge->rate - kept * noise->rate);
+        found->walk += rate_share * edge->walk;
         residuals_ns[i - 1] = apart_ns[i] - center_ns;
         squares += trusted[i] * residuals_ns[i - 1] * residuals_ns[i - 1];
         trust_sum += trusted[i];
     }
     result.map.ns_per_tick = rate / rate_sum;
     result.variance_ns2 = fmax(least_ns2, squares / trust_sum * count / (count - 2.0));
-    result.map.uncertainty.rate = rates.rate / rate_sum;
-    result.map.uncertainty.walk = rates.walk / rate_sum;
-    result.map.uncertainty.cross = 2.0 * share_squares * rates.cross / rate_sum;
+    found->offset /= edge_sum;
+    found->cross /= edge_sum;
+    found->rate /= edge_sum;
+    found->walk /= edge_sum;
 
     double variances[MOST] = {0};
     for (int i = 0; i <= count; ++i)
         variances[i] = i == 0 || opinions[i].variance_ns2 == 0.0 ? result.variance_ns2 : opinions[i].variance_ns2;
-    result.map.uncertainty.offset = share_squares * (result.variance_ns2 + median(variances, count + 1));
+    found->offset += share_squares * (result.variance_ns2 + median(variances, count + 1));
 
     result.map.bound_ns = INFINITY;
+    result.map.growth = INFINITY;
     for (int i = 0; i <= count; ++i) {
         const struct db_clock_map *map = &opinions[i].map;
+        double elapsed_ns = fabs(db_map_elapsed_ns(map, own->ticks));
         double bound_ns = db_map_bound_ns(map, own->ticks) + fabs(apart_ns[i] - center_ns) + DB_ROUNDING_NS;
-        if (bound_ns < result.map.bound_ns) {
-            result.map.bound_ns = bound_ns;
-            result.map.growth = map->growth + map->ramp * fabs(db_map_elapsed_ns(map, own->ticks)) +
-                                fabs(map->ns_per_tick - result.map.ns_per_tick);
-        }
+        double growth = map->growth + map->ramp * elapsed_ns + fabs(map->ns_per_tick - result.map.ns_per_tick);
+        result.map.bound_ns = fmin(result.map.bound_ns, bound_ns);
+        result.map.growth = fmin(result.map.growth, growth);
     }
     result.map.global_ns += llrint(center_ns);
     return result;

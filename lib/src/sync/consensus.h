@@ -8,7 +8,8 @@
 /* What a process and one of its partners make of the global clock. */
 struct db_opinion {
     struct db_clock_map map;    /* from own local time, with the errors of who holds it */
-    struct db_uncertainty edge; /* of the comparison that it came over; 0 for the own */
+    struct db_uncertainty edge; /* of the comparison that it came over, 0 for the own; and the part of it ... */
+    struct db_uncertainty noise; /* ... that comes from the errors of offsets, and not from oscillators */
     double variance_ns2;        /* by which the comparisons of who holds it scatter around what they agree on */
 };
 
@@ -16,11 +17,8 @@ struct db_opinion {
  * is known of its errors, and those far from all others not at all (Tukey's biweight). Sets `residuals_ns` to how far
  * each partner is from it. The bound of every opinion holds, and for the mean as far as that is from it. The variance
  * is that of the comparisons, what no exchange shows included; a mean over d of them, held against process 0, which
- * has as many, is off by twice a d-th of it. */
+ * has as many, is off by twice a d-th of it. What comes from the two oscillators is the same in all. */
 struct db_opinion db_consensus(const struct db_opinion opinions[], int count, double resolution_ns,
                                double residuals_ns[DB_MAX_PARTNERS]);
-
-/* From the outer clock of a map to its inner one, with no smaller a bound. */
-struct db_clock_map db_map_inverse(const struct db_clock_map *map);
 
 #endif

@@ -47,7 +47,7 @@ static struct db_clock_map prediction(const struct db_sync_group *group, const s
     predicted.growth = skew;
     predicted.uncertainty = db_uncertainty_within(0.0, skew);
     if (history->count > 0) {
-        struct db_clock_map model = db_discipline(history, &group->limits, group->clock->resolution_ns);
+        struct db_clock_map model = db_discipline(history, &group->limits, group->clock->resolution_ns, NULL);
         db_sync_adopt(group, &model, &predicted);
     }
     return predicted;
@@ -132,10 +132,10 @@ struct round {
 
 /* From local time to the other's, after another comparison. */
 static int compare(const struct round *round, int other, struct db_pair *pair, struct db_history *history,
-                   struct db_clock_map *model) {
+                   struct db_clock_map *model, struct db_uncertainty *noise) {
     const struct db_sync_group *group = round->group;
     DB_TRY(compare_local(round->self, group, other, pair, history));
-    *model = db_discipline(history, &group->limits, group->clock->resolution_ns);
+    *model = db_discipline(history, &group->limits, group->clock->resolution_ns, noise);
     model->bound_ns += group->clock->resolution_ns + DB_ROUNDING_NS;
     return MPI_SUCCESS;
 }
@@ -144,7 +144,7 @@ static int learn(int reference, void *argument) {
     struct round *round = argument;
     const struct db_sync_group *group = round->group;
     struct db_clock_map model;
-    DB_TRY(compare(round, reference, &group->pairs[0], &group->histories->reference, &model));
+    DB_TRY(compare(round, reference, &group->pairs[0], &group->histories->reference, &model, NULL));
     if (!round->last)
         return MPI_SUCCESS;
     struct db_clock_map theirs;
@@ -167,6 +167,7 @@ static int teach(int learner, void *argument) {
 struct consultation {
     const struct round *round;
     struct db_clock_map models[DB_MAX_PARTNERS / 2]; /* from local time to that of the partners that it asks */
+    struct db_uncertainty noises[DB_MAX_PARTNERS / 2];
     int count;                                       /* of partners */
     struct db_opinion opinions[1 + DB_MAX_PARTNERS]; /* the own and theirs */
 };
@@ -177,7 +178,7 @@ static int compare_with_partner(int partner, int number, int asks, void *argumen
     const struct db_sync_group *group = consultation->round->group;
     group->histories->edges[consultation->count++].partner = partner;
     return asks ? compare(consultation->round, partner, &group->pairs[1 + number], &group->histories->partners[number],
-                          &consultation->models[number])
+                          &consultation->models[number], &consultation->noises[number])
                 : db_sync_teach(group, partner, &group->local);
 }
 
@@ -199,12 +200,14 @@ static int exchange_opinions(int partner, int number, int asks, void *argument) 
     told.map = db_map_compose(&inverse, &mine->map);
     told.map.uncertainty = db_uncertainty_after(&mine->map.uncertainty, db_map_elapsed_ns(&mine->map, inverse.global_ns));
     told.edge = model->uncertainty;
+    told.noise = consultation->noises[number];
     DB_TRY(db_send(channel, (const int64_t *)&told, OPINION_WORDS, partner));
     DB_TRY(db_receive(channel, (int64_t *)theirs, OPINION_WORDS, partner));
     struct db_clock_map map = db_map_compose(model, &theirs->map);
     map.uncertainty = db_uncertainty_after(&theirs->map.uncertainty, db_map_elapsed_ns(&theirs->map, model->global_ns));
     theirs->map = map;
     theirs->edge = model->uncertainty;
+    theirs->noise = consultation->noises[number];
     return MPI_SUCCESS;
 }
 
