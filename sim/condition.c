@@ -278,7 +278,7 @@ struct virtual_starts condition_starts(const struct condition *condition) {
 }
 
 /* The error that no process sees. Path asymmetry moves an offset by half of the difference: two clocks differ by that
- * of the levels above both, and that of a comparison with peers. And a reading lags by up to a step of the clock. */
+ * of the levels above both, and that of a comparison with partners. And a reading lags by up to a step of the clock. */
 static double unseen_ns(const struct condition *condition, int depth) {
     double asymmetry = (condition->upward + condition->asymmetry) * condition->network;
     return ((depth + 1) * asymmetry + condition->resolution) * 1e9;

@@ -38,7 +38,7 @@ struct db_opinion db_consensus(const struct db_opinion opinions[], int count, do
     for (int i = 0; i <= count; ++i) {
         const struct db_clock_map *map = &opinions[i].map;
         double elapsed_ns = db_map_elapsed_ns(map, own->ticks);
-        struct db_uncertainty theirs = db_uncertainty_after(&map->uncertainty, elapsed_ns);
+        struct db_uncertainty theirs = db_uncertainty_after(&map->uncertainty, fabs(elapsed_ns));
         errors[i] = db_uncertainty_sum(&theirs, &opinions[i].edge);
         apart_ns[i] = (double)(map->global_ns - own->global_ns) + elapsed_ns;
     }

@@ -184,6 +184,23 @@ static int compare_with_partner(int partner, int number, int asks, void *argumen
 
 #define OPINION_WORDS ((int)(sizeof(struct db_opinion) / sizeof(int64_t)))
 
+/* Earlier than a map was made, no less is unknown than as long after it. */
+static struct db_uncertainty apart_from(const struct db_uncertainty *then, double ns) {
+    return db_uncertainty_after(then, fabs(ns));
+}
+
+/* The opinion of a process, as seen from another's local time; `since_ns` after the comparison of the two. */
+static struct db_opinion seen_through(const struct db_clock_map *model, const struct consultation *consultation,
+                                      int number, double since_ns, const struct db_opinion *opinion) {
+    struct db_opinion seen = *opinion;
+    seen.map = db_map_compose(model, &opinion->map);
+    seen.map.uncertainty =
+        apart_from(&opinion->map.uncertainty, db_map_elapsed_ns(&opinion->map, model->global_ns));
+    seen.edge = apart_from(&consultation->models[number].uncertainty, since_ns);
+    seen.noise = apart_from(&consultation->noises[number], since_ns);
+    return seen;
+}
+
 /* Who asked knows how the other's local time relates to the own, and says its opinion in both. */
 static int exchange_opinions(int partner, int number, int asks, void *argument) {
     struct consultation *consultation = argument;
@@ -196,18 +213,11 @@ static int exchange_opinions(int partner, int number, int asks, void *argument) 
     }
     const struct db_clock_map *model = &consultation->models[number];
     const struct db_clock_map inverse = db_map_inverse(model);
-    struct db_opinion told = *mine;
-    told.map = db_map_compose(&inverse, &mine->map);
-    told.map.uncertainty = db_uncertainty_after(&mine->map.uncertainty, db_map_elapsed_ns(&mine->map, inverse.global_ns));
-    told.edge = model->uncertainty;
-    told.noise = consultation->noises[number];
+    double since_ns = db_map_elapsed_ns(model, mine->map.ticks);
+    const struct db_opinion told = seen_through(&inverse, consultation, number, since_ns, mine);
     DB_TRY(db_send(channel, (const int64_t *)&told, OPINION_WORDS, partner));
     DB_TRY(db_receive(channel, (int64_t *)theirs, OPINION_WORDS, partner));
-    struct db_clock_map map = db_map_compose(model, &theirs->map);
-    map.uncertainty = db_uncertainty_after(&theirs->map.uncertainty, db_map_elapsed_ns(&theirs->map, model->global_ns));
-    theirs->map = map;
-    theirs->edge = model->uncertainty;
-    theirs->noise = consultation->noises[number];
+    *theirs = seen_through(model, consultation, number, since_ns, theirs);
     return MPI_SUCCESS;
 }
 
