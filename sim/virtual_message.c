@@ -178,9 +178,22 @@ int db_send(const struct db_channel *channel, const int64_t *words, int count, i
     return virtual_send(virtual_group_of(channel), MESSAGE, words, count, destination);
 }
 
+int db_start_send(const struct db_channel *channel, const int64_t *words, int count, int destination,
+                  MPI_Request *request) {
+    memset(request, 0, sizeof *request); /* no real one */
+    return db_send(channel, words, count, destination);
+}
+
 int db_receive(const struct db_channel *channel, int64_t *words, int count, int source) {
     count_message(channel);
     return virtual_receive(virtual_group_of(channel), MESSAGE, words, count, source);
+}
+
+/* Sends have ended when they begin. */
+int db_complete(const struct db_channel *channel, MPI_Request *request) {
+    (void)channel;
+    (void)request;
+    return MPI_SUCCESS;
 }
 
 void virtual_forget_sent(struct process *process) {

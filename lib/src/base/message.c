@@ -27,6 +27,12 @@ int db_send(const struct db_channel *channel, const int64_t *words, int count, i
     CALL(MPI_Send, MPI_Isend, channel, words, count, MPI_INT64_T, destination, TAG, channel->comm);
 }
 
+int db_start_send(const struct db_channel *channel, const int64_t *words, int count, int destination,
+                  MPI_Request *request) {
+    count_message(channel);
+    return MPI_Isend(words, count, MPI_INT64_T, destination, TAG, channel->comm, request);
+}
+
 int db_receive(const struct db_channel *channel, int64_t *words, int count, int source) {
     count_message(channel);
     CALL(RECEIVE, MPI_Irecv, channel, words, count, MPI_INT64_T, source, TAG, channel->comm);

@@ -25,6 +25,10 @@ static inline enum db_patience db_patience_of(const struct db_channel *channel) 
 int db_send(const struct db_channel *channel, const int64_t *words, int count, int destination);
 int db_receive(const struct db_channel *channel, int64_t *words, int count, int source);
 
+/* Sends without waiting for the receiver; `words` stay as they are until db_complete. */
+int db_start_send(const struct db_channel *channel, const int64_t *words, int count, int destination,
+                  MPI_Request *request);
+
 /* Elementwise maximum of all processes' words, at process 0. `result` is used there only. */
 int db_reduce_max(const struct db_channel *channel, const int64_t *words, int64_t *result, int count);
 
@@ -39,7 +43,7 @@ int db_scatter(const struct db_channel *channel, const int64_t *words, int64_t *
 int db_start_gather(const struct db_channel *channel, const int64_t *words, int64_t *all, int count,
                     MPI_Request *request);
 
-/* Completes a gather; `request` may be MPI_REQUEST_NULL. */
+/* Completes a send or a gather; `request` may be MPI_REQUEST_NULL. */
 int db_complete(const struct db_channel *channel, MPI_Request *request);
 
 #endif

@@ -168,15 +168,16 @@ struct consultation {
     const struct round *round;
     struct db_clock_map models[DB_MAX_PARTNERS / 2]; /* from local time to that of the partners that it asks */
     struct db_uncertainty noises[DB_MAX_PARTNERS / 2];
-    int count;                                       /* of partners */
+    int count; /* of partners, so far */
     struct db_opinion opinions[1 + DB_MAX_PARTNERS]; /* the own and theirs */
+    struct db_opinion told[DB_MAX_PARTNERS];         /* the own, as they hear it */
+    MPI_Request sending[DB_MAX_PARTNERS];
 };
 
 /* Compares the two local clocks: one of the two does, and its model serves both. */
 static int compare_with_partner(int partner, int number, int asks, void *argument) {
     struct consultation *consultation = argument;
     const struct db_sync_group *group = consultation->round->group;
-    group->histories->edges[consultation->count++].partner = partner;
     return asks ? compare(consultation->round, partner, &group->pairs[1 + number], &group->histories->partners[number],
                           &consultation->models[number], &consultation->noises[number])
                 : db_sync_teach(group, partner, &group->local);
@@ -201,23 +202,44 @@ static struct db_opinion seen_through(const struct db_clock_map *model, const st
     return seen;
 }
 
-/* Who asked knows how the other's local time relates to the own, and says its opinion in both. */
-static int exchange_opinions(int partner, int number, int asks, void *argument) {
+/* Who asked knows how the other's local time relates to the own, and says its opinion in that. */
+static int tell_opinion(int partner, int number, int asks, void *argument) {
+    struct consultation *consultation = argument;
+    const struct db_opinion *mine = &consultation->opinions[0];
+    struct db_opinion *told = &consultation->told[consultation->count];
+    MPI_Request *sending = &consultation->sending[consultation->count++];
+    *told = *mine;
+    if (asks) {
+        const struct db_clock_map *model = &consultation->models[number];
+        const struct db_clock_map inverse = db_map_inverse(model);
+        *told = seen_through(&inverse, consultation, number, db_map_elapsed_ns(model, mine->map.ticks), mine);
+    }
+    return db_start_send(&consultation->round->group->channel, (const int64_t *)told, OPINION_WORDS, partner, sending);
+}
+
+static int hear_opinion(int partner, int number, int asks, void *argument) {
     struct consultation *consultation = argument;
     const struct db_channel *channel = &consultation->round->group->channel;
-    const struct db_opinion *mine = &consultation->opinions[0];
-    struct db_opinion *theirs = &consultation->opinions[1 + consultation->count++];
-    if (!asks) {
-        DB_TRY(db_receive(channel, (int64_t *)theirs, OPINION_WORDS, partner));
-        return db_send(channel, (const int64_t *)mine, OPINION_WORDS, partner);
-    }
-    const struct db_clock_map *model = &consultation->models[number];
-    const struct db_clock_map inverse = db_map_inverse(model);
-    double since_ns = db_map_elapsed_ns(model, mine->map.ticks);
-    const struct db_opinion told = seen_through(&inverse, consultation, number, since_ns, mine);
-    DB_TRY(db_send(channel, (const int64_t *)&told, OPINION_WORDS, partner));
+    struct db_opinion *theirs = &consultation->opinions[1 + consultation->count];
+    consultation->round->group->histories->edges[consultation->count++].partner = partner;
     DB_TRY(db_receive(channel, (int64_t *)theirs, OPINION_WORDS, partner));
-    *theirs = seen_through(model, consultation, number, since_ns, theirs);
+    if (asks) {
+        const struct db_clock_map *model = &consultation->models[number];
+        double since_ns = db_map_elapsed_ns(model, consultation->opinions[0].map.ticks);
+        *theirs = seen_through(model, consultation, number, since_ns, theirs);
+    }
+    return MPI_SUCCESS;
+}
+
+/* All are told first, so that nobody waits for what another one waits for. */
+static int exchange_opinions(struct consultation *consultation, int partners) {
+    const struct db_sync_group *group = consultation->round->group;
+    consultation->count = 0;
+    DB_TRY(db_partners(group, partners, tell_opinion, consultation));
+    consultation->count = 0;
+    DB_TRY(db_partners(group, partners, hear_opinion, consultation));
+    for (int i = 0; i < consultation->count; ++i)
+        DB_TRY(db_complete(&group->channel, &consultation->sending[i]));
     return MPI_SUCCESS;
 }
 
@@ -230,8 +252,7 @@ static int agree_with_partners(struct consultation *consultation, int partners, 
     struct db_histories *histories = group->histories;
     double residuals_ns[DB_MAX_PARTNERS];
     for (int i = 0; i < MEANS; ++i) {
-        consultation->count = 0;
-        DB_TRY(db_partners(group, partners, exchange_opinions, consultation));
+        DB_TRY(exchange_opinions(consultation, partners));
         if (consultation->count == 0)
             return MPI_SUCCESS;
         struct db_opinion mean =
@@ -264,7 +285,6 @@ static int synchronize(const struct db_node *self, const struct db_sync_group *g
         }
         round.last = i == rounds - 1;
         DB_TRY(db_tree_wide(group, db_whole(self, RADIX), learn, teach, &round));
-        consultation.count = 0;
         DB_TRY(db_partners(&lasting, partners, compare_with_partner, &consultation));
     }
     *map = round.map;
