@@ -66,7 +66,9 @@ static void check_honesty(const struct virtual_starts *starts, double one, doubl
     double within_one = (double)outcome.within[0] / (double)outcome.errors;
     double within_two = (double)outcome.within[1] / (double)outcome.errors;
     CHECK_THAT(within_one, >=, one);
-    CHECK_THAT(within_one, <=, 0.995); /* oscillators here walk less than is expected of them */
+    /* Oscillators here walk less than is expected of them: the error is smaller than expected, but that is small. */
+    for (int i = 0; i < outcome.count; ++i)
+        CHECK_THAT(outcome.starts[i].expected_ns, <=, 30.0);
     CHECK_THAT(within_two, >=, two);
     virtual_outcome_free(&outcome);
 }

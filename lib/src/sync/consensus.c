@@ -34,12 +34,13 @@ struct db_opinion db_consensus(const struct db_opinion opinions[], int count, do
     double apart_ns[MOST] = {0}; /* from the own */
     double size_ns[MOST] = {0};
     double trusted[MOST];
+    struct db_uncertainty priors[MOST];
     struct db_uncertainty errors[MOST];
     for (int i = 0; i <= count; ++i) {
         const struct db_clock_map *map = &opinions[i].map;
         double elapsed_ns = db_map_elapsed_ns(map, own->ticks);
-        struct db_uncertainty theirs = db_uncertainty_after(&map->uncertainty, fabs(elapsed_ns));
-        errors[i] = db_uncertainty_sum(&theirs, &opinions[i].edge);
+        priors[i] = db_uncertainty_after(&opinions[i].prior, fabs(elapsed_ns));
+        errors[i] = db_uncertainty_sum(&priors[i], &opinions[i].edge);
         apart_ns[i] = (double)(map->global_ns - own->global_ns) + elapsed_ns;
     }
 
@@ -69,7 +70,9 @@ struct db_opinion db_consensus(const struct db_opinion opinions[], int count, do
     double trust_sum = 0.0;
     double rate_sum = 0.0;
     double rate = 0.0;
+    double rate_squares = 0.0;
     double edge_sum = 0.0;
+    struct db_uncertainty prior = {0};
     double share_squares = 0.0;
     struct db_uncertainty *found = &result.map.uncertainty;
     *found = (struct db_uncertainty){0};
@@ -79,6 +82,11 @@ struct db_opinion db_consensus(const struct db_opinion opinions[], int count, do
         double rate_share = (0.01 + trusted[i]) / (1e-24 + errors[i].rate);
         share_squares += share * share;
         rate_sum += rate_share;
+        rate_squares += rate_share * rate_share * priors[i].rate;
+        prior.offset += 0.5 * (share + share * share) * priors[i].offset;
+        prior.rate += rate_share * priors[i].rate;
+        prior.cross += rate_share * priors[i].cross;
+        prior.walk += rate_share * priors[i].walk;
         rate += rate_share * opinions[i].map.ns_per_tick;
         if (i == 0)
             continue;
@@ -105,6 +113,12 @@ struct db_opinion db_consensus(const struct db_opinion opinions[], int count, do
     for (int i = 0; i <= count; ++i)
         variances[i] = i == 0 || opinions[i].variance_ns2 == 0.0 ? result.variance_ns2 : opinions[i].variance_ns2;
     found->offset += share_squares * (result.variance_ns2 + median(variances, count + 1));
+
+    result.prior = (struct db_uncertainty){.offset = prior.offset,
+                                           .cross = 0.5 * prior.cross / rate_sum,
+                                           .rate = 0.5 * (prior.rate + rate_squares / rate_sum) / rate_sum,
+                                           .walk = 0.5 * prior.walk / rate_sum};
+    *found = db_uncertainty_sum(found, &result.prior);
 
     result.map.bound_ns = INFINITY;
     result.map.growth = INFINITY;

@@ -195,8 +195,7 @@ static struct db_opinion seen_through(const struct db_clock_map *model, const st
                                       int number, double since_ns, const struct db_opinion *opinion) {
     struct db_opinion seen = *opinion;
     seen.map = db_map_compose(model, &opinion->map);
-    seen.map.uncertainty =
-        apart_from(&opinion->map.uncertainty, db_map_elapsed_ns(&opinion->map, model->global_ns));
+    seen.prior = apart_from(&opinion->prior, db_map_elapsed_ns(&opinion->map, model->global_ns));
     seen.edge = apart_from(&consultation->models[number].uncertainty, since_ns);
     seen.noise = apart_from(&consultation->noises[number], since_ns);
     return seen;
@@ -289,6 +288,7 @@ static int synchronize(const struct db_node *self, const struct db_sync_group *g
     }
     *map = round.map;
     consultation.opinions[0].map = db_sync_from_local(&lasting, &round.map);
+    consultation.opinions[0].prior = round.map.uncertainty;
     return agree_with_partners(&consultation, partners, map);
 }
 
