@@ -148,7 +148,8 @@ int MPIX_Harmonize_error_bound(MPI_Comm comm, double *bound);
  *
  *   IN   comm   communicator (handle)
  *   OUT  error  seconds, one standard deviation: the true error is within it in 68 %, within twice of it in 95 % of all
- *               cases, if paths are symmetric; half of an asymmetry is an error that no exchange shows
+ *               cases. Path asymmetry that differs from path to path is in it from 32 clocks on (docs/clocks.md); with
+ *               fewer, and where all paths of a process share it, half of it is an error that no exchange shows
  *               (double)
  *
  * Local. 0 on process 0. With sync=disciplined, an estimate from all that is known of the clocks. With other schemes the

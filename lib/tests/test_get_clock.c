@@ -84,6 +84,21 @@ static void a_synchronization_leaves_another_map(void) {
     CHECK_THAT(between - passed * first.tick, >=, -allowed);
 }
 
+/* Fewer than 32 clocks have no partners. */
+static void few_clocks_have_no_edges(void) {
+    Downbeat_edge edge;
+    int count = -1;
+    double scatter = -1.0;
+    OK(Downbeat_get_edges(comm, 1, &edge, &count, &scatter));
+    CHECK_THAT(count, ==, 0);
+    CHECK_THAT(scatter, ==, 0.0);
+    OK(Downbeat_get_edges(comm, 0, NULL, &count, &scatter));
+    FAILS_WITH(MPI_ERR_ARG, Downbeat_get_edges(comm, 1, NULL, &count, &scatter));
+    FAILS_WITH(MPI_ERR_ARG, Downbeat_get_edges(comm, -1, &edge, &count, &scatter));
+    FAILS_WITH(MPI_ERR_ARG, Downbeat_get_edges(comm, 1, &edge, NULL, &scatter));
+    FAILS_WITH(MPI_ERR_ARG, Downbeat_get_edges(comm, 1, &edge, &count, NULL));
+}
+
 static void errors(void) {
     MPI_Comm other;
     Downbeat_clock clock;
@@ -109,6 +124,7 @@ int main(int argc, char **argv) {
     bound_grows_as_the_clock_s();
     expected_error_grows_as_the_clock_s();
     a_synchronization_leaves_another_map();
+    few_clocks_have_no_edges();
     errors();
     return end_mpi(&comm);
 }

@@ -1,5 +1,5 @@
-/* Path asymmetry: what becomes of it in the tree and with partners. Exchanges show nothing of it. In virtual time without
- * noise, clocks that differ by their offsets alone. Without MPI. */
+/* Path asymmetry: what becomes of it in the tree and with partners. Exchanges show nothing of it. In virtual time
+ * without noise, clocks that differ by their offsets alone. Without MPI. */
 #include "check.h"
 #include "virtual_sync.h"
 

@@ -165,6 +165,27 @@ typedef struct Downbeat_clock {
  * NULL, MPI_ERR_OTHER if comm was never prepared. */
 int Downbeat_get_clock(MPI_Comm comm, Downbeat_clock *clock);
 
+/* A comparison of this process's clock with a partner's, and how far it is from what all comparisons agree on. */
+typedef struct Downbeat_edge {
+    int partner;     /* rank in comm */
+    double residual; /* seconds by which the partner's clock seems to be ahead of what all agree on: half of the
+                        asymmetry of the path, if that differs from path to path */
+} Downbeat_edge;
+
+/* Downbeat_get_edges: what the last clock synchronization found of the paths between clocks, with sync=disciplined.
+ *
+ *   IN   comm     communicator (handle), prepared
+ *   IN   room     length of edges (integer)
+ *   OUT  edges    the first `room` comparisons of this process with its partners (array)
+ *   OUT  count    number of comparisons; 0 if the process has no partners: fewer than 32 clocks, another scheme, or
+ *                 another process of its clock takes part (integer)
+ *   OUT  scatter  seconds, standard deviation of the comparisons around what they agree on; 0 if there are none
+ *                 (double)
+ *
+ * Local. Errors: MPI_ERR_ARG if room is negative, count or scatter is NULL, or edges is NULL and room is not 0;
+ * MPI_ERR_OTHER if comm was never prepared. */
+int Downbeat_get_edges(MPI_Comm comm, int room, Downbeat_edge *edges, int *count, double *scatter);
+
 /* Downbeat_version: the version of the library that is loaded, e.g. "0.1.0".
  *
  * Local; may be called before MPI_Init. */

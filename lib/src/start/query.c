@@ -82,6 +82,32 @@ int Downbeat_get_clock(MPI_Comm comm, Downbeat_clock *clock) {
     return MPI_SUCCESS;
 }
 
+int Downbeat_get_edges(MPI_Comm comm, int room, Downbeat_edge *edges, int *count, double *scatter) {
+    struct db_state *state;
+    DB_TRY(question(comm, "Downbeat_get_edges", scatter, &state));
+    if (count == NULL || room < 0 || (room > 0 && edges == NULL))
+        return db_raise(comm, MPI_ERR_ARG);
+    const struct db_histories *histories = state->clocks.histories;
+    *count = histories == NULL ? 0 : histories->edge_count;
+    *scatter = *count == 0 ? 0.0 : histories->scatter_ns * NS;
+    if (*count == 0)
+        return MPI_SUCCESS;
+    MPI_Group leaders;
+    MPI_Group all;
+    int code = MPI_Comm_group(state->clocks.domain.leaders.comm, &leaders);
+    if (code != MPI_SUCCESS)
+        return db_raise(comm, code);
+    code = MPI_Comm_group(state->channel.comm, &all);
+    for (int i = 0; i < *count && i < room && code == MPI_SUCCESS; ++i) {
+        const struct db_edge *edge = &histories->edges[i];
+        edges[i].residual = edge->residual_ns * NS;
+        code = MPI_Group_translate_ranks(leaders, 1, &edge->partner, all, &edges[i].partner);
+    }
+    MPI_Group_free(&leaders);
+    MPI_Group_free(&all);
+    return db_raise(comm, code);
+}
+
 int MPIX_Harmonize_get_stats(MPI_Comm comm, MPIX_Harmonize_stats *stats) {
     struct db_state *state;
     DB_TRY(question(comm, "MPIX_Harmonize_get_stats", stats, &state));

@@ -7,11 +7,11 @@
 
 /* What a process and one of its partners make of the global clock. */
 struct db_opinion {
-    struct db_clock_map map;    /* from own local time, with the errors of who holds it */
+    struct db_clock_map map;     /* from own local time, with the errors of who holds it */
     struct db_uncertainty prior; /* of what it rests on, before all comparisons with partners */
-    struct db_uncertainty edge; /* of the comparison that it came over, 0 for the own; and the part of it ... */
+    struct db_uncertainty edge;  /* of the comparison that it came over, 0 for the own; and the part of it ... */
     struct db_uncertainty noise; /* ... that comes from the errors of offsets, and not from oscillators */
-    double variance_ns2;        /* by which the comparisons of who holds it scatter around what they agree on */
+    double variance_ns2;         /* by which the comparisons of who holds it scatter around what they agree on */
 };
 
 /* The mean of the own opinion (the first) and those of `count` partners, at the time of the own, each weighted by what

@@ -168,7 +168,7 @@ struct consultation {
     const struct round *round;
     struct db_clock_map models[DB_MAX_PARTNERS / 2]; /* from local time to that of the partners that it asks */
     struct db_uncertainty noises[DB_MAX_PARTNERS / 2];
-    int count; /* of partners, so far */
+    int count;                                       /* of partners, so far */
     struct db_opinion opinions[1 + DB_MAX_PARTNERS]; /* the own and theirs */
     struct db_opinion told[DB_MAX_PARTNERS];         /* the own, as they hear it */
     MPI_Request sending[DB_MAX_PARTNERS];

@@ -7,8 +7,10 @@
 #include "mpi/mpi_info.h"
 #include "mpi/simulation.h"
 #include "statistics/shuffle.h"
+#include "statistics/statistics.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <limits>
 #include <mpix_harmonize.h>
@@ -76,6 +78,35 @@ double SchemeClock::messages() const { return static_cast<double>(stats_of(comm_
 
 int SchemeClock::domains() const { return stats_of(comm_).clock_domains; }
 
+ClockEdges SchemeClock::edges(const Communicator &comm) const {
+    constexpr std::size_t most = 32; // of one rank
+    std::array<Downbeat_edge, most> own{};
+    int count = 0;
+    double scatter = 0.0;
+    check(Downbeat_get_edges(comm_, static_cast<int>(own.size()), own.data(), &count, &scatter), "Downbeat_get_edges");
+    std::vector<double> words = {static_cast<double>(count), scatter};
+    for (const Downbeat_edge &edge : own) {
+        words.push_back(edge.partner);
+        words.push_back(edge.residual);
+    }
+    const std::vector<double> all = gather_quietly(comm, words);
+    ClockEdges found;
+    std::vector<double> scatters;
+    for (std::size_t rank = 0; (rank + 1) * words.size() <= all.size(); ++rank) {
+        const double *theirs = &all[rank * words.size()];
+        for (std::size_t i = 0; i < std::min(most, static_cast<std::size_t>(theirs[0])); ++i) {
+            found.edges.push_back({static_cast<int>(rank), static_cast<int>(theirs[2 + 2 * i]), theirs[3 + 2 * i]});
+        }
+        if (theirs[0] > 0.0) {
+            scatters.push_back(theirs[1]);
+        }
+    }
+    if (!scatters.empty()) {
+        found.scatter = summarize(scatters).median;
+    }
+    return found;
+}
+
 bool SchemeClock::knows_truth() const {
     double error = 0.0;
     int known = MPIX_Harmonize_true_error(comm_, &error) == MPI_SUCCESS ? 1 : 0;
@@ -93,7 +124,7 @@ ClockMeasurement::ClockMeasurement(const Communicator &comm, const ClockOptions 
                                    std::uint64_t seed, bool quiet)
     : comm_(comm), validation_(validation), random_(seed), clocks_(options.schemes.size()),
       synced_at_(options.schemes.size()),
-      longest_(options.schemes.size(), first_seconds / margin), results_{options, false, 0, {}, {}, {}},
+      longest_(options.schemes.size(), first_seconds / margin), results_{options, false, 0, {}, {}, {}, {}},
       progress_(quiet) {
     for (const int rank : options.checked) {
         pairs_.push_back({0, rank});
@@ -110,6 +141,9 @@ ClockResults ClockMeasurement::run() {
     for (long repetition = 0; repetition < results_.options.repetitions; ++repetition) {
         results_.barrier.push_back(measure_barrier(comm_));
         repeat(repetition);
+    }
+    for (const std::unique_ptr<SchemeClock> &clock : clocks_) {
+        results_.edges.push_back(clock->edges(comm_));
     }
     if (comm_.is_root()) {
         progress_.finish(

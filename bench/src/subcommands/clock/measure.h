@@ -36,6 +36,8 @@ public:
     int domains() const;
     /// Local. As the library reports it.
     ClockError error() const { return read_clock_error(comm_); }
+    /// Collective over `comm`. Complete at rank 0 alone.
+    ClockEdges edges(const Communicator &comm) const;
 
     /// Collective. Whether the library knows true errors.
     bool knows_truth() const;

@@ -52,6 +52,30 @@ void add_measurements(Dataset &data, const ClockResults &results) {
     }
 }
 
+void add_edges(Dataset &data, const ClockResults &results) {
+    std::vector<std::string> schemes;
+    std::vector<std::int64_t> ranks;
+    std::vector<std::int64_t> partners;
+    std::vector<double> residuals;
+    for (std::size_t i = 0; i < results.edges.size(); ++i) {
+        for (const ClockEdge &edge : results.edges[i].edges) {
+            schemes.push_back(results.options.schemes[i]);
+            ranks.push_back(edge.rank);
+            partners.push_back(edge.partner);
+            residuals.push_back(edge.residual);
+        }
+    }
+    if (residuals.empty()) {
+        return;
+    }
+    data.dimensions.push_back({"edge", residuals.size()});
+    data.add("edge_scheme", {"edge"}, "scheme whose last synchronization compared two clocks", "", schemes);
+    data.add("edge_rank", {"edge"}, "rank that a comparison is of", "", ranks);
+    data.add("edge_partner", {"edge"}, "rank it was compared with", "", partners);
+    data.add("edge_residual", {"edge"}, "lead of the partner's clock over what all comparisons agree on", "s",
+             residuals);
+}
+
 void add_summaries(Dataset &data, const ClockResults &results, const ClockSummary &summary) {
     const std::vector<SchemeSummary> &schemes = summary.schemes;
     const std::vector<std::string> wait = {"scheme", "wait"};
@@ -113,6 +137,7 @@ Dataset clock_dataset(const Context &context, const ClockResults &results, const
     data.add("wait", {"wait"}, "requested time from the end of the synchronization to the check", "s", options.waits);
     add_measurements(data, results);
     add_summaries(data, results, summary);
+    add_edges(data, results);
     add_ranks(data, context);
     data.add("checked", {"rank"}, "1 if the rank's offset was measured", "", checked);
     return data;
@@ -228,6 +253,26 @@ std::string verdict(const ClockResults &results, const ClockSummary &summary,
     return text;
 }
 
+/// How far comparisons with partners are from what all agree on, and the worst of them: a route, a queue, an adapter.
+std::string paths(const ClockResults &results) {
+    std::string text;
+    for (std::size_t i = 0; i < results.edges.size(); ++i) {
+        const ClockEdges &found = results.edges[i];
+        if (found.edges.empty()) {
+            continue;
+        }
+        const ClockEdge &worst =
+            *std::max_element(found.edges.begin(), found.edges.end(), [](const ClockEdge &a, const ClockEdge &b) {
+                return std::abs(a.residual) < std::abs(b.residual);
+            });
+        text += line_above(text.empty() ? "paths" : "",
+                           fmt::format("{}: comparisons scatter by {}; worst: rank {} with {}, {}",
+                                       results.options.schemes[i], in_microseconds(found.scatter), worst.rank,
+                                       worst.partner, in_microseconds(std::abs(worst.residual))));
+    }
+    return text;
+}
+
 std::string legend(const ClockResults &results, double wait) {
     std::string text = fmt::format("  verdict    most accurate: quickest scheme within {:.0f} % of the smallest error\n"
                                    "             after {} s\n"
@@ -316,8 +361,8 @@ std::string clock_table(const ClockResults &results, const ClockSummary &summary
     // By duration, so that errors fall from row to row along the front.
     std::stable_sort(by_duration.begin(), by_duration.end(),
                      [](const SchemeSummary *a, const SchemeSummary *b) { return a->duration < b->duration; });
-    std::string text = head(results, summary, seed, validation) + verdict(results, summary, by_duration) + "\n" +
-                       legend(results, results.options.waits[summary.deciding]) + "\n" +
+    std::string text = head(results, summary, seed, validation) + verdict(results, summary, by_duration) +
+                       paths(results) + "\n" + legend(results, results.options.waits[summary.deciding]) + "\n" +
                        overview(results, summary, by_duration);
     for (std::size_t wait = 0; wait < results.options.waits.size(); ++wait) {
         text += wait_table(results, by_duration, wait);

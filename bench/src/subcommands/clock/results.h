@@ -39,6 +39,19 @@ struct ClockRun {
     std::vector<ClockEvent> events; // per wait
 };
 
+/// A comparison of a rank's clock with a partner's, and how far it is from what all comparisons agree on.
+struct ClockEdge {
+    int rank;
+    int partner;
+    double residual; // seconds by which the partner seems to be ahead
+};
+
+/// The comparisons of a scheme's last synchronization; none without partners.
+struct ClockEdges {
+    std::vector<ClockEdge> edges;
+    double scatter = 0.0; // seconds, standard deviation: median over ranks
+};
+
 struct ClockResults {
     ClockOptions options;
     bool truth;                  // whether true errors are known
@@ -46,6 +59,7 @@ struct ClockResults {
     std::vector<double> barrier; // per repetition: mean duration of MPI_Barrier, seconds
     std::vector<ClockRun> first; // [scheme]: the first synchronization of its clock, none of the repetitions
     std::vector<std::vector<ClockRun>> runs; // [scheme][repetition]
+    std::vector<ClockEdges> edges;           // [scheme]
 };
 
 /// A scheme after a wait, over its repetitions. Seconds; NaN if nothing is known.
