@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 import slurm
 from damage import share_found
+from downbeat.traces.file import SUMS
 from downbeat.traces.summary import starts
 from downbeat.traces.trace import tick_of
 from on_hosts import built, need_hosts, run_hosts, under_each_mpi
@@ -240,6 +241,20 @@ def test_the_sample_is_the_same_on_all_ranks_and_stands_for_all(trace_directory:
     times = profile[profile["operation"] == "allreduce"].groupby("offset")["call_time"].sum()
     # Interruptions are lacking between its stamps and ours.
     assert 0.5 < times[times.index.max()] / own < 1.001
+
+
+@DEBIAN
+def test_time_in_other_calls_of_mpi_is_the_programs(mpi: str, tmp_path: Path, trace_directory: Path) -> None:
+    done = run_traced(trace_directory, mpi, [program(mpi, "kinds"), str(tmp_path / "file")])
+    assert done.returncode == 0, done.stderr
+    said = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("kind ")]
+    own = pd.DataFrame(said, columns=["rank", "place", "calls", "time"]).astype(float)
+    own["kind"] = [SUMS[int(place)] for place in own["place"]]
+    both = own.merge(downbeat.open_trace(trace_directory).sums, on=["rank", "kind"], suffixes=("_own", ""))
+    assert len(both) == 8
+    assert (both["calls"] == both["calls_own"]).all()
+    assert (both["time"] <= both["time_own"]).all()
+    assert both["time"].sum() > 0.5 * both["time_own"].sum()  # interruptions between its stamps and ours are lacking
 
 
 def test_places_of_freed_communicators_are_used_again(trace_directory: Path) -> None:
