@@ -141,8 +141,10 @@ uninstall: ## remove from [DESTDIR] what the last make install wrote there, and 
 dist: ## write the last commit as build/dist/downbeat-<version>.tar.gz, the same bits every time, and print its checksum
 	@tools/dist
 
-wheel: setup-run ## write build/dist/downbeat-<version>-py3-none-any.whl, with the headers that downbeat build needs
+wheel: ## write the wheel into build/dist: downbeat-bench and libraries for each ABI of MPI, and the source for `downbeat build`
+	@tools/setup build downbeat wheel mpich5
 	@rm -rf build/wheel/root
+	@packaging/wheel/build-binaries build/wheel/root
 	@mkdir -p build/dist build/wheel/root/share
 	@$(VENV)/python tools/man --output build/wheel/root/share/man --version $$(sed -n 's/^version = "\(.*\)"$$/\1/p' pyproject.toml)
 	@cp -r packaging/completions/. build/wheel/root/share

@@ -3,6 +3,20 @@
 # and run under every library that has it. `simgrid` is a simulator, not a library (DownbeatSimgrid.cmake).
 include(CheckCSourceCompiles)
 
+# For the wheel (packaging/wheel): nothing is linked with an MPI library. The program that the user starts loads one, then
+# what is built here, in which a function that the library lacks is missed only when it is called.
+set(DOWNBEAT_MPI_HEADERS "" CACHE PATH "Directory of mpi.h, to build for any MPI library of its ABI")
+if(DOWNBEAT_MPI_HEADERS)
+    foreach(lang IN ITEMS C CXX)
+        add_library(MPI::MPI_${lang} INTERFACE IMPORTED)
+        target_include_directories(MPI::MPI_${lang} SYSTEM INTERFACE "${DOWNBEAT_MPI_HEADERS}")
+        target_link_options(MPI::MPI_${lang} INTERFACE LINKER:-z,undefs LINKER:-z,lazy)
+    endforeach()
+    set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+    set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+    return()
+endif()
+
 # How mpi.h identifies each library; openmpi and mpich are the system's, of any version.
 set(downbeat_mpis openmpi mpich openmpi5 mpich5 intelmpi simgrid)
 set(is_openmpi "defined OPEN_MPI")

@@ -9,6 +9,7 @@ archive.
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -51,6 +52,13 @@ def revision_of(root: Path) -> str:
         return ""
     command = ["git", "rev-parse", "HEAD"]
     return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False).stdout
+
+
+def needed_glibc(root: Path) -> str:
+    """Returns the version of the C library that programs in a directory need, as tags have it: 2_28."""
+    programs = [str(path) for path in root.rglob("*") if path.suffix == ".so" or path.parent.name == "bin"]
+    symbols = subprocess.run(["objdump", "-T", *programs], capture_output=True, text=True, check=True).stdout
+    return "_".join(max(re.findall(r"GLIBC_(\d+)\.(\d+)", symbols), key=lambda found: (int(found[0]), int(found[1]))))
 
 
 class ReadmeHook(MetadataHookInterface):
@@ -96,4 +104,4 @@ class SourceHook(BuildHookInterface):  # type: ignore[type-arg]
             build_data["shared_data"].update({str(path): path.name for path in Path(place).iterdir()})
             if Path(place, "bin").is_dir():
                 build_data["pure_python"] = False
-                build_data["tag"] = "py3-none-manylinux_2_28_x86_64"
+                build_data["tag"] = f"py3-none-manylinux_{needed_glibc(Path(place))}_{platform.machine()}"

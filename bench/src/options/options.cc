@@ -16,6 +16,7 @@
 #include "warmup_rules/warmup_rule.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <downbeat/clock.h>
 #include <fmt/format.h>
 #include <functional>
@@ -55,12 +56,15 @@ std::string footer(const std::vector<SubcommandName> &subcommands) {
 
 /// The program, the library that it has loaded, MPI, and how all of that was built.
 std::string version_text() {
+    const char *const choice = std::getenv("DOWNBEAT_MPI_CHOICE"); // of packaging/wheel/downbeat-bench.c
     return fmt::format("downbeat-bench {} ({})\n"
                        "libdownbeat {}\n"
                        "MPI {}, standard {}\n"
+                       "{}"
                        "built by {}, {}",
                        build_version, build_revision, Downbeat_version(), short_mpi_library(mpi_library()),
-                       mpi_standard(), build_compiler, build_type);
+                       mpi_standard(), choice == nullptr ? "" : fmt::format("chosen: {}\n", choice), build_compiler,
+                       build_type);
 }
 
 /// Defaults from a paper for options that were not given. Throws Error::usage for an unknown paper.
