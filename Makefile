@@ -142,7 +142,7 @@ dist: ## write the last commit as build/dist/downbeat-<version>.tar.gz, the same
 	@tools/dist
 
 wheel: ## write the wheel into build/dist: downbeat-bench and libraries for each ABI of MPI, and the source for `downbeat build`
-	@tools/setup build downbeat wheel mpich5
+	@tools/setup build downbeat openmpi mpich mpich5
 	@rm -rf build/wheel/root
 	@packaging/wheel/build-binaries build/wheel/root
 	@mkdir -p build/dist build/wheel/root/share

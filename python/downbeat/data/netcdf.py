@@ -147,7 +147,9 @@ class NetcdfFile(Attributed):
             row = padded(math.prod(length for _, length in of[1:]) * variable.dtype.itemsize)
             is_record = bool(of) and of[0][1] == 0
             record += row if is_record else 0
-            placed.append((variable, header.number(header.offset_width), tuple(length or records for _, length in of), is_record))
+            placed.append(
+                (variable, header.number(header.offset_width), tuple(length or records for _, length in of), is_record)
+            )
             self.variables[name] = variable
         begins = [begin for _, begin, _, is_record in placed if is_record]
         self.whole = min(begins, default=0) + record * records

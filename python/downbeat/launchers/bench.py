@@ -137,6 +137,8 @@ def find_any_bench() -> tuple[str, str]:
         owner = library_of(path) if path else None
         if path and owner:
             return owner[0], path
+    if packaged_bench():
+        raise UsageError("found no MPI library with a launcher; load its module, e.g. module load openmpi")
     raise UsageError(f"found no {BENCH}; run {how_to_build()}, or give its path with --bench PATH")
 
 

@@ -268,6 +268,12 @@ def linked_mpi(program: str) -> Path | None:
     Raises:
         DownbeatError: ldd cannot do its work, e.g. because there can be no more processes.
     """
+    of_wheel = packaged_bench()
+    if of_wheel and Path(of_wheel).resolve() == Path(program).resolve():
+        said = subprocess.run([program, "--mpi-library"], capture_output=True, text=True, check=False).stdout
+        path = Path(said.strip())
+        known = re.fullmatch(f"{OPEN_MPI}|{MPICH_ABI}|{STANDARD_ABI}", path.name)
+        return path.parent.resolve() / path.name if known else None
     if shutil.which("ldd") is None:
         return None
     try:
@@ -278,9 +284,6 @@ def linked_mpi(program: str) -> Path | None:
         reason = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
         raise DownbeatError(f"cannot look at '{program}' with ldd: {reason}")
     found = re.search(rf"({OPEN_MPI}|{MPICH_ABI}|{STANDARD_ABI}) => (?P<path>/\S+)?", done.stdout)
-    if program == packaged_bench():
-        done = subprocess.run([program, "--mpi-library"], capture_output=True, text=True, check=False)
-        found = re.search(rf"(?=/.*/({OPEN_MPI}|{MPICH_ABI}|{STANDARD_ABI})$)(?P<path>.+)", done.stdout.strip())
     if not found:
         return None
     path = Path(found["path"] or found[1])

@@ -1,0 +1,101 @@
+"""The wheel runs under each MPI library without a compiler, and says which one it has chosen."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+from downbeat.data.launch_file import open_netcdf
+from downbeat.launchers.libraries import FETCHED, LIBRARIES, library_saying
+
+ROOT = Path(__file__).resolve().parents[2]
+ABIS = ("openmpi", "mpich", "abi")
+LIBC = {"libc.so.6", "libdl.so.2", "libm.so.6", "libpthread.so.0", "ld-linux-x86-64.so.2"}
+
+
+def run(*command: str | Path, **variables: str) -> str:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("DOWNBEAT", "PYTHON"))}
+    done = subprocess.run(
+        command, env=environment | variables, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns a fresh environment in which the wheel is; its dependencies are those of this one."""
+    subprocess.run(["make", "-s", "wheel"], cwd=ROOT, check=True)
+    wheel = max(
+        (ROOT / "build/dist").glob("downbeat-*-py3-none-manylinux_*.whl"), key=lambda path: path.stat().st_mtime
+    )
+    home = tmp_path_factory.mktemp("wheel") / "env"
+    run(sys.executable, "-m", "venv", "--without-pip", home)
+    (packages,) = home.glob("lib/python*/site-packages")
+    run(sys.executable, "-m", "pip", "--python", home / "bin/python", "install", "--quiet", "--no-deps", wheel)
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+    return home
+
+
+@pytest.mark.parametrize("abi", ABIS)
+def test_no_library_is_needed_but_those_of_every_system(prefix: Path, abi: str) -> None:
+    programs = list((prefix / "lib/downbeat" / abi / "lib").glob("*.so*"))
+    assert len(programs) == 4
+    dynamic = run("readelf", "-d", prefix / "bin/downbeat-bench", *programs)
+    assert set(re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic)) <= LIBC | {"libdownbeat.so.0.1"}
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_a_first_table(prefix: Path, name: str, tmp_path: Path) -> None:
+    library = FETCHED / name
+    path = (
+        f"{prefix / 'bin'}:{library / 'bin'}:/usr/bin:/bin" if library.is_dir() else f"{prefix / 'bin'}:/usr/bin:/bin"
+    )
+    command = ("downbeat", "run", "allreduce", "--sizes", "8", "--ranks", "2", "--launches", "1", "--mpi", name)
+    # No compiler: CC and the like are for those who have one.
+    printed = run(prefix / "bin" / command[0], *command[1:], "-o", tmp_path / "results", PATH=path)
+    assert "allreduce" in printed
+    (file,) = (tmp_path / "results").rglob("*.nc")
+    with open_netcdf(file) as found:
+        said = library_saying(str(found.mpi_library))
+        choice = dict(line.split("=", 1) for line in str(found.environment).splitlines())["DOWNBEAT_MPI_CHOICE"]
+    assert said in (name, f"{name}5"), said
+    assert choice.startswith("openmpi ABI for" if name.startswith("openmpi") else "mpich ABI for")
+    assert "started by" in choice
+
+
+def test_the_standard_abi_is_taken_where_it_is_asked_for(prefix: Path) -> None:
+    library = FETCHED / "mpich5/lib/libmpi_abi.so.1"
+    if not library.exists():
+        pytest.skip("MPICH 5 is not installed; tools/setup mpich5 installs it")
+    printed = run(prefix / "bin/downbeat-bench", "--version", DOWNBEAT_MPI_LIBRARY=str(library))
+    assert f"chosen: abi ABI for {library}: DOWNBEAT_MPI_LIBRARY names it" in printed
+
+
+def test_what_is_no_mpi_library_is_one_line(prefix: Path) -> None:
+    done = subprocess.run(
+        [prefix / "bin/downbeat-bench"],
+        env={"DOWNBEAT_MPI_LIBRARY": "libm.so.6"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("downbeat-bench: DOWNBEAT_MPI_LIBRARY: 'libm.so.6' is not an MPI library")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_programs_are_compiled_and_traced_with_it(prefix: Path, tmp_path: Path) -> None:
+    flags = {"PKG_CONFIG_PATH": str(prefix / "lib/downbeat/mpich/lib/pkgconfig")}
+    options = run("pkg-config", "--cflags", "--libs", "downbeat", **flags).split()
+    source = ROOT / "tests/install/consumer/consumer.c"
+    run("mpicc.mpich", "-std=c11", source, "-o", tmp_path / "consumer", *options)
+    start = ("mpirun.mpich", "-n", "2", tmp_path / "consumer")
+    assert "2 of 2 processes left together" in run(*start)
+    run(prefix / "bin/downbeat", "trace", "-o", tmp_path / "trace", "--", *start)
+    assert list((tmp_path / "trace").rglob("*.trace"))
