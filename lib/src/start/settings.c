@@ -18,6 +18,7 @@ extern char **environ;
 
 #define PREFIX "DOWNBEAT_"
 #define PRELOAD_PREFIX "DOWNBEAT_PRELOAD_"  /* settings of libdownbeat-preload, which checks them */
+#define MPI_PREFIX "DOWNBEAT_MPI_"          /* of the wheel's downbeat-bench (packaging/wheel/downbeat-bench.c) */
 #define PYTHON_VARIABLE "DOWNBEAT_LIBRARY=" /* the file of this library, for downbeat.mpi */
 #define TEXT_SIZE DOWNBEAT_MAX_MESSAGE
 
@@ -337,7 +338,7 @@ int db_settings_from_environment(struct db_settings *settings, struct db_reason 
                           valid);
     for (char **variable = environ; variable != NULL && *variable != NULL; ++variable) {
         if (!has_prefix(*variable, PREFIX) || has_prefix(*variable, PRELOAD_PREFIX) ||
-            has_prefix(*variable, PYTHON_VARIABLE))
+            has_prefix(*variable, MPI_PREFIX) || has_prefix(*variable, PYTHON_VARIABLE))
             continue;
         const char *value = strchr(*variable, '=');
         if (value == NULL)
