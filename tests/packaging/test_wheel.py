@@ -57,7 +57,6 @@ def test_a_first_table(prefix: Path, name: str, tmp_path: Path) -> None:
         f"{prefix / 'bin'}:{library / 'bin'}:/usr/bin:/bin" if library.is_dir() else f"{prefix / 'bin'}:/usr/bin:/bin"
     )
     command = ("downbeat", "run", "allreduce", "--sizes", "8", "--ranks", "2", "--launches", "1", "--mpi", name)
-    # No compiler: CC and the like are for those who have one.
     printed = run(prefix / "bin" / command[0], *command[1:], "-o", tmp_path / "results", PATH=path)
     assert "allreduce" in printed
     (file,) = (tmp_path / "results").rglob("*.nc")

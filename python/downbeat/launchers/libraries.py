@@ -246,7 +246,7 @@ def packaged(abi: str = "") -> Path | None:
     """Returns where the wheel has its programs for an ABI of MPI, or for all; None where they are not installed."""
     package = Path(__file__).resolve().parents[1]
     for prefix in (package.parents[3], package.parent):  # <prefix>/lib/python3.N/site-packages; pip install --target
-        if (prefix / "lib/downbeat/openmpi").is_dir():
+        if (prefix / "lib/downbeat").is_dir():
             return prefix / "lib/downbeat" / abi if abi else prefix
     return None
 
