@@ -23,8 +23,9 @@ def build(
 ) -> None:
     """Build libdownbeat, libdownbeat-preload and downbeat-bench for an MPI library, into the user's cache.
 
-    'downbeat run' and all other commands find them there. The cache is $XDG_CACHE_HOME/downbeat, else
-    ~/.cache/downbeat; compute nodes must see it.
+    The wheel for x86-64 has them for Open MPI, MPICH, Intel MPI and the standard ABI; this is for other processors and
+    libraries, and takes minutes. 'downbeat run' and all other commands find them there. The cache is
+    $XDG_CACHE_HOME/downbeat, else ~/.cache/downbeat; compute nodes must see it.
 
     Exit status: 0; 1 the build failed; 2 bad arguments.
     """
