@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from downbeat.errors import UsageError
+from downbeat.experiment import request
 from downbeat.experiment.bench_options import passed_options
 from downbeat.experiment.plan import Environment, Measurement, Plan, portions_of
 from downbeat.experiment.request import (
@@ -288,3 +289,14 @@ def test_parts_by_barriers_measure_what_calls_them() -> None:
     assert portions(("bcast",), ("*",), sync="tree", barrier_algorithm="1,2") == [
         "bcast --sync tree --barrier-algorithm 1,2"
     ]
+
+
+def test_a_program_of_another_abi_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request, "library_of", lambda _: ("mpich", LIBRARIES["mpich"]))
+    for name in ("openmpi", "openmpi5"):
+        with pytest.raises(
+            UsageError, match=f"'/a/bench' is built for mpich, not for {name}; give it as mpich=/a/bench"
+        ):
+            request.library(name, "/a/bench", "")
+    for name in ("mpich", "mpich5", "intelmpi", "a name"):
+        assert request.library(name, "/a/bench", "").name == name
