@@ -93,7 +93,7 @@ void call_enter(struct call *call, int64_t bytes, int root) {
     if (call->kind != KIND_BLOCKING)
         recording_hold(call->row, 1);
     int level = level_of(call);
-    if (level < call->row->thinning)
+    if (level < __atomic_load_n(&call->row->thinning, __ATOMIC_RELAXED))
         return;
     struct trace_record *record = recording_take(call->row, level);
     if (record == NULL)

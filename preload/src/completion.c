@@ -325,7 +325,7 @@ static void end_start(const struct expected *one, int code, int64_t now, int tog
     if (one == NULL || code != MPI_SUCCESS)
         return;
     if (one->call.row != NULL)
-        RECORDING_ADD(one->call.row->waits, (now - one->call.entry) / together);
+        RECORDING_ADD(one->call.row->waits, (now - one->call.entry) / (together > 0 ? together : 1));
     if (one->call.record != NULL)
         one->call.record->returned = now;
 }

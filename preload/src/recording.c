@@ -35,13 +35,7 @@ enum table { MAPS_TABLE, COMMUNICATORS_TABLE, SITES_TABLE, STARTS_TABLE, PROFILE
 static const int64_t entry_sizes[TABLES] = {sizeof(struct trace_map),  sizeof(struct trace_communicator),
                                             sizeof(struct trace_site), sizeof(struct trace_start),
                                             sizeof(struct trace_row),  sizeof(struct trace_record)};
-struct extent {
-    int64_t capacity;
-    _Atomic int64_t used;
-};
-_Static_assert(offsetof(struct trace_header, records) - offsetof(struct trace_header, maps_capacity) ==
-                   TABLES * sizeof(struct extent) - sizeof(int64_t),
-               "the header has an extent per table");
+_Static_assert(TABLES == TRACE_TABLES, "the header has an extent per table");
 
 static struct {
     int file;
@@ -66,9 +60,7 @@ Downbeat_clock recording_clock;
 int recording_by_counter;
 int recording_threaded;
 
-static struct extent *extent_of(struct trace_header *header, int table) {
-    return (struct extent *)(void *)&header->maps_capacity + table;
-}
+static struct trace_extent *extent_of(struct trace_header *header, int table) { return &header->extents[table]; }
 
 static int64_t offset_of(struct trace_header *header, int table) {
     int64_t offset = TRACE_HEADER_SIZE;
@@ -82,14 +74,13 @@ static int64_t offset_of(struct trace_header *header, int table) {
 
 /* How long this thread has waited for a processor, ns; -1: the kernel does not say. */
 static int64_t ready_ns(void) {
-    long long ran;
-    long long waited;
+    char text[128] = "";
     FILE *file = fopen("/proc/thread-self/schedstat", "re");
     if (file == NULL)
         return -1;
-    int found = fscanf(file, "%lld %lld", &ran, &waited);
+    const char *second = fgets(text, sizeof text, file) != NULL ? strchr(text, ' ') : NULL;
     fclose(file);
-    return found == 2 ? waited : -1;
+    return second != NULL ? strtoll(second, NULL, 10) : -1;
 }
 
 static void write_header(const struct trace_header *sizes, int world_rank, int world_size) {
@@ -160,10 +151,12 @@ int recording_open(const char *path, int world_rank, int world_size, int64_t rec
         return errno;
     own.mapped = (size_t)offset_of(&sizes, TABLES);
     int code = allocate(0, TRACE_HEADER_SIZE);
-    void *mapped = code == 0 ? mmap(NULL, own.mapped, PROT_READ | PROT_WRITE, MAP_SHARED, own.file, 0) : NULL;
-    if (mapped == MAP_FAILED)
-        code = errno;
+    void *mapped = MAP_FAILED;
     if (code == 0) {
+        mapped = mmap(NULL, own.mapped, PROT_READ | PROT_WRITE, MAP_SHARED, own.file, 0);
+        code = mapped == MAP_FAILED ? errno : 0;
+    }
+    if (mapped != MAP_FAILED) {
         own.header = mapped;
         write_header(&sizes, world_rank, world_size);
         for (int i = 0; i < TABLES; ++i)
@@ -270,10 +263,12 @@ uint32_t recording_add_start(const struct trace_start *start) {
 uint32_t recording_add_communicator(const struct trace_communicator *communicator) {
     pthread_mutex_lock(&own.lock);
     uint32_t number = own.spare_communicator;
-    if (number != TRACE_NONE)
+    if (number != TRACE_NONE) {
         own.spare_communicator = recording_communicator(number)->first_row;
-    else if ((number = next_entry(COMMUNICATORS_TABLE, &own.header->communicators_dropped)) != TRACE_NONE)
-        ++own.header->communicators;
+    } else {
+        number = next_entry(COMMUNICATORS_TABLE, &own.header->communicators_dropped);
+        own.header->communicators += number != TRACE_NONE;
+    }
     if (number != TRACE_NONE) {
         *recording_communicator(number) = *communicator;
         recording_communicator(number)->first_row = TRACE_NONE;
@@ -342,10 +337,12 @@ static struct trace_row *find_row(const struct trace_row *key) {
         if (same_key(&ROWS_TABLE[number], key))
             return &ROWS_TABLE[number];
     uint32_t number = own.spare_row;
-    if (number != TRACE_NONE)
+    if (number != TRACE_NONE) {
         own.spare_row = ROWS_TABLE[number].next;
-    else if ((number = next_entry(PROFILE_TABLE, NULL)) != TRACE_NONE)
-        ++own.header->profile;
+    } else {
+        number = next_entry(PROFILE_TABLE, NULL);
+        own.header->profile += number != TRACE_NONE;
+    }
     if (number == TRACE_NONE)
         return &own.header->unplaced;
     struct trace_row *row = &ROWS_TABLE[number];
@@ -428,20 +425,27 @@ void recording_hold(struct trace_row *row, int more) { RECORDING_ADD32(row->held
 
 /* Raises thinning until half of the records are expected to lose their places: first where most are. */
 static void raise_thinning(void) {
+    const double half = (double)own.stored[RECORDS_TABLE] / 2;
     int raised = 0;
-    for (; own.quota > 1e-9; own.quota /= 2) {
-        double expected = 0.0;
+    double expected = 2 * half + 1;
+    while (!raised || expected > half) {
+        expected = 0.0;
         for (int64_t i = 0; i < own.header->profile; ++i) {
             struct trace_row *row = &ROWS_TABLE[i];
-            double calls = ldexp((double)row->calls, -row->thinning);
-            for (; calls > own.quota && row->thinning < 62; calls /= 2) {
-                ++row->thinning;
-                raised = 1;
+            uint8_t thinning = row->thinning;
+            double calls = ldexp((double)__atomic_load_n(&row->calls, __ATOMIC_RELAXED), -thinning);
+            while (calls > own.quota && thinning < 62) {
+                calls /= 2;
+                ++thinning;
             }
+            raised |= thinning > row->thinning;
+            __atomic_store_n(&row->thinning, thinning, __ATOMIC_RELAXED); /* other threads may read it */
             expected += calls;
         }
-        if (raised && expected <= (double)own.stored[RECORDS_TABLE] / 2)
+        if (own.quota < 1e-9)
             break;
+        if (!raised || expected > half)
+            own.quota /= 2;
     }
     own.looked = 0;
 }

@@ -66,6 +66,13 @@ struct trace_sum {
     _Atomic int64_t ticks;
 };
 
+/* Of a table: room for entries, and how many there are. */
+struct trace_extent {
+    int64_t capacity;
+    _Atomic int64_t used;
+};
+#define TRACE_TABLES 6
+
 struct trace_header {
     char magic[16];
     int64_t section_size; /* bytes, header included */
@@ -76,18 +83,23 @@ struct trace_header {
     int64_t pid;
     int64_t began_ns; /* of the realtime clock, for people */
     double max_wander;
-    int64_t maps_capacity;
-    _Atomic int64_t maps;
-    int64_t communicators_capacity;
-    _Atomic int64_t communicators;
-    int64_t sites_capacity;
-    _Atomic int64_t sites;
-    int64_t starts_capacity;
-    _Atomic int64_t starts;
-    int64_t profile_capacity;
-    _Atomic int64_t profile;
-    int64_t records_capacity;
-    _Atomic int64_t records;         /* slots taken */
+    union {
+        struct {
+            int64_t maps_capacity;
+            _Atomic int64_t maps;
+            int64_t communicators_capacity;
+            _Atomic int64_t communicators;
+            int64_t sites_capacity;
+            _Atomic int64_t sites;
+            int64_t starts_capacity;
+            _Atomic int64_t starts;
+            int64_t profile_capacity;
+            _Atomic int64_t profile;
+            int64_t records_capacity;
+            _Atomic int64_t records; /* slots taken */
+        };
+        struct trace_extent extents[TRACE_TABLES]; /* the same, in the order of the file */
+    };
     _Atomic int64_t records_dropped; /* of the sample, for lack of room */
     _Atomic int64_t communicators_dropped;
     _Atomic int64_t sites_dropped;
