@@ -58,7 +58,8 @@ def needed_glibc(root: Path) -> str:
     """Returns the version of the C library that programs in a directory need, as tags have it: 2_28."""
     programs = [str(path) for path in root.rglob("*") if path.suffix == ".so" or path.parent.name == "bin"]
     symbols = subprocess.run(["objdump", "-T", *programs], capture_output=True, text=True, check=True).stdout
-    return "_".join(max(re.findall(r"GLIBC_(\d+)\.(\d+)", symbols), key=lambda found: (int(found[0]), int(found[1]))))
+    versions = [(int(major), int(minor)) for major, minor in re.findall(r"GLIBC_(\d+)\.(\d+)", symbols)]
+    return "{}_{}".format(*max(versions))
 
 
 class ReadmeHook(MetadataHookInterface):

@@ -220,10 +220,11 @@ def open_launch(path: str | Path) -> xr.Dataset:
     Raises:
         UsageError: the file is missing, truncated, damaged, or of another program.
     """
-    xr = xarray()
+    xarray()
+    import xarray as xr
     from xarray.core import indexing
 
-    class Lazy(xr.backends.BackendArray):  # type: ignore[misc]
+    class Lazy(xr.backends.BackendArray):
         """Values that are read when they are used."""
 
         def __init__(self, variable: Variable) -> None:
