@@ -236,7 +236,7 @@ static void partners_are_mutual(int size, int count) {
     }
 }
 
-/* All meet if each meets only who waits for it: nobody waits for ever. */
+/* All meet if each meets only who waits for it: there is no deadlock. */
 static void partners_come_to_an_end(int size) {
     static int done[MANY];
     memset(done, 0, sizeof done);

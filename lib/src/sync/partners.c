@@ -1,7 +1,7 @@
 /* The partners of process i are i + s and i - s, modulo the size, for a few shifts s that are drawn at random once for
- * each size. Everybody knows who compares with whom, nobody has to say it; each process has as many partners of higher
- * as of lower rank, so that path asymmetry that depends on the direction of ranks cancels; and random shifts leave no
- * two processes many steps apart. */
+ * each size. All processes know these pairs without a message. Each has as many partners of higher as of lower rank, so
+ * that path asymmetry that depends on the direction of ranks cancels, and random shifts leave no two processes many
+ * steps apart. */
 #include "sync/sync.h"
 
 #include "base/error.h"

@@ -163,7 +163,7 @@ static int teach(int learner, void *argument) {
     return db_sync_send_map(round->group, learner, &mine);
 }
 
-/* What a process learns of the global clock with its partners. */
+/* The state of a process that learns of the global clock with its partners. */
 struct consultation {
     const struct round *round;
     struct db_clock_map models[DB_MAX_PARTNERS / 2]; /* from local time to that of the partners that it asks */
@@ -201,7 +201,7 @@ static struct db_opinion seen_through(const struct db_clock_map *model, const st
     return seen;
 }
 
-/* Who asked knows how the other's local time relates to the own, and says its opinion in that. */
+/* The asker knows how the other's local time relates to the own, and says its opinion in that. */
 static int tell_opinion(int partner, int number, int asks, void *argument) {
     struct consultation *consultation = argument;
     const struct db_opinion *mine = &consultation->opinions[0];
@@ -230,7 +230,7 @@ static int hear_opinion(int partner, int number, int asks, void *argument) {
     return MPI_SUCCESS;
 }
 
-/* All are told first, so that nobody waits for what another one waits for. */
+/* All send first, so that nobody waits for a process that waits. */
 static int exchange_opinions(struct consultation *consultation, int partners) {
     const struct db_sync_group *group = consultation->round->group;
     consultation->count = 0;
