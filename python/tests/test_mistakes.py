@@ -94,7 +94,7 @@ def test_help_and_examples_are_of_every_command() -> None:
         ("run bcast --sync harmonize,mpi", "harmonize,mpi_barrier"),
         ("run bcast --mpi openmpi,mp", "openmpi,mpich openmpi,mpich5"),
         ("compare results --metric mak", "makespan"),
-        ("export results --to p", "parquet"),
+        ("export results --to p", "parquet perfetto"),
         ("reproduce schuchart2023-fig2", "schuchart2023-fig2"),
     ],
 )
