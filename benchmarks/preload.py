@@ -81,9 +81,7 @@ def record_many(mpi: str, calls: int) -> bool:
         took = time.monotonic() - begin
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)  # the launcher and its rank are among them
         written = page.stat().st_size
-    print(
-        f"\n{mpi}: {counted:,} of {calls:,} calls are in the profile, {median:.1f} ns per call, {ran:.1f} s in all"
-    )
+    print(f"\n{mpi}: {counted:,} of {calls:,} calls are in the profile, {median:.1f} ns per call, {ran:.1f} s in all")
     kept = counted == calls
     for what, value, most, unit in (
         ("file", size / 1e6, 200, "MB"),
