@@ -132,8 +132,8 @@ def sites_for_page(found: Arrivals, baseline: pd.Series | None) -> pd.DataFrame:
     frame = pd.DataFrame(
         {
             "call": [
-                f"{mpi_name(a, b)} at {name}"
-                for a, b, name in sites[["operation", "kind", "name"]].itertuples(index=False)
+                f"{mpi_name(a, b)} at {name}" + (f", overlap {micro(c)} us" if b in LATER else "")
+                for a, b, name, c in sites[["operation", "kind", "name", "overlap"]].itertuples(index=False)
             ],
             "ranks": sites["size"].astype(int),
             "bytes": sites["bytes"],
@@ -144,9 +144,8 @@ def sites_for_page(found: Arrivals, baseline: pd.Series | None) -> pd.DataFrame:
                 f"rank {site['last_rank']}, {percent(site['last_share'])}" if site["last_rank"] >= 0 else "-"
                 for _, site in sites.iterrows()
             ],
-            **({"overlap_us": sites["overlap"] * MICROSECONDS} if sites["overlap"].notna().any() else {}),
             "operation_us": sites["after_last"] * MICROSECONDS,
-            **{f"{name}_us": sites[name] * MICROSECONDS for name in QUANTILES},
+            **{f"{name}_us": sites[name] * MICROSECONDS for name in list(QUANTILES)[:2]},  # all do not fit
         }
     )
     if baseline is not None:
