@@ -2,8 +2,8 @@
  * for its ABI (../lib/downbeat/<ABI>/lib/downbeat-bench.so), and becomes that. The library is the one that
  * DOWNBEAT_MPI_LIBRARY names, else one that is loaded already, else that of the launcher that started this process,
  * else of the first mpirun on the path, else what the loader finds, an MPICH first. DOWNBEAT_MPI_CHOICE, in the
- * environment, says what was chosen, and why: --version and all files have it. With --mpi-library alone it prints the
- * library's path. */
+ * environment, says what was chosen, and why: --version and all files have it. With --mpi-library [LAUNCHER] it
+ * prints the path of the library, that of the launcher. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <libgen.h>
@@ -147,12 +147,15 @@ static int fail(const char *format, const char *what) {
 
 int main(int argc, char **argv) {
     const char *named = getenv("DOWNBEAT_MPI_LIBRARY");
+    const int asked = argc > 1 && strcmp(argv[1], "--mpi-library") == 0;
+    char *launcher = asked && argc > 2 ? realpath(argv[2], NULL) : NULL;
     if (named != NULL && *named != '\0') {
         if (!take(named, "%s names it", "DOWNBEAT_MPI_LIBRARY"))
             return fail(
                 "DOWNBEAT_MPI_LIBRARY: '%s' is not an MPI library that can be loaded; give the path of a libmpi.so",
                 named);
-    } else if (!(dlsym(RTLD_DEFAULT, "MPI_Get_library_version") != NULL && take(NULL, "%s", "it was loaded already")) &&
+    } else if (!(launcher != NULL && take_of(launcher, "%s")) &&
+               !(dlsym(RTLD_DEFAULT, "MPI_Get_library_version") != NULL && take(NULL, "%s", "it was loaded already")) &&
                !take_of_ancestor() && !take_of_variables() && !take_of_path() &&
                !take_by_name(ANY, "%s", "the loader finds it")) {
         return fail(
@@ -167,7 +170,7 @@ int main(int argc, char **argv) {
     dladdr(dlsym(library, "MPI_Init"), &found);
     if (dlsym(library, "MPI_Get_library_version") != NULL)
         dladdr(dlsym(library, "MPI_Get_library_version"), &found); /* MPI_Init may be libdownbeat-preload's */
-    if (argc == 2 && strcmp(argv[1], "--mpi-library") == 0) {
+    if (asked) {
         puts(found.dli_fname);
         return 0;
     }

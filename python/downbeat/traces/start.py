@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 from downbeat.errors import UsageError
 from downbeat.launchers.bench import how_to_build, installed, kept_builds, library_of
 from downbeat.launchers.job import option_of
-from downbeat.launchers.libraries import LIBRARIES, OPEN_MPI, ROOT, packaged
+from downbeat.launchers.libraries import LIBRARIES, OPEN_MPI, ROOT, packaged, packaged_bench
 
 PRELOAD = "libdownbeat-preload.so"
 VARIABLE = "DOWNBEAT_PRELOAD_"
@@ -64,6 +65,20 @@ def find_preload(name: str) -> str:
     raise UsageError(f"found no {PRELOAD} for {name}; run {how_to_build(name)}, or give its path with --preload PATH")
 
 
+def mpi_of_wheel(library: str, launcher: str) -> list[str]:
+    """Returns the MPI library of a launcher, if libdownbeat-preload is the wheel's, which names none.
+
+    Programs that load MPI when they run, as Python, and shells before the program have none of their own.
+    """
+    wheel, bench = packaged(), packaged_bench()
+    if not wheel or not bench or wheel not in Path(library).parents:
+        return []
+    said = subprocess.run([bench, "--mpi-library", launcher], capture_output=True, text=True, check=False)
+    if said.returncode:
+        raise UsageError(said.stderr.strip())
+    return [said.stdout.strip()]
+
+
 def preloaded(
     words: Sequence[str],
     settings: Mapping[str, str],
@@ -100,7 +115,8 @@ def preloaded(
         raise UsageError(f"'{library}' does not exist; give the path of {PRELOAD}")
     given = {key: value for key, value in environment.items() if key.startswith("DOWNBEAT_")}
     given |= {VARIABLE + key: value for key, value in settings.items()}
-    given["LD_PRELOAD"] = os.pathsep.join(filter(None, [str(Path(library).absolute()), environment.get("LD_PRELOAD")]))
+    objects = [str(Path(library).absolute()), *mpi_of_wheel(library, launcher), environment.get("LD_PRELOAD")]
+    given["LD_PRELOAD"] = os.pathsep.join(filter(None, objects))
     if slurm:
         exported = option_of(words, ("--export",)) or environment.get("SLURM_EXPORT_ENV") or "ALL"
         if exported.split(",")[0] != "ALL":
