@@ -103,5 +103,5 @@ def test_programs_are_compiled_and_traced_with_it(prefix: Path, tmp_path: Path) 
 def test_programs_that_load_mpi_late_are_traced(prefix: Path, tmp_path: Path) -> None:
     """As Python does; and a shell, which is linked with no MPI library, before them."""
     bench = f"exec {prefix / 'bin/downbeat-bench'} allreduce -m 8 -r 10 -q"
-    run(prefix / "bin/downbeat", "trace", "-o", tmp_path, "--", "mpirun.mpich", "-n", "2", "sh", "-c", bench)
-    assert list(tmp_path.rglob("*.trace"))
+    run(prefix / "bin/downbeat", "trace", "-o", tmp_path / "trace", "--", "mpirun.mpich", "-n", "2", "sh", "-c", bench)
+    assert list((tmp_path / "trace").rglob("*.trace"))
