@@ -66,7 +66,7 @@ struct trace_sum {
     _Atomic int64_t ticks;
 };
 
-/* Of a table: room for entries, and how many there are. */
+/* A table's room for entries, and how many there are. */
 struct trace_extent {
     int64_t capacity;
     _Atomic int64_t used;

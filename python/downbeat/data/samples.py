@@ -64,9 +64,10 @@ def sample_metrics(path: str | Path, metrics: Iterable[str] | None = None) -> xr
     Raises:
         UsageError: an unknown metric, or a file that `open_launch` would refuse.
     """
-    xr = xarray()
     samples = read_samples(path, metrics)
-    return xr.Dataset({name: ("sample", values, samples.attributes[name]) for name, values in samples.columns.items()})
+    columns = {name: ("sample", values, samples.attributes[name]) for name, values in samples.columns.items()}
+    found: xr.Dataset = xarray().Dataset(columns)
+    return found
 
 
 def read_samples(path: str | Path, metrics: Iterable[str] | None = None) -> Samples:

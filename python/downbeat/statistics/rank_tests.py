@@ -41,7 +41,7 @@ def signed_rank(differences: ArrayLike) -> float:
         return 1.0
     doubled = doubled_ranks(np.abs(values))
     if values.size > MOST_EXACT:
-        return float(2 * normal_cdf(-abs(float(doubled @ np.sign(values))) / np.linalg.norm(doubled)))
+        return 2 * normal_cdf(-abs(float(doubled @ np.sign(values))) / float(np.linalg.norm(doubled)))
     chances = np.ones(1)  # of each sum of the ranks with positive sign, from 0
     for rank in doubled:
         longer = np.zeros(chances.size + rank)
