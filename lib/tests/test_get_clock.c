@@ -3,6 +3,7 @@
 #include "downbeat/clock.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static MPI_Comm comm;
 static int rank;
@@ -57,7 +58,7 @@ static void bound_grows_as_the_clock_s(void) {
     double before = bound_of(comm);
     double passed = (double)(clock.read(clock.clock) - clock.ticks) * clock.tick;
     double after = bound_of(comm);
-    double bound = (clock.bound + passed * clock.growth) * 1e-9;
+    double bound = (clock.bound + passed * (clock.growth + passed * clock.ramp / 2.0)) * 1e-9;
     CHECK_THAT(bound, >=, before - ROUNDING);
     CHECK_THAT(bound, <=, after + ROUNDING);
     if (rank == 0) {
@@ -99,6 +100,38 @@ static void few_clocks_have_no_edges(void) {
     FAILS_WITH(MPI_ERR_ARG, Downbeat_get_edges(comm, 1, &edge, &count, NULL));
 }
 
+/* Ranks that represent a clock, of up to two ranks, have partners that do, too, and have them for partners. */
+static void many_clocks_know_their_edges(int size) {
+    enum { PARTNERS = 24 };
+    MPI_Comm clocks;
+    Downbeat_edge edges[PARTNERS];
+    int count;
+    double scatter;
+    int partners[1 + PARTNERS] = {0};
+    int *all = malloc((size_t)size * sizeof partners);
+    CHECK(all != NULL);
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &clocks));
+    OK(set_one(clocks, "validation", "offset=1e-3,seed=1,ranks_per_clock=2"));
+    OK(MPIX_Harmonize_sync(clocks));
+    OK(Downbeat_get_edges(clocks, PARTNERS, edges, &count, &scatter));
+    CHECK(count == PARTNERS || (count == 0 && rank % 2 == 1));
+    CHECK((scatter > 0.0) == (count > 0));
+    partners[0] = count;
+    for (int i = 0; i < count; ++i)
+        partners[1 + i] = edges[i].partner;
+    OK(MPI_Allgather(partners, 1 + PARTNERS, MPI_INT, all, 1 + PARTNERS, MPI_INT, clocks));
+    for (int i = 0; i < count; ++i) {
+        CHECK(edges[i].partner != rank && edges[i].partner >= 0 && edges[i].partner < size);
+        const int *theirs = &all[edges[i].partner * (1 + PARTNERS)];
+        int known = 0;
+        for (int k = 1; k <= theirs[0]; ++k)
+            known += theirs[k] == rank;
+        CHECK_THAT(known, ==, 1);
+    }
+    free(all);
+    OK(MPI_Comm_free(&clocks));
+}
+
 static void errors(void) {
     MPI_Comm other;
     Downbeat_clock clock;
@@ -124,7 +157,10 @@ int main(int argc, char **argv) {
     bound_grows_as_the_clock_s();
     expected_error_grows_as_the_clock_s();
     a_synchronization_leaves_another_map();
-    few_clocks_have_no_edges();
+    if (size >= 64)
+        many_clocks_know_their_edges(size);
+    else
+        few_clocks_have_no_edges();
     errors();
     return end_mpi(&comm);
 }

@@ -90,7 +90,7 @@ static void check_at(int size) {
     } runs[] = {
         {16, 20e6, 3e9, 200.0, 400.0, .pause_every_ns = 5e9},
         {128, 5e6, 6e9, 100.0, 200.0, .honest_one = 0.65, .honest_two = 0.93},
-        {128, 5e6, 6e9, 200.0, 400.0, .ramp = 5e-9, .honest_one = 0.42, .honest_two = 0.75}, /* no random walk */
+        {128, 5e6, 6e9, 200.0, 400.0, .ramp = 5e-9, .honest_one = 0.5, .honest_two = 0.85}, /* no random walk */
         {128, 5e6, 6e9, 200.0, 400.0, .pause_every_ns = 10e9},
         {128, 5e6, 6e9, 330.0, 400.0, .upward_ns = 300.0},
         {128, 5e6, 6e9, 110.0, 200.0, .asymmetry_ns = 300.0},

@@ -1,5 +1,6 @@
 /* Public functions that ask and set: clocks, the last call, statistics, settings. */
 #include "start/clocks.h"
+#include "sync/sync.h"
 
 #include <downbeat/clock.h>
 
@@ -87,24 +88,27 @@ int Downbeat_get_edges(MPI_Comm comm, int room, Downbeat_edge *edges, int *count
     DB_TRY(question(comm, "Downbeat_get_edges", scatter, &state));
     if (count == NULL || room < 0 || (room > 0 && edges == NULL))
         return db_raise(comm, MPI_ERR_ARG);
-    const struct db_histories *histories = state->clocks.histories;
+    /* A hierarchy has them on each of its levels, by other ranks. */
+    int whole = db_is(&state->settings.sync.nodes[0], &db_sync_disciplined);
+    const struct db_histories *histories = whole ? state->clocks.histories : NULL;
     *count = histories == NULL ? 0 : histories->edge_count;
     *scatter = *count == 0 ? 0.0 : histories->scatter_ns * NS;
     if (*count == 0)
         return MPI_SUCCESS;
-    MPI_Group leaders;
-    MPI_Group all;
+    MPI_Group leaders = MPI_GROUP_NULL;
+    MPI_Group all = MPI_GROUP_NULL;
     int code = MPI_Comm_group(state->clocks.domain.leaders.comm, &leaders);
-    if (code != MPI_SUCCESS)
-        return db_raise(comm, code);
-    code = MPI_Comm_group(state->channel.comm, &all);
+    if (code == MPI_SUCCESS)
+        code = MPI_Comm_group(state->channel.comm, &all);
     for (int i = 0; i < *count && i < room && code == MPI_SUCCESS; ++i) {
         const struct db_edge *edge = &histories->edges[i];
         edges[i].residual = edge->residual_ns * NS;
         code = MPI_Group_translate_ranks(leaders, 1, &edge->partner, all, &edges[i].partner);
     }
-    MPI_Group_free(&leaders);
-    MPI_Group_free(&all);
+    if (leaders != MPI_GROUP_NULL)
+        MPI_Group_free(&leaders);
+    if (all != MPI_GROUP_NULL)
+        MPI_Group_free(&all);
     return db_raise(comm, code);
 }
 

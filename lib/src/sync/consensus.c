@@ -27,109 +27,138 @@ static double trust(double apart_ns, double deviation_ns) {
     return fabs(share) < 1.0 ? (1.0 - share * share) * (1.0 - share * share) : 0.0;
 }
 
-struct db_opinion db_consensus(const struct db_opinion opinions[], int count, double resolution_ns,
-                               double residuals_ns[DB_MAX_PARTNERS]) {
-    enum { MOST = 1 + DB_MAX_PARTNERS };
-    const struct db_clock_map *own = &opinions[0].map;
-    double apart_ns[MOST] = {0}; /* from the own */
-    double size_ns[MOST] = {0};
-    double trusted[MOST];
+enum { MOST = 1 + DB_MAX_PARTNERS };
+
+/* Opinions at the time of the own, the first, and how much each counts. */
+struct weighing {
+    double apart_ns[MOST]; /* from the own */
     struct db_uncertainty priors[MOST];
-    struct db_uncertainty errors[MOST];
+    struct db_uncertainty errors[MOST]; /* with those of the comparison */
+    double trusted[MOST];
+    double shares[MOST]; /* 1 in all */
+    double center_ns;    /* the mean, from the own */
+};
+
+static void weigh(const struct db_opinion opinions[], int count, double least_ns2, struct weighing *weighing) {
+    const struct db_clock_map *own = &opinions[0].map;
     for (int i = 0; i <= count; ++i) {
         const struct db_clock_map *map = &opinions[i].map;
         double elapsed_ns = db_map_elapsed_ns(map, own->ticks);
-        priors[i] = db_uncertainty_after(&opinions[i].prior, fabs(elapsed_ns));
-        errors[i] = db_uncertainty_sum(&priors[i], &opinions[i].edge);
-        apart_ns[i] = (double)(map->global_ns - own->global_ns) + elapsed_ns;
+        weighing->priors[i] = db_uncertainty_after(&opinions[i].prior, fabs(elapsed_ns));
+        weighing->errors[i] = db_uncertainty_sum(&weighing->priors[i], &opinions[i].edge);
+        weighing->apart_ns[i] = (double)(map->global_ns - own->global_ns) + elapsed_ns;
     }
-
-    double least_ns2 = 1.0 + resolution_ns * resolution_ns / 6.0;
-    double center_ns = median(&apart_ns[1], count);
+    double size_ns[MOST] = {0};
+    double center_ns = median(&weighing->apart_ns[1], count);
     for (int i = 1; i <= count; ++i)
-        size_ns[i] = fabs(apart_ns[i] - center_ns);
+        size_ns[i] = fabs(weighing->apart_ns[i] - center_ns);
     double scatter_ns = 1.4826 * median(&size_ns[1], count);
     double scatter_ns2 = fmax(least_ns2, scatter_ns * scatter_ns);
-    double shares[MOST];
-    double sum;
+    double sum = 0.0;
     for (int mean = 0; mean < MEANS; ++mean) {
         double next_ns = 0.0;
         sum = 0.0;
         for (int i = 0; i <= count; ++i) {
-            double variance = scatter_ns2 + errors[i].offset;
-            trusted[i] = trust(apart_ns[i] - center_ns, sqrt(variance));
-            shares[i] = trusted[i] / variance;
-            sum += shares[i];
-            next_ns += shares[i] * apart_ns[i];
+            double variance = scatter_ns2 + weighing->errors[i].offset;
+            weighing->trusted[i] = trust(weighing->apart_ns[i] - center_ns, sqrt(variance));
+            weighing->shares[i] = weighing->trusted[i] / variance;
+            sum += weighing->shares[i];
+            next_ns += weighing->shares[i] * weighing->apart_ns[i];
         }
         center_ns = next_ns / sum;
     }
+    for (int i = 0; i <= count; ++i)
+        weighing->shares[i] /= sum;
+    weighing->center_ns = center_ns;
+}
 
-    struct db_opinion result = {.map = *own};
-    double squares = 0.0;
-    double trust_sum = 0.0;
-    double rate_sum = 0.0;
-    double rate = 0.0;
-    double rate_squares = 0.0;
-    double edge_sum = 0.0;
+/* Sets the rate, and the errors to be expected but for those of single comparisons. */
+static void find_rate(const struct db_opinion opinions[], int count, const struct weighing *weighing,
+                      struct db_opinion *result) {
+    struct db_uncertainty found = {0};
     struct db_uncertainty prior = {0};
-    double share_squares = 0.0;
-    struct db_uncertainty *found = &result.map.uncertainty;
-    *found = (struct db_uncertainty){0};
+    double kept = 1.0 - 2.0 / count; /* what is left of noise after the mean goes away from it */
+    double rate = 0.0;
+    double sum = 0.0;
+    double squares = 0.0;
+    double partners = 0.0;
     for (int i = 0; i <= count; ++i) {
-        double share = shares[i] / sum;
-        /* An oscillator of which nothing is known yet says nothing of rates. */
-        double rate_share = (0.01 + trusted[i]) / (1e-24 + errors[i].rate);
-        share_squares += share * share;
-        rate_sum += rate_share;
-        rate_squares += rate_share * rate_share * priors[i].rate;
-        prior.offset += 0.5 * (share + share * share) * priors[i].offset;
-        prior.rate += rate_share * priors[i].rate;
-        prior.cross += rate_share * priors[i].cross;
-        prior.walk += rate_share * priors[i].walk;
-        rate += rate_share * opinions[i].map.ns_per_tick;
+        const struct db_uncertainty *before = &weighing->priors[i];
+        /* An oscillator that is not known yet does not count. */
+        double weight = (0.01 + weighing->trusted[i]) / (1e-24 + weighing->errors[i].rate);
+        double share = weighing->shares[i];
+        rate += weight * opinions[i].map.ns_per_tick;
+        sum += weight;
+        squares += weight * weight * before->rate;
+        prior.offset += 0.5 * (share + share * share) * before->offset;
+        prior.rate += weight * before->rate;
+        prior.cross += weight * before->cross;
+        prior.walk += weight * before->walk;
         if (i == 0)
             continue;
         const struct db_uncertainty *edge = &opinions[i].edge;
         const struct db_uncertainty *noise = &opinions[i].noise;
-        double kept = 1.0 - 2.0 / count; /* what is left of noise after the mean goes away from it */
-        edge_sum += rate_share;
-        found->offset += rate_share * (edge->offset - noise->offset);
-        found->cross += rate_share * (edge->cross - kept * noise->cross);
-        found->rate += rate_share * (edge->rate - kept * noise->rate);
-        found->walk += rate_share * edge->walk;
-        residuals_ns[i - 1] = apart_ns[i] - center_ns;
-        squares += trusted[i] * residuals_ns[i - 1] * residuals_ns[i - 1];
-        trust_sum += trusted[i];
+        partners += weight;
+        found.offset += weight * (edge->offset - noise->offset);
+        found.cross += weight * (edge->cross - kept * noise->cross);
+        found.rate += weight * (edge->rate - kept * noise->rate);
+        found.walk += weight * edge->walk;
     }
-    result.map.ns_per_tick = rate / rate_sum;
-    result.variance_ns2 = fmax(least_ns2, squares / trust_sum * count / (count - 2.0));
-    found->offset /= edge_sum;
-    found->cross /= edge_sum;
-    found->rate /= edge_sum;
-    found->walk /= edge_sum;
+    result->map.ns_per_tick = rate / sum;
+    result->prior = (struct db_uncertainty){.offset = prior.offset,
+                                            .cross = 0.5 * prior.cross / sum,
+                                            .rate = 0.5 * (prior.rate + squares / sum) / sum,
+                                            .walk = 0.5 * prior.walk / sum};
+    found = (struct db_uncertainty){.offset = found.offset / partners,
+                                    .cross = found.cross / partners,
+                                    .rate = found.rate / partners,
+                                    .walk = found.walk / partners};
+    result->map.uncertainty = db_uncertainty_sum(&found, &result->prior);
+}
 
+/* Sets how much comparisons scatter, and adds what the mean leaves of that to the errors to be expected. */
+static void find_scatter(const struct db_opinion opinions[], int count, double least_ns2,
+                         const struct weighing *weighing, double residuals_ns[DB_MAX_PARTNERS],
+                         struct db_opinion *result) {
+    double squares = 0.0;
+    double trusted = 0.0;
+    double share_squares = weighing->shares[0] * weighing->shares[0];
+    for (int i = 1; i <= count; ++i) {
+        residuals_ns[i - 1] = weighing->apart_ns[i] - weighing->center_ns;
+        squares += weighing->trusted[i] * residuals_ns[i - 1] * residuals_ns[i - 1];
+        trusted += weighing->trusted[i];
+        share_squares += weighing->shares[i] * weighing->shares[i];
+    }
+    result->variance_ns2 = fmax(least_ns2, squares / trusted * count / (count - 2.0));
     double variances[MOST] = {0};
     for (int i = 0; i <= count; ++i)
-        variances[i] = i == 0 || opinions[i].variance_ns2 == 0.0 ? result.variance_ns2 : opinions[i].variance_ns2;
-    found->offset += share_squares * (result.variance_ns2 + median(variances, count + 1));
+        variances[i] = i == 0 || opinions[i].variance_ns2 == 0.0 ? result->variance_ns2 : opinions[i].variance_ns2;
+    result->map.uncertainty.offset += share_squares * (result->variance_ns2 + median(variances, count + 1));
+}
 
-    result.prior = (struct db_uncertainty){.offset = prior.offset,
-                                           .cross = 0.5 * prior.cross / rate_sum,
-                                           .rate = 0.5 * (prior.rate + rate_squares / rate_sum) / rate_sum,
-                                           .walk = 0.5 * prior.walk / rate_sum};
-    *found = db_uncertainty_sum(found, &result.prior);
-
-    result.map.bound_ns = INFINITY;
-    result.map.growth = INFINITY;
+static void find_bound(const struct db_opinion opinions[], int count, const struct weighing *weighing,
+                       struct db_clock_map *mean) {
+    int64_t ticks = mean->ticks;
+    mean->bound_ns = INFINITY;
+    mean->growth = INFINITY;
     for (int i = 0; i <= count; ++i) {
         const struct db_clock_map *map = &opinions[i].map;
-        double elapsed_ns = fabs(db_map_elapsed_ns(map, own->ticks));
-        double bound_ns = db_map_bound_ns(map, own->ticks) + fabs(apart_ns[i] - center_ns) + DB_ROUNDING_NS;
-        double growth = map->growth + map->ramp * elapsed_ns + fabs(map->ns_per_tick - result.map.ns_per_tick);
-        result.map.bound_ns = fmin(result.map.bound_ns, bound_ns);
-        result.map.growth = fmin(result.map.growth, growth);
+        double apart_ns = fabs(weighing->apart_ns[i] - weighing->center_ns);
+        double growth = map->growth + map->ramp * fabs(db_map_elapsed_ns(map, ticks));
+        mean->bound_ns = fmin(mean->bound_ns, db_map_bound_ns(map, ticks) + apart_ns + DB_ROUNDING_NS);
+        mean->growth = fmin(mean->growth, growth + fabs(map->ns_per_tick - mean->ns_per_tick));
     }
-    result.map.global_ns += llrint(center_ns);
+}
+
+struct db_opinion db_consensus(const struct db_opinion opinions[], int count, double resolution_ns,
+                               double residuals_ns[DB_MAX_PARTNERS]) {
+    double least_ns2 = 1.0 + resolution_ns * resolution_ns / 6.0;
+    struct weighing weighing;
+    struct db_opinion result = {.map = opinions[0].map};
+    weigh(opinions, count, least_ns2, &weighing);
+    find_rate(opinions, count, &weighing, &result);
+    find_scatter(opinions, count, least_ns2, &weighing, residuals_ns, &result);
+    find_bound(opinions, count, &weighing, &result.map);
+    result.map.global_ns += llrint(weighing.center_ns);
     return result;
 }

@@ -235,11 +235,14 @@ static int exchange_opinions(struct consultation *consultation, int partners) {
     const struct db_sync_group *group = consultation->round->group;
     consultation->count = 0;
     DB_TRY(db_partners(group, partners, tell_opinion, consultation));
+    int sent = consultation->count;
     consultation->count = 0;
-    DB_TRY(db_partners(group, partners, hear_opinion, consultation));
-    for (int i = 0; i < consultation->count; ++i)
-        DB_TRY(db_complete(&group->channel, &consultation->sending[i]));
-    return MPI_SUCCESS;
+    int code = db_partners(group, partners, hear_opinion, consultation);
+    for (int i = 0; i < sent; ++i) { /* whatever has failed: what they send is on the stack */
+        int one = db_complete(&group->channel, &consultation->sending[i]);
+        code = code == MPI_SUCCESS ? one : code;
+    }
+    return code;
 }
 
 /* Rounds of means: what one process finds has reached all by then. */
