@@ -127,6 +127,10 @@ def test_mistakes_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "full" / "mine").touch()
     for arguments, said in (
         (["--to", "csv", "-o", "x"], "unknown format 'csv' of a recording; choose one of perfetto, kineto, otf2"),
+        (
+            ["--to", "perfetto", "--rows", "samples", "-o", "x"],
+            "--rows samples is for launches and experiments; traces and clocks are exported whole",
+        ),
         (["--to", "kineto"], "give the directory to write with --output"),
         (["--to", "otf2", "-o", "full"], "'full' is not empty; give another directory with --output"),
     ):

@@ -45,8 +45,17 @@ def names_in(module: str, table: str) -> Completion:
     return after_commas(lambda: getattr(importlib.import_module(module), table))
 
 
+def export_formats() -> Iterable[str]:
+    """Returns the formats of launches, recordings and time bases."""
+    from downbeat.align.formats import recorded
+    from downbeat.tables.export import KINDS
+    from downbeat.timebase import export
+
+    return dict.fromkeys((*KINDS, *recorded.WRITERS, *export.WRITERS))
+
+
 METRICS = names_in("downbeat.data.metrics", "METRICS")
 LIBRARIES = names_in("downbeat.launchers.libraries", "LIBRARIES")
 FIGURES = names_in("downbeat_papers.figure", "FIGURES")
-FORMATS = after_commas(lambda: ["csv", "parquet", "json", "perfetto", "otf2", "kineto", "openmetrics"])
+FORMATS = after_commas(export_formats)
 ROWS = names_in("downbeat.tables.export", "ROWS")

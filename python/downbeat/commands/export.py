@@ -54,9 +54,11 @@ def export(
     from downbeat.timebase import file as timebase
 
     if path.exists() and own.recognizes(path):
+        refuse_rows(rows)
         export_recording(path, to, output)
         return
     if timebase.recognizes(path):
+        refuse_rows(rows)
         export_timebase(path, to, output or Path("-"))
         return
     if to not in KINDS:
@@ -73,6 +75,12 @@ def export(
     content = map(named_with_units, frames(experiment, rows))
     with replacing(output, kind.binary) as stream:
         kind.write(content, stream)
+
+
+def refuse_rows(rows: str) -> None:
+    """Refuses rows where there are none."""
+    if rows != "cells":
+        raise UsageError(f"--rows {rows} is for launches and experiments; traces and clocks are exported whole")
 
 
 def export_recording(path: Path, to: str, output: Path | None) -> None:

@@ -86,25 +86,34 @@ def launcher_command(name: str, given: str | None) -> tuple[list[str], dict[str,
     )
 
 
+def state_of(path: Path) -> tuple[int, int] | None:
+    """Returns what tells a file that has something from an earlier one in its place."""
+    with contextlib.suppress(FileNotFoundError):
+        status = path.stat()
+        return (status.st_ino, status.st_mtime_ns) if status.st_size else None
+    return None
+
+
 @contextlib.contextmanager
 def sampling(
     command: Sequence[str], variables: Mapping[str, str], output: Path, interval: float
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Samples during a block: from after the first sample, until one that is taken after it.
 
-    The processes end with their input, so that none is left over, however this one ends.
+    The processes end with their input, so that none is left over, however this one ends. A file that is there stays
+    until there is a sample.
 
     Raises:
         DownbeatError: no process wrote a sample, or they did not end well.
     """
-    output.unlink(missing_ok=True)
+    earlier = state_of(output)
     with subprocess.Popen(
         [*command, "--until-eof"], env=dict(variables), stdin=subprocess.PIPE, start_new_session=True
     ) as started:
         assert started.stdin
         try:
             begin = time.monotonic()
-            while not (output.exists() and output.stat().st_size):
+            while state_of(output) in (None, earlier):
                 if started.poll() is not None or time.monotonic() - begin > START_SECONDS:
                     raise DownbeatError(f"'{' '.join(command[:4])} ...' wrote no sample; see what it says above")
                 time.sleep(LOOK_SECONDS)

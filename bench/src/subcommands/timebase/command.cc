@@ -1,4 +1,5 @@
 #include "clocks/quiet.h"
+#include "clocks/stamp_clock.h"
 #include "mpi/everywhere.h"
 #include "mpi/mpi_check.h"
 #include "mpi/names.h"
@@ -95,8 +96,8 @@ std::vector<Sample> gather(const Communicator &comm, const Sample &mine) {
     return all;
 }
 
-/// The global clock where the counter is, ns.
-double global_ns(const Downbeat_clock &clock, std::int64_t counter) {
+/// Global time from the synchronization to where the counter is, ns.
+double elapsed_ns(const Downbeat_clock &clock, std::int64_t counter) {
     return static_cast<double>(counter - clock.ticks) * clock.tick;
 }
 
@@ -109,7 +110,7 @@ public:
     void head(const TimebaseOptions &options, const std::vector<Sample> &first, const Json &settings) {
         const Reading &realtime = first.front().readings.front();
         const Downbeat_clock &clock = first.front().clock;
-        epoch_ = realtime.ns - clock.global - std::llround(global_ns(clock, realtime.counter));
+        epoch_ = realtime.ns - clock.global - std::llround(elapsed_ns(clock, realtime.counter));
         Json line = json_record("timebase");
         line["interval_s"] = options.interval;
         line["ranks"] = hosts_.size();
@@ -124,6 +125,7 @@ public:
         std::string text;
         for (std::size_t rank = 0; rank < samples.size(); ++rank) {
             const Downbeat_clock &clock = samples[rank].clock;
+            const ClockError error = StampClock(clock).error(clock.ticks);
             Json line = json_record("sample");
             line["sample"] = number;
             line["rank"] = rank;
@@ -132,7 +134,7 @@ public:
             line["axis_ns"] = clock.global + epoch_;
             line["ns_per_tick"] = clock.tick;
             line["bound_ns"] = clock.bound;
-            line["expected_error_ns"] = expected(clock, 0.0);
+            line["expected_error_ns"] = error.expected * 1e9;
             line["growth"] = clock.growth;
             line["ramp"] = clock.ramp;
             line["variance"] = clock.variance;
@@ -155,35 +157,24 @@ private:
         std::int64_t offset_ns = 0;
     };
 
-    static double bound_at(const Downbeat_clock &clock, double since) {
-        return clock.bound + since * clock.growth + since * since * clock.ramp / 2;
-    }
-
-    static double expected(const Downbeat_clock &clock, double since) {
-        const double bound = bound_at(clock, since);
-        const double variance =
-            clock.variance + since * (2 * clock.cross + since * (clock.rate + since * clock.walk / 3));
-        return std::sqrt(std::min(variance, bound * bound / 3));
-    }
-
     Json describe(std::size_t rank, std::size_t which, const Downbeat_clock &clock, const Reading &reading) {
-        const double since = global_ns(clock, reading.counter);
+        const ClockError error = StampClock(clock).error(reading.counter);
         const double width = static_cast<double>(reading.half_width) * clock.tick;
         // Whole ns of 1970: a double would lose some hundred.
-        const std::int64_t offset = clock.global + epoch_ - reading.ns + std::llround(since);
+        const std::int64_t offset =
+            clock.global + epoch_ - reading.ns + std::llround(elapsed_ns(clock, reading.counter));
         Before &before = before_[rank][which];
         const auto apart = static_cast<double>(reading.ns - before.ns);
         const Json rate =
             before.ns != 0 && apart > 0 ? Json(static_cast<double>(offset - before.offset_ns) / apart) : Json();
         before = {reading.ns, offset};
-        const double error = expected(clock, since);
         return {{"clock_ns", reading.ns},
                 {"counter", reading.counter},
                 {"half_width", reading.half_width},
                 {"offset_ns", offset},
                 {"rate", rate},
-                {"bound_ns", bound_at(clock, since) + width},
-                {"expected_error_ns", std::sqrt(error * error + width * width / 3)}};
+                {"bound_ns", error.bound * 1e9 + width},
+                {"expected_error_ns", std::hypot(error.expected * 1e9, width / std::sqrt(3.0))}};
     }
 
     Output output_;
