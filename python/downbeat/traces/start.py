@@ -12,7 +12,7 @@ from pathlib import Path
 from downbeat.errors import UsageError
 from downbeat.launchers.bench import how_to_build, installed, kept_builds, library_of
 from downbeat.launchers.job import option_of
-from downbeat.launchers.libraries import LIBRARIES, OPEN_MPI, ROOT, packaged, packaged_bench
+from downbeat.launchers.libraries import LIBRARIES, OPEN_MPI, ROOT, abi_of, packaged, packaged_bench
 
 PRELOAD = "libdownbeat-preload.so"
 VARIABLE = "DOWNBEAT_PRELOAD_"
@@ -76,7 +76,12 @@ def mpi_of_wheel(library: str, launcher: str) -> list[str]:
     said = subprocess.run([bench, "--mpi-library", launcher], capture_output=True, text=True, check=False)
     if said.returncode:
         raise UsageError(said.stderr.strip())
-    return [said.stdout.strip()]
+    found = said.stdout.strip()
+    if abi_of(Path(found).name) != Path(library).parents[1].name:
+        raise UsageError(
+            f"'{found}' has another ABI than '{library}'; set DOWNBEAT_MPI_LIBRARY to the program's libmpi.so"
+        )
+    return [found]
 
 
 def preloaded(
