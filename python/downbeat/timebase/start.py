@@ -87,7 +87,7 @@ def launcher_command(name: str, given: str | None) -> tuple[list[str], dict[str,
 
 
 def state_of(path: Path) -> tuple[int, int] | None:
-    """Returns what tells a file that has something from an earlier one in its place."""
+    """Returns a key of a file that holds something: another for another file in its place."""
     with contextlib.suppress(FileNotFoundError):
         status = path.stat()
         return (status.st_ino, status.st_mtime_ns) if status.st_size else None
