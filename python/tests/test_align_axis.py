@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from downbeat.align.calls import Calls, RankTrace
 from downbeat.align.clocks import Aligned, align, late_or_slow, render
-from downbeat.align.matching import Floats
+from downbeat.align.matching import FROM_ROOT, TO_ROOT, Floats
 from downbeat.errors import UsageError
 
 EPOCH = 1_764_000_000_000_000_000  # ns; a double has steps of 256 ns there
@@ -36,6 +36,7 @@ class Condition:
     stamp: int = 1
     groups: tuple[tuple[int, ...], ...] = ()
     lost: float = 0.0  # share of the calls
+    roots: int = 0  # how many of the first ranks take turns as root; 0: all
 
 
 class Program:
@@ -57,9 +58,12 @@ class Program:
             if condition.late:
                 late[:, len(group) // 2] += condition.late * random.uniform(0.5, 1.5, condition.calls)
             entry = begin[:, None] + late
-            root = random.integers(len(group), size=condition.calls)
-            if condition.operation == "bcast":
+            root = random.integers(condition.roots or len(group), size=condition.calls)
+            at_root = np.arange(len(group)) == root[:, None]
+            if condition.operation in FROM_ROOT:
                 ready = np.maximum(entry, np.take_along_axis(entry, root[:, None], axis=1))
+            elif condition.operation in TO_ROOT:
+                ready = np.where(at_root, entry.max(axis=1, keepdims=True), entry)
             else:
                 ready = entry.max(axis=1, keepdims=True)
             end = ready + condition.latency * (1.0 + condition.noise * random.exponential(1.0, late.shape))
@@ -95,7 +99,7 @@ class Program:
         """Returns the error of each rank's first group, its bounds and expected errors, ns, but those of rank 0."""
         errors, bounds, expected = [], [], []
         for rank in range(1, self.condition.ranks):
-            moved, bound, error = aligned.axis.correct(rank, self.traces[rank].calls[0].entry)
+            moved, bound, error = aligned.correct(rank, self.traces[rank].calls[0].entry)
             errors.append(moved - EPOCH - self.clock(0, self.entry[rank]))
             bounds.append(bound)
             expected.append(error)
@@ -110,7 +114,7 @@ def some_condition(random: np.random.Generator) -> Condition:
     return Condition(
         ranks=ranks,
         calls=int(10 ** random.uniform(1.5, 2.8)),
-        operation=str(random.choice(["allreduce", "barrier", "allgather", "bcast"])),
+        operation=str(random.choice(["allreduce", "barrier", "allgather", *FROM_ROOT, *TO_ROOT])),
         latency=latency,
         scatter=latency * 10 ** random.uniform(-1, 1),
         gap=latency * 30,
@@ -167,7 +171,7 @@ def test_a_clock_that_is_set_is_named_and_has_no_bound_there(ranks: int) -> None
     assert f"rank {ranks - 1} against rank" in aligned.notes[0]
     assert "a clock was set" in aligned.notes[0]
     assert np.isnan(aligned.ranks["bound_s"].iloc[-1])
-    _, bound, _ = aligned.axis.correct(ranks - 1, calls.entry + step)
+    _, bound, _ = aligned.correct(ranks - 1, calls.entry + step)
     assert np.isinf(bound[300])
     assert np.isfinite(bound[[0, -1]]).all()
 
@@ -212,14 +216,21 @@ def test_calls_of_different_operations_are_left_out() -> None:
     assert aligned.ranks["calls"].tolist() == [399, 399]
 
 
-def test_ranks_that_nothing_ties_have_no_bound() -> None:
-    program = Program(2, Condition(ranks=4, groups=((0, 1), (2, 3))))
+def test_ranks_that_nothing_ties_have_an_axis_of_their_own() -> None:
+    program = Program(2, Condition(ranks=5, groups=((0, 2), (1, 3), (4,))))
     aligned = align(program.traces, 2e-9)
-    assert aligned.ranks["bound_s"].isna().tolist() == [False, False, True, True]
-    assert "none" in render(aligned)
-    times = program.traces[2].calls[0].entry
-    assert (aligned.corrected(2, times) == times).all()
-    assert (aligned.corrected(9, times) == times).all()
+    assert aligned.ranks["axis"].tolist() == [0, 1, 0, 1, 4]
+    assert aligned.ranks["bound_s"].isna().tolist() == [False, False, False, False, True]
+    assert not aligned.whole
+    assert "they are on an axis of their own, the clock of rank 1" in render(aligned)
+    times = program.traces[1].calls[0].entry
+    assert (aligned.corrected(1, times) == times).all()
+    assert (aligned.corrected(4, times) == times).all()
+    moved, bound, _ = aligned.correct(3, program.traces[3].calls[0].entry)
+    error = moved - EPOCH - program.clock(1, program.entry[3])
+    assert (np.abs(error) <= bound).all()
+    assert np.isfinite(bound).all()
+    assert late_or_slow(aligned).run < 1.0
 
 
 def test_calls_without_data_bind_nobody() -> None:
@@ -259,11 +270,13 @@ def test_one_trace_cannot_be_aligned() -> None:
         align(apart, 2e-9)
 
 
-def test_late_or_slow_is_right_or_silent() -> None:
+@pytest.mark.parametrize("operation", ["allreduce", *FROM_ROOT, *TO_ROOT])
+def test_late_or_slow_is_right_or_silent(operation: str) -> None:
     """At least 95 % of the ranks that are named last are, and in most calls one is named."""
     said, right, calls = 0, 0, 0
-    for seed in range(8):
-        program = Program(seed, Condition(calls=200, late=float(np.random.default_rng(seed).uniform(0, 200e3))))
+    for seed in range(3):
+        late = float(np.random.default_rng(seed).uniform(0, 200e3))
+        program = Program(seed, Condition(operation=operation, calls=200, late=late))
         found = late_or_slow(align(program.traces, 2e-9))
         last = np.argmax([program.entry[rank] for rank in range(8)], axis=0)
         named = found.calls.sort_values("first")["last_rank"].to_numpy()
@@ -272,6 +285,17 @@ def test_late_or_slow_is_right_or_silent() -> None:
         right += int((named == last)[named >= 0].sum())
     assert right >= 0.95 * said
     assert said >= 0.5 * calls
+
+
+@pytest.mark.parametrize("operation", [*FROM_ROOT, *TO_ROOT])
+def test_one_root_limits_clocks_from_one_side_only_and_nobody_is_called_late(operation: str) -> None:
+    program = Program(1, Condition(operation=operation, calls=100, late=200e3, roots=1))
+    aligned = align(program.traces, 2e-9)
+    assert np.isinf(program.errors(aligned)[1]).all()
+    assert aligned.notes == (
+        "rank 1, 2, 3, 4, 5, 6, 7: no bound: calls limit the clock from one side only, or not always",
+    )
+    assert not (late_or_slow(aligned).calls["last_rank"] >= 0).any()
 
 
 def test_the_command_writes_what_it_found(tmp_path: Path) -> None:
@@ -309,6 +333,13 @@ def test_the_command_writes_what_it_found(tmp_path: Path) -> None:
     again = command("align", *moved, "--json", "-", cwd=tmp_path)
     assert all(abs(clock["offset_s"]) < 2e-6 for clock in json.loads(again.stdout)["ranks"])
     assert (tmp_path / "late.html").stat().st_size > 10_000
+    assert again.returncode == 0
+    later = [dict(one, ts=float(str(one["ts"])) + 1e6 * (number > 50)) for number, one in enumerate(events)]
+    (tmp_path / "set-rank2.json").write_text(json.dumps(content | {"traceEvents": later}))
+    torn = command("align", *names[:2], "set-rank2.json", "--json", "torn.json", cwd=tmp_path)
+    assert (torn.returncode, torn.stderr) == (3, "")
+    assert "a clock was set" in torn.stdout
+    assert json.loads((tmp_path / "torn.json").read_text())["ranks"][2]["bound_s"] is None
     refused = command("align", *names, "--moved", ".", cwd=tmp_path)
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
     assert "would overwrite" in refused.stderr

@@ -11,7 +11,7 @@ import pandas as pd
 
 from downbeat.align.axis import Axis, find_axis
 from downbeat.align.calls import Integers, RankTrace
-from downbeat.align.matching import ORDERING, Group, match
+from downbeat.align.matching import ORDERING, Floats, Group, match, some_of, tied_groups
 from downbeat.base.text import MICROSECONDS, counted
 from downbeat.errors import UsageError
 from downbeat.traces.arrivals import Arrivals, arrivals_of
@@ -27,21 +27,35 @@ class Aligned:
     """Traces on one axis: the clock of the first rank.
 
     Attributes:
-        axis: the clocks.
+        axes: the clocks of all ranks that collectives tie to each other, most often all ranks.
         groups: of calls.
-        ranks: a row per rank: rank, host, calls (that tie it), offset_s and rate (of its clock against the axis, in the
-            middle of the run), bound_s (largest; NaN: none), expected_error_s (median).
+        ranks: a row per rank: rank, host, axis (the rank whose clock that is), calls (that tie it), offset_s and rate
+            (of its clock against the axis, in the middle of the run), bound_s (largest; NaN: none), expected_error_s
+            (median).
         notes: what was left out, and what is wrong with the calls.
     """
 
-    axis: Axis
+    axes: tuple[Axis, ...]
     groups: tuple[Group, ...]
     ranks: pd.DataFrame
     notes: tuple[str, ...]
 
+    def correct(self, rank: int, times: Integers) -> tuple[Integers, Floats, Floats]:
+        """Returns times of a rank's clock on its axis, their bounds and expected errors, ns; see `Axis.correct`."""
+        return self.axis_of(rank).correct(rank, times)
+
+    def axis_of(self, rank: int) -> Axis:
+        """Returns the axis of a rank, the first one if it has none."""
+        return next((axis for axis in self.axes if rank in axis.ranks), self.axes[0])
+
     def corrected(self, rank: int, times: Integers) -> Integers:
-        """Returns times of a rank's clock, ns, on the axis."""
-        return self.axis.correct(rank, times)[0]
+        """Returns times of a rank's clock, ns, on its axis."""
+        return self.correct(rank, times)[0]
+
+    @property
+    def whole(self) -> bool:
+        """Whether all ranks are on one axis and have a bound there at all times."""
+        return len(self.axes) == 1 and bool(self.ranks["bound_s"].notna().all())
 
 
 def align(traces: Sequence[RankTrace], wander: float) -> Aligned:
@@ -60,12 +74,23 @@ def align(traces: Sequence[RankTrace], wander: float) -> Aligned:
     known = [group for group in groups if np.isin(group.operation, ORDERING).any()]
     if not known:
         raise UsageError("no two of these ranks have a collective in common; they need an allreduce or a barrier")
-    axis = find_axis(known, wander)
-    rows = [rank_row(axis, known, trace) for trace in traces if trace.rank in axis.ranks]
-    notes += [
-        f"rank {trace.rank}: has no collective with another rank" for trace in traces if trace.rank not in axis.ranks
-    ]
-    return Aligned(axis, tuple(known), pd.DataFrame(rows), (*notes, *conflict_lines(axis)))
+    axes = tuple(find_axis(tied, wander) for tied in tied_groups(known))
+    rows = [rank_row(axis, known, trace) for trace in traces for axis in axes if trace.rank in axis.ranks]
+    alone = [trace.rank for trace in traces if not any(trace.rank in axis.ranks for axis in axes)]
+    notes += [f"rank {rank}: has no collective with another rank" for rank in alone]
+    for axis in axes[1:]:
+        named = some_of(axis.ranks.tolist())
+        notes.append(
+            f"rank {named}: no collective ties them to rank {axes[0].ranks[0]}; "
+            f"they are on an axis of their own, the clock of rank {axis.ranks[0]}"
+        )
+    rows += [{"rank": rank, "host": "", "axis": rank, "calls": 0} for rank in alone]
+    table = pd.DataFrame(rows).sort_values("rank", ignore_index=True)
+    set_apart = {int(axis.ranks[one.place]) for axis in axes for each in axis.windows for one in each.conflicts}
+    loose = [rank for rank in table["rank"][table["bound_s"].isna()] if rank not in set_apart.union(alone)]
+    if loose:
+        notes.append(f"rank {some_of(loose)}: no bound: calls limit the clock from one side only, or not always")
+    return Aligned(axes, tuple(known), table, (*notes, *(line for axis in axes for line in conflict_lines(axis))))
 
 
 def rank_row(axis: Axis, groups: Sequence[Group], trace: RankTrace) -> dict[str, object]:
@@ -79,6 +104,7 @@ def rank_row(axis: Axis, groups: Sequence[Group], trace: RankTrace) -> dict[str,
     return {
         "rank": trace.rank,
         "host": trace.host,
+        "axis": int(axis.ranks[0]),
         "calls": len(moved),
         "offset_s": int(first + (last - first) // 2 - ends[1]) * NS if finite.any() else np.nan,
         "rate": -rate if finite.any() else np.nan,
@@ -116,10 +142,11 @@ def late_or_slow(aligned: Aligned) -> Arrivals:
     """
     frames = []
     for group in aligned.groups:
+        origin = int(aligned.axis_of(int(group.ranks[0])).origin[0])  # axes may be days apart
         for place, rank in enumerate(group.ranks):
             there = ~group.missing[:, place]
-            entry, hard, error = aligned.axis.correct(int(rank), group.entry[there, place])
-            end, _, at_end = aligned.axis.correct(int(rank), group.exit[there, place])
+            entry, hard, error = aligned.correct(int(rank), group.entry[there, place])
+            end, _, at_end = aligned.correct(int(rank), group.exit[there, place])
             bound = np.minimum(hard, LIMIT * np.fmax(error, at_end))
             frames.append(
                 pd.DataFrame(
@@ -136,8 +163,8 @@ def late_or_slow(aligned: Aligned) -> Arrivals:
                         "root": np.where(
                             group.root[there] < 0, np.nan, np.searchsorted(group.ranks, group.root[there])
                         ),
-                        "entry": entry,
-                        "exit": end,
+                        "entry": entry - origin,
+                        "exit": end - origin,
                         "bound": bound * NS,
                         "module": group.name,
                         "offset": 0,
@@ -169,7 +196,7 @@ def render(aligned: Aligned) -> str:
             f" {'none' if pd.isna(bound) else f'{bound:.2f}':>12} {'-' if pd.isna(error) else f'{error:.3f}':>15}"
         )
         lines.append(f"{numbers} {row['calls']:>8}  {row['host']}".rstrip())
-    lines.append(f"the axis is the clock of rank {aligned.axis.ranks[0]}")
+    lines.append(f"the axis is the clock of rank {aligned.axes[0].ranks[0]}")
     return "\n".join([*lines, *aligned.notes])
 
 
@@ -177,7 +204,7 @@ def to_json(aligned: Aligned) -> str:
     """Returns the clocks as JSON, null where nothing is known."""
     content = {
         "schema_version": 1,
-        "reference_rank": int(aligned.axis.ranks[0]),
+        "reference_rank": int(aligned.axes[0].ranks[0]),
         "ranks": json.loads(aligned.ranks.to_json(orient="records", double_precision=15)),
         "notes": aligned.notes,
     }

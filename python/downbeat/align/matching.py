@@ -78,6 +78,23 @@ def match(traces: Sequence[RankTrace]) -> tuple[list[Group], list[str]]:
     return groups, notes
 
 
+def some_of(ranks: Sequence[int]) -> str:
+    """Returns the first of some ranks, as words."""
+    return ", ".join(map(str, ranks[:8])) + (", ..." if len(ranks) > 8 else "")
+
+
+def tied_groups(groups: Sequence[Group]) -> list[list[Group]]:
+    """Returns the groups that share ranks, directly or through others, together; those of the lowest rank first."""
+    tied: list[tuple[set[int], list[Group]]] = []
+    for group in groups:
+        ranks, together = set(group.ranks.tolist()), [group]
+        for one in [one for one in tied if one[0] & ranks]:
+            tied.remove(one)
+            ranks, together = ranks | one[0], one[1] + together
+        tied.append((ranks, together))
+    return [together for _, together in sorted(tied, key=lambda one: min(one[0]))]
+
+
 def match_group(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[Group, list[str]]:
     """Returns the calls of a group that two ranks or more have, and what was left out."""
     notes = []
@@ -98,8 +115,7 @@ def match_group(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[Group,
             )
     without = sorted({rank for _, calls in members for rank in calls.ranks} - set(ranks.tolist()))
     if without:
-        named = ", ".join(map(str, without[:8])) + (", ..." if len(without) > 8 else "")
-        notes.append(f"group {name}: no trace of rank {named}; waiting for it counts as the operation")
+        notes.append(f"group {name}: no trace of rank {some_of(without)}; waiting for it counts as the operation")
     number = np.unique(np.concatenate(keys))
     shape = (len(number), len(members))
     entry, end = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)

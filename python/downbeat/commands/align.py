@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+EXIT_TORN = 3  # not all ranks are on one axis, with a bound
+
 
 def align(
     traces: Annotated[
@@ -36,7 +38,11 @@ def align(
         float, typer.Option(min=0.0, max=1e-3, help="Largest change of a clock's rate, in 1/s: the bounds hold for it.")
     ] = 2e-9,
 ) -> None:
-    """Put traces of several ranks on one time axis, by the collectives in them."""
+    """Put traces of several ranks on one time axis, by the collectives in them.
+
+    Exit status: 0 all ranks are on one axis, with a bound; 1 failure; 2 bad arguments; 3 a rank has no bound: its calls
+    contradict others', or no collective ties it to the first rank.
+    """
     from downbeat.align.clocks import align as align_traces
     from downbeat.align.clocks import late_or_slow, render, to_json
     from downbeat.align.formats import check_moved, read_all, write_merged, write_moved
@@ -69,3 +75,5 @@ def align(
         print("\n".join(aligned.notes), file=sys.stderr)
     if not (is_standard_output(json) or is_standard_output(page)):
         print("\n".join([render(aligned), "", render_arrivals(late, None, "")]))
+    if not aligned.whole:
+        raise typer.Exit(EXIT_TORN)
