@@ -16,6 +16,7 @@ from downbeat.data import samples as pattern_data
 from downbeat.data.samples import exit_pattern
 from downbeat.experiment.experiment import open_experiment
 from downbeat.pictures.barrier_ratio import draw_ratios
+from downbeat.pictures.clock_edges import draw_edges
 from downbeat.pictures.clock_offset import draw_checks, draw_drift
 from downbeat.pictures.clock_pareto import draw_pareto, pareto_front
 from downbeat.pictures.computation_overlap import draw_computation_overlap
@@ -37,6 +38,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from launch_files import Cell
 from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
 from matplotlib.patches import StepPatch
 from report_data import SPREAD, US, add_overlaps, barrier_cells, cell, write_experiment
 
@@ -219,6 +221,18 @@ def test_pareto_takes_true_errors_where_there_are_any() -> None:
     assert picture.numbers["error_us"].tolist() == pytest.approx([3, 1, 2])
     assert picture.numbers["on_front"].tolist() == [True, True, False]
     assert list(texts(picture)) == ["b", "c", "a"]
+
+
+def test_a_path_that_lies_is_the_largest_dot() -> None:
+    columns = {"scheme": ["a"] * 4, "rank": [0, 1, 2, 1], "partner": [1, 0, 1, 2], "residual": [0.0, 1e-8, -5e-6, 1e-7]}
+    data = xr.Dataset({f"edge_{name}": ("edge", values) for name, values in columns.items()})
+    (picture,) = draw_edges(data)
+    (dots,) = picture.figure.axes[0].collections
+    assert isinstance(dots, PathCollection)
+    largest = int(np.argmax(dots.get_sizes()))
+    assert np.asarray(dots.get_offsets())[largest].tolist() == [2, 1]
+    assert np.asarray(dots.get_array())[largest] == pytest.approx(-5)
+    assert draw_edges(data.drop_vars("edge_residual")) == []
 
 
 def test_drift_is_drawn_as_recorded() -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from downbeat.experiment.experiment import Experiment
 from downbeat.pictures.barrier_ratio import draw_ratios
+from downbeat.pictures.clock_edges import draw_edges
 from downbeat.pictures.clock_offset import draw_checks, draw_drift
 from downbeat.pictures.clock_pareto import draw_pareto
 from downbeat.pictures.computation_overlap import draw_computation_overlap
@@ -44,7 +45,7 @@ OF_EXPERIMENTS: tuple[Callable[[Experiment], list[Picture]], ...] = (
 # By the name of the experiment of `downbeat-bench` that wrote the file.
 OF_FILES: dict[str, tuple[Callable[[xr.Dataset], list[Picture]], ...]] = {
     "skew": (draw_skew_file, draw_pattern_file),
-    "clock": (draw_pareto,),
+    "clock": (draw_pareto, draw_edges),
     "drift": (draw_drift,),
     "rtt": (draw_round_trips,),
 }
