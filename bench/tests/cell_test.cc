@@ -201,7 +201,7 @@ TEST(Overlap, DoesNotMixDelaysOfDifferentSamples) {
     EXPECT_DOUBLE_EQ(result.overlap_median.share, 0.0);
 }
 
-/// A cell whose calls take so long on both ranks, of which they compute so long.
+/// A cell whose calls take so long on both ranks, computation included.
 CellResult computing(double time, double computed) {
     CellRecord record(0, bcast_cell());
     Batch batch = one_sample(none, {0.0, 0.0}, {time, time}, {1, 1});

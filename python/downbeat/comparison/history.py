@@ -134,7 +134,7 @@ def context_differences(
 
 
 def simulations(contexts: Iterable[Mapping[str, object]]) -> list[str]:
-    """Returns a line for each simulated platform, of which no machine has the numbers."""
+    """Returns a line for each simulated platform: its numbers are of no machine."""
     platforms = dict.fromkeys(relevant("simulated", one) for one in contexts if "simulated" in one)
     return [f"simulated, not measured: {platform.replace(',', ', ')}" for platform in platforms]
 

@@ -50,7 +50,7 @@ NANOSECONDS = 1e9
 def path_of(hosts: str, ranks: int, configuration: str) -> str:
     """Returns what the round trip of a launch is of: a cache line, or where ranks are alone on nodes a message.
 
-    A message is of the configuration, of which nothing else has states in common.
+    Messages of two configurations have no states in common.
     """
     return f"{MESSAGE} of {configuration}" if 1 < ranks == len(hosts.splitlines()) else LINE
 

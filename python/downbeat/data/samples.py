@@ -117,7 +117,7 @@ def native(values: np.ndarray) -> np.ndarray:
 def stream(file: NetcdfFile, wanted: list[str], kept: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Returns metrics and `begin` of all samples; reads `CHUNK_BYTES` of a variable at a time."""
     samples, ranks = file.variables["entry"].shape
-    # Not written of a cell of which a run that was cut short has no sample.
+    # Missing in a cell without samples: the run was cut short.
     calls = np.nan_to_num(numbers(file.variables["calls"]), nan=1)
     timed = file.variables["timed"][:].astype(bool) if "timed" in file.variables else np.ones((len(calls), ranks), bool)
     observed = int(getattr(file, "observed_rank", 0))

@@ -118,7 +118,7 @@ def parse_choices(text: str) -> dict[str, list[str]]:
 
 
 def portions_of(measurement: Measurement, fixed_at_start: tuple[str, ...]) -> list[Measurement]:
-    """Returns the measurement in portions, each of which a launch can hold.
+    """Returns the measurement in portions that fit a launch.
 
     Args:
         measurement: the whole of it.

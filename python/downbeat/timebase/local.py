@@ -1,7 +1,7 @@
-"""A system clock of a host against the host's counter, of which samples are known.
+"""A system clock of a host against the host's counter, from samples.
 
-Between two samples the clock may get another frequency, and be slewed or set. Assumed is that its frequency stays
-within what most of the intervals before and after show, and that it is slewed or set in one direction only. So it moves
+Between two samples the clock may get another frequency, and be slewed or set. Its frequency is assumed to stay
+within what most of the intervals before and after show, and to be slewed or set in one direction only. So it moves
 by N in all, which both samples show, and at no time by more. A set clock is the same with a large N. In the first and
 the last interval one side is missing: it is taken to be as far on the other side of the interval's own rate.
 """
@@ -180,7 +180,7 @@ def around(values: Floats, steady: NDArray[np.bool_], alone: tuple[float, float]
 
     Args:
         values: of each interval.
-        steady: of which intervals values are taken.
+        steady: whether the value of an interval counts.
         alone: the limits for one without any other.
     """
     known = np.flatnonzero(steady)
