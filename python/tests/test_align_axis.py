@@ -231,6 +231,9 @@ def test_ranks_that_nothing_ties_have_an_axis_of_their_own() -> None:
     assert (np.abs(error) <= bound).all()
     assert np.isfinite(bound).all()
     assert late_or_slow(aligned).run < 1.0
+    assert "calls of a rank overlap" not in render(aligned)
+    overlapping = align(Program(2, Condition(ranks=2, groups=((0, 1), (0, 1)), gap=100e3)).traces, 2e-9)
+    assert "calls of a rank overlap: their shares" in render(overlapping)
 
 
 def test_calls_without_data_bind_nobody() -> None:

@@ -7,7 +7,7 @@ import gzip
 import json
 import sqlite3
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import trace_files
 from downbeat.align.calls import Calls, Integers, RankTrace
 from downbeat.align.formats import events as events_module
 from downbeat.align.formats import read, read_all, write_merged, write_moved
+from downbeat.align.formats.chrome import QUEUED, SEVERAL_GROUPS
 from downbeat.align.formats.common import normalize, rank_of
 from downbeat.align.formats.events import nanoseconds
 from downbeat.errors import DownbeatError, UsageError
@@ -80,13 +81,20 @@ def kernel(number: int, at: str, length: str, **more: object) -> str:
                  arguments | more)  # fmt: skip
 
 
+GROUPS = ({"pg_name": "0", "pg_desc": "default_pg", "pg_size": 2, "ranks": [4, 7]},)
+
+
 def kineto(
-    path: Path, *events: str, rank: int | None = 7, base: int | None = BASE, tail: str = ', "traceName": "x{}[]},"'
+    path: Path,
+    *events: str,
+    rank: int | None = 7,
+    base: int | None = BASE,
+    tail: str = ', "traceName": "x{}[]},"',
+    groups: Sequence[dict[str, Any]] = GROUPS,
 ) -> Path:
     """Writes a file of Kineto's; gzip if its name ends so."""
     head = {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "GPU {}, {"}]}
     if rank is not None:
-        groups = [{"pg_name": "0", "pg_desc": "default_pg", "pg_size": 2, "ranks": [4, 7]}]
         head |= {"distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 8, "pg_config": groups}}
     if base is not None:
         head |= {"baseTimeNanoseconds": base}
@@ -216,6 +224,35 @@ def test_annotations_of_gloo_take_the_parameters_of_the_call_around_them(tmp_pat
     assert (of_group["5"].ranks, of_group["5"].root.tolist()) == ((7, 9), [9])
     assert of_group["gloo"].ranks == ()
     assert [note.split(": ")[1] for note in notes] == ["1 collectives that name no process group"]
+
+
+def test_gloo_names_no_group_but_each_has_two_threads(tmp_path: Path) -> None:
+    # As PyTorch 2.15 writes them, on two groups of a rank; torch.profiler writes no record_param_comms for gloo.
+    groups = [
+        {"pg_name": name, "pg_desc": "", "backend_config": "cpu:gloo,cuda:gloo", "pg_size": len(ranks), "ranks": ranks}
+        for name, ranks in (("0", [0, 1, 7]), ("2", [1, 7]))
+    ]
+    arguments = {"External id": 513, "Record function id": 0, "Ev Idx": 62}
+    events = [
+        event("user_annotation", "gloo:all_reduce", f"{number}.000", "0.500", arguments, tid=thread)
+        for number, thread in enumerate((1009, 998, 1010, 999))
+    ]
+    traces, notes = read(kineto(tmp_path / "a.json", *events, groups=groups))
+    of_group = {calls.group: calls for calls in traces[0].calls}
+    assert (of_group["0"].entry - BASE).tolist() == [1000, 3000]
+    assert (of_group["2"].entry - BASE).tolist() == [0, 2000]
+    assert of_group["2"].ranks == (1, 7)
+    assert not notes
+    # Three threads may be two of one group and one of the other, or the other way round.
+    some = kineto(tmp_path / "b.json", *events[:3], kernel(1, "1.000", "1.000"), groups=groups)
+    assert read_all([some])[1] == [f"'{some}': 3 {SEVERAL_GROUPS}"]
+    assert len(only(some).entry) == 1
+
+
+def test_what_is_left_out_of_many_files_is_one_line(tmp_path: Path) -> None:
+    queued = event("user_annotation", "nccl:all_reduce", "1.000", "2.000", {})
+    files = [kineto(tmp_path / f"{rank}.json", kernel(1, "1.000", "1.000"), queued, rank=rank) for rank in range(3)]
+    assert read_all(files)[1] == [f"'{files[0]}' and 2 more files: 3 {QUEUED}"]
 
 
 def test_calls_without_numbers_of_their_own_match_by_order(tmp_path: Path) -> None:

@@ -86,6 +86,8 @@ def align(traces: Sequence[RankTrace], wander: float) -> Aligned:
         )
     rows += [{"rank": rank, "host": "", "axis": rank, "calls": 0} for rank in alone]
     table = pd.DataFrame(rows).sort_values("rank", ignore_index=True)
+    if any(map(overlaps, traces)):
+        notes.append("calls of a rank overlap: their shares of the run may add up to more than 100 %")
     set_apart = {int(axis.ranks[one.place]) for axis in axes for each in axis.windows for one in each.conflicts}
     loose = [rank for rank in table["rank"][table["bound_s"].isna()] if rank not in set_apart.union(alone)]
     if loose:
@@ -111,6 +113,13 @@ def rank_row(axis: Axis, groups: Sequence[Group], trace: RankTrace) -> dict[str,
         "bound_s": float(bound.max()) * NS if finite.all() else np.nan,
         "expected_error_s": float(np.median(expected[finite])) * NS if finite.any() else np.nan,
     }
+
+
+def overlaps(trace: RankTrace) -> bool:
+    """Whether a rank is in two calls at once, as those that do not block may be."""
+    entry, end = (np.concatenate([getattr(calls, name) for calls in trace.calls]) for name in ("entry", "exit"))
+    order = np.argsort(entry)
+    return bool((np.maximum.accumulate(end[order])[:-1] > entry[order][1:]).any())
 
 
 def calls_of(group: Group, rank: int) -> Integers:

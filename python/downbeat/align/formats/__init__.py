@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -9,6 +10,7 @@ from typing import NamedTuple
 from downbeat.align.calls import RankTrace
 from downbeat.align.formats import chrome, nsight, otf2, own
 from downbeat.align.formats.write import check_moved, write_merged, write_moved
+from downbeat.base.text import counted
 from downbeat.errors import UsageError, refuse_pipe
 
 __all__ = ["FORMATS", "Format", "check_moved", "format_of", "read", "read_all", "write_merged", "write_moved"]
@@ -68,4 +70,18 @@ def read_all(paths: Sequence[Path]) -> tuple[list[RankTrace], list[str]]:
                 raise UsageError(
                     f"'{other.path}' and '{path}' are both of rank {trace.rank}; give one file for each rank"
                 )
-    return [traces[rank] for rank in sorted(traces)], notes
+    return [traces[rank] for rank in sorted(traces)], summed(notes)
+
+
+def summed(notes: Sequence[str]) -> list[str]:
+    """Returns lines that say the same of several files as one, with the sum of their counts."""
+    counts: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
+    for note in notes:
+        where, _, rest = note.rpartition("': ")
+        count, _, what = rest.partition(" ")
+        counts[what].append((f"{where}'", int(count)))
+    lines = []
+    for what, found in counts.items():
+        others = f" and {counted(len(found) - 1, 'more file')}" if len(found) > 1 else ""
+        lines.append(f"{found[0][0]}{others}: {sum(count for _, count in found)} {what}")
+    return lines

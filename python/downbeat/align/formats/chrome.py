@@ -48,6 +48,7 @@ OF_POINTS = "point-to-point calls"
 NO_END = "collectives without an end"
 QUEUED = "stamps of nccl on the host: they end once the work is queued"
 NO_GROUP = "collectives that name no process group: taken as of all ranks, in their order"
+SEVERAL_GROUPS = "collectives that name no process group, and whose threads show none: left out"
 UNKNOWN = "calls of the library of another kind"
 EMPTY_PARTS = "all-to-all with empty parts, or too many to see: they bind no two ranks (alltoallv)"
 SUB_GROUPS = "collectives of several groups of devices: the trace does not say whose"
@@ -148,7 +149,8 @@ def read(path: Path) -> tuple[list[RankTrace], list[str]]:
         information = blocks.head.get("distributedInfo") or {}
         groups = groups_of(information)
         rank = information.get("rank")
-        said = gather_kineto(gathered, found, base, groups)
+        of_threads = groups_of_threads(found.stamps["host"], information)
+        said = gather_kineto(gathered, found, base, groups, of_threads)
         gather_xla(gathered, found, base)
     if not gathered.calls:
         why = f" ({'; '.join(f'{count} {what}' for what, count in found.skipped.items())})" if found.skipped else ""
@@ -174,6 +176,24 @@ def groups_of(information: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
     return groups
 
 
+def groups_of_threads(stamps: list[Stamp], information: Mapping[str, Any]) -> dict[tuple[object, object], str]:
+    """Returns the process group of each thread that annotations of the host are on; "": one of several.
+
+    A trace says no more of the group of gloo's calls. Each group makes threads of its own, two of gloo, one of MPI
+    (pytorch/pytorch, ProcessGroupGloo.cpp, ProcessGroupMPI.cpp), so that they are in the groups' order if all are seen.
+    """
+    found = {}
+    for library, each in (("gloo", 2), ("mpi", 1)):
+        entries = [one for one in information.get("pg_config") or [] if isinstance(one, dict)]
+        names = [str(one["pg_name"]) for one in entries if library in str(one.get("backend_config", library))]
+        mine = {stamp.thread for stamp in stamps if stamp.name.startswith(f"{library}:")}
+        threads = sorted(mine, key=lambda thread: int(str(thread[1])) if str(thread[1]).isdigit() else 0)
+        told = len(names) == 1 or len(threads) == each * len(names)
+        for place, thread in enumerate(threads if names else []):
+            found[thread] = names[min(place // each, len(names) - 1)] if told else ""
+    return found
+
+
 def ranks_in(value: object) -> tuple[int, ...]:
     """Returns ranks, of a list or a text of one; none if the text was shortened: more than 30 are "[0, 1, ..., 63]"."""
     if isinstance(value, str):
@@ -193,7 +213,13 @@ def members(arguments: Mapping[str, Any], groups: Mapping[str, tuple[int, ...]])
     return ranks if not size or len(ranks) == size else ()
 
 
-def gather_kineto(gathered: Gathered, found: Found, base: int, groups: Mapping[str, tuple[int, ...]]) -> int | None:
+def gather_kineto(
+    gathered: Gathered,
+    found: Found,
+    base: int,
+    groups: Mapping[str, tuple[int, ...]],
+    of_threads: Mapping[tuple[object, object], str],
+) -> int | None:
     """Gathers calls of PyTorch's; returns the rank, if their parameters say it."""
     parameters = {
         one.arguments["External id"]: one for one in found.stamps["parameters"] if "External id" in one.arguments
@@ -212,7 +238,12 @@ def gather_kineto(gathered: Gathered, found: Found, base: int, groups: Mapping[s
         add(gathered, stamp, (caller.arguments if caller else {}) | stamp.arguments, base, groups)
     calls = Callers(found.stamps["parameters"])
     for stamp in sorted(found.stamps["host"], key=lambda one: one.entry):
-        add(gathered, stamp, calls.around(stamp) | stamp.arguments, base, groups)
+        arguments = calls.around(stamp) | stamp.arguments
+        group = arguments.get("Process Group Name", of_threads.get(stamp.thread))
+        if group == "":
+            gathered.skipped[SEVERAL_GROUPS] += 1
+            continue
+        add(gathered, stamp, arguments | ({} if group is None else {"Process Group Name": group}), base, groups)
     return rank
 
 

@@ -41,7 +41,7 @@ def read(path: Path) -> tuple[list[RankTrace], list[str]]:
         with reading(section.path):
             trace, skipped = trace_of(section, members)
         traces.append(trace)
-        notes += [f"'{section.path}', rank {section.rank}: {count} {what}" for what, count in skipped.items() if count]
+        notes += [f"'{section.path}': {count} {what}" for what, count in skipped.items() if count]
     if not any(trace.calls for trace in traces):
         raise UsageError(f"'{path}' has no collectives")
     return traces, notes
