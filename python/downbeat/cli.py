@@ -15,6 +15,7 @@ from downbeat.commands import (
     arrivals,
     build,
     compare,
+    config,
     doctor,
     export,
     report,
@@ -41,6 +42,7 @@ app = typer.Typer(
 )
 # In the order in which a newcomer needs them.
 app.command(cls=Command)(build.build)
+app.command(cls=Command)(config.config)
 app.command(cls=Command)(doctor.doctor)
 app.command(cls=PassingCommand)(run.run)
 app.command(cls=Command)(compare.compare)

@@ -90,13 +90,14 @@ def test_what_is_no_mpi_library_is_one_line(prefix: Path) -> None:
 
 
 def test_programs_are_compiled_and_traced_with_it(prefix: Path, tmp_path: Path) -> None:
-    flags = {"PKG_CONFIG_PATH": str(prefix / "lib/downbeat/mpich/lib/pkgconfig")}
-    options = run("pkg-config", "--cflags", "--libs", "downbeat", **flags).split()
+    downbeat = prefix / "bin/downbeat"
+    options = run(downbeat, "config", "--mpi", "mpicc.mpich", "--cflags", "--libs").split()
+    assert f"-L{prefix}/lib/downbeat/mpich/lib" in options
     source = ROOT / "tests/install/consumer/consumer.c"
     run("mpicc.mpich", "-std=c11", source, "-o", tmp_path / "consumer", *options)
     start = ("mpirun.mpich", "-n", "2", tmp_path / "consumer")
     assert "2 of 2 processes left together" in run(*start)
-    run(prefix / "bin/downbeat", "trace", "-o", tmp_path / "trace", "--", *start)
+    run(downbeat, "trace", "-o", tmp_path / "trace", "--", *start)
     assert list((tmp_path / "trace").rglob("*.trace"))
 
 

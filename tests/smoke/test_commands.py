@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # After `run -o results` and `trace -o trace`: its arguments, and a file that it writes.
 COMMANDS = {
     "build": ("--no-bench --mpi {mpicc}", "cache/downbeat"),
+    "config": ("--mpi {mpicc} --cflags --libs", "."),
     "doctor": ("--mpi {mpi} -n 2 --seconds 0 --json doctor.json", "doctor.json"),
     "compare": ("results synchronizer=harmonize synchronizer=mpi_barrier --json verdicts.json", "verdicts.json"),
     "report": ("results", "results/report.html"),

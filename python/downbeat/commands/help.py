@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = {
     "build": ("downbeat build", "downbeat build --mpi /opt/mpich/bin/mpicc"),
+    "config": ("mpicc program.c $(downbeat config --cflags --libs)", "downbeat config --mpi mpicc.mpich"),
     "doctor": ("downbeat doctor", "downbeat doctor --ranks 4 --json findings.json"),
     "run": (
         "downbeat run bcast allreduce --sizes 8:64K -o results",

