@@ -109,12 +109,6 @@ TEST(Warnings, UnboundRanks) {
     expect_one(find_warnings(context, {}, idle(), agreeing), {"1 of 2 ranks are not bound to one core", "bind ranks"});
 }
 
-TEST(Warnings, OneRank) {
-    SamplingContext context = fixture_context();
-    context.ranks.resize(1);
-    expect_one(find_warnings(context, {}, idle(), agreeing), {"only one rank", "mpirun -n 2"});
-}
-
 TEST(Warnings, ErrorBoundBesideWhatIsMeasured) {
     CellRecord record(0, fixture_cells()[1]);
     Batch batch = one_sample(0.0, {0.0, 0.0}, {4e-6, 4e-6}, {1, 1});

@@ -95,7 +95,7 @@ def test_a_launch_is_recorded(fake: FakeBench, where: Path, monkeypatch: pytest.
     assert record["cpus_allowed"] == sorted(os.sched_getaffinity(0))
     assert (record["kernel"], record["host"]) == (os.uname().release, os.uname().nodename)
     assert (record["exit_status"], record["failure"], record["portion"]) == (0, "", 0)
-    assert record["command"][-6:] == ["bcast", "--sizes", "8", "-q", "-o", "samples.nc"]
+    assert record["command"][-5:] == ["bcast", "--sizes", "8", "-o", "samples.nc"]
     assert record["load_before"] >= 0
     machine = json.loads((where / places.MACHINE).read_text(encoding="utf-8"))
     assert {finding["check"] for finding in machine["findings"]} >= {"cores", "clock", "load", "frequency"}

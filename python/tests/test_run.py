@@ -18,7 +18,8 @@ from downbeat.commands.run import crowding
 from downbeat.data.cells import CHANGED
 from downbeat.experiment import directory as places
 from downbeat.experiment.experiment import open_experiment
-from downbeat.experiment.plan import Environment, Library, Measurement, Plan
+from downbeat.experiment.plan import Environment, LaunchKey, Library, Measurement, Plan
+from downbeat.experiment.progress import Plain
 from downbeat_command import downbeat
 from fake_programs import FakeBench, alive, environment, wait_for
 from terminal_signals import heed_signals
@@ -50,6 +51,26 @@ def options(fake: FakeBench) -> list[str]:
     ]
 
 
+def test_a_long_launch_is_followed(tmp_path: Path) -> None:
+    said: list[str] = []
+    follower = Plain(said.append)
+    follower.directory = tmp_path
+    key = LaunchKey("fake", 2, "default", 3)
+    follower.launches(key)
+    follower.looks()
+    assert said == []  # its end says enough
+    follower.began -= 90
+    follower.looks()
+    follower.errors.parent.mkdir(parents=True)
+    follower.errors.write_text(
+        "downbeat-bench: about 3.0 s left, 7 % of 48 cells measured, 0 samples rejected\n", encoding="utf-8"
+    )
+    follower.looks()
+    began, then = (line.removeprefix("fake, 2 ranks, launch 3: ") for line in said)
+    assert re.fullmatch(r"began at \d\d:\d\d:\d\d", began)
+    assert then == "about 3.0 s left, 7 % of 48 cells measured"
+
+
 def test_in_a_pipe_it_prints_a_line_for_each_launch(tmp_path: Path) -> None:
     fake = FakeBench(tmp_path / "fake")
     # By seed 2 the first launch has 2 ranks; the table begins with 1 all the same, as the plan does.
@@ -58,11 +79,11 @@ def test_in_a_pipe_it_prints_a_line_for_each_launch(tmp_path: Path) -> None:
     assert not CONTROL.search(done.stdout)
     lines = done.stdout.splitlines()
     assert lines[0] == "bcast: 10 launches, into bcast"
-    pattern = r"about .* left; fake, [12] ranks?, launch [1-5] took \d+\.\d s"
+    pattern = r"\d of 10 launches complete, about .* left; fake, [12] ranks?, launch [1-5] took \d+\.\d s"
     assert all(re.fullmatch(pattern, line) for line in lines[1:10])
     assert "fake, 2 ranks, launch 1 took" in lines[1]
     assert re.fullmatch(r"10 of 10 launches complete; fake, [12] ranks?, launch [1-5] took \d+\.\d s", lines[10])
-    table = [line.split() for line in lines if line.startswith(("ranks", "1 ", "2 ", "    1", "    2"))]
+    table = [line.split() for line in lines[11:] if line.startswith(("ranks", "1 ", "2 ", "    1", "    2"))]
     assert table == [
         ["ranks", "operation", "size", "median", "+-%"],
         ["1", "bcast", "8", "2.000", "0.0"],

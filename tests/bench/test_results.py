@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import errno
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import pytest
 import xarray as xr
 from conftest import ONE_LIBRARY, RANKS, ROOT, Bench, read_dataset, read_records, run_bench
 from damage import share_found
+from downbeat.experiment.launch import PROGRESS
 
 REPETITIONS = 60
 ARGUMENTS = ["barrier", "reduce", "-m", "8,1K", "-r", str(REPETITIONS), "--seed", "11", "-q"]
@@ -143,6 +145,11 @@ def test_formats_on_standard_output(bench: Bench) -> None:
 def test_progress_is_on_standard_error_and_can_be_silenced(bench: Bench) -> None:
     assert "2 of 2 cells complete" in bench("barrier", "-r", "5").stderr
     assert "cells complete" not in bench("barrier", "-r", "5", "-q").stderr
+
+
+@ONE_LIBRARY
+def test_progress_is_what_downbeat_run_looks_for(bench: Bench) -> None:
+    assert re.search(PROGRESS, bench("barrier", "--stop", "budget(time=4s)").stderr)
 
 
 def lose(call: str, path: str, error: int) -> dict[str, str]:

@@ -49,10 +49,6 @@ void warn_of_others(const std::vector<OthersActivity> &others, std::vector<std::
 }
 
 void warn_of_ranks(const Context &context, std::vector<std::string> &warnings) {
-    if (context.ranks.size() == 1) {
-        warnings.push_back("there is only one rank: no message was sent; start the program with the launcher of its "
-                           "MPI library, e.g. mpirun -n 2");
-    }
     // Ranks that share processors are better off unbound, and there is a warning already.
     if (std::ranges::any_of(context.hosts, is_oversubscribed)) {
         return;

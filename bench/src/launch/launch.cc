@@ -64,8 +64,12 @@ std::vector<CellResult> Launch::run(const Reporters &reporters) {
                     result.advice = runner.synchronizer->advice();
                     completed.add(std::move(result));
                 }
-                progress.update(position_, blocks_left(), fmt::format("{} samples rejected", rejected_),
-                                runner.stopping->open_ended());
+                const std::size_t left = blocks_left();
+                const std::size_t percent = 100 * position_ / (position_ + left);
+                progress.update(
+                    position_, left,
+                    fmt::format("{} % of {} cells measured, {} samples rejected", percent, runners_.size(), rejected_),
+                    runner.stopping->open_ended());
                 return 0;
             });
         }

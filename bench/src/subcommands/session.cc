@@ -65,6 +65,10 @@ void gather_places(const Communicator &comm, Context &context) {
 
 Context gather_context(const Communicator &comm, const GlobalClock &clock, const CommonOptions &options,
                        std::uint64_t seed, const std::string &command_line) {
+    if (comm.size() == 1) { // now, because the launcher of another MPI library starts many of these
+        print_error("warning: there is only one rank, so no message is sent; start the program with the launcher of "
+                    "its MPI library, e.g. mpirun -n 2");
+    }
     Context context;
     context.version = build_version;
     context.revision = build_revision;

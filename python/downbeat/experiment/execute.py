@@ -40,6 +40,10 @@ class Watcher:
     def launches(self, key: LaunchKey) -> None:
         """A launch begins."""
 
+    def looks(self) -> float | None:
+        """A launch runs; returns the seconds until the next call, None if there is none."""
+        return None
+
     def ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:
         """A launch has ended."""
 
@@ -256,7 +260,7 @@ class Execution:
         """Launches; returns whether it is complete."""
         self.watcher.launches(key)
         chosen = self.decision.repetitions if self.decision and key.number > split.PILOT_LAUNCHES else None
-        ended = launch(self.plan, key, self.directory, chosen, self.lock)
+        ended = launch(self.plan, key, self.directory, chosen, self.lock, self.watcher.looks)
         if ended.failure:
             self.outcome.failures.append(ended)
             self.failed[key.configuration] += 1

@@ -14,7 +14,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -27,7 +27,7 @@ from downbeat.errors import UsageError
 from downbeat.experiment import directory as places
 from downbeat.experiment.plan import LaunchKey, Plan
 from downbeat.launchers.bench import EXIT_BAD_ARGUMENTS
-from downbeat.launchers.launch import EXIT_TIMEOUT, INTERRUPTIONS
+from downbeat.launchers.launch import EXIT_TIMEOUT, INTERRUPTIONS, wait
 from downbeat.launchers.leftovers import MARK, end_marked, remove_segments
 from downbeat.launchers.libraries import packaged_bench
 from downbeat.launchers.simulation import parse_platform
@@ -71,12 +71,17 @@ def surroundings(variables: Mapping[str, str]) -> dict[str, object]:
     }
 
 
+# Shows how a launch proceeds; returns the seconds until the next call, None if there is none.
+Look = Callable[[], float | None]
 OUTPUT = "stdout.txt"
 ERRORS = "stderr.txt"
 # 3: a cell lacks valid samples, 4: a cell has wrong results; all others were measured.
 MEASURED = (0, 3, 4)
+# Progress of downbeat-bench on standard error.
+PROGRESS = r"downbeat-bench: (?P<progress>(?:about|at least) .* left, \d+ % of .* measured), "
 # srun's last lines after a failed step. The program or Slurm has already printed the reason.
 NEEDLESS = re.compile(
+    rf"{PROGRESS}|downbeat-bench: \d+ of \d+ cells complete, |"
     r"(srun|slurmstepd\S*): .*"
     r"(: tasks? [\d,-]+: (Exited with exit code \d+|Killed|Terminated)$|\*\*\* STEP |Job step aborted|Terminating )"
 )
@@ -121,11 +126,16 @@ def launch_command(plan: Plan, key: LaunchKey, repetitions: int | None = None) -
         start += ["--ranks-per-node", str(library.ranks_per_node)]
     start += ["-n", str(key.ranks), "--timeout", f"{plan.time_limit(key):g}"]
     again = ["--repetitions", str(repetitions)] if repetitions else []
-    return [*start, *plan.program_of(key), *again, "-q", "-o", places.SAMPLES]
+    return [*start, *plan.program_of(key), *again, "-o", places.SAMPLES]
 
 
 def launch(
-    plan: Plan, key: LaunchKey, directory: Path, repetitions: int | None = None, lock: int | None = None
+    plan: Plan,
+    key: LaunchKey,
+    directory: Path,
+    repetitions: int | None = None,
+    lock: int | None = None,
+    look: Look | None = None,
 ) -> Ended:
     """Starts a launch, waits for it, and files what it left, among the complete or the failed.
 
@@ -135,6 +145,7 @@ def launch(
         directory: of the experiment.
         repetitions: as in `launch_command`.
         lock: file descriptor that the launch inherits, so that it holds the directory until all of it has ended.
+        look: called while it runs.
     """
     partial = directory / places.PARTIAL / str(key)
     shutil.rmtree(partial, ignore_errors=True)
@@ -143,7 +154,7 @@ def launch(
     variables = plan.variables_of(key)
     around = surroundings(variables)
     started = datetime.datetime.now(datetime.UTC)
-    status = run_in_directory(command, partial, variables, lock)
+    status = run_in_directory(command, partial, variables, lock, look)
     ended = datetime.datetime.now(datetime.UTC)
     failure = failure_of(status, partial, plan.time_limit(key), key.ranks)
     places.write_record(
@@ -174,7 +185,9 @@ def next_failure(failed: Path, key: LaunchKey) -> Path:
     return failed / f"{key}-{max((int(one) for one in attempts if one.isdecimal()), default=0) + 1}"
 
 
-def run_in_directory(command: list[str], where: Path, variables: Mapping[str, str], lock: int | None = None) -> int:
+def run_in_directory(
+    command: list[str], where: Path, variables: Mapping[str, str], lock: int | None = None, look: Look | None = None
+) -> int:
     """Runs a command as `run` does, in a directory that gets what it prints: `OUTPUT` and `ERRORS`."""
     with (
         writing(where / OUTPUT),
@@ -182,7 +195,7 @@ def run_in_directory(command: list[str], where: Path, variables: Mapping[str, st
         writing(where / ERRORS),
         (where / ERRORS).open("xb") as errors,
     ):
-        return run(command, where, variables, (output, errors), str(where.resolve()), lock)
+        return run(command, where, variables, (output, errors), str(where.resolve()), lock, look)
 
 
 def run(
@@ -192,6 +205,7 @@ def run(
     streams: tuple[IO[bytes], IO[bytes]],
     mark: str,
     lock: int | None = None,
+    look: Look | None = None,
 ) -> int:
     """Runs a command to its end; whatever ends this process ends the command, its launcher and its ranks.
 
@@ -202,6 +216,7 @@ def run(
         streams: standard output and standard error.
         mark: of the processes, `MARK` in their environment.
         lock: file descriptor that it inherits.
+        look: called while it runs.
     """
     at = command.index("downbeat.launchers.launch") + 1
     watched = [*command[:at], "--parent", str(os.getpid()), *command[at:]]
@@ -221,7 +236,7 @@ def run(
         )
         try:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-            status = process.wait()
+            status = attend(process, look)
             if status < 0:  # killed, so that it could not end the ranks: the next launch would run beside them
                 end_marked(mark)
                 remove_segments(begin)
@@ -232,6 +247,15 @@ def run(
             raise
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def attend(process: subprocess.Popen[bytes], look: Look | None) -> int:
+    """Waits until a process ends; returns its exit status."""
+    while True:
+        try:
+            return wait(process, look() if look else None)
+        except subprocess.TimeoutExpired:
+            continue
 
 
 def failure_of(status: int, where: Path, timeout: float, ranks: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -18,9 +19,10 @@ from rich.text import Text
 
 from downbeat.base.screen import Screen
 from downbeat.base.text import MICROSECONDS, counted, microseconds
+from downbeat.experiment.directory import PARTIAL
 from downbeat.experiment.estimates import NAMES, Cell, Estimates
 from downbeat.experiment.execute import Watcher
-from downbeat.experiment.launch import Ended
+from downbeat.experiment.launch import ERRORS, PROGRESS, Ended
 from downbeat.experiment.plan import LaunchKey, Plan
 from downbeat.experiment.split import Decision
 from downbeat.statistics.location import FEWEST_SHOWN, Interval
@@ -64,12 +66,8 @@ class Pace:
 
 
 def time_left(seconds: float | None, complete: int, total: int) -> str:
-    """Returns how long the remaining launches take, as far as is known."""
-    if complete >= total:
-        return f"{complete} of {total} launches complete"
-    if not seconds:
-        return "time left unknown before the first launch has ended"
-    return f"about {duration(seconds)} left"
+    """Returns how long the remaining launches take, after a comma; "" if that is not known."""
+    return f", about {duration(seconds)} left" if seconds and complete < total else ""
 
 
 def cell_table(estimates: Estimates, most: int | None = None) -> Table:
@@ -120,24 +118,48 @@ def numbers(interval: Interval) -> list[str]:
 
 
 SAY = functools.partial(print, flush=True)
+QUIET_SECONDS = 60.0  # between lines about a launch
+DRAW_SECONDS, DRAW_SELDOM_SECONDS = 1.0, 5.0  # between pictures; drawing one takes milliseconds of a processor
 
 
 class Plain(Watcher):
-    """A line for each launch, for files, pipes and logs."""
+    """A line for each launch, and for each minute of one, for files, pipes and logs."""
 
     def __init__(self, say: Callable[[str], None] = SAY) -> None:
         self.pace = Pace()
         self.say = say
+        self.directory = Path()
+        self.running, self.errors, self.began = "", Path(), 0.0  # the launch that runs
 
     def begins(self, plan: Plan, directory: Path, complete: int, total: int) -> None:
+        self.directory = directory
         already = f", {complete} of them complete" if complete else ""
         self.say(f"{plan.name}: {counted(total, 'launch')}{already}, into {directory}")
+
+    def launches(self, key: LaunchKey) -> None:
+        self.running, self.began = describe(key), time.time()
+        self.errors = self.directory / PARTIAL / str(key) / ERRORS
+
+    def looks(self) -> float | None:
+        if time.time() - self.began > QUIET_SECONDS / 2:
+            self.say(f"{self.running}: {self.within()}")
+        return QUIET_SECONDS
+
+    def within(self) -> str:
+        """Returns how far the launch is, in its own words if it has any."""
+        try:
+            said = re.findall(PROGRESS, self.errors.read_text(encoding="utf-8", errors="replace"))
+        except OSError:
+            said = []
+        return said[-1] if said else f"began at {time.strftime('%H:%M:%S', time.localtime(self.began))}"
 
     def ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:  # noqa: ARG002
         self.pace.add(ended)
         left = self.pace.left(total - complete)
         how = f"failed: {ended.failure}" if ended.failure else f"took {duration(ended.seconds)}"
-        self.say(f"{time_left(left, complete, total)}; {describe(ended.key)} {how}")
+        self.say(
+            f"{complete} of {total} launches complete{time_left(left, complete, total)}; {describe(ended.key)} {how}"
+        )
 
     def decided(self, decision: Decision) -> None:
         self.say(
@@ -149,7 +171,7 @@ class Plain(Watcher):
 class Terminal(Plain):
     """A bar, and a table of the cells that grows more certain launch by launch.
 
-    It changes between launches alone where these use all processors; else every second.
+    It changes every second, and more seldom where launches use all processors.
     """
 
     def __init__(self, console: Console) -> None:
@@ -158,22 +180,19 @@ class Terminal(Plain):
         self.complete = 0
         self.total = 1
         self.failed = 0
-        self.running = ""
-        self.began, self.usual = 0.0, ""  # of the launch that runs; how long those of its configuration take
+        self.interval = DRAW_SECONDS
         self.live = Live(console=console, auto_refresh=False, get_renderable=self.render, transient=True)
 
     def begins(self, plan: Plan, directory: Path, complete: int, total: int) -> None:
         self.complete, self.total = complete, total
         super().begins(plan, directory, complete, total)
-        self.live.auto_refresh = len(os.sched_getaffinity(0)) > max(plan.ranks)
-        self.live.refresh_per_second = 1
+        if len(os.sched_getaffinity(0)) <= max(plan.ranks):
+            self.interval = DRAW_SELDOM_SECONDS
         self.live.start()
 
-    def launches(self, key: LaunchKey) -> None:
-        self.running, self.began = describe(key), time.monotonic()
-        known = self.pace.seconds.get(key.configuration)
-        self.usual = f" of about {duration(sum(known) / len(known))}" if known else ""
+    def looks(self) -> float | None:
         self.live.refresh()
+        return self.interval
 
     def ended(self, ended: Ended, complete: int, total: int, estimates: Estimates) -> None:
         self.pace.add(ended)
@@ -188,15 +207,12 @@ class Terminal(Plain):
     def render(self) -> Group:
         """Returns what is seen now."""
         left = self.pace.left(self.total - self.complete)
-        known = left is not None or self.complete >= self.total
-        words = [f"launch {self.complete + 1} of {self.total}"] if self.complete < self.total else []
-        words += [time_left(left, self.complete, self.total)] if known else []
-        words += [f"{self.failed} failed"] if self.failed else []
+        words = f"launch {min(self.complete + 1, self.total)} of {self.total}"
+        words += time_left(left, self.complete, self.total) + (f", {self.failed} failed" if self.failed else "")
         head = Table.grid(padding=(0, 2, 0, 0))
-        head.add_row(ProgressBar(total=self.total, completed=self.complete, width=24), Text(", ".join(words)))
-        ticks = self.running and self.live.auto_refresh
-        since = f": {duration(time.monotonic() - self.began)}{self.usual}" if ticks else ""
-        shown: list[Table | Text] = [head, Text(self.running + since, style="dim", no_wrap=True, overflow="ellipsis")]
+        head.add_row(ProgressBar(total=self.total, completed=self.complete, width=24), Text(words))
+        launch = f"{self.running}: {self.within()}" if self.running else ""
+        shown: list[Table | Text] = [head, Text(launch, style="dim", no_wrap=True, overflow="ellipsis")]
         if self.estimates.medians:
             shown.append(Text(CAPTION, style="dim"))
             shown.append(cell_table(self.estimates, max(3, self.live.console.height - 8)))

@@ -126,9 +126,9 @@ def find_bench(name: str) -> str:
     if found:
         return found
     raise UsageError(
-        f"found no {BENCH} for {name}; run {how_to_build(name)}, or give its path with --bench {name}=PATH"
+        f"found no {BENCH} for {name}; run {how_to_build(name)}, or put it on PATH"
         if name in LIBRARIES
-        else f"unknown MPI library '{name}'; choose one of {', '.join(LIBRARIES)}, or any name with --bench {name}=PATH"
+        else f"unknown MPI library '{name}'; choose one of {', '.join(LIBRARIES)}"
     )
 
 
@@ -149,7 +149,7 @@ def find_any_bench() -> tuple[str, str]:
             return owner[0], path
     if packaged_bench():
         raise UsageError("found no MPI library with a launcher; load its module, e.g. module load openmpi")
-    raise UsageError(f"found no {BENCH}; run {how_to_build()}, or give its path with --bench PATH")
+    raise UsageError(f"found no {BENCH}; run {how_to_build()}, or put it on PATH")
 
 
 def check_arguments(bench: str, arguments: Sequence[str]) -> None:
