@@ -440,7 +440,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", ["merged.json", "merged.json.gz"])
 def test_merged_traces_keep_all_events_at_exact_times(tmp_path: Path, name: str) -> None:
-    arrow = '{"ph": "s", "id": 3, "pid": 0, "tid": 1, "ts": 20.000, "cat": "ac2g", "name": "ac2g"}'
+    arrow = '{"ph": "s", "id": 3, "pid": 0, "tid": 1, "ts": 20.000, "name": "ac2g", "no `name`": [1.50]}'
     named = '{"ph": "M", "name": "process_name", "pid": 0, "tid": 0, "ts": 0.000, "args": {"name": "python"}}'
     order = '{"ph": "M", "name": "process_sort_index", "pid": 0, "tid": 0, "ts": 0.000, "args": {"sort_index": 9}}'
     spans = event("Trace", 'Ünicode "q"', "16.002", "4.000", {"big": 12345678901234567890, "f": 0.1}, pid="Spans")
@@ -461,6 +461,7 @@ def test_merged_traces_keep_all_events_at_exact_times(tmp_path: Path, name: str)
     assert (span["name"], span["ts"], span["args"]["big"]) == ('Ünicode "q"', "1000000.003", 12345678901234567890)
     arrows = [one for one in events if one["ph"] == "s"]
     assert [(one["id"], one["ts"]) for one in arrows] == [("4:3", "0.000"), ("7:3", "1000005.001")]
+    assert [one["no `name`"] for one in arrows] == [["1.50"]] * 2
     labels = {one["pid"]: one["args"]["name"] for one in events if one["name"] == "process_name"}
     assert sorted(labels.values()) == ["rank 4: python", "rank 7", "rank 7: python"]
     assert {labels[one["pid"]] for one in (*kernels, *arrows)} == {"rank 4: python", "rank 7: python"}

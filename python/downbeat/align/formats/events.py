@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterator
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from pathlib import Path
-from typing import IO, Any, Generic, TypeVar
+from typing import IO, Any, Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -26,6 +26,13 @@ ARRAY = re.compile(rb'"traceEvents"\s*:\s*\[')
 END = re.compile(rb"[}\[,]\s*(?=\])")
 
 Event = TypeVar("Event")
+
+
+class Decodes(Protocol[Event]):
+    """A decoder of events: of msgspec, or one that behaves like it."""
+
+    def decode(self, text: bytes, /) -> list[Event]:
+        """Returns the events of a JSON array."""
 
 
 def open_bytes(path: Path) -> IO[bytes]:
@@ -80,7 +87,7 @@ class Blocks(Generic[Event]):
         head: what the object has beside its events; whole after the last block.
     """
 
-    def __init__(self, path: Path, events: msgspec.json.Decoder[list[Event]]) -> None:
+    def __init__(self, path: Path, events: Decodes[Event]) -> None:
         self.path = path
         self.head: dict[str, Any] = {}
         self.events = events

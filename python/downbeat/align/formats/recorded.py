@@ -180,7 +180,7 @@ def events_of(recording: Recording, section: Section, rows: pd.DataFrame) -> Cal
             place = {"cat": str(row.kind), "pid": pid, "tid": int(row.thread)}
             site = recording.sites[str(row.module), int(row.offset)]
             arguments = known(row, bound=True) | {"site": site}
-            begin, end, waited, done = axis.times([row.entry, row.returned, row.waited, row.exit])
+            begin, end, waited, done = axis.times([row.entry, row.returned, row.waited, row.exit]).tolist()
             if not row.complete:
                 block.append({"ph": "B", "name": row.name, **place, "ts": microseconds(begin), "args": arguments})
                 continue
@@ -194,7 +194,7 @@ def events_of(recording: Recording, section: Section, rows: pd.DataFrame) -> Cal
                     {"ph": "f", "bp": "e", **arrow, "ts": microseconds(waited)},
                 ]
         yield list(map(encode, block))
-        yield [encode(counter(axis.times([time])[0], pid, *errors)) for time, *errors in recording.clock(section)]
+        yield [encode(counter(int(axis.times([time])[0]), pid, *errors)) for time, *errors in recording.clock(section)]
         yield axis.names()
 
     return events
