@@ -99,7 +99,7 @@ def usage_error(error: typer.BadParameter) -> str:
     """Returns a line for an error of the parser of the command line."""
     context = error.ctx
     if not context:  # the parser lacks an option's argument
-        return usage_line(error.format_message(), app.info.name or "", [])
+        return usage_line(error.format_message(), " ".join([app.info.name or "", *sys.argv[1:2]]), [])
     command = context.command
     options = [name for one in command.params for name in one.opts if name.startswith("--")] + ["--help"]
     return usage_line(error.format_message(), context.command_path, [*options, *getattr(command, "commands", ())])

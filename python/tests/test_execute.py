@@ -505,7 +505,7 @@ def test_a_site_launcher_is_given_the_ranks(tmp_path: Path, where: Path) -> None
     library = Library("site", str(fake.bench), f"{srun} --mpi=pmix '--comment=two words' -n {{ranks}}")
     assert execute(plan_with(library, launches=1, ranks=(3,)), where).lacking == {}
     asked = (tmp_path / "asked").read_text(encoding="utf-8")
-    assert asked.startswith(f"--mpi=pmix --comment=two words -n 3 {fake.bench} bcast --sizes 8 -q -o samples.nc")
+    assert asked.startswith(f"--mpi=pmix --comment=two words -n 3 {fake.bench} bcast --sizes 8 -o samples.nc")
     assert len(fake.processes()) == 3
 
 

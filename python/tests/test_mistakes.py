@@ -20,11 +20,16 @@ MISTAKES = {
     "run bcats": "unknown operation 'bcats'; did you mean 'bcast'?",
     "run ibcats": "unknown operation 'ibcats'; did you mean 'ibcast'?",
     "run osu_bcast": "unknown operation 'osu_bcast'; did you mean 'bcast'?",
+    "run osu_latency": "unknown operation 'osu_latency'; did you mean 'ping_pong'?",
+    "run bcats --dry-run": "unknown operation 'bcats'; did you mean 'bcast'?",
     "run MPI_Allreduce": "unknown operation 'MPI_Allreduce'; did you mean 'allreduce'?",
     "run bcast 8:64K": "unknown operation '8:64K'; message sizes are an option: -m 8:64K",
     "run bcast(rot=1)": "operation cannot be 'bcast(rot=1)': unknown parameter 'rot'; did you mean 'root'?",
     "run bcast --sizes 8kB": "'8kB' is not a message size; did you mean '8K'?",
     "run bcast --sizes 8-64K": "'8-64K' is not a message size; did you mean '8:64K'?",
+    "run bcast -m": "option -m requires an argument; downbeat run -h has examples",
+    "run bcast -m 0": "'0' is not a message size; use a size (8, 100, 64K; K, M, G are powers of 1024), a list "
+    "(8,100,1M) or powers of two from:to (8:64K)",
     "run bcast -m 64K:8": "the range '64K:8' is empty; put the smaller size first",
     "run bcast --sync harmonise": "unknown synchronizer 'harmonise'; did you mean 'harmonize'?",
     "run bcast --sync harmonize,barrier": "unknown synchronizer 'barrier'; did you mean 'mpi_barrier'?",
@@ -33,6 +38,13 @@ MISTAKES = {
     "run bcast -msglog 4:10": "IMB's -msglog is -m, e.g. 8:64K, here",
     "run bcast -np 4": "mpirun's -np is -n here",
     "run bcast -n four": "--ranks: 'four' is not valid; give whole numbers with commas, e.g. 2,4",
+    "run bcast -n 2 -n 4": "--ranks is given twice; give it once",
+    "run bcast --width 2": "width: 2.0 is not valid; give a number above 0 and below 1, e.g. 0.02 for 2 %",
+    "run bcast --env FOO": "--env: 'FOO' is not valid; give VARIABLE=VALUE, or NAME:VARIABLE=VALUE for an environment "
+    "of that name",
+    "run bcast --launcher true": "launcher: 'true' has no {ranks} in place of the number of ranks",
+    "run bcast --bench nothing": "'nothing' is not an executable program; give the path of a downbeat-bench",
+    "run bcast -o text": "'text' exists and is not the directory of an experiment; give another one (-o)",
     "run bcast --size 8": "run has no option '--size'; did you mean '--sizes'?",
     "run bcast --launches ten": "--launches: give a whole number",
     "run bcast --late 1e-6": "run has no option '--late'; options of downbeat-bench go after --; "
@@ -48,9 +60,24 @@ MISTAKES = {
     "compare results sync=harmonize sync=mpi_barrier": "unknown factor 'sync'; did you mean 'synchronizer'?",
     "compare results synchronizer=harmonise synchronizer=mpi_barrier": "no cell has synchronizer=harmonise; "
     "did you mean 'harmonize'?",
+    "compare results results": "'results' would be compared with itself; give A B, A factor=value factor=value, or A "
+    "alone if it has two variants",
+    "compare results size=8 size=8": "size=8 would be compared with itself; give A B, A factor=value factor=value, or "
+    "A alone if it has two variants",
+    "compare results size=8K size=8": "no cell has size=8192; choose one of 8, 64, 1024",
+    f"compare results {BARRIERS} --confidence 95": "a confidence of 95; valid are numbers from 0.5 to below 1, "
+    "e.g. 0.95",
+    f"compare results {BARRIERS} --margin 5": "a margin of 5; valid are numbers from 0 to below 1, e.g. 0.02 for 2 %",
     f"compare results {BARRIERS} --metric latency": "unknown metric 'latency'; did you mean 'latency_avg'?",
     f"compare results {BARRIERS} --fail-on slow": "--fail-on: 'slow' is not valid; did you mean 'slower'?",
     "export results --to cvs": "unknown format 'cvs'; did you mean 'csv'?",
+    "export results --to parquet": "parquet cannot go to standard output; give a file with --output",
+    "show text": "'text' is not a file of downbeat-bench (.nc, netCDF)",
+    "report empty": "'empty' is not the directory of an experiment: it has neither plan.json nor .nc files",
+    "arrivals empty": "'empty' has no trace; was the program started with libdownbeat-preload?",
+    "reproduce schuchart-fig2": "there is no figure 'schuchart-fig2'; did you mean schuchart2023-fig2 or "
+    "schuchart2023-fig12 or schuchart2023-fig9? (--list shows all)",
+    "timebase --mpi foo": "unknown MPI library 'foo'; choose one of openmpi, mpich, openmpi5, mpich5, intelmpi",
     "show elsewhere": "there is no experiment 'elsewhere'; 'downbeat run' makes one",
     "trace mpirun -n 2 ./app": "missing option --output / -o; downbeat trace -h has examples",
     "trace -o t ./app": "'./app' is not an executable program; begin with mpirun, mpiexec or srun",
@@ -61,6 +88,8 @@ MISTAKES = {
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("place")
     write_experiment(directory / "results", [barrier_cells(1)])
+    (directory / "empty").mkdir()
+    (directory / "text").write_text("hello\n", encoding="utf-8")
     return directory
 
 

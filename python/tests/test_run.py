@@ -177,7 +177,7 @@ def test_a_dry_run_prints_the_launches_in_their_order(tmp_path: Path) -> None:
     for match in found:
         assert match
         assert match[3].startswith("A='x y' ") == ("-tcp-" in match[2])
-        assert match[3].endswith(f"{fake.bench} bcast --sizes 8 -q -o samples.nc")
+        assert match[3].endswith(f"{fake.bench} bcast --sizes 8 -o samples.nc")
     done = run(*arguments, where=tmp_path)
     assert done.stderr == "warning: 2 launches; a verdict needs at least 5 (--launches)\n"
     assert [key for _, key, _ in fake.starts()] == keys

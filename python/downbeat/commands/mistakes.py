@@ -19,6 +19,7 @@ ELSEWHERE = {
     "-np": ("mpirun", "-n"),
     "--np": ("mpirun", "-n"),
 }
+NAMED = {"latency": "ping_pong"}  # OSU's osu_latency
 PREFIX = re.compile(r"(osu_|mpi_|imb[-_])")
 LIST = "; choose one of "
 SIZE = r"(\d+) ?([kmg]?)(?:i?b)?"
@@ -35,8 +36,9 @@ def from_elsewhere(words: Sequence[str]) -> str:
 
 def nearest(word: str, valid: Iterable[str]) -> str:
     """Returns the valid word that was probably meant, "" if none is near."""
-    plain = PREFIX.sub("", word.lower()).replace("-", "_")
-    forms = {one.lower().replace("-", "_"): one for one in valid if one != word}
+    plain = PREFIX.sub("", word.lower()).strip("-").replace("-", "_")
+    forms = {one.lower().strip("-").replace("-", "_"): one for one in valid if one != word}
+    plain = NAMED[plain] if NAMED.get(plain) in forms else plain
     begun = [form for form in forms if len(plain) > 1 and form.startswith(plain)]
     found = begun or difflib.get_close_matches(plain, forms, 1)
     return forms[found[0]] if found else ""
@@ -50,6 +52,7 @@ def with_suggestion(line: str) -> str:
     if found := re.search(rf"'{SIZE}(?:-{SIZE})?' is not a message size", line, re.IGNORECASE):
         wrong = line.partition(";")[0]
         meant = found[1] + found[2].upper() + (f":{found[3]}{found[4].upper()}" if found[3] else "")
+        meant = "" if meant in line else meant
     elif found := re.fullmatch("there is no experiment '(.*)'", line):
         path = Path(found[1])
         meant = nearest(path.name, (one.name for one in path.parent.glob("*/")))

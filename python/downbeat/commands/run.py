@@ -102,6 +102,7 @@ def run(
     from downbeat.experiment.bench_options import operations_of, passed_options
     from downbeat.experiment.request import environment_variables, libraries_by_options, numbers, plan_of, read_request
     from downbeat.experiment.variants import first_bench, variants_by_options
+    from downbeat.launchers.bench import check_arguments
     from downbeat.launchers.simulation import NAME as SIMULATOR
 
     files = [word for word in what if word.endswith(".toml")]
@@ -155,6 +156,9 @@ def run(
         return places.read_plan(place(name)) if (place(name) / places.PLAN).is_file() else None
 
     plan = plan_of(request, base, stored)
+    if not any(one.simulate for one in plan.libraries):  # such a program runs under its simulator alone
+        for program, *arguments in dict.fromkeys(map(plan.program_of, plan.round_order(1))):
+            check_arguments(program, arguments)
     if dry_run:
         print_launches(plan)
         return
@@ -182,11 +186,7 @@ def run_plan(plan: Plan, directory: Path, any_seed: bool) -> None:
     from downbeat.commands.interruption import resumable
     from downbeat.experiment.execute import execute
     from downbeat.experiment.progress import watcher
-    from downbeat.launchers.bench import check_arguments
 
-    if not any(one.simulate for one in plan.libraries):  # such a program runs under its simulator alone
-        for bench, *arguments in dict.fromkeys(map(plan.program_of, plan.round_order(1))):
-            check_arguments(bench, arguments)
     for warning in crowding(plan):
         print(f"warning: {warning}", file=sys.stderr)
     if plan.launches < FEW:

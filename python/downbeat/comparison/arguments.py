@@ -46,6 +46,10 @@ def read_arguments(what: Sequence[str], history: Sequence[Path] | None) -> Argum
             if not Path(path).exists():
                 raise UsageError(f"there is no experiment '{path}'; conditions are like synchronizer=harmonize")
         raise UsageError(f"{counted(counts[0], 'experiment')} and {counted(counts[1], 'condition')}; give {forms}")
+    if len(paths) == 2 and Path(paths[0]).resolve() == Path(paths[1]).resolve():
+        raise UsageError(f"'{paths[1]}' would be compared with itself; give {forms}")
+    if len(paths) == 1 and len(conditions) == 2 and conditions[0] == conditions[1]:
+        raise UsageError(f"{conditions[1]} would be compared with itself; give {forms}")
     where: list[Mapping[str, object]] = [parse_conditions(one) for one in conditions] or [{}, {}]
     experiments = [open_experiment(path) for path in paths]
     if counts == (1, 0) and not history:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import random
 import re
 import tomllib
@@ -117,7 +118,7 @@ def plan_of(request: Mapping[str, Any], base: Path, stored: Callable[[str], Plan
         launches=launches,
         timeout=number(request, "timeout", 0.0),
         seed=0,
-        width=number(request, "width", 0.0),
+        width=number(request, "width", 0.0, 1.0, " and below 1, e.g. 0.02 for 2 %"),
         max_launches=whole(request, "max-launches", max(50, launches), launches, MOST_LAUNCHES),
     )
     earlier = stored(plan.name)
@@ -141,13 +142,13 @@ def whole(request: Mapping[str, object], key: str, default: int, least: int, mos
     return value
 
 
-def number(request: Mapping[str, object], key: str, default: float) -> float:
+def number(request: Mapping[str, object], key: str, default: float, below: float = math.inf, advice: str = "") -> float:
     """Returns a positive number of a request."""
     if key not in request:
         return default
     value = request[key]
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < float("inf"):
-        raise wrong(key, value, "a number above 0")
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < below:
+        raise wrong(key, value, f"a number above 0{advice}")
     return float(value)
 
 
