@@ -74,7 +74,7 @@ class Command(TyperCommand):
     """A command whose --help has groups and examples, and which ignores no option."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        """Refuses an option that is given twice, of which the parser ignores the first."""
+        """Refuses an option that is given twice; the parser would ignore the first value."""
         order = self.make_parser(ctx).parse_args(args=[*args])[2]
         for one in order:
             if one.param_type_name == "option" and not getattr(one, "multiple", True) and order.count(one) > 1:

@@ -52,7 +52,7 @@ def with_suggestion(line: str) -> str:
     if found := re.search(rf"'{SIZE}(?:-{SIZE})?' is not a message size", line, re.IGNORECASE):
         wrong = line.partition(";")[0]
         meant = found[1] + found[2].upper() + (f":{found[3]}{found[4].upper()}" if found[3] else "")
-        meant = "" if meant in line else meant
+        meant = "" if f"'{meant}'" in line else meant
     elif found := re.fullmatch("there is no experiment '(.*)'", line):
         path = Path(found[1])
         meant = nearest(path.name, (one.name for one in path.parent.glob("*/")))
