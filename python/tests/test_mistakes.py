@@ -105,7 +105,8 @@ def test_a_mistake_is_found_before_anything_starts(place: Path, words: str, line
 def test_help_has_examples_that_parse(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     command = COMMAND(app).commands[name]  # type: ignore[attr-defined]
     for example in EXAMPLES[name]:
-        command.make_context(name, example.rstrip(")").partition("downbeat ")[2].split()[1:])  # raises where an option is unknown
+        words = example.rstrip(")").partition("downbeat ")[2].split()
+        command.make_context(name, words[1:])  # raises where an option is unknown
     options = {option.removeprefix("--") for one in command.params for option in one.opts}
     assert {option for group in GROUPS.get(name, {}).values() for option in group} <= options
     assert "<list" not in command.get_help(command.context_class(command))

@@ -378,7 +378,9 @@ def test_what_one_long_launch_has_beyond_the_others_is_no_median_over_launches(t
 def test_few_samples_have_no_course_over_time_and_a_gap_no_line(tmp_path: Path) -> None:
     assert draw_run_times(write_experiment(tmp_path / "few", [[timed(1, 99)]])) == []
     begin = np.concatenate([np.linspace(0, 1, 400), np.linspace(3, 4, 400)])[:, None] * np.ones(2)
-    (picture,) = draw_run_times(write_experiment(tmp_path, [[Cell(begin, begin + 10 * US)]]))
+    latency = np.where(np.arange(800) < 40, 10_000 * US, 10 * US)[:, None]  # a pause at the beginning
+    (picture,) = draw_run_times(write_experiment(tmp_path, [[Cell(begin, begin + latency)]]))
+    assert 0.9 < picture.figure.axes[0].get_ylim()[0] < 1
     _, y = line(picture.figure.axes[0], "the launch")
     # From 1 s to 3 s of 4 s: half of the bins, but for those at the edges.
     assert 18 <= np.isnan(y).sum() <= 20  # type: ignore[call-overload]

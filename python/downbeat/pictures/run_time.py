@@ -23,6 +23,7 @@ ROOM = 1 + 1e-9
 LONGEST, SHOWN = 4, 1.25
 # Least range of the axis; smaller changes are not drift.
 LEAST_LOW, LEAST_HIGH = 0.98, 1.02
+MARGIN = 1.02  # a factor, beyond what is drawn
 # Least share of launches in a bin; below it, the median is that of the long launches.
 LEAST_SHARE = 0.5
 # With more launches than these, a line for each is a gray cloud that only makes the page long.
@@ -136,8 +137,9 @@ def draw_run_times(experiment: Experiment) -> list[Picture]:
         )
         end = SHOWN * float(group.groupby("launch")["time_s"].max().median())
         axes.set_xlim(-0.03 * end, min(end, axes.get_xlim()[1]))
-        low, high = axes.get_ylim()
-        axes.set_ylim(min(low, LEAST_LOW), max(high, LEAST_HIGH))
+        # Not of the axis: its margin below is linear, and reaches below 0 if one latency is a hundred times the median.
+        low, high = drawn["relative"].min(), drawn["relative"].max()
+        axes.set_ylim(min(low / MARGIN, LEAST_LOW), max(high * MARGIN, LEAST_HIGH))
         log_axis(axes.yaxis)
         finish(axes, "time within the launch [s]", "latency / median", str(panel))
     finish_legend(figure, panels)
