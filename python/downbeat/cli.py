@@ -89,6 +89,10 @@ def main() -> None:
             end(usage_error(error), UsageError.status)
         except DownbeatError as error:
             end(str(error), error.status)
+        except ModuleNotFoundError as error:
+            if (error.name or "downbeat").startswith("downbeat"):
+                raise
+            end(f"this needs the Python package {error.name}; run: pip install {error.name}", DownbeatError.status)
         except OSError as error:  # a directory that cannot be made
             where = f"'{error.filename}': " if error.filename else ""
             end(f"{where}{error.strerror or error}", DownbeatError.status)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,8 @@ def test_help_and_examples_are_of_every_command() -> None:
         ("run bcast --sync harmonize,mpi", "harmonize,mpi_barrier"),
         ("run bcast --mpi openmpi,mp", "openmpi,mpich openmpi,mpich5"),
         ("compare results --metric mak", "makespan"),
+        ("tune bcast --metric mak", "makespan"),
+        ("timebase --mpi openm", "openmpi openmpi5"),
         ("export results --to p", "parquet perfetto"),
         ("reproduce schuchart2023-fig2", "schuchart2023-fig2"),
     ],
@@ -132,3 +135,12 @@ def test_values_are_completed(tmp_path: Path, words: str, found: str) -> None:
     asked = {"COMP_WORDS": f"downbeat {words}", "COMP_CWORD": str(len(words.split()))}
     done = downbeat(where=tmp_path, _DOWNBEAT_COMPLETE="complete_bash", **asked)
     assert done.stdout.split() == found.split()
+
+
+def test_a_package_that_is_missing_is_named(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for name in [one for one in sys.modules if one.startswith("downbeat.pictures")]:
+        monkeypatch.delitem(sys.modules, name)
+    done = downbeat("report", "results", where=place)
+    line = "downbeat: this needs the Python package matplotlib; run: pip install matplotlib\n"
+    assert (done.returncode, done.stderr) == (1, line)

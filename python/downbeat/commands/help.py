@@ -21,7 +21,7 @@ EXAMPLES = {
     "doctor": ("downbeat doctor", "downbeat doctor --ranks 4 --json findings.json"),
     "run": (
         "downbeat run bcast allreduce --sizes 8:64K -o results",
-        "downbeat run reduce --variant old: --variant new:OMPI_MCA_coll_tuned_reduce_algorithm=5",
+        "downbeat run reduce --variant shared: --variant tcp:OMPI_MCA_btl=self,tcp",
     ),
     "compare": (
         "downbeat compare results synchronizer=harmonize synchronizer=mpi_barrier",

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from downbeat.base.text import split_list
-from downbeat.commands.completion import FIGURES
+from downbeat.commands.completion import FIGURES, LIBRARIES
 from downbeat.commands.options import LAUNCHER, RANKS_PER_NODE
 from downbeat.errors import UsageError
 
@@ -35,7 +35,9 @@ def reproduce(
         ),
     ] = "",
     ranks_per_node: Annotated[int | None, RANKS_PER_NODE] = None,
-    mpi: Annotated[str, typer.Option(metavar="LIST", help="MPI libraries [all that are built].")] = "",
+    mpi: Annotated[
+        str, typer.Option(metavar="LIST", help="MPI libraries [all that are built].", autocompletion=LIBRARIES)
+    ] = "",
     launches: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Launches of each configuration [5, simulated 3].")
     ] = None,

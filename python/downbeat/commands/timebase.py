@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from downbeat.commands.completion import LIBRARIES
 from downbeat.errors import UsageError
 
 
@@ -34,7 +35,12 @@ def timebase(
         float | None, typer.Option(min=0.0, metavar="S", help="End after this time.  [default: with the command]")
     ] = None,
     mpi: Annotated[
-        str | None, typer.Option(metavar="NAME", help="MPI library that connects the hosts.  [default: the first]")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="MPI library that connects the hosts.  [default: the first]",
+            autocompletion=LIBRARIES,
+        ),
     ] = None,
     launcher: Annotated[
         str | None,

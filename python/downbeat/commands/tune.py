@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from downbeat.commands.completion import LIBRARIES, components
+from downbeat.commands.completion import LIBRARIES, METRICS, components
 from downbeat.commands.options import LAUNCHER, PASSED, RANKS_PER_NODE
 
 OBJECTIONS = 3  # a check of the rules failed
@@ -34,7 +34,11 @@ def tune(
     confidence: Annotated[float, typer.Option(help="Confidence of intervals and tests.", metavar="SHARE")] = 0.95,
     metric: Annotated[
         str,
-        typer.Option(help="Metric that is compared [latency_avg; with a pattern after_last_entry].", metavar="NAME"),
+        typer.Option(
+            help="Metric that is compared [latency_avg; with a pattern after_last_entry].",
+            metavar="NAME",
+            autocompletion=METRICS,
+        ),
     ] = "",
     pattern: Annotated[
         str,
