@@ -42,6 +42,13 @@ def traced(directory: Path, mpi: str, words: list[str], *options: str, **variabl
     return downbeat.open_trace(directory)
 
 
+def arrivals_of(directory: Path) -> str:
+    """Returns what downbeat arrivals prints."""
+    command = [sys.executable, "-m", "downbeat", "arrivals", directory]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout
+
+
 def of_rank(records: pd.DataFrame, rank: int) -> pd.DataFrame:
     """Returns what a rank did, in the order of its entries."""
     return records[records["rank"] == rank].reset_index(drop=True)
@@ -222,6 +229,27 @@ def test_memory_is_bounded_and_all_calls_are_added_up(records: int, trace_direct
     assert "all calls are added up" in done.stderr
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
+def test_on_a_full_disk_all_calls_are_added_up(tmp_path: Path) -> None:
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1500k", "none", tmp_path], check=False).returncode != 0:
+        pytest.skip("nothing can be mounted here")
+    try:
+        done = run_traced(tmp_path / "trace", "openmpi", [program("openmpi", "threads")])
+        trace = downbeat.open_trace(tmp_path / "trace")
+        shown = arrivals_of(tmp_path / "trace")
+    finally:
+        subprocess.run(["umount", "--lazy", tmp_path], check=True)
+    assert done.returncode == 0
+    assert trace.profile["calls"].sum() == 2 * 4 * 2 * 5000
+    lacking = int(trace.processes["records_dropped"].sum())
+    assert lacking > 0
+    assert lacking + len(trace.records) == 2 * 4 * 2 * 5000
+    for said in (done.stderr, shown):
+        assert f"the sample lacks {lacking} records for lack of room" in said
+    assert "free space in" in done.stderr
+    assert "nan" not in done.stdout + shown
+
+
 def test_the_sample_is_the_same_on_all_ranks_and_stands_for_all(trace_directory: Path) -> None:
     words = [program("openmpi", "planned"), "2000", "30000"]
     done = run_traced(trace_directory, "openmpi", words, "--records", "500")
@@ -241,6 +269,22 @@ def test_the_sample_is_the_same_on_all_ranks_and_stands_for_all(trace_directory:
     times = profile[profile["operation"] == "allreduce"].groupby("offset")["call_time"].sum()
     # Interruptions are lacking between its stamps and ours.
     assert 0.5 < times[times.index.max()] / own < 1.001
+
+
+def test_names_of_cpp_are_plain_and_stay_when_the_program_is_gone(tmp_path: Path, trace_directory: Path) -> None:
+    source = tmp_path / "solver.cc"
+    source.write_text(
+        "#include <mpi.h>\n"
+        "namespace solver { template <class T> void step(T) { MPI_Barrier(MPI_COMM_WORLD); } }\n"
+        "int main() { MPI_Init(nullptr, nullptr); for (int i = 0; i < 9; i++) solver::step(i); MPI_Finalize(); }\n"
+    )
+    app = tmp_path / "app"
+    subprocess.run(["mpicxx.openmpi", "-rdynamic", "-O0", source, "-o", app], check=True)
+    traced(trace_directory, "openmpi", [str(app)])
+    app.unlink()
+    shown = " ".join(arrivals_of(trace_directory).split())
+    assert "void solver::step<int>(int)" in shown
+    assert f"'{app}' is not here; run downbeat arrivals where it is" in shown
 
 
 @DEBIAN

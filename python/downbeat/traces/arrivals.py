@@ -470,7 +470,8 @@ def site_sentence(site: pd.Series) -> str:
     """Returns the sentence on a call site."""
     where = f"{percent(site['share'])} of the run is in {mpi_name(site['operation'], site['kind'])} at {site['name']}"
     if site["kind"] in LATER:
-        where += f" and in waiting for it, {site['overlap'] * MICROSECONDS:.4g} us later"
+        where += " and in waiting for it"
+        where += f", {site['overlap'] * MICROSECONDS:.4g} us later" if site["sampled"] else ""
     if not site["sampled"]:
         return f"{where}; not all of its ranks recorded a call, so nothing is known about who is late"
     if site["apart"] == 0.0:

@@ -76,7 +76,10 @@ def lines(trace: Trace, directory: Path) -> list[str]:
         said.append(f"{len(processes)} ranks, no call was recorded: there is nothing to show")
     elif not found.empty:
         bound = trace.records["bound"].max() * 1e6
-        said.append(f"{len(processes)} ranks, {found['calls'].sum()} collectives, clock within {bound:.3g} us")
+        said.append(
+            f"{len(processes)} ranks, {found['calls'].sum()} collectives"
+            + (f", clock within {bound:.3g} us" if bound >= 0 else "")
+        )
         said.append(f"{'operation':24} {'calls':>9} {'bytes':>9} {'median us':>11} {'total s':>9}")
         for row in found.to_dict("records"):
             name = row["operation"] if row["kind"] == "blocking" else f"{row['operation']} ({row['kind']})"
