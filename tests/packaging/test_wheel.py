@@ -48,6 +48,9 @@ def test_no_library_is_needed_but_those_of_every_system(prefix: Path, abi: str) 
     assert len(programs) == 4
     dynamic = run("readelf", "-d", prefix / "bin/downbeat-bench", *programs)
     assert set(re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic)) <= LIBC | {"libdownbeat.so.0.1"}
+    # Nothing is looked for in the working directory, which an empty entry would be.
+    searched = ":".join(re.findall(r"\(RUNPATH\).*\[(.*)\]", dynamic)).split(":")
+    assert set(searched) <= {"$ORIGIN", "$ORIGIN/../lib"}
 
 
 @pytest.mark.parametrize("name", LIBRARIES)
