@@ -113,6 +113,11 @@ def test_cells_that_are_incomplete_count_nowhere() -> None:
     launches_left = "launches 5, 6, 7, 8, 9, 10"
     assert left.status == "incomplete"
     assert left.cells == (f"bcast of 8 bytes on 4 ranks by a, harmonize: {launches_left}",)
+    # A cell may have several rows of a launch: one for each reading of its samples.
+    again = pd.concat([counted, counted]).assign(size=1 << 20)
+    assert find_left_out("sweep", again, "algorithm")[0].cells == (
+        f"bcast of 1M bytes on 4 ranks by a, harmonize: {launches_left}",
+    )
 
     ruled = cells.assign(environment=cells["algorithm"].map({DEFAULT: "default", "a": "rules"}))
     assert compare_environments(with_values(ruled, "latency_avg"), MARGIN, CONFIDENCE)[CELL].launches == (4, 4)

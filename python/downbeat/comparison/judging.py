@@ -220,8 +220,8 @@ def match_launches(
 
 def launches(rows: pd.DataFrame) -> str:
     """Returns the numbers of the launches in words."""
-    numbers = ", ".join(str(number) for number in sorted(rows["launch"]))
-    return f"launch{'es' if len(rows) > 1 else ''} {numbers}"
+    numbers = sorted(rows["launch"].unique())
+    return f"launch{'es' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
 
 
 def key_of(compared: set[str]) -> list[str]:

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from downbeat.base.text import bytes_text
 from downbeat.comparison.judging import launches
 from downbeat.data.cells import WRONG, left_out
 from downbeat.experiment.plan import Plan
@@ -45,7 +46,7 @@ def find_left_out(where: str, frame: pd.DataFrame, factor: str) -> list[LeftOut]
     found = []
     for status, rows in left_out(frame).items():
         names = tuple(
-            f"{collective} of {size:g} bytes on {ranks} ranks by {level}, {synchronizer}: {launches(some)}"
+            f"{collective} of {bytes_text(cast(float, size))} bytes on {ranks} ranks by {level}, {synchronizer}: {launches(some)}"
             for (collective, ranks, size, level, synchronizer), some in rows.groupby(keys)
         )
         if status != WRONG:
