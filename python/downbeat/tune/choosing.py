@@ -46,7 +46,8 @@ def find_left_out(where: str, frame: pd.DataFrame, factor: str) -> list[LeftOut]
     found = []
     for status, rows in left_out(frame).items():
         names = tuple(
-            f"{collective} of {bytes_text(cast(float, size))} bytes on {ranks} ranks by {level}, {synchronizer}: {launches(some)}"
+            f"{collective} of {bytes_text(cast(float, size))} bytes on {ranks} ranks by {level}, {synchronizer}: "
+            f"{launches(some)}"
             for (collective, ranks, size, level, synchronizer), some in rows.groupby(keys)
         )
         if status != WRONG:
