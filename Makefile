@@ -141,10 +141,10 @@ uninstall: ## remove from [DESTDIR] what the last make install wrote there, and 
 dist: ## write the last commit as build/dist/downbeat-<version>.tar.gz, the same bits every time, and print its checksum
 	@tools/dist
 
-wheel: ## write the wheel into build/dist: downbeat-bench and libraries for each ABI of MPI, and the source for `downbeat build`
-	@tools/setup build downbeat openmpi mpich mpich5
+wheel: ## write the wheel into build/dist: downbeat-bench and libraries for each ABI of MPI, and the source for `downbeat build`; WHEEL_GLIBC=2.28: for systems with that C library
+	@tools/setup build downbeat openmpi mpich mpich5 $(if $(WHEEL_GLIBC),wheel)
 	@rm -rf build/wheel/root
-	@packaging/wheel/build-binaries build/wheel/root
+	@packaging/wheel/build-binaries build/wheel/root $(WHEEL_GLIBC)
 	@mkdir -p build/dist build/wheel/root/share
 	@$(VENV)/python tools/man --output build/wheel/root/share/man --version $$(sed -n 's/^version = "\(.*\)"$$/\1/p' pyproject.toml)
 	@cp -r packaging/completions/. build/wheel/root/share
