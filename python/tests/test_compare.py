@@ -337,7 +337,7 @@ def test_conditions() -> None:
         "size": "65536",
     }
     cells = pd.concat([rows([1.0], size=65536), rows([1.0], largest_delay=50e-6)])
-    assert list(select(cells, {"size": "65536"})["size"]) == [65536]
+    assert list(select(cells, {"size": "64K"})["size"]) == [65536]
     assert list(select(cells, {"largest_delay": "50us"})["size"]) == [8]
     assert list(select(cells, {"size": 8, "operation": "bcast"})["size"]) == [8]
 
