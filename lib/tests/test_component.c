@@ -64,7 +64,7 @@ static void values(void) {
 }
 
 static void shortest_form(void) {
-    written_back_as("disciplined(radix=0,rounds=1,partners=24,offset=skampi(max=40,min=6))", "disciplined");
+    written_back_as("disciplined(radix=0,rounds=1,partners=24,offset=skampi(max=40,min=4))", "disciplined");
     written_back_as("disciplined(rounds=4,over=0.5)", "disciplined(rounds=4,over=0.5)");
     written_back_as("hca3_offset", "hca3_offset");
     written_back_as("hca3_offset(offset=skampi)", "hca3_offset");

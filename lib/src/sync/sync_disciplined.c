@@ -24,7 +24,7 @@ static const Downbeat_parameter parameters[] = {
     {"over", "0", "seconds to spread the rounds over, at least", NULL, 0, 3600, 0},
     {"partners", "24", "other processes that each is compared with, if there are 32 or more", NULL, 0, DB_MAX_PARTNERS,
      1},
-    {"offset", "skampi(min=6,max=40)", "estimator of the offset between two local clocks", "offset", 0, 0, 0},
+    {"offset", "skampi(min=4,max=40)", "estimator of the offset between two local clocks", "offset", 0, 0, 0},
     {.name = NULL},
 };
 
@@ -71,7 +71,7 @@ static struct db_offset against_local(const struct db_sync_group *group, const s
 }
 
 /* As often as a reference with few to serve has time for: the interval that all exchanges allow narrows with each. */
-#define MOST_REPETITIONS 16
+#define MOST_REPETITIONS 24
 
 static int repetitions_for(const struct db_node *self, const struct db_sync_group *group) {
     int served = db_tree_radix(group, db_whole(self, RADIX)) - 1;
