@@ -11,7 +11,7 @@
 /* The share of time while flags would otherwise be 0: a flag of 0 costs a call. */
 #define NEEDED_SHARE 0.1
 #define ADVANCE_SYNCS 8.0
-#define PAID_BACK_NS 10e9
+#define PAID_BACK_NS 20e9
 
 /* If two synchronizations have taken longer than this, the tree may have a level more the next time: one of them may
  * have been interrupted, or have set up connections. */
