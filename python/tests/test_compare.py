@@ -506,7 +506,8 @@ def test_thousands_of_cells_are_not_all_named() -> None:
 
 
 def test_the_command_complains_in_one_line(tmp_path: Path, run: Run) -> None:
-    experiment_in(tmp_path / "e", {"one": 1.0}, 28)
+    for name in ("e", "f"):
+        experiment_in(tmp_path / name, {"one": 1.0}, 28)
     for arguments, expected, message in [
         (
             (tmp_path / "e",),
@@ -515,7 +516,7 @@ def test_the_command_complains_in_one_line(tmp_path: Path, run: Run) -> None:
         ),
         ((tmp_path / "e", "size=8"), 2, "1 experiment and 1 condition;"),
         ((tmp_path / "e", tmp_path / "none"), 2, "there is no experiment"),
-        ((tmp_path / "e", tmp_path / "e", "--json", tmp_path / "no" / "c.json"), 1, "cannot write"),
+        ((tmp_path / "e", tmp_path / "f", "--json", tmp_path / "no" / "c.json"), 1, "cannot write"),
     ]:
         status, _, errors = run(*arguments)
         assert status == expected

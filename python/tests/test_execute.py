@@ -456,7 +456,7 @@ def test_a_library_that_reads_algorithms_at_start_gets_launches_for_each(tmp_pat
     options = {"sizes": "8", "algorithm": "reduce=1,2,bcast=5"}
     plan = dataclasses.replace(plan, measurement=Measurement(("reduce", "bcast"), options))
     assert execute(plan, where).lacking == {}
-    started = {key: arguments.partition(" -q ")[0] for _, key, arguments in fake.starts()}
+    started = {key: arguments.partition(" -o ")[0] for _, key, arguments in fake.starts()}
     assert started == {
         "fake-n2-default-001-portion1": "reduce bcast --sizes 8 --algorithm reduce=1,bcast=5",
         "fake-n2-default-001-portion2": "reduce --sizes 8 --algorithm reduce=2",

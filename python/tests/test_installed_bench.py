@@ -22,9 +22,8 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (home / "lib/libdownbeat-preload.so").touch()
     (tmp_path / "bin/downbeat-bench.openmpi").symlink_to(program)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    for module in (bench, start):
-        monkeypatch.setattr(module, "ROOT", tmp_path)
-        monkeypatch.setattr(module, "kept_builds", list)
+    monkeypatch.setattr(bench, "ROOT", tmp_path)
+    monkeypatch.setattr(bench, "kept_builds", list)
     return home
 
 

@@ -168,9 +168,9 @@ def fakes(directory: Path, ratio: float, launches: int = 6) -> tuple[FakeBench, 
     return found[0], found[1]
 
 
-def arguments(old: FakeBench, new: FakeBench, *more: object) -> list[object]:
+def arguments(old: FakeBench, new: FakeBench, *more: object, launches: int = 6) -> list[object]:
     return [
-        *("bcast", "-m", "8", "-n", "2", "--launches", "6", "--launcher", f"{old.launcher} -n {{ranks}}"),
+        *("bcast", "-m", "8", "-n", "2", "--launches", launches, "--launcher", f"{old.launcher} -n {{ranks}}"),
         *("--variant", f"old:bench={old.bench}", "--variant", f"new:bench={new.bench}", "-o", "e", *more),
     ]
 
@@ -182,7 +182,7 @@ def test_from_the_command_to_the_verdict(tmp_path: Path) -> None:
     assert len(commands) == 12
     for key, command in commands.items():
         assert f" {new.bench if '@new' in key else old.bench} bcast " in command
-    first = run(*arguments(old, new, "--seed", "1", "--launches", "3"), where=tmp_path)
+    first = run(*arguments(old, new, "--seed", "1", launches=3), where=tmp_path)
     assert first.returncode == 0, first.stderr
     done = run(*arguments(old, new), where=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -226,7 +226,7 @@ def test_from_the_command_to_the_verdict(tmp_path: Path) -> None:
 
 def test_an_experiment_alone_needs_two_variants(tmp_path: Path) -> None:
     old, new = fakes(tmp_path, 1.0, 1)
-    three = arguments(old, new, "--variant", "third:", "--launches", "1")
+    three = arguments(old, new, "--variant", "third:", launches=1)
     assert run(*three, where=tmp_path).returncode == 0
     found = downbeat("compare", "e", where=tmp_path)
     assert found.returncode == 2
