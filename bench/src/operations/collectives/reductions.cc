@@ -79,8 +79,8 @@ std::vector<CollectiveInfo> collectives::reductions() {
          .mpi_name = "Reduce_local",
          .bind =
              [](const Collective &c, const CallBuffers &b, int) {
-                 return bind_call(Forms{MPI_Reduce_local, nullptr, "Reduce_local"}, b.send, b.receive, c.number(), c.type(),
-                                  c.op());
+                 return bind_call(Forms{MPI_Reduce_local, nullptr, "Reduce_local"}, b.send, b.receive, c.number(),
+                                  c.type(), c.op());
              },
          .description = "two vectors of a rank combined, without communication",
          .size_meaning = "of each vector",
