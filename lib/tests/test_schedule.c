@@ -147,14 +147,14 @@ static void what_flags_need_may_take_longer(void) {
     CHECK(!db_schedule_allows(&state, DB_NEEDED));
 }
 
-/* 1 % of all time, and eight synchronizations in advance, paid back within 20 s. */
+/* 1 % of all time, and twelve synchronizations in advance, paid back within 20 s. */
 static void time_is_limited(void) {
     struct db_state state = state_at_rest();
     state.syncs.last.lasted_ns = 1e6;
-    CHECK(allowed_after(&state, 0.0, 8e6));
-    CHECK(!allowed_after(&state, 0.0, 8.1e6));
-    CHECK(allowed_after(&state, 10e9, 103.9e6));
-    CHECK(!allowed_after(&state, 10e9, 104.1e6));
+    CHECK(allowed_after(&state, 0.0, 12e6));
+    CHECK(!allowed_after(&state, 0.0, 12.1e6));
+    CHECK(allowed_after(&state, 10e9, 105.9e6));
+    CHECK(!allowed_after(&state, 10e9, 106.1e6));
     CHECK(allowed_after(&state, 40e9, 399.9e6));
     CHECK(!allowed_after(&state, 40e9, 400.1e6));
 

@@ -10,7 +10,7 @@
 #define SHARE 0.01
 /* The share of time while flags would otherwise be 0: a flag of 0 costs a call. */
 #define NEEDED_SHARE 0.1
-#define ADVANCE_SYNCS 8.0
+#define ADVANCE_SYNCS 12.0
 #define PAID_BACK_NS 20e9
 
 /* If two synchronizations have taken longer than this, the tree may have a level more the next time: one of them may
