@@ -39,7 +39,6 @@ MISTAKES = {
     "run bcast -msglog 4:10": "IMB's -msglog is -m, e.g. 8:64K, here",
     "run bcast -np 4": "mpirun's -np is -n here",
     "run bcast -n four": "--ranks: 'four' is not valid; give whole numbers with commas, e.g. 2,4",
-    "run bcast -n 2 -n 4": "--ranks is given twice; give it once",
     "run bcast --width 2": "width: 2.0 is not valid; give a number above 0 and below 1, e.g. 0.02 for 2 %",
     "run bcast --env FOO": "--env: 'FOO' is not valid; give VARIABLE=VALUE, or NAME:VARIABLE=VALUE for an environment "
     "of that name",

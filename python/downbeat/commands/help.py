@@ -71,15 +71,7 @@ GROUPS: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 class Command(TyperCommand):
-    """A command whose --help has groups and examples, and which ignores no option."""
-
-    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        """Refuses an option that is given twice; the parser would ignore the first value."""
-        order = self.make_parser(ctx).parse_args(args=[*args])[2]
-        for one in order:
-            if one.param_type_name == "option" and not getattr(one, "multiple", True) and order.count(one) > 1:
-                raise UsageError(f"{max(one.opts, key=len)} is given twice; give it once")
-        return super().parse_args(ctx, args)
+    """A command whose --help has groups and examples."""
 
     def collect_usage_pieces(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         """Writes arguments as other programs do: `PATH...`."""
