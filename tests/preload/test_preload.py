@@ -44,7 +44,7 @@ def traced(directory: Path, mpi: str, words: list[str], *options: str, **variabl
 
 def arrivals_of(directory: Path) -> str:
     """Returns what downbeat arrivals prints."""
-    command = [sys.executable, "-m", "downbeat", "arrivals", directory]
+    command = [sys.executable, "-m", "downbeat", "arrivals", str(directory)]
     env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout
 
