@@ -232,6 +232,8 @@ def test_ranks_that_nothing_ties_have_an_axis_of_their_own() -> None:
     assert np.isfinite(bound).all()
     assert late_or_slow(aligned).run < 1.0
     assert "calls of a rank overlap" not in render(aligned)
+    program.traces[4] = replace(program.traces[4], calls=(), host="n4")
+    assert align(program.traces, 2e-9).ranks["host"].tolist()[4] == "n4"
     overlapping = align(Program(2, Condition(ranks=2, groups=((0, 1), (0, 1)), gap=100e3)).traces, 2e-9)
     assert "calls of a rank overlap: their shares" in render(overlapping)
 

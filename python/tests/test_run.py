@@ -57,15 +57,15 @@ def test_a_long_launch_is_followed(tmp_path: Path) -> None:
     follower.directory = tmp_path
     key = LaunchKey("fake", 2, "default", 3)
     follower.launches(key)
-    follower.looks()
+    follower.tick()
     assert said == []  # its end says enough
     follower.began -= 90
-    follower.looks()
+    follower.tick()
     follower.errors.parent.mkdir(parents=True)
     follower.errors.write_text(
         "downbeat-bench: about 3.0 s left, 7 % of 48 cells measured, 0 samples rejected\n", encoding="utf-8"
     )
-    follower.looks()
+    follower.tick()
     began, then = (line.removeprefix("fake, 2 ranks, launch 3: ") for line in said)
     assert re.fullmatch(r"began at \d\d:\d\d:\d\d", began)
     assert then == "about 3.0 s left, 7 % of 48 cells measured"

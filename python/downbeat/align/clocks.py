@@ -76,20 +76,24 @@ def align(traces: Sequence[RankTrace], wander: float) -> Aligned:
         raise UsageError("no two of these ranks have a collective in common; they need an allreduce or a barrier")
     axes = tuple(find_axis(tied, wander) for tied in tied_groups(known))
     rows = [rank_row(axis, known, trace) for trace in traces for axis in axes if trace.rank in axis.ranks]
-    alone = [trace.rank for trace in traces if not any(trace.rank in axis.ranks for axis in axes)]
-    notes += [f"rank {rank}: has no collective with another rank" for rank in alone]
+    alone = [trace for trace in traces if not any(trace.rank in axis.ranks for axis in axes)]
+    notes += [f"rank {one.rank}: has no collective with another rank" for one in alone]
     for axis in axes[1:]:
         named = some_of(axis.ranks.tolist())
         notes.append(
             f"rank {named}: no collective ties them to rank {axes[0].ranks[0]}; "
             f"they are on an axis of their own, the clock of rank {axis.ranks[0]}"
         )
-    rows += [{"rank": rank, "host": "", "axis": rank, "calls": 0} for rank in alone]
+    rows += [{"rank": one.rank, "host": one.host, "axis": one.rank, "calls": 0} for one in alone]
     table = pd.DataFrame(rows).sort_values("rank", ignore_index=True)
     if any(map(overlaps, traces)):
         notes.append("calls of a rank overlap: their shares of the run may add up to more than 100 %")
     set_apart = {int(axis.ranks[one.place]) for axis in axes for each in axis.windows for one in each.conflicts}
-    loose = [rank for rank in table["rank"][table["bound_s"].isna()] if rank not in set_apart.union(alone)]
+    loose = [
+        rank
+        for rank in table["rank"][table["bound_s"].isna()]
+        if rank not in set_apart.union(one.rank for one in alone)
+    ]
     if loose:
         notes.append(f"rank {some_of(loose)}: no bound: calls limit the clock from one side only, or not always")
     return Aligned(axes, tuple(known), table, (*notes, *(line for axis in axes for line in conflict_lines(axis))))
@@ -117,7 +121,8 @@ def rank_row(axis: Axis, groups: Sequence[Group], trace: RankTrace) -> dict[str,
 
 def overlaps(trace: RankTrace) -> bool:
     """Whether a rank is in two calls at once, as those that do not block may be."""
-    entry, end = (np.concatenate([getattr(calls, name) for calls in trace.calls]) for name in ("entry", "exit"))
+    none = np.empty(0, dtype=np.int64)
+    entry, end = (np.concatenate([none, *(getattr(one, name) for one in trace.calls)]) for name in ("entry", "exit"))
     order = np.argsort(entry)
     return bool((np.maximum.accumulate(end[order])[:-1] > entry[order][1:]).any())
 

@@ -17,7 +17,7 @@ def align(
         list[Path],
         typer.Argument(
             help="Traces of all ranks: Kineto or Chrome JSON, Nsight's SQLite, OTF2, downbeat trace.",
-            metavar="TRACE...",
+            metavar="TRACE",
             show_default=False,
         ),
     ],
@@ -41,7 +41,7 @@ def align(
     """Put traces of several ranks on one time axis, by the collectives in them.
 
     Exit status: 0 all ranks are on one axis, with a bound; 1 failure; 2 bad arguments; 3 a rank has no bound: its calls
-    contradict others', or no collective ties it to the first rank.
+    contradict others', limit it from one side, or do not tie it to the first rank.
     """
     from downbeat.align.clocks import align as align_traces
     from downbeat.align.clocks import late_or_slow, render, to_json

@@ -23,7 +23,7 @@ def config(
     Without options: version, prefix, both, and PKG_CONFIG_PATH. The library is the checkout's, that of 'downbeat
     build', or the wheel's, for the MPI library of the compiler wrapper.
 
-    Exit status: 0; 2 bad arguments, or there is no such library.
+    Exit status: 0 printed; 2 bad arguments, or no library was found.
     """
     from downbeat.errors import UsageError
     from downbeat.launchers.bench import how_to_build, prefixes

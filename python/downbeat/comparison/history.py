@@ -33,8 +33,8 @@ def parse_conditions(text: str) -> dict[str, str]:
         check_factor(name)
         if name in conditions:
             raise UsageError(f"'{text}' names {name} twice; a condition gives each factor one value")
-        if name == "size" and (found := re.fullmatch(r"(\d+)([KMG])", value)):
-            value = str(int(found[1]) << 10 * (1 + "KMG".index(found[2])))
+        if name == "size":  # 64K is 65536
+            value = f"{number(name, value):.0f}"
         conditions[name] = value
     return conditions
 

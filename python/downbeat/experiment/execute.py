@@ -40,7 +40,7 @@ class Watcher:
     def launches(self, key: LaunchKey) -> None:
         """A launch begins."""
 
-    def looks(self) -> float | None:
+    def tick(self) -> float | None:
         """A launch runs; returns the seconds until the next call, None if there is none."""
         return None
 
@@ -260,7 +260,7 @@ class Execution:
         """Launches; returns whether it is complete."""
         self.watcher.launches(key)
         chosen = self.decision.repetitions if self.decision and key.number > split.PILOT_LAUNCHES else None
-        ended = launch(self.plan, key, self.directory, chosen, self.lock, self.watcher.looks)
+        ended = launch(self.plan, key, self.directory, chosen, self.lock, self.watcher.tick)
         if ended.failure:
             self.outcome.failures.append(ended)
             self.failed[key.configuration] += 1

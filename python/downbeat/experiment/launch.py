@@ -72,7 +72,7 @@ def surroundings(variables: Mapping[str, str]) -> dict[str, object]:
 
 
 # Shows how a launch proceeds; returns the seconds until the next call, None if there is none.
-Look = Callable[[], float | None]
+Tick = Callable[[], float | None]
 OUTPUT = "stdout.txt"
 ERRORS = "stderr.txt"
 # 3: a cell lacks valid samples, 4: a cell has wrong results; all others were measured.
@@ -135,7 +135,7 @@ def launch(
     directory: Path,
     repetitions: int | None = None,
     lock: int | None = None,
-    look: Look | None = None,
+    tick: Tick | None = None,
 ) -> Ended:
     """Starts a launch, waits for it, and files what it left, among the complete or the failed.
 
@@ -145,7 +145,7 @@ def launch(
         directory: of the experiment.
         repetitions: as in `launch_command`.
         lock: file descriptor that the launch inherits, so that it holds the directory until all of it has ended.
-        look: called while it runs.
+        tick: called while it runs.
     """
     partial = directory / places.PARTIAL / str(key)
     shutil.rmtree(partial, ignore_errors=True)
@@ -154,7 +154,7 @@ def launch(
     variables = plan.variables_of(key)
     around = surroundings(variables)
     started = datetime.datetime.now(datetime.UTC)
-    status = run_in_directory(command, partial, variables, lock, look)
+    status = run_in_directory(command, partial, variables, lock, tick)
     ended = datetime.datetime.now(datetime.UTC)
     failure = failure_of(status, partial, plan.time_limit(key), key.ranks)
     places.write_record(
@@ -186,7 +186,7 @@ def next_failure(failed: Path, key: LaunchKey) -> Path:
 
 
 def run_in_directory(
-    command: list[str], where: Path, variables: Mapping[str, str], lock: int | None = None, look: Look | None = None
+    command: list[str], where: Path, variables: Mapping[str, str], lock: int | None = None, tick: Tick | None = None
 ) -> int:
     """Runs a command as `run` does, in a directory that gets what it prints: `OUTPUT` and `ERRORS`."""
     with (
@@ -195,7 +195,7 @@ def run_in_directory(
         writing(where / ERRORS),
         (where / ERRORS).open("xb") as errors,
     ):
-        return run(command, where, variables, (output, errors), str(where.resolve()), lock, look)
+        return run(command, where, variables, (output, errors), str(where.resolve()), lock, tick)
 
 
 def run(
@@ -205,7 +205,7 @@ def run(
     streams: tuple[IO[bytes], IO[bytes]],
     mark: str,
     lock: int | None = None,
-    look: Look | None = None,
+    tick: Tick | None = None,
 ) -> int:
     """Runs a command to its end; whatever ends this process ends the command, its launcher and its ranks.
 
@@ -216,7 +216,7 @@ def run(
         streams: standard output and standard error.
         mark: of the processes, `MARK` in their environment.
         lock: file descriptor that it inherits.
-        look: called while it runs.
+        tick: called while it runs.
     """
     at = command.index("downbeat.launchers.launch") + 1
     watched = [*command[:at], "--parent", str(os.getpid()), *command[at:]]
@@ -236,7 +236,7 @@ def run(
         )
         try:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-            status = attend(process, look)
+            status = attend(process, tick)
             if status < 0:  # killed, so that it could not end the ranks: the next launch would run beside them
                 end_marked(mark)
                 remove_segments(begin)
@@ -249,11 +249,11 @@ def run(
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def attend(process: subprocess.Popen[bytes], look: Look | None) -> int:
+def attend(process: subprocess.Popen[bytes], tick: Tick | None) -> int:
     """Waits until a process ends; returns its exit status."""
     while True:
         try:
-            return wait(process, look() if look else None)
+            return wait(process, tick() if tick else None)
         except subprocess.TimeoutExpired:
             continue
 

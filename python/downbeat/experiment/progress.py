@@ -140,7 +140,7 @@ class Plain(Watcher):
         self.running, self.began = describe(key), time.time()
         self.errors = self.directory / PARTIAL / str(key) / ERRORS
 
-    def looks(self) -> float | None:
+    def tick(self) -> float | None:
         if time.time() - self.began > QUIET_SECONDS / 2:
             self.say(f"{self.running}: {self.within()}")
         return QUIET_SECONDS
@@ -190,7 +190,7 @@ class Terminal(Plain):
             self.interval = DRAW_SELDOM_SECONDS
         self.live.start()
 
-    def looks(self) -> float | None:
+    def tick(self) -> float | None:
         self.live.refresh()
         return self.interval
 

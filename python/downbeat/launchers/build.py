@@ -57,7 +57,7 @@ MACROS = (
     ("openmpi", r"#define OPEN_MPI\b"),
     ("mpich5", r"#define MPICH_NUMVERSION ([5-9]\d{7}|\d{9})\b"),
     ("mpich", r"#define MPICH_VERSION\b"),
-    ("abi", r"#define MPI_ABI_VERSION\b"),  # the standard one, of whichever library
+    ("abi", r"#define MPI_ABI_VERSION\b"),  # the standard ABI, of any MPI library
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -22,12 +22,12 @@ class Format(NamedTuple):
     Attributes:
         name: for messages.
         recognizes: whether a file is of it, by its content.
-        read: the traces in a file, and a line for each kind of what was left out.
+        read: the traces in a file, and how many of each kind were left out.
     """
 
     name: str
     recognizes: Callable[[Path], bool]
-    read: Callable[[Path], tuple[list[RankTrace], list[str]]]
+    read: Callable[[Path], tuple[list[RankTrace], Counter[str]]]
 
 
 FORMATS = tuple(Format(module.NAME, module.recognizes, module.read) for module in (own, nsight, otf2, chrome))
@@ -48,8 +48,8 @@ def format_of(path: Path) -> Format:
     return found
 
 
-def read(path: Path) -> tuple[list[RankTrace], list[str]]:
-    """Returns the traces in a file of any format, and a line for each kind of what was left out."""
+def read(path: Path) -> tuple[list[RankTrace], Counter[str]]:
+    """Returns the traces in a file of any format, and how many of each kind were left out."""
     return format_of(path).read(path)
 
 
@@ -60,28 +60,19 @@ def read_all(paths: Sequence[Path]) -> tuple[list[RankTrace], list[str]]:
         UsageError: two are of the same rank.
     """
     traces: dict[int, RankTrace] = {}
-    notes = []
+    left_out: defaultdict[str, Counter[Path]] = defaultdict(Counter)
     for path in paths:
-        found, left_out = read(path)
-        notes += left_out
+        found, skipped = read(path)
+        for what, count in skipped.items():
+            left_out[what][path] = count
         for trace in found:
             other = traces.setdefault(trace.rank, trace)
             if other is not trace:
                 raise UsageError(
                     f"'{other.path}' and '{path}' are both of rank {trace.rank}; give one file for each rank"
                 )
-    return [traces[rank] for rank in sorted(traces)], summed(notes)
-
-
-def summed(notes: Sequence[str]) -> list[str]:
-    """Returns lines that say the same of several files as one, with the sum of their counts."""
-    counts: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
-    for note in notes:
-        where, _, rest = note.rpartition("': ")
-        count, _, what = rest.partition(" ")
-        counts[what].append((f"{where}'", int(count)))
     lines = []
-    for what, found in counts.items():
-        others = f" and {counted(len(found) - 1, 'more file')}" if len(found) > 1 else ""
-        lines.append(f"{found[0][0]}{others}: {sum(count for _, count in found)} {what}")
-    return lines
+    for what, files in left_out.items():
+        others = f" and {counted(len(files) - 1, 'more file')}" if len(files) > 1 else ""
+        lines.append(f"'{next(iter(files))}'{others}: {files.total()} {what}")
+    return [traces[rank] for rank in sorted(traces)], lines

@@ -135,7 +135,7 @@ def stamp_of(event: Event) -> Stamp:
     return Stamp(str(event.name), begin, end, thread, arguments if isinstance(arguments, dict) else {})
 
 
-def read(path: Path) -> tuple[list[RankTrace], list[str]]:
+def read(path: Path) -> tuple[list[RankTrace], Counter[str]]:
     """Returns the trace of a rank, and a line for each kind of what was left out.
 
     Raises:
@@ -160,7 +160,7 @@ def read(path: Path) -> tuple[list[RankTrace], list[str]]:
         raise UsageError(f"'{path}' does not say its rank; put it into the file's name: rank-0.json")
     host = next((str(blocks.head[key]) for key in ("hostname", "host_name") if blocks.head.get(key)), "")
     with reading(path):
-        return [gathered.trace(path, int(number), host)], gathered.notes(path)
+        return [gathered.trace(path, int(number), host)], gathered.skipped
 
 
 def groups_of(information: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:

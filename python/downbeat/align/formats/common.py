@@ -86,10 +86,6 @@ class Gathered:
         groups = [calls_of(group, self.ranks[group], calls) for group, calls in self.calls.items()]
         return RankTrace(path, rank, host, tuple(groups))
 
-    def notes(self, path: Path) -> list[str]:
-        """Returns a line for each kind of what was left out."""
-        return [f"'{path}': {count} {what}" for what, count in self.skipped.items()]
-
 
 def calls_of(group: str, ranks: tuple[int, ...], calls: list[Call]) -> Calls:
     """Returns the calls of a group as arrays, by time of entry; by sequence if each call has one of its own."""

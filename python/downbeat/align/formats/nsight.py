@@ -66,7 +66,7 @@ class Export:
         return dict(self.select("StringIds", "id", "value"))
 
 
-def read(path: Path) -> tuple[list[RankTrace], list[str]]:
+def read(path: Path) -> tuple[list[RankTrace], Counter[str]]:
     """Returns the traces of the processes in a file, and a line for each kind of what was left out.
 
     Raises:
@@ -82,7 +82,7 @@ def read(path: Path) -> tuple[list[RankTrace], list[str]]:
             raise ValueError(str(error)) from error
 
 
-def read_export(path: Path, export: Export) -> tuple[list[RankTrace], list[str]]:
+def read_export(path: Path, export: Export) -> tuple[list[RankTrace], Counter[str]]:
     """Returns the traces of the processes in an open file, and a line for each kind of what was left out."""
     if "StringIds" not in export.columns:
         raise UsageError(f"'{path}' is SQLite, but no export of Nsight Systems: it has no table StringIds")
@@ -108,7 +108,7 @@ def read_export(path: Path, export: Export) -> tuple[list[RankTrace], list[str]]
         )
     skipped: Counter[str] = sum((one.skipped for one in gathered.values()), Counter())
     traces = sorted((one.trace(path, ranks[process], host) for process, one in found.items()), key=lambda one: one.rank)
-    return traces, Gathered(skipped=skipped).notes(path)
+    return traces, skipped
 
 
 def gather_mpi(gathered: defaultdict[int, Gathered], export: Export, texts: dict[int, str], base: int) -> None:

@@ -5,7 +5,7 @@ Its library moves stamps as the archive's own clock offsets say. Errors that tho
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,7 +36,7 @@ def anchor_of(path: Path) -> Path | None:
     return next(iter(sorted(path.glob("*.otf2"))), None) if path.is_dir() else path
 
 
-def read(path: Path) -> tuple[list[RankTrace], list[str]]:
+def read(path: Path) -> tuple[list[RankTrace], Counter[str]]:
     """Returns the traces of an archive's processes, and a line for each kind of what was left out.
 
     Raises:
@@ -57,7 +57,7 @@ def read(path: Path) -> tuple[list[RankTrace], list[str]]:
             raise ValueError(str(error).splitlines()[0]) from error
 
 
-def read_archive(path: Path, archive: Reader) -> tuple[list[RankTrace], list[str]]:
+def read_archive(path: Path, archive: Reader) -> tuple[list[RankTrace], Counter[str]]:
     """Returns the traces of an open archive's processes, and a line for each kind of what was left out."""
     definitions = archive.definitions
     clock = definitions.clock_properties
@@ -95,14 +95,12 @@ def read_archive(path: Path, archive: Reader) -> tuple[list[RankTrace], list[str
             gathered[ranks[location]].skipped["collectives without an end"] += 1
     if not any(one.calls for one in gathered.values()):
         raise UsageError(f"'{path}' has no collectives of MPI; record with Score-P's wrapper of MPI (--mpp=mpi)")
-    total = Gathered()
-    for one in gathered.values():
-        total.skipped += one.skipped
+    skipped: Counter[str] = sum((one.skipped for one in gathered.values()), Counter())
     traces = []
     for rank, one in sorted(gathered.items()):
         node = threads[rank].group.system_tree_parent
         traces.append(one.trace(path, rank, str(node.name) if node is not None else ""))
-    return traces, total.notes(path)
+    return traces, skipped
 
 
 def is_world(group: Group) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ def recognizes(path: Path) -> bool:
         return file.read(len(MAGIC))[:-1] == MAGIC[:-1]
 
 
-def read(path: Path) -> tuple[list[RankTrace], list[str]]:
+def read(path: Path) -> tuple[list[RankTrace], Counter[str]]:
     """Returns the traces of a job's processes, and a line for each kind of what was left out.
 
     Raises:
@@ -36,15 +37,15 @@ def read(path: Path) -> tuple[list[RankTrace], list[str]]:
         for one in section.tables["communicators"]:
             members.setdefault(int(one["identity"]), {})[int(one["rank"])] = section.rank
     traces = []
-    notes = []
+    left_out: Counter[str] = Counter()
     for section in sections:
         with reading(section.path):
             trace, skipped = trace_of(section, members)
         traces.append(trace)
-        notes += [f"'{section.path}': {count} {what}" for what, count in skipped.items() if count]
+        left_out.update(skipped)
     if not any(trace.calls for trace in traces):
         raise UsageError(f"'{path}' has no collectives")
-    return traces, notes
+    return traces, +left_out
 
 
 def own_clock(ticks: Integers, section: Section) -> Integers:

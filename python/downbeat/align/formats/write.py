@@ -27,6 +27,7 @@ UNKNOWN_FIELD = re.compile("Object contains unknown field `(.*)` - at", re.DOTAL
 TID = 8  # place of the last field with a name of its own
 METADATA = msgspec.Raw(b'"M"')
 ZERO = msgspec.Raw(b"0.000")
+MOST_PLAIN = 20  # characters of a stamp that may not fit 64 bits
 NAME, ORDER = msgspec.Raw(b'"process_name"'), msgspec.Raw(b'"process_sort_index"')
 
 
@@ -66,7 +67,7 @@ class WholeEvents:
                 events: list[Any] = self.decoder.decode(text)
             except msgspec.ValidationError as error:
                 unknown = UNKNOWN_FIELD.match(str(error))
-                if unknown is None:
+                if unknown is None or unknown[1] in self.names:
                     raise
                 self.names.append(unknown[1])
                 self.decoder = self.decoder_of(self.names)
@@ -176,7 +177,8 @@ def all_nanoseconds(numbers: Sequence[msgspec.Raw]) -> Integers:
     """Returns what `nanoseconds` does, of many."""
     texts = list(map(bytes, numbers))
     joined = b" ".join(texts)
-    if joined and all(text[-4:-3] == b"." for text in texts) and b"e" not in joined and b"E" not in joined:
+    plain = all(text[-4:-3] == b"." and len(text) < MOST_PLAIN for text in texts)
+    if joined and plain and b"e" not in joined and b"E" not in joined:
         return np.fromstring(joined.replace(b".", b""), dtype=np.int64, sep=" ")
     return np.array([nanoseconds(text) for text in texts], dtype=np.int64)
 
