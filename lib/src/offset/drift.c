@@ -39,33 +39,6 @@ static double line_at(const struct db_line *line, double time) { return line->va
 
 static double interval_width(const struct db_offset *point) { return fabs(point->upper_ns - point->lower_ns); }
 
-/* Least squares (Hunold 2015, Alg. 4, line 20). A point counts by the inverse square of the width of its interval: with
- * equal widths that is the plain fit, and a point that was measured while the machine was disturbed cannot bend the
- * line. Relative to the first point, so that large timestamps cost no digits. */
-static struct db_line fit(const struct db_offset *points, int count, double resolution_ns) {
-    double weights = 0.0;
-    double times = 0.0;
-    double offsets = 0.0;
-    double squares = 0.0;
-    double products = 0.0;
-    for (int i = 0; i < count; ++i) {
-        double scale = interval_width(&points[i]) + resolution_ns + 1.0; /* never 0 */
-        double weight = 1.0 / (scale * scale);
-        double time = (double)(points[i].at - points[0].at);
-        double offset = points[i].offset_ns - points[0].offset_ns;
-        weights += weight;
-        times += weight * time;
-        offsets += weight * offset;
-        squares += weight * time * time;
-        products += weight * time * offset;
-    }
-    double variance = squares - times * times / weights;
-    double covariance = products - times * offsets / weights;
-    return (struct db_line){.at = (double)points[0].at + times / weights,
-                            .value = points[0].offset_ns + offsets / weights,
-                            .slope = variance > 0.0 ? covariance / variance : 0.0};
-}
-
 static const struct db_offset *narrowest(const struct db_offset *points, int count) {
     const struct db_offset *best = points;
     for (int i = 1; i < count; ++i)
@@ -110,6 +83,39 @@ int db_drift_slopes(const struct db_offset *points, int count, const struct db_l
     return possible->smallest <= possible->largest + limits->wander;
 }
 
+/* Least squares (Hunold 2015, Alg. 4, line 20). A point counts by the inverse square of the width of its interval: with
+ * equal widths that is the plain fit, and a point that was measured while the machine was disturbed cannot bend the
+ * line. Relative to the first point, so that large timestamps cost no digits. No slope beyond what all intervals allow:
+ * points in quick succession say little of it. */
+static struct db_line fit(const struct db_offset *points, int count, const struct db_limits *limits,
+                          double resolution_ns) {
+    double weights = 0.0;
+    double times = 0.0;
+    double offsets = 0.0;
+    double squares = 0.0;
+    double products = 0.0;
+    for (int i = 0; i < count; ++i) {
+        double scale = interval_width(&points[i]) + resolution_ns + 1.0; /* never 0 */
+        double weight = 1.0 / (scale * scale);
+        double time = (double)(points[i].at - points[0].at);
+        double offset = points[i].offset_ns - points[0].offset_ns;
+        weights += weight;
+        times += weight * time;
+        offsets += weight * offset;
+        squares += weight * time * time;
+        products += weight * time * offset;
+    }
+    double variance = squares - times * times / weights;
+    double covariance = products - times * offsets / weights;
+    struct db_slopes possible;
+    db_drift_slopes(points, count, limits, resolution_ns, &possible);
+    double smallest = fmin(possible.smallest, possible.largest);
+    double largest = fmax(possible.smallest, possible.largest);
+    return (struct db_line){.at = (double)points[0].at + times / weights,
+                            .value = points[0].offset_ns + offsets / weights,
+                            .slope = fmin(fmax(variance > 0.0 ? covariance / variance : 0.0, smallest), largest)};
+}
+
 /* How far the slope can be from the true one at any time until now; without any measurement it was within the skew. */
 static double slope_error(double slope, const struct db_slopes *possible, const struct db_limits *limits) {
     double error = fmax(fabs(slope - possible->smallest), fabs(possible->largest - slope)) + limits->wander;
@@ -133,21 +139,17 @@ static double line_bound(const struct db_line *line, const struct db_offset *poi
 
 struct db_clock_map db_drift_model(const struct db_line *line, const struct db_offset *points, int count,
                                    const struct db_limits *limits, double resolution_ns) {
-    struct db_line possible_line = *line;
     struct db_slopes possible;
     db_drift_slopes(points, count, limits, resolution_ns, &possible);
-    double smallest = fmin(possible.smallest, possible.largest);
-    double largest = fmax(possible.smallest, possible.largest);
-    possible_line.slope = fmin(fmax(line->slope, smallest), largest);
-    double slope = possible_line.slope;
+    double slope = line->slope;
     double error = slope_error(slope, &possible, limits);
 
     int64_t time = points[count - 1].at;
-    double bound_ns = line_bound(&possible_line, points, count, (double)time, error, limits->ramp);
+    double bound_ns = line_bound(line, points, count, (double)time, error, limits->ramp);
     double growth = error / (1.0 + slope); /* per ns of the peer's time */
     return (struct db_clock_map){
         .ticks = time,
-        .global_ns = time + llrint(line_at(&possible_line, (double)time)),
+        .global_ns = time + llrint(line_at(line, (double)time)),
         .ns_per_tick = 1.0 + slope,
         .bound_ns = bound_ns,
         .growth = growth,
@@ -196,7 +198,7 @@ static struct db_clock_map model_of(const struct db_learning *learning, struct f
         findings->points[i].drift_ns = limits->skew * findings->points[i].duration_ns;
     if (learning->fit_points <= 0)
         return offset_model(&findings->fresh, limits->skew);
-    struct db_line fitted = fit(findings->points, learning->fit_points, resolution_ns);
+    struct db_line fitted = fit(findings->points, learning->fit_points, limits, resolution_ns);
     struct db_clock_map line = db_drift_model(&fitted, findings->points, learning->fit_points, limits, resolution_ns);
     if (db_is(learning->intercept, &db_intercept_fit))
         return line;
