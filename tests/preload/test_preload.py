@@ -271,6 +271,29 @@ def test_the_sample_is_the_same_on_all_ranks_and_stands_for_all(trace_directory:
     assert 0.5 < times[times.index.max()] / own < 1.001
 
 
+def test_signals_lose_no_record(tmp_path: Path) -> None:
+    source = tmp_path / "timer.c"
+    source.write_text(  # as if a timer went off whenever a signal is let through
+        "#define _GNU_SOURCE\n#include <errno.h>\n#include <fcntl.h>\n#include <mpi.h>\n#include <signal.h>\n"
+        "int posix_fallocate(int file, off_t offset, off_t size) {\n"
+        "    static int calls;\n"
+        "    sigset_t blocked;\n"
+        "    pthread_sigmask(SIG_SETMASK, NULL, &blocked);\n"
+        "    if (offset == 0 ? calls++ == 0 : !sigismember(&blocked, SIGALRM))\n"
+        "        return EINTR;\n"
+        "    return fallocate(file, 0, offset, size) == 0 ? 0 : errno;\n}\n"
+        "int main(int argc, char **argv) {\n"
+        "    MPI_Init(&argc, &argv);\n"
+        "    for (int i = 0; i < 60000; ++i)\n"
+        "        MPI_Barrier(MPI_COMM_SELF);\n"
+        "    return MPI_Finalize();\n}\n"
+    )
+    app = tmp_path / "timer"
+    subprocess.run(["mpicc.openmpi", "-rdynamic", source, "-o", app], check=True)
+    trace = traced(tmp_path / "trace", "openmpi", [str(app)])
+    assert len(trace.records) == 2 * 60000
+
+
 def test_names_of_cpp_are_plain_and_stay_when_the_program_is_gone(tmp_path: Path, trace_directory: Path) -> None:
     source = tmp_path / "solver.cc"
     source.write_text(
