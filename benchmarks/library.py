@@ -187,7 +187,7 @@ def reason(missed: Result, by_name: dict[str, float]) -> str:
         )
     if missed.figure == "sync_us":
         return (
-            "the default, sync=disciplined, compares the clocks up to 16 times in a synchronization, and makes "
+            "the default, sync=disciplined, compares the clocks up to 24 times in a synchronization, and makes "
             "fewer of them; hca3_offset compares them once"
         )
     return "see the range over repetitions: the machine may have been busy"

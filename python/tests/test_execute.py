@@ -163,11 +163,12 @@ def test_a_directory_of_something_else_is_refused(fake: FakeBench, where: Path) 
             "cp {templates}/any-1.nc $output; exit 0",
             "the program ran with 1 rank, not 2: the launcher belongs to another MPI library",
         ),
-        # srun's lines around those of the program, in any order.
+        # Lines of the launcher around those of the program, in any order.
         (
             "echo 'srun: error: vm: tasks 0-1: Exited with exit code 1' >&2; echo out of luck >&2; "
             "echo 'slurmstepd-vm: error: *** STEP 7.0 ON vm CANCELLED AT 2026-11-22T00:44:33 ***' >&2; "
-            "echo 'srun: error: vm: task 1: Killed' >&2; exit 1",
+            "echo 'srun: error: vm: task 1: Killed' >&2; "
+            "echo '[vm:7] Set MCA parameter \"orte_base_help_aggregate\" to 0 to see all help' >&2; exit 1",
             "exit status 1: out of luck",
         ),
         ("echo 'srun: error: vm: task 0: Killed' >&2; exit 137", "exit status 137: srun: error: vm: task 0: Killed"),

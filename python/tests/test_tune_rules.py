@@ -25,11 +25,11 @@ def choices(collective: str, ranks: int, **by_size: str) -> dict[Cell, str]:
     return {Cell(collective, ranks, int(size[1:])): algorithm for size, algorithm in by_size.items()}
 
 
-def test_neighbouring_sizes_with_one_choice_share_a_rule_that_ends_before_the_next_size() -> None:
+def test_neighboring_sizes_with_one_choice_share_a_rule_that_ends_at_the_last_of_them() -> None:
     chosen = choices("bcast", 4, _8="chain", _16="chain", _32=DEFAULT, _64="binomial", _128="chain")
     assert rules_of(chosen) == [
-        Rule("bcast", 4, 8, 31, "chain"),
-        Rule("bcast", 4, 64, 127, "binomial"),
+        Rule("bcast", 4, 8, 16, "chain"),
+        Rule("bcast", 4, 64, 64, "binomial"),
         Rule("bcast", 4, 128, 128, "chain"),
     ]
 
@@ -45,7 +45,7 @@ def test_what_stays_with_the_default_has_no_rule() -> None:
         min_size=1,
     )
 )
-def test_rules_say_at_measured_sizes_what_was_chosen_and_elsewhere_what_was_below(
+def test_rules_say_what_was_chosen_at_the_measured_sizes_on_both_sides_and_else_the_default(
     drawn: dict[tuple[str, int, int], str],
 ) -> None:
     chosen = {Cell(*key): algorithm for key, algorithm in drawn.items()}
@@ -56,9 +56,9 @@ def test_rules_say_at_measured_sizes_what_was_chosen_and_elsewhere_what_was_belo
                 cell.size: one for cell, one in chosen.items() if (cell.collective, cell.ranks) == (collective, ranks)
             }
             for size in range(45):
-                below = [one for one in measured if one <= size]
-                inside = below and size <= max(measured)
-                expected = measured[max(below)] if inside else DEFAULT
+                below = measured.get(max((one for one in measured if one <= size), default=-1), DEFAULT)
+                above = measured.get(min((one for one in measured if one >= size), default=-1), DEFAULT)
+                expected = below if below == above else DEFAULT
                 assert algorithm_for(rules, Cell(collective, ranks, size)) == expected
 
 

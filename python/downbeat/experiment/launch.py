@@ -83,7 +83,8 @@ PROGRESS = r"downbeat-bench: (?P<progress>(?:about|at least) .* left, \d+ % of .
 NEEDLESS = re.compile(
     rf"{PROGRESS}|downbeat-bench: \d+ of \d+ cells complete, |"
     r"(srun|slurmstepd\S*): .*"
-    r"(: tasks? [\d,-]+: (Exited with exit code \d+|Killed|Terminated)$|\*\*\* STEP |Job step aborted|Terminating )"
+    r"(: tasks? [\d,-]+: (Exited with exit code \d+|Killed|Terminated)$|\*\*\* STEP |Job step aborted|Terminating )|"
+    r"\[\S+\] (\d+ more process|Set MCA parameter )"  # what Open MPI says after its reason
 )
 
 

@@ -55,19 +55,16 @@ class Rule:
 def rules_of(choices: dict[Cell, str]) -> list[Rule]:
     """Returns the rules for choices by size; neighboring sizes with the same choice share one.
 
-    A choice holds from the size at which it was measured to the byte before the next size that was measured, and at the
-    largest size for that alone. For smaller and larger ones, and on other numbers of ranks, nothing was measured, and
+    A choice holds between two measured sizes that share it, and at a size whose neighbors have other ones for that size
+    alone: an algorithm that is fast at 512 bytes may take twice as long at 1,023. Elsewhere nothing was measured, and
     the library decides as it did. Sizes that keep the default have no rule.
     """
     rules = []
     for (collective, ranks), group in groupby(sorted(choices), key=lambda cell: (cell.collective, cell.ranks)):
-        sizes = [cell.size for cell in group]
-        ends = [*(size - 1 for size in sizes[1:]), sizes[-1]]
-        algorithms = [choices[Cell(collective, ranks, size)] for size in sizes]
-        for algorithm, run in groupby(zip(algorithms, sizes, ends, strict=True), key=lambda each: each[0]):
-            spans = list(run)
+        for algorithm, run in groupby(group, key=lambda cell: choices[cell]):
+            sizes = [cell.size for cell in run]
             if algorithm != DEFAULT:
-                rules.append(Rule(collective, ranks, spans[0][1], spans[-1][2], algorithm))
+                rules.append(Rule(collective, ranks, sizes[0], sizes[-1], algorithm))
     return rules
 
 
