@@ -178,7 +178,10 @@ def test_the_news_is_one_sentence(tmp_path: Path) -> None:
     assert news("b", [barrier_cells(one, 1.0) for one in factors]) == (
         f"{start} 0.0 % too low; no cell differs significantly."
     )
-    assert news("c", [barrier_cells(1)]) == f"{start} 20.0 % too high; no verdict, which needs 5 launches."
+    assert (
+        news("c", [barrier_cells(1)])
+        == f"{start} 20.0 % too high; no verdict, which needs 5 launches that can be compared."
+    )
 
 
 def test_verdict_of_a_barrier_that_does_none(tmp_path: Path) -> None:

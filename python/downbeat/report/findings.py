@@ -218,8 +218,8 @@ def barrier_sentence(judged: list[Judged]) -> str:
     launches = min(min(one.comparison.launches) for one in judged)
     if launches < FEWEST_LAUNCHES:
         return (
-            f"{text} This is an observation, not a verdict, of {counted(launches, 'launch')}; a verdict "
-            f"needs {FEWEST_LAUNCHES}."
+            f"{text} This is an observation, not a verdict: {counted(launches, 'launch')} of a cell can be compared, "
+            f"{FEWEST_LAUNCHES} are needed."
         )
     verdicts = [one.comparison.verdict for one in judged]
     parts = []
@@ -453,7 +453,7 @@ def headline(judged: list[Judged]) -> str:
     typical = percent_off(statistics.median(ratios.values()))
     start = f"After {judged[0].synchronizer} a typical latency reads {typical}"
     if not firm:
-        return f"{start}; no verdict, which needs {FEWEST_LAUNCHES} launches."
+        return f"{start}; no verdict, which needs {FEWEST_LAUNCHES} launches that can be compared."
     found = [one.cell for one in firm if one.comparison.verdict in READINGS]
     sides = [[cell for cell in found if high == (ratios[cell] > 1)] for high in (True, False)]
     ends = [max(side, key=lambda cell: abs(math.log(ratios[cell]))) for side in sides if side]
