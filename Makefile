@@ -97,7 +97,7 @@ bench: setup-bench $(foreach m,$(DEBIAN_MPIS),build-$m) ## measure Downbeat itse
 	$(VENV)/python -m benchmarks.library
 	@$(VENV)/python -m benchmarks.bindings
 
-bench-scale: setup-run ## measure starts of 128 to 16,384 processes with clocks of their own, in virtual time, 25 minutes on two processors; SCALE='--processes 16,128 --skew 15e-6,300e-6 --seconds 10', SCALE='--random 1000 --seed 1'
+bench-scale: setup-run ## measure starts of 128 to 16,384 processes with clocks of their own, in virtual time, about half an hour on two processors; SCALE='--processes 16,128 --skew 15e-6,300e-6 --seconds 10', SCALE='--random 1000 --seed 1'
 	$(call build,$(MPI),scale)
 	@$(VENV)/python -m benchmarks.scale --mpi $(MPI) $(SCALE)
 

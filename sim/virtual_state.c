@@ -168,8 +168,7 @@ static void take_part(int process, void *argument) {
     }
 }
 
-/* Before this many synchronizations, a jump looks the same as a rate that is not known yet, and as many have to show
- * it. */
+/* Before this many synchronizations, a jump looks the same as a rate that is not known yet. */
 #define KNOWN_SYNCS 4
 
 /* From the call in which a clock turns to the next synchronization that began after that, which shows a jump, or to the
@@ -179,7 +178,7 @@ static void mark_blind(struct run *run, const struct virtual_turn *turn) {
     int first = 0;
     while (first < run->calls && run->last_exit[first] < turn->at_ns)
         ++first;
-    int more = all[first].syncs < KNOWN_SYNCS ? KNOWN_SYNCS - 1 : turn->skew != 0.0;
+    int more = turn->skew != 0.0 || all[first].syncs < KNOWN_SYNCS;
     for (int i = first; i < run->calls && all[i].syncs <= all[first].syncs + more; ++i)
         all[i].blind = 1;
 }

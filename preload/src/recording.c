@@ -107,15 +107,27 @@ static void write_header(const struct trace_header *sizes, int world_rank, int w
     memcpy(own.header->magic, TRACE_MAGIC, sizeof own.header->magic);
 }
 
-/* Room is taken before it is written to: a mapped file on a full file system would end the program. */
-static int grow(int table, int64_t entries) {
+/* Room is taken before it is written to: a mapped file on a full file system would end the program. A signal would
+ * undo it, and a program may have a timer that is faster. */
+static int allocate(int64_t offset, int64_t size) {
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    int code = posix_fallocate(own.file, offset, size);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return code;
+}
+
+/* Makes room for `entries` of a table; those who call it hold the lock. Returns 0, or an errno. */
+static int reserve(int table, int64_t entries) {
     int64_t each = entry_sizes[table];
     int64_t chunk = (table == RECORDS_TABLE ? RECORDS_CHUNK : CHUNK) / each;
     while (own.stored[table] < entries) {
         int64_t more = extent_of(own.header, table)->capacity - own.stored[table];
         more = more > chunk ? chunk : more;
         int64_t offset = own.tables[table] + own.stored[table] * each - (char *)own.header;
-        int code = more > 0 ? posix_fallocate(own.file, offset, more * each) : ENOSPC;
+        int code = more > 0 ? allocate(offset, more * each) : ENOSPC;
         if (code != 0)
             return code;
 #ifdef MADV_POPULATE_WRITE
@@ -130,18 +142,6 @@ static int grow(int table, int64_t entries) {
     return 0;
 }
 
-/* Makes room for `entries` of a table; those who call it hold the lock. A signal would undo it, and a program may have
- * a timer that is faster. Returns 0, or an errno. */
-static int reserve(int table, int64_t entries) {
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    int code = grow(table, entries);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return code;
-}
-
 int recording_open(const char *path, int world_rank, int world_size, int64_t records, int threaded) {
     struct trace_header sizes = {.maps_capacity = MAPS,
                                  .communicators_capacity = records + COMMUNICATORS,
@@ -154,10 +154,7 @@ int recording_open(const char *path, int world_rank, int world_size, int64_t rec
     if (own.file < 0)
         return errno;
     own.mapped = (size_t)offset_of(&sizes, TABLES);
-    int code;
-    do
-        code = posix_fallocate(own.file, 0, TRACE_HEADER_SIZE);
-    while (code == EINTR);
+    int code = allocate(0, TRACE_HEADER_SIZE);
     void *mapped = MAP_FAILED;
     if (code == 0) {
         mapped = mmap(NULL, own.mapped, PROT_READ | PROT_WRITE, MAP_SHARED, own.file, 0);

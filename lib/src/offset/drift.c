@@ -122,11 +122,14 @@ static double slope_error(double slope, const struct db_slopes *possible, const 
     return fmin(error, limits->skew + fabs(slope));
 }
 
+/* Among so few points a clock that jumped looks like a rate that is not known yet, so earlier ones confine nothing. */
+#define FEW_TO_CONFINE 8
+
 /* The bound of the line's error at `time`: each point confines it there, and from there on the slope's error does. */
 static double line_bound(const struct db_line *line, const struct db_offset *points, int count, double time,
                          double growth, double ramp) {
     double bound = INFINITY;
-    for (int i = 0; i < count; ++i) {
+    for (int i = count <= FEW_TO_CONFINE ? count - 1 : 0; i < count; ++i) {
         const struct db_offset *point = &points[i];
         struct db_offset predicted = *point;
         predicted.offset_ns = line_at(line, (double)point->at);
