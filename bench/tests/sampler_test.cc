@@ -223,6 +223,27 @@ TEST(Sampler, TimesTheRanksOfTheOperation) {
     }
 }
 
+// The mean over some pairs of stamps: no less than the shortest of many.
+TEST(Sampler, AStampCostsWhatTwoReadingsAreApart) {
+    const Communicator comm;
+    const GlobalClock clock(comm, std::nullopt);
+    const double cost = measure_stamp_cost(comm, clock);
+    const StampClock stamps = clock.stamps();
+    double shortest = 1.0;
+    for (int batch = 0; batch < 200; ++batch) { // a mean has a step that single readings may not
+        const std::int64_t begin = stamps.read();
+        std::int64_t end = begin;
+        for (int i = 0; i < 100; ++i) {
+            end = stamps.read();
+        }
+        shortest = std::min(shortest, (stamps.seconds(end) - stamps.seconds(begin)) / 100);
+    }
+    if (comm.is_root()) {
+        EXPECT_GE(cost, 0.4 * shortest);
+    }
+    EXPECT_EQ(cost > 0.0, comm.is_root());
+}
+
 /// Events between the stamps and around them: R for a reading of the clock, else the letter of the caller.
 std::string events;
 
