@@ -52,8 +52,9 @@ def check(machine: Machine, ranks: int) -> list[Finding]:  # noqa: ARG001
     names = sorted(name for name in machine.environment if CHANGES.match(name) and not OF_LAUNCHERS.fullmatch(name))
     findings = []
     if names:
-        words = [f"{name}={machine.environment[name]}" for name in names]
-        findings.append(Finding("variables", f"set: {shown(words)}", "notice", ADVICE))
+        words = [f"{name}={machine.environment[name]}" for name in names[:SHOWN]]
+        more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+        findings.append(Finding("variables", f"set: {', '.join(words)}{more}", "notice", ADVICE))
     if machine.environment.get("LD_PRELOAD"):
         seen = f"LD_PRELOAD={machine.environment['LD_PRELOAD']}"
         advice = "it is loaded before the MPI library and may intercept its calls; unset it"
@@ -75,9 +76,4 @@ def elsewhere(library: str, settings: Mapping[str, Setting], machine: Machine) -
         for name, (value, place) in settings.items()
         if place or name not in machine.environment
     ]
-    return [Finding("variables", f"{library} has {shown(words)}", "notice", ADVICE)] if words else []
-
-
-def shown(words: list[str]) -> str:
-    """Returns the first of some settings, and how many more there are."""
-    return ", ".join(words[:SHOWN]) + (f" and {len(words) - SHOWN} more" if len(words) > SHOWN else "")
+    return [Finding("variables", f"{library} has {', '.join(words)}", "notice", ADVICE)] if words else []
