@@ -49,8 +49,10 @@ bool has_rules(const std::string &path, const std::string &collective, long rank
         bool found = false;
         for (long left = numbers.next(); left > 0; --left) {
             const bool wanted = numbers.next() == number;
-            for (long sizes = numbers.next(); sizes > 0; --sizes) {
-                const bool reaches = numbers.next() <= ranks; // each replaces the one before
+            const long sizes = numbers.next();
+            for (long size = 0; size < sizes; ++size) {
+                // Each replaces the one before. The first is for fewer ranks as well.
+                const bool reaches = (numbers.next() <= ranks) || size == 0;
                 bool any = false;
                 for (long rules = numbers.next(); rules > 0; --rules) {
                     numbers.next(); // bytes

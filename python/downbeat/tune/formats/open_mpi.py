@@ -142,7 +142,9 @@ class OpenMpiRules(RulesFormat):
             for ranks in sizes:
                 entries = self._entries(collective, ranks, by_ranks[ranks]) if ranks in by_ranks else []
                 if not entries:
-                    before = of_site.get(max((size for size in of_site if size <= ranks), default=-1), [(0, 0, 0, 0)])
+                    # The first one is for fewer ranks as well.
+                    least = max((size for size in of_site if size <= ranks), default=min(of_site, default=0))
+                    before = of_site.get(least, [(0, 0, 0, 0)])
                     entries = [(*entry, "default" if entry[1] == 0 else "of the site") for entry in before]
                 lines.append(f"{ranks} {len(entries)} # ranks: message sizes")
                 lines += [
