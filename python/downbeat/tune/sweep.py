@@ -112,11 +112,11 @@ class Probe:
         for _ in range(ATTEMPTS):
             failed = {name: reason for name in failed if (reason := self.failure([name], limit))}
         usable.algorithms = [name for name in candidates if name not in failed]
-        if candidates and not usable.algorithms:
-            raise UsageError(f"{where}: no algorithm can be chosen: {next(iter(failed.values()))}")
         usable.excluded |= failed
         if failed and (reason := self.failure([DEFAULT], self.timeout)):
             raise DownbeatError(f"{where} could be measured at first, but no longer: {reason}")
+        if candidates and not usable.algorithms:
+            raise UsageError(f"{where}: no algorithm can be chosen: {next(iter(failed.values()))}")
         return usable
 
     def failure(self, algorithms: Sequence[str], timeout: float) -> str:
