@@ -21,6 +21,7 @@ LARGEST = 2**16  # bytes that are counted: where a message is cut or not, the al
 SUFFIXES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 IGNORED = "ignored"
 CANNOT_TELL = "cannot tell"
+TELLING = 4  # ranks: with fewer, most algorithms send the same messages
 
 
 def check_choices(plan: Plan) -> list[Finding]:
@@ -53,7 +54,7 @@ def check_launch(plan: Plan, key: LaunchKey, chosen: dict[str, list[str]]) -> li
     ended = run_bench(library, key.ranks, arguments, plan.variables_of(key), SECONDS)
     where = f"under {key.configuration}"
     if ended.status != 0:
-        return [notice(f"whether choices take effect {where} could not be counted: {ended.reason}")]
+        return [Finding(CHECK, f"whether choices take effect {where} could not be counted: {ended.reason}", "notice")]
     rows = [json.loads(line) for line in ended.output.splitlines() if line.startswith('{"')]
     verdicts = {(row["operation"], row["algorithm"]): row["verdict"] for row in rows if "verdict" in row}
     asked = [(operation, name) for operation, names in chosen.items() for name in names]
@@ -69,7 +70,11 @@ def check_launch(plan: Plan, key: LaunchKey, chosen: dict[str, list[str]]) -> li
     unknown = [(operation, name) for operation, name in asked if verdicts.get((operation, name)) == CANNOT_TELL]
     if not unknown:
         return []
-    return [notice(f"counting at {size} bytes {where} cannot tell from the library's own choice: {listed(unknown)}")]
+    advice = "with four ranks or more, and at other sizes, more can be told" if key.ranks < TELLING else ""
+    if not any(row.get("messages", -1) >= 0 for row in rows):
+        advice = "this MPI library does not count its messages"
+    seen = f"counting at {size} bytes {where} cannot tell from the library's own choice: {listed(unknown)}"
+    return [Finding(CHECK, seen, "notice", advice)]
 
 
 def choices_of(options: Mapping[str, str]) -> dict[str, list[str]]:
@@ -85,11 +90,6 @@ def largest_size(sizes: str) -> int:
     found = re.findall(r"(\d+)([KMG]?)", sizes) or [("64", "K")]
     size = max(int(number) * SUFFIXES[suffix] for number, suffix in found)
     return max(8, min(size, LARGEST) // 8 * 8)
-
-
-def notice(seen: str) -> Finding:
-    """Returns a finding of this check."""
-    return Finding(CHECK, seen, "notice", "with four ranks or more, and at other sizes, more can be told")
 
 
 def listed(choices: Iterable[tuple[str, str]]) -> str:

@@ -139,7 +139,7 @@ class Plain(Watcher):
 
     def doubts(self, findings: Sequence[Finding]) -> None:
         for finding in findings:
-            self.say(f"{finding.seen}; {finding.advice}")
+            self.say("; ".join(filter(None, (finding.seen, finding.advice))))
 
     def launches(self, key: LaunchKey) -> None:
         self.running, self.began = describe(key), time.time()
