@@ -334,15 +334,15 @@ def test_variables_that_every_launch_sets_anew_are_no_difference() -> None:
 @pytest.mark.parametrize(
     ("a", "b", "differ"),
     [
-        # The place of a setting is no difference, its value is.
+        # Only the value of a setting counts, not its place.
         ({"environment": "OMPI_MCA_x=1"}, {"environment": "OMPI_MCA_x=1 (/etc/openmpi/a.conf:3)"}, []),
         ({"environment": ""}, {"environment": "OMPI_MCA_x=1 (/etc/openmpi/a.conf:3)"}, ["OMPI_MCA_x"]),
         ({"environment": "OMPI_MCA_x=(2)"}, {"environment": "OMPI_MCA_x=(3)"}, ["OMPI_MCA_x"]),
-        # What launchers set is none.
+        # Variables of launchers are left out.
         ({"environment": "OMPI_MCA_orte_hnp_uri=1"}, {"environment": "OMPI_MCA_orte_hnp_uri=2"}, []),
         ({"environment": "I_MPI_HYDRA_UUID=1"}, {"environment": "I_MPI_HYDRA_UUID=2"}, []),
         ({"environment": "I_MPI_ADJUST_BCAST=1"}, {"environment": "I_MPI_ADJUST_BCAST=2"}, ["I_MPI_ADJUST_BCAST"]),
-        # What was measured is none, unless it is another clock.
+        # Measured numbers are left out, unless it is another clock.
         ({"clock_resolution": 1.00e-8}, {"clock_resolution": 1.01e-8}, []),
         ({"clock_resolution": 1e-8}, {"clock_resolution": 1e-6}, ["clock resolution"]),
         ({"clock_resolution": 1e-6}, {"clock_resolution": 1e-8}, ["clock resolution"]),

@@ -1,4 +1,4 @@
-"""What is set for an MPI library is stored with each launch, wherever it was set; and nothing else."""
+"""Settings of an MPI library are stored with each launch, wherever they were made; and nothing else."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ struct Setting {
     std::string place; // "/path/file:line"; "" if it is from the environment
 };
 
-/// What was set for the MPI library, its networks and libdownbeat, by whatever means, sorted by name. After MPI_Init.
+/// All settings of the MPI library, its networks and libdownbeat, by whatever means, sorted by name. After MPI_Init.
 std::vector<Setting> find_settings();
 
 } // namespace bench

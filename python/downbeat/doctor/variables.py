@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from downbeat.doctor.machine import Finding, Machine
 
-# What launchers set for themselves, and `downbeat.launchers.launch` with them: numbers and addresses of a job, places
+# Set by launchers for themselves, and by `downbeat.launchers.launch`: numbers and addresses of a job, places
 # of ranks, what Intel MPI found out of the processor. And where a library is, or that root may start it.
 OF_LAUNCHERS = re.compile(
     r"OMPI_MCA_(orte_.*|prte_.*|plm.*|ras.*|ess.*|pmix.*|initial_wdir|num_procs|cpu_type|PREFIXES|shmem_RUNTIME_.*"

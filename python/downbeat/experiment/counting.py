@@ -28,8 +28,8 @@ def check_choices(plan: Plan) -> list[Finding]:
     """Counts once for each library, number of ranks, environment and variant what its choices do.
 
     Returns:
-        What cannot be told. Counting is no condition: under a library that cannot count, or by an algorithm that
-        nobody asked for and that fails, nothing is known, and that is a finding.
+        Findings on the choices that counting cannot distinguish from the default. Counting itself may fail, e.g. by an
+        algorithm that nobody asked for; that is a finding, too.
 
     Raises:
         UsageError: a choice has no effect.
@@ -70,10 +70,10 @@ def check_launch(plan: Plan, key: LaunchKey, chosen: dict[str, list[str]]) -> li
     unknown = [(operation, name) for operation, name in asked if verdicts.get((operation, name)) == CANNOT_TELL]
     if not unknown:
         return []
-    advice = "with four ranks or more, and at other sizes, more can be told" if key.ranks < TELLING else ""
+    advice = "four ranks or more, or other sizes, show more" if key.ranks < TELLING else ""
     if not any(row.get("messages", -1) >= 0 for row in rows):
         advice = "this MPI library does not count its messages"
-    seen = f"counting at {size} bytes {where} cannot tell from the library's own choice: {listed(unknown)}"
+    seen = f"counting at {size} bytes {where} cannot distinguish from the library's own choice: {listed(unknown)}"
     return [Finding(CHECK, seen, "notice", advice)]
 
 

@@ -40,7 +40,7 @@ class Watcher:
         """The run begins; some of the planned launches may be complete already."""
 
     def doubts(self, findings: Sequence[Finding]) -> None:
-        """Choices of algorithms, of which it cannot be told whether they take effect."""
+        """Choices of algorithms may have no effect: counting does not show it."""
 
     def launches(self, key: LaunchKey) -> None:
         """A launch begins."""
