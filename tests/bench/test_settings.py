@@ -17,7 +17,6 @@ VARIABLES = {
         "OMPI_MCA_coll_tuned_allreduce_algorithm": "ring",
         "OMPI_MCA_coll_sync_priority": "7",
         "OMPI_MCA_coll": "^sm",
-        "OMPI_MCA_mpi_leave_pinned": "0",
     },
     "mpich": {
         "MPIR_CVAR_BCAST_INTRA_ALGORITHM": "binomial",
