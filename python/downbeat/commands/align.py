@@ -59,10 +59,10 @@ def align(
     from downbeat.align.clocks import align as align_traces
     from downbeat.align.clocks import late_or_slow, render, to_json
     from downbeat.align.formats import check_moved, kernels_of, read_all, write_merged, write_moved
+    from downbeat.align.page import align_page
     from downbeat.base.files import is_standard_output, write_text
     from downbeat.errors import UsageError
     from downbeat.report.page import write_page
-    from downbeat.traces.page import make_page
     from downbeat.traces.page import render as render_arrivals
 
     found, left_out = read_all(traces, kernels_of(kernel or ()))
@@ -81,12 +81,11 @@ def align(
             write_moved(trace, aligned.corrected, moved / trace.path.name)
     if json:
         write_text(json, to_json(aligned))
-    late = late_or_slow(aligned)
     if page:
-        write_page(page, make_page(late, "Late or slow: traces on one axis", None))
+        write_page(page, align_page(aligned))
     if is_standard_output(page) and aligned.notes:
         print("\n".join(aligned.notes), file=sys.stderr)
     if not (is_standard_output(json) or is_standard_output(page)):
-        print("\n".join([render(aligned), "", render_arrivals(late, None, "")]))
+        print("\n".join([render(aligned), "", render_arrivals(late_or_slow(aligned), None, "")]))
     if not aligned.whole:
         raise typer.Exit(EXIT_TORN)
