@@ -55,10 +55,10 @@ def clock_section(aligned: Aligned) -> Section:
 def clocks_frame(aligned: Aligned) -> pd.DataFrame:
     """Returns a row per rank: offset, rate, bound, expected error, calls, host."""
     ranks = aligned.ranks
-    return pd.DataFrame(
+    frame = pd.DataFrame(
         {
             "rank": ranks["rank"],
-            "offset_s": ranks["offset_s"],
+            "offset_s": [f"{offset:.9f}" if np.isfinite(offset) else "-" for offset in ranks["offset_s"]],
             "rate_ppm": ranks["rate"] * 1e6 + 0.0,
             "bound_us": ranks["bound_s"] * MICROSECONDS,
             "expected_error_us": ranks["expected_error_s"] * MICROSECONDS,
@@ -66,10 +66,11 @@ def clocks_frame(aligned: Aligned) -> pd.DataFrame:
             "host": ranks["host"],
         }
     )
+    return frame if ranks["host"].any() else frame.drop(columns="host")
 
 
 def clocks_over_time(aligned: Aligned) -> Picture | None:
-    """Draws each clock against the axis without its straight line, and how well it is known. None: nothing is known."""
+    """Draws how each clock drifts against the axis, and how well it is known. None: nothing is known."""
     frames = []
     for rank in aligned.ranks["rank"]:
         times = entries_of(aligned, int(rank))
@@ -77,14 +78,13 @@ def clocks_over_time(aligned: Aligned) -> Picture | None:
             continue
         at = np.linspace(0, int(times.max() - times.min()), POINTS).astype(np.int64) + times.min()
         moved, bound, expected = aligned.correct(int(rank), at)
-        ahead, since = (at - moved).astype(float), (at - at[0]).astype(float)
-        line = ahead[0] + (ahead[-1] - ahead[0]) * since / max(since[-1], 1.0)
+        ahead = at - moved
         frames.append(
             pd.DataFrame(
                 {
                     "rank": rank,
-                    "time_s": since * NS,
-                    "wander_us": (ahead - line) / 1e3,
+                    "time_s": (at - at[0]) * NS,
+                    "drift_us": (ahead - ahead[0]) / 1e3,
                     "bound_us": np.where(np.isfinite(bound), bound, np.nan) / 1e3,
                     "expected_error_us": expected / 1e3,
                 }
@@ -96,17 +96,17 @@ def clocks_over_time(aligned: Aligned) -> Picture | None:
     panels = figure.subplots(2, 1, sharex=True)
     for place, clock in enumerate(frames[:MOST_CLOCKS]):
         look = look_of(place) | {"marker": ""}
-        panels[0].plot(clock["time_s"], clock["wander_us"], label=f"rank {clock['rank'].iloc[0]}", **look)
+        panels[0].plot(clock["time_s"], clock["drift_us"], label=f"rank {clock['rank'].iloc[0]}", **look)
         panels[1].plot(clock["time_s"], clock["bound_us"], **look)
         panels[1].plot(clock["time_s"], clock["expected_error_us"], **look | {"linewidth": 0.8})
-    finish(panels[0], "", "clock - its line [us]", "each clock without its offset and rate")
+    finish(panels[0], "", "drift [us]", "how far each clock got ahead of the axis since the rank's first call")
     finish(panels[1], "time since the rank's first call [s]", "error [us]", "bound (thick) and expected error (thin)")
     log_axis(panels[1].yaxis)
     finish_legend(figure, panels)
     more = f" The first {MOST_CLOCKS} of {len(frames)} are drawn." if len(frames) > MOST_CLOCKS else ""
     caption = (
-        "How each clock runs against the axis: a straight line, which the table has, is taken out. Below, how wrong a "
-        f"stamp may be (bound) and is by expectation. Where a line is missing, nothing is known.{more}"
+        "How each clock runs against the axis, from 0 at its first call: a straight line is a constant rate. Below, "
+        f"how wrong a stamp may be (bound) and is by expectation. Where a line is missing, nothing is known.{more}"
     )
     return Picture("clocks", "Clocks over the run", caption, figure, pd.concat(frames, ignore_index=True))
 
@@ -160,8 +160,8 @@ def before_and_after(aligned: Aligned, group: Group, rows: Integers) -> Picture:
         waited = np.clip(entry.max(axis=0), entry, end) if clock == "axis" else entry
         numbers = bars_of(group, rows, entry, waited, end)
         frames.append(numbers.assign(clock=clock))
-        draw_calls(axes, group, numbers)
-        finish(axes, "time [us]", "rank", title)
+        unit = draw_calls(axes, group, numbers)
+        finish(axes, f"time [{unit}]", "rank", title)
         axes.grid(visible=False, axis="y")
     figure.legend(
         handles=[Patch(color=PHASE_COLORS[phase], label=phase) for phase in ("wait", "operation")],
@@ -192,13 +192,17 @@ def bars_of(group: Group, rows: Integers, entry: Floats, waited: Floats, end: Fl
     )
 
 
-def draw_calls(axes: Axes, group: Group, numbers: pd.DataFrame) -> None:
-    """Draws the bars of calls; as strokes where clocks are so far apart that no bar would be seen."""
+def draw_calls(axes: Axes, group: Group, numbers: pd.DataFrame) -> str:
+    """Draws the bars of calls; as strokes where clocks are so far apart that no bar would be seen. Returns the unit."""
     step = rank_step(len(group.ranks))
-    drawn = numbers[numbers["place"] % step == 0]
-    draw_bars(axes, drawn.assign(rank=drawn["place"]), len(group.ranks))
-    if numbers["end_us"].max() > THIN * (numbers["end_us"] - numbers["begin_us"]).max():
+    length = numbers["end_us"].max()
+    unit, factor = next((one for one in (("s", 1e6), ("ms", 1e3)) if length >= 2 * one[1]), ("us", 1.0))
+    drawn = numbers[numbers["place"] % step == 0].assign(rank=lambda some: some["place"])
+    drawn[["begin_us", "end_us"]] /= factor
+    draw_bars(axes, drawn, len(group.ranks))
+    if length > THIN * (numbers["end_us"] - numbers["begin_us"]).max():
         axes.plot(drawn["begin_us"], drawn["place"] / step, "|", color=COLORS[0], markersize=9, markeredgewidth=1.5)
     axes.autoscale(axis="x")
     ticks = axes.get_yticks()
     axes.set_yticks(ticks, [str(group.ranks[int(tick) * step]) for tick in ticks])
+    return unit
