@@ -199,8 +199,10 @@ class Blocks(Generic[Event]):
         elif head is None and found is not None:
             yield found  # an array needs no end
         else:
-            gaps = [gap.start() + 1 for gap in GAP.finditer(text, 0, place)][-MOST_TRIED:]
-            before = next((some for gap in reversed(gaps) if (some := self.decode(text[:gap])) is not None), [])
+            ends = [found.end() for found in re.finditer(rb"\}", text[:place])]
+            gaps = [gap.start() + 1 for gap in GAP.finditer(text, 0, place)]
+            tried = [*ends[: -MOST_TRIED - 1 : -1], *gaps[: -MOST_TRIED - 1 : -1]]
+            before = next((some for end in tried if (some := self.decode(text[:end])) is not None), [])
             if head is None and place == len(text):
                 yield before
                 self.done(text)
