@@ -1,4 +1,4 @@
-"""What other people's files hold: names of kernels, ends of files, ranks, directories; rows with known truth."""
+"""Files of other people: names of kernels, ends of files, ranks, directories; rows with known truth."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_ranks_in_environments(text: str, rank: int | None) -> None:
 
 
 def one(
-    at: float, length: float = 2.0, name: str = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", **more: object
+    at: float, length: float = 2.0, name: str | None = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", **more: object
 ) -> str:
     """Returns a kernel at a time in us, as it is without `record_param_comms`."""
     whole = {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 20, "ts": at, "dur": length} | more

@@ -389,7 +389,7 @@ def written(path: Path, text: str) -> Path:
     [
         (lambda d: cut(kineto(d / "a.json.gz", *many()), 0.5), "is damaged: Compressed file ended"),
         (lambda d: cut(kineto(d / "a.json", *many()), 0.5), "breaks off at line 124, column 90, after 24 whole events"),
-        (lambda d: kineto(d / "a.json", kernel(1, "NaN", "1")), "no JSON at line 5, column 22, after 0 whole events"),
+        (lambda d: kineto(d / "a.json", kernel(1, "NaN", "1")), "not JSON at line 5, column 22, after 0 whole events"),
         (lambda d: kineto(d / "a.json", kernel(1, '"x"', "1")), "is damaged: "),
         (lambda d: written(d / "a.json", '{"events": []}'), "has no events; give a Chrome trace"),
         (lambda d: written(d / "a.txt", "hello"), "is not a trace of a known format"),

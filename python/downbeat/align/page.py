@@ -1,4 +1,4 @@
-"""What a page says of the clocks: a table, their course over the run, and calls before and after."""
+"""The clocks on a page: a table, their course over the run, and calls before and after."""
 
 from __future__ import annotations
 

@@ -37,8 +37,8 @@ Event = TypeVar("Event")
 class Decodes(Protocol[Event]):
     """A decoder of events: of msgspec, or one that behaves like it."""
 
-    def decode(self, text: bytes, /) -> list[Event]:
-        """Returns the events of a JSON array."""
+    def decode(self, text: bytes, /) -> list[Event | None]:
+        """Returns the events of a JSON array; None where it has null."""
 
 
 def open_bytes(path: Path) -> IO[bytes]:
@@ -121,10 +121,10 @@ class Blocks(Generic[Event]):
             except (EOFError, gzip.BadGzipFile, zlib.error) as error:
                 raise ValueError(f"{str(error).rstrip('.')}, after {counted(self.count, 'whole event')}") from error
 
-    def blocks(self, file: IO[bytes]) -> Iterator[list[Event]]:
+    def blocks(self, file: IO[bytes]) -> Iterator[list[Event | None]]:
         """Yields the events of an open file."""
         head, rest = self.begin(file)
-        whole = BLOCK_BYTES  # a longer text without a gap between events is looked at for a fault
+        whole = BLOCK_BYTES  # a longer text without a gap between events may have a fault
         while True:
             chunk = file.read(BLOCK_BYTES)
             rest += chunk
@@ -166,7 +166,7 @@ class Blocks(Generic[Event]):
         self.column = len(text) - text.rindex(b"\n") - 1 if lines else self.column + len(text)
         self.lines += lines
 
-    def decode(self, text: bytes) -> list[Event] | None:
+    def decode(self, text: bytes) -> list[Event | None] | None:
         """Returns events, None if the text is not whole."""
         try:
             return self.events.decode(b"[" + text.rstrip().rstrip(b",") + b"]")
@@ -175,11 +175,11 @@ class Blocks(Generic[Event]):
                 raise
             return None
 
-    def finish(self, text: bytes, head: bytes | None) -> Iterator[list[Event]]:
+    def finish(self, text: bytes, head: bytes | None) -> Iterator[list[Event | None]]:
         """Yields the last events, and reads the text after them.
 
         Raises:
-            ValueError: it breaks off, or is no JSON; with the place.
+            ValueError: it breaks off, or is not JSON; with the place.
         """
         place, why = end_of(text)
         found = self.decode(text[:place]) if not why or place == len(text) else None
@@ -190,12 +190,12 @@ class Blocks(Generic[Event]):
                 return
             self.done(text[: place + 1])
             if head is None:
-                raise self.fault(0, "is no JSON", b"")
+                raise self.fault(0, "is not JSON", b"")
             try:
                 self.head = msgspec.json.decode(head + b"[]" + tail)
             except msgspec.DecodeError as error:
                 cut = FAULT.search(str(error)) is None
-                raise self.fault(len(tail) if cut else 0, "breaks off" if cut else "is no JSON", tail) from error
+                raise self.fault(len(tail) if cut else 0, "breaks off" if cut else "is not JSON", tail) from error
         elif head is None and found is not None:
             yield found  # an array needs no end
         else:
@@ -209,7 +209,7 @@ class Blocks(Generic[Event]):
                 self.broken = f"line {self.lines + 1}, column {self.column + 1}"
                 return
             self.count += len(before)
-            raise self.fault(place, "breaks off" if place == len(text) else "is no JSON", text)
+            raise self.fault(place, "breaks off" if place == len(text) else "is not JSON", text)
 
     def fault(self, place: int, what: str, text: bytes) -> ValueError:
         """Returns the error of a fault at a place of a text."""

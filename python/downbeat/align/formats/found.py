@@ -25,6 +25,7 @@ OF_RANKS = re.compile(r"^\W*rank[ :_-]*(\d+)\b", re.IGNORECASE)
 NO_END = "collectives without an end"
 QUEUED = "stamps of a library on the host: they end once the work is queued"
 ON_HOSTS = "stamps of XLA's operations on the host: they end once the work is queued"
+LEFT_OUT_KINDS = {"queued": QUEUED, "left out": LEFT_OUT}
 
 
 class Event(msgspec.Struct):
@@ -65,17 +66,18 @@ class Found:
         skipped: how many of what was left out.
         processes: names.
         ranks: that names of processes say.
-        strangers: kernels of no known family that look like collectives: the first one's name, and how many.
     """
 
     stamps: defaultdict[str, list[Stamp]] = field(default_factory=lambda: defaultdict(list))
     skipped: Counter[str] = field(default_factory=Counter)
     processes: dict[object, str] = field(default_factory=dict)
     ranks: set[int] = field(default_factory=set)
-    strangers: list[tuple[str, object]] = field(default_factory=list)
 
     def add(self, kind: str, stamp: Stamp) -> None:
         """Adds an event."""
+        if kind in LEFT_OUT_KINDS:
+            self.skipped[LEFT_OUT_KINDS[kind]] += 1
+            return
         of_xla = kind == "kernel" and XLA.match(str(stamp.arguments.get("hlo_op", "")))
         self.stamps["kernel of xla" if of_xla else kind].append(stamp)
 
@@ -107,7 +109,7 @@ def kind_of(name: object, category: object, kernels: Kernels) -> tuple[str, Kern
     return ("stranger", None) if word in OF_DEVICES and looks_like_one(name) else None
 
 
-def find(blocks: Blocks[Event | None], kernels: Kernels) -> Found:
+def find(blocks: Blocks[Event], kernels: Kernels) -> Found:
     """Returns the events of a file that say something of collectives.
 
     An event has its length (X), or is one of begin and end: of a thread (B, E), or of an id (b, e).
@@ -117,40 +119,35 @@ def find(blocks: Blocks[Event | None], kernels: Kernels) -> Found:
     begun: defaultdict[object, list[tuple[Event, str | None, Kernel | None]]] = defaultdict(list)
     for events in blocks:
         for event in events:
-            if event is None:
-                continue
-            phase, key = event.ph, (event.name, event.cat)
-            if phase in ("E", "e"):
-                place = (event.pid, event.tid) if phase == "E" else ("", event.cat, event.id, event.pid, event.name)
-                if begun[place]:
-                    begin, kind, kernel = begun[place].pop()
-                    if kind is not None:
-                        found.add(kind, stamp_of(begin, kernel, event.ts))
-                continue
+            key, phase = (event.name, event.cat), event.ph
             try:
                 known = kinds[key]
             except (KeyError, TypeError):
                 known = kind_of(*key, kernels)
                 if isinstance(event.name, str) and isinstance(event.cat, str | None):
                     kinds[key] = known
+            if known is None and phase == "X":
+                continue
             kind, kernel = known or (None, None)
-            if phase == "M":
+            if phase in ("B", "b", "E", "e"):
+                thread = phase in ("B", "E")
+                place = (event.pid, event.tid) if thread else ("", event.cat, event.id, event.pid, event.name)
+                if phase in ("B", "b"):
+                    begun[place].append((event, kind, kernel))
+                elif begun[place]:
+                    begin, kind, kernel = begun[place].pop()
+                    if kind is not None:
+                        found.add(kind, stamp_of(begin, kernel, event.ts))
+            elif phase == "M":
                 name_process(found, event)
-            elif kind == "stranger":
-                found.strangers.append((str(event.name), event.pid))
-            elif kind in ("queued", "left out"):
-                found.skipped[QUEUED if kind == "queued" else LEFT_OUT] += phase in ("X", "B", "b", "")
-            elif phase in ("B", "b"):
-                place = (event.pid, event.tid) if phase == "B" else ("", event.cat, event.id, event.pid, event.name)
-                begun[place].append((event, kind, kernel))
             elif kind is None:
                 continue
-            elif phase not in ("X", "") or not has_time(event.dur) or not has_time(event.ts):
-                found.skipped[NO_END] += 1
-            else:
+            elif phase in ("X", "") and has_time(event.dur) and has_time(event.ts):
                 found.add(kind, stamp_of(event, kernel))
+            else:
+                found.skipped[NO_END] += 1
     found.skipped[NO_END] += sum(kind is not None for some in begun.values() for _, kind, _ in some)
-    strangers = [name for name, process in found.strangers if found.on_device(process)]
+    strangers = [one.name for one in found.stamps.pop("stranger", []) if found.on_device(one.thread[0])]
     if strangers:
         found.skipped[stranger(strangers[0])] += len(strangers)
     return found

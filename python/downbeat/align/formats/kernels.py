@@ -55,7 +55,7 @@ FAMILIES = tuple(
 
 
 class Kernel(NamedTuple):
-    """What a kernel's name says.
+    """A kernel, as far as its name says.
 
     Attributes:
         operation: MPI's name; empty: the name does not say it.
@@ -125,7 +125,7 @@ def kernels_of(options: Iterable[str]) -> Kernels:
         try:
             compiled = re.compile(pattern)
         except re.error as error:
-            raise UsageError(f"--kernel '{option}': '{pattern}' is no regular expression: {error}") from error
+            raise UsageError(f"--kernel '{option}': '{pattern}' is not a regular expression: {error}") from error
         if compiled.search(""):
             raise UsageError(f"--kernel '{option}': '{pattern}' matches every name; name a part of the kernel's")
         rows.append(Row(compiled, operation, option))

@@ -38,7 +38,7 @@ def rank_of(path: Path) -> int | None:
         rest = OF_A_PART.sub("", worker)
         places = {int(one[1]) for one in PLACE.finditer(rest) if int(one[1]) < int(one[2])}
         kinds = [{int(one) for one in OF_ALL.findall(rest)} | places]
-        # Of PyTorch's workers these may be a host's name: worker-3_12345.
+        # A worker of PyTorch's may be a host with a process number: worker-3_12345.
         known = [one for one in PROCESS.finditer(rest) if not times or one.end() == len(rest)]
         kinds.append({int(one[1]) for one in known})
         kinds.append(set() if times else {int(one) for one in MACHINE.findall(rest)})
@@ -49,7 +49,7 @@ def rank_of(path: Path) -> int | None:
 
 
 def rank_in_environment(text: str) -> int | None:
-    """Returns the rank that variables of launchers say, as NAME=value in a text."""
+    """Returns the rank that variables of launchers in a text say: RANK=3."""
     found = {name: int(value) for name, value in re.findall(r"\b([A-Z][A-Z_0-9]*)=(\d+)\b", text) if name in VARIABLES}
     return next((found[name] for name in VARIABLES if name in found), None)
 

@@ -259,7 +259,7 @@ def source_of(trace: RankTrace) -> Source:
     blocks = Blocks(trace.path, msgspec.json.Decoder(list[Times | None]))
     with reading(trace.path):
         stamps = [
-            all_nanoseconds([event.ts for event in events if event and event.ph != "M" and has_time(event.ts)])
+            all_nanoseconds([event.ts for event in events if event.ph != "M" and has_time(event.ts)])
             for events in blocks
         ]
         base = int(blocks.head.get("baseTimeNanoseconds") or 0)
