@@ -96,7 +96,7 @@ def kind_of(name: object, category: object, kernels: Kernels) -> tuple[str, Kern
     word = "" if category is None else str(category).lower()
     if name == PARAMETERS:
         return "parameters", None
-    if word in OF_DEVICES or not OF_HOSTS.search(word):
+    if not OF_HOSTS.search(word):
         kernel = kernels.find(name)
         if kernel is not None and (kernel.said or word in OF_DEVICES):
             return ("left out" if kernel.operation == NONE else "kernel"), kernel
@@ -106,7 +106,7 @@ def kind_of(name: object, category: object, kernels: Kernels) -> tuple[str, Kern
         return ("device" if word == "gpu_user_annotation" else "queued"), None
     if XLA.match(name):
         return "xla", None
-    return ("stranger", None) if word in OF_DEVICES and looks_like_one(name) else None
+    return ("stranger", None) if not OF_HOSTS.search(word) and looks_like_one(name) else None
 
 
 def find(blocks: Blocks[Event], kernels: Kernels) -> Found:

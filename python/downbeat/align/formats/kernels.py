@@ -102,7 +102,8 @@ def stranger(name: str) -> str:
     """Returns what is said of kernels that look like a collective's, with the name of one."""
     bare = re.split(r"[<(]", name, maxsplit=1)[0].removeprefix("void ")
     return (
-        f"kernels look like collectives, but are of no known family: say what they do, as --kernel '{bare}=allreduce'"
+        "kernels look like collectives, but are of no known family: if each rank waits in them for all, "
+        f"add --kernel '{re.escape(bare)}=allreduce' or similar"
     )
 
 
