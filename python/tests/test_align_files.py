@@ -166,6 +166,7 @@ READ: tuple[tuple[str, str, list[tuple[float, float]], list[int]], ...] = (
         [(1, 3)],
         [1],
     ),
+    ("ends on a GPU", array(JAX, xla("all-reduce-start.1", 1, 1), xla("all-reduce-done.1", 4, 2)), [(1, 6)], []),
     ("start and end", array(TPU, xla("all-reduce-start.1", 1, 1), xla("all-reduce-done.1", 4, 2)), [(1, 6)], []),
     (
         "a start of a TPU without its end",
