@@ -33,7 +33,8 @@ def align(
         Path | None, typer.Option("--json", metavar="FILE", help="Write the clocks as JSON; - for standard output.")
     ] = None,
     page: Annotated[
-        Path | None, typer.Option("--page", metavar="FILE", help="Write the clocks and who is late at which collective, HTML.")
+        Path | None,
+        typer.Option("--page", metavar="FILE", help="Write the clocks and who is late at which collective, HTML."),
     ] = None,
     kernel: Annotated[
         list[str] | None,
