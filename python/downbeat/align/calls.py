@@ -23,6 +23,7 @@ class Calls:
         root: in the job's numbering, of each call; -1: none, or the trace does not say.
         size: bytes of each call; -1: the trace does not say.
         entry, exit: of each call, ns on the rank's own clock.
+        description: of the group, for people; empty: the trace has none.
     """
 
     group: str
@@ -33,6 +34,7 @@ class Calls:
     size: Integers
     entry: Integers
     exit: Integers
+    description: str = ""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class RankTrace:
 
     Attributes:
         path: it was read from.
-        rank: in the job.
+        rank: in the job; -1: the file does not say.
         host: name of its machine; empty: the trace does not say.
         calls: one for each group.
     """
