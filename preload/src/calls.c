@@ -75,6 +75,13 @@ int call_begin(struct call *call, int operation, int kind, MPI_Comm comm, const 
     return 1;
 }
 
+/* The root as the file has it; MPI libraries have their own values. */
+static int root_of(const struct call *call, int root) {
+    if (root >= 0)
+        return root;
+    return root == NO_ROOT || !call->comm->inter ? -1 : root == MPI_ROOT ? ROOT_ITSELF : ROOT_BESIDE;
+}
+
 void call_enter(struct call *call, int64_t bytes, int root) {
     call->bytes = bytes;
     call->row = NULL;
@@ -105,7 +112,7 @@ void call_enter(struct call *call, int64_t bytes, int root) {
                                     .bytes = bytes,
                                     .sequence = call->sequence,
                                     .round = call->round,
-                                    .root = root,
+                                    .root = root_of(call, root),
                                     .row = recording_row_number(call->row),
                                     .thread = (uint16_t)thread_number,
                                     .level = (uint8_t)level};
@@ -252,7 +259,7 @@ int MPI_Barrier(MPI_Comm comm) {
     if (!call_begin(&call, OPERATION_barrier, KIND_BLOCKING, comm, __builtin_return_address(0)))
         return REAL(MPI_Barrier)(comm);
     int harmonized = settings.harmonize && !call.comm->inter && (settings.any_caller || in_executable(call.address));
-    call_enter(&call, 0, -1);
+    call_enter(&call, 0, NO_ROOT);
     int code = harmonized ? starts_barrier(&call) : REAL(MPI_Barrier)(comm);
     if (harmonized)
         starts_left(&call, code);

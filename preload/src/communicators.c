@@ -3,6 +3,7 @@
  * counted among the parent's. */
 #include "preload.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,22 +72,35 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
     return hash;
 }
 
-/* A hash of the ranks in MPI_COMM_WORLD, in the group's order. */
-static uint64_t hash_group(MPI_Group group) {
+/* The processes of a group. */
+struct members {
+    uint64_t hash; /* of the ranks in MPI_COMM_WORLD, in the group's order */
+    int lowest;    /* of these ranks; INT_MAX: there is none */
+    int abroad;    /* how many have none */
+};
+
+static struct members members_of(MPI_Group group) {
     int size;
     PMPI_Group_size(group, &size);
-    uint64_t value = mix(0xcbf29ce484222325U, (uint64_t)size);
+    struct members members = {mix(0xcbf29ce484222325U, (uint64_t)size), INT_MAX, 0};
     int *ranks = calloc(2 * (size_t)size + 1, sizeof *ranks);
     if (ranks == NULL)
-        return value;
+        return members;
     for (int i = 0; i < size; ++i)
         ranks[i] = i;
     PMPI_Group_translate_ranks(group, size, ranks, world_group, ranks + size);
-    for (int i = 0; i < size; ++i)
-        value = mix(value, (uint32_t)ranks[size + i]);
+    for (int i = 0; i < size; ++i) {
+        int rank = ranks[size + i];
+        members.hash = mix(members.hash, (uint32_t)rank);
+        members.abroad += rank == MPI_UNDEFINED;
+        if (rank != MPI_UNDEFINED && rank < members.lowest)
+            members.lowest = rank;
+    }
     free(ranks);
-    return value;
+    return members;
 }
+
+static uint64_t hash_group(MPI_Group group) { return members_of(group).hash; }
 
 /* The number of the next communicator of a key. */
 static uint64_t next_of(uint64_t key) {
@@ -117,23 +131,27 @@ static void describe(struct comm *comm, uint64_t origin) {
     PMPI_Comm_test_inter(comm->handle, &comm->inter);
     comm->peers = comm->size;
     PMPI_Comm_group(comm->handle, &group);
-    uint64_t members = hash_group(group);
+    struct members own = members_of(group);
+    struct members all = own;
     PMPI_Group_compare(group, world_group, &relation);
     PMPI_Group_free(&group);
     if (comm->inter) {
         PMPI_Comm_remote_size(comm->handle, &comm->peers);
         PMPI_Comm_remote_group(comm->handle, &group);
-        members += hash_group(group); /* the same from both sides */
+        all = members_of(group);
         PMPI_Group_free(&group);
+        entry.second = all.lowest < own.lowest;
+        all.hash += own.hash; /* the same from both sides */
     }
     comm->everyone = !comm->inter && relation != MPI_UNEQUAL;
     if (origin == 0) /* the order in which a group's communicators are seen is all that is known */
-        origin = mix(members, next_of(members));
-    comm->identity = mix(origin, members);
+        origin = mix(all.hash, next_of(all.hash));
+    comm->identity = mix(origin, all.hash);
     entry.identity = comm->identity;
     entry.size = comm->size;
     entry.rank = comm->rank;
-    entry.inter = comm->inter;
+    entry.inter = comm->inter != 0;
+    entry.abroad = all.abroad > 0;
     PMPI_Comm_get_name(comm->handle, name, &length);
     snprintf(entry.name, sizeof entry.name, "%s", name);
     comm->number = recording_add_communicator(&entry);

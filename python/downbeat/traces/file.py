@@ -33,7 +33,10 @@ def fields(**names: str) -> list[tuple[str, str]]:
 TABLES = {
     "maps": np.dtype(fields(i8="ticks global_ns", f8="ns_per_tick bound_ns growth variance cross rate walk")),
     "communicators": np.dtype(
-        fields(u8="identity", i4="size rank inter", u4="first_row", u1="freed pinned", S70="name")
+        [
+            *fields(u8="identity", i4="size rank", u1="inter second abroad", V1="unused"),
+            *fields(u4="first_row", u1="freed pinned", S70="name"),
+        ]
     ),
     "sites": np.dtype(fields(u8="offset", S448="module", S520="symbol", S48="build_id")),
     "starts": np.dtype(
