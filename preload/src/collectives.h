@@ -48,7 +48,8 @@
       (const void *sendbuf, C sendcount, MPI_Datatype sendtype, void *recvbuf, const C recvcounts[], const D displs[], \
        MPI_Datatype recvtype, MPI_Comm comm),                                                                          \
       (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm),                                     \
-      sendbuf == MPI_IN_PLACE ? bytes_of(recvcounts[call.comm->rank], recvtype) : bytes_of(sendcount, sendtype), NO_ROOT) \
+      sendbuf == MPI_IN_PLACE ? bytes_of(recvcounts[call.comm->rank], recvtype) : bytes_of(sendcount, sendtype),       \
+      NO_ROOT)                                                                                                         \
     X(Alltoall, alltoall,                                                                                              \
       (const void *sendbuf, C sendcount, MPI_Datatype sendtype, void *recvbuf, C recvcount, MPI_Datatype recvtype,     \
        MPI_Comm comm),                                                                                                 \
@@ -76,7 +77,8 @@
       (sendbuf, recvbuf, count, datatype, op, comm), bytes_of(count, datatype), NO_ROOT)                               \
     X(Reduce_scatter, reduce_scatter,                                                                                  \
       (const void *sendbuf, void *recvbuf, const C recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm),     \
-      (sendbuf, recvbuf, recvcounts, datatype, op, comm), bytes_of(SUM(recvcounts, call.comm->size), datatype), NO_ROOT) \
+      (sendbuf, recvbuf, recvcounts, datatype, op, comm), bytes_of(SUM(recvcounts, call.comm->size), datatype),        \
+      NO_ROOT)                                                                                                         \
     X(Reduce_scatter_block, reduce_scatter_block,                                                                      \
       (const void *sendbuf, void *recvbuf, C recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm),              \
       (sendbuf, recvbuf, recvcount, datatype, op, comm), bytes_of(recvcount, datatype), NO_ROOT)                       \
@@ -91,7 +93,8 @@
     X(Neighbor_allgatherv, neighbor_allgatherv,                                                                        \
       (const void *sendbuf, C sendcount, MPI_Datatype sendtype, void *recvbuf, const C recvcounts[], const D displs[], \
        MPI_Datatype recvtype, MPI_Comm comm),                                                                          \
-      (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm), bytes_of(sendcount, sendtype), NO_ROOT) \
+      (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm), bytes_of(sendcount, sendtype),      \
+      NO_ROOT)                                                                                                         \
     X(Neighbor_alltoall, neighbor_alltoall,                                                                            \
       (const void *sendbuf, C sendcount, MPI_Datatype sendtype, void *recvbuf, C recvcount, MPI_Datatype recvtype,     \
        MPI_Comm comm),                                                                                                 \

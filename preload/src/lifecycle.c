@@ -206,46 +206,51 @@ static void check_library(void) {
     _exit(2);
 }
 
-WRAP(MPI_Init);
-int MPI_Init(int *argc, char ***argv) {
+static int begin_init(void) {
     check_library();
-    int outer = inside++;
-    int code = REAL(MPI_Init)(argc, argv);
+    return inside++;
+}
+
+static int end_init(int outer, int code) {
     inside = outer;
     if (code == MPI_SUCCESS && !inside && !begun)
         begin_recording();
     return code;
 }
 
-WRAP(MPI_Init_thread);
-int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
-    check_library();
-    int outer = inside++;
-    int code = REAL(MPI_Init_thread)(argc, argv, required, provided);
-    inside = outer;
-    if (code == MPI_SUCCESS && !inside && !begun)
-        begin_recording();
-    return code;
-}
+#define INIT(Function, parameters, arguments)                                                                          \
+    WRAP(Function);                                                                                                    \
+    int Function parameters {                                                                                          \
+        int outer = begin_init();                                                                                      \
+        return end_init(outer, REAL(Function) arguments);                                                              \
+    }
+BOTH(INIT, Init, (int *argc, char ***argv), (argc, argv))
+BOTH(INIT, Init_thread, (int *argc, char ***argv, int required, int *provided), (argc, argv, required, provided))
 
-WRAP(MPI_Finalize);
-int MPI_Finalize(void) {
-    if (begun && !inside)
-        end_recording();
-    int outer = inside++;
-    int code = REAL(MPI_Finalize)();
-    inside = outer;
-    return code;
-}
+#define FINALIZE(Function, parameters)                                                                                 \
+    WRAP(Function);                                                                                                    \
+    int Function parameters {                                                                                          \
+        if (begun && !inside)                                                                                          \
+            end_recording();                                                                                           \
+        int outer = inside++;                                                                                          \
+        int code = REAL(Function)();                                                                                   \
+        inside = outer;                                                                                                \
+        return code;                                                                                                   \
+    }
+BOTH(FINALIZE, Finalize, (void))
 
-WRAP(MPI_Abort);
-int MPI_Abort(MPI_Comm comm, int code) {
-    recording_end(TRACE_ABORTED, code);
-    return REAL(MPI_Abort)(comm, code);
-}
+#define ABORT(Function, parameters)                                                                                    \
+    WRAP(Function);                                                                                                    \
+    int Function parameters {                                                                                          \
+        recording_end(TRACE_ABORTED, code);                                                                            \
+        return REAL(Function)(comm, code);                                                                             \
+    }
+BOTH(ABORT, Abort, (MPI_Comm comm, int code))
 
-WRAP(MPI_Pcontrol);
-int MPI_Pcontrol(const int level, ...) {
-    active = begun && level != 0;
-    return REAL(MPI_Pcontrol)(level);
-}
+#define CONTROL(Function, parameters)                                                                                  \
+    WRAP(Function);                                                                                                    \
+    int Function parameters {                                                                                          \
+        active = begun && level != 0;                                                                                  \
+        return REAL(Function)(level);                                                                                  \
+    }
+BOTH(CONTROL, Pcontrol, (const int level, ...))

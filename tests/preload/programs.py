@@ -41,3 +41,28 @@ def run_traced(
         env=clean | {"PYTHONPATH": os.pathsep.join(sys.path)} | variables,
         timeout=200,
     )
+
+
+def preload_library(mpi: str, name: str = "downbeat-preload") -> str:
+    """Returns the path of a library of the build."""
+    return str(ROOT / "build" / mpi / "lib" / f"lib{name}.so")
+
+
+def run_preloaded(
+    directory: Path, mpi: str, libraries: Sequence[str], words: Sequence[str], ranks: int = 2, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Runs a program with libraries in LD_PRELOAD, in that order, without `downbeat trace`."""
+    launcher, env = launcher_words(mpi, ranks)
+    family = choose_launcher(mpi, None)[0].family
+    given = {"DOWNBEAT_PRELOAD_DIR": str(directory), **variables}
+    if libraries:
+        given["LD_PRELOAD"] = ":".join(libraries)
+    clean = {name: value for name, value in env.items() if not name.startswith("DOWNBEAT_")}
+    return subprocess.run(
+        [launcher[0], *family.setting(given), *launcher[1:], *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=clean,
+        timeout=60,
+    )
