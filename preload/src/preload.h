@@ -10,6 +10,12 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#ifdef OMPI_MAJOR_VERSION
+#define OPEN_MPI 1
+#else
+#define OPEN_MPI 0
+#endif
+
 /* Initial-exec: a preloaded library is there when the program starts, and the access costs what a variable costs. */
 #define PER_THREAD static _Thread_local __attribute__((tls_model("initial-exec")))
 
@@ -42,6 +48,18 @@ extern _Atomic int begun;
 extern _Atomic int active;
 
 extern struct settings settings;
+
+/* --- presence.c */
+
+/* Leaves a mark that this process has the library: before MPI_Init, in settings.directory, which is there. */
+void presence_announce(void);
+
+/* Whether all processes of MPI_COMM_WORLD have the library: the same answer on all that have. Sends no message. `code`:
+ * errno of making the directory. */
+int presence_of_all(int rank, int size, int code);
+
+/* All processes have had their answer: it can go. */
+void presence_seen_by_all(void);
 
 /* --- communicators.c */
 
