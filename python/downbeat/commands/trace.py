@@ -60,7 +60,7 @@ def trace(
 
     Exit status: the launcher's; 1 if nothing was written; 2 bad arguments.
     """
-    from downbeat.traces.file import SUFFIXES
+    from downbeat.traces.file import SUFFIXES, jobs_in
     from downbeat.traces.start import preloaded
     from downbeat.traces.summary import lines
     from downbeat.traces.trace import open_trace
@@ -85,8 +85,12 @@ def trace(
         if status:
             said = f"the launcher ended with status {status} before anything was recorded"
         raise DownbeatError(f"'{output}' is empty; {said}")
-    for line in lines(open_trace(output), output):
-        print(line, file=sys.stderr)
+    jobs = jobs_in(output)
+    for job in jobs:
+        if len(jobs) > 1:
+            print(f"job {job}", file=sys.stderr)
+        for line in lines(open_trace(output, job), output, job):
+            print(line, file=sys.stderr)
     if status:
         raise typer.Exit(status)
 

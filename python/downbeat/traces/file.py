@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from downbeat.base.files import DamageError
+from downbeat.base.text import counted
 from downbeat.errors import DownbeatError, UsageError, reading, refuse_pipe
 
 MAGIC = b"DOWNBEAT-TRACE-4"
@@ -166,6 +168,33 @@ def read_sections(path: Path) -> list[Section]:
     return sections
 
 
+def sections_in(path: Path) -> list[Section]:
+    """Returns what all processes of all jobs recorded.
+
+    Args:
+        path: the directory of a trace, or one of its files.
+
+    Raises:
+        UsageError: there is no trace.
+    """
+    if not path.exists():
+        raise UsageError(f"'{path}' does not exist; give the directory that libdownbeat-preload wrote to")
+    files = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES) if path.is_dir() else [path]
+    sections = [section for file in files for section in read_sections(file)]
+    if not sections:
+        raise UsageError(f"'{path}' has no trace; was the program started with libdownbeat-preload?")
+    return sections
+
+
+def jobs_in(path: Path) -> list[str]:
+    """Returns the names of the jobs of a trace, in the order in which they began."""
+    began: dict[str, int] = {}
+    for section in sections_in(path):
+        time = int(section.header["began_ns"])
+        began[section.job] = min(time, began.get(section.job, time))
+    return sorted(began, key=lambda job: (began[job], job))
+
+
 def read_job(path: Path, job: str | None = None) -> list[Section]:
     """Returns what all processes of a job recorded, by rank.
 
@@ -176,16 +205,12 @@ def read_job(path: Path, job: str | None = None) -> list[Section]:
     Raises:
         UsageError: there is no trace, or there are several jobs and none was named.
     """
-    if not path.exists():
-        raise UsageError(f"'{path}' does not exist; give the directory that libdownbeat-preload wrote to")
-    files = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES) if path.is_dir() else [path]
-    sections = [section for file in files for section in read_sections(file)]
-    jobs = sorted({section.job for section in sections})
-    if not jobs:
-        raise UsageError(f"'{path}' has no trace; was the program started with libdownbeat-preload?")
-    if job is None and len(jobs) > 1:
-        raise UsageError(f"'{path}' has several jobs; choose one of {', '.join(jobs)}")
-    chosen = job if job is not None else jobs[0]
-    if chosen not in jobs:
-        raise UsageError(f"'{path}' has no job '{chosen}'; choose one of {', '.join(jobs)}")
+    sections = sections_in(path)
+    ranks = Counter(section.job for section in sections)
+    known = ", ".join(f"{name} ({counted(count, 'rank')})" for name, count in sorted(ranks.items()))
+    if job is None and len(ranks) > 1:
+        raise UsageError(f"'{path}' has several jobs; choose one with --job: {known}")
+    chosen = job if job is not None else next(iter(ranks))
+    if chosen not in ranks:
+        raise UsageError(f"'{path}' has no job '{chosen}'; choose one of {known}")
     return sorted((one for one in sections if one.job == chosen), key=lambda one: one.rank)
