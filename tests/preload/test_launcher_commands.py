@@ -1,4 +1,4 @@
-"""What people write before and after a launcher: every rank is recorded, or one line says why before anything starts."""
+"""What people write around a launcher: every rank is recorded, or one line says why before anything starts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ CASES: list[tuple[tuple[str, ...], str, list[int] | str]] = [
     (ANY, "{run} -n 1 {a} : -n 1 env --unset=LD_PRELOAD {a}", "removes"),
     (ANY, "{run} -n 2 sh -c 'LD_PRELOAD={other} {a}'", "where downbeat trace cannot add to it"),
     (ANY, "{run} -n 1 {a} : -n 1 {foreign}", "a launch has one MPI library"),
-    (ANY, "{run} -n 2 {foreign}", "jobs of one rank"),
+    (ANY, "{run} -n 2 {foreign}", "jobs of one rank each"),
     (ANY, "{twice}", [1, 2]),
     (ANY, "{a}", [1]),
     (ANY, "sh {twice}", [1, 2]),
@@ -127,8 +127,9 @@ def test_a_command_is_recorded_whole_or_refused(
     env |= {"PYTHONPATH": os.pathsep.join(sys.path), "RUN": given["run"], "PATH": f"{env['PATH']}"}
     words = [word.format(**given) for word in re.findall(r"'[^']*'|\S+", command)]
     flat = [one for word in words for one in ([word[1:-1]] if word.startswith("'") else word.split())]
+    chosen = ["--mpi", mpi] if "srun" in command else []
     done = subprocess.run(
-        [sys.executable, "-m", "downbeat", "trace", "-o", str(trace), *(["--mpi", mpi] if "srun" in command else []), "--", *flat],
+        [sys.executable, "-m", "downbeat", "trace", "-o", str(trace), *chosen, "--", *flat],
         capture_output=True, text=True, check=False, env=env, timeout=120, cwd=tmp_path,
     )  # fmt: skip
     if isinstance(wanted, str):

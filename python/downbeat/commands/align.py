@@ -34,6 +34,7 @@ def align(
     page: Annotated[
         Path | None, typer.Option("--page", metavar="FILE", help="Write who is late at which collective, HTML.")
     ] = None,
+    job: Annotated[str | None, typer.Option(metavar="NAME", help="Which of several jobs of downbeat trace.")] = None,
     wander: Annotated[
         float, typer.Option(min=0.0, max=1e-3, help="Largest change of a clock's rate, in 1/s: the bounds hold for it.")
     ] = 2e-9,
@@ -52,7 +53,7 @@ def align(
     from downbeat.traces.page import make_page
     from downbeat.traces.page import render as render_arrivals
 
-    found, left_out = read_all(traces)
+    found, left_out = read_all([path / job if job and path.is_dir() else path for path in traces])
     aligned = align_traces(found, wander)
     aligned = replace(aligned, notes=(*aligned.notes, *left_out))
     inputs = {trace.path.resolve() for trace in found}

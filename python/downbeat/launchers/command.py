@@ -135,7 +135,9 @@ class Setter:
         forced: names that a command must not set.
     """
 
-    def __init__(self, ours: Sequence[str], variables: Mapping[str, str], forced: Sequence[str], preloaded: str):
+    def __init__(
+        self, ours: Sequence[str], variables: Mapping[str, str], forced: Sequence[str], preloaded: str
+    ) -> None:
         """Takes also the value of LD_PRELOAD that a command starts with."""
         self.ours = ours
         self.preloaded = preloaded
@@ -202,7 +204,7 @@ class Setter:
         pending = iter(words)
         for word in pending:
             found.append(word)
-            if re.fullmatch(r"--?(gen)?env", word):
+            if re.fullmatch(r"--?g?env", word):
                 name, equals, value = next(pending, "").partition("=")
                 value = value if equals else next(pending, "")
                 mine = self.instead(name, value)
@@ -233,7 +235,7 @@ class Setter:
         return ",".join([*own, *([] if "ALL" in listed else self.rest(names))])
 
 
-KNOWN_BEFORE = re.compile(rf"--?(x|(gen)?env(list)?|export)|{LISTED}")
+KNOWN_BEFORE = re.compile(rf"--?(x|g?env(list)?|export)|{LISTED}")
 
 
 def refuse_hidden(words: Sequence[str], library: str) -> None:

@@ -6,6 +6,7 @@ import re
 import zlib
 from collections import Counter
 from dataclasses import dataclass
+from glob import escape
 from pathlib import Path
 
 import numpy as np
@@ -168,6 +169,11 @@ def read_sections(path: Path) -> list[Section]:
     return sections
 
 
+def is_job(path: Path) -> bool:
+    """Whether a path names a job of a directory: DIR/JOB."""
+    return not path.exists() and any(file.suffix in SUFFIXES for file in path.parent.glob(f"{escape(path.name)}-*"))
+
+
 def sections_in(path: Path) -> list[Section]:
     """Returns what all processes of all jobs recorded.
 
@@ -199,12 +205,14 @@ def read_job(path: Path, job: str | None = None) -> list[Section]:
     """Returns what all processes of a job recorded, by rank.
 
     Args:
-        path: the directory of a trace, or one of its files.
+        path: the directory of a trace, or one of its files, or DIR/JOB.
         job: which of several jobs in the directory.
 
     Raises:
         UsageError: there is no trace, or there are several jobs and none was named.
     """
+    if job is None and is_job(path):
+        return read_job(path.parent, path.name)
     sections = sections_in(path)
     ranks = Counter(section.job for section in sections)
     known = ", ".join(f"{name} ({counted(count, 'rank')})" for name, count in sorted(ranks.items()))

@@ -45,6 +45,23 @@ class Start:
     environment: dict[str, str]
 
 
+@dataclass(frozen=True)
+class Command:
+    """The parts of a command.
+
+    Attributes:
+        before: words before the launcher.
+        launcher: its path; as it was given if it is srun; None: there is none, `started` is the command.
+        owner: the name of the MPI library that the launcher belongs to; None: no library's.
+        started: words after the launcher.
+    """
+
+    before: list[str]
+    launcher: str | None
+    owner: str | None
+    started: list[str]
+
+
 def find_preload(name: str) -> str:
     """Returns the path of libdownbeat-preload: of the checkout, of `downbeat build`, else beside downbeat-bench.
 
@@ -54,7 +71,9 @@ def find_preload(name: str) -> str:
     for prefix in prefixes(name):
         for found in (*prefix.glob(f"lib*/{PRELOAD_LIBRARY}"), *prefix.glob(f"lib/*/{PRELOAD_LIBRARY}")):
             return str(found)
-    raise UsageError(f"found no {PRELOAD_LIBRARY} for {name}; run {how_to_build(name)}, or give its path with --preload PATH")
+    raise UsageError(
+        f"found no {PRELOAD_LIBRARY} for {name}; run {how_to_build(name)}, or give its path with --preload PATH"
+    )
 
 
 def mpi_of_wheel(library: str, launcher: str) -> list[str]:
@@ -95,60 +114,89 @@ def preloaded(
     Raises:
         UsageError: the launcher is not known, or there is no library for it.
     """
-    path = environment.get("PATH")
-    if not shutil.which(words[0], path=path):
+    if not shutil.which(words[0], path=environment.get("PATH")):
         raise UsageError(f"'{words[0]}' is not an executable program; begin with mpirun, mpiexec or srun")
     if mpi is not None and mpi not in LIBRARIES:
         raise UsageError(f"unknown MPI library '{mpi}'; choose one of {', '.join(LIBRARIES)}")
-    place = launcher_place(words)
-    launcher = None if place is None else shutil.which(words[place], path=path)
-    slurm = launcher is not None and is_slurm(launcher)
-    owner = launcher_library(launcher) if launcher and not slurm else None
-    started = [*words] if place is None else [*words[place + 1 :]]
-    if owner and isinstance(LIBRARIES[owner].family, OpenMpi):
-        started = with_app_files(started)
-    name = mpi or program_library(started) or owner
-    if launcher and not slurm and not owner:
-        raise UsageError(f"'{words[place or 0]}' is not a known launcher; use mpirun, mpiexec or srun, or set the variables")
-    if not name:
-        raise UsageError(
-            f"found no MPI program in '{' '.join(words)}'; name its MPI library with --mpi"
-            if slurm
-            else f"'{words[0]}' is not a known launcher, nor an MPI program; use mpirun, mpiexec or srun, or name the MPI "
-            "library of what it starts with --mpi"
-        )
-    if owner and not mpi and mixed(LIBRARIES[owner], LIBRARIES[name]):
-        raise UsageError(
-            f"the program is linked with {name}, '{words[place or 0]}' is the launcher of {owner}, under which it is jobs "
-            f"of one rank; use the launcher of {name}"
-        )
+    command = command_of(words, environment)
+    name = mpi or library_name(command)
     library = preload or find_preload(name)
     if not Path(library).is_file():
         raise UsageError(f"'{library}' does not exist; give the path of {PRELOAD_LIBRARY}")
-    given = {key: value for key, value in environment.items() if key.startswith("DOWNBEAT_")}
-    forced = {VARIABLE + key: value for key, value in settings.items()}
     library = str(Path(library).absolute())
-    before = words[: place or 0]
-    # What a wrapper sets before the launcher is as the environment.
-    preloads = [word.partition("=")[2] for word in before if word.startswith(f"{PRELOAD}=")]
-    theirs = preloads[-1] if preloads else environment.get(PRELOAD, "")
-    ours = [library, *mpi_of_wheel(library, launcher or words[0])]
-    if any("libasan" in one for one in linked_libraries(started)):
+    refuse_hidden(command.started if command.owner else words, library)
+    forced = {VARIABLE + key: value for key, value in settings.items()}
+    given = {key: value for key, value in environment.items() if key.startswith("DOWNBEAT_")}
+    if any("libasan" in one for one in linked_libraries(command.started)):
         said = [environment[ASAN_OPTIONS]] if ASAN_OPTIONS in environment else []
-        given |= {ASAN_OPTIONS: ":".join([*said, ASAN_LATER])}
-    setter = Setter(ours, given | forced, list(forced), theirs)
-    refuse_hidden(words if slurm or not launcher else started, library)
+        given[ASAN_OPTIONS] = ":".join([*said, ASAN_LATER])
+    # What a wrapper sets before the launcher is as the environment.
+    preloads = [word.partition("=")[2] for word in command.before if word.startswith(f"{PRELOAD}=")]
+    ours = [library, *mpi_of_wheel(library, command.launcher or words[0])]
+    setter = Setter(ours, given | forced, list(forced), preloads[-1] if preloads else environment.get(PRELOAD, ""))
+    return with_variables(command, setter, environment)
+
+
+def command_of(words: Sequence[str], environment: Mapping[str, str]) -> Command:
+    """Returns the parts of a command.
+
+    Raises:
+        UsageError: its launcher is of no known MPI library.
+    """
+    place = launcher_place(words)
+    launcher = None if place is None else shutil.which(words[place], path=environment.get("PATH"))
+    if place is None or launcher is None:
+        return Command([], None, None, list(words))
+    after = list(words[place + 1 :])
+    if is_slurm(launcher):
+        return Command(list(words[:place]), words[place], None, after)
+    owner = launcher_library(launcher)
+    if not owner:
+        raise UsageError(f"'{words[place]}' is not a known launcher; use mpirun, mpiexec or srun, or set the variables")
+    open_mpi = isinstance(LIBRARIES[owner].family, OpenMpi)
+    return Command(list(words[:place]), launcher, owner, with_app_files(after) if open_mpi else after)
+
+
+def library_name(command: Command) -> str:
+    """Returns the name of the MPI library of a command's programs, else of its launcher.
+
+    Raises:
+        UsageError: it cannot be told, or is not the launcher's.
+    """
+    linked = program_library(command.started)
+    name = linked or command.owner
+    if not name and command.launcher:
+        raise UsageError(f"found no MPI program in '{' '.join(command.started)}'; name its MPI library with --mpi")
+    if not name:
+        raise UsageError(
+            f"'{command.started[0]}' is not a known launcher, nor an MPI program; use mpirun, mpiexec or srun, or name "
+            "the MPI library of what it starts with --mpi"
+        )
+    if command.owner and mixed(LIBRARIES[command.owner], LIBRARIES[name]):
+        raise UsageError(
+            f"the program is linked with {name}, but '{command.launcher}' is of {command.owner}, under which its ranks "
+            f"are jobs of one rank each; use the launcher of {name}"
+        )
+    return name
+
+
+def with_variables(command: Command, setter: Setter, environment: Mapping[str, str]) -> Start:
+    """Returns a command that sets variables for all ranks."""
     variables = dict(environment)
-    if not owner:  # of srun, or of what is started here, e.g. a script with launchers in it
-        changed = setter.slurm(words) if slurm else setter.assignments(words)
-        if slurm and (exported := variables.get("SLURM_EXPORT_ENV")):
+    if not command.owner:  # srun, or what is started here, e.g. a script with launchers in it
+        if command.launcher and (exported := variables.get("SLURM_EXPORT_ENV")):
             variables["SLURM_EXPORT_ENV"] = setter.exported(exported)
-        return Start(changed, variables | setter.variables)
-    assert launcher
-    if not isinstance(LIBRARIES[owner].family, OpenMpi):
-        return Start([*before, launcher, *setter.hydra(started)], variables)
-    if listed := [word for word in [*map("=".join, variables.items()), *before] if word.startswith(f"{LISTED_HERE}=")]:
+        before = setter.assignments(command.before)
+        launcher = [command.launcher] if command.launcher else []
+        after = setter.slurm(command.started) if command.launcher else setter.assignments(command.started)
+        return Start([*before, *launcher, *after], variables | setter.variables)
+    assert command.launcher
+    if not isinstance(LIBRARIES[command.owner].family, OpenMpi):
+        return Start([*command.before, command.launcher, *setter.hydra(command.started)], variables)
+    both = [*map("=".join, variables.items()), *command.before]
+    listed = [word for word in both if word.startswith(f"{LISTED_HERE}=")]
+    if listed:
         variables[LISTED_HERE] = setter.listed(listed[-1].partition("=")[2])
-        before = [word for word in before if word not in listed]
-        return Start([*before, launcher, *setter.assignments(started)], variables)
-    return Start([*before, launcher, *setter.open_mpi(started)], variables)
+        before = [word for word in command.before if word not in listed]
+        return Start([*before, command.launcher, *setter.assignments(command.started)], variables)
+    return Start([*command.before, command.launcher, *setter.open_mpi(command.started)], variables)
