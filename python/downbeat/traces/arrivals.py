@@ -443,7 +443,8 @@ def shared_processors(processes: pd.DataFrame, run: float) -> list[str]:
         most = int(ready.argmax())
         said.append(
             f"ranks were ready to run but waited {ready.mean():.2g} s for a processor, rank "
-            f"{processes['rank'].iloc[most]} {ready.iloc[most]:.2g} s, in MPI_Init and MPI_Finalize, too; times in calls contain it"
+            f"{processes['rank'].iloc[most]} {ready.iloc[most]:.2g} s, in MPI_Init and MPI_Finalize, too; times in "
+            "calls contain it"
         )
     return said
 
