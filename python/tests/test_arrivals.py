@@ -144,8 +144,8 @@ def test_between_two_groups_ranks_wait_for_the_other_one(
 ) -> None:
     roots = [np.nan] * 4 if root is None else [np.nan, np.nan, 1.0, 1.0]
     gives = [False] * 4 if root is None else [False, True, False, False]
-    groups = {"group": [0, 0, 1, 1], "comm_rank": [0.0, 1.0, 0.0, 1.0], "root": roots, "is_root": gives}
-    rows, _ = arrivals(call([0, 10, 5, 30], [40] * 4, operation).assign(**groups))
+    records = call([0, 10, 5, 30], [40] * 4, operation, root=roots, is_root=gives, comm_rank=[0.0, 1.0, 0.0, 1.0])
+    rows, _ = arrivals(records.assign(group=[0, 0, 1, 1]))
     assert (rows.sort_values("rank")["wait"] / US).tolist() == pytest.approx(expected)
 
 
@@ -161,13 +161,14 @@ def test_who_is_late_is_not_told_where_ranks_are_beyond_the_trace(beyond: int) -
 
 def true_wait(operation: str, entries: np.ndarray, exits: np.ndarray, root: int) -> np.ndarray:
     """Returns how long each rank waits for those whose data it needs."""
-    needed: dict[str, list[Sequence[int]]] = {
-        "bcast": [[root] for _ in entries],
-        "reduce": [range(len(entries)) if rank == root else [] for rank in range(len(entries))],
-        "scan": [range(rank) for rank in range(len(entries))],
-        "allreduce": [range(len(entries)) for _ in entries],
-    }[operation]
-    last = [max([*(entries[other] for other in others), -np.inf]) for others in needed]
+    ranks = list(range(len(entries)))
+    needed: dict[str, list[list[int]]] = {
+        "bcast": [[root] for _ in ranks],
+        "reduce": [ranks if rank == root else [] for rank in ranks],
+        "scan": [ranks[:rank] for rank in ranks],
+        "allreduce": [ranks for _ in ranks],
+    }
+    last = [max([*(float(entries[other]) for other in others), -np.inf]) for others in needed[operation]]
     waits: np.ndarray = np.maximum(0.0, np.minimum(exits, last) - entries)
     return waits
 

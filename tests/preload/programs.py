@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from downbeat.launchers.command import Setter
 from downbeat.launchers.launch import choose_launcher, environment, places_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,13 +54,11 @@ def run_preloaded(
 ) -> subprocess.CompletedProcess[str]:
     """Runs a program with libraries in LD_PRELOAD, in that order, without `downbeat trace`."""
     launcher, env = launcher_words(mpi, ranks)
-    family = choose_launcher(mpi, None)[0].family
-    given = {"DOWNBEAT_PRELOAD_DIR": str(directory), **variables}
-    if libraries:
-        given["LD_PRELOAD"] = ":".join(libraries)
+    setter = Setter(libraries, {"DOWNBEAT_PRELOAD_DIR": str(directory), **variables}, [], "")
+    with_variables = setter.open_mpi if mpi.startswith("openmpi") else setter.hydra
     clean = {name: value for name, value in env.items() if not name.startswith("DOWNBEAT_")}
     return subprocess.run(
-        [launcher[0], *family.setting(given), *launcher[1:], *words],
+        [launcher[0], *with_variables([*launcher[1:], *words])],
         capture_output=True,
         text=True,
         check=False,

@@ -141,7 +141,8 @@ class Setter:
         """Takes also the value of LD_PRELOAD that a command starts with."""
         self.ours = ours
         self.preloaded = preloaded
-        self.variables = {**variables, PRELOAD: merged(ours, preloaded)}
+        both = merged(ours, preloaded)
+        self.variables = {**variables, **({PRELOAD: both} if both else {})}
         self.forced = forced
 
     def instead(self, name: str, value: str | None) -> str | None:
