@@ -108,6 +108,8 @@ OURS = "-x LD_PRELOAD=OURS"
         ("hydra", "-genv LD_PRELOAD x.so -n 1 a : b", "-genv LD_PRELOAD OURS:x.so -n 1 a : b"),
         ("hydra", "-genv LD_PRELOAD=x.so a", "-genv LD_PRELOAD OURS:x.so a"),
         ("hydra", "a : -env LD_PRELOAD x.so b", "-genv LD_PRELOAD OURS a : -env LD_PRELOAD OURS:x.so b"),
+        ("hydra", "-envnone a : b", "-genv LD_PRELOAD OURS -env LD_PRELOAD OURS -envnone a : b"),
+        ("hydra", "-envlist A -env LD_PRELOAD x a", "-genv LD_PRELOAD OURS -envlist A -env LD_PRELOAD OURS:x a"),
         ("slurm", "-n 1 a : -n 2 b", "-n 1 a : -n 2 b"),
         ("slurm", "--export=ALL,LD_PRELOAD=x.so a", "--export=ALL,LD_PRELOAD=OURS:x.so a"),
         ("slurm", "--export PATH a", "--export=PATH,LD_PRELOAD a"),

@@ -73,6 +73,7 @@ CASES: list[tuple[tuple[str, ...], str, list[int] | str]] = [
     (HYDRA, "{run} -n 1 {a} : -n 1 -env LD_PRELOAD {other} {b}", [2]),
     (HYDRA, "{run} -genvlist PATH,LD_PRELOAD -n 2 {a}", [2]),
     (HYDRA, "{run} -envnone -n 2 {a}", [2]),
+    (HYDRA, "{run} -n 1 -envlist PATH {a} : -n 1 {b}", [2]),
     (HYDRA, "{run} -genv DOWNBEAT_PRELOAD_DIR elsewhere -n 2 {a}", "is an option of downbeat trace"),
     (HYDRA, "{run} -configfile {tuned}", "where downbeat trace cannot add to it"),
     (ANY, "{srun} -n 2 {a}", [2]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -126,6 +126,11 @@ def merged(ours: Sequence[str], theirs: str) -> str:
     return ":".join([*first, *ours, *(one for one in others if one not in first)])
 
 
+def setting(option: str, variables: Mapping[str, str]) -> list[str]:
+    """Returns options of Hydra that set variables."""
+    return [word for name, value in variables.items() for word in (option, name, value)]
+
+
 class Setter:
     """Sets variables for all ranks of a command, beside those that the command sets itself.
 
@@ -169,7 +174,7 @@ class Setter:
         """Returns words with the variables of `env NAME=VALUE` as they have to be."""
         return [self.assignment(word)[1] if "=" in word else word for word in words]
 
-    def rest(self, names: Sequence[str]) -> dict[str, str]:
+    def rest(self, names: Iterable[str]) -> dict[str, str]:
         """Returns the variables that are left to set."""
         return {name: value for name, value in self.variables.items() if name not in names}
 
@@ -200,9 +205,25 @@ class Setter:
 
     def hydra(self, words: Sequence[str]) -> list[str]:
         """Returns the words after Hydra's launcher: -genv holds for all programs, and must not come twice."""
+        parts = []
+        everywhere: set[str] = set()
+        for context in contexts(words):
+            part, own = self.of_hydra(context)
+            everywhere |= {name for option, name in own if "genv" in option}
+            here = [name for option, name in own if "genv" not in option]
+            # With these options, Intel's launcher ignores -genv.
+            narrow = any(re.fullmatch(r"--?env(none|list)", word) for word in context)
+            parts.append(setting("-env", self.rest(here) if narrow else {}) + self.assignments(part))
+        whole = parts[0]
+        for part in parts[1:]:
+            whole = [*whole, NEXT, *part]
+        return setting("-genv", self.rest(everywhere)) + whole
+
+    def of_hydra(self, context: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
+        """Returns words of one program with variables as they have to be, and the options that set them, with names."""
         found: list[str] = []
-        names = []
-        pending = iter(words)
+        own = []
+        pending = iter(context)
         for word in pending:
             found.append(word)
             if re.fullmatch(r"--?g?env", word):
@@ -210,9 +231,8 @@ class Setter:
                 value = value if equals else next(pending, "")
                 mine = self.instead(name, value)
                 found += [name, value if mine is None else mine]
-                names += [name] * ("genv" in word)
-        values = [one for name, value in self.rest(names).items() for one in ("-genv", name, value)]
-        return [*values, *self.assignments(found)]
+                own.append((word, name))
+        return found, own
 
     def slurm(self, words: Sequence[str]) -> list[str]:
         """Returns srun's command, whose --export names what it hands on of its environment, which has our variables."""
