@@ -49,9 +49,7 @@ def why_nothing(words: Sequence[str]) -> str:
             return f"the script '{word}' changes {PRELOAD}; let it begin with the value that it has there"
     linked = next(mpi_programs(words), None)
     if linked:
-        return (
-            f"'{linked[0]}' {NO_CALL}, or something between launcher and program removed {PRELOAD} from the environment"
-        )
+        return f"unless a line above says why, '{linked[0]}' {NO_CALL}, or something removed {PRELOAD} before it began"
     for word, found in programs:
         if os.access(found, os.R_OK) and is_static(found):
             return (
@@ -59,6 +57,6 @@ def why_nothing(words: Sequence[str]) -> str:
                 "before MPI (docs/unmodified-programs.md)"
             )
     return (
-        f"no program of the command is linked with a shared MPI library; it {NO_CALL}, has MPI linked statically, or "
-        f"{PRELOAD} did not reach it"
+        f"no program of the command shows a shared MPI library; unless a line above says why, it {NO_CALL}, has MPI "
+        f"linked statically, or {PRELOAD} did not reach it"
     )
