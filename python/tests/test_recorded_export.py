@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 import trace_files
 from downbeat.align.formats import read_all
+from downbeat.errors import UsageError
+from downbeat.traces.arrivals import find_arrivals
 from downbeat.traces.file import ENTERED, HEADER, HEADER_SIZE, TABLES
 from downbeat.traces.trace import open_trace
 
@@ -106,6 +108,25 @@ def test_calls_that_do_not_block_or_end(tmp_path: Path) -> None:
     names = [event["name"] for event in kineto["traceEvents"] if event["ph"] == "X"]
     assert names.count("record_param_comms") == 5  # the call that did not end is not there
     assert "mpi:barrier" not in names[:2]  # it does not say when the work was done
+
+
+@pytest.mark.parametrize("abroad", [0, 1])
+def test_calls_between_two_groups_are_matched_nowhere(tmp_path: Path, abroad: int) -> None:
+    """Rank 0 alone in a group, rank 1 in the other; or each with another job's."""
+    sections = [bytearray(trace_files.section(rank)) for rank in (0, 1)]
+    for rank, section in enumerate(sections):
+        one = np.frombuffer(section, TABLES["communicators"], 1, HEADER_SIZE + 2 * TABLES["maps"].itemsize)[0]
+        one["size"], one["rank"], one["inter"], one["second"], one["abroad"] = 1, 0, 1, rank * (1 - abroad), abroad
+    (tmp_path / "trace").mkdir()
+    (tmp_path / "trace" / "job.trace").write_bytes(b"".join(sections))
+    trace = open_trace(tmp_path / "trace" / "job")
+    assert trace.records["size"].unique().tolist() == trace.profile["size"].dropna().unique().tolist() == [2 - abroad]
+    assert trace.records["beyond"].unique().tolist() == [abroad]
+    assert find_arrivals(trace).sites["sampled"].sum() == (0 if abroad else 6)
+    with pytest.raises(UsageError, match="12 collectives between two groups"):
+        read_all([tmp_path / "trace" / "job"])
+    kineto = json.loads(gzip.decompress((export(tmp_path, "kineto", "out") / "rank-1.json.gz").read_bytes()))
+    assert not [event for event in kineto["traceEvents"] if event["ph"] == "X"]
 
 
 def test_archive_of_calls_that_do_not_block(tmp_path: Path) -> None:

@@ -149,8 +149,7 @@ def read_section(data: np.ndarray, offset: int, path: Path) -> tuple[Section, in
         tables[name] = data[position : position + count * dtype.itemsize].view(dtype)
         position += capacity * dtype.itemsize
     names = tuple(text(name) for name in bytes(header["names"]).split(b"\0")[: int(header["operations"])])
-    job = re.sub(r"-(node|rank)-\d+$", "", path.stem)
-    return Section(path, job, header, names, tables), size
+    return Section(path, job_of(path), header, names, tables), size
 
 
 def read_sections(path: Path) -> list[Section]:
@@ -169,9 +168,15 @@ def read_sections(path: Path) -> list[Section]:
     return sections
 
 
+def job_of(file: Path) -> str:
+    """Returns the name of the job that a file is of."""
+    return re.sub(r"-(node|rank)-\d+$", "", file.stem)
+
+
 def is_job(path: Path) -> bool:
     """Whether a path names a job of a directory: DIR/JOB."""
-    return not path.exists() and any(file.suffix in SUFFIXES for file in path.parent.glob(f"{escape(path.name)}-*"))
+    near = path.parent.glob(f"{escape(path.name)}*")
+    return not path.exists() and any(file.suffix in SUFFIXES and job_of(file) == path.name for file in near)
 
 
 def sections_in(path: Path) -> list[Section]:

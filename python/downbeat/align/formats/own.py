@@ -46,7 +46,8 @@ def read(path: Path) -> tuple[list[RankTrace], Counter[str]]:
         traces.append(trace)
         left_out.update(skipped)
     if not any(trace.calls for trace in traces):
-        raise UsageError(f"'{path}' has no collectives")
+        why = "; ".join(f"{count} {what}" for what, count in (+left_out).items())
+        raise UsageError(f"'{path}' has no collectives" + (f" to align by: {why}" if why else ""))
     return traces, +left_out
 
 
