@@ -61,8 +61,8 @@ def test_the_other_group_waits_for_a_late_rank(
     # The call after the computation: of barriers the one with the lateness.
     rows = found.rows[found.rows["site"].isin(sites)]
     site = rows.groupby("site")["entry"].min().idxmax()
-    waits = rows[rows["site"] == site].groupby("rank")["wait"].median() * 1e6
-    # Ranks share processors, so others are late too; only those who wait for the late one surely wait that long.
+    # Ranks share processors, so others are late too, and do not wait then.
+    waits = rows[rows["site"] == site].groupby("rank")["wait"].quantile(0.8) * 1e6
     assert set(waits.index[waits > 0.5 * LATE]) >= waiting
     if operation in ("bcast", "gather"):
         assert set(waits.index[waits > 0]) <= {"bcast": set(range(ranks // 2, ranks)), "gather": {0}}[operation]
