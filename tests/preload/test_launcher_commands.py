@@ -54,6 +54,7 @@ CASES: list[tuple[tuple[str, ...], str, list[int] | str]] = [
     (ANY, "{a}", [1]),
     (ANY, "sh {twice}", [1, 2]),
     (ANY, "env A=b {a}", [1]),
+    (ANY, "sh -c '{run} -n 2 {a}'", [2]),
     (OPEN_MPI, "{run} --app {app}", [3]),
     (OPEN_MPI, "{run} -n 2 {a} --app {app}", [2]),
     (OPEN_MPI, "{run} --app {nothing}", "names no file with programs"),

@@ -26,6 +26,8 @@ LARGEST = 1 << 16  # bytes of a text file that a command names: programs of a la
 
 def launcher_library(launcher: str) -> str | None:
     """Returns the name of the MPI library that a launcher belongs to."""
+    if Path(launcher).name.startswith("pr"):  # prterun and prun, whose versions are PRRTE's
+        return "openmpi5"
     # The table's later entries are the more specific ones.
     return next((name for name, library in reversed(list(LIBRARIES.items())) if library.owns(launcher)), None)
 
@@ -60,7 +62,8 @@ def is_script(word: str) -> bool:
 
 def mpi_programs(words: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Returns the programs of a command that are linked with an MPI library, and its name; also those in files."""
-    inner = [one for word in words for one in text_of(word).split() if "/" in one]
+    texts = [word if " " in word else text_of(word) for word in words]  # a shell's command; a file
+    inner = [one for text in texts for one in text.split() if "/" in one]
     for word in dict.fromkeys([*words, *inner]):
         found = shutil.which(word)
         owner = library_of(found) if found else None
