@@ -160,3 +160,17 @@ def test_mistakes_are_one_line(tmp_path: Path) -> None:
         done = downbeat_command.downbeat("export", "trace", *arguments, where=tmp_path)
         assert done.returncode == 2
         assert done.stderr == f"downbeat: {said}\n"
+
+
+def test_times_of_the_profile_and_bounds_are_those_of_the_clock(tmp_path: Path) -> None:
+    """Two ticks a nanosecond, synchronized first when the program is over: entries are known least."""
+
+    def late(tables: dict[str, np.ndarray]) -> None:
+        tables["maps"]["ticks"], tables["maps"]["ns_per_tick"] = [10**9, 3 * 10**9], 0.5
+        tables["maps"]["growth"], tables["profile"]["waits"] = 1e-3, 1000
+
+    trace = open_trace(recording(tmp_path / "trace", late))
+    profile, records = (frame[frame["rank"] == 1] for frame in (trace.profile, trace.records))
+    assert profile["wait_time"].to_numpy()[:-1] == pytest.approx(500e-9)
+    before = 10**9 - (np.arange(len(records)) * 10_000 + 1000)  # ticks from the entry to the first map
+    assert records["bound"].to_numpy() == pytest.approx((50 + before * 0.5 * 1e-3) * 1e-9, rel=1e-9)
