@@ -45,6 +45,7 @@ def align(
             show_default=False,
         ),
     ] = None,
+    job: Annotated[str | None, typer.Option(metavar="NAME", help="Which of several jobs of downbeat trace.")] = None,
     wander: Annotated[
         float,
         typer.Option(
@@ -66,7 +67,8 @@ def align(
     from downbeat.report.page import write_page
     from downbeat.traces.page import render as render_arrivals
 
-    found, left_out = read_all(traces, kernels_of(kernel or ()))
+    inputs_of_job = [path / job if job and path.is_dir() else path for path in traces]
+    found, left_out = read_all(inputs_of_job, kernels_of(kernel or ()))
     aligned = align_traces(found, wander)
     aligned = replace(aligned, notes=(*aligned.notes, *left_out))
     inputs = {trace.path.resolve() for trace in found}

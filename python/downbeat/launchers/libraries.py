@@ -78,10 +78,6 @@ class Family(ABC):
     def environment(self, places: Places) -> dict[str, str]:
         """Returns what the launcher and the ranks want to find in the environment; what the user has set goes first."""
 
-    @abstractmethod
-    def setting(self, variables: Mapping[str, str]) -> list[str]:
-        """Returns the launcher's arguments that set variables for the ranks, on all nodes, and not for itself."""
-
 
 class OpenMpi(Family):
     """Open MPI. With more ranks than cores it yields by itself."""
@@ -105,9 +101,6 @@ class OpenMpi(Family):
             env |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         return env
 
-    def setting(self, variables: Mapping[str, str]) -> list[str]:
-        return [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
-
 
 class OpenMpi5(OpenMpi):
     """Open MPI 5."""
@@ -124,9 +117,6 @@ def per_node_option(places: Places) -> list[str]:
 
 class Hydra(Family):
     """Libraries that Hydra starts."""
-
-    def setting(self, variables: Mapping[str, str]) -> list[str]:
-        return [word for name, value in variables.items() for word in ("-genv", name, value)]
 
 
 class Mpich(Hydra):

@@ -64,7 +64,7 @@ def format_of(path: Path) -> Format:
     Raises:
         UsageError: there is no file, or it is of none.
     """
-    if not path.exists():
+    if not path.exists() and not own.recognizes(path):  # DIR/JOB
         raise UsageError(f"'{path}' does not exist")
     refuse_pipe(path)
     found = next((one for one in FORMATS if one.recognizes(path)), None)
