@@ -50,7 +50,7 @@ def test_messages_have_no_part_in_the_waiting_of_collectives(mpi: str, tmp_path:
 @MPIS
 def test_communicators_of_one_group_are_told_apart(mpi: str, tmp_path: Path) -> None:
     _, (trace,) = run(tmp_path, mpi, ["truths", "twins"])
-    found = {}
+    found: dict[bytes, set[int]] = {}
     for section in trace.sections:
         for each in section.tables["communicators"]:
             if b" " in each["name"]:
