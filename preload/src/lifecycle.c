@@ -99,7 +99,7 @@ static void end_on_problem(int rank) {
     exit(2);
 }
 
-/* What all processes must do alike, as one number. */
+/* Collectives of ours depend on these settings. */
 static void end_if_settings_differ(int rank) {
     int64_t own[2] = {settings.harmonize + 2 * settings.any_caller, (int64_t)(settings.sync_every * 1e6)};
     int64_t both[4] = {own[0], -own[0], own[1], -own[1]};

@@ -21,8 +21,8 @@
 
 /* Both MPI_Name and PMPI_Name are ours: Open MPI's Fortran calls PMPI_Name, as do MPICH's bindings of mpi_f08, and
  * tools that come before this library. Each goes on to the next function of its own name, so a tool that comes after
- * this library sees what it would see without. What such a tool passes on to PMPI_Name is not counted again: the call
- * is `inside`. */
+ * this library sees what it would see without. Calls that such a tool passes on to PMPI_Name are not counted again:
+ * they are `inside`. */
 #define BOTH(X, Name, ...) X(MPI_##Name, __VA_ARGS__) X(PMPI_##Name, __VA_ARGS__)
 #define WRAP(Function) static __typeof__(Function) *real_##Function
 #define FOUND(Function) __atomic_load_n(&real_##Function, __ATOMIC_RELAXED)

@@ -72,12 +72,11 @@ static void key_of_proxy(void) {
         }
         read_process(process, "stat", text, sizeof text); /* number (name) state parent ... */
         const char *name_end = strrchr(text, ')');
-        if (name_end == NULL || sscanf(name_end, ") %*c %ld", &process) != 1)
-            return;
+        process = name_end != NULL && strlen(name_end) > 4 ? strtol(name_end + 4, NULL, 10) : 0;
     }
 }
 
-/* What launchers say to their processes; the second name adds to the first if it is there. */
+/* Variables that launchers set; the second adds to the first if it is there. */
 static const struct launcher {
     const char *job;
     const char *part;

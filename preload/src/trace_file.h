@@ -142,7 +142,7 @@ struct trace_communicator {
     int32_t rank;
     uint8_t inter;
     uint8_t second; /* of an intercommunicator: this process is not in the group that has the lowest rank in
-                       MPI_COMM_WORLD. Two groups of one trace have one identity, and this tells them apart. */
+                       MPI_COMM_WORLD. Two groups of one trace have one identity, and differ in this. */
     uint8_t abroad; /* it has processes beyond MPI_COMM_WORLD: of an intercommunicator, the remote group; of another
                        one, its own. They have a trace of their own, on another clock, or none. */
     uint8_t unused;

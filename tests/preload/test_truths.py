@@ -31,8 +31,11 @@ def test_waiting_on_freed_communicators_is_kept(mpi: str, records: str, tmp_path
     stdout, (trace,) = run(tmp_path, mpi, ["truths", "freed"], DOWNBEAT_PRELOAD_RECORDS=records)
     own = {int(line.split()[1]): int(line.split()[2]) * 1e-9 for line in stdout.splitlines()}
     found = trace.profile.groupby("rank")["wait_time"].sum()
+    starts = {int(line.split()[1]): int(line.split()[3]) * 1e-9 for line in stdout.splitlines()}
+    called = trace.profile.groupby("rank")["call_time"].sum()
     assert own[0] > 60 * 1e-3  # it waits for the other
     for rank in own:
+        assert 0.4 * starts[rank] < called[rank] < starts[rank]
         assert 0.8 * own[rank] - 2e-3 < found[rank] < own[rank]
 
 
@@ -50,7 +53,7 @@ def test_messages_have_no_part_in_the_waiting_of_collectives(mpi: str, tmp_path:
 @MPIS
 def test_communicators_of_one_group_are_told_apart(mpi: str, tmp_path: Path) -> None:
     _, (trace,) = run(tmp_path, mpi, ["truths", "twins"])
-    found = {}
+    found: dict[bytes, set[int]] = {}
     for section in trace.sections:
         for each in section.tables["communicators"]:
             if b" " in each["name"]:

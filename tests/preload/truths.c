@@ -1,5 +1,5 @@
-/* Numbers that the program knows as well: time in MPI_Wait on communicators that are freed (prints "waits NS" per
- * process), completions that one call sees, communicators of one group. */
+/* Numbers that the program knows as well: time in MPI_Wait on communicators that are freed (prints it and that of the
+ * starts per process), completions that one call sees, communicators of one group. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,19 +16,22 @@ static void pause_ms(int ms) { nanosleep(&(struct timespec){0, ms * 1000000L}, N
 /* Process 0 waits for the other one, on communicators that are freed at once. */
 static void freed(int rank) {
     long waits = 0;
+    long starts = 0;
     for (int i = 0; i < 60; ++i) {
         MPI_Comm twin;
         MPI_Request request;
         MPI_Comm_dup(MPI_COMM_WORLD, &twin);
         if (rank != 0)
             pause_ms(2);
-        MPI_Ibarrier(twin, &request);
         long begin = now();
+        MPI_Ibarrier(twin, &request);
+        starts += now() - begin;
+        begin = now();
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         waits += now() - begin;
         MPI_Comm_free(&twin);
     }
-    printf("waits %d %ld\n", rank, waits);
+    printf("waits %d %ld %ld\n", rank, waits, starts);
 }
 
 /* Requests of `collectives` and of receives; one MPI_Waitsome sees all, since all are complete. */
