@@ -12,7 +12,8 @@ from pathlib import Path
 from downbeat.errors import UsageError
 from downbeat.launchers.bench import how_to_build, library_of, prefixes
 from downbeat.launchers.job import option_of
-from downbeat.launchers.libraries import LIBRARIES, abi_of, packaged, packaged_bench
+from downbeat.launchers.libraries import LIBRARIES, packaged, packaged_bench
+from downbeat.launchers.mpi_abi import abi_of, read_object
 
 PRELOAD = "libdownbeat-preload.so"
 VARIABLE = "DOWNBEAT_PRELOAD_"
@@ -71,7 +72,8 @@ def mpi_of_wheel(library: str, launcher: str) -> list[str]:
     if said.returncode:
         raise UsageError(said.stderr.strip())
     found = said.stdout.strip()
-    if abi_of(Path(found).name) != Path(library).parents[1].name:
+    preload = read_object(Path(library))
+    if preload is None or preload.note() != abi_of(Path(found)):
         raise UsageError(
             f"'{found}' has another ABI than '{library}'; set DOWNBEAT_MPI_LIBRARY to the program's libmpi.so"
         )
