@@ -1,4 +1,4 @@
-/* A note in all that the wheel has for one ABI of MPI: it names no MPI library by which the ABI could be told.
+/* A note in all that the wheel has for one ABI of MPI, since it names no MPI library that would show the ABI.
  * python/downbeat/launchers/mpi_abi.py reads it; `readelf -n` shows it. */
 #include <mpi.h>
 

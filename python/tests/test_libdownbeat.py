@@ -176,7 +176,7 @@ def test_the_variable_is_taken_or_refused(checkout: Path, compiled: Compile, mon
         for abi, macro in header.items()
     }
     bare = compiled(checkout / "bare.so", ("MPIX_Harmonize",))
-    # What the variable names, the library in the process, and why it is refused.
+    # Value of the variable, library in the process, reason why it is refused.
     for chosen, mpi, reason in (
         (own["openmpi"], "openmpi/libmpi.so.40", ""),
         (own["openmpi"], "mpich/libmpich.so.12", "is for the ABI 'openmpi'"),

@@ -1,8 +1,8 @@
 """Which ABI a shared object of MPI has: read from the file, whatever the file is called.
 
 A library of MPI defines PMPI_Init; profiling tools define MPI_Init alone. The ABI is that of a symbol which programs
-need or which no other library has; the version in DT_SONAME must agree. What the wheel builds for one ABI, and which
-therefore names no library, has a note (packaging/wheel/abi_note.c).
+need or which no other library has; the version in DT_SONAME must agree. Objects of the wheel, which name no library,
+have a note (packaging/wheel/abi_note.c).
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class SharedObject:
 
 
 def read_object(path: Path) -> SharedObject | None:
-    """Returns a shared object; None if a file is none that can be read."""
+    """Returns a shared object; None if it cannot be read as one."""
     try:
         return SharedObject(path)
     except (OSError, ValueError):
