@@ -28,7 +28,16 @@ def test_the_clock_of_wtime(each_library: str, tmp_path: Path) -> None:
     program = tmp_path / "wtime"
     source = Path(__file__).with_name("wtime.c")
     subprocess.run([mpicc, "-Wall", "-Wextra", "-Werror", "-rdynamic", "-o", program, source], check=True)
-    command = [ROOT / "tools" / "launch", "--mpi", each_library, "-n", "2", "--timeout", "60", program]
+    command: list[str | Path] = [
+        ROOT / "tools" / "launch",
+        "--mpi",
+        each_library,
+        "-n",
+        "2",
+        "--timeout",
+        "60",
+        program,
+    ]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     ranks = sorted([float(word) for word in line.split()] for line in printed.splitlines())
     clock, origin = documented(each_library)

@@ -102,7 +102,8 @@ std::vector<AskedOperation> parse_operations(const std::vector<std::string> &wor
             continue;
         }
         const std::string name = component_name(text);
-        if (const auto known = names_of(all_operations()); !contains(known, name)) {
+        if (auto known = names_of(all_operations()); !contains(known, name)) {
+            known.insert(known.end(), subcommands.begin(), subcommands.end());
             throw Error::usage(
                 fmt::format("unknown operation '{}'; {}", name, suggestion(name, known, valid_operations())));
         }

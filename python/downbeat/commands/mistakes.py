@@ -46,8 +46,8 @@ def nearest(word: str, valid: Iterable[str]) -> str:
 
 # What a directory is that has a file of such a name, and what reads it.
 OTHERS = {
-    "rules.json": "is a tuning, with its choices and proofs in rules.json",
-    "*.trace": "is a trace; run: downbeat arrivals {}",
+    "rules.json": "is that of a tuning, with its choices and proofs in rules.json",
+    "*.trace": "has a trace; run: downbeat arrivals {}",
     "timebase.jsonl": "has the clocks of hosts; run: downbeat export {}/timebase.jsonl --to openmetrics -o clocks.prom",
 }
 
@@ -55,10 +55,15 @@ OTHERS = {
 def what_is(directory: Path) -> str:
     """Returns what a directory is that is not of an experiment, "" if that is not known."""
     said = [text.format(directory) for pattern, text in OTHERS.items() if any(directory.glob(pattern))]
-    if inner := sorted(plan.parent for depth in ("*", "*/*", "*/*/*") for plan in directory.glob(f"{depth}/plan.json")):
+    depths = ("*", "*/*", "*/*/*")
+    for kind in ("plan.json", "*.nc"):
+        inner = sorted({file.parent for depth in depths for file in directory.glob(f"{depth}/{kind}")})
+        if not inner:
+            continue
         more = f" (or another of {len(inner)})" if len(inner) > 1 else ""
-        said.append(f"experiments are in it; run: downbeat report {inner[0]}{more}")
-    return "; ".join(said)
+        said.append(f"has experiments in it; run: downbeat report {inner[0]}{more}")
+        break
+    return ", and ".join(said)
 
 
 def with_suggestion(line: str) -> str:
@@ -72,7 +77,7 @@ def with_suggestion(line: str) -> str:
         meant = "" if f"'{meant}'" in line else meant
     elif found := re.match("'(.*)' is not the directory of an experiment: ", line):
         known = what_is(Path(found[1]))
-        return f"'{found[1]}' is not the directory of an experiment: {known}" if known else line
+        return f"'{found[1]}' is not the directory of an experiment: it {known}" if known else line
     elif found := re.fullmatch("there is no experiment '(.*)'", line):
         path = Path(found[1])
         meant = nearest(path.name, (one.name for one in path.parent.glob("*/")))
