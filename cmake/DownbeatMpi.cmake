@@ -12,7 +12,6 @@ if(DOWNBEAT_MPI_HEADERS)
         target_include_directories(MPI::MPI_${lang} SYSTEM INTERFACE "${DOWNBEAT_MPI_HEADERS}")
         target_link_options(MPI::MPI_${lang} INTERFACE LINKER:-z,undefs LINKER:-z,lazy)
     endforeach()
-    target_sources(MPI::MPI_C INTERFACE "${PROJECT_SOURCE_DIR}/packaging/wheel/abi_note.c") # says which
     set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
     set(CMAKE_POSITION_INDEPENDENT_CODE ON)
     return()

@@ -1,4 +1,4 @@
-/* A note in all that the wheel has for one ABI of MPI, since it names no MPI library that would show the ABI.
+/* A note in the wheel's libdownbeat for one ABI of MPI, since it names no MPI library that would show the ABI.
  * python/downbeat/launchers/mpi_abi.py reads it; `readelf -n` shows it. */
 #include <mpi.h>
 

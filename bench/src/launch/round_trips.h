@@ -14,8 +14,8 @@ struct RoundTrips {
 };
 
 /// The time of a round trip, s: the lower quartile over batches. NaN if it was disturbed: less than a quarter of the
-/// batches agree with the fastest one. Whoever loses the processor, asker or partner, lengthens some batches, each by
-/// another time, or ends the reading early.
+/// batches agree with the fastest one. Asker or partner without a processor lengthens some batches, each by another
+/// time, or ends the reading early.
 double time_round_trips(const RoundTrips &trips);
 
 } // namespace bench

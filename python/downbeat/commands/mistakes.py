@@ -44,7 +44,7 @@ def nearest(word: str, valid: Iterable[str]) -> str:
     return forms[found[0]] if found else ""
 
 
-# What a directory is that has a file of such a name, and what reads it.
+# Directories that have a file of such a name, and the command that reads them.
 OTHERS = {
     "rules.json": "is that of a tuning, with its choices and proofs in rules.json",
     "*.trace": "has a trace; run: downbeat arrivals {}",

@@ -72,8 +72,8 @@ def mpi_of_wheel(library: str, launcher: str) -> list[str]:
     if said.returncode:
         raise UsageError(said.stderr.strip())
     found = said.stdout.strip()
-    preload = read_object(Path(library))
-    if preload is None or preload.note() != abi_of(Path(found)):
+    beside = read_object(Path(library).with_name("libdownbeat.so"))  # which has a note
+    if beside is None or beside.note() != abi_of(Path(found)):
         raise UsageError(
             f"'{found}' has another ABI than '{library}'; set DOWNBEAT_MPI_LIBRARY to the program's libmpi.so"
         )
