@@ -81,7 +81,7 @@ if MPI.COMM_WORLD.rank == 0:
     print(mpi.library())
 """
 SYSTEM = Path("/usr/lib/x86_64-linux-gnu")
-# MPI library, its file, and the ABI of the wheel's library that is loaded. What DOWNBEAT_LIBRARY names: of that ABI.
+# MPI library, its file, ABI of the wheel's library, and that of the one in DOWNBEAT_LIBRARY.
 MPI4PY = {
     "Open MPI 4": ("openmpi", SYSTEM / "libmpi.so.40", "openmpi", None),
     "MPICH 4": ("mpich", SYSTEM / "libmpich.so.12", "mpich", None),
