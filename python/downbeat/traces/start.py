@@ -26,7 +26,8 @@ from downbeat.launchers.command import (
     refuse_hidden,
     with_app_files,
 )
-from downbeat.launchers.libraries import LIBRARIES, OpenMpi, abi_of, packaged, packaged_bench
+from downbeat.launchers.libraries import LIBRARIES, OpenMpi, packaged, packaged_bench
+from downbeat.launchers.mpi_abi import abi_of, read_object
 
 PRELOAD_LIBRARY = "libdownbeat-preload.so"
 VARIABLE = "DOWNBEAT_PRELOAD_"
@@ -88,7 +89,8 @@ def mpi_of_wheel(library: str, launcher: str) -> list[str]:
     if said.returncode:
         raise UsageError(said.stderr.strip())
     found = said.stdout.strip()
-    if abi_of(Path(found).name) != Path(library).parents[1].name:
+    beside = read_object(Path(library).with_name("libdownbeat.so"))  # which has a note
+    if beside is None or beside.note() != abi_of(Path(found)):
         raise UsageError(
             f"'{found}' has another ABI than '{library}'; set DOWNBEAT_MPI_LIBRARY to the program's libmpi.so"
         )
