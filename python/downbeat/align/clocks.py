@@ -88,7 +88,7 @@ def align(traces: Sequence[RankTrace], wander: float) -> Aligned:
     table = pd.DataFrame(rows).sort_values("rank", ignore_index=True)
     if any(map(overlaps, traces)):
         notes.append("calls of a rank overlap: their shares of the run may add up to more than 100 %")
-    set_apart = {int(axis.ranks[one.place]) for axis in axes for each in axis.windows for one in each.conflicts}
+    set_apart = {int(axis.ranks[one.place]) for axis in axes for one in axis.conflicts}
     loose = [
         rank
         for rank in table["rank"][table["bound_s"].isna()]
@@ -134,18 +134,16 @@ def calls_of(group: Group, rank: int) -> Integers:
 
 
 def conflict_lines(axis: Axis) -> list[str]:
-    """Returns a line for each conflict: neighbors in time that say the same are one."""
-    lines: dict[object, str] = {}
-    for window in axis.windows:
-        for conflict in window.conflicts:
-            calls = " and ".join(f"call {number} of {name}" for name, number in conflict.calls)
-            rank, other = axis.ranks[conflict.place], axis.ranks[conflict.other]
-            lines.setdefault(
-                (conflict.place, conflict.calls),
-                f"rank {rank} against rank {other}: {calls} contradict each other by {conflict.by_ns / 1e3:.3g} us: "
-                f"{BROKEN}; no bound there",
-            )
-    return list(lines.values())
+    """Returns a line for each conflict."""
+    lines = []
+    for conflict in axis.conflicts:
+        calls = " and ".join(f"call {number} of {name}" for name, number in conflict.calls) or "calls"
+        rank, other = axis.ranks[conflict.place], axis.ranks[conflict.other]
+        lines.append(
+            f"rank {rank} against rank {other}: {calls} contradict each other by {conflict.by_ns / 1e3:.3g} us: "
+            f"{BROKEN}; no bound there"
+        )
+    return lines
 
 
 def late_or_slow(aligned: Aligned) -> Arrivals:

@@ -31,6 +31,7 @@ class Group:
         operation, number, size, root: of each call; see `Calls`. The number is the sequence number, else the place.
         entry, exit: ns on each rank's own clock.
         missing: the rank has no such call.
+        unsure: of each rank: nothing shows which of its calls are which, so they limit nobody.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Group:
     entry: Integers
     exit: Integers
     missing: NDArray[np.bool_]
+    unsure: NDArray[np.bool_]
 
     def before(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Returns whose entries come before whose exits, of each call and rank: two masks like `entry`."""
@@ -51,7 +53,7 @@ class Group:
         up = np.isin(self.operation, TO_ROOT)[:, None]
         # Without data nobody has to wait, but in a barrier.
         empty = (self.size == 0) & (self.operation != "barrier")
-        there = ~self.missing & ~empty[:, None]
+        there = ~self.missing & ~empty[:, None] & ~self.unsure
         return there & (at_all | up | (down & is_root)), there & (at_all | down | (up & is_root))
 
 
@@ -147,5 +149,6 @@ def match_group(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[Group,
         entry[keep],
         end[keep],
         missing[keep],
+        np.zeros(len(ranks), dtype=bool),
     )
     return group, notes
