@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from downbeat.align.bounds import MOST_RATE, Conflict, Limits, between
-from downbeat.align.calls import Integers
+from downbeat.align.bounds import Conflict, Limits, between
+from downbeat.align.calls import MOST_RATE, Integers
 from downbeat.align.ends import Ends
 from downbeat.align.matching import Floats, Group
 

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from downbeat.align.calls import Integers
+from downbeat.align.calls import MOST_RATE, Integers
 from downbeat.align.matching import Floats, Group
 
-MOST_RATE = 200e-6  # difference of two clocks that keep 100 ppm each
 ROUNDING = 2.0  # ns
 
 

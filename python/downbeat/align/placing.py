@@ -1,0 +1,312 @@
+"""Which calls of two ranks are the same collective, where these have no sequence numbers.
+
+Files begin k calls apart, lack a stretch in the middle, or a kind of call. Ends of one collective agree and those of
+different ones do not, since no two steps take equally long: the right shift is where durations from end to end agree.
+Where two shifts are alike, none is taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from downbeat.align.calls import MOST_RATE, Calls, Integers
+
+Floats = NDArray[np.float64]
+
+CLEAR = 4.0  # standard errors by which a shift has to agree better than any other one
+LEAST_GAIN = 12.0  # in natural logarithms of likelihood
+BLOCK = 16  # calls, or a little more
+FEWEST = 10  # calls that decide by agreement
+TRIED = 40  # of the shifts that agree best
+CONTRADICTED = 400  # shifts that are tried for a contradiction, if agreement does not decide
+CHUNK = 128  # calls
+MOST_PARTS = 64
+HEAVY = 6.0
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Where a rank's calls are among another's.
+
+    Attributes:
+        row: number of the other's call for each call; -1: it has none, or it is not known which.
+        shift: of the first call that was placed.
+        shifts: how many different ones.
+        lost: calls in the middle that are not known.
+    """
+
+    row: Integers
+    shift: int
+    shifts: int
+    lost: int
+
+
+def place(other: Calls, mine: Calls) -> Placed | None:
+    """Returns where calls are among those of another rank; None: nothing shows it."""
+    kinds = kinds_of(other, mine)
+    common = np.intersect1d(*kinds)
+    counts = sorted(((int((kinds[1] == one).sum()), int(one)) for one in common), reverse=True)
+    # All kinds that both have; a file may lack some calls of one kind, so each for itself, too.
+    streams = [common, *(np.array([one]) for _, one in counts[:3] if len(common) > 1)]
+    parts = 1
+    while len(common) and (parts == 1 or len(mine.exit) // parts >= 2 * FEWEST) and parts <= MOST_PARTS:
+        for stream in streams:
+            theirs, own = (np.flatnonzero(np.isin(kind, stream)) for kind in kinds)
+            seeds = []
+            for block in np.array_split(own, parts):
+                shift = decided(other, mine, theirs, block, kinds, parts == 1) if len(block) else None
+                if shift is not None:
+                    at = np.arange(len(block)) + shift
+                    inside = (at >= 0) & (at < len(theirs))
+                    seeds.append((theirs[at[inside]], block[inside]))
+            if seeds:
+                return extended(other, mine, kinds, *(np.concatenate(one) for one in zip(*seeds, strict=True)))
+        parts *= 2
+    return None
+
+
+def kinds_of(other: Calls, mine: Calls) -> tuple[Integers, Integers]:
+    """Returns a number for the kind of each call: operation, and size and root where both traces have the same ones."""
+    named = [np.char.add(calls.operation.astype(str), " ") for calls in (other, mine)]
+    for field in ("size", "root"):
+        words = [np.char.add(one, getattr(calls, field).astype(str)) for one, calls in zip(named, (other, mine), strict=True)]
+        shared = np.intersect1d(*words)
+        if min(np.isin(one, shared).mean() for one in words) > 0.5:
+            named = [np.char.add(one, " ") for one in words]
+    numbers = np.unique(np.concatenate(named), return_inverse=True)[1].astype(np.int64)
+    return numbers[: len(named[0])], numbers[len(named[0]) :]
+
+
+def decided(
+    other: Calls, mine: Calls, theirs: Integers, block: Integers, kinds: tuple[Integers, Integers], whole: bool
+) -> int | None:
+    """Returns the shift at which the ends of two streams of calls agree; None: it cannot be told.
+
+    Args:
+        theirs: calls of the other rank, of a stream.
+        block: calls of this rank, of the same stream.
+        whole: the block is the whole stream: what no agreement decides, contradictions may.
+
+    Returns:
+        Which of `theirs` the first call of the block is; it may be before the first or after the last.
+    """
+    a, b = (calls.exit[of].astype(np.int64) for calls, of in ((other, theirs), (mine, block)))
+    a, b = (a - a[0]).astype(float), (b - b[0]).astype(float)
+    fewest = max(1, (min(len(a), len(b)) + 1) // 2)
+    shifts = np.arange(fewest - len(b), len(a) - fewest + 1)
+    wrong = mismatches(kinds[0][theirs], kinds[1][block])[shifts + len(b) - 1]
+    shifts = shifts[wrong == 0]
+    if not len(shifts):
+        return None
+    rough = disagreement(np.diff(a), np.diff(b), shifts) if min(len(a), len(b)) > 2 else np.zeros(len(shifts))
+    order = np.argsort(rough, kind="stable")
+    found = agreed(a, b, shifts[order[:TRIED]]) if min(len(a), len(b)) > FEWEST else None
+    if found is None and whole:
+        tried = shifts[order[:CONTRADICTED]]
+        entry = [calls.entry[of] - calls.exit[of[0]] for calls, of in ((other, theirs), (mine, block))]
+        possible = []
+        for shift in tried:
+            if not contradicted(a, b, entry[0].astype(float), entry[1].astype(float), int(shift)):
+                possible.append(int(shift))
+                if len(possible) > 1:
+                    return None
+        found = possible[0] if possible else None
+    return found
+
+
+def mismatches(a: Integers, b: Integers) -> Integers:
+    """Returns how many calls are of different kinds at each shift from 1 - len(b) on."""
+    total = np.convolve(np.ones(len(a)), np.ones(len(b)))
+    if len(np.unique(np.concatenate([a, b]))) > 1:
+        equal = sum(correlated((a == kind).astype(float), (b == kind).astype(float)) for kind in np.unique(b))
+        return np.rint(total - equal).astype(np.int64)
+    return np.zeros(len(total), dtype=np.int64)
+
+
+def correlated(a: Floats, b: Floats) -> Floats:
+    """Returns sums of a[n + shift] b[n], of shifts from 1 - len(b) on."""
+    length = len(a) + len(b) - 1
+    size = 1 << (length - 1).bit_length()
+    found: Floats = np.fft.irfft(np.fft.rfft(a, size) * np.fft.rfft(b[::-1], size), size)[:length]
+    return found
+
+
+def disagreement(a: Floats, b: Floats, shifts: Integers) -> Floats:
+    """Returns the mean squared difference of durations from end to end at each shift, of logarithms far out."""
+    both = np.concatenate([a, b])
+    middle = np.median(both)
+    scale = max(float(np.median(np.abs(both - middle))), 1.0)
+    x, y = (np.arcsinh((one - middle) / scale) for one in (a, b))
+    ones = [np.ones(len(one)) for one in (a, b)]
+    total = correlated(x**2, ones[1]) + correlated(ones[0], y**2) - 2.0 * correlated(x, y)
+    count = np.rint(correlated(*ones))
+    # A step more or less of the block has a duration less.
+    at = np.clip(shifts + len(b) - 1, 0, len(total) - 1)
+    found: Floats = np.where(count[at] > 0, total[at] / np.maximum(count[at], 1), np.inf)
+    return found
+
+
+def pairs(a: Floats, b: Floats, shift: int) -> tuple[slice, slice]:
+    """Returns which of two lists are the same at a shift."""
+    begin, end = max(0, -shift), min(len(b), len(a) - shift)
+    return slice(begin + shift, end + shift), slice(begin, end)
+
+
+def agreed(a: Floats, b: Floats, shifts: Integers) -> int | None:
+    """Returns the shift at which ends agree clearly better than at all others; None: there is none.
+
+    Lines are taken out of `BLOCK` calls each: that is how far clocks are lines whatever they do. The likelihood of what
+    is left is Student's at the scale of the best shift. A shift is better if it is so over the calls by `CLEAR` standard
+    errors, which counts what is alike at both.
+    """
+    rests = {}
+    for shift in shifts.tolist():
+        left, right = pairs(a, b, shift)
+        rests[shift] = right.start, straightened(b[right], a[left] - b[right])
+    scales = {shift: 1.4826 * float(np.median(np.abs(rest))) if len(rest) else np.inf for shift, (_, rest) in rests.items()}
+    best = min(scales, key=lambda shift: scales[shift])
+    scale = max(scales[best], 1.0)
+    begin, mine = rests[best]
+    for shift, (theirs_begin, theirs) in rests.items():
+        if shift == best:
+            continue
+        first, last = max(begin, theirs_begin), min(begin + len(mine), theirs_begin + len(theirs))
+        if last - first < FEWEST:
+            return None
+        here, there = mine[first - begin : last - begin], theirs[first - theirs_begin : last - theirs_begin]
+        gain = 2.0 * (np.log1p((there / scale) ** 2 / 3.0) - np.log1p((here / scale) ** 2 / 3.0))
+        gain = np.clip(gain, -HEAVY, HEAVY)
+        error = max(float(gain.std()), 0.5) / np.sqrt(len(gain))
+        if gain.mean() < CLEAR * error or gain.sum() < LEAST_GAIN:
+            return None
+    return best
+
+
+def straightened(at: Floats, values: Floats) -> Floats:
+    """Returns what is left of values less a line in each `BLOCK` of them; the end of a last part is left out."""
+    blocks = max(len(values) // BLOCK, 1)
+    length = len(values) // blocks
+    x, y = (one[: blocks * length].reshape(blocks, length) for one in (at, values))
+    x, y = x - x.mean(axis=1, keepdims=True), y - np.median(y, axis=1, keepdims=True)
+    slope = (x * y).sum(axis=1) / np.maximum((x**2).sum(axis=1), 1e-9)
+    slope = np.clip(slope, -MOST_RATE, MOST_RATE)
+    y = y - slope[:, None] * x
+    result: Floats = (y - np.median(y, axis=1, keepdims=True)).ravel()
+    return result
+
+
+def contradicted(a: Floats, b: Floats, a_entry: Floats, b_entry: Floats, shift: int) -> bool:
+    """Whether calls contradict each other at a shift, whatever the clocks are: an exit before an entry."""
+    left, right = pairs(a, b, shift)
+    at = b[right]
+    lower, upper = a_entry[left] - b[right], a[left] - b_entry[right]
+    slack = MOST_RATE * (a[left] - a_entry[left] + b[right] - b_entry[right]) + 2.0
+    # Between any two calls, the difference of two clocks changes by no more than the largest rate.
+    highest = np.maximum.accumulate(lower + MOST_RATE * at)
+    lowest = np.minimum.accumulate(upper - MOST_RATE * at)
+    early = highest - MOST_RATE * at > upper + slack
+    late = lower > lowest + MOST_RATE * at + slack
+    return bool(early.any() or late.any())
+
+
+def extended(
+    other: Calls, mine: Calls, kinds: tuple[Integers, Integers], theirs: Integers, seed: Integers
+) -> Placed:
+    """Returns where all calls are, from where some are: ends that are close on clocks that go on as they did.
+
+    Args:
+        theirs, seed: calls of both that are the same.
+    """
+    zero_a, zero_b = int(other.exit[theirs[0]]), int(mine.exit[seed[0]])
+    a, b = (other.exit - zero_a).astype(float), (mine.exit - zero_b).astype(float)
+    row = np.full(len(b), -1)
+    row[seed] = theirs
+    by_kind = {int(kind): np.flatnonzero(kinds[0] == kind) for kind in np.unique(kinds[1])}
+    rest = a[theirs] - b[seed]
+    scatter = max(1.4826 * float(np.median(np.abs(np.diff(rest)))), 10.0) if len(rest) > 1 else 10.0
+    steps = np.diff(np.sort(a))
+    usual = 4.0 * float(np.median(steps)) if len(steps) else np.inf
+    chunks = [np.arange(at, min(at + CHUNK, len(b))) for at in range(0, len(b), CHUNK)]
+    away = [int(np.abs(seed - chunk.mean()).min()) for chunk in chunks]
+    for number in np.argsort(away, kind="stable"):  # from what is known on
+        chunk = chunks[number]
+        known = np.flatnonzero(row >= 0)
+        if not len(known):
+            break
+        near = known[np.argsort(np.abs(known - chunk.mean()), kind="stable")[: 2 * CHUNK]]
+        near.sort()
+        line, error = fitted(b[near], a[row[near]] - b[near], scatter)
+        for kind in np.unique(kinds[1][chunk]):
+            of = chunk[kinds[1][chunk] == kind]
+            candidates = by_kind[int(kind)]
+            if not len(candidates):
+                continue
+            guess, unsure = b[of] + np.polyval(line, b[of]), 5.0 * error(b[of])
+            there = a[candidates]
+            order = np.argsort(there, kind="stable")
+            there, candidates_at = there[order], candidates[order]
+            after = np.clip(np.searchsorted(there, guess), 1, len(there) - 1) if len(there) > 1 else np.zeros(len(of), int)
+            nearest = np.where(
+                np.abs(there[after] - guess) < np.abs(there[np.maximum(after - 1, 0)] - guess), after, np.maximum(after - 1, 0)
+            )
+            # Ends scatter more than calls are apart, in places: neighbors say which.
+            place_of = np.arange(len(of))
+            shift = running_median(nearest - place_of)
+            chosen = place_of + shift
+            inside = (chosen >= 0) & (chosen < len(there))
+            chosen = np.clip(chosen, 0, len(there) - 1)
+            apart = np.abs(there[chosen] - guess)
+            step = np.diff(there, prepend=-np.inf, append=np.inf)
+            room = np.minimum(np.minimum(step[chosen], step[chosen + 1]), usual)
+            fits = inside & ((apart < room / 4.0) | (apart < 10.0 * scatter)) & (unsure < room / 4.0)
+            row[of] = np.where(fits, candidates_at[chosen], -1)
+    # Two calls cannot be the same one.
+    taken, counts = np.unique(row[row >= 0], return_counts=True)
+    row[np.isin(row, taken[counts > 1])] = -1
+    known = np.flatnonzero(row >= 0)
+    inside = np.arange(known[0], known[-1] + 1) if len(known) else known
+    return Placed(
+        row,
+        int(row[known[0]] - known[0]) if len(known) else 0,
+        len(np.unique(row[known] - known)),
+        int((row[inside] < 0).sum()),
+    )
+
+
+def fitted(at: Floats, apart: Floats, scatter: float):  # type: ignore[no-untyped-def]
+    """Returns a line through the differences of two clocks, and its standard error as a function of time."""
+    middle, length = float(at.mean()), float(np.std(at))
+    slope = 0.0
+    weight = np.ones(len(at))
+    for _ in range(4):
+        center = float((weight * at).sum() / weight.sum())
+        mean = float((weight * apart).sum() / weight.sum())
+        wide = float((weight * (at - center) ** 2).sum())
+        prior = (scatter / MOST_RATE) ** 2
+        slope = float((weight * (at - center) * (apart - mean)).sum()) / (wide + prior)
+        slope = min(max(slope, -MOST_RATE), MOST_RATE)
+        rest = apart - mean - slope * (at - center)
+        weight = 1.0 / np.maximum(1.0, np.abs(rest) / (1.5 * scatter))
+    count = len(at)
+    tilt = min(scatter / max(np.sqrt(count) * length, 1e-9), MOST_RATE)
+
+    def error(when: Floats) -> Floats:
+        away = np.abs(when - middle)
+        outside = np.maximum(np.maximum(at.min() - when, when - at.max()), 0.0)
+        found: Floats = np.sqrt(scatter**2 / count + (tilt * away) ** 2) + 2e-18 * outside**2
+        return found
+
+    return (slope, mean - slope * center), error
+
+
+def running_median(values: Integers, reach: int = 4) -> Integers:
+    """Returns the median of each value and its neighbors, fewer at both ends."""
+    if len(values) <= 2:
+        return values
+    reach = min(reach, (len(values) - 1) // 2)
+    padded = np.pad(values, reach, mode="edge")
+    found: Integers = np.median(np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1), axis=1).astype(np.int64)
+    return found
