@@ -201,14 +201,13 @@ def keys_of(
             break
     base = members[firsts[0] if any(numbered) else first]
     for one, placed in sorted(found.items()):
-        if placed.shift or placed.shifts > 1:
-            apart = f"begins {counted(abs(placed.shift), 'call')} {'later' if placed.shift > 0 else 'earlier'}"
+        if placed.shift or placed.lost:
+            apart = f"{counted(abs(placed.shift), 'call')} {'later' if placed.shift >= 0 else 'earlier'}"
+            apart = f"begins {apart} than rank {base[0]}" if placed.shift else f"begins with rank {base[0]}"
+            lost = f"; {counted(placed.lost, 'call')} after that have no partner" if placed.lost else ""
             notes.append(
-                f"group {name}: without sequence numbers rank {members[one][0]} {apart} than rank {base[0]}"
-                f"{', and lacks calls in the middle' if placed.shifts > 1 else ''}: found where the ends of calls agree"
+                f"group {name}: without sequence numbers, rank {members[one][0]} {apart}: there the ends of calls agree{lost}"
             )
-        if placed.lost:
-            notes.append(f"group {name}: rank {members[one][0]} has {counted(placed.lost, 'call')} that no other has")
     unsure = np.array([key is None for key in keys])
     if unsure.any():
         theirs = keys[order[0]] if keys[order[0]] is not None else np.arange(max(sizes))

@@ -34,13 +34,11 @@ class Placed:
     Attributes:
         row: number of the other's call for each call; -1: it has none, or it is not known which.
         shift: of the first call that was placed.
-        shifts: how many different ones.
-        lost: calls in the middle that are not known.
+        lost: calls after it that the other does not have, or of which it is not known.
     """
 
     row: Integers
     shift: int
-    shifts: int
     lost: int
 
 
@@ -63,7 +61,12 @@ def place(other: Calls, mine: Calls) -> Placed | None:
                     inside = (at >= 0) & (at < len(theirs))
                     seeds.append((theirs[at[inside]], block[inside]))
             if seeds:
-                return extended(other, mine, kinds, *(np.concatenate(one) for one in zip(*seeds, strict=True)))
+                theirs, own = (np.concatenate(one) for one in zip(*seeds, strict=True))
+                found = extended(other, mine, kinds, theirs, own)
+                if parts == 1 and len(own) <= 2 * FEWEST and (found.row < 0).all():  # no runs, but no other way
+                    found.row[own] = theirs
+                if (found.row >= 0).any():
+                    return found
         parts *= 2
     return None
 
@@ -261,19 +264,39 @@ def extended(
             apart = np.abs(there[chosen] - guess)
             step = np.diff(there, prepend=-np.inf, append=np.inf)
             room = np.minimum(np.minimum(step[chosen], step[chosen + 1]), usual)
-            fits = inside & ((apart < room / 4.0) | (apart < 10.0 * scatter)) & (unsure < room / 4.0)
+            fits = inside & (apart < room / 4.0) & (unsure < room / 4.0)
             row[of] = np.where(fits, candidates_at[chosen], -1)
-    # Two calls cannot be the same one.
-    taken, counts = np.unique(row[row >= 0], return_counts=True)
-    row[np.isin(row, taken[counts > 1])] = -1
+    for kind, theirs in by_kind.items():
+        own = np.flatnonzero(kinds[1] == kind)
+        row[own] = runs(a, b, theirs, own, row[own])
     known = np.flatnonzero(row >= 0)
     inside = np.arange(known[0], known[-1] + 1) if len(known) else known
-    return Placed(
-        row,
-        int(row[known[0]] - known[0]) if len(known) else 0,
-        len(np.unique(row[known] - known)),
-        int((row[inside] < 0).sum()),
-    )
+    return Placed(row, int(row[known[0]] - known[0]) if len(known) else 0, int((row[inside] < 0).sum()))
+
+
+def runs(a: Floats, b: Floats, theirs: Integers, own: Integers, row: Integers) -> Integers:
+    """Returns the rows of calls of one kind, of runs that agree with the other's clearly better one by one than shifted.
+
+    One wrong call breaks a bound. So calls count as the same only in a row with others.
+
+    Args:
+        a, b: ends of all calls, ns.
+        theirs, own: calls of the kind.
+        row: of each of `own`, -1: none.
+    """
+    found = np.full(len(own), -1)
+    at = np.flatnonzero(row >= 0)
+    if not len(at):
+        return found
+    shift = np.searchsorted(theirs, row[at]) - at
+    edges = np.flatnonzero(np.diff(shift, prepend=shift[0] - 1, append=shift[-1] + 1))
+    for begin, end in zip(edges, edges[1:], strict=False):
+        run = np.arange(at[begin], at[end - 1] + 1)
+        near = np.arange(shift[begin] - 3, shift[begin] + 4) + run[0]
+        x, y = a[theirs], b[own[run]]
+        if len(run) >= FEWEST and agreed(x - x[0], y - y[0], near) == shift[begin] + run[0]:
+            found[run] = theirs[run + shift[begin]]
+    return found
 
 
 def fitted(at: Floats, apart: Floats, scatter: float):  # type: ignore[no-untyped-def]
