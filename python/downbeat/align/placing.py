@@ -19,11 +19,13 @@ Floats = NDArray[np.float64]
 CLEAR = 4.0  # standard errors by which a shift has to agree better than any other one
 LEAST_GAIN = 12.0  # in natural logarithms of likelihood
 BLOCK = 16  # calls, or a little more
-FEWEST = 10  # calls that decide by agreement
+FEWEST = 6  # calls that decide by agreement
+RUN = 10  # calls in a row, away from where a shift was decided
+QUICK = 4
 TRIED = 40  # of the shifts that agree best
 CONTRADICTED = 400  # shifts that are tried for a contradiction, if agreement does not decide
 CHUNK = 128  # calls
-MOST_PARTS = 64
+MOST_PARTS = 16
 HEAVY = 6.0
 
 
@@ -50,7 +52,7 @@ def place(other: Calls, mine: Calls) -> Placed | None:
     # All kinds that both have; a file may lack some calls of one kind, so each for itself, too.
     streams = [common, *(np.array([one]) for _, one in counts[:3] if len(common) > 1)]
     parts = 1
-    while len(common) and (parts == 1 or len(mine.exit) // parts >= 2 * FEWEST) and parts <= MOST_PARTS:
+    while len(common) and (parts == 1 or len(mine.exit) // parts >= 2 * RUN) and parts <= MOST_PARTS:
         for stream in streams:
             theirs, own = (np.flatnonzero(np.isin(kind, stream)) for kind in kinds)
             seeds = []
@@ -63,7 +65,7 @@ def place(other: Calls, mine: Calls) -> Placed | None:
             if seeds:
                 theirs, own = (np.concatenate(one) for one in zip(*seeds, strict=True))
                 found = extended(other, mine, kinds, theirs, own)
-                if parts == 1 and len(own) <= 2 * FEWEST and (found.row < 0).all():  # no runs, but no other way
+                if parts == 1 and len(own) <= 2 * RUN and (found.row < 0).all():  # no runs, but no other way
                     found.row[own] = theirs
                 if (found.row >= 0).any():
                     return found
@@ -98,7 +100,8 @@ def decided(
     """
     a, b = (calls.exit[of].astype(np.int64) for calls, of in ((other, theirs), (mine, block)))
     a, b = (a - a[0]).astype(float), (b - b[0]).astype(float)
-    fewest = max(1, (min(len(a), len(b)) + 1) // 2)
+    shortest = min(len(a), len(b))
+    fewest = max((shortest + 1) // 2, min(shortest, FEWEST))
     shifts = np.arange(fewest - len(b), len(a) - fewest + 1)
     wrong = mismatches(kinds[0][theirs], kinds[1][block])[shifts + len(b) - 1]
     shifts = shifts[wrong == 0]
@@ -106,7 +109,9 @@ def decided(
         return None
     rough = disagreement(np.diff(a), np.diff(b), shifts) if min(len(a), len(b)) > 2 else np.zeros(len(shifts))
     order = np.argsort(rough, kind="stable")
-    found = agreed(a, b, shifts[order[:TRIED]]) if min(len(a), len(b)) > FEWEST else None
+    found = None
+    if shortest > FEWEST and agreed(a, b, shifts[order[:QUICK]]) is not None:
+        found = agreed(a, b, shifts[order[:TRIED]])
     if found is None and whole:
         tried = shifts[order[:CONTRADICTED]]
         entry = [calls.entry[of] - calls.exit[of[0]] for calls, of in ((other, theirs), (mine, block))]
@@ -266,6 +271,14 @@ def extended(
             room = np.minimum(np.minimum(step[chosen], step[chosen + 1]), usual)
             fits = inside & (apart < room / 4.0) & (unsure < room / 4.0)
             row[of] = np.where(fits, candidates_at[chosen], -1)
+    # A clock that was set stops this; the calls may go on as they were.
+    for block in np.array_split(np.arange(len(seed)), max(len(seed) // BLOCK, 1)):
+        own, those = seed[block], theirs[block]
+        if (row[own] < 0).all() and len(own) >= RUN and (np.diff(those) == 1).all() and (np.diff(own) == 1).all():
+            near = np.arange(those[0] - 3, those[0] + 4)
+            if agreed(a, b[own], near) == those[0]:
+                rest = np.abs(straightened(b[own], a[those] - b[own]))
+                row[own] = np.where(rest <= 8.0 * np.median(rest), those, -1)
     for kind, theirs in by_kind.items():
         own = np.flatnonzero(kinds[1] == kind)
         row[own] = runs(a, b, theirs, own, row[own])
@@ -294,7 +307,7 @@ def runs(a: Floats, b: Floats, theirs: Integers, own: Integers, row: Integers) -
         run = np.arange(at[begin], at[end - 1] + 1)
         near = np.arange(shift[begin] - 3, shift[begin] + 4) + run[0]
         x, y = a[theirs], b[own[run]]
-        if len(run) >= FEWEST and agreed(x - x[0], y - y[0], near) == shift[begin] + run[0]:
+        if len(run) >= RUN and agreed(x - x[0], y - y[0], near) == shift[begin] + run[0]:
             found[run] = theirs[run + shift[begin]]
     return found
 
