@@ -19,7 +19,7 @@ TO_ROOT = ("gather", "reduce")
 # Of other operations a rank may leave before another one enters: allgatherv, alltoallv (empty blocks), a scan.
 ORDERING = (*TO_ALL, *FROM_ROOT, *TO_ROOT)
 
-REFERENCES = 3  # ranks against which another one's calls are placed
+REFERENCES = 2  # ranks against which another one's calls are placed
 
 Floats = NDArray[np.float64]
 

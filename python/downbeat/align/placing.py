@@ -23,10 +23,11 @@ FEWEST = 6  # calls that decide by agreement
 RUN = 10  # calls in a row, away from where a shift was decided
 QUICK = 4
 TRIED = 40  # of the shifts that agree best
-CONTRADICTED = 400  # shifts that are tried for a contradiction, if agreement does not decide
 CHUNK = 128  # calls
 MOST_PARTS = 16
-HEAVY = 6.0
+HEAVY = 6.0  # of a call's gain, in natural logarithms
+WEAK = 3.0  # natural logarithms of likelihood
+FAR = 8.0  # of the median rest of a block
 
 
 @dataclass(frozen=True)
@@ -112,26 +113,33 @@ def decided(
     found = None
     if shortest > FEWEST and agreed(a, b, shifts[order[:QUICK]]) is not None:
         found = agreed(a, b, shifts[order[:TRIED]])
-    if found is None and whole:
-        tried = shifts[order[:CONTRADICTED]]
+    if found is None and whole and shortest <= 2 * RUN:
         entry = [calls.entry[of] - calls.exit[of[0]] for calls, of in ((other, theirs), (mine, block))]
         possible = []
-        for shift in tried:
+        for shift in shifts[order]:
             if not contradicted(a, b, entry[0].astype(float), entry[1].astype(float), int(shift)):
                 possible.append(int(shift))
                 if len(possible) > 1:
                     return None
-        found = possible[0] if possible else None
+        # A file that lacks a call contradicts at every shift but those that leave little.
+        if possible and overlaps(len(a), len(b))[possible[0] + len(b) - 1] >= 0.75 * shortest:
+            found = possible[0]
     return found
 
 
 def mismatches(a: Integers, b: Integers) -> Integers:
     """Returns how many calls are of different kinds at each shift from 1 - len(b) on."""
-    total = np.convolve(np.ones(len(a)), np.ones(len(b)))
-    if len(np.unique(np.concatenate([a, b]))) > 1:
-        equal = sum(correlated((a == kind).astype(float), (b == kind).astype(float)) for kind in np.unique(b))
-        return np.rint(total - equal).astype(np.int64)
-    return np.zeros(len(total), dtype=np.int64)
+    total = overlaps(len(a), len(b))
+    if len(np.unique(np.concatenate([a, b]))) == 1:
+        return np.zeros(len(total), dtype=np.int64)
+    equal = sum(correlated((a == kind).astype(float), (b == kind).astype(float)) for kind in np.unique(b))
+    return np.rint(total - equal).astype(np.int64)
+
+
+def overlaps(a: int, b: int) -> Integers:
+    """Returns how many calls of two lists are common at each shift from 1 - b on."""
+    at = np.arange(1, a + b)
+    return np.minimum(np.minimum(at, a + b - at), min(a, b))
 
 
 def correlated(a: Floats, b: Floats) -> Floats:
@@ -150,8 +158,7 @@ def disagreement(a: Floats, b: Floats, shifts: Integers) -> Floats:
     x, y = (np.arcsinh((one - middle) / scale) for one in (a, b))
     ones = [np.ones(len(one)) for one in (a, b)]
     total = correlated(x**2, ones[1]) + correlated(ones[0], y**2) - 2.0 * correlated(x, y)
-    count = np.rint(correlated(*ones))
-    # A step more or less of the block has a duration less.
+    count = overlaps(len(a), len(b))
     at = np.clip(shifts + len(b) - 1, 0, len(total) - 1)
     found: Floats = np.where(count[at] > 0, total[at] / np.maximum(count[at], 1), np.inf)
     return found
@@ -178,6 +185,10 @@ def agreed(a: Floats, b: Floats, shifts: Integers) -> int | None:
     best = min(scales, key=lambda shift: scales[shift])
     scale = max(scales[best], 1.0)
     begin, mine = rests[best]
+    # Files that lack calls in the middle agree in part at two shifts.
+    least = {shift: least_block(rest) for shift, (_, rest) in rests.items()}
+    if min(least, key=lambda shift: least[shift]) != best:
+        return None
     for shift, (theirs_begin, theirs) in rests.items():
         if shift == best:
             continue
@@ -194,16 +205,41 @@ def agreed(a: Floats, b: Floats, shifts: Integers) -> int | None:
 
 
 def straightened(at: Floats, values: Floats) -> Floats:
-    """Returns what is left of values less a line in each `BLOCK` of them; the end of a last part is left out."""
+    """Returns what is left of values less a line in each `BLOCK` of them, or a few more."""
     blocks = max(len(values) // BLOCK, 1)
     length = len(values) // blocks
     x, y = (one[: blocks * length].reshape(blocks, length) for one in (at, values))
-    x, y = x - x.mean(axis=1, keepdims=True), y - np.median(y, axis=1, keepdims=True)
-    slope = (x * y).sum(axis=1) / np.maximum((x**2).sum(axis=1), 1e-9)
-    slope = np.clip(slope, -MOST_RATE, MOST_RATE)
-    y = y - slope[:, None] * x
-    result: Floats = (y - np.median(y, axis=1, keepdims=True)).ravel()
+    middle = x.mean(axis=1)
+    slope = slopes(x, y)
+    level = np.median(y - slope[:, None] * (x - middle[:, None]), axis=1)
+    of = np.minimum(np.arange(len(values)) // max(length, 1), blocks - 1)
+    result: Floats = values - level[of] - slope[of] * (at - middle[of])
     return result
+
+
+def least_block(rest: Floats) -> float:
+    """Returns the least median of `BLOCK` values in a row."""
+    blocks = np.array_split(np.abs(rest), max(len(rest) // BLOCK, 1))
+    return min(float(np.median(block)) if len(block) else np.inf for block in blocks)
+
+
+def better(a: Floats, b: Floats, shifts: Integers, than: int) -> bool:
+    """Whether calls speak for another shift, weakly."""
+    others = [shift for shift in shifts.tolist() if shift != than and 0 <= shift <= len(a) - len(b)]
+    rests = [straightened(b, a[shift : shift + len(b)] - b) for shift in (than, *others)]
+    scale = max(min(1.4826 * float(np.median(np.abs(rest))) for rest in rests), 1.0)
+    costs = [2.0 * np.log1p((rest / scale) ** 2 / 3.0).sum() for rest in rests]
+    return costs[0] > min(costs) + WEAK
+
+
+def slopes(x: Floats, y: Floats) -> Floats:
+    """Returns the slope of each row, within the largest rate: a median, which a quarter of the values cannot move."""
+    half = x.shape[1] // 2
+    if not half:
+        return np.zeros(len(x))
+    apart = np.maximum(x[:, half : 2 * half] - x[:, :half], 1e-9)
+    found: Floats = np.clip(np.median((y[:, half : 2 * half] - y[:, :half]) / apart, axis=1), -MOST_RATE, MOST_RATE)
+    return found
 
 
 def contradicted(a: Floats, b: Floats, a_entry: Floats, b_entry: Floats, shift: int) -> bool:
@@ -278,7 +314,7 @@ def extended(
             near = np.arange(those[0] - 3, those[0] + 4)
             if agreed(a, b[own], near) == those[0]:
                 rest = np.abs(straightened(b[own], a[those] - b[own]))
-                row[own] = np.where(rest <= 8.0 * np.median(rest), those, -1)
+                row[own] = np.where(rest <= FAR * np.median(rest), those, -1)
     for kind, theirs in by_kind.items():
         own = np.flatnonzero(kinds[1] == kind)
         row[own] = runs(a, b, theirs, own, row[own])
@@ -305,19 +341,32 @@ def runs(a: Floats, b: Floats, theirs: Integers, own: Integers, row: Integers) -
     edges = np.flatnonzero(np.diff(shift, prepend=shift[0] - 1, append=shift[-1] + 1))
     for begin, end in zip(edges, edges[1:], strict=False):
         run = np.arange(at[begin], at[end - 1] + 1)
-        near = np.arange(shift[begin] - 3, shift[begin] + 4) + run[0]
-        x, y = a[theirs], b[own[run]]
-        if len(run) >= RUN and agreed(x - x[0], y - y[0], near) == shift[begin] + run[0]:
-            found[run] = theirs[run + shift[begin]]
+        right, x, y = run + shift[begin], a[theirs], b[own[run]]
+        near = np.arange(right[0] - 3, right[0] + 4)
+        if len(run) < RUN or agreed(x - x[0], y - y[0], near) != right[0]:
+            continue
+        rest = np.abs(straightened(y, x[right] - y))
+        kept = rest <= FAR * np.median(rest)
+        for part in np.array_split(np.arange(len(run)), max(len(run) // BLOCK, 1)):
+            z = y[part]
+            if better(x - x[0], z - z[0], near + part[0], right[part[0]]):
+                kept[part] = False
+        found[run] = np.where(kept, theirs[right], -1)
+    # Between two calls with the same shift it cannot have changed.
+    at = np.flatnonzero(found >= 0)
+    shift = np.searchsorted(theirs, found[at]) - at
+    for k in np.flatnonzero((np.diff(at) > 1) & (np.diff(shift) == 0)):
+        found[at[k] : at[k + 1]] = theirs[np.arange(at[k], at[k + 1]) + shift[k]]
     return found
 
 
 def fitted(at: Floats, apart: Floats, scatter: float):  # type: ignore[no-untyped-def]
     """Returns a line through the differences of two clocks, and its standard error as a function of time."""
     middle, length = float(at.mean()), float(np.std(at))
-    slope = 0.0
-    weight = np.ones(len(at))
-    for _ in range(4):
+    slope = float(slopes(at[None], apart[None])[0])
+    rest = apart - slope * at
+    weight = 1.0 / np.maximum(1.0, np.abs(rest - np.median(rest)) / (1.5 * scatter))
+    for _ in range(8):
         center = float((weight * at).sum() / weight.sum())
         mean = float((weight * apart).sum() / weight.sum())
         wide = float((weight * (at - center) ** 2).sum())
