@@ -1,4 +1,4 @@
-"""What `downbeat align` says of clocks, against worlds that are drawn: no bound is broken, and errors are as expected."""
+"""Clocks against worlds that are drawn: no bound is broken, and errors are as expected."""
 
 from __future__ import annotations
 
@@ -50,7 +50,18 @@ def test_no_bound_is_broken_and_errors_are_as_expected() -> None:
 
 # What a world has, and whether the order of calls can be told.
 APART = (
-    (World(steps=60, op=900e3, think=2.5e6, late=100e3, ends=26e3, ends_are="uniform", files=((0, 50),) * 2 + ((2, 52),)), True),
+    (
+        World(
+            steps=60,
+            op=900e3,
+            think=2.5e6,
+            late=100e3,
+            ends=26e3,
+            ends_are="uniform",
+            files=((0, 50),) * 2 + ((2, 52),),
+        ),
+        True,
+    ),
     (World(steps=40, per=3, think=1.5e6, late=300e3, files=((0, 36), (0, 36), (1, 37))), True),
     (World(steps=200, op=20e6, think=180e6, late=1.5e6, uneven=0, ends=500e3, files=((0, 195), (3, 198))), True),
     (World(steps=200, gaps=((1, 80, 90),)), True),

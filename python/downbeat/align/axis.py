@@ -2,8 +2,8 @@
 
 A collective of all waits for all: no rank leaves before the last one has entered. So for ranks i and
 j, and what has to be added to their clocks c: entry_i + c_i <= exit_j + c_j, for every call. Duda, Harrus, Haddad and
-Bernard (ICDCS 1987) did this for pairs of messages. The limits hold over the whole run: a rate is at most `MOST_RATE`, and
-changes by at most `wander` per second, so c + wander t^2 is convex and c - wander t^2 is concave (`bounds.py`).
+Bernard (ICDCS 1987) did this for pairs of messages. The limits hold over the whole run: a rate is at most
+`MOST_RATE`, and changes by at most `wander` per second (`bounds.py`).
 
 The bound needs no more. The estimate takes ranks to end a collective of all at the same time, on average, and follows
 the ends of calls (`ends.py`). It never leaves the limits. Where ends say less than the limits, it is their middle.

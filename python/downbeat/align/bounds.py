@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,9 +134,17 @@ class Limits:
         resolution: Floats,
         curve: float,
     ) -> None:
-        """Takes the calls, see `axis.find_axis`.
+        """Takes the calls.
 
         Args:
+            groups: of calls.
+            places: of each group's ranks among all.
+            entries: of each group's calls, ns after each rank's origin; NaN: none.
+            exits: likewise.
+            bins: of each group's calls, by time.
+            nodes: ns; one in each bin and one at each end.
+            resolution: of each rank's clock, ns.
+            curve: largest second derivative of the difference of two clocks, halved, 1/ns.
             base: rough offsets of each rank at each node: the limit that is closest to them is a bin's tightest.
         """
         self.groups, self.nodes, self.curve, self.ranks = groups, nodes, curve, len(base)
@@ -161,7 +170,8 @@ class Limits:
         """Returns the limits of each rank: upper ones and lower ones.
 
         Args:
-            lower, upper: limits of all ranks at the nodes.
+            lower: limits of all ranks at the nodes.
+            upper: likewise.
             only: the rank whose calls limit the others, None: each rank's.
         """
         shape = (len(self.nodes) - 2, self.ranks)
@@ -185,7 +195,9 @@ class Limits:
                 where = np.ix_(bin_of, mine)
                 better = least < key[where]
                 values = (np.take_along_axis(one, row, axis=0) for one in (room, own))
-                for target, new in zip((limit, at, key, call), (*values, least, number << 40 | order[row]), strict=True):
+                for target, new in zip(
+                    (limit, at, key, call), (*values, least, number << 40 | order[row]), strict=True
+                ):
                     target[where] = np.where(better, new, target[where])
             found.append(Points(at, limit, call))
         return found[0], found[1]
@@ -196,9 +208,7 @@ class Limits:
         edges = np.flatnonzero(np.diff(torn, prepend=True, append=True))
         for begin, end in zip(edges[::2], edges[1::2], strict=True):
             bins = slice(max(begin - 1, 0), end - 1)  # a node more than bins at both ends
-            found[begin:end] = reach(
-                points.at[bins, rank], points.limit[bins, rank], self.nodes[begin:end], self.curve
-            )
+            found[begin:end] = reach(points.at[bins, rank], points.limit[bins, rank], self.nodes[begin:end], self.curve)
         return found
 
     def sweep(self, reference: int, barred: Sequence[int]) -> tuple[Floats, Floats]:
@@ -268,7 +278,8 @@ class Limits:
         """Returns the nodes at which a rank's clock does not hold together."""
         bins = len(self.nodes) - 2
 
-        def holds(begin: int, end: int) -> bool:
+        def holds(edge: int, onward: int, count: int) -> bool:
+            begin, end = sorted((edge, edge + onward * count))
             stretch = np.ones(bins + 2, dtype=bool)
             stretch[begin + 1 : end + 1] = False
             upper, lower = (self.reached(side, rank, stretch) for side in sides)
@@ -277,9 +288,11 @@ class Limits:
 
         right, left = [0], [bins]
         while right[-1] < bins:  # each stretch as far as it holds
-            right.append(furthest(lambda n, begin=right[-1]: holds(begin, begin + n), bins - right[-1]) + right[-1])
+            begin = right[-1]
+            right.append(begin + furthest(partial(holds, begin, 1), bins - begin))
         while left[-1] > 0:
-            left.append(left[-1] - furthest(lambda n, end=left[-1]: holds(end - n, end), left[-1]))
+            end = left[-1]
+            left.append(end - furthest(partial(holds, end, -1), end))
         torn = np.zeros(bins + 2, dtype=bool)
         for begin, end in zip(sorted(left)[1:-1], right[1:-1], strict=False):
             torn[min(begin, end) : max(begin, end) + 2] = True

@@ -21,6 +21,7 @@ FEWEST_RANKS = 2
 LIMIT = 3.0
 FEWEST_CALLS = 10
 ALWAYS = 0.95  # of the calls
+CLEARLY = 1.1  # times as long
 BROKEN = "they do not belong together, a clock was set, or a rate changed by more than 200 ppm"
 
 
@@ -31,9 +32,9 @@ class Aligned:
     Attributes:
         axes: the clocks of all ranks that collectives tie to each other, most often all ranks.
         groups: of calls.
-        ranks: a row per rank: rank, host, axis (the rank whose clock that is), calls (that tie it); at_s, after its first
-            call: the call in the middle of its run, at which are offset_s (of its clock against the axis), bound_s (NaN:
-            a call has none) and expected_error_s; rate (mean over the run), largest_bound_s (of all calls).
+        ranks: a row per rank: rank, host, axis (the rank whose clock that is), calls (that tie it); at_s (after its
+            first call: the one in the middle of the run), and there offset_s (of its clock against the axis), bound_s
+            (NaN: a call has none), expected_error_s; rate (mean over the run), largest_bound_s (of all calls).
         notes: what was left out, and what is wrong with the calls.
     """
 
@@ -130,8 +131,8 @@ def rank_row(axis: Axis, groups: Sequence[Group], trace: RankTrace) -> dict[str,
 def always_last(groups: Sequence[Group]) -> list[str]:
     """Returns a line for each group and operation in which one rank always spends the least time.
 
-    That rank is late at each call, or its clock is off: the limits allow both. How long a rank is in a call needs no clock
-    of others.
+    That rank is late at each call, or its clock is off: the limits allow both. How long a rank is in a call needs no
+    clock of others.
     """
     lines = []
     for group in groups:
@@ -141,14 +142,13 @@ def always_last(groups: Sequence[Group]) -> list[str]:
             if len(spent) < FEWEST_CALLS or group.unsure.any():
                 continue
             fewest = int(np.argmin(np.median(spent, axis=0)))
-            rest = np.delete(spent, fewest, axis=1)
-            if (spent[:, fewest] < rest.min(axis=1)).mean() >= ALWAYS and np.median(rest) >= 1.1 * np.median(spent[:, fewest]):
-                own, theirs = (f"{np.median(one) / 1e3:,.4g}" for one in (spent[:, fewest], rest))
-                rank = group.ranks[fewest]
+            own, rest = spent[:, fewest], np.delete(spent, fewest, axis=1)
+            if (own < rest.min(axis=1)).mean() >= ALWAYS and np.median(rest) >= CLEARLY * np.median(own):
+                times = (f"{np.median(one) / 1e3:,.4g}" for one in (own, rest))
                 lines.append(
-                    f"group {group.name}, {operation}: whether rank {rank} comes last or its clock is off cannot be told from "
-                    f"limits on the clocks; it spends {own} us in each call, the others {theirs}: so it comes last, "
-                    "if they leave together"
+                    f"group {group.name}, {operation}: whether rank {group.ranks[fewest]} comes last or its clock is "
+                    f"off cannot be told from limits on the clocks; it spends {next(times)} us in each call, the "
+                    f"others {next(times)}: so it comes last, if they leave together"
                 )
     return lines
 

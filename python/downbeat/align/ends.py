@@ -83,7 +83,7 @@ class Ends:
         place = np.full(len(new), -1)
         place[columns] = np.arange(len(columns))
         line, floor = np.zeros((len(columns), len(self.nodes))), self.resolution[new] / np.sqrt(6.0) + 1.0
-        apart = {}
+        apart: dict[int, list[tuple[Floats, Floats, Integers, Integers]]] = {}
         for mine, leave, bin_of, first, _ in self.calls:
             theirs = np.flatnonzero(known[mine])
             if len(theirs):
@@ -115,7 +115,7 @@ class Ends:
         base = error[known].max(axis=0) if known.any() else 0.0
         return line, np.hypot(factor * np.sqrt(variance), base)
 
-    def follow(self, measured: Floats, variance: Floats, cuts: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    def follow(self, measured: Floats, variance: Floats, cuts: NDArray[np.bool_]) -> tuple[Floats, Floats, float]:
         """Returns clocks at the nodes that follow what was measured there, their variances, and a factor for errors.
 
         A Kalman smoother (Rauch, Tung and Striebel 1965): a rate changes as a random walk of at most the wander. The

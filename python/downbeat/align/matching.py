@@ -95,7 +95,9 @@ def members_of(traces: Sequence[RankTrace]) -> list[tuple[str, list[tuple[int, C
             sets[fitting[0] if len(fitting) == 1 else ()].append((rank, calls))
         for ranks, mine in sorted(sets.items()):
             mine.sort(key=lambda member: member[0])
-            unique = name if len(sets) == 1 else f"{name} (ranks {some_of(ranks)})" if ranks else f"{name} (ranks not known)"
+            unique = (
+                name if len(sets) == 1 else f"{name} (ranks {some_of(ranks)})" if ranks else f"{name} (ranks not known)"
+            )
             groups.append((unique, mine))
     return groups
 
@@ -162,9 +164,7 @@ def match_group(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[Group,
     return group, notes
 
 
-def keys_of(
-    name: str, members: Sequence[tuple[int, Calls]]
-) -> tuple[list[Integers], NDArray[np.bool_], list[str]]:
+def keys_of(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[list[Integers], NDArray[np.bool_], list[str]]:
     """Returns a number for each call of each member, the same for the same call and -1 for none that others have too.
 
     Also of which members nothing shows which calls are which, and what is to be said.
@@ -205,8 +205,9 @@ def keys_of(
             apart = f"{counted(abs(placed.shift), 'call')} {'later' if placed.shift >= 0 else 'earlier'}"
             apart = f"begins {apart} than rank {base[0]}" if placed.shift else f"begins with rank {base[0]}"
             lost = f"; {counted(placed.lost, 'call')} after that have no partner" if placed.lost else ""
+            rank = members[one][0]
             notes.append(
-                f"group {name}: without sequence numbers, rank {members[one][0]} {apart}: there the ends of calls agree{lost}"
+                f"group {name}: without sequence numbers, rank {rank} {apart}: there ends of calls agree{lost}"
             )
     unsure = np.array([key is None for key in keys])
     if unsure.any():
@@ -217,7 +218,7 @@ def keys_of(
         named = some_of([rank for (rank, _), one in zip(members, unsure, strict=True) if one])
         notes.append(
             f"group {name}: which call of rank {named} is which call of rank {base[0]} cannot be told: there are no "
-            "sequence numbers, and their ends agree equally well, or badly, in several orders; the first ones are taken as "
-            "the same, without a bound; sequence numbers, or files that begin together and show more steps, would decide"
+            "sequence numbers, and no order has ends that agree clearly better than others; the first ones are "
+            "taken as the same, without a bound; sequence numbers, or files with more common steps, would decide"
         )
     return [key for key in keys if key is not None], unsure, notes

@@ -7,7 +7,9 @@ Where two shifts are alike, none is taken.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,8 +80,10 @@ def kinds_of(other: Calls, mine: Calls) -> tuple[Integers, Integers]:
     """Returns a number for the kind of each call: operation, and size and root where both traces have the same ones."""
     named = [np.char.add(calls.operation.astype(str), " ") for calls in (other, mine)]
     for field in ("size", "root"):
-        words = [np.char.add(one, getattr(calls, field).astype(str)) for one, calls in zip(named, (other, mine), strict=True)]
-        shared = np.intersect1d(*words)
+        words = [
+            np.char.add(one, getattr(calls, field).astype(str)) for one, calls in zip(named, (other, mine), strict=True)
+        ]
+        shared = np.intersect1d(words[0], words[1])
         if min(np.isin(one, shared).mean() for one in words) > 0.5:
             named = [np.char.add(one, " ") for one in words]
     numbers = np.unique(np.concatenate(named), return_inverse=True)[1].astype(np.int64)
@@ -92,8 +96,11 @@ def decided(
     """Returns the shift at which the ends of two streams of calls agree; None: it cannot be told.
 
     Args:
+        other: calls of a rank.
+        mine: of another.
         theirs: calls of the other rank, of a stream.
         block: calls of this rank, of the same stream.
+        kinds: of the calls of both.
         whole: the block is the whole stream: what no agreement decides, contradictions may.
 
     Returns:
@@ -133,7 +140,8 @@ def mismatches(a: Integers, b: Integers) -> Integers:
     if len(np.unique(np.concatenate([a, b]))) == 1:
         return np.zeros(len(total), dtype=np.int64)
     equal = sum(correlated((a == kind).astype(float), (b == kind).astype(float)) for kind in np.unique(b))
-    return np.rint(total - equal).astype(np.int64)
+    wrong: Integers = np.rint(total - equal).astype(np.int64)
+    return wrong
 
 
 def overlaps(a: int, b: int) -> Integers:
@@ -173,16 +181,18 @@ def pairs(a: Floats, b: Floats, shift: int) -> tuple[slice, slice]:
 def agreed(a: Floats, b: Floats, shifts: Integers) -> int | None:
     """Returns the shift at which ends agree clearly better than at all others; None: there is none.
 
-    Lines are taken out of `BLOCK` calls each: that is how far clocks are lines whatever they do. The likelihood of what
-    is left is Student's at the scale of the best shift. A shift is better if it is so over the calls by `CLEAR` standard
+    Lines are taken out of `BLOCK` calls each, which is little enough for any clock. The likelihood of what is left is
+    Student's at the scale of the best shift. A shift is better if it is so over the calls by `CLEAR` standard
     errors, which counts what is alike at both.
     """
     rests = {}
     for shift in shifts.tolist():
         left, right = pairs(a, b, shift)
         rests[shift] = right.start, straightened(b[right], a[left] - b[right])
-    scales = {shift: 1.4826 * float(np.median(np.abs(rest))) if len(rest) else np.inf for shift, (_, rest) in rests.items()}
-    best = min(scales, key=lambda shift: scales[shift])
+    scales = {
+        shift: 1.4826 * float(np.median(np.abs(rest))) if len(rest) else np.inf for shift, (_, rest) in rests.items()
+    }
+    best: int = min(scales, key=lambda shift: scales[shift])
     scale = max(scales[best], 1.0)
     begin, mine = rests[best]
     # Files that lack calls in the middle agree in part at two shifts.
@@ -229,7 +239,7 @@ def better(a: Floats, b: Floats, shifts: Integers, than: int) -> bool:
     rests = [straightened(b, a[shift : shift + len(b)] - b) for shift in (than, *others)]
     scale = max(min(1.4826 * float(np.median(np.abs(rest))) for rest in rests), 1.0)
     costs = [2.0 * np.log1p((rest / scale) ** 2 / 3.0).sum() for rest in rests]
-    return costs[0] > min(costs) + WEAK
+    return bool(costs[0] > min(costs) + WEAK)
 
 
 def slopes(x: Floats, y: Floats) -> Floats:
@@ -256,13 +266,15 @@ def contradicted(a: Floats, b: Floats, a_entry: Floats, b_entry: Floats, shift: 
     return bool(early.any() or late.any())
 
 
-def extended(
-    other: Calls, mine: Calls, kinds: tuple[Integers, Integers], theirs: Integers, seed: Integers
-) -> Placed:
+def extended(other: Calls, mine: Calls, kinds: tuple[Integers, Integers], theirs: Integers, seed: Integers) -> Placed:
     """Returns where all calls are, from where some are: ends that are close on clocks that go on as they did.
 
     Args:
-        theirs, seed: calls of both that are the same.
+        other: calls of a rank.
+        mine: of another.
+        kinds: of their calls.
+        theirs: calls of the other that are the same as the seed.
+        seed: calls of this rank.
     """
     zero_a, zero_b = int(other.exit[theirs[0]]), int(mine.exit[seed[0]])
     a, b = (other.exit - zero_a).astype(float), (mine.exit - zero_b).astype(float)
@@ -292,9 +304,13 @@ def extended(
             there = a[candidates]
             order = np.argsort(there, kind="stable")
             there, candidates_at = there[order], candidates[order]
-            after = np.clip(np.searchsorted(there, guess), 1, len(there) - 1) if len(there) > 1 else np.zeros(len(of), int)
+            after = (
+                np.clip(np.searchsorted(there, guess), 1, len(there) - 1) if len(there) > 1 else np.zeros(len(of), int)
+            )
             nearest = np.where(
-                np.abs(there[after] - guess) < np.abs(there[np.maximum(after - 1, 0)] - guess), after, np.maximum(after - 1, 0)
+                np.abs(there[after] - guess) < np.abs(there[np.maximum(after - 1, 0)] - guess),
+                after,
+                np.maximum(after - 1, 0),
             )
             # Ends scatter more than calls are apart, in places: neighbors say which.
             place_of = np.arange(len(of))
@@ -319,18 +335,20 @@ def extended(
         own = np.flatnonzero(kinds[1] == kind)
         row[own] = runs(a, b, theirs, own, row[own])
     known = np.flatnonzero(row >= 0)
-    inside = np.arange(known[0], known[-1] + 1) if len(known) else known
-    return Placed(row, int(row[known[0]] - known[0]) if len(known) else 0, int((row[inside] < 0).sum()))
+    lost = int((row[known[0] : known[-1]] < 0).sum()) if len(known) else 0
+    return Placed(row, int(row[known[0]] - known[0]) if len(known) else 0, lost)
 
 
 def runs(a: Floats, b: Floats, theirs: Integers, own: Integers, row: Integers) -> Integers:
-    """Returns the rows of calls of one kind, of runs that agree with the other's clearly better one by one than shifted.
+    """Returns the rows of calls of one kind, of runs that agree clearly better as they are than shifted.
 
     One wrong call breaks a bound. So calls count as the same only in a row with others.
 
     Args:
-        a, b: ends of all calls, ns.
-        theirs, own: calls of the kind.
+        a: ends of all calls of the other rank, ns.
+        b: of this one.
+        theirs: calls of the kind.
+        own: of this rank.
         row: of each of `own`, -1: none.
     """
     found = np.full(len(own), -1)
@@ -339,7 +357,7 @@ def runs(a: Floats, b: Floats, theirs: Integers, own: Integers, row: Integers) -
         return found
     shift = np.searchsorted(theirs, row[at]) - at
     edges = np.flatnonzero(np.diff(shift, prepend=shift[0] - 1, append=shift[-1] + 1))
-    for begin, end in zip(edges, edges[1:], strict=False):
+    for begin, end in pairwise(edges):
         run = np.arange(at[begin], at[end - 1] + 1)
         right, x, y = run + shift[begin], a[theirs], b[own[run]]
         near = np.arange(right[0] - 3, right[0] + 4)
@@ -360,7 +378,7 @@ def runs(a: Floats, b: Floats, theirs: Integers, own: Integers, row: Integers) -
     return found
 
 
-def fitted(at: Floats, apart: Floats, scatter: float):  # type: ignore[no-untyped-def]
+def fitted(at: Floats, apart: Floats, scatter: float) -> tuple[tuple[float, float], Callable[[Floats], Floats]]:
     """Returns a line through the differences of two clocks, and its standard error as a function of time."""
     middle, length = float(at.mean()), float(np.std(at))
     slope = float(slopes(at[None], apart[None])[0])
@@ -393,5 +411,7 @@ def running_median(values: Integers, reach: int = 4) -> Integers:
         return values
     reach = min(reach, (len(values) - 1) // 2)
     padded = np.pad(values, reach, mode="edge")
-    found: Integers = np.median(np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1), axis=1).astype(np.int64)
+    found: Integers = np.median(np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1), axis=1).astype(
+        np.int64
+    )
     return found
