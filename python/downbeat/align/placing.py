@@ -229,8 +229,9 @@ def straightened(at: Floats, values: Floats) -> Floats:
 
 def least_block(rest: Floats) -> float:
     """Returns the least median of `BLOCK` values in a row."""
-    blocks = np.array_split(np.abs(rest), max(len(rest) // BLOCK, 1))
-    return min(float(np.median(block)) if len(block) else np.inf for block in blocks)
+    blocks = max(len(rest) // BLOCK, 1)
+    rows = np.abs(rest[: len(rest) // blocks * blocks]).reshape(blocks, -1)
+    return float(np.median(rows, axis=1).min()) if rows.size else np.inf
 
 
 def better(a: Floats, b: Floats, shifts: Integers, than: int) -> bool:
