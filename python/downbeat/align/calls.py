@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
+MOST_RATE = 200e-6  # difference of two clocks that keep 100 ppm each
 
 
 @dataclass(frozen=True)
