@@ -93,9 +93,9 @@ static void end_on_problem(int rank) {
         return;
     if (lowest == rank)
         say("%s", problem);
-    if (directory_made)
-        rmdir(settings.directory); /* if it is empty */
     PMPI_Finalize();
+    if (directory_made) /* by now the verdict is gone on all */
+        rmdir(settings.directory);
     exit(2);
 }
 
