@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -71,18 +72,19 @@ class Run:
         pauses = dict(world.pauses)
         self.entry, self.exit = np.zeros((calls, ranks)), np.zeros((calls, ranks))
         now = np.zeros(ranks)
+        laws: dict[str, Callable[[], Floats]] = {
+            "normal": lambda: np.abs(3.0 + random.normal(0.0, 1.0, ranks)),
+            "exponential": lambda: random.exponential(1.0, ranks),
+            "uniform": lambda: random.uniform(0.0, np.sqrt(12.0), ranks),
+            "heavy": lambda: np.abs(random.standard_t(2.0, ranks)),
+        }
         for call in range(calls):
             work = world.think * (1.0 + world.uneven * random.exponential())
             if call % world.per == 0:
                 work += pauses.get(call // world.per, 0.0)
             entry = now + work + world.late * random.exponential(1.0, ranks)
             entry[world.always[0]] += world.always[1]
-            scatter = {
-                "normal": lambda: np.abs(3.0 + random.normal(0.0, 1.0, ranks)),
-                "exponential": lambda: random.exponential(1.0, ranks),
-                "uniform": lambda: random.uniform(0.0, np.sqrt(12.0), ranks),
-                "heavy": lambda: np.abs(random.standard_t(2.0, ranks)),
-            }[world.ends_are]()
+            scatter = laws[world.ends_are]()
             now = entry.max() + world.op * (1.0 + 0.05 * random.random()) + world.ends * scatter
             self.entry[call], self.exit[call] = entry, now
         self.span = float(self.exit.max())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +13,6 @@ from downbeat.align.placing import place
 from downbeat.errors import UsageError
 
 WANDER = 2e-9
-DRAWN = int(os.environ.get("DOWNBEAT_ALIGN_WORLDS", "64"))  # more at night
 # Two of three worlds have files that begin apart, without sequence numbers.
 ONCE, TWICE = (0.60, 0.76), (0.90, 0.98)
 
@@ -26,9 +24,12 @@ def drawn(seed: int) -> tuple[Run, World]:
     return Run(seed, files_apart(random, world) if seed % 3 else world), world
 
 
-def test_no_bound_is_broken_and_errors_are_as_expected() -> None:
-    within, known = [], 0
-    for seed in range(DRAWN):
+@pytest.mark.parametrize(
+    "count", [24, pytest.param(96, marks=pytest.mark.thorough), pytest.param(600, marks=pytest.mark.nightly)]
+)
+def test_no_bound_is_broken_and_errors_are_as_expected(count: int) -> None:
+    within, rates, known = [], [], 0
+    for seed in range(count):
         run, world = drawn(seed)
         aligned = align(run.traces, WANDER)
         error, bound, expected = run.errors(aligned)
@@ -37,15 +38,23 @@ def test_no_bound_is_broken_and_errors_are_as_expected() -> None:
         for axis in aligned.axes:
             slopes = np.diff(axis.offset, axis=1) / np.diff(axis.nodes)
             assert (np.abs(slopes[np.isfinite(slopes)]) <= MOST_RATE * (1 + 1e-3)).all(), (seed, world)
+        rate, rate_error = (aligned.ranks[name].to_numpy(dtype=float) for name in ("rate", "rate_error"))
+        shown = np.isfinite(rate)
+        assert (np.abs(rate[shown]) >= np.where(rate_error[shown] > 1e-6, 3 * rate_error[shown], 0)).all()
+        for rank in np.flatnonzero(shown)[1:].tolist():
+            ends = run.entry[run.there[:, rank], rank][[0, -1]]
+            true = np.diff(run.clock(rank, ends))[0] / np.diff(run.clock(0, ends))[0] - 1.0
+            rates.append(abs(rate[rank] - true) / rate_error[rank])
         some = np.isfinite(expected)
         known += bool(np.isfinite(bound).all())
         if some.any():
             within.append([np.mean(np.abs(error[some]) <= factor * expected[some]) for factor in (1, 2)])
     once, twice = np.mean(within, axis=0)
-    margin = 1.0 / np.sqrt(DRAWN) / 2  # ranks of one world share the reference's errors
+    margin = 1.0 / np.sqrt(count) / 2  # ranks of one world share the reference's errors
     assert ONCE[0] - margin <= once <= ONCE[1] + margin
     assert TWICE[0] - margin / 2 <= twice <= TWICE[1] + margin / 2
-    assert known >= 0.75 * DRAWN
+    assert np.mean(np.array(rates) <= 2.0) >= TWICE[0] - margin / 2
+    assert known >= 0.75 * count
 
 
 # What a world has, and whether the order of calls can be told.
@@ -96,6 +105,29 @@ def test_files_that_have_no_call_in_common_have_no_bound() -> None:
         half = min(world.steps, 200) // 2
         run = Run(seed, replace(world, steps=2 * half, files=((0, half), (half, 2 * half))))
         assert place(run.traces[0].calls[0], run.traces[1].calls[0]) is None
+
+
+def test_a_few_calls_are_placed_rightly_or_not_at_all() -> None:
+    placed = 0
+    for seed in range(150):
+        random = np.random.default_rng(seed)
+        calls = int(random.integers(1, 12))
+        shift, late = int(random.integers(0, calls // 2 + 1)), 10 ** random.uniform(4, 7)
+        world = World(ranks=2, steps=30, late=late, files=((0, calls), (shift, shift + calls)), sequence=())
+        row = place(*(trace.calls[0] for trace in Run(seed, world).traces))
+        if row is not None:
+            assert calls > 1, seed
+            known = np.flatnonzero(row >= 0)
+            assert (row[known] == known + shift).all(), seed
+            placed += 1
+    assert placed >= 30
+
+
+def test_a_rank_whose_calls_the_first_one_lacks_is_told_apart() -> None:
+    run = Run(1, World(ranks=3, steps=100, files=((0, 50), (0, 100), (50, 100)), sequence=(0,)))
+    aligned = align(run.traces, WANDER)
+    assert np.isfinite(aligned.ranks["bound_s"].to_numpy()).tolist() == [True, True, False]
+    assert (np.abs(run.errors(aligned)[0]) <= run.errors(aligned)[1]).all()
 
 
 def test_a_call_between_dense_stretches() -> None:

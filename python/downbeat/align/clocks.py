@@ -22,6 +22,7 @@ LIMIT = 3.0
 FEWEST_CALLS = 10
 ALWAYS = 0.95  # of the calls
 CLEARLY = 1.1  # times as long
+KNOWN_RATE = 1e-6  # an error of less says something even of a rate of 0
 BROKEN = "they do not belong together, a clock was set, or a rate changed by more than 200 ppm"
 
 
@@ -34,7 +35,8 @@ class Aligned:
         groups: of calls.
         ranks: a row per rank: rank, host, axis (the rank whose clock that is), calls (that tie it); at_s (after its
             first call: the one in the middle of the run), and there offset_s (of its clock against the axis), bound_s
-            (NaN: a call has none), expected_error_s; rate (mean over the run), largest_bound_s (of all calls).
+            (NaN: a call has none), expected_error_s; rate (mean over the run; NaN: not known to 1 ppm or to a third of
+            it) and rate_error (standard error), largest_bound_s (of all calls).
         notes: what was left out, and what is wrong with the calls.
     """
 
@@ -112,7 +114,10 @@ def rank_row(axis: Axis, groups: Sequence[Group], trace: RankTrace) -> dict[str,
     # Everything at one instant: the call in the middle of the run, of those that have a bound.
     away = np.where(finite, np.abs(times - (first + (last - first) // 2)), np.iinfo(np.int64).max)
     at = int(np.argmin(away))
-    rate = int(moved[-1] - moved[0]) / int(last - first) - 1.0 if last > first else np.nan
+    duration = int(last - first) or np.nan
+    rate = int(moved[-1] - moved[0]) / duration - 1.0
+    # What is wrong at both ends turns the line between them.
+    rate_error = float(np.hypot(expected[0], expected[-1])) / duration
     known = bool(finite.any())
     return {
         "rank": trace.rank,
@@ -120,7 +125,8 @@ def rank_row(axis: Axis, groups: Sequence[Group], trace: RankTrace) -> dict[str,
         "axis": int(axis.ranks[0]),
         "calls": len(moved),
         "offset_s": int(times[at] - moved[at]) * NS if known else np.nan,
-        "rate": -rate if known else np.nan,
+        "rate": -rate if known and rate_error < max(KNOWN_RATE, abs(rate) / LIMIT) else np.nan,
+        "rate_error": rate_error,
         "bound_s": float(bound[at]) * NS if finite.all() else np.nan,
         "expected_error_s": float(expected[at]) * NS if known else np.nan,
         "largest_bound_s": float(bound.max()) * NS if finite.all() else np.nan,
@@ -233,17 +239,28 @@ def late_or_slow(aligned: Aligned) -> Arrivals:
 
 def render(aligned: Aligned) -> str:
     """Returns the table that is printed."""
-    lines = [f"{'rank':>6} {'offset':>16} {'rate':>10} {'bound':>12} {'expected error':>15} {'calls':>8}  host"]
-    lines.append(f"{'':>6} {'s':>16} {'ppm':>10} {'us':>12} {'us':>15}")
+    columns = [(16, "offset", "s"), (10, "rate", "ppm"), (9, "+-", "ppm"), (12, "bound", "us")]
+    columns += [(15, "expected error", "us"), (8, "calls", "")]
+    lines = [f"{'rank':>6} " + " ".join(f"{name:>{width}}" for width, name, _ in columns) + "  host"]
+    lines.append((" " * 7 + " ".join(f"{unit:>{width}}" for width, _, unit in columns)).rstrip())
     for _, row in aligned.ranks.iterrows():
-        bound, error = (row[name] * MICROSECONDS for name in ("bound_s", "expected_error_s"))
-        numbers = f"{row['rank']:>6} {row['offset_s']:>16.9f} {round(row['rate'] * 1e6, 4) + 0.0:>10.4f}"
-        numbers += (
-            f" {'none' if pd.isna(bound) else f'{bound:.2f}':>12} {'-' if pd.isna(error) else f'{error:.3f}':>15}"
+        shown = (
+            figure(row["offset_s"], 1, 9),
+            figure(row["rate"], 1e6, 4),
+            figure(row["rate_error"], 1e6, 4),
+            figure(row["bound_s"], MICROSECONDS, 2, "none"),
+            figure(row["expected_error_s"], MICROSECONDS, 3),
+            str(row["calls"]),
         )
-        lines.append(f"{numbers} {row['calls']:>8}  {row['host']}".rstrip())
+        numbers = " ".join(f"{one:>{width}}" for (width, *_), one in zip(columns, shown, strict=True))
+        lines.append(f"{row['rank']:>6} {numbers}  {row['host']}".rstrip())
     lines.append(f"the axis is the clock of rank {aligned.axes[0].ranks[0]}")
     return "\n".join([*lines, *aligned.notes])
+
+
+def figure(value: float, unit: float, places: int, unknown: str = "-") -> str:
+    """Returns a number as it is printed."""
+    return unknown if pd.isna(value) else f"{round(value * unit, places) + 0.0:.{places}f}"
 
 
 def to_json(aligned: Aligned) -> str:

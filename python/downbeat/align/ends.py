@@ -101,6 +101,8 @@ class Ends:
                 free = [np.repeat(held[row, nodes], np.diff(first, append=len(at))) for at, _, nodes, first in some]
                 every = np.concatenate([rest / one for rest, one in zip(rests, free, strict=True)])
                 every = every[~np.isnan(every)]
+                if not len(every):
+                    continue
                 scatter = float(np.hypot(1.4826 * np.median(np.abs(every)), floor[row]))
                 counted = np.minimum(1.0, CLOSE * scatter / np.maximum(np.abs(every), 1e-9))
                 near = np.mean(counted >= 1.0)  # more than a half, as the median is

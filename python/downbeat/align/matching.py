@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from downbeat.align.calls import Calls, Integers, RankTrace
-from downbeat.align.placing import Placed, place
+from downbeat.align.placing import place
 from downbeat.base.text import counted
 
 TO_ALL = ("allgather", "allreduce", "barrier", "alltoall", "reduce_scatter", "reduce_scatter_block")
@@ -178,36 +178,42 @@ def keys_of(name: str, members: Sequence[tuple[int, Calls]]) -> tuple[list[Integ
     sizes = [len(calls.exit) for _, calls in members]
     # The longest first: of those with numbers, if there are any.
     order = sorted(range(len(members)), key=lambda one: (not numbered[one], -sizes[one]))
-    found: dict[int, Placed] = {}
+    found: list[int] = []
     firsts = order[:1] if any(numbered) else order[:REFERENCES]
     for first in firsts:
         if not any(numbered):
             keys = [None] * len(members)
-            keys[first], found = np.arange(sizes[first]), {}
+            keys[first], found = np.arange(sizes[first]), []
         while True:
             before = sum(key is not None for key in keys)
             known = [one for one in order if keys[one] is not None][:REFERENCES]
             for one in (one for one in order if keys[one] is None):
                 for other in known:
                     placed = place(members[other][1], members[one][1])
-                    if placed is not None and (placed.row >= 0).any():
-                        theirs = keys[other]
-                        assert theirs is not None
-                        keys[one], found[one] = np.where(placed.row >= 0, theirs[placed.row], -1), placed
+                    theirs = keys[other]
+                    assert theirs is not None
+                    key = None if placed is None else np.where(placed >= 0, theirs[placed], -1)
+                    if key is not None and (key >= 0).any():
+                        keys[one] = key
+                        found.append(one)
                         break
             if sum(key is not None for key in keys) in (before, len(keys)):
                 break
         if all(key is not None for key in keys) or len(found) > len(members) // 2:
             break
     base = members[firsts[0] if any(numbered) else first]
-    for one, placed in sorted(found.items()):
-        if placed.shift or placed.lost:
-            apart = f"{counted(abs(placed.shift), 'call')} {'later' if placed.shift >= 0 else 'earlier'}"
-            apart = f"begins {apart} than rank {base[0]}" if placed.shift else f"begins with rank {base[0]}"
-            lost = f"; {counted(placed.lost, 'call')} after that have no partner" if placed.lost else ""
+    for one in sorted(found):
+        key = keys[one]
+        assert key is not None
+        at = np.flatnonzero(key >= 0)
+        shift, lost = int(key[at[0]] - at[0]), int((key[at[0] : at[-1]] < 0).sum())
+        if shift or lost:
+            apart = f"{counted(abs(shift), 'call')} {'later' if shift >= 0 else 'earlier'}"
+            apart = f"begins {apart} than rank {base[0]}" if shift else f"begins with rank {base[0]}"
+            lost_text = f"; {counted(lost, 'call')} after that have no partner" if lost else ""
             rank = members[one][0]
             notes.append(
-                f"group {name}: without sequence numbers, rank {rank} {apart}: there ends of calls agree{lost}"
+                f"group {name}: without sequence numbers, rank {rank} {apart}: there ends of calls agree{lost_text}"
             )
     unsure = np.array([key is None for key in keys])
     if unsure.any():

@@ -24,9 +24,9 @@ SHOWN = 4  # calls before and after
 THIN = 200  # a bar that is this often in its axis is not seen
 TERMS = (
     ("offset", "of the clock against the axis in the middle of the run: positive if it is ahead"),
-    ("rate", "by how much the clock is too fast"),
-    ("bound", "the error of a stamp on the axis cannot be larger: the largest one of the run"),
-    ("expected error", "standard error of a stamp on the axis: median over the run"),
+    ("rate", "by how much the clock is too fast, with its standard error; none where it is not known"),
+    ("bound", "the error of a stamp on the axis cannot be larger: in the middle of the run"),
+    ("expected error", "standard error of a stamp on the axis: in the middle of the run"),
 )
 
 
@@ -53,13 +53,14 @@ def clock_section(aligned: Aligned) -> Section:
 
 
 def clocks_frame(aligned: Aligned) -> pd.DataFrame:
-    """Returns a row per rank: offset, rate, bound, expected error, calls, host."""
+    """Returns a row per rank: offset, rate and its error, bound, expected error, calls, host."""
     ranks = aligned.ranks
     frame = pd.DataFrame(
         {
             "rank": ranks["rank"],
             "offset_s": [f"{offset:.9f}" if np.isfinite(offset) else "-" for offset in ranks["offset_s"]],
             "rate_ppm": ranks["rate"] * 1e6 + 0.0,
+            "rate_error_ppm": ranks["rate_error"] * 1e6,
             "bound_us": ranks["bound_s"] * MICROSECONDS,
             "expected_error_us": ranks["expected_error_s"] * MICROSECONDS,
             "calls": ranks["calls"],

@@ -2,13 +2,13 @@
 
 Files begin k calls apart, lack a stretch in the middle, or a kind of call. Ends of one collective agree and those of
 different ones do not, since no two steps take equally long: the right shift is where durations from end to end agree.
-Where two shifts are alike, none is taken.
+Where two shifts are alike, none is taken. Of a few calls the one shift may be taken that they do not contradict, if
+files have half of their calls in common.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -32,23 +32,8 @@ WEAK = 3.0  # natural logarithms of likelihood
 FAR = 8.0  # of the median rest of a block
 
 
-@dataclass(frozen=True)
-class Placed:
-    """Where a rank's calls are among another's.
-
-    Attributes:
-        row: number of the other's call for each call; -1: it has none, or it is not known which.
-        shift: of the first call that was placed.
-        lost: calls after it that the other does not have, or of which it is not known.
-    """
-
-    row: Integers
-    shift: int
-    lost: int
-
-
-def place(other: Calls, mine: Calls) -> Placed | None:
-    """Returns where calls are among those of another rank; None: nothing shows it."""
+def place(other: Calls, mine: Calls) -> Integers | None:
+    """Returns which of another rank's calls each call is, -1: none, or not known which. None: nothing shows it."""
     kinds = kinds_of(other, mine)
     common = np.intersect1d(*kinds)
     counts = sorted(((int((kinds[1] == one).sum()), int(one)) for one in common), reverse=True)
@@ -68,9 +53,9 @@ def place(other: Calls, mine: Calls) -> Placed | None:
             if seeds:
                 theirs, own = (np.concatenate(one) for one in zip(*seeds, strict=True))
                 found = extended(other, mine, kinds, theirs, own)
-                if parts == 1 and len(own) <= 2 * RUN and (found.row < 0).all():  # no runs, but no other way
-                    found.row[own] = theirs
-                if (found.row >= 0).any():
+                if parts == 1 and len(own) <= 2 * RUN and (found < 0).all():  # no runs, but no other way
+                    found[own] = theirs
+                if (found >= 0).any():
                     return found
         parts *= 2
     return None
@@ -109,7 +94,7 @@ def decided(
     a, b = (calls.exit[of].astype(np.int64) for calls, of in ((other, theirs), (mine, block)))
     a, b = (a - a[0]).astype(float), (b - b[0]).astype(float)
     shortest = min(len(a), len(b))
-    fewest = max((shortest + 1) // 2, min(shortest, FEWEST))
+    fewest = (shortest + 1) // 2
     shifts = np.arange(fewest - len(b), len(a) - fewest + 1)
     wrong = mismatches(kinds[0][theirs], kinds[1][block])[shifts + len(b) - 1]
     shifts = shifts[wrong == 0]
@@ -118,9 +103,11 @@ def decided(
     rough = disagreement(np.diff(a), np.diff(b), shifts) if min(len(a), len(b)) > 2 else np.zeros(len(shifts))
     order = np.argsort(rough, kind="stable")
     found = None
-    if shortest > FEWEST and agreed(a, b, shifts[order[:QUICK]]) is not None:
-        found = agreed(a, b, shifts[order[:TRIED]])
-    if found is None and whole and shortest <= 2 * RUN:
+    likely = shifts[order]
+    likely = likely[overlaps(len(a), len(b))[likely + len(b) - 1] >= FEWEST]
+    if shortest > FEWEST and len(likely) and agreed(a, b, likely[:QUICK]) is not None:
+        found = agreed(a, b, likely[:TRIED])
+    if found is None and whole and 1 < shortest <= 2 * RUN:
         entry = [calls.entry[of] - calls.exit[of[0]] for calls, of in ((other, theirs), (mine, block))]
         possible = []
         for shift in shifts[order]:
@@ -267,8 +254,8 @@ def contradicted(a: Floats, b: Floats, a_entry: Floats, b_entry: Floats, shift: 
     return bool(early.any() or late.any())
 
 
-def extended(other: Calls, mine: Calls, kinds: tuple[Integers, Integers], theirs: Integers, seed: Integers) -> Placed:
-    """Returns where all calls are, from where some are: ends that are close on clocks that go on as they did.
+def extended(other: Calls, mine: Calls, kinds: tuple[Integers, Integers], theirs: Integers, seed: Integers) -> Integers:
+    """Returns `place`'s rows of all calls, from those of some: ends that are close on clocks that go on as they did.
 
     Args:
         other: calls of a rank.
@@ -335,9 +322,7 @@ def extended(other: Calls, mine: Calls, kinds: tuple[Integers, Integers], theirs
     for kind, theirs in by_kind.items():
         own = np.flatnonzero(kinds[1] == kind)
         row[own] = runs(a, b, theirs, own, row[own])
-    known = np.flatnonzero(row >= 0)
-    lost = int((row[known[0] : known[-1]] < 0).sum()) if len(known) else 0
-    return Placed(row, int(row[known[0]] - known[0]) if len(known) else 0, lost)
+    return row
 
 
 def runs(a: Floats, b: Floats, theirs: Integers, own: Integers, row: Integers) -> Integers:

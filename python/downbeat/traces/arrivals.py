@@ -197,8 +197,8 @@ class Arrivals:
             (half the width of the 95 % interval, if calls are a sample); `overlap` (between call and wait, median; NaN
             if blocking); `after_last` (median); `QUANTILES` of the spread, and with `_error` half the width of their
             95 % intervals; `bound` (of a spread's error, median); `apart` (share of the calls whose spread is more than
-            its bound); `last_rank` and `last_share` (of the calls); `beyond` (of a site without a whole call, as in
-            the records). Times in s.
+            its bound); `last_rank` (whose calls cost most waiting), `last_share` (of the calls) and `last_wait` (of the
+            waiting); `beyond` (of a site without a whole call, as in the records). Times in s.
         run: duration, s.
         ranks: of the job.
         threads: of all ranks that called collectives; `share` is of the time of all of them.
@@ -349,7 +349,12 @@ def site_rows(
         scale = total / sampled if sampled > 0 else 1.0
         spread, spread_error = weighted_quantiles(some["spread"].to_numpy(dtype=float), weights, LEVELS)
         seen = some["last_rank"].to_numpy()
-        times = np.bincount(seen[seen >= 0], weights[seen >= 0]) if (seen >= 0).any() else np.array([0.0])
+        clear = mine[seen >= 0]
+        times, costs = np.zeros((2, 1 + max(seen.max(initial=0), 0)))
+        np.add.at(times, seen[seen >= 0], weights[seen >= 0])
+        np.add.at(costs, seen[seen >= 0], weights[seen >= 0] * wait[clear])
+        last = int((costs if costs.any() else times).argmax())  # who costs most: one long wait may be worth many
+        waited = float((weights * wait[mine]).sum())
         found.append(
             {
                 "number": number,
@@ -368,8 +373,9 @@ def site_rows(
                 **{f"{name}_error": one for name, one in zip(QUANTILES, spread_error.tolist(), strict=True)},
                 "bound": median(some["spread_bound"], weights),
                 "apart": float(np.average(some["spread"] > some["spread_bound"], weights=weights)),
-                "last_rank": int(times.argmax()) if times.any() else -1,
-                "last_share": float(times.max() / weights.sum()),
+                "last_rank": last if times.any() else -1,
+                "last_share": float(times[last] / weights.sum()),
+                "last_wait": float(costs[last] / waited) if waited > 0 else 0.0,
             }
         )
     for number in range(len(found), len(totals) if totals is not None else 0):
@@ -383,11 +389,12 @@ def site_rows(
                 "beyond": one["beyond"],
                 "share": one["time"] / available if available > 0 else np.nan,
                 "last_share": 0.0,
+                "last_wait": 0.0,
             }
         )
     columns = ["number", *SITE, "calls", "sampled", "bytes", "time", "wait", "wait_error", "wait_sampling", "share"]
     columns += ["overlap", "after_last", *QUANTILES, *(f"{name}_error" for name in QUANTILES), "bound", "apart"]
-    frame = pd.DataFrame(found, columns=[*columns, "last_rank", "last_share", "beyond"])
+    frame = pd.DataFrame(found, columns=[*columns, "last_rank", "last_share", "last_wait", "beyond"])
     frame["beyond"] = frame["beyond"].fillna(0).astype(np.int64)
     return frame.sort_values("time", ascending=False, kind="stable", ignore_index=True)
 
@@ -472,6 +479,7 @@ def notes_on(trace: Trace, found: Arrivals) -> list[str]:
 MENTIONED = 0.01  # share of the run from which a call site is mentioned
 MOST_SENTENCES = 3
 OFTEN = 0.25  # share of the calls in which a rank is last, from which it is named
+MUCH_MORE = 0.25  # of the waiting than of the calls
 
 
 def mpi_name(operation: str, kind: str) -> str:
@@ -522,8 +530,10 @@ def site_sentence(site: pd.Series, run: str) -> str:
         return f"{where}; its ranks arrive together as far as these clocks can show, within {bound:.3g} us"
     share = wait_share(site)[0]
     text = f"{where}; {share_text(site)} of that is waiting for late ranks, {percent(1 - share)} is the operation"
-    if site["last_rank"] >= 0 and site["last_share"] >= OFTEN and share > 0:
+    if site["last_rank"] >= 0 and max(site["last_share"], site["last_wait"]) >= OFTEN and share > 0:
         text += f"; rank {site['last_rank']:.0f} is last in {percent(site['last_share'])} of the calls"
+        if site["last_wait"] > site["last_share"] + MUCH_MORE:
+            text += f", with {percent(site['last_wait'])} of the waiting"
     return text
 
 
