@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from align_worlds import DAY, Run, World, files_apart, some_world
+from align_worlds import DAY, EPOCH, Run, World, files_apart, some_world
+from downbeat.align.bounds import reach
 from downbeat.align.calls import MOST_RATE
 from downbeat.align.clocks import Aligned, align, to_json
-from downbeat.align.placing import place
+from downbeat.align.matching import Floats
+from downbeat.align.placing import agreed, place
 from downbeat.errors import UsageError
 
 WANDER = 2e-9
@@ -183,6 +185,49 @@ def test_a_clock_that_was_set_leaves_nobody_a_bound_who_needs_it(rank: int) -> N
         torn = np.isinf(bound[195:205]).any()
         assert torn == (rank in (0, other))  # the first rank's clock is everybody's axis
         assert np.isfinite(bound[[0, -1]]).all()
+
+
+def test_stamps_of_a_coarse_clock_may_be_early_or_late() -> None:
+    run = Run(3, World(ranks=2, steps=300, op=20, think=3e6, late=1e6, ends=2, rate=20e-6))
+    stamp = 100_000  # ns; entries of the second rank are shown late, its exits early
+    calls = run.traces[1].calls[0]
+    coarse = replace(calls, entry=-(-calls.entry // stamp) * stamp, exit=calls.exit // stamp * stamp)
+    aligned = align([run.traces[0], replace(run.traces[1], calls=(coarse,))], WANDER)
+    assert aligned.whole
+    moved, bound, expected = aligned.correct(1, coarse.entry)
+    error = np.abs((moved - EPOCH).astype(float) - run.clock(0, run.entry[:, 1]))
+    assert (error <= bound).all()
+    assert error.max() > 0.9 * stamp
+    assert ONCE[0] - 0.1 <= np.mean(error <= expected) <= ONCE[1] + 0.1
+    assert np.mean(error <= 2 * expected) >= TWICE[0]
+
+
+def test_limits_reach_as_far_as_a_clock_can_bend() -> None:
+    curve = 2e-18  # 1/ns: by 2e-9 per s
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        at = np.sort(random.uniform(0.0, 600e9, 40))
+        nodes = np.linspace(at[0], at[-1], 25)
+        rate, middle = random.uniform(-50e-6, 50e-6), random.uniform(0.0, 600e9)
+        for bend in (-1.0, random.uniform(-1.0, 1.0), 1.0):
+
+            def clock(when: Floats, rate: float = rate, middle: float = middle, bend: float = bend) -> Floats:
+                return rate * when + bend * curve * (when - middle) ** 2
+
+            found = reach(at, clock(at), nodes, curve) - clock(nodes)
+            assert found.min() >= -1e-3
+            # The clock that bends away as fast as it may runs along its limits.
+            assert found.max() <= 1e-3 or bend > -1.0
+        assert found.max() > 1.0
+
+
+def test_some_late_ends_alike_do_not_place_files_that_have_nothing_in_common() -> None:
+    for seed in range(40):
+        random = np.random.default_rng(seed)
+        a, b = (np.arange(100) * 1e6 + random.normal(0.0, 1e3, 100) for _ in range(2))
+        a[[30, 55]] += 40e3
+        b[[26, 51]] += 40e3
+        assert agreed(a, b, np.arange(-40, 41)) is None
 
 
 def test_bounds_grow_away_from_the_calls() -> None:

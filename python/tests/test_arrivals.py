@@ -262,6 +262,14 @@ def some_calls(count: int = 100) -> list[pd.DataFrame]:
     return made
 
 
+def test_who_costs_most_is_named_also_for_one_call() -> None:
+    made = [call([12, 0, 5], [20] * 3, begin=number * RUN / 100, sequence=number) for number in range(99)]
+    made.append(call([0, 0, 9000], [9010] * 3, begin=0.99, sequence=99))
+    (site,) = (row for _, row in find_arrivals(trace_of(*made)).sites.iterrows())
+    assert (site["last_rank"], site["last_share"]) == (2, 0.01)
+    assert site["last_wait"] == pytest.approx(18000 / (18000 + 99 * (12 + 7)))
+
+
 def test_the_verdict_says_where_how_long_and_who() -> None:
     found = find_arrivals(trace_of(*some_calls()))
     (site,) = (row for _, row in found.sites.iterrows())
