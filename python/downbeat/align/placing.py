@@ -28,6 +28,7 @@ TRIED = 40  # of the shifts that agree best
 CHUNK = 128  # calls
 MOST_PARTS = 16
 HEAVY = 6.0  # of a call's gain, in natural logarithms
+NEAR = 3  # shifts to either side that a run is compared with
 WEAK = 3.0  # natural logarithms of likelihood
 FAR = 8.0  # of the median rest of a block
 
@@ -221,13 +222,25 @@ def least_block(rest: Floats) -> float:
     return float(np.median(rows, axis=1).min()) if rows.size else np.inf
 
 
-def better(a: Floats, b: Floats, shifts: Integers, than: int) -> bool:
-    """Whether calls speak for another shift, weakly."""
-    others = [shift for shift in shifts.tolist() if shift != than and 0 <= shift <= len(a) - len(b)]
-    rests = [straightened(b, a[shift : shift + len(b)] - b) for shift in (than, *others)]
-    scale = max(min(1.4826 * float(np.median(np.abs(rest))) for rest in rests), 1.0)
-    costs = [2.0 * np.log1p((rest / scale) ** 2 / 3.0).sum() for rest in rests]
-    return bool(costs[0] > min(costs) + WEAK)
+def doubtful(a: Floats, b: Floats, right: Integers) -> NDArray[np.bool_]:
+    """Returns which values of b, those at `right` in a, are in blocks that speak for another shift, weakly."""
+    blocks = max(len(b) // BLOCK, 1)
+    length = len(b) // blocks
+    of = np.minimum(np.arange(len(b)) // length, blocks - 1)
+    begins = np.arange(blocks) * length
+    rests, scales, inside = [], [], []
+    for shift in range(-NEAR, NEAR + 1):
+        theirs = right + shift
+        rest = np.abs(straightened(b, a[np.clip(theirs, 0, len(a) - 1)] - b))
+        rests.append(rest)
+        inside.append(np.logical_and.reduceat((theirs >= 0) & (theirs < len(a)), begins))
+        middle = np.median(rest[: blocks * length].reshape(blocks, length), axis=1)
+        scales.append(np.where(inside[-1], 1.4826 * middle, np.inf))
+    scale = np.maximum(np.min(scales, axis=0), 1.0)[of]
+    costs = [2.0 * np.add.reduceat(np.log1p((rest / scale) ** 2 / 3.0), begins) for rest in rests]
+    least = np.where(inside, costs, np.inf).min(axis=0)
+    found: NDArray[np.bool_] = (costs[NEAR] > least + WEAK)[of]
+    return found
 
 
 def slopes(x: Floats, y: Floats) -> Floats:
@@ -315,7 +328,7 @@ def extended(other: Calls, mine: Calls, kinds: tuple[Integers, Integers], theirs
     for block in np.array_split(np.arange(len(seed)), max(len(seed) // BLOCK, 1)):
         own, those = seed[block], theirs[block]
         if (row[own] < 0).all() and len(own) >= RUN and (np.diff(those) == 1).all() and (np.diff(own) == 1).all():
-            near = np.arange(those[0] - 3, those[0] + 4)
+            near = np.arange(those[0] - NEAR, those[0] + NEAR + 1)
             if agreed(a, b[own], near) == those[0]:
                 rest = np.abs(straightened(b[own], a[those] - b[own]))
                 row[own] = np.where(rest <= FAR * np.median(rest), those, -1)
@@ -346,15 +359,12 @@ def runs(a: Floats, b: Floats, theirs: Integers, own: Integers, row: Integers) -
     for begin, end in pairwise(edges):
         run = np.arange(at[begin], at[end - 1] + 1)
         right, x, y = run + shift[begin], a[theirs], b[own[run]]
-        near = np.arange(right[0] - 3, right[0] + 4)
+        near = np.arange(right[0] - NEAR, right[0] + NEAR + 1)
         if len(run) < RUN or agreed(x - x[0], y - y[0], near) != right[0]:
             continue
         rest = np.abs(straightened(y, x[right] - y))
         kept = rest <= FAR * np.median(rest)
-        for part in np.array_split(np.arange(len(run)), max(len(run) // BLOCK, 1)):
-            z = y[part]
-            if better(x - x[0], z - z[0], near + part[0], right[part[0]]):
-                kept[part] = False
+        kept &= ~doubtful(x - x[0], y - y[0], right)
         found[run] = np.where(kept, theirs[right], -1)
     # Between two calls with the same shift it cannot have changed.
     at = np.flatnonzero(found >= 0)
