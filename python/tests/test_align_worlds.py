@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from align_worlds import DAY, EPOCH, Run, World, files_apart, some_world
-from downbeat.align.bounds import reach
+from downbeat.align.bounds import between, reach
 from downbeat.align.calls import MOST_RATE
 from downbeat.align.clocks import Aligned, align, to_json
 from downbeat.align.matching import Floats
@@ -208,7 +208,7 @@ def test_limits_reach_as_far_as_a_clock_can_bend() -> None:
         random = np.random.default_rng(seed)
         at = np.sort(random.uniform(0.0, 600e9, 40))
         nodes = np.linspace(at[0], at[-1], 25)
-        rate, middle = random.uniform(-50e-6, 50e-6), random.uniform(0.0, 600e9)
+        rate, middle = random.choice([-1.0, 1.0]) * (MOST_RATE - 3e-6), random.uniform(0.0, 600e9)
         for bend in (-1.0, random.uniform(-1.0, 1.0), 1.0):
 
             def clock(when: Floats, rate: float = rate, middle: float = middle, bend: float = bend) -> Floats:
@@ -216,6 +216,7 @@ def test_limits_reach_as_far_as_a_clock_can_bend() -> None:
 
             found = reach(at, clock(at), nodes, curve) - clock(nodes)
             assert found.min() >= -1e-3
+            assert (between(at, nodes, clock(nodes), curve) - clock(at)).min() >= -1e-3
             # The clock that bends away as fast as it may runs along its limits.
             assert found.max() <= 1e-3 or bend > -1.0
         assert found.max() > 1.0
