@@ -11,7 +11,7 @@ from downbeat.align.bounds import between, reach
 from downbeat.align.calls import MOST_RATE
 from downbeat.align.clocks import Aligned, align, to_json
 from downbeat.align.matching import Floats
-from downbeat.align.placing import agreed, place
+from downbeat.align.placing import agreed, contradicted, doubtful, place
 from downbeat.errors import UsageError
 
 WANDER = 2e-9
@@ -102,7 +102,7 @@ def test_files_that_begin_apart(world: World, told: bool, seed: int) -> None:
 
 
 def test_files_that_have_no_call_in_common_have_no_bound() -> None:
-    for seed in range(12):
+    for seed in range(24):
         world = replace(some_world(np.random.default_rng(seed), 2), ranks=2, always=(0, 0.0), pauses=(), sequence=())
         half = min(world.steps, 200) // 2
         run = Run(seed, replace(world, steps=2 * half, files=((0, half), (half, 2 * half))))
@@ -230,6 +230,41 @@ def test_some_late_ends_alike_do_not_place_files_that_have_nothing_in_common() -
         b[[26, 51]] += 40e3
         for other in (*range(-20, 4), *range(5, 20)):
             assert agreed(a, b, np.array([4, other])) is None, (seed, other)
+
+
+def test_true_calls_contradict_no_clock_that_is_as_fast_as_it_may_be() -> None:
+    for seed in range(6):
+        run = Run(seed, World(ranks=2, op=20e3, think=1e6, late=1e9, ends=100))
+        for rate in (-MOST_RATE, MOST_RATE):
+            entry, end = run.entry * (1.0, 1.0 + rate), run.exit * (1.0, 1.0 + rate)
+            assert not contradicted(end[:, 0], end[:, 1], entry[:, 0], entry[:, 1], 0)
+            assert contradicted(end[:, 0], end[:, 1], entry[:, 0], entry[:, 1], 1)
+
+
+def test_a_block_that_is_shifted_is_doubtful() -> None:
+    random = np.random.default_rng(1)
+    a = np.cumsum(random.uniform(0.9e6, 1.1e6, 170))
+    b, right = a[4:164] + random.normal(0.0, 1e3, 160), np.arange(4, 164)
+    assert not doubtful(a, b, right).any()
+    right[80:96] += 1
+    assert np.flatnonzero(doubtful(a, b, right)).tolist() == list(range(80, 96))
+
+
+def test_ends_that_scatter_together_are_in_the_expected_error() -> None:
+    within = []
+    for seed in range(24):
+        run = Run(seed, World(ranks=2, steps=600, ends=1e3))
+        random, path = np.random.default_rng(seed), np.zeros(600)
+        for call in range(1, 600):
+            path[call] = 0.7 * path[call - 1] + 2e3 * random.normal()
+        calls = run.traces[1].calls[0]
+        slow = replace(calls, exit=calls.exit + np.rint(path + 20e3).astype(np.int64), entry=calls.entry + 20_000)
+        moved, _, expected = align([run.traces[0], replace(run.traces[1], calls=(slow,))], WANDER).correct(
+            1, slow.entry
+        )
+        error = np.abs((moved - EPOCH).astype(float) - run.clock(0, run.entry[:, 1]))
+        within.append(np.mean(error <= 2 * expected))
+    assert np.mean(within) >= TWICE[0] - 0.1
 
 
 def test_bounds_grow_away_from_the_calls() -> None:
