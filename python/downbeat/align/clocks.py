@@ -22,6 +22,7 @@ LIMIT = 3.0
 FEWEST_CALLS = 10
 ALWAYS = 0.95  # of the calls
 CLEARLY = 1.1  # times as long
+CLEAR_RATE = 5.0  # standard errors that a rate is from 0
 KNOWN_RATE = 1e-6  # an error of less says something even of a rate of 0
 BROKEN = "they do not belong together, a clock was set, or a rate changed by more than 200 ppm"
 
@@ -35,7 +36,7 @@ class Aligned:
         groups: of calls.
         ranks: a row per rank: rank, host, axis (the rank whose clock that is), calls (that tie it); at_s (after its
             first call: the one in the middle of the run), and there offset_s (of its clock against the axis), bound_s
-            (NaN: a call has none), expected_error_s; rate (mean over the run; NaN: not known to 1 ppm or to a third of
+            (NaN: a call has none), expected_error_s; rate (mean over the run; NaN: not known to 1 ppm or to a fifth of
             it) and rate_error (standard error), largest_bound_s (of all calls).
         notes: what was left out, and what is wrong with the calls.
     """
@@ -125,7 +126,7 @@ def rank_row(axis: Axis, groups: Sequence[Group], trace: RankTrace) -> dict[str,
         "axis": int(axis.ranks[0]),
         "calls": len(moved),
         "offset_s": int(times[at] - moved[at]) * NS if known else np.nan,
-        "rate": -rate if known and rate_error < max(KNOWN_RATE, abs(rate) / LIMIT) else np.nan,
+        "rate": -rate if known and rate_error < max(KNOWN_RATE, abs(rate) / CLEAR_RATE) else np.nan,
         "rate_error": rate_error,
         "bound_s": float(bound[at]) * NS if finite.all() else np.nan,
         "expected_error_s": float(expected[at]) * NS if known else np.nan,
