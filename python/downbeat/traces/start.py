@@ -213,4 +213,7 @@ def with_variables(command: Command, setter: Setter, environment: Mapping[str, s
         variables[LISTED_HERE] = setter.listed(listed[-1].partition("=")[2])
         before = [word for word in command.before if word not in listed]
         return Start([*before, command.launcher, *setter.assignments(command.started)], variables)
-    return Start([*command.before, command.launcher, *setter.open_mpi(command.started)], variables)
+    before = command.before
+    if command.owner == "openmpi5":  # spawned programs get the launcher's variables, not those of -x
+        before, variables = setter.assignments(before), variables | setter.variables
+    return Start([*before, command.launcher, *setter.open_mpi(command.started)], variables)
