@@ -82,6 +82,8 @@ static int agree_on_deadline(struct db_state *state, struct db_decision *decisio
     if (state->rank == 0) {
         decision->patience = db_waiting_next(state, &all);
         tell_contradiction(state, all.contradicted);
+        if (all.contradicted != 0)
+            db_schedule_begin_again(state);
         int missed = db_slack_judge(state->slack, all.invalid != 0);
         if (missed || (all.stale && db_schedule_allows(state, (int)all.stale)))
             decision->synchronize = db_schedule_depth(state);

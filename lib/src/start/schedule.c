@@ -8,10 +8,15 @@
 /* The share of all time; how many synchronizations may be spent in advance, so that clocks are known early, and when
  * that is paid back. */
 #define SHARE 0.01
-/* The share of time while flags would otherwise be 0: a flag of 0 costs a call. */
-#define NEEDED_SHARE 0.1
 #define ADVANCE_SYNCS 12.0
 #define PAID_BACK_NS 20e9
+/* The share of time while flags would otherwise be 0, in the beginning and after a clock was set: a flag of 0 costs a
+ * call. Clocks that are not known by then are not known sooner by more of the same. A clock that is set again and again
+ * gets so much of the time in all. */
+#define NEEDED_SHARE 0.1
+#define BEGINNING_NS 2e9
+#define BEGINNINGS_NS 4e9
+#define BEGINNINGS_SHARE 0.05
 
 /* If two synchronizations have taken longer than this, the tree may have a level more the next time: one of them may
  * have been interrupted, or have set up connections. */
@@ -36,7 +41,11 @@ int db_schedule_wants(const struct db_state *state) {
     int old = age_ns(state, ticks) > state->thresholds.max_age_ns;
     int untrusted = deviation_ns > state->thresholds.flag_error_ns || (old && isfinite(state->thresholds.trust_ns));
     int own_schedule = settings->slack->age_ns > 0.0 || settings->max_age_ns > 0.0;
-    if (!own_schedule && (state->syncs.doubt > 0.0 || untrusted))
+    /* Where the last one has not helped, a longer time may. */
+    double since_ns = db_map_elapsed_ns(&state->clocks.local, ticks);
+    int helped = state->syncs.last.deviation_ns <= state->thresholds.flag_error_ns;
+    int later = age_ns(state, ticks) > since_ns / 16.0;
+    if (!own_schedule && (state->syncs.doubt > 0.0 || (untrusted && (helped || later))))
         return DB_NEEDED;
     if (old)
         return DB_WANTED;
@@ -64,11 +73,33 @@ int db_schedule_depth(const struct db_state *state) {
     return slow && pays ? depth + 1 : depth;
 }
 
-int db_schedule_allows(const struct db_state *state, int wanted) {
+static double passed_ns(const struct db_state *state) {
+    return db_map_elapsed_ns(&state->clocks.local, db_clock_read(&state->clocks.clock));
+}
+
+void db_schedule_begin_again(struct db_state *state) {
+    struct db_synchronizations *syncs = &state->syncs;
+    double now_ns = passed_ns(state);
+    double until_ns = now_ns + BEGINNING_NS;
+    double longer_ns = until_ns - fmax(now_ns, fmax(BEGINNING_NS, syncs->beginning.until_ns));
+    if (syncs->beginning.again_ns + longer_ns > BEGINNINGS_NS + BEGINNINGS_SHARE * now_ns)
+        return;
+    syncs->beginning.again_ns += longer_ns;
+    syncs->beginning.until_ns = until_ns;
+}
+
+int db_schedule_allows(struct db_state *state, int wanted) {
     if (state->settings.max_age_ns > 0.0 || state->settings.slack->age_ns > 0.0)
         return 1;
-    double passed_ns = db_map_elapsed_ns(&state->clocks.local, db_clock_read(&state->clocks.clock));
-    double advance_ns = ADVANCE_SYNCS * state->syncs.last.lasted_ns * fmax(0.0, 1.0 - passed_ns / PAID_BACK_NS);
+    struct db_synchronizations *syncs = &state->syncs;
+    double now_ns = passed_ns(state);
+    double until_ns = fmax(BEGINNING_NS, syncs->beginning.until_ns);
+    double advance_ns = ADVANCE_SYNCS * syncs->last.lasted_ns * fmax(0.0, 1.0 - now_ns / PAID_BACK_NS);
+    int beginning = now_ns < until_ns;
+    if (beginning)
+        syncs->beginning.due_ns = syncs->due_ns;
+    else if (wanted == DB_NEEDED)
+        return syncs->due_ns - syncs->beginning.due_ns <= SHARE * (now_ns - until_ns);
     double share = wanted == DB_NEEDED ? NEEDED_SHARE : SHARE;
-    return state->syncs.due_ns <= share * passed_ns + advance_ns;
+    return syncs->due_ns <= share * now_ns + advance_ns;
 }

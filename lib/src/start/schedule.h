@@ -14,8 +14,11 @@ int db_schedule_wants(const struct db_state *state);
 int db_schedule_unsure(const struct db_state *state, int64_t ticks);
 
 /* Whether time may be spent on what is wanted or needed, as process 0 sees it: if no age is set, 1 % of all time in the
- * long run, or 10 %. */
-int db_schedule_allows(const struct db_state *state, int wanted);
+ * long run; of the first 2 s 10 % on what is needed, and 1 % of all that follows. */
+int db_schedule_allows(struct db_state *state, int wanted);
+
+/* A clock was set: for a while, time may be spent as in the beginning. */
+void db_schedule_begin_again(struct db_state *state);
 
 /* Levels of the tree of the first synchronization of so many clocks, and of the next one, as process 0 sees it. Each
  * level adds half a round trip to the error bound, so there are as few as can be paid for. */

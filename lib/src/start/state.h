@@ -52,6 +52,11 @@ struct db_synchronizations {
     } last;
     int depth;     /* levels of the tree, if the scheme can have more or fewer; the same on all processes */
     double due_ns; /* time spent in those that the library itself found due */
+    struct {
+        double until_ns; /* of the last beginning after the first: a clock was set */
+        double again_ns; /* in all such */
+        double due_ns;   /* `due_ns` at its end */
+    } beginning;
     /* A difference in frequency, relative, that would explain what the limits exclude; 0: nothing did. As long as the
      * last measurement was one (`doubt`), this process does not trust its clock. */
     double contradicted;

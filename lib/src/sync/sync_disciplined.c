@@ -72,6 +72,8 @@ static struct db_offset against_local(const struct db_sync_group *group, const s
 
 /* As often as a reference with few to serve has time for: the interval that all exchanges allow narrows with each. */
 #define MOST_REPETITIONS 24
+/* On a slow network, more synchronizations say more than more repetitions: what the clocks do is to be seen, too. */
+#define LONGEST_NS 5e6
 
 static int repetitions_for(const struct db_node *self, const struct db_sync_group *group) {
     int served = db_tree_radix(group, db_whole(self, RADIX)) - 1;
@@ -94,8 +96,11 @@ static int measure_repeatedly(const struct db_node *self, const struct db_sync_g
                               const struct db_asker *asker, struct db_pair *pair, struct db_offset *offset) {
     const struct db_node *estimator = db_child(self, OFFSET);
     int repetitions = db_is(estimator, &db_offset_skampi) ? repetitions_for(self, group) : 1;
+    int64_t begin = db_clock_read(group->clock);
     DB_TRY(db_offset_measure(estimator, asker, pair, offset));
     for (int i = 1; i < repetitions; ++i) {
+        if ((double)(db_clock_read(group->clock) - begin) * group->clock->ns_per_tick > LONGEST_NS)
+            break;
         struct db_offset next;
         DB_TRY(db_offset_measure(estimator, asker, pair, &next));
         *offset = both(offset, &next);
@@ -108,6 +113,7 @@ static int compare_local(const struct db_node *self, const struct db_sync_group 
                          struct db_pair *pair, struct db_history *history) {
     if (history->reference != reference)
         *history = (struct db_history){.reference = reference};
+    history->among_many = history != &group->histories->reference;
     struct db_clock_map predicted = prediction(group, history);
     const struct db_asker asker = {
         .channel = &group->channel, .peer = reference, .timeline = {.clock = group->clock, .map = &predicted}};
