@@ -17,6 +17,9 @@
 #define BEGINNING_NS 2e9
 #define BEGINNINGS_NS 4e9
 #define BEGINNINGS_SHARE 0.05
+/* From one to the next passes at least this part of the time since the beginning: soon after the last one, hardly more
+ * can be known. */
+#define SPREAD (1.0 / 16.0)
 
 /* If two synchronizations have taken longer than this, the tree may have a level more the next time: one of them may
  * have been interrupted, or have set up connections. */
@@ -41,11 +44,7 @@ int db_schedule_wants(const struct db_state *state) {
     int old = age_ns(state, ticks) > state->thresholds.max_age_ns;
     int untrusted = deviation_ns > state->thresholds.flag_error_ns || (old && isfinite(state->thresholds.trust_ns));
     int own_schedule = settings->slack->age_ns > 0.0 || settings->max_age_ns > 0.0;
-    /* Where the last one has not helped, a longer time may. */
-    double since_ns = db_map_elapsed_ns(&state->clocks.local, ticks);
-    int helped = state->syncs.last.deviation_ns <= state->thresholds.flag_error_ns;
-    int later = age_ns(state, ticks) > since_ns / 16.0;
-    if (!own_schedule && (state->syncs.doubt > 0.0 || (untrusted && (helped || later))))
+    if (!own_schedule && (state->syncs.doubt > 0.0 || untrusted))
         return DB_NEEDED;
     if (old)
         return DB_WANTED;
@@ -94,6 +93,8 @@ int db_schedule_allows(struct db_state *state, int wanted) {
     struct db_synchronizations *syncs = &state->syncs;
     double now_ns = passed_ns(state);
     double until_ns = fmax(BEGINNING_NS, syncs->beginning.until_ns);
+    if (age_ns(state, db_clock_read(&state->clocks.clock)) < SPREAD * (now_ns - until_ns + BEGINNING_NS))
+        return 0;
     double advance_ns = ADVANCE_SYNCS * syncs->last.lasted_ns * fmax(0.0, 1.0 - now_ns / PAID_BACK_NS);
     int beginning = now_ns < until_ns;
     if (beginning)
