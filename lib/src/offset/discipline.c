@@ -317,20 +317,20 @@ static void check_last(struct db_history *history, double skew, double resolutio
     }
 }
 
-/* The last offsets say most; of the others, one is left out where they are closest for their age, so that they reach far
- * back: what moves slowly shows after a long time only. */
+/* The last offsets say most; of the others, the one goes that is closest to its neighbors for its age. So they reach far
+ * back, and what moves slowly shows, too. */
 #define LAST 8
+#define FURTHEST_NS 100e9
 
 static void make_room(struct db_history *history) {
     const struct db_offset *points = history->points;
     int64_t now = points[history->count - 1].at;
     int dropped = 0;
     double closest = INFINITY;
-    for (int i = 0; i < history->count - LAST; ++i) {
-        double gap = (double)(points[i + 1].at - points[i > 0 ? i - 1 : 0].at) * (i > 0 ? 1.0 : 2.0);
-        double age = (double)(now - points[i].at);
-        if (gap < closest * age) {
-            closest = gap / age;
+    for (int i = 1; i < history->count - LAST; ++i) {
+        double part = (double)(points[i + 1].at - points[i - 1].at) / fmax(1.0, (double)(now - points[i].at));
+        if (part < closest && (double)(now - points[0].at) < FURTHEST_NS) {
+            closest = part;
             dropped = i;
         }
     }

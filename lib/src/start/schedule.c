@@ -17,9 +17,11 @@
 #define BEGINNING_NS 2e9
 #define BEGINNINGS_NS 4e9
 #define BEGINNINGS_SHARE 0.05
-/* From one to the next passes at least this part of the time since the beginning: soon after the last one, hardly more
- * can be known. */
+/* From one to the next passes at least this part of the time since the beginning, or since nobody compared clocks for so
+ * long, at most so much: soon after the last one, hardly more can be known. */
 #define SPREAD (1.0 / 16.0)
+#define MOST_SPREAD_NS 0.25e9
+#define PAUSE_NS 10e9
 
 /* If two synchronizations have taken longer than this, the tree may have a level more the next time: one of them may
  * have been interrupted, or have set up connections. */
@@ -84,6 +86,7 @@ void db_schedule_begin_again(struct db_state *state) {
     if (syncs->beginning.again_ns + longer_ns > BEGINNINGS_NS + BEGINNINGS_SHARE * now_ns)
         return;
     syncs->beginning.again_ns += longer_ns;
+    syncs->beginning.from_ns = now_ns;
     syncs->beginning.until_ns = until_ns;
 }
 
@@ -93,7 +96,10 @@ int db_schedule_allows(struct db_state *state, int wanted) {
     struct db_synchronizations *syncs = &state->syncs;
     double now_ns = passed_ns(state);
     double until_ns = fmax(BEGINNING_NS, syncs->beginning.until_ns);
-    if (age_ns(state, db_clock_read(&state->clocks.clock)) < SPREAD * (now_ns - until_ns + BEGINNING_NS))
+    double old_ns = age_ns(state, db_clock_read(&state->clocks.clock));
+    if (old_ns > PAUSE_NS)
+        syncs->beginning.from_ns = now_ns;
+    if (syncs->count > 0 && old_ns < fmin(SPREAD * (now_ns - syncs->beginning.from_ns), MOST_SPREAD_NS))
         return 0;
     double advance_ns = ADVANCE_SYNCS * syncs->last.lasted_ns * fmax(0.0, 1.0 - now_ns / PAID_BACK_NS);
     int beginning = now_ns < until_ns;

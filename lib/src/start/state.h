@@ -53,6 +53,7 @@ struct db_synchronizations {
     int depth;     /* levels of the tree, if the scheme can have more or fewer; the same on all processes */
     double due_ns; /* time spent in those that the library itself found due */
     struct {
+        double from_ns;  /* clocks were known before, and have not been compared since, or one was set */
         double until_ns; /* of the last beginning after the first: a clock was set */
         double again_ns; /* in all such */
         double due_ns;   /* `due_ns` at its end */
